@@ -1,0 +1,124 @@
+"""Imports point downwards, and importing mfpde is quick and loads nothing heavy."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+import mfpde
+
+# From top to bottom. A module imports from its own layer or from one below it, never from above.
+LAYERS = {
+    "edge": {"mfpde.__main__", "mfpde.cli", "mfpde.plotting", "mfpde.reporting", "mfpde.spec"},
+    "studies": {"mfpde.bifurcation", "mfpde.sweeping", "mfpde.validation"},
+    "run": {"mfpde.observe", "mfpde.run", "mfpde.running", "mfpde.store"},
+    "solve": {"mfpde.solvers"},
+    "describe": {"mfpde.problem"},
+    "nouns": {"mfpde.attention", "mfpde.geometry", "mfpde.measure"},
+    "engine": {"mfpde.transform"},
+    "ground": {
+        "mfpde._version",
+        "mfpde.compilation",
+        "mfpde.errors",
+        "mfpde.registry",
+        "mfpde.specification",
+        "mfpde.typing",
+    },
+}
+HEIGHT = {top: height for height, layer in enumerate(reversed(LAYERS.values())) for top in layer}
+HEAVY = {"h5py", "matplotlib", "numba"}
+
+
+def top_of(module: str) -> str:
+    """`mfpde.solvers.spectral.circle` belongs to `mfpde.solvers`."""
+    return ".".join(module.split(".")[:2])
+
+
+def imported(tree: ast.AST, module: str, *, is_package: bool, known: set[str]) -> Iterator[tuple[int, str]]:
+    """Line and target of every import from mfpde, wherever it stands: in functions and for type checkers, too."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            targets = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            parents = module.split(".")[: len(module.split(".")) - node.level + is_package] if node.level else []
+            origin = ".".join([*parents, *filter(None, [node.module])])
+            names = [f"{origin}.{alias.name}" for alias in node.names]
+            targets = [name if name in known else origin for name in names]
+        else:
+            continue
+        yield from ((node.lineno, target) for target in targets if target.split(".")[0] == "mfpde")
+
+
+def test_every_top_module_has_a_layer(house):
+    homeless = {top_of(name) for name in house.modules()} - HEIGHT.keys() - {"mfpde"}
+    assert not homeless, f"say in LAYERS of {__file__} (and in CONTRIBUTING.md) which layer {sorted(homeless)} is in"
+
+
+def test_imports_point_downwards(house):
+    modules = house.modules()
+    wrong = []
+    for name, path in modules.items():
+        if name == "mfpde":
+            continue  # the exports of mfpde/__init__.py are lazy
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for line, target in imported(tree, name, is_package=path.name == "__init__.py", known=set(modules)):
+            place = f"{path.relative_to(house.root)}:{line}"
+            if target == "mfpde":
+                wrong.append(f"{place} imports from mfpde itself: name the module that defines it")
+            elif HEIGHT.get(top_of(target), 0) > HEIGHT.get(top_of(name), len(LAYERS)):
+                wrong.append(f"{place} imports {target}, which is above {top_of(name)}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("import mfpde.store", "mfpde.store"),
+        ("from mfpde.store import write", "mfpde.store"),
+        ("from mfpde import store", "mfpde.store"),
+        ("from mfpde import solve", "mfpde"),
+        ("from . import euler", "mfpde.solvers.euler"),
+        ("from .. import store", "mfpde.store"),
+        ("from ..store import write", "mfpde.store"),
+        ("def f():\n    from mfpde.store import write", "mfpde.store"),
+    ],
+)
+def test_the_reader_of_imports_sees_each_form(source, target):
+    known = {"mfpde.store", "mfpde.solvers.euler"}
+    assert [t for _, t in imported(ast.parse(source), "mfpde.solvers", is_package=True, known=known)] == [target]
+
+
+def run_python(code: str, house) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code], cwd=house.root, capture_output=True, text=True, check=False)
+
+
+def test_import_is_quick_and_loads_nothing_heavy(house):
+    code = (
+        "import sys, time; start = time.perf_counter(); import mfpde; "
+        f"print(time.perf_counter() - start, *sorted({HEAVY} & sys.modules.keys()))"
+    )
+    seconds = []
+    for _ in range(7):  # the best of several: other tests run beside this one
+        done = run_python(code, house)
+        assert done.returncode == 0, done.stderr
+        first, *heavy = done.stdout.split()
+        assert heavy == [], f"`import mfpde` loads {heavy}"
+        seconds.append(float(first))
+    assert min(seconds) < 0.3
+
+
+def test_no_module_shares_the_name_of_a_public_function(house):
+    functions = {f"mfpde.{name}" for name in mfpde.__all__ if callable(getattr(mfpde, name))}
+    assert functions, "mfpde exports nothing"
+    assert functions.isdisjoint(house.modules())
+
+
+@pytest.mark.parametrize("folder", ["solvers", "validation"])
+def test_a_mapped_folder_refuses_its_own_name(house, folder):
+    done = run_python(f"import {folder}", house)
+    assert done.returncode != 0, f"`import {folder}` made a second copy of mfpde.{folder}"
+    error = done.stderr.splitlines()[-1]
+    assert error.startswith("ImportError")
+    assert f"mfpde.{folder}" in error

@@ -1,0 +1,47 @@
+"""setup.cfg lists packages and requirements by hand; here the lists are held against the folders."""
+
+import tomllib
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+UNPINNED = {"sweep", "mpi"}  # extras that no make target installs
+
+
+def test_package_list_is_what_the_folders_hold(house):
+    found = {".".join(house.installed_as(path).parent.parts) for path in house.files("__init__.py")}
+    assert sorted(house.packages) == sorted(found), "add the package to `packages` in setup.cfg, or it is not installed"
+
+
+def test_every_module_is_in_a_listed_package(house):
+    folders = {house.folder(package) for package in house.packages}
+    lost = [str(path.relative_to(house.root)) for path in house.files("*.py") if path.parent not in folders]
+    assert not lost, "these folders have no __init__.py or are not in setup.cfg's `packages`"
+
+
+def test_links_lead_where_the_mapping_leads(house):
+    if not (house.root / ".git").exists():
+        pytest.skip("an unpacked sdist has no links: each file is in it once")
+    for package, folder in house.mapping.items():
+        link = house.root.joinpath(*package.split("."))
+        if link != house.root / folder:
+            assert link.readlink().as_posix() == f"../{folder}", f"{link} is committed as a link to ../{folder}"
+
+
+def test_the_description_is_in_setup_cfg_alone(house):
+    tables = tomllib.loads((house.root / "pyproject.toml").read_text(encoding="utf-8"))
+    assert "project" not in tables, "a [project] table makes setuptools ignore setup.cfg"
+
+
+def test_every_requirement_is_pinned(house):
+    lines = (house.root / ".ci" / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = [Requirement(line) for line in lines if line and not line.startswith("#")]
+    assert all(str(pin.specifier).startswith("==") for pin in pins)
+    pinned = {canonicalize_name(pin.name): pin.specifier for pin in pins}
+    extras = house.description["options.extras_require"]
+    needed = [house.description["options"]["install_requires"], *(extras[name] for name in extras.keys() - UNPINNED)]
+    for requirement in (Requirement(line) for block in needed for line in block.split("\n") if line):
+        version = str(pinned.get(canonicalize_name(requirement.name), "")).removeprefix("==")
+        assert version, f".ci/constraints.txt does not pin {requirement.name}"
+        assert requirement.specifier.contains(version), f"{requirement} excludes the pinned {version}"

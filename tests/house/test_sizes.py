@@ -1,0 +1,34 @@
+"""A file of more than 400 lines or a function of more than 60 is missing an idea."""
+
+import ast
+
+FILE_LINES = 400
+FUNCTION_LINES = 60
+
+
+def code_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Lines from `def` to the end, the docstring left out."""
+    lines = function.end_lineno - function.lineno + 1
+    if ast.get_docstring(function, clean=False) is not None:
+        lines -= function.body[0].end_lineno - function.body[0].lineno + 1
+    return lines
+
+
+def test_files_are_short(house):
+    sizes = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in house.files("*.py", tests=True)}
+    assert sizes
+    assert {str(path.relative_to(house.root)): size for path, size in sizes.items() if size > FILE_LINES} == {}
+
+
+def test_functions_are_short(house):
+    long = {}
+    for path in house.files("*.py", tests=True):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and code_lines(node) > FUNCTION_LINES:
+                long[f"{path.relative_to(house.root)}:{node.lineno} {node.name}"] = code_lines(node)
+    assert long == {}
+
+
+def test_docstrings_do_not_count():
+    source = 'def f():\n    """One.\n\n    Two.\n    """\n    x = 1\n    return x\n'
+    assert code_lines(ast.parse(source).body[0]) == 3
