@@ -1,0 +1,76 @@
+"""mfpde: mean-field PDEs of Transformers.
+
+    import mfpde
+    run = mfpde.solve("kuramoto.yaml")
+
+Everything public is here; it is imported when first used, so that `import mfpde` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from mfpde._version import __version__
+
+if TYPE_CHECKING:
+    from mfpde.attention import Interaction, Softmax, Unnormalized
+    from mfpde.errors import MfpdeError, OutputError, ProblemError
+    from mfpde.geometry import Circle
+    from mfpde.measure import Density, Measure, Mixture, Particles, Points, Snapshot, Uniform, VonMises
+    from mfpde.problem import Equation, Problem
+    from mfpde.run import Outcome, Run
+    from mfpde.running import solve
+    from mfpde.store import load
+    from mfpde.validation import validate
+
+_HOME = {
+    "mfpde.attention": ["Interaction", "Softmax", "Unnormalized"],
+    "mfpde.errors": ["MfpdeError", "OutputError", "ProblemError"],
+    "mfpde.geometry": ["Circle"],
+    "mfpde.measure": ["Density", "Measure", "Mixture", "Particles", "Points", "Snapshot", "Uniform", "VonMises"],
+    "mfpde.problem": ["Equation", "Problem"],
+    "mfpde.run": ["Outcome", "Run"],
+    "mfpde.running": ["solve"],
+    "mfpde.store": ["load"],
+    "mfpde.validation": ["validate"],
+}
+_WHERE = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = [
+    "Circle",
+    "Density",
+    "Equation",
+    "Interaction",
+    "Measure",
+    "MfpdeError",
+    "Mixture",
+    "Outcome",
+    "OutputError",
+    "Particles",
+    "Points",
+    "Problem",
+    "ProblemError",
+    "Run",
+    "Snapshot",
+    "Softmax",
+    "Uniform",
+    "Unnormalized",
+    "VonMises",
+    "__version__",
+    "load",
+    "solve",
+    "validate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _WHERE:
+        value = getattr(importlib.import_module(_WHERE[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'mfpde' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

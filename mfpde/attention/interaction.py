@@ -1,0 +1,55 @@
+"""Any even interaction potential on the circle."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from pydantic import Field, field_validator
+
+from mfpde.attention.base import Law, Zonal, in_shape_of
+from mfpde.errors import ProblemError
+from mfpde.geometry import Circle, Geometry
+from mfpde.measure import Measure
+from mfpde.specification import Vector
+from mfpde.typing import AnyArray, Float
+
+__all__ = ["Interaction"]
+
+
+class Interaction(Law):
+    """`G_mu = d_theta (W * mu)` with `W(theta) = sum_{k>=1} w_k cos(k theta)`; `coefficients: [w_1, w_2, ...]`.
+
+    Positive coefficients attract. `[1]` is the Kuramoto model, `[0, 1]` its nematic sister.
+
+    >>> import mfpde
+    >>> cluster = mfpde.Particles([1.0], geometry=mfpde.Circle())
+    >>> mfpde.Interaction(coefficients=[1]).drift(cluster, [0.0]).round(6)          # sin(1)
+    array([0.841471])
+    """
+
+    citations: ClassVar[tuple[str, ...]] = ("carrillo2020",)
+    coefficients: Vector = Field(min_length=1)
+
+    @field_validator("coefficients")
+    @classmethod
+    def _finite(cls, values: tuple[float, ...]) -> tuple[float, ...]:
+        if not np.isfinite(values).all() or not any(values):
+            raise ValueError("must be finite and not all zero")
+        return values
+
+    def zonal(self, geometry: Geometry) -> Zonal | None:
+        if not isinstance(geometry, Circle):
+            return None
+        potential = np.concatenate([[0.0], 0.5 * np.array(self.coefficients)])
+        speed = float(np.abs(np.arange(potential.size) * potential).sum() * 2)
+        return Zonal(potential, None, speed)
+
+    def drift_by_quadrature(self, measure: Measure, points: AnyArray) -> Float:
+        if not isinstance(measure.geometry, Circle):
+            raise ProblemError.at("interaction", "is a potential on the circle")
+        nodes, weights = measure.nodes()
+        distance = measure.geometry.points(np.asarray(points)) - nodes[:, 0]
+        order = np.arange(1, len(self.coefficients) + 1)
+        force = -np.sin(distance[:, :, None] * order) @ (order * np.array(self.coefficients))
+        return in_shape_of(points, (force @ weights)[:, None])

@@ -1,0 +1,34 @@
+"""Softmax self-attention."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from mfpde.attention.exponential import Exponential
+from mfpde.registry import register
+from mfpde.typing import Float
+
+__all__ = ["Softmax"]
+
+
+@register("attention", "softmax")
+class Softmax(Exponential):
+    """`G_mu(x) = int e^{<Ax,y>} V y dmu(y) / int e^{<Ax,z>} dmu(z)`; on spheres with `beta` the survey's (SA).
+
+    Good values: beta 0 (Kuramoto) to 200. Fails: nowhere in finite time for compactly supported data.
+
+    >>> import mfpde
+    >>> attention = mfpde.Softmax(A=[[1, 0.5], [0, 1]], V=-1)
+    >>> attention.drift(mfpde.Particles([[1.0, 0.0], [0.0, 1.0]]), [[0.0, 0.0]])
+    array([[-0.5, -0.5]])
+    """
+
+    kind: Literal["softmax"] = "softmax"
+    normalised: ClassVar[bool] = True
+
+    def kernel(self, queries: Float, keys: Float, weights: Float) -> Float:
+        scores = self.scores(queries, keys)
+        raised = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return raised / (raised @ weights)[:, None]

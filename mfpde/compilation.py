@@ -1,0 +1,61 @@
+"""How kernels are compiled: cached on disk, keyed on what they depend on.
+
+A cached numba function does not notice that a function it calls in another file changed. So the cache folder is named after
+a hash of all kernel sources (in a checkout) or after the version (installed): a stale kernel is never found again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from mfpde._version import __version__
+
+__all__ = ["kernel", "prepare_cache"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+_ROOT = Path(__file__).resolve().parent
+
+
+def kernel_sources() -> list[Path]:
+    """Every file that holds compiled code."""
+    folders = [_ROOT / "transform", _ROOT / "solvers" / "kernels"]
+    return sorted(path for folder in folders for path in folder.rglob("*.py"))
+
+
+def _key() -> str:
+    if (_ROOT.parent / "setup.cfg").exists():
+        digest = hashlib.sha256(__version__.encode())
+        for path in kernel_sources():
+            digest.update(path.name.encode())
+            digest.update(path.read_bytes())
+        return digest.hexdigest()[:16]
+    return __version__
+
+
+@cache
+def prepare_cache() -> Path:
+    """Point numba at this version's cache folder. Call before numba is imported; a NUMBA_CACHE_DIR of the user's is its parent."""
+    parent = os.environ.get("NUMBA_CACHE_DIR") or os.path.join(
+        os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache"), "mfpde"
+    )
+    folder = Path(parent) / f"kernels-{_key()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:  # a read-only home: numba then compiles in memory
+        return folder
+    os.environ["NUMBA_CACHE_DIR"] = str(folder)
+    return folder
+
+
+def kernel(function: Function) -> Function:
+    """Compile a function of arrays and scalars. Fused multiply-add is allowed, reordering of sums is not (same bits everywhere)."""
+    prepare_cache()
+    import numba
+
+    compiled: Function = numba.njit(cache=True, error_model="numpy", fastmath={"contract"}, nogil=True)(function)
+    return compiled

@@ -1,0 +1,69 @@
+"""What can go wrong, as data: every message says what was given, what is wanted and what is near."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+__all__ = ["Fault", "MfpdeError", "OutputError", "ProblemError", "ResumeError", "nearest"]
+
+
+class MfpdeError(Exception):
+    """Base of everything mfpde raises on purpose."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing wrong with a problem: the path of keys that leads to it, and a sentence.
+
+    `source`, `line` and `column` (both counted from 1) are known when the problem came from a file.
+    """
+
+    path: tuple[str | int, ...]
+    message: str
+    source: str | None = None
+    line: int | None = None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        place = ""
+        if self.source is not None:
+            place = f"{self.source}:{self.line or 1}:{self.column or 1}: "
+        key = ".".join(str(part) for part in self.path)
+        return f"{place}{key}: {self.message}" if key else f"{place}{self.message}"
+
+
+class ProblemError(MfpdeError, ValueError):
+    """A problem that cannot be solved as written. Carries every fault found, not only the first.
+
+    >>> str(ProblemError.at("noise.kappa", "must be positive, not -1"))
+    'noise.kappa: must be positive, not -1'
+    """
+
+    def __init__(self, faults: Iterable[Fault]) -> None:
+        self.faults = tuple(faults)
+        super().__init__("\n".join(str(fault) for fault in self.faults))
+
+    @classmethod
+    def at(cls, path: str, message: str) -> ProblemError:
+        """One fault at a dotted path of keys."""
+        return cls([Fault(tuple(path.split(".")) if path else (), message)])
+
+
+class OutputError(MfpdeError, OSError):
+    """The output cannot be written, or an existing file would be overwritten."""
+
+
+class ResumeError(MfpdeError, ValueError):
+    """A file that cannot be resumed: foreign, corrupt, or of another problem."""
+
+
+def nearest(given: str, known: Iterable[str]) -> str:
+    """`" (did you mean 'kappa'?)"` when something known is near, otherwise an empty string.
+
+    >>> nearest("kapa", ["kappa", "beta"])
+    " (did you mean 'kappa'?)"
+    """
+    matches = difflib.get_close_matches(given, list(known), n=1, cutoff=0.6)
+    return f" (did you mean {matches[0]!r}?)" if matches else ""

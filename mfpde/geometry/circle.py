@@ -1,0 +1,67 @@
+"""The circle S^1."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from mfpde.errors import ProblemError
+from mfpde.geometry.base import Axis, Geometry, Layout
+from mfpde.registry import register
+from mfpde.typing import AnyArray, Float
+
+__all__ = ["Circle"]
+
+
+@register("geometry", "circle")
+class Circle(Geometry):
+    """The unit circle S^1, points `x = (cos theta, sin theta)` written as angles theta in [0, 2 pi).
+
+    A point is an angle; unit vectors of R^2 are accepted and turned into angles. The drift of an angle is an angular velocity.
+
+    >>> Circle().points([[0.0, 1.0]]).round(4)          # a unit vector
+    array([[1.5708]])
+    """
+
+    kind: Literal["circle"] = "circle"
+
+    @property
+    def ambient_dimension(self) -> int:
+        return 2
+
+    def points(self, points: AnyArray) -> Float:
+        given = np.asarray(points, dtype=float)
+        if not np.isfinite(given).all():
+            raise ProblemError.at("points", "must be finite")
+        if given.ndim == 2 and given.shape[1] == 2:
+            length = np.hypot(given[:, 0], given[:, 1])
+            if np.any(np.abs(length - 1) > 1e-8):
+                worst = length[np.argmax(np.abs(length - 1))]
+                raise ProblemError.at("points", f"on the circle must be angles or unit vectors, but one has length {worst:.6g}")
+            given = np.arctan2(given[:, 1], given[:, 0])
+        if given.ndim > 2 or (given.ndim == 2 and given.shape[1] != 1):
+            raise ProblemError.at(
+                "points", f"on the circle have shape (m,), (m, 1) (angles) or (m, 2) (unit vectors), not {given.shape}"
+            )
+        return np.mod(given.reshape(-1, 1), 2 * np.pi)
+
+    def embed(self, points: Float) -> Float:
+        theta = self.points(points)[:, 0]
+        return np.column_stack([np.cos(theta), np.sin(theta)])
+
+    def coordinates(self, points: Float) -> dict[str, Float]:
+        theta = self.points(points)[:, 0]
+        return {"theta": theta, "x": np.cos(theta), "y": np.sin(theta)}
+
+    def tangent(self, points: Float, vectors: Float) -> Float:
+        theta = self.points(points)[:, 0]
+        return (np.cos(theta) * vectors[:, 1] - np.sin(theta) * vectors[:, 0])[:, None]
+
+    def layout(self, count: int) -> Layout:
+        """`count` equispaced angles, which show modes below `count / 2` exactly."""
+        spacing = 2 * np.pi / count
+        theta = spacing * np.arange(count)
+        bounds = np.column_stack([theta - spacing / 2, theta + spacing / 2])
+        axis = Axis("theta", theta, bounds, units="radian", long_name="angle", period=2 * np.pi)
+        return Layout((axis,), np.full(count, spacing))

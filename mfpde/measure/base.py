@@ -1,0 +1,112 @@
+"""A law of tokens."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mfpde.errors import ProblemError
+from mfpde.geometry import Geometry
+from mfpde.specification import Real, Specification
+from mfpde.typing import AnyArray, Complex, Float
+
+__all__ = ["Initial", "Measure"]
+
+
+class Measure(ABC):
+    """A probability measure on a geometry: always weighted nodes underneath.
+
+    Where points have one component (angles), functions given to `integrate` receive them as `(m,)`, otherwise as `(m, components)`.
+    """
+
+    @property
+    @abstractmethod
+    def geometry(self) -> Geometry | None:
+        """Where the measure lives; None is R^d."""
+
+    @abstractmethod
+    def nodes(self) -> tuple[Float, Float]:
+        """Points `(m, components)` and weights `(m,)` whose sums are integrals, to roundoff where the density is smooth."""
+
+    @abstractmethod
+    def evaluate(self, points: AnyArray) -> Float:
+        """Density at points, per unit length or area."""
+
+    @abstractmethod
+    def sample(self, count: int, seed: int = 0) -> Float:
+        """Independent draws `(count, components)`. The first draws do not depend on `count`."""
+
+    def fourier(self, count: int) -> Complex:
+        """`c_k = int e^{-i k theta} dmu`, k = 0 .. count-1 (measures on the circle)."""
+        raise ProblemError.at("measure", f"{type(self).__name__} is not a measure on the circle: it has no Fourier modes")
+
+    def integrate(self, function: Callable[[Float], Any]) -> Any:
+        """`int f dmu`; `f` may return one value or an array per point."""
+        points, weights = self.nodes()
+        values = np.asarray(function(points[:, 0] if points.shape[1] == 1 else points))
+        if values.shape[:1] != weights.shape:
+            raise ProblemError.at("function", f"must return one value per point: {weights.size} are wanted, it returned {values.shape}")
+        return np.tensordot(weights, values, axes=1)
+
+    @property
+    def mean(self) -> Float:
+        """`int x dmu` in the ambient space, `(d,)`."""
+        points, weights = self._embedded()
+        return weights @ points
+
+    @property
+    def covariance(self) -> Float:
+        """`int (x-m)(x-m)^T dmu` in the ambient space, `(d, d)`."""
+        points, weights = self._embedded()
+        centred = points - weights @ points
+        return (weights[:, None] * centred).T @ centred
+
+    def _embedded(self) -> tuple[Float, Float]:
+        points, weights = self.nodes()
+        return (points if self.geometry is None else self.geometry.embed(points)), weights
+
+
+class Initial(Specification, Measure, ABC):
+    """A measure that can be written down in a problem file. `on(geometry)` makes it concrete; used directly it lives on its natural space."""
+
+    weight: Real | None = None  # its share, as a component of a mixture
+
+    @abstractmethod
+    def on(self, geometry: Geometry) -> Measure:
+        """The measure on that space; a space on which it makes no sense is an error."""
+
+    @abstractmethod
+    def natural_geometry(self) -> Geometry:
+        """The space it lives on when nobody says which."""
+
+    @property
+    def geometry(self) -> Geometry:
+        return self.natural_geometry()
+
+    def nodes(self) -> tuple[Float, Float]:
+        return self.on(self.geometry).nodes()
+
+    def evaluate(self, points: AnyArray) -> Float:
+        return self.on(self.geometry).evaluate(points)
+
+    def sample(self, count: int, seed: int = 0) -> Float:
+        return self.on(self.geometry).sample(count, seed)
+
+    def fourier(self, count: int) -> Complex:
+        return self.on(self.geometry).fourier(count)
+
+    @property
+    def mean(self) -> Float:
+        return self.on(self.geometry).mean
+
+    @property
+    def covariance(self) -> Float:
+        return self.on(self.geometry).covariance
+
+    def unfit(self, geometry: Geometry, instead: str) -> ProblemError:
+        """The error for a space on which this measure makes no sense."""
+        mine = self.model_dump().get("kind", type(self).__name__)
+        return ProblemError.at("initial", f"{mine} is not a measure on {geometry.model_dump()['kind']}; use {instead}")

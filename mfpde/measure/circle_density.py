@@ -1,0 +1,112 @@
+"""Densities on the circle, held by their Fourier series."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mfpde.geometry import Circle
+from mfpde.measure.base import Measure
+from mfpde.typing import AnyArray, Complex, Float
+
+__all__ = ["CircleDensity", "clean"]
+
+#: longest series used for nodes of a density that is not smooth
+LONGEST = 2**14
+
+
+class CircleDensity(Measure):
+    """`rho(theta) = (1/2 pi) sum_k c_k e^{i k theta}`, `c_{-k} = conj(c_k)`, `c_0 = 1`.
+
+    `series(count)` gives the first coefficients; `bandwidth` is the number beyond which they vanish to roundoff (None: they decay
+    slowly, as for an arc). A closed form of the density, when there is one, makes `evaluate` exact.
+
+    >>> CircleDensity.of(np.array([1.0, 0.25])).evaluate([0.0])          # (1 + cos(theta) / 2) / (2 pi)
+    array([0.23873241])
+    """
+
+    def __init__(
+        self,
+        series: Callable[[int], Complex],
+        bandwidth: int | None,
+        density: Callable[[Float], Float] | None = None,
+    ) -> None:
+        self._series = series
+        self.bandwidth = bandwidth
+        self._density = density
+
+    @classmethod
+    def of(cls, coefficients: AnyArray) -> CircleDensity:
+        """From finitely many coefficients."""
+        known = np.asarray(coefficients, dtype=complex)
+        return cls(lambda count: _resized(known, count), known.size)
+
+    @classmethod
+    def from_values(cls, values: Float) -> CircleDensity:
+        """From densities at equispaced angles (interpolated, mass as given)."""
+        return cls.of((np.fft.rfft(values) * (2 * np.pi / values.size))[: (values.size + 1) // 2])
+
+    @property
+    def geometry(self) -> Circle:
+        return Circle()
+
+    def fourier(self, count: int) -> Complex:
+        return self._series(count)
+
+    def on_grid(self, count: int) -> Float:
+        """Densities at `count` equispaced angles, from all modes that such a grid shows."""
+        return np.fft.irfft(_resized(self.fourier((count + 1) // 2), count // 2 + 1), count) * (count / (2 * np.pi))
+
+    def evaluate(self, points: AnyArray) -> Float:
+        theta = Circle().points(np.asarray(points))[:, 0]
+        if self._density is not None:
+            return self._density(theta)
+        modes = self.fourier(self.bandwidth or LONGEST)
+        density = np.empty_like(theta)
+        for start in range(0, theta.size, 256):  # blocks keep the table of waves small
+            piece = slice(start, start + 256)
+            waves = np.exp(1j * np.outer(theta[piece], np.arange(1, modes.size)))
+            density[piece] = (modes[0].real + 2 * (waves @ modes[1:]).real) / (2 * np.pi)
+        return density
+
+    def nodes(self) -> tuple[Float, Float]:
+        count = 2 * (self.bandwidth or LONGEST) + 2
+        layout = Circle().layout(count)
+        density = self.on_grid(count) if self._density is None else self._density(layout.axes[0].values)
+        weights = density * layout.weight
+        return layout.axes[0].values[:, None], weights / weights.sum()
+
+    @property
+    def mean(self) -> Float:
+        first = self.fourier(2)[1]
+        return np.array([first.real, -first.imag])
+
+    @property
+    def covariance(self) -> Float:
+        second = self.fourier(3)[2]
+        raw = 0.5 * np.array([[1 + second.real, -second.imag], [-second.imag, 1 - second.real]])
+        return raw - np.outer(self.mean, self.mean)
+
+    def sample(self, count: int, seed: int = 0) -> Float:
+        grid = max(4096, 8 * (self.bandwidth or 0))
+        theta = np.linspace(0, 2 * np.pi, grid + 1)
+        density = np.maximum(self.evaluate(theta), 0.0)
+        cumulative = np.concatenate([[0.0], np.cumsum(density[1:] + density[:-1])])
+        uniform = np.random.Generator(np.random.Philox(key=seed)).random(count)
+        return np.interp(uniform * cumulative[-1], cumulative, theta)[:, None]
+
+
+def clean(coefficients: Complex) -> Complex:
+    """Real and imaginary parts below roundoff made exactly zero, so that a symmetry of the data is one of the solution."""
+    floor = np.finfo(float).eps
+    real, imaginary = coefficients.real.copy(), coefficients.imag.copy()
+    real[np.abs(real) < floor] = 0.0
+    imaginary[np.abs(imaginary) < floor] = 0.0
+    return real + 1j * imaginary
+
+
+def _resized(known: Complex, count: int) -> Complex:
+    out = np.zeros(count, dtype=complex)
+    out[: min(count, known.size)] = known[:count]
+    return out

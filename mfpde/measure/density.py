@@ -1,0 +1,88 @@
+"""A density written as an expression."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from pydantic import field_validator
+
+from mfpde.errors import ProblemError
+from mfpde.geometry import Circle, Geometry
+from mfpde.measure.base import Initial
+from mfpde.measure.circle_density import CircleDensity, clean
+from mfpde.measure.expression import Expression
+from mfpde.registry import register
+from mfpde.typing import Complex, Float
+
+__all__ = ["Density"]
+
+_SMALLEST, _LARGEST = 64, 2**15
+
+
+@register("initial", "density")
+class Density(Initial):
+    """`rho = f / int f`, with `f` arithmetic in the coordinates of the space.
+
+    Good values: anything smooth and not negative, `1 + 0.1*cos(theta)`. Fails: a negative value, a value that is not finite, zero mass.
+
+    >>> Density(expression="1 + 0.5*cos(theta)").mean.round(12)
+    array([0.25, 0.  ])
+    """
+
+    kind: Literal["density"] = "density"
+    expression: str
+
+    @field_validator("expression", mode="before")
+    @classmethod
+    def _read(cls, text: object) -> object:
+        if isinstance(text, int | float) and not isinstance(text, bool):
+            text = str(text)
+        if isinstance(text, str):
+            try:
+                Expression(text)
+            except ProblemError as error:
+                raise ValueError(error.faults[0].message) from None
+        return text
+
+    def natural_geometry(self) -> Geometry:
+        return Circle()
+
+    def on(self, geometry: Geometry) -> CircleDensity:
+        if not isinstance(geometry, Circle):
+            raise self.unfit(geometry, "an initial measure made for it")
+        expression = Expression(self.expression)
+
+        def values(theta: Float) -> Float:
+            return _checked(expression(geometry.coordinates(theta)), theta)
+
+        coefficients = _sampled(values)
+        mass = coefficients[0].real * 2 * np.pi
+        if not mass > 0:
+            raise ProblemError.at("initial.expression", f"{self.expression!r} has mass {mass:g}; a density needs positive mass")
+        series = clean(coefficients / coefficients[0].real)
+        smooth = np.flatnonzero(series)[-1] + 1
+        known = CircleDensity.of(series[:smooth])
+        return CircleDensity(known.fourier, int(smooth), lambda theta: values(theta) / mass)
+
+
+def _checked(values: Float, theta: Float) -> Float:
+    if not np.isfinite(values).all():
+        where = theta[~np.isfinite(values)][0]
+        raise ProblemError.at("initial.expression", f"is not finite at theta = {where:.6g}")
+    if values.size and values.min() < 0:
+        where = theta[values.argmin()]
+        raise ProblemError.at("initial.expression", f"is negative ({values.min():.6g}) at theta = {where:.6g}; a density is not")
+    return values
+
+
+def _sampled(values: object) -> Complex:
+    """Fourier coefficients from as many samples as it takes for the upper half of them to vanish to roundoff."""
+    assert callable(values)
+    count = _SMALLEST
+    while True:
+        modes = np.fft.rfft(values(2 * np.pi / count * np.arange(count))) / count
+        size = np.abs(modes)
+        if size[count // 4 :].max() <= 4e-16 * size.max() or count >= _LARGEST:
+            return modes[: count // 2]
+        count *= 2

@@ -1,0 +1,141 @@
+"""Arithmetic on coordinates, written as text. Parsed, checked against a whitelist and walked: nothing is executed."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from mfpde.errors import ProblemError, nearest
+from mfpde.typing import AnyArray, Float
+
+__all__ = ["COORDINATES", "FUNCTIONS", "Expression"]
+
+COORDINATES = ("x", "y", "z", "theta", "colatitude", "longitude", "s")
+CONSTANTS = {"pi": np.pi}
+FUNCTIONS: dict[str, tuple[int, Callable[..., Any]]] = {
+    "sin": (1, np.sin),
+    "cos": (1, np.cos),
+    "tan": (1, np.tan),
+    "exp": (1, np.exp),
+    "log": (1, np.log),
+    "sqrt": (1, np.sqrt),
+    "abs": (1, np.abs),
+    "tanh": (1, np.tanh),
+    "cosh": (1, np.cosh),
+    "sinh": (1, np.sinh),
+    "minimum": (2, np.minimum),
+    "maximum": (2, np.maximum),
+}
+_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+}
+_UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {ast.UAdd: operator.pos, ast.USub: operator.neg}
+_MOST_CHARACTERS = 2000
+_MOST_PARTS = 400
+_MOST_DEPTH = 60
+
+
+class Expression:
+    """An arithmetic expression in the coordinates of a space.
+
+    >>> Expression("1 + 0.5*cos(theta)")({"theta": np.array([0.0])})
+    array([1.5])
+    >>> Expression("theta.real")
+    Traceback (most recent call last):
+        ...
+    mfpde.errors.ProblemError: expression: 'theta.real' is not arithmetic; allowed are + - * / **, parentheses, numbers, ...
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._tree = _parse(text)
+        self.names = sorted({node.id for node in ast.walk(self._tree) if isinstance(node, ast.Name)} & set(COORDINATES))
+
+    def __call__(self, coordinates: Mapping[str, AnyArray]) -> Float:
+        """Value at points given by their coordinates; division by zero and the like give inf or NaN for the caller to judge."""
+        missing = [name for name in self.names if name not in coordinates]
+        if missing:
+            raise ProblemError.at(
+                "expression", f"uses {', '.join(missing)}, but this space has the coordinates {', '.join(coordinates)}"
+            )
+        size = next(iter(coordinates.values())).shape
+        with np.errstate(all="ignore"):
+            value = _walk(self._tree, {**CONSTANTS, **coordinates})
+        return np.broadcast_to(np.asarray(value, dtype=float), size).copy()
+
+
+def _parse(text: str) -> ast.expr:
+    if len(text) > _MOST_CHARACTERS:
+        raise ProblemError.at("expression", f"has {len(text)} characters; at most {_MOST_CHARACTERS} are allowed")
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise ProblemError.at("expression", f"{text!r} cannot be read as arithmetic") from None
+    parts = sum(1 for _ in ast.walk(tree))
+    if parts > _MOST_PARTS:
+        raise ProblemError.at("expression", f"has {parts} parts; at most {_MOST_PARTS} are allowed")
+    _check(tree, 0)
+    return tree
+
+
+def _check(node: ast.expr, depth: int) -> None:
+    if depth > _MOST_DEPTH:
+        raise ProblemError.at("expression", f"is nested more than {_MOST_DEPTH} deep")
+    match node:
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
+            children = [left, right]
+        case ast.UnaryOp(op=op, operand=operand) if type(op) in _UNARY:
+            children = [operand]
+        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
+            children = arguments
+            _check_call(name, len(arguments))
+        case ast.Name(id=name):
+            children = []
+            if name in FUNCTIONS:
+                raise ProblemError.at("expression", f"{name} is a function: write {name}(...)")
+            if name not in CONSTANTS and name not in COORDINATES:
+                known = [*COORDINATES, *CONSTANTS, *FUNCTIONS]
+                raise ProblemError.at("expression", f"does not know {name!r}{nearest(name, known)}; known: {', '.join(known)}")
+        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+            children = []
+            if abs(value) > 1e300:
+                raise ProblemError.at("expression", "has a number beyond 1e300")
+        case _:
+            raise ProblemError.at(
+                "expression",
+                f"{ast.unparse(node)!r} is not arithmetic; allowed are + - * / **, parentheses, numbers, coordinates, pi "
+                f"and {', '.join(FUNCTIONS)}",
+            )
+    for child in children:
+        _check(child, depth + 1)
+
+
+def _check_call(name: str, given: int) -> None:
+    if name not in FUNCTIONS:
+        raise ProblemError.at("expression", f"does not know the function {name!r}{nearest(name, FUNCTIONS)}; known: {', '.join(FUNCTIONS)}")
+    wanted = FUNCTIONS[name][0]
+    if given != wanted:
+        raise ProblemError.at("expression", f"{name} takes {wanted} argument{'s' if wanted > 1 else ''}, not {given}")
+
+
+def _walk(node: ast.expr, values: Mapping[str, Any]) -> Any:
+    match node:
+        case ast.BinOp(left=left, op=op, right=right):
+            return _BINARY[type(op)](_walk(left, values), _walk(right, values))
+        case ast.UnaryOp(op=op, operand=operand):
+            return _UNARY[type(op)](_walk(operand, values))
+        case ast.Call(func=ast.Name(id=name), args=arguments):
+            return FUNCTIONS[name][1](*(_walk(argument, values) for argument in arguments))
+        case ast.Name(id=name):
+            return values[name]
+        case ast.Constant(value=value):
+            return np.float64(value)  # type: ignore[arg-type]
+    raise AssertionError(ast.dump(node))

@@ -1,0 +1,122 @@
+"""Weighted points."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import BeforeValidator, model_validator
+from typing_extensions import Annotated
+
+from mfpde.errors import ProblemError
+from mfpde.geometry import Circle, Geometry
+from mfpde.measure.base import Initial, Measure
+from mfpde.registry import register
+from mfpde.specification import Vector, _nested
+from mfpde.typing import AnyArray, Complex, Float
+
+__all__ = ["Particles", "Points"]
+
+
+class Particles(Measure):
+    """`mu = sum_i w_i delta_{x_i}`. Weights default to 1/n; no geometry means R^d.
+
+    >>> Particles([[0.0, 1.0], [2.0, 1.0]]).mean
+    array([1., 1.])
+    """
+
+    def __init__(self, points: AnyArray, weights: AnyArray | None = None, geometry: Geometry | None = None) -> None:
+        given = np.asarray(points, dtype=float)
+        if geometry is None:
+            if given.ndim not in (1, 2) or not np.isfinite(given).all():
+                raise ProblemError.at("points", f"must be finite and of shape (n, d), not {given.shape}")
+            self.points = given.reshape(given.shape[0], -1)
+        else:
+            self.points = geometry.points(given)
+        self.weights = _weights(weights, self.points.shape[0])
+        self._geometry = geometry
+
+    @property
+    def geometry(self) -> Geometry | None:
+        return self._geometry
+
+    def nodes(self) -> tuple[Float, Float]:
+        return self.points, self.weights
+
+    def evaluate(self, points: AnyArray) -> Float:
+        raise ProblemError.at("measure", "point masses have no density")
+
+    def fourier(self, count: int) -> Complex:
+        if not isinstance(self._geometry, Circle):
+            return super().fourier(count)
+        modes = np.empty(count, dtype=complex)
+        wave, turn = self.weights.astype(complex), np.exp(-1j * self.points[:, 0])
+        for order in range(count):
+            modes[order] = wave.sum()
+            wave = wave * turn if order % 64 else self.weights * turn ** (order + 1)
+        return modes
+
+    def sample(self, count: int, seed: int = 0) -> Float:
+        uniform = np.random.Generator(np.random.Philox(key=seed)).random(count)
+        chosen = np.searchsorted(np.cumsum(self.weights), uniform * self.weights.sum(), side="right")
+        return self.points[np.minimum(chosen, self.weights.size - 1)]
+
+
+def _weights(given: AnyArray | None, count: int) -> Float:
+    if count == 0:
+        raise ProblemError.at("points", "must be at least one")
+    if given is None:
+        return np.full(count, 1 / count)
+    weights = np.asarray(given, dtype=float)
+    if weights.shape != (count,):
+        raise ProblemError.at("weights", f"must have shape ({count},), one for each point, not {weights.shape}")
+    if not np.isfinite(weights).all() or weights.min() < 0 or weights.sum() <= 0:
+        raise ProblemError.at("weights", "must be finite, not negative and not all zero")
+    return weights / weights.sum()
+
+
+def _rows(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    flat = isinstance(value, list | tuple) and not any(isinstance(item, list | tuple) for item in value)
+    return tuple((item,) for item in _nested(value, 1)) if flat else _nested(value, 2)
+
+
+@register("initial", "points")
+class Points(Initial):
+    """Point masses from `values` (numbers in the file) or from a `file` (text or .npy, one point per row), with optional `weights`.
+
+    On the circle a point is an angle. Point masses have no density: a spectral solver needs noise to show what becomes of them.
+
+    >>> Points(values=[0.0, 3.14159265]).mean.round(6)
+    array([0., 0.])
+    """
+
+    kind: Literal["points"] = "points"
+    values: Annotated[tuple[tuple[float, ...], ...] | None, BeforeValidator(_rows)] = None
+    file: str | None = None
+    weights: Vector | None = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Points:
+        if (self.values is None) == (self.file is None):
+            raise ValueError("points need either values or a file, and not both")
+        return self
+
+    def natural_geometry(self) -> Geometry:
+        return Circle()
+
+    def on(self, geometry: Geometry) -> Particles:
+        points = np.array(self.values) if self.file is None else _read_points(self.file)
+        return Particles(points, None if self.weights is None else np.array(self.weights), geometry)
+
+
+def _read_points(file: str) -> Float:
+    path = Path(file)
+    try:
+        return np.load(path, allow_pickle=False) if path.suffix == ".npy" else np.loadtxt(path, ndmin=2)
+    except OSError as error:
+        raise ProblemError.at("initial.file", f"cannot read {file}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise ProblemError.at("initial.file", f"{file} does not hold points: {error}") from None

@@ -1,0 +1,36 @@
+"""The last (or any) snapshot of an earlier run as initial measure."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from mfpde.errors import MfpdeError, ProblemError
+from mfpde.geometry import Circle, Geometry
+from mfpde.measure.base import Initial, Measure
+from mfpde.registry import lookup, register
+
+__all__ = ["Snapshot"]
+
+
+@register("initial", "snapshot")
+class Snapshot(Initial):
+    """The measure at snapshot `index` (default -1, the last) of a run's `file`."""
+
+    kind: Literal["snapshot"] = "snapshot"
+    file: str
+    index: int = -1
+
+    def natural_geometry(self) -> Geometry:
+        return Circle()
+
+    def on(self, geometry: Geometry) -> Measure:
+        try:
+            run = lookup("archive", "run")(self.file)
+        except MfpdeError as error:
+            raise ProblemError.at("initial.file", str(error)) from None
+        if not -len(run.times) <= self.index < len(run.times):
+            raise ProblemError.at("initial.index", f"{self.index} is not a snapshot of {self.file}, which has {len(run.times)}")
+        measure: Measure = run.measure(self.index)
+        if measure.geometry != geometry:
+            raise ProblemError.at("initial.file", f"{self.file} is a run on {measure.geometry}, this problem is on {geometry}")
+        return measure

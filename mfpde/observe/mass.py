@@ -1,0 +1,24 @@
+"""Total mass."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from mfpde.observe.base import Instant, Observable, Series
+from mfpde.registry import register
+from mfpde.typing import Float
+
+__all__ = ["Mass"]
+
+
+@register("observable", "mass")
+class Mass(Observable):
+    """`int dmu`, 1 up to roundoff."""
+
+    kind: Literal["mass"] = "mass"
+
+    def series(self) -> dict[str, Series]:
+        return {"mass": Series("total mass")}
+
+    def evaluate(self, instant: Instant) -> dict[str, float | Float]:
+        return {"mass": float(instant.measure.fourier(1)[0].real)}

@@ -1,0 +1,172 @@
+"""The parsed problem file: an equation, and what to do with it. Frozen, no numerics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, model_validator
+
+from mfpde.attention import Attention, Interaction, Law
+from mfpde.errors import ProblemError
+from mfpde.geometry import Geometry
+from mfpde.measure import Initial
+from mfpde.registry import lookup
+from mfpde.specification import OfFamily, Real, Specification, Vector
+
+__all__ = ["Equation", "Noise", "Problem", "Time"]
+
+#: snapshots of a run whose file does not say when to save
+DEFAULT_SNAPSHOTS = 100
+_MOST_SNAPSHOTS = 1_000_000
+
+
+class Noise(Specification):
+    """`sqrt(2 / kappa) dW` on every token: diffusion constant 1/kappa; kappa = inf (the default) is no noise."""
+
+    kappa: Real = Field(default=math.inf, gt=0)
+
+    @property
+    def diffusion(self) -> float:
+        """D = 1 / kappa."""
+        return 1.0 / self.kappa
+
+
+class Time(Specification):
+    """How long to run, when to save snapshots, when to observe, and whether to stop early.
+
+    `save_every` or `save_at`, not both; without either, a hundred snapshots. t = 0 and the end are always saved. `save: false`
+    keeps only these two. `observe_every` records the observables on times of their own. `stop_when_steady`: true, or the
+    distance (integral of |change|) that the density may still move over one more run length.
+    """
+
+    until: Real = Field(gt=0, lt=math.inf)
+    save_every: Real | None = Field(default=None, gt=0, lt=math.inf)
+    save_at: Vector | None = None
+    observe_every: Real | None = Field(default=None, gt=0, lt=math.inf)
+    save: bool = True
+    stop_when_steady: bool | Real = False
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Time:
+        if self.save_every is not None and self.save_at is not None:
+            raise ValueError("save_every and save_at cannot both be given")
+        if not self.save and (self.save_every is not None or self.save_at is not None):
+            raise ValueError("save: false keeps first and last only; it does not go with save_every or save_at")
+        for name in ("save_every", "observe_every"):
+            step = getattr(self, name)
+            if step is not None and self.until / step > _MOST_SNAPSHOTS:
+                raise ValueError(f"{name} = {step:g} makes more than {_MOST_SNAPSHOTS:,} records until {self.until:g}")
+        for time in self.save_at or ():
+            if not 0 <= time <= self.until:
+                raise ValueError(f"save_at = {time:g} lies outside the run, 0 to {self.until:g}")
+        if self.stop_when_steady is not False and self.stop_when_steady is not True and not 0 < self.stop_when_steady < math.inf:
+            raise ValueError("stop_when_steady must be true, false or a positive number")
+        return self
+
+    def save_times(self) -> list[float]:
+        """Times of the snapshots: 0 and the end included, sorted, none twice."""
+        if not self.save:
+            return [0.0, self.until]
+        if self.save_at is not None:
+            return sorted({0.0, *self.save_at, self.until})
+        return _every(self.save_every or self.until / DEFAULT_SNAPSHOTS, self.until)
+
+    def observe_times(self) -> list[float] | None:
+        """Times of the observations when they have times of their own."""
+        return None if self.observe_every is None else _every(self.observe_every, self.until)
+
+
+def _every(step: float, until: float) -> list[float]:
+    """0, step, 2 step, ... and the end; each a product, so that no rounding piles up."""
+    count = math.floor(until / step * (1 + 1e-12))
+    times = [step * index for index in range(count + 1)]
+    if until - times[-1] <= 1e-9 * step:
+        times.pop()
+    return [*times, until] if times else [0.0, until]
+
+
+class Equation(Specification):
+    """`d_t mu + div(mu G_mu) = (1/kappa) Lap mu` on a geometry, from an initial measure."""
+
+    geometry: Annotated[Geometry, OfFamily("geometry")]
+    attention: Annotated[Attention, OfFamily("attention")] | None = None
+    interaction: Interaction | None = None
+    noise: Noise = Noise()
+    initial: Annotated[Initial, OfFamily("initial")] | None = None
+
+    @property
+    def law(self) -> Law | None:
+        """What gives a measure its drift: the attention or the interaction; None is pure diffusion."""
+        return self.attention or self.interaction
+
+
+class Problem(Equation):
+    """The equation (geometry, attention or interaction, noise, initial) and what to do with it (solver, time, observe).
+
+    >>> problem = Problem.from_dict({
+    ...     "geometry": {"kind": "circle"},
+    ...     "attention": {"kind": "unnormalized", "beta": 0},
+    ...     "noise": {"kappa": 4},
+    ...     "initial": {"kind": "density", "expression": "1 + 0.1*cos(theta)"},
+    ...     "time": {"until": 40},
+    ... })
+    >>> problem.noise.diffusion
+    0.25
+    """
+
+    title: str | None = Field(default=None, max_length=500)
+    solver: Annotated[Specification, OfFamily("solver")] | None = None
+    time: Time | None = None
+    observe: tuple[Annotated[Specification, OfFamily("observable")], ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_observables(cls, data: Any) -> Any:
+        """`observe: [mass]` is short for `observe: [{kind: mass}]`."""
+        if isinstance(data, Mapping) and isinstance(data.get("observe"), list | tuple):
+            observe = [{"kind": item} if isinstance(item, str) else item for item in data["observe"]]
+            return {**data, "observe": observe}
+        return data
+
+    @model_validator(mode="after")
+    def _one_law(self) -> Problem:
+        if self.attention is not None and self.interaction is not None:
+            raise ValueError("attention and interaction cannot both be given")
+        if self.initial is not None and self.initial.weight is not None:
+            raise ValueError("initial.weight is the share of a component of a mixture; it means nothing on its own")
+        return self
+
+    @property
+    def equation(self) -> Equation:
+        """The equation alone."""
+        return Equation(
+            geometry=self.geometry, attention=self.attention, interaction=self.interaction, noise=self.noise, initial=self.initial
+        )
+
+    @classmethod
+    def from_yaml(cls, path: str | Path, settings: Mapping[str, str] | None = None) -> Problem:
+        """Read a problem file; `settings` are `--set` style overrides. All faults at once, as a `ProblemError`."""
+        problem: Problem = lookup("reader", "yaml")(path, settings or {})
+        return problem
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Problem:
+        """The same keys as a file, numpy values welcome."""
+        problem: Problem = lookup("reader", "dict")(data)
+        return problem
+
+    def to_yaml(self) -> str:
+        """The problem as a YAML text that reads back to an equal problem."""
+        text: str = lookup("reader", "write")(self)
+        return text
+
+    def need(self, *blocks: str) -> None:
+        """Fail when a block that a command needs is absent."""
+        missing = [block for block in blocks if getattr(self, block) is None]
+        if missing:
+            raise ProblemError.at("", f"this needs the block{'s' if len(missing) > 1 else ''} {', '.join(missing)}")
+
+

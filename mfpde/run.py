@@ -1,0 +1,113 @@
+"""What came out of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mfpde.errors import MfpdeError, nearest
+from mfpde.geometry import Layout
+from mfpde.measure import CircleDensity, Measure
+from mfpde.registry import lookup
+from mfpde.typing import AnyArray, Float
+
+if TYPE_CHECKING:
+    import xarray
+
+    from mfpde.problem import Problem
+
+__all__ = ["FINISHED", "INTERRUPTED", "NOT_FINITE", "OUTPUT_FAILED", "RESOLUTION_LOST", "STEADY", "Outcome", "Run"]
+
+FINISHED = "finished"
+STEADY = "steady"
+INTERRUPTED = "interrupted"
+RESOLUTION_LOST = "resolution lost"
+NOT_FINITE = "not finite"
+OUTPUT_FAILED = "output failed"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended: one of the constants above, when, why, and what would help.
+
+    >>> str(Outcome("finished", 40.0))
+    'finished at t = 40'
+    """
+
+    kind: str
+    time: float
+    message: str = ""
+    advice: str = ""
+    residual: float | None = None
+
+    @property
+    def complete(self) -> bool:
+        """True when the run came to the end it was asked for."""
+        return self.kind in (FINISHED, STEADY)
+
+    def __str__(self) -> str:
+        parts = [f"{self.kind} at t = {self.time:.6g}", self.message, self.advice]
+        return ": ".join(part for part in parts if part)
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A solved problem, in memory or loaded from a file.
+
+    `times` are the snapshots' times. `run["order-parameter"]` is an observed series, at `series_times`.
+    """
+
+    problem: Problem
+    times: Float
+    layout: Layout
+    stored: Mapping[str, AnyArray]
+    series: Mapping[str, Float]
+    series_times: Float
+    outcome: Outcome
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    path: Path | None = None
+
+    @property
+    def density(self) -> Float:
+        """Densities `(time, *grid)`, per unit length or area."""
+        return self.stored["density"]
+
+    @property
+    def weight(self) -> Float:
+        """Quadrature weights on the grid: `(density * weight).sum()` is the mass."""
+        return self.layout.weight
+
+    def axis(self, name: str) -> Float:
+        """Grid values of one axis, `run.axis("theta")`."""
+        for axis in self.layout.axes:
+            if axis.name == name:
+                return axis.values
+        raise MfpdeError(f"this run has the axes {', '.join(self.layout.dimensions)}, not {name!r}")
+
+    def __getitem__(self, name: str) -> Float:
+        if name not in self.series:
+            known = ", ".join(self.series) or "none: name it under observe"
+            raise MfpdeError(f"{name!r} was not observed{nearest(name, self.series)}; observed: {known}")
+        return self.series[name]
+
+    def measure(self, index: int) -> Measure:
+        """The law of tokens at one snapshot."""
+        return CircleDensity.from_values(np.asarray(self.density[index]))
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Everything as a labelled dataset (needs the `analysis` extra)."""
+        dataset: xarray.Dataset = lookup("view", "xarray")(self)
+        return dataset
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """The run at one glance: a matplotlib figure, also written to `path` when given."""
+        return lookup("view", "figure")(self, path)
+
+    def animate(self, path: str | Path) -> Path:
+        """The run as a movie: .mp4 where ffmpeg is there, .gif everywhere."""
+        movie: Path = lookup("view", "movie")(self, path)
+        return movie

@@ -1,0 +1,121 @@
+"""Base of everything a user can write down: frozen, checked, hashable, the same in Python, YAML and JSON Schema."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+from pydantic import BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandler, WithJsonSchema
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from mfpde.registry import members
+
+__all__ = ["Matrix", "OfFamily", "Real", "Specification", "Vector"]
+
+
+class Specification(BaseModel):
+    """A frozen description with a canonical form. Unknown keys are errors; two equal descriptions have one `content_hash`.
+
+    >>> from mfpde import Softmax
+    >>> Softmax(beta=2) == Softmax(beta=2.0)
+    True
+    >>> Softmax(beta=2).content_hash == Softmax(beta=3).content_hash
+    False
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, validate_default=False)
+
+    def canonical(self) -> dict[str, Any]:
+        """Keys in words, values in plain Python, nothing that is absent: what YAML shows and the hash sees."""
+        data = _plain(self.model_dump(mode="python", exclude_none=True))
+        assert isinstance(data, dict)
+        return data
+
+    @property
+    def content_hash(self) -> str:
+        """SHA-256 of the canonical form, in hexadecimal."""
+        return hashlib.sha256(json.dumps(self.canonical(), sort_keys=True).encode()).hexdigest()
+
+    def __hash__(self) -> int:
+        return hash(self.content_hash)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+class OfFamily:
+    """Marks a field that holds any member of a registry family, told apart by `kind`."""
+
+    def __init__(self, family: str) -> None:
+        self.family = family
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        choices: dict[Any, Any] = {name: handler.generate_schema(part) for name, part in members(self.family).items()}
+        return core_schema.tagged_union_schema(choices, discriminator="kind")
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, str) and value.lower().lstrip("+") in ("inf", ".inf", "infinity"):
+        return math.inf
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise PydanticCustomError("number", "must be a number, not {given}", {"given": _shown(value)})
+    try:
+        number = float(value)
+    except OverflowError:
+        raise PydanticCustomError("number", "is too large for a double") from None
+    if math.isnan(number):
+        raise PydanticCustomError("number", "must be a number, not NaN")
+    return number
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def _nested(value: Any, depth: int) -> Any:
+    """Arrays and lists to nested tuples of that depth."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if depth == 0:
+        return _number(value)
+    if not isinstance(value, list | tuple):
+        raise PydanticCustomError(
+            "array", "must be a {what}, not {given}", {"what": ("list", "matrix")[depth - 1], "given": _shown(value)}
+        )
+    rows = tuple(_nested(item, depth - 1) for item in value)
+    if depth == 2 and len({len(row) for row in rows}) > 1:
+        raise PydanticCustomError("array", "has rows of different lengths {lengths}", {"lengths": [len(r) for r in rows]})
+    return rows
+
+
+def _matrix(value: Any) -> Any:
+    scalar = isinstance(value, int | float | str | np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0)
+    return _number(value.item() if isinstance(value, np.ndarray) else value) if scalar else _nested(value, 2)
+
+
+_NUMBER_SCHEMA = {"anyOf": [{"type": "number"}, {"enum": ["inf", ".inf"]}]}
+_LIST_SCHEMA = {"type": "array", "items": {"type": "number"}}
+
+#: a finite or infinite number; numpy scalars welcome, booleans and text are not
+Real: TypeAlias = Annotated[float, BeforeValidator(_number), WithJsonSchema(_NUMBER_SCHEMA)]
+#: a list of numbers
+Vector: TypeAlias = Annotated[
+    tuple[float, ...], BeforeValidator(lambda value: _nested(value, 1)), WithJsonSchema(_LIST_SCHEMA)
+]
+#: a matrix, or a number that stands for that multiple of the identity
+Matrix: TypeAlias = Annotated[
+    float | tuple[tuple[float, ...], ...],
+    BeforeValidator(_matrix),
+    WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "array", "items": _LIST_SCHEMA}]}),
+]

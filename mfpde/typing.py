@@ -1,0 +1,14 @@
+"""Array aliases used in signatures."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["AnyArray", "Complex", "Float"]
+
+Float: TypeAlias = NDArray[np.float64]
+Complex: TypeAlias = NDArray[np.complex128]
+AnyArray: TypeAlias = NDArray[Any]

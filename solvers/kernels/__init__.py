@@ -1,0 +1,1 @@
+"""Compiled kernels: arrays and scalars in, a status out."""
