@@ -17,7 +17,8 @@ class MfpdeError(Exception):
 class Fault:
     """One thing wrong with a problem: the path of keys that leads to it, and a sentence.
 
-    `source`, `line` and `column` (both counted from 1) are known when the problem came from a file.
+    `source`, `line` and `column` (both counted from 1) are known when the problem came from a file; a command line has
+    a source and no lines.
     """
 
     path: tuple[str | int, ...]
@@ -29,7 +30,8 @@ class Fault:
     def __str__(self) -> str:
         place = ""
         if self.source is not None:
-            place = f"{self.source}:{self.line or 1}:{self.column or 1}: "
+            position = "" if self.line is None else f":{self.line}:{self.column or 1}"
+            place = f"{self.source}{position}: "
         key = ".".join(str(part) for part in self.path)
         return f"{place}{key}: {self.message}" if key else f"{place}{self.message}"
 

@@ -14,7 +14,7 @@ from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry
 from mfpde.measure import Initial
 from mfpde.registry import lookup
-from mfpde.specification import OfFamily, Real, Specification, Vector
+from mfpde.specification import OfFamily, Real, Specification, Truth, Vector
 
 __all__ = ["Equation", "Noise", "Problem", "Time"]
 
@@ -46,24 +46,24 @@ class Time(Specification):
     save_every: Real | None = Field(default=None, gt=0, lt=math.inf)
     save_at: Vector | None = None
     observe_every: Real | None = Field(default=None, gt=0, lt=math.inf)
-    save: bool = True
-    stop_when_steady: bool | Real = False
+    save: Truth = True
+    stop_when_steady: Truth | Real = False
 
     @model_validator(mode="after")
     def _consistent(self) -> Time:
         if self.save_every is not None and self.save_at is not None:
-            raise ValueError("save_every and save_at cannot both be given")
+            raise ProblemError.at("save_every", "save_every and save_at cannot both be given")
         if not self.save and (self.save_every is not None or self.save_at is not None):
-            raise ValueError("save: false keeps first and last only; it does not go with save_every or save_at")
+            raise ProblemError.at("save", "save: false keeps first and last only; it does not go with save_every or save_at")
         for name in ("save_every", "observe_every"):
             step = getattr(self, name)
             if step is not None and self.until / step > _MOST_SNAPSHOTS:
-                raise ValueError(f"{name} = {step:g} makes more than {_MOST_SNAPSHOTS:,} records until {self.until:g}")
+                raise ProblemError.at(name, f"{step:g} makes more than {_MOST_SNAPSHOTS:,} records until {self.until:g}")
         for time in self.save_at or ():
             if not 0 <= time <= self.until:
-                raise ValueError(f"save_at = {time:g} lies outside the run, 0 to {self.until:g}")
+                raise ProblemError.at("save_at", f"{time:g} lies outside the run, 0 to {self.until:g}")
         if self.stop_when_steady is not False and self.stop_when_steady is not True and not 0 < self.stop_when_steady < math.inf:
-            raise ValueError("stop_when_steady must be true, false or a positive number")
+            raise ProblemError.at("stop_when_steady", f"must be true, false or a positive number, not {self.stop_when_steady:g}")
         return self
 
     def save_times(self) -> list[float]:
@@ -134,9 +134,9 @@ class Problem(Equation):
     @model_validator(mode="after")
     def _one_law(self) -> Problem:
         if self.attention is not None and self.interaction is not None:
-            raise ValueError("attention and interaction cannot both be given")
+            raise ProblemError.at("interaction", "attention and interaction cannot both be given")
         if self.initial is not None and self.initial.weight is not None:
-            raise ValueError("initial.weight is the share of a component of a mixture; it means nothing on its own")
+            raise ProblemError.at("initial.weight", "is the share of a component of a mixture; it means nothing on its own")
         return self
 
     @property

@@ -8,12 +8,12 @@ import math
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
-from pydantic import BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandler, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandler, Strict, WithJsonSchema
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from mfpde.registry import members
 
-__all__ = ["Matrix", "OfFamily", "Real", "Specification", "Vector"]
+__all__ = ["Matrix", "OfFamily", "Real", "Specification", "Truth", "Vector", "Whole"]
 
 
 class Specification(BaseModel):
@@ -63,18 +63,23 @@ class OfFamily:
 
 
 def _number(value: Any) -> float:
+    return _number_inside(value, ())
+
+
+def _number_inside(value: Any, where: tuple[int, ...]) -> float:
+    """`where` is the way from the array to the entry, told along with a fault so that a message can point at it."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, str) and value.lower().lstrip("+") in ("inf", ".inf", "infinity"):
         return math.inf
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise PydanticCustomError("number", "must be a number, not {given}", {"given": _shown(value)})
+        raise PydanticCustomError("number", "must be a number, not {given}", {"given": _shown(value), "where": where})
     try:
         number = float(value)
     except OverflowError:
-        raise PydanticCustomError("number", "is too large for a double") from None
+        raise PydanticCustomError("number_size", "is too large for a double", {"where": where}) from None
     if math.isnan(number):
-        raise PydanticCustomError("number", "must be a number, not NaN")
+        raise PydanticCustomError("number", "must be a number, not NaN", {"where": where})
     return number
 
 
@@ -83,19 +88,19 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def _nested(value: Any, depth: int) -> Any:
+def _nested(value: Any, depth: int, where: tuple[int, ...] = ()) -> Any:
     """Arrays and lists to nested tuples of that depth."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if depth == 0:
-        return _number(value)
+        return _number_inside(value, where)
     if not isinstance(value, list | tuple):
-        raise PydanticCustomError(
-            "array", "must be a {what}, not {given}", {"what": ("list", "matrix")[depth - 1], "given": _shown(value)}
-        )
-    rows = tuple(_nested(item, depth - 1) for item in value)
+        what = ("list", "matrix")[depth - 1]
+        details = {"what": what, "given": _shown(value), "where": where}
+        raise PydanticCustomError("array", "must be a {what}, not {given}", details)
+    rows = tuple(_nested(item, depth - 1, (*where, index)) for index, item in enumerate(value))
     if depth == 2 and len({len(row) for row in rows}) > 1:
-        raise PydanticCustomError("array", "has rows of different lengths {lengths}", {"lengths": [len(r) for r in rows]})
+        raise PydanticCustomError("rows", "has rows of different lengths {lengths}", {"lengths": [len(r) for r in rows]})
     return rows
 
 
@@ -104,9 +109,20 @@ def _matrix(value: Any) -> Any:
     return _number(value.item() if isinstance(value, np.ndarray) else value) if scalar else _nested(value, 2)
 
 
+def _unboxed(value: Any) -> Any:
+    """Numpy scalars as Python ones, 1e3 as the whole number it is."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 _NUMBER_SCHEMA = {"anyOf": [{"type": "number"}, {"enum": ["inf", ".inf"]}]}
 _LIST_SCHEMA = {"type": "array", "items": {"type": "number"}}
 
+#: true or false, and nothing that merely looks like it
+Truth: TypeAlias = Annotated[bool, Strict(), BeforeValidator(_unboxed)]
+#: a whole number
+Whole: TypeAlias = Annotated[int, Strict(), BeforeValidator(_unboxed)]
 #: a finite or infinite number; numpy scalars welcome, booleans and text are not
 Real: TypeAlias = Annotated[float, BeforeValidator(_number), WithJsonSchema(_NUMBER_SCHEMA)]
 #: a list of numbers

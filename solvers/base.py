@@ -84,6 +84,8 @@ class Solver(Specification, ABC):
     """Settings of one solver. Light: compiled code is imported by `start`, not before."""
 
     citations: ClassVar[tuple[str, ...]] = ()
+    #: `auto` takes the fitting solver with the greatest preference
+    preference: ClassVar[int] = 0
 
     @abstractmethod
     def unfit(self, equation: Equation) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -76,8 +77,10 @@ def _parse(text: str) -> ast.expr:
     if len(text) > _MOST_CHARACTERS:
         raise ProblemError.at("expression", f"has {len(text)} characters; at most {_MOST_CHARACTERS} are allowed")
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # 1or 2 and the like: Python would print a warning and go on
+            tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, Warning, ValueError, RecursionError, MemoryError):
         raise ProblemError.at("expression", f"{text!r} cannot be read as arithmetic") from None
     parts = sum(1 for _ in ast.walk(tree))
     if parts > _MOST_PARTS:

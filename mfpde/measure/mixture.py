@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from mfpde.errors import ProblemError
+from mfpde.errors import Fault, ProblemError
 from mfpde.geometry import Circle, Geometry
 from mfpde.measure.base import Initial, Measure
 from mfpde.measure.circle_density import CircleDensity
@@ -56,8 +56,8 @@ class Mixture(Initial):
             try:
                 parts.append(part.on(geometry))
             except ProblemError as error:
-                message = error.faults[0].message
-                raise ProblemError.at(f"initial.components.{index}", message) from None
+                here = ("initial", "components", index)
+                raise ProblemError(Fault((*here, *_below_initial(fault)), fault.message) for fault in error.faults) from None
 
         def series(count: int) -> Complex:
             return sum((share * part.fourier(count) for share, part in zip(self.shares, parts, strict=True)), np.zeros(count, complex))
@@ -68,3 +68,7 @@ class Mixture(Initial):
         bandwidths = [part.bandwidth if isinstance(part, CircleDensity) else None for part in parts]
         known = [width for width in bandwidths if width is not None]
         return CircleDensity(series, max(known) if len(known) == len(parts) else None, density)
+
+
+def _below_initial(fault: Fault) -> tuple[str | int, ...]:
+    return fault.path[1:] if fault.path[:1] == ("initial",) else fault.path

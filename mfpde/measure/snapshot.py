@@ -8,6 +8,7 @@ from mfpde.errors import MfpdeError, ProblemError
 from mfpde.geometry import Circle, Geometry
 from mfpde.measure.base import Initial, Measure
 from mfpde.registry import lookup, register
+from mfpde.specification import Whole
 
 __all__ = ["Snapshot"]
 
@@ -18,7 +19,7 @@ class Snapshot(Initial):
 
     kind: Literal["snapshot"] = "snapshot"
     file: str
-    index: int = -1
+    index: Whole = -1
 
     def natural_geometry(self) -> Geometry:
         return Circle()

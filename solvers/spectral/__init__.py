@@ -8,7 +8,7 @@ from pydantic import Field
 
 from mfpde.registry import register
 from mfpde.solvers.base import Integration, Solver
-from mfpde.specification import Real
+from mfpde.specification import Real, Whole
 
 if TYPE_CHECKING:
     from mfpde.problem import Equation, Problem
@@ -29,7 +29,7 @@ class Spectral(Solver):
     citations: ClassVar[tuple[str, ...]] = ("krogstad2005", "hairer1993")
 
     tolerance: Real = Field(default=1e-8, ge=1e-11, le=1e-2)
-    max_modes: int = Field(default=1024, ge=16, le=8192)
+    max_modes: Whole = Field(default=1024, ge=16, le=8192)
 
     def unfit(self, equation: Equation) -> str | None:
         if equation.geometry.model_dump()["kind"] != "circle":

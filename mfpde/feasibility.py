@@ -1,0 +1,113 @@
+"""Can this problem be solved as it is written? Asked before anything runs, and every reason why not at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, cast
+
+import numpy as np
+
+from mfpde.errors import Fault, ProblemError
+from mfpde.observe.base import Observable
+from mfpde.problem import Problem
+from mfpde.solvers.auto import Auto, fitting
+from mfpde.solvers.base import Solver
+
+__all__ = ["chosen_solver", "faults"]
+
+_NEEDED = {"initial": "where it starts", "time": "until when, e.g. time: {until: 10}"}
+
+
+def faults(problem: Problem) -> list[Fault]:
+    """Everything that keeps the problem from being solved; empty when it can be.
+
+    Blocks that are absent, a solver or observables that do not fit the equation, an initial measure that does not fit
+    the geometry.
+    """
+    absent = [
+        Fault((block,), f"is missing: solving needs to know {why}")
+        for block, why in _NEEDED.items()
+        if getattr(problem, block) is None
+    ]
+    found = [*absent, *_initial_faults(problem), *_solver_faults(problem), *_observable_faults(problem)]
+    return list(dict.fromkeys(found))  # a matrix of the wrong shape stops the solver and the observables alike
+
+
+def chosen_solver(problem: Problem) -> Solver:
+    """The problem's solver; without one, or with `kind: auto`, the best that fits the equation."""
+    solver = problem.solver or Auto()
+    if isinstance(solver, Auto):
+        return solver.choose(problem.equation)
+    return cast(Solver, solver)
+
+
+def _initial_faults(problem: Problem) -> list[Fault]:
+    initial = problem.initial
+    if initial is None:
+        return []
+    with np.errstate(all="ignore"):
+        return _collected(lambda: initial.on(problem.geometry), "initial")
+
+
+def _solver_faults(problem: Problem) -> list[Fault]:
+    def check() -> None:
+        solver = chosen_solver(problem)
+        reason = solver.unfit(problem.equation)
+        if reason is not None:
+            raise ProblemError([Fault(("solver",), f"{_kind(solver)} cannot solve this: {reason}; {_others(problem)}")])
+
+    return _collected(check, "")
+
+
+def _others(problem: Problem) -> str:
+    able = [_kind(solver) for solver in fitting(problem.equation)]
+    return f"solvers that can: {', '.join(able)}" if able else "no solver can, so far"
+
+
+def _observable_faults(problem: Problem) -> list[Fault]:
+    found: list[Fault] = []
+    for index, observable in enumerate(_observables(problem)):
+        found += _collected(partial(_check_observable, problem, index, observable), "")
+    return found + _double_series(problem)
+
+
+def _observables(problem: Problem) -> tuple[Observable, ...]:
+    return cast(tuple[Observable, ...], problem.observe)
+
+
+def _check_observable(problem: Problem, index: int, observable: Observable) -> None:
+    reason = observable.unfit(problem.equation)
+    if reason is not None:
+        raise ProblemError([Fault(("observe", index), f"{_kind(observable)} cannot be observed here: {reason}")])
+
+
+def _double_series(problem: Problem) -> list[Fault]:
+    """Two observables must not write series of one name."""
+    found = []
+    owners: dict[str, int] = {}
+    for index, observable in enumerate(_observables(problem)):
+        for name in observable.series():
+            if name in owners:
+                message = f"gives the series {name!r}, and so does entry {owners[name]}"
+                found.append(Fault(("observe", index), message))
+                break
+            owners[name] = index
+    return found
+
+
+def _collected(action: Callable[[], object], block: str) -> list[Fault]:
+    """The faults an action raises, each under the block it is about."""
+    try:
+        action()
+    except ProblemError as error:
+        inside = [not block or fault.path[:1] == (block,) for fault in error.faults]
+        return [
+            fault if there else Fault((block, *fault.path), fault.message)
+            for fault, there in zip(error.faults, inside, strict=True)
+        ]
+    return []
+
+
+def _kind(specification: Any) -> str:
+    return str(specification.kind)

@@ -1,0 +1,77 @@
+"""pydantic's errors as faults: every one, at a path of keys, in plain words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from mfpde.errors import Fault, ProblemError
+from mfpde.spec.anatomy import spot
+from mfpde.spec.sentences import Found, sentence
+
+__all__ = ["schema_faults"]
+
+
+def schema_faults(error: ValidationError, data: Any) -> list[Fault]:
+    """What is wrong with the data of a problem, one fault for each place."""
+    written, data = data, _long_observables(data)
+    faults: dict[tuple[str | int, ...], list[str]] = {}
+    for details in _relevant(error.errors(include_url=False)):
+        for fault in _faults(details, data, written):
+            faults.setdefault(fault.path, []).append(fault.message)
+    return [Fault(path, message) for path, messages in faults.items() for message in _joined(messages)]
+
+
+def _long_observables(data: Any) -> Any:
+    """`observe: [mass]` as pydantic saw it."""
+    observe = data.get("observe") if isinstance(data, Mapping) else None
+    if not isinstance(observe, list):
+        return data
+    return {**data, "observe": [{"kind": item} if isinstance(item, str) else item for item in observe]}
+
+
+def _relevant(errors: Iterable[Any]) -> list[Any]:
+    """Without "too short" where entries are there but are wrong themselves."""
+    return [
+        details
+        for details in errors
+        if not (details["type"] == "too_short" and len(details["input"]) > details["ctx"]["actual_length"])
+    ]
+
+
+def _faults(details: Mapping[str, Any], data: Any, written: Any) -> list[Fault]:
+    context = dict(details.get("ctx") or {})
+    inside = tuple(context.get("where", ()))
+    where = spot([*details["loc"], *inside], data)
+    if inside and where.path[-len(inside) :] != inside:  # e.g. a value that was a numpy array
+        where = spot(details["loc"], data)
+    own = context.get("error")
+    if isinstance(own, ProblemError):
+        return [Fault((*where.path, *fault.path), fault.message) for fault in own.faults]
+    context.setdefault("message", details["msg"])
+    names_a_kind = details["type"] == "union_tag_invalid" and isinstance(_at(written, where.path), Mapping)
+    path = (*where.path, "kind") if names_a_kind else where.path
+    return [Fault(path, sentence(details["type"], Found(where, context)))]
+
+
+def _at(data: Any, path: tuple[str | int, ...]) -> Any:
+    for part in path:
+        data = data[part]
+    return data
+
+
+_WANTED = re.compile(r"must be (?P<wanted>.*?), not (?P<given>.*)", re.DOTALL)
+
+
+def _joined(messages: list[str]) -> list[str]:
+    """Where any of several things may stand, pydantic complains about each: say it once, a or b."""
+    distinct = list(dict.fromkeys(messages))
+    matches = [_WANTED.fullmatch(message) for message in distinct]
+    read = [match for match in matches if match is not None]
+    if len(distinct) < 2 or len(read) < len(distinct):
+        return distinct
+    wanted = " or ".join(dict.fromkeys(match["wanted"] for match in read))
+    return [f"must be {wanted}, not {read[0]['given']}"]

@@ -1,0 +1,83 @@
+"""`base: other.yaml`: a file that changes another one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from mfpde.errors import Fault
+from mfpde.spec.document import UnreadableError, parse, read_text
+from mfpde.spec.node import Node, Place, fault_at
+
+__all__ = ["merged", "read_tree"]
+
+MOST_BASES = 10
+
+
+def read_tree(path: Path, including: tuple[Path, ...] = ()) -> tuple[Node, list[Fault]]:
+    """The file with its base merged in; raises `UnreadableError` only for the file itself."""
+    source = str(path)
+    root, faults = parse(read_text(path), source)
+    if root is None or root.content is None:
+        raise UnreadableError(Place(source), "is empty; a problem needs at least a geometry")
+    if not isinstance(root.content, dict):
+        what = "a list" if isinstance(root.content, list) else "a single value"
+        raise UnreadableError(
+            root.place, f"a problem file is a block of keys (geometry: ..., attention: ...), this is {what}"
+        )
+    for key, child in root.content.items():
+        root.content[key] = _with_full_paths(child, path.parent, key)
+    base = root.content.pop("base", None)
+    if base is None:
+        return root, faults
+    below, more = _read_base(base, path, (*including, path))
+    return (root if below is None else merged(below, root)), [*faults, *more]
+
+
+def _read_base(base: Node, path: Path, including: tuple[Path, ...]) -> tuple[Node | None, list[Fault]]:
+    def wrong(message: str) -> tuple[None, list[Fault]]:
+        return None, [fault_at(base.place, message, ("base",))]
+
+    if not isinstance(base.content, str):
+        return wrong("must be the name of another problem file, relative to this one")
+    target = path.parent / base.content
+    if _same(target) in map(_same, including):
+        return wrong(
+            f"{base.content} leads back to this file: " + " -> ".join(str(file) for file in (*including, target))
+        )
+    if len(including) > MOST_BASES:
+        return wrong(f"is the {len(including)}th base of a base; at most {MOST_BASES} are read")
+    try:
+        return read_tree(target, including)
+    except UnreadableError as error:
+        if error.fault.line is None:  # the file itself cannot be had: what has to change is the line that names it
+            return wrong(f"{target} {error.fault.message}")
+        return None, [error.fault]
+
+
+def _same(path: Path) -> str:
+    return os.path.realpath(path)
+
+
+def merged(below: Node, above: Node) -> Node:
+    """`above` on top of `below`: blocks merge key by key; a block naming a different kind, or anything else, replaces."""
+    if not isinstance(below.content, dict) or not isinstance(above.content, dict):
+        return above
+    kinds = [node.content["kind"].plain() if "kind" in node.content else None for node in (below, above)]
+    if kinds[1] is not None and kinds[0] != kinds[1]:
+        return above
+    content = dict(below.content)
+    for key, child in above.content.items():
+        content[key] = merged(content[key], child) if key in content else child
+    return above.holding(content)
+
+
+def _with_full_paths(node: Node, folder: Path, key: str | None) -> Node:
+    """Every `file:` made independent of where the problem is read from: it is relative to the file that wrote it."""
+    if isinstance(node.content, dict):
+        return node.holding({name: _with_full_paths(child, folder, name) for name, child in node.content.items()})
+    if isinstance(node.content, list):
+        return node.holding([_with_full_paths(child, folder, None) for child in node.content])
+    if key == "file" and isinstance(node.content, str) and node.content:
+        return node.holding(os.path.abspath(folder / node.content)  # noqa: PTH100  resolve() would follow links)
+    return node

@@ -1,0 +1,104 @@
+"""Problem files and dicts in, a `Problem` or every fault of them out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from mfpde.errors import Fault, ProblemError
+from mfpde.problem import Problem
+from mfpde.registry import register
+from mfpde.spec.document import MOST_DEPTH, UnreadableError
+from mfpde.spec.faults import schema_faults
+from mfpde.spec.inheritance import read_tree
+from mfpde.spec.node import Node
+from mfpde.spec.settings import with_settings
+from mfpde.specification import Specification
+
+__all__ = ["Document", "read_dict", "read_document", "read_yaml"]
+
+
+@dataclass(frozen=True)
+class Document:
+    """A problem together with the text it was read from."""
+
+    problem: Problem
+    tree: Node
+
+    def locate(self, fault: Fault) -> Fault:
+        """The fault with the position of what it speaks of, when it has none yet."""
+        return fault if fault.source is not None else located(fault, self.tree)
+
+
+@register("reader", "yaml")
+def read_yaml(path: str | Path, settings: Mapping[str, str] | None = None) -> Problem:
+    """The problem in a file, with `settings` such as `{"noise.kappa": "2"}` on top of it."""
+    return read_document(path, settings).problem
+
+
+def read_document(path: str | Path, settings: Mapping[str, str] | None = None) -> Document:
+    """As `read_yaml`, with the positions."""
+    try:
+        tree, faults = read_tree(Path(path))
+    except UnreadableError as error:
+        raise ProblemError([error.fault]) from None
+    tree, more = with_settings(tree, settings or {})
+    faults += more
+    try:
+        problem = _validated(tree.plain())
+    except ProblemError as error:
+        faults += _news(error.faults, faults, tree)
+    if faults:
+        raise ProblemError(sorted(faults, key=lambda fault: (fault.source or "", fault.line or 0, fault.column or 0)))
+    return Document(problem, tree)
+
+
+def _news(faults: Iterable[Fault], known: list[Fault], tree: Node) -> list[Fault]:
+    """What the schema adds to what is known: nothing about broken places, nothing missing if a whole base is."""
+    broken = {fault.path for fault in known if fault.path}
+    no_base = any(fault.path == ("base",) for fault in known)
+    found = [located(fault, tree) for fault in faults if fault.path not in broken]
+    return [fault for fault in found if not (no_base and fault.message.startswith("is missing"))]
+
+
+def located(fault: Fault, tree: Node) -> Fault:
+    """The fault at the key it complains about (when the key is wrong, or something in it is absent) or at the value."""
+    node, reached = tree.deepest(fault.path)
+    wrong_key = reached < len(fault.path) or fault.message.startswith("unknown key") or isinstance(node.content, dict)
+    place = node.key if wrong_key and node.key is not None else node.place
+    return replace(fault, source=place.source, line=place.line, column=place.column)
+
+
+@register("reader", "dict")
+def read_dict(data: Mapping[str, Any]) -> Problem:
+    """The same keys as a file, numpy values welcome."""
+    if not isinstance(data, Mapping):
+        raise ProblemError.at("", f"a problem is a dict with the keys of a problem file, not {type(data).__name__}")
+    return _validated(_native(data, ()))
+
+
+def _native(value: Any, path: tuple[str | int, ...]) -> Any:
+    """Numpy values and exotic mappings as plain Python; specifications stay what they are."""
+    if len(path) > MOST_DEPTH:
+        raise ProblemError([Fault(path[:6], f"is nested more than {MOST_DEPTH} deep")])
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, Specification):
+        return value
+    if isinstance(value, Mapping):
+        return {key: _native(item, (*path, str(key))) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_native(item, (*path, index)) for index, item in enumerate(value)]
+    return str(value) if isinstance(value, Path) else value
+
+
+def _validated(data: Any) -> Problem:
+    try:
+        return Problem.model_validate(data)
+    except ValidationError as error:
+        raise ProblemError(schema_faults(error, data)) from None

@@ -1,0 +1,61 @@
+"""A problem as a YAML text that reads back to an equal problem."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+
+from mfpde.problem import Problem
+from mfpde.registry import register
+from mfpde.specification import Specification
+
+__all__ = ["write_yaml"]
+
+
+@register("reader", "write")
+def write_yaml(problem: Problem) -> str:
+    """The canonical text: blocks of keys, kinds first, lists in one line, no values that equal their defaults."""
+    yaml = YAML(typ="rt", pure=True)
+    yaml.width = 120
+    yaml.allow_unicode = True
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    out = io.StringIO()
+    yaml.dump(_block(problem), out)
+    return out.getvalue()
+
+
+_FIRST = ("title", "kind")
+
+
+def _block(specification: Specification) -> CommentedMap:
+    block = CommentedMap()
+    fields = type(specification).model_fields
+    for name in sorted(fields, key=lambda name: name not in _FIRST):
+        value = getattr(specification, name)
+        if name == "kind" or fields[name].is_required() or value != fields[name].default:
+            block[name] = _value(value)
+    return block
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, Specification):
+        return _block(value)
+    if isinstance(value, tuple | list):
+        return _sequence(value)
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 and str(value) != "-0.0":
+        return int(value)
+    return value
+
+
+def _sequence(values: tuple[Any, ...] | list[Any]) -> CommentedSeq:
+    items = [_value(item) for item in values]
+    bare = [set(item) == {"kind"} if isinstance(item, dict) else True for item in items]
+    if all(bare):
+        items = [item["kind"] if isinstance(item, dict) else item for item in items]
+    sequence = CommentedSeq(items)
+    if not any(isinstance(item, dict) for item in items):
+        sequence.fa.set_flow_style()
+    return sequence

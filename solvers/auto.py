@@ -1,0 +1,56 @@
+"""The solver for those who do not want to choose one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from mfpde.errors import ProblemError
+from mfpde.registry import members, register
+from mfpde.solvers.base import Integration, Solver
+from mfpde.specification import Real
+
+if TYPE_CHECKING:
+    from mfpde.problem import Equation, Problem
+
+__all__ = ["Auto", "fitting"]
+
+
+@register("solver", "auto")
+class Auto(Solver):
+    """The preferred solver among those that fit the equation; what a problem without a solver block gets.
+
+    `tolerance` is handed on to it. Fails: when no solver fits; the message says why for each.
+    """
+
+    kind: Literal["auto"] = "auto"
+    tolerance: Real | None = None
+
+    def choose(self, equation: Equation) -> Solver:
+        """The solver that does the work, with its settings."""
+        for solver in fitting(equation):
+            settings = {"tolerance": self.tolerance} if "tolerance" in type(solver).model_fields else {}
+            return type(solver).model_validate({name: value for name, value in settings.items() if value is not None})
+        reasons = "; ".join(f"{name}: {solver.unfit(equation)}" for name, solver in _ready().items())
+        raise ProblemError.at("solver", f"no solver can do this equation ({reasons})")
+
+    def unfit(self, equation: Equation) -> str | None:
+        return None if fitting(equation) else "no solver fits the equation"
+
+    def start(self, problem: Problem) -> Integration:
+        return self.choose(problem.equation).start(problem)
+
+
+def fitting(equation: Equation) -> list[Solver]:
+    """The solvers that can do the equation, best first, with default settings."""
+    able = [solver for solver in _ready().values() if solver.unfit(equation) is None]
+    return sorted(able, key=lambda solver: -solver.preference)
+
+
+def _ready() -> dict[str, Solver]:
+    """All solvers that work without being told anything."""
+    known = {name: part for name, part in members("solver").items() if part is not Auto}
+    return {
+        name: part()
+        for name, part in known.items()
+        if not any(field.is_required() for field in part.model_fields.values())
+    }
