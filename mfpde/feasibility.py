@@ -39,7 +39,7 @@ def chosen_solver(problem: Problem) -> Solver:
     solver = problem.solver or Auto()
     if isinstance(solver, Auto):
         return solver.choose(problem.equation)
-    return cast(Solver, solver)
+    return cast("Solver", solver)
 
 
 def _initial_faults(problem: Problem) -> list[Fault]:
@@ -73,7 +73,7 @@ def _observable_faults(problem: Problem) -> list[Fault]:
 
 
 def _observables(problem: Problem) -> tuple[Observable, ...]:
-    return cast(tuple[Observable, ...], problem.observe)
+    return cast("tuple[Observable, ...]", problem.observe)
 
 
 def _check_observable(problem: Problem, index: int, observable: Observable) -> None:

@@ -60,7 +60,7 @@ def _same(path: Path) -> str:
 
 
 def merged(below: Node, above: Node) -> Node:
-    """`above` on top of `below`: blocks merge key by key; a block naming a different kind, or anything else, replaces."""
+    """`above` on top of `below`: blocks merge key by key; a block of another kind, or anything else, replaces."""
     if not isinstance(below.content, dict) or not isinstance(above.content, dict):
         return above
     kinds = [node.content["kind"].plain() if "kind" in node.content else None for node in (below, above)]
@@ -79,5 +79,6 @@ def _with_full_paths(node: Node, folder: Path, key: str | None) -> Node:
     if isinstance(node.content, list):
         return node.holding([_with_full_paths(child, folder, None) for child in node.content])
     if key == "file" and isinstance(node.content, str) and node.content:
-        return node.holding(os.path.abspath(folder / node.content)  # noqa: PTH100  resolve() would follow links)
+        full = os.path.abspath(folder / node.content)  # noqa: PTH100  resolve() would follow links
+        return node.holding(full)
     return node

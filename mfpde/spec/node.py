@@ -57,7 +57,7 @@ class Node:
         return None
 
     def deepest(self, path: Sequence[str | int]) -> tuple[Node, int]:
-        """The value at the path or the last one on the way to it that exists, and how many parts of the path led there."""
+        """The value at the path or the last one on the way that exists, and how many parts of the path led there."""
         node = self
         for count, part in enumerate(path):
             child = node.child(part)
