@@ -1,0 +1,58 @@
+"""Order parameters: the Fourier modes of the law of angles."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from mfpde.observe.base import Instant, Observable, Series
+from mfpde.registry import register
+from mfpde.typing import Float
+
+__all__ = ["ROUNDOFF", "OrderParameter", "phase"]
+
+#: a mode of modulus below this has no phase
+ROUNDOFF = 4 * float(np.finfo(float).eps)
+
+
+@register("observable", "order-parameter")
+class OrderParameter(Observable):
+    """`r e^{i psi} = int e^{i k theta} dmu` for the `harmonic` k: series `order-parameter` (r) and
+    `order-parameter-phase` (psi).
+
+    Harmonic 1 is Kuramoto's, 1 for a single cluster and 0 for the uniform state; harmonic 2 is the nematic one, 1 for
+    two opposite clusters, too. Higher harmonics carry their number, `order-parameter-2`. The phase lies in (-pi, pi];
+    it is NaN where r is at roundoff.
+
+    >>> import mfpde
+    >>> from mfpde.observe import Instant
+    >>> equation = mfpde.Equation(geometry=mfpde.Circle())
+    >>> tilted = mfpde.VonMises(direction=0.5, concentration=2)
+    >>> values = OrderParameter().evaluate(Instant(0.0, tilted, equation, lambda: 0.0))
+    >>> {name: round(value, 6) for name, value in values.items()}          # I_1(2) / I_0(2)
+    {'order-parameter': 0.697775, 'order-parameter-phase': 0.5}
+    """
+
+    kind: Literal["order-parameter"] = "order-parameter"
+    citations: ClassVar[tuple[str, ...]] = ("bertini2010",)
+    harmonic: int = Field(default=1, ge=1, le=10_000)
+
+    @property
+    def name(self) -> str:
+        """Name of the modulus' series."""
+        return "order-parameter" if self.harmonic == 1 else f"order-parameter-{self.harmonic}"
+
+    def series(self) -> dict[str, Series]:
+        which = "order parameter" if self.harmonic == 1 else f"order parameter of harmonic {self.harmonic}"
+        return {self.name: Series(which), f"{self.name}-phase": Series(f"phase of the {which}", units="radian")}
+
+    def evaluate(self, instant: Instant) -> dict[str, float | Float]:
+        mode = complex(instant.measure.fourier(self.harmonic + 1)[self.harmonic])
+        return {self.name: abs(mode), f"{self.name}-phase": phase(mode)}
+
+
+def phase(mode: complex) -> float:
+    """psi in (-pi, pi] of the mode `c_k = r e^{-i psi}`, NaN when r is at roundoff."""
+    return float(np.arctan2(-mode.imag + 0.0, mode.real)) if abs(mode) > ROUNDOFF else float("nan")

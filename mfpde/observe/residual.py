@@ -1,0 +1,31 @@
+"""How fast the density moves."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from mfpde.observe.base import Instant, Observable, Series
+from mfpde.registry import register
+from mfpde.typing import Float
+
+__all__ = ["Residual"]
+
+
+@register("observable", "residual")
+class Residual(Observable):
+    """`int |d_t mu|`, per unit time: 0 in a stationary state. Asked of the solver, which knows its own right-hand side.
+
+    >>> import mfpde
+    >>> from mfpde.observe import Instant
+    >>> equation = mfpde.Equation(geometry=mfpde.Circle())
+    >>> Residual().evaluate(Instant(0.0, mfpde.Uniform(), equation, lambda: 0.0))
+    {'residual': 0.0}
+    """
+
+    kind: Literal["residual"] = "residual"
+
+    def series(self) -> dict[str, Series]:
+        return {"residual": Series("rate of change of the density, integral of its modulus", units="1/time")}
+
+    def evaluate(self, instant: Instant) -> dict[str, float | Float]:
+        return {"residual": float(instant.residual())}
