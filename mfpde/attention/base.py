@@ -16,6 +16,9 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = ["Attention", "Law", "Zonal"]
 
+#: normalisers below this share of that of the uniform state are not taken from Fourier modes
+_CANCELLED = 1e-3
+
 
 @dataclass(frozen=True, eq=False)
 class Zonal:
@@ -66,7 +69,12 @@ class Law(Specification, ABC):
         waves = np.exp(1j * np.outer(theta, order))
         speed = -2 * (waves @ (order * zonal.potential * modes)).imag
         if zonal.normaliser is not None:
-            speed /= 2 * (waves[:, 1:] @ (zonal.normaliser * modes)[1:]).real + zonal.normaliser[0]
+            total = 2 * (waves[:, 1:] @ (zonal.normaliser * modes)[1:]).real + zonal.normaliser[0]
+            # far from a concentrated measure the sum of modes cancels down to roundoff
+            far = total < _CANCELLED * zonal.normaliser[0]
+            speed /= np.where(far, 1.0, total)
+            if far.any():
+                speed[far] = self.drift_by_quadrature(measure, theta[far])
         return in_shape_of(points, speed[:, None])
 
 

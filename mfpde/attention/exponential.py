@@ -88,11 +88,16 @@ def exponential_zonal(scale: float, factor: float, normalised: bool) -> Zonal:
     strength = np.abs(order * potential)
     length = int(np.flatnonzero(strength > 1e-18 * strength.max())[-1]) + 1 if strength.any() else 2
     lift = float(np.exp(size)) if size <= 700 else np.inf
-    # energy of the uniform state, (I_0(s) - 1) / (2 s) ~ s / 8: the subtraction is avoided where it would cancel
-    offset = factor * (scale / 8 if size < 1e-4 else (lift * bessel[0] - 1) / (2 * scale))
+    offset = factor * (_uniform_energy(scale) if size < 1 else (lift * bessel[0] - 1) / (2 * scale))
     if normalised:
         return Zonal(potential[:length], bessel[:length], abs(factor), offset, energy_scale=lift)
     return Zonal(lift * potential[:length], None, abs(factor) * lift, offset)
+
+
+def _uniform_energy(scale: float) -> float:
+    """`(I_0(s) - 1) / (2 s)` for |s| < 1 by the series of I_0: the subtraction would cancel."""
+    ratios = (0.5 * scale) ** 2 / np.arange(2, 12) ** 2
+    return scale / 8 * (1 + float(np.cumprod(ratios).sum()))
 
 
 def _square(name: str, value: float | tuple[tuple[float, ...], ...] | None, dimension: int, rows: int | None) -> Float:

@@ -29,6 +29,7 @@ class Softmax(Exponential):
     normalised: ClassVar[bool] = True
 
     def kernel(self, queries: Float, keys: Float, weights: Float) -> Float:
-        scores = self.scores(queries, keys)
+        # a key without weight must not set the scale: the others could all underflow
+        scores = np.where(weights != 0, self.scores(queries, keys), -np.inf)
         raised = np.exp(scores - scores.max(axis=1, keepdims=True))
         return raised / (raised @ weights)[:, None]

@@ -14,6 +14,8 @@ __all__ = ["CircleDensity", "clean"]
 
 #: longest series used for nodes of a density that is not smooth
 LONGEST = 2**14
+#: nodes beyond those that the density needs: what is integrated against it has modes, too
+NODES_FOR_THE_INTEGRAND = 1024
 
 
 class CircleDensity(Measure):
@@ -71,16 +73,18 @@ class CircleDensity(Measure):
         return density
 
     def nodes(self) -> tuple[Float, Float]:
-        count = 2 * (self.bandwidth or LONGEST) + 2
+        count = 2 * (self.bandwidth or LONGEST) + NODES_FOR_THE_INTEGRAND
         layout = Circle().layout(count)
         density = self.on_grid(count) if self._density is None else self._density(layout.axes[0].values)
-        weights = density * layout.weight
+        # a sum of modes is not known below roundoff of its maximum, and a tilt e^{<w, y>} must not amplify that
+        known = np.abs(density) > 4 * np.finfo(float).eps * density.max()
+        weights = (density if self._density is not None else np.where(known, density, 0.0)) * layout.weight
         return layout.axes[0].values[:, None], weights / weights.sum()
 
     @property
     def mean(self) -> Float:
         first = self.fourier(2)[1]
-        return np.array([first.real, -first.imag])
+        return np.array([first.real, 0.0 - first.imag])  # not -0.0
 
     @property
     def covariance(self) -> Float:
