@@ -1,0 +1,1 @@
+"""Independent reference programs: nothing here may import mfpde."""
