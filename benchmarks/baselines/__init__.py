@@ -1,0 +1,1 @@
+"""What a good practitioner would write without mfpde."""
