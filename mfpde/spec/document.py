@@ -33,10 +33,15 @@ MOST_DEPTH = 40
 
 _PLAIN_WORDS = (
     (re.compile(r"found character '\\t'"), "a tab cannot indent YAML; use spaces"),
-    (re.compile(r"mapping values are not allowed"), "': ' cannot stand here; put the text in quotes"),
+    (re.compile(r"mapping values are not allowed"), "': ' cannot stand here; mind the indentation, or use quotes"),
     (re.compile(r"found unexpected end of stream"), "the quotes are never closed"),
     (re.compile(r"found character '(@|`)'"), "text that starts with @ or ` needs quotes"),
     (re.compile(r"found character '%'"), "text that starts with % needs quotes"),
+    (re.compile(r"expected '<document start>'"), "is not YAML: the value is over, and there is more text"),
+    (re.compile(r"expected <block end>"), "is indented differently from the lines above that it belongs to"),
+    (re.compile(r"expected ',' or '([]}])'"), r"a comma or a closing bracket is missing before this"),
+    (re.compile(r"expected the node content, but found '<stream end>'"), "the text ends in the middle of a value"),
+    (re.compile(r"could not find expected ':'"), "a key is followed by a colon, and there is none"),
 )
 
 

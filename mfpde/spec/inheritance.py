@@ -63,13 +63,17 @@ def merged(below: Node, above: Node) -> Node:
     """`above` on top of `below`: blocks merge key by key; a block of another kind, or anything else, replaces."""
     if not isinstance(below.content, dict) or not isinstance(above.content, dict):
         return above
-    kinds = [node.content["kind"].plain() if "kind" in node.content else None for node in (below, above)]
-    if kinds[1] is not None and kinds[0] != kinds[1]:
+    if _kind(above) is not None and _kind(above) != _kind(below):
         return above
     content = dict(below.content)
     for key, child in above.content.items():
         content[key] = merged(content[key], child) if key in content else child
     return above.holding(content)
+
+
+def _kind(block: Node) -> object:
+    kind = block.child("kind")
+    return None if kind is None else kind.plain()
 
 
 def _with_full_paths(node: Node, folder: Path, key: str | None) -> Node:

@@ -71,7 +71,7 @@ def test_wheel_is_the_same_from_sdist_and_checkout(built):
 
 
 def test_wheel_holds_every_module_and_data_file(house, built):
-    kinds = ("*.py", "*.yaml", "py.typed")
+    kinds = ("*.py", "*.yaml", "*.bib", "py.typed")
     wanted = {house.installed_as(path).as_posix() for kind in kinds for path in house.files(kind)}
     packed = {name for name in wheel_files(built.wheel) if ".dist-info/" not in name}
     assert packed == wanted

@@ -1,0 +1,62 @@
+"""`mfpde check`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from mfpde.cli.options import as_json, print_json, problem_settings
+
+__all__ = ["check"]
+
+BAD_INPUT = 2
+
+
+@click.command(short_help="Report every error of problem files; run nothing.")
+@click.argument("files", metavar="FILE.yaml ...", nargs=-1, required=True)
+@problem_settings
+@as_json
+def check(files: tuple[str, ...], settings: dict[str, str], as_json: bool) -> int:
+    """Report every error of problem files at once, as file:line:column. Nothing is run."""
+    reports = [_checked(file, settings) for file in files]
+    if as_json:
+        print_json([{**report, "faults": [_as_data(fault) for fault in report["faults"]]} for report in reports])
+    else:
+        for report in reports:
+            _print(report)
+    return 0 if all(report["ok"] for report in reports) else BAD_INPUT
+
+
+def _checked(file: str, settings: dict[str, str]) -> dict[str, Any]:
+    from mfpde.errors import ProblemError
+    from mfpde.feasibility import chosen_solver, faults
+    from mfpde.spec import read_document
+
+    try:
+        document = read_document(file, settings)
+    except ProblemError as error:
+        return {"file": file, "ok": False, "solver": None, "faults": list(error.faults)}
+    found = [document.locate(fault) for fault in faults(document.problem)]
+    solver = None if found else chosen_solver(document.problem).canonical()["kind"]
+    return {"file": file, "ok": not found, "solver": solver, "faults": found}
+
+
+def _print(report: dict[str, Any]) -> None:
+    if report["ok"]:
+        click.echo(f"{report['file']}: ok, the {report['solver']} solver can solve it")
+        return
+    for fault in report["faults"]:
+        click.echo(str(fault), err=True)
+    count = len(report["faults"])
+    click.echo(f"{report['file']}: {count} error{'s' if count > 1 else ''}", err=True)
+
+
+def _as_data(fault: Any) -> dict[str, Any]:
+    return {
+        "source": fault.source,
+        "line": fault.line,
+        "column": fault.column,
+        "path": list(fault.path),
+        "message": fault.message,
+    }

@@ -1,0 +1,67 @@
+"""`mfpde cite`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from mfpde.problem import Problem
+
+__all__ = ["bibliography", "citations", "cite"]
+
+OWN = "mfpde"
+
+
+@click.command(short_help="Print BibTeX of the papers behind a run.")
+@click.argument("file", metavar="RUN.h5")
+def cite(file: str) -> None:
+    """Print BibTeX of the papers behind what this run (or problem file) used."""
+    known = bibliography()
+    keys = citations(_problem(Path(file)))
+    click.echo("\n\n".join(known[key] for key in keys))
+
+
+def _problem(path: Path) -> Problem:
+    if path.suffix in (".yaml", ".yml"):
+        from mfpde.spec import read_yaml
+
+        return read_yaml(path)
+    from mfpde.store import load
+
+    run: Any = load(path)
+    problem: Problem = run.problem
+    return problem
+
+
+def citations(problem: Problem) -> list[str]:
+    """Keys of everything the problem uses, mfpde first, each once."""
+    from mfpde.feasibility import chosen_solver
+
+    parts = [*_parts(problem), chosen_solver(problem)]
+    found = [key for part in parts for key in getattr(type(part), "citations", ())]
+    return list(dict.fromkeys([OWN, *found]))
+
+
+def _parts(specification: Any) -> Iterator[Any]:
+    """The specification and every one inside it."""
+    from mfpde.specification import Specification
+
+    if isinstance(specification, Specification):
+        yield specification
+        for name in type(specification).model_fields:
+            yield from _parts(getattr(specification, name))
+    elif isinstance(specification, tuple):
+        for item in specification:
+            yield from _parts(item)
+
+
+def bibliography() -> dict[str, str]:
+    """The entries of references.bib by key."""
+    text = (Path(__file__).parent.parent / "references.bib").read_text(encoding="utf-8")
+    entries = re.finditer(r"^@\w+\{(?P<key>[^,]+),.*?^\}", text, re.MULTILINE | re.DOTALL)
+    return {entry["key"]: entry[0] for entry in entries}

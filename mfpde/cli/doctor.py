@@ -1,0 +1,143 @@
+"""`mfpde doctor`."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mfpde.cli.options import as_json, print_json
+
+__all__ = ["doctor"]
+
+CHECK_FAILED = 1
+PACKAGES = (
+    "numpy", "scipy", "numba", "llvmlite", "pyfftw", "h5py", "matplotlib", "pydantic", "ruamel.yaml", "click", "rich",
+    "threadpoolctl", "xarray", "h5netcdf",
+)  # fmt: skip
+KAPPA = 4.0
+
+
+@click.command(short_help="Show versions and backends, run a self-test.")
+@as_json
+def doctor(as_json: bool) -> int:
+    """Show versions, threads, FFT and BLAS backends, and solve a small problem against its exact solution."""
+    from mfpde.cli.tables import columns, number
+
+    sections: dict[str, dict[str, Any]] = {
+        "versions": _versions(),
+        "threads": _threads(),
+        "backends": _backends(),
+        "surroundings": _surroundings(),
+    }
+    if not as_json:
+        for name, rows in sections.items():
+            shown = [[key, number(value)] for key, value in rows.items()]
+            click.echo(f"{name}\n{columns(shown, indent='  ')}")
+        click.echo("self-test (compiles at its first run) ...", err=True)
+    test = _self_test()
+    if as_json:
+        print_json({**sections, "self-test": test})
+    else:
+        click.echo(f"self-test\n{columns([[key, number(value)] for key, value in test.items()], indent='  ')}")
+    return 0 if test["passed"] else CHECK_FAILED
+
+
+def _versions() -> dict[str, Any]:
+    from importlib.metadata import PackageNotFoundError, version
+
+    from mfpde._version import __version__
+
+    found: dict[str, Any] = {"mfpde": __version__, "python": platform.python_version(), "platform": platform.platform()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def _threads() -> dict[str, Any]:
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    names = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    return {"processors": os.cpu_count(), "usable": usable, **{name: os.environ.get(name, "not set") for name in names}}
+
+
+def _backends() -> dict[str, Any]:
+    import h5py
+    import numpy as np
+    import scipy.linalg
+    from threadpoolctl import threadpool_info
+
+    found: dict[str, Any] = {"HDF5": h5py.version.hdf5_version, "FFT": _fft()}
+    scipy.linalg.blas.ddot(np.ones(2), np.ones(2))  # loads scipy's BLAS, which may be another one than numpy's
+    for index, library in enumerate(item for item in threadpool_info() if item.get("user_api") == "blas"):
+        name = f"{library.get('internal_api')} {library.get('version')}, {library.get('num_threads')} threads"
+        found[f"BLAS {index + 1}"] = name
+    return found
+
+
+def _fft() -> str:
+    try:
+        import pyfftw
+    except ImportError as error:
+        return f"numpy (pyfftw cannot be imported: {error})"
+    return f"{pyfftw.fftw_version}".strip() or "FFTW"
+
+
+def _surroundings() -> dict[str, Any]:
+    from mfpde.compilation import prepare_cache
+
+    cache = prepare_cache()
+    return {
+        "kernel cache": f"{cache} ({_writable(cache)})",
+        "temporary files": f"{tempfile.gettempdir()} ({_writable(Path(tempfile.gettempdir()))})",
+        "ffmpeg": shutil.which("ffmpeg") or "not found: movies as .gif only",
+        "python": sys.executable,
+    }
+
+
+def _writable(folder: Path) -> str:
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return "writable"
+    except OSError as error:
+        return f"not writable: {error.strerror}"
+
+
+def _self_test() -> dict[str, Any]:
+    """Noisy Kuramoto relaxes to `r = I_1(kappa r) / I_0(kappa r)`."""
+    from scipy.optimize import brentq
+    from scipy.special import i0e, i1e
+
+    from mfpde.problem import Problem
+    from mfpde.running import solve
+
+    expected = float(brentq(lambda r: i1e(KAPPA * r) / i0e(KAPPA * r) - r, 0.1, 1.0, xtol=1e-14))
+    problem = Problem.from_dict(
+        {
+            "geometry": {"kind": "circle"},
+            "attention": {"kind": "unnormalized", "beta": 0},
+            "noise": {"kappa": KAPPA},
+            "initial": {"kind": "von-mises", "concentration": KAPPA},
+            "time": {"until": 40, "save": False},
+        }
+    )
+    start = time.perf_counter()
+    run = solve(problem)
+    measured = float(run.measure(-1).mean[0])
+    return {
+        "claim": "order parameter of the noisy Kuramoto model, kappa = 4",
+        "expected": expected,
+        "measured": measured,
+        "difference": abs(measured - expected),
+        "seconds": time.perf_counter() - start,
+        "passed": run.outcome.complete and abs(measured - expected) < 1e-6,
+    }

@@ -1,0 +1,105 @@
+"""`mfpde info`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mfpde.cli.options import as_json, print_json
+
+if TYPE_CHECKING:
+    from mfpde.run import Run
+
+__all__ = ["info"]
+
+
+@click.command(short_help="Tell what a run is and how far or well it went.")
+@click.argument("file", metavar="RUN.h5")
+@as_json
+def info(file: str, as_json: bool) -> None:
+    """Tell what a run is, how it ended, what it conserved and what made it; while it is going on, how far it is."""
+    from mfpde.store import load, read_status
+
+    status = read_status(Path(file))
+    if status is not None and _alive(status.get("pid")):
+        print_json({"running": True, **status}) if as_json else click.echo(_under_way(file, status))
+        return
+    run = load(Path(file))
+    print_json({"running": False, **_data(run)}) if as_json else click.echo(_text(file, run))
+
+
+def _alive(process: Any) -> bool:
+    """A job that was killed leaves its status file behind."""
+    if not isinstance(process, int) or process <= 0:
+        return False
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # somebody else's process, or a system that does not say
+        return True
+    return True
+
+
+def _under_way(file: str, status: dict[str, Any]) -> str:
+    from mfpde.cli.progress import duration
+    from mfpde.cli.tables import columns, number
+
+    rows = [["file", file], ["status", "running"]]
+    for name, value in status.items():
+        seconds = name == "remaining" and isinstance(value, int | float)
+        rows.append([name, duration(float(value)) if seconds else number(value)])
+    return columns(rows)
+
+
+def _data(run: Run) -> dict[str, Any]:
+    from mfpde.cli.summary import invariants
+
+    outcome = run.outcome
+    return {
+        "title": run.problem.title,
+        "outcome": {
+            "kind": outcome.kind,
+            "time": outcome.time,
+            "message": outcome.message,
+            "advice": outcome.advice,
+            "complete": outcome.complete,
+        },
+        "times": {"first": float(run.times[0]), "last": float(run.times[-1]), "count": len(run.times)},
+        "grid": dict(zip(run.layout.dimensions, run.layout.shape, strict=True)),
+        "last": {name: values[-1] for name, values in run.series.items() if len(values)},
+        "invariants": invariants(run),
+        "provenance": dict(run.provenance),
+        "problem": run.problem.canonical(),
+    }
+
+
+def _text(file: str, run: Run) -> str:
+    from mfpde.cli.summary import flat, invariants, last_values
+    from mfpde.cli.tables import columns, number
+
+    grid = ", ".join(f"{size} {name}" for name, size in zip(run.layout.dimensions, run.layout.shape, strict=True))
+    times = f"{number(float(run.times[0]))} to {number(float(run.times[-1]))}, {len(run.times)} snapshots"
+    rows = [
+        ["file", file],
+        ["title", run.problem.title or "-"],
+        ["outcome", str(run.outcome)],
+        ["times", times],
+        ["grid", grid],
+    ]
+    sections = [
+        columns(rows) + last_values(run),
+        _section("invariants", {name: f"{value:.3g}" for name, value in invariants(run).items()}),
+        _section("made by", {name: number(value) for name, value in flat(run.provenance).items()}),
+        "problem\n" + "\n".join(f"  {line}" for line in run.problem.to_yaml().splitlines()),
+    ]
+    return "\n".join(section for section in sections if section)
+
+
+def _section(name: str, rows: dict[str, str]) -> str:
+    from mfpde.cli.tables import columns
+
+    return f"{name}\n{columns(rows.items(), indent='  ')}" if rows else ""

@@ -1,0 +1,49 @@
+"""`mfpde list`."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import click
+
+from mfpde.cli.options import as_json, print_json
+
+__all__ = ["first_sentence", "listing"]
+
+FAMILIES = ("attention", "geometry", "initial", "solver", "observable", "case")
+
+
+@click.command("list", short_help="Name what there is: kinds of attention, solvers, ...")
+@click.argument("family", type=click.Choice(FAMILIES), required=False)
+@as_json
+def listing(family: str | None, as_json: bool) -> None:
+    """Name what there is of a family; of every family without one."""
+    from mfpde.cli.tables import columns
+    from mfpde.registry import members
+
+    wanted = [family] if family else list(FAMILIES)
+    found = {name: {part: _described(thing) for part, thing in members(name).items()} for name in wanted}
+    if as_json:
+        print_json({name: [{"name": part, **about} for part, about in parts.items()] for name, parts in found.items()})
+        return
+    for name, parts in found.items():
+        if family is None:
+            click.echo(f"{name}:")
+        rows = [[part, about["summary"]] for part, about in parts.items()] or [["(none yet)", ""]]
+        click.echo(columns(rows, indent="" if family else "  "))
+
+
+def _described(part: Any) -> dict[str, Any]:
+    keys = [key for key in getattr(part, "model_fields", {}) if key != "kind"]
+    return {"summary": first_sentence(getattr(part, "claim", None) or part.__doc__ or ""), "keys": keys}
+
+
+def first_sentence(docstring: str) -> str:
+    """The first sentence of a docstring, on one line.
+
+    >>> first_sentence("Total mass. It is 1.")
+    'Total mass'
+    """
+    paragraph = re.sub(r"\s+", " ", docstring.strip().split("\n\n", maxsplit=1)[0])
+    return re.split(r"(?<![.\s])\.(?:\s|$)", paragraph, maxsplit=1)[0].strip()

@@ -1,0 +1,34 @@
+"""`mfpde plot`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+__all__ = ["plot"]
+
+VIEWS = {".png": "figure", ".pdf": "figure", ".svg": "figure", ".mp4": "movie", ".gif": "movie"}
+
+
+@click.command(short_help="Draw a run: a figure or a movie.")
+@click.argument("file", metavar="RUN.h5")
+@click.option(
+    "-o", "--output", metavar="FIGURE", help="A .png, .pdf or .svg figure or a .mp4 or .gif movie; RUN.png by default."
+)
+def plot(file: str, output: str | None) -> None:
+    """Draw a run: a figure, or a movie. An older plot of that name is overwritten."""
+    from mfpde.errors import OutputError
+    from mfpde.registry import lookup
+    from mfpde.store import load
+
+    target = Path(output) if output else Path(file).with_suffix(".png")
+    view = VIEWS.get(target.suffix.lower())
+    if view is None:
+        raise click.BadParameter(f"{target} must end in one of {', '.join(VIEWS)}", param_hint="'-o'")
+    run = load(Path(file))
+    try:
+        lookup("view", view)(run, target)
+    except OSError as error:
+        raise OutputError(f"cannot write {target}: {error.strerror or error}") from None
+    click.echo(f"wrote {target}", err=True)

@@ -1,0 +1,58 @@
+"""`mfpde solve`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from mfpde.cli.options import problem_settings
+
+if TYPE_CHECKING:
+    from mfpde.run import Run
+
+__all__ = ["solve"]
+
+ENDED_EARLY = 3
+INTERRUPTED = 130
+
+
+@click.command(short_help="Solve a problem file, write the run as HDF5.")
+@click.argument("file", metavar="FILE.yaml")
+@click.option(
+    "-o", "--output", metavar="RUN.h5", help="Where to write the run; FILE's name with .h5, here, by default."
+)
+@problem_settings
+@click.option("--resume", is_flag=True, help="Continue an interrupted run.")
+@click.option("--force", is_flag=True, help="Overwrite an existing output file.")
+@click.option("--quiet", is_flag=True, help="No progress and no summary, only errors.")
+def solve(file: str, output: str | None, settings: dict[str, str], resume: bool, force: bool, quiet: bool) -> int:
+    """Solve the problem in FILE.yaml and write the run as HDF5."""
+    from mfpde.cli.progress import display
+    from mfpde.cli.summary import summary
+    from mfpde.errors import ProblemError
+    from mfpde.running import solve as solve_problem
+    from mfpde.spec import read_document
+
+    document = read_document(file, settings)
+    target = Path(output) if output else Path(Path(file).stem + ".h5")
+    try:
+        with display(quiet) as progress:
+            run = solve_problem(document.problem, target, progress=progress, resume=resume, force=force)
+    except ProblemError as error:
+        raise ProblemError(document.locate(fault) for fault in error.faults) from None
+    if not quiet:
+        click.echo(summary(run))
+    elif not run.outcome.complete:
+        click.echo(str(run.outcome), err=True)
+    return exit_code(run)
+
+
+def exit_code(run: Run) -> int:
+    """0 for a run that came to its end, 130 for an interrupted one, 3 for any other end."""
+    from mfpde.run import INTERRUPTED as WAS_INTERRUPTED
+
+    if run.outcome.complete:
+        return 0
+    return INTERRUPTED if run.outcome.kind == WAS_INTERRUPTED else ENDED_EARLY

@@ -1,0 +1,64 @@
+"""A run in a few lines: how it ended, what it cost, where it is, and the last values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mfpde.cli.progress import duration
+from mfpde.cli.tables import columns, number
+
+if TYPE_CHECKING:
+    from mfpde.run import Run
+
+__all__ = ["flat", "invariants", "last_values", "summary"]
+
+
+def summary(run: Run) -> str:
+    """What `solve` prints at the end."""
+    rows = [["outcome", str(run.outcome)], ["times", _times(run)]]
+    numbers = flat(run.provenance)
+    rows += [[name, number(numbers[name])] for name in ("steps", "modes") if name in numbers]
+    wall = numbers.get("wall_time", numbers.get("seconds"))
+    if isinstance(wall, int | float):
+        rows.append(["wall time", duration(float(wall))])
+    if run.path is not None:
+        rows.append(["file", str(run.path)])
+    return columns(rows) + last_values(run)
+
+
+def _times(run: Run) -> str:
+    return f"{number(float(run.times[0]))} to {number(float(run.times[-1]))}, {len(run.times)} snapshots"
+
+
+def last_values(run: Run) -> str:
+    """The observables at the end, one to a line."""
+    rows = [[name, number(np.asarray(values)[-1])] for name, values in run.series.items() if len(values)]
+    return "\nlast values\n" + columns(rows, indent="  ") if rows else ""
+
+
+def flat(details: Mapping[str, Any]) -> dict[str, Any]:
+    """Nested mappings by the innermost name; the first of a name wins."""
+    found: dict[str, Any] = {}
+    for name, value in details.items():
+        if isinstance(value, Mapping):
+            found = {**flat(value), **found}
+        else:
+            found[name] = value
+    return found
+
+
+def invariants(run: Run) -> dict[str, float]:
+    """What must not change or must not be negative, as measured from the snapshots."""
+    if "density" not in run.stored or len(run.times) == 0:
+        return {}
+    density, weight = np.asarray(run.density), np.asarray(run.weight)
+    axes = tuple(range(1, density.ndim))
+    mass = (density * weight).sum(axis=axes)
+    found = {"mass drift": float(np.abs(mass - mass[0]).max()), "least density": float(density.min())}
+    energy = run.series.get("free-energy")
+    if energy is not None and len(energy) > 1:
+        found["greatest rise of the free energy"] = float(max(0.0, np.diff(energy).max()))
+    return found
