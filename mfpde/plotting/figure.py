@@ -1,0 +1,98 @@
+"""A run at one glance."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mfpde.plotting.circle_run import CircleRun, is_order_parameter
+from mfpde.plotting.description import describe
+from mfpde.plotting.output import FIGURES, extension_of, save
+from mfpde.plotting.panels import draw_map, draw_profiles, draw_series
+from mfpde.plotting.style import ALARM, look, new_figure, tag
+from mfpde.registry import register
+from mfpde.run import FINISHED, Run
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["head", "header", "run_figure"]
+
+_UPPER, _LOWER, _LINE = 3.5, 1.9, 0.19
+_MOST_PANELS = 4
+
+
+@register("view", "figure")
+def run_figure(run: Run, path: str | Path | None = None) -> Figure:
+    """Density over angle and time, profiles, observed series; also written to `path` (.png, .pdf, .svg) when given."""
+    if path is not None:
+        extension_of(path, FIGURES, "figure", " (movies are .mp4 or .gif)")
+    shown = CircleRun(run)
+    panels, absent = series_panels(shown)
+    lines = header(run)
+    if absent:
+        lines.append((f"observed, not shown: {', '.join(absent)}", {"color": "0.35"}))
+    with look():
+        rows = _rows(len(panels))
+        figure = new_figure(_UPPER + len(rows) * _LOWER + _LINE * len(lines) + 0.15)
+        head(figure, lines)
+        # a row of its own grid counts its margins as its height
+        heights = [_UPPER] + [_LOWER if count == 2 else 1.45 * _LOWER for count in rows]
+        grid = figure.add_gridspec(1 + len(rows), 2, height_ratios=heights)
+        upper = [figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[0, 1])]
+        draw_map(upper[0], shown)
+        draw_profiles(upper[1], shown)
+        lower: list[Axes] = []
+        for row, count in enumerate(rows, 1):
+            # two panels share the columns of those above, so that their axes stand in line
+            within = grid[row, :].subgridspec(1, count)
+            lower += [
+                figure.add_subplot(grid[row, place] if count == 2 else within[0, place]) for place in range(count)
+            ]
+        for axes, names in zip(lower, panels, strict=True):
+            draw_series(axes, names, run.series_times, shown.scalars, shown.scale)
+        for axes, letter in zip([*upper, *lower], "abcdefg", strict=False):
+            tag(axes, letter)
+    if path is not None:
+        save(figure, path)
+    return figure
+
+
+def series_panels(shown: CircleRun) -> tuple[list[list[str]], list[str]]:
+    """Names of the series that share each panel, and of those for which no panel is left."""
+    orders = [name for name in shown.scalars if is_order_parameter(name)]
+    panels = [orders[:4]] if orders else []
+    panels += [[name] for name in shown.scalars if name not in orders and not shown.resting(name)]
+    drawn = {name for names in panels[:_MOST_PANELS] for name in names}
+    return panels[:_MOST_PANELS], [name for name in shown.run.series if name not in drawn and not shown.resting(name)]
+
+
+def _rows(count: int) -> list[int]:
+    return {0: [], 1: [1], 2: [2], 3: [3]}.get(count, [2, 2])
+
+
+def header(run: Run) -> list[tuple[str, dict[str, str]]]:
+    """Title, description and, unless the run just finished, its outcome, as lines with their looks."""
+    lines: list[tuple[str, dict[str, str]]] = []
+    if run.problem.title:
+        lines += [(line, {"weight": "bold", "size": "11"}) for line in textwrap.wrap(run.problem.title, 90)]
+    lines += [(line, {"color": "0.35"}) for line in textwrap.wrap(describe(run.problem), 125)]
+    if run.outcome.kind != FINISHED:
+        colour = "0.35" if run.outcome.complete else ALARM
+        lines += [(line, {"color": colour}) for line in textwrap.wrap(str(run.outcome), 125)]
+    return lines
+
+
+def head(figure: Figure, lines: list[tuple[str, dict[str, str]]]) -> None:
+    """Write lines at the top left and leave the rest of the figure to its panels."""
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    height = float(figure.get_size_inches()[1])
+    for number, (text, looks) in enumerate(lines):
+        # what a user called a run is not a formula: dollar signs are dollar signs
+        written = figure.text(0.012, 1 - (0.07 + _LINE * number) / height, text, va="top", ha="left", parse_math=False)
+        written.set(**looks)
+    below = 1 - (0.13 + _LINE * len(lines)) / height
+    figure.set_layout_engine(ConstrainedLayoutEngine(rect=(0, 0, 1, below), h_pad=0.06, w_pad=0.06))

@@ -1,0 +1,109 @@
+"""A run as a movie."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, cast
+
+import numpy as np
+
+from mfpde.errors import MfpdeError, OutputError
+from mfpde.plotting.circle_run import CircleRun
+from mfpde.plotting.output import extension_of, replacing
+from mfpde.plotting.scales import TimeScale
+from mfpde.plotting.scene import Scene
+from mfpde.plotting.style import ALARM, CATEGORIES, MAP, look
+from mfpde.registry import register
+from mfpde.run import Run
+from mfpde.typing import AnyArray, Float
+
+__all__ = ["frame_snapshots", "run_movie"]
+
+_MOVIES = (".mp4", ".gif")
+_MOST_FRAMES = 250
+#: seconds that a movie lasts, if that is neither too slow nor too fast
+_LENGTH = 10.0
+_SLOWEST, _FASTEST = 4, 25
+
+
+@register("view", "movie")
+def run_movie(run: Run, path: str | Path) -> Path:
+    """The density over the angle and around the ring, moving in time: .mp4 where ffmpeg is there, .gif everywhere."""
+    extension = extension_of(path, _MOVIES, "movie", " (figures are .png, .pdf or .svg)")
+    encoder = shutil.which("ffmpeg")
+    if extension == ".mp4" and encoder is None:
+        raise MfpdeError(f"{path}: .mp4 needs ffmpeg, which is not on the PATH; .gif works without it")
+    shown = CircleRun(run)
+    snapshots = frame_snapshots(shown.times)
+    # GIF counts time in hundredths of a second
+    pause = round(100 / min(max(len(snapshots) / _LENGTH, _SLOWEST), _FASTEST)) / 100
+    with replacing(path) as temporary, look():
+        frames = Scene(shown, snapshots).frames()
+        if extension == ".mp4" and encoder is not None:
+            _write_mp4(frames, temporary, pause, encoder)
+        else:
+            _write_gif(frames, temporary, pause)
+    return Path(path)
+
+
+def frame_snapshots(times: Float) -> list[int]:
+    """The snapshot of every frame: evenly spread in time, the nearest snapshot each, nothing invented in between."""
+    if times.size < 3:
+        return list(range(times.size))
+    span, shortest = float(times[-1] - times[0]), float(np.diff(times).min())
+    count = _MOST_FRAMES if span > _MOST_FRAMES * shortest else min(round(span / shortest) + 1, _MOST_FRAMES)
+    return TimeScale(float(times[0]), float(times[-1])).nearest(times, count)
+
+
+def _write_gif(frames: Iterator[AnyArray], path: Path, pause: float) -> None:
+    from PIL import Image
+
+    palette = Image.new("P", (1, 1))
+    palette.putpalette(_palette())
+    # one palette, no dither: what stands still stays the same, and the file small
+    pictures = (Image.fromarray(frame).convert("RGB") for frame in frames)
+    images = (picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures)
+    first, milliseconds = next(images), round(1000 * pause)
+    first.save(path, "GIF", save_all=True, append_images=images, duration=milliseconds, loop=0, optimize=False)
+
+
+def _palette() -> list[int]:
+    """256 colours: the map's, greys, and what the edges of coloured lines on white are made of."""
+    from matplotlib import colormaps
+    from matplotlib.colors import to_rgb
+
+    colours = [colormaps[MAP](place)[:3] for place in np.linspace(0, 1, 184)]
+    # pillow compares colours coarsely: greys next to white would take its place
+    for ink, count in (("black", 24), (CATEGORIES[0], 24), (ALARM, 24)):
+        share = np.linspace(0, 1, count)[:, None]
+        colours += [tuple(colour) for colour in (1 - share) * np.array(to_rgb(ink)) + share]
+    return [round(255 * float(part)) for colour in colours for part in colour]
+
+
+def _write_mp4(frames: Iterator[AnyArray], path: Path, pause: float, encoder: str) -> None:
+    first = next(frames)
+    height, width = first.shape[:2]
+    source = ["-f", "rawvideo", "-pix_fmt", "rgba", "-s", f"{width}x{height}", "-r", f"{1 / pause:.6g}", "-i", "-"]
+    # yuv420p is what browsers and presentation programs play; bitexact leaves out dates and versions
+    coding = ["-an", "-pix_fmt", "yuv420p", "-movflags", "+faststart", "-map_metadata", "-1", "-fflags", "+bitexact"]
+    command = [encoder, "-loglevel", "error", "-y", *source, *coding, "-f", "mp4", str(path.absolute())]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:  # noqa: S603 - no shell
+        _feed(cast("IO[bytes]", process.stdin), first, frames)
+        complaint = cast("IO[bytes]", process.stderr).read().decode(errors="replace").strip()
+    if process.returncode != 0:
+        last = complaint.splitlines()[-1] if complaint else f"exit code {process.returncode}"
+        raise OutputError(f"ffmpeg could not write the movie: {last}; .gif works without it")
+
+
+def _feed(pipe: IO[bytes], first: AnyArray, frames: Iterator[AnyArray]) -> None:
+    # when ffmpeg gives up, its own words say why
+    with suppress(BrokenPipeError):
+        pipe.write(first.tobytes())
+        for frame in frames:
+            pipe.write(frame.tobytes())
+    with suppress(BrokenPipeError):
+        pipe.close()

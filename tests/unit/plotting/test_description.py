@@ -1,0 +1,21 @@
+"""A problem in one line."""
+
+import math
+
+from mfpde.attention import Interaction, Softmax
+from mfpde.geometry import Circle
+from mfpde.plotting.description import describe
+from mfpde.problem import Noise, Problem
+
+
+def test_settings_that_are_not_the_default():
+    problem = Problem(geometry=Circle(), attention=Softmax(A=2.5, V=-1), noise=Noise(kappa=math.inf))
+    assert describe(problem) == "attention: softmax, A 2.5, V -1; noise: kappa inf"
+
+
+def test_long_lists_are_cut():
+    problem = Problem(geometry=Circle(), interaction=Interaction(coefficients=[1 / 3] * 40), noise=Noise(kappa=0.5))
+    text = describe(problem)
+    assert text.startswith("interaction: coefficients [0.333333, 0.333333")
+    assert text.endswith("...; noise: kappa 0.5")
+    assert len(text) < 100
