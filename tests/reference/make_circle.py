@@ -83,10 +83,11 @@ CASES = (
     Case("usa-saturation-beta-1", USA, 1, NEAR_UNIFORM, (100, 150), ratio=1.1, points=64),
     Case("usa-tricritical", USA, TRICRITICAL, SKEWED, (1, 40), ratio=1.02, points=96),
     Case("sa-tricritical", SA, TRICRITICAL, LOPSIDED, (2, 30), ratio=1.1, points=96),
-    # Bistable region: a cluster survives, or not, where the uniform state is stable.
-    Case("usa-bistable-beta-4-cluster", USA, 4, VON_MISES, (1, 20), ratio=0.9, points=128),
-    Case("usa-bistable-beta-4-uniform", USA, 4, NEAR_UNIFORM, (1, 5), ratio=0.9, points=96),
-    Case("sa-bistable-beta-4-cluster", SA, 4, VON_MISES, (1, 20), ratio=0.9, points=128),
+    # Below kappa_1: beyond the fold a cluster dissolves, slowly; between fold and kappa_1 (beta = 8) the data decide.
+    Case("usa-below-fold-beta-4", USA, 4, VON_MISES, (1, 20), ratio=0.9, points=128),
+    Case("sa-below-critical-beta-4", SA, 4, VON_MISES, (1, 20), ratio=0.9, points=128),
+    Case("usa-bistable-beta-8-cluster", USA, 8, VON_MISES, (1, 20), ratio=0.9, points=128),
+    Case("usa-bistable-beta-8-uniform", USA, 8, LOPSIDED, (1, 20), ratio=0.9, points=128),
     Case("usa-first-order-beta-8", USA, 8, NEAR_UNIFORM, (20, 40, 80), ratio=1.1, points=128),
     Case("sa-near-critical-beta-20", SA, 20, TWO_HUMPS, (0.1, 2), ratio=1.02, points=256),
     Case("usa-near-critical-beta-20", USA, 20, LOPSIDED, (0.3, 4), ratio=1.1, points=320),

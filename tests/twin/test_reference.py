@@ -11,6 +11,7 @@ import pytest
 from reference.circle import (
     Array,
     Density,
+    FixedNodes,
     Kind,
     equispaced,
     interpolate,
@@ -21,6 +22,7 @@ from reference.circle import (
 )
 from reference.closed_forms import (
     critical_kappa,
+    extrapolated_midpoint,
     growth_rate,
     kuramoto_order_parameter,
     moebius_density,
@@ -175,6 +177,21 @@ def test_integrators_and_resolutions_agree(kind: Kind) -> None:
     assert relative_error(solve(240), expected) < 2e-12
     assert relative_error(solve(192, integrator="Radau", tolerance=1e-12), expected) < 2e-12
     assert relative_error(solve(192, integrator="extrapolation", steps=250), expected) < 2e-12
+
+
+def test_extrapolation_has_its_high_order() -> None:
+    # y' = y (1 - y) to t = 1 in one step: only an order near 16 comes this close.
+    end = extrapolated_midpoint(lambda y: y * (1 - y), np.array([0.25], dtype=np.longdouble), 1.0, 1)
+    assert float(abs(end[0] - 1 / (1 + 3 * np.exp(np.longdouble(-1))))) < 1e-15
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_jacobian_is_the_derivative(kind: Kind) -> None:
+    nodes = FixedNodes(24, 3.0, 4.0, kind)  # a wrong one would only slow Radau down, and nothing else would show it
+    excess = normalised(lopsided)(equispaced(24)) - 1 / (2 * np.pi)
+    direction = np.cos(3 * equispaced(24)) + 0.3 * np.sin(equispaced(24))
+    ahead, behind = nodes.rhs(0.0, excess + 1e-5 * direction), nodes.rhs(0.0, excess - 1e-5 * direction)
+    assert relative_error(nodes.jacobian(0.0, excess) @ direction, (ahead - behind) / 2e-5) < 1e-8
 
 
 def test_interpolation_is_exact_for_trigonometric_polynomials_and_at_nodes() -> None:
