@@ -1,0 +1,141 @@
+"""The quick form of every validation case; and that each of them can fail."""
+
+import dataclasses
+import importlib
+
+import numpy as np
+import pytest
+
+import mfpde
+from mfpde.registry import members
+from mfpde.validation import case as cases
+
+NAMES = list(members("case"))
+
+
+def module_of(name: str):
+    return importlib.import_module(type(members("case")[name]()).__module__)
+
+
+def test_the_first_cases_are_there():
+    assert {"dissipation", "growth-rates", "kuramoto-order-parameter", "moebius"} <= set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_quick_case(name):
+    report = mfpde.validate(name, quick=True)
+    assert report.failed == ()
+    assert report.passed
+    assert report.title == name
+    assert report.claim
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_wrong_solution_is_noticed(name, monkeypatch):
+    """Densities and observables off by a part in ten thousand of their change since t = 0 fail every case."""
+    solved = cases.solved
+
+    def slightly_wrong(problem):
+        run = solved(problem)
+        series = {key: values + 1e-4 * (values - values[0]) for key, values in run.series.items()}
+        if "dissipation" in series:
+            series["dissipation"] = run.series["dissipation"] * (1 + 3e-4)
+        density = run.density + 1e-4 * (run.density - run.density[0])
+        return dataclasses.replace(run, series=series, stored={**run.stored, "density": density})
+
+    monkeypatch.setattr(module_of(name), "solved", slightly_wrong)
+    report = mfpde.validate(name, quick=True)
+    assert not report.passed
+    assert len(report.failed) >= len(report.checks) / 4
+
+
+@pytest.mark.parametrize(
+    ("name", "expectation"),
+    [
+        ("kuramoto-order-parameter", "order_parameter"),
+        ("growth-rates", "growth_rate"),
+        ("moebius", "moebius_density"),
+        ("moebius", "poisson_order_parameter"),
+    ],
+)
+def test_a_wrong_expectation_fails(name, expectation, monkeypatch):
+    module = module_of(name)
+    right = getattr(module, expectation)
+    monkeypatch.setattr(module, expectation, lambda *given: right(*given) * (1 + 1e-4))
+    assert not mfpde.validate(name, quick=True).passed
+
+
+def test_a_run_that_ends_early_is_a_failed_check(monkeypatch):
+    def cut_short(problem):
+        return dataclasses.replace(solve(problem), outcome=mfpde.Outcome("resolution lost", 0.5, "too narrow"))
+
+    from mfpde import running
+
+    solve = running.solve
+    monkeypatch.setattr(running, "solve", cut_short)
+    report = mfpde.validate("moebius", quick=True)
+    assert not report.passed
+    assert "too narrow" in report.checks[0].claim
+
+
+PROBLEM = {
+    "geometry": {"kind": "circle"},
+    "initial": {"kind": "density", "expression": "exp(cos(theta) + 0.3*sin(2*theta))"},
+    "solver": {"kind": "spectral", "tolerance": 1e-8},
+    "time": {"until": 1, "save_every": 0.25},
+}
+
+
+@pytest.mark.parametrize(
+    "equation",
+    [
+        {"attention": {"kind": "unnormalized", "beta": 2}, "noise": {"kappa": 2}},
+        {"attention": {"kind": "unnormalized", "beta": 1}, "time": {"until": 0.5}},
+        {"attention": {"kind": "softmax", "beta": 5}, "noise": {"kappa": 10}},
+        {"interaction": {"coefficients": [0, 1]}, "noise": {"kappa": 4}},
+        {"noise": {"kappa": 1}},
+    ],
+    ids=["unnormalized", "noiseless", "softmax", "interaction", "diffusion"],
+)
+def test_any_problem_can_be_checked(equation):
+    report = mfpde.validate(mfpde.Problem.from_dict({**PROBLEM, **equation}), quick=True)
+    assert report.failed == ()
+    claims = " ".join(check.claim for check in report.checks)
+    assert "mass" in claims
+    assert "positive" in claims
+    assert ("free energy" in claims) == (equation.get("attention", {}).get("kind") != "softmax")
+
+
+def test_a_problem_file_can_be_checked(tmp_path):
+    problem = mfpde.Problem.from_dict({**PROBLEM, "attention": {"kind": "unnormalized", "beta": 0}})
+    (tmp_path / "problem.yaml").write_text(problem.to_yaml(), encoding="utf-8")
+    for given in (tmp_path / "problem.yaml", str(tmp_path / "problem.yaml")):
+        report = mfpde.validate(given, quick=True)
+        assert report.passed
+        assert report.title == "problem.yaml"
+
+
+def test_checks_of_a_problem_can_fail(monkeypatch):
+    from mfpde.validation import solution
+
+    solved = solution.solved
+
+    def wrong(problem):
+        run = solved(problem)
+        series = {
+            "mass": run["mass"] + 1e-6,
+            "minimum": run["minimum"] * 0 - 1e-3,
+            "free-energy": run["free-energy"][::-1],
+            "dissipation": run["dissipation"],
+        }
+        return dataclasses.replace(run, series=series, stored={"density": run.density * np.array([[1]])})
+
+    monkeypatch.setattr(solution, "solved", wrong)
+    problem = {**PROBLEM, "attention": {"kind": "unnormalized", "beta": 2}, "noise": {"kappa": 2}}
+    report = mfpde.validate(mfpde.Problem.from_dict(problem), quick=True)
+    assert len(report.failed) == 4
+
+
+def test_unknown_names_are_answered_with_near_ones():
+    with pytest.raises(mfpde.MfpdeError, match="did you mean 'moebius'"):
+        mfpde.validate("mobius")

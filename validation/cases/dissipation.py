@@ -1,0 +1,67 @@
+"""Free energy is lost exactly as fast as it is dissipated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mfpde.registry import register
+from mfpde.run import Run
+from mfpde.typing import Float
+from mfpde.validation.case import Case, solved, worst
+from mfpde.validation.panels import Panels
+from mfpde.validation.report import Check, Drawing
+
+__all__ = ["Dissipation"]
+
+
+@register("case", "dissipation")
+class Dissipation(Case):
+    """`F(t) - F(0) = -int_0^t dissipation`, the integral over observed values by Gauss quadrature of order 20 on
+    panels in time."""
+
+    name = "dissipation"
+
+    def examine(self, sizes: Mapping[str, Any]) -> tuple[list[Check], Drawing]:
+        checks, curves = [], []
+        for change in sizes["problems"]:
+            panels = Panels(change["time"]["until"] * np.linspace(0, 1, sizes["panels"] + 1) ** 2)
+            time = {"until": change["time"]["until"], "save_at": panels.times()}
+            run = solved(self.problem(**{**change, "time": time}))
+            energy = panels.at_edges(run, "free-energy")
+            lost = np.cumsum(panels.integrals(panels.at_nodes(run, "dissipation")))
+            total = float(energy[0] - energy[-1])
+            defect = worst(np.abs(energy[0] - energy[1:] - lost).tolist())
+            rise = worst(np.maximum(np.diff(run["free-energy"]), 0).tolist())
+            name = _name(run)
+            limits = {"measured": defect / total, "tolerance": self.card.tolerance}
+            checks += [
+                Check.equal(f"{name}: loss and dissipation agree", self.card.source, expected=0.0, **limits),
+                Check.at_most(f"{name}: no rise", self.card.source, bound=1e-11, measured=rise / total),
+                Check.at_least(f"{name}: energy is lost", self.card.source, bound=1e-3, measured=total),
+            ]
+            curves.append((name, panels.edges[1:], energy[1:] - energy[-1], energy[0] - lost - energy[-1]))
+        return checks, _drawing(curves)
+
+
+def _name(run: Run) -> str:
+    law, kappa = run.problem.law, run.problem.noise.kappa
+    if law is None:
+        return f"diffusion, kappa = {kappa:g}"
+    data = law.canonical()
+    what = ", ".join(f"{key} = {data[key]}" for key in ("beta", "A", "coefficients") if key in data)
+    return f"{data.get('kind', 'interaction')}, {what}, kappa = {kappa:g}"
+
+
+def _drawing(curves: list[tuple[str, Float, Float, Float]]) -> Drawing:
+    def draw(figure: object) -> None:
+        axes = figure.subplots()  # type: ignore[attr-defined]
+        for color, (name, times, energy, integrated) in enumerate(curves):
+            axes.plot(times / times[-1], energy / energy[0], "o", color=f"C{color}", ms=3, label=name)
+            axes.plot(times / times[-1], integrated / energy[0], color=f"C{color}", lw=0.8)
+        axes.set(xlabel="t / end", ylabel="F(t) - F(end), relative", title="points: F; lines: integrated dissipation")
+        axes.legend(fontsize="x-small")
+
+    return draw

@@ -1,0 +1,52 @@
+"""Integrals over time of an observed series, by Gauss-Legendre quadrature on panels."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mfpde.errors import MfpdeError
+from mfpde.run import Run
+from mfpde.typing import Float
+
+__all__ = ["Panels"]
+
+
+class Panels:
+    """`count` Gauss nodes between every two edges: a smooth series is integrated with order `2 count`.
+
+    >>> panels = Panels([0, 1, 3])
+    >>> panels.integrals(panels.nodes**2).round(12).tolist()
+    [0.333333333333, 8.666666666667]
+    """
+
+    def __init__(self, edges: Float | list[float], count: int = 10) -> None:
+        self.edges = np.asarray(edges, dtype=float)
+        points, self._weights = np.polynomial.legendre.leggauss(count)
+        self._half = 0.5 * np.diff(self.edges)
+        self.nodes: Float = (self.edges[:-1] + self._half)[:, None] + self._half[:, None] * points
+
+    def times(self) -> list[float]:
+        """Edges and nodes, sorted: when to observe."""
+        return sorted({*self.edges.tolist(), *self.nodes.ravel().tolist()})
+
+    def integrals(self, values: Float) -> Float:
+        """The integral over each panel of a series given at its nodes, `(panel, node)`."""
+        result: Float = self._half * (values @ self._weights)
+        return result
+
+    def at_edges(self, run: Run, name: str) -> Float:
+        """An observed series at the edges."""
+        return _at(run, name, self.edges)
+
+    def at_nodes(self, run: Run, name: str) -> Float:
+        """An observed series at the nodes, `(panel, node)`."""
+        return _at(run, name, self.nodes)
+
+
+def _at(run: Run, name: str, times: Float) -> Float:
+    index = np.searchsorted(run.series_times, times - 1e-12 * run.series_times[-1])
+    index = np.minimum(index, run.series_times.size - 1)
+    if np.abs(run.series_times[index] - times).max() > 1e-9 * run.series_times[-1]:
+        raise MfpdeError(f"{name} was not observed at all the times it is needed at")
+    series: Float = run[name][index]
+    return series

@@ -1,0 +1,192 @@
+"""What a validation found: checks, each with what was claimed, expected and measured, and a figure."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from mfpde.errors import OutputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure, FigureBase
+
+__all__ = ["Check", "Drawing", "Report"]
+
+#: draws into an empty figure
+Drawing = Callable[["FigureBase"], None]
+_SIZE = (7.0, 4.5)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One number held against what it must be: `|measured - expected| <= tolerance`, or `measured <= expected` for a
+    bound.
+
+    >>> Check.equal("half of pi", "geometry", expected=1.5708, measured=1.57081, tolerance=1e-3).passed
+    True
+    >>> Check.equal("half of pi", "geometry", expected=1.5708, measured=float("nan"), tolerance=1e-3).passed
+    False
+    """
+
+    claim: str
+    source: str
+    expected: float
+    measured: float
+    tolerance: float
+    passed: bool
+    relation: Literal["=", "<=", ">="] = "="
+
+    @classmethod
+    def equal(cls, claim: str, source: str, *, expected: float, measured: float, tolerance: float) -> Check:
+        """`|measured - expected| <= tolerance`; what is not a number never passes."""
+        passed = abs(measured - expected) <= tolerance
+        return cls(claim, source, float(expected), float(measured), float(tolerance), bool(passed))
+
+    @classmethod
+    def at_most(cls, claim: str, source: str, *, bound: float, measured: float, tolerance: float = 0.0) -> Check:
+        """`measured <= bound + tolerance`."""
+        passed = measured <= bound + tolerance
+        return cls(claim, source, float(bound), float(measured), float(tolerance), bool(passed), "<=")
+
+    @classmethod
+    def at_least(cls, claim: str, source: str, *, bound: float, measured: float, tolerance: float = 0.0) -> Check:
+        """`measured >= bound - tolerance`."""
+        passed = measured >= bound - tolerance
+        return cls(claim, source, float(bound), float(measured), float(tolerance), bool(passed), ">=")
+
+    @property
+    def error(self) -> float:
+        """How far the measured value is from where it may be."""
+        gap = self.measured - self.expected
+        return {"=": abs(gap), "<=": max(gap, 0.0), ">=": max(-gap, 0.0)}[self.relation]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; what JSON has no number for is text."""
+        numbers = {name: _plain(getattr(self, name)) for name in ("expected", "measured", "error", "tolerance")}
+        return {"claim": self.claim, "source": self.source, "relation": self.relation, **numbers, "passed": self.passed}
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """Checks and a figure; of one case, or of several in `parts`."""
+
+    title: str
+    claim: str = ""
+    own: tuple[Check, ...] = ()
+    drawing: Drawing | None = None
+    parts: tuple[Report, ...] = ()
+    citations: tuple[str, ...] = field(default=())
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        return (*self.own, *(check for part in self.parts for check in part.checks))
+
+    @property
+    def passed(self) -> bool:
+        """True when there are checks and every one passed."""
+        return bool(self.checks) and all(check.passed for check in self.checks)
+
+    @property
+    def failed(self) -> tuple[Check, ...]:
+        return tuple(check for check in self.checks if not check.passed)
+
+    def figure(self) -> Figure:
+        """What was measured against what was expected, one panel for each case."""
+        from matplotlib.figure import Figure
+
+        shown = [report for report in (self, *self.parts) if report.drawing is not None]
+        figure = Figure(figsize=(_SIZE[0], _SIZE[1] * max(len(shown), 1)), layout="constrained")
+        rows = figure.subfigures(max(len(shown), 1), 1, squeeze=False)[:, 0]
+        for row, report in zip(rows, shown, strict=False):
+            assert report.drawing is not None  # noqa: S101 - for the type checker
+            report.drawing(row)
+            row.suptitle(report.title)
+        return figure
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the figure, ready for JSON."""
+        content: dict[str, Any] = {"title": self.title, "claim": self.claim, "passed": self.passed}
+        if self.own:
+            content["checks"] = [check.to_dict() for check in self.own]
+        if self.citations:
+            content["citations"] = list(self.citations)
+        if self.parts:
+            content["parts"] = [part.to_dict() for part in self.parts]
+        return content
+
+    def to_html(self) -> str:
+        """One self-contained page."""
+        verdict = "passed" if self.passed else f"{len(self.failed)} of {len(self.checks)} checks failed"
+        body = "\n".join(_section(report) for report in (self, *self.parts) if report.own)
+        head = f"<meta charset='utf-8'><title>{escape(self.title)}</title><style>{_STYLE}</style>"
+        heading = f"<h1>{escape(self.title)}: {verdict}</h1>"
+        return f"<!DOCTYPE html>\n<html lang='en'><head>{head}</head><body>{heading}\n{body}\n</body></html>\n"
+
+    def write(self, directory: str | Path) -> Path:
+        """The page `index.html`, `report.json` and one PNG for each case, into a directory; returns the page."""
+        folder = Path(directory)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "report.json").write_text(json.dumps(self.to_dict(), indent=2) + "\n", encoding="utf-8")
+            for report in (self, *self.parts):
+                if report.drawing is not None:
+                    (folder / f"{Path(report.title).stem}.png").write_bytes(report.png())
+            page = folder / "index.html"
+            page.write_text(self.to_html(), encoding="utf-8")
+        except OSError as error:
+            raise OutputError(f"cannot write the report to {folder}: {error.strerror or error}") from None
+        return page
+
+    def png(self) -> bytes:
+        """The figure as a PNG file's content."""
+        stream = io.BytesIO()
+        self.figure().savefig(stream, format="png", dpi=150)
+        return stream.getvalue()
+
+
+_STYLE = (
+    "body{font:16px/1.5 sans-serif;max-width:70em;margin:2em auto;padding:0 1em}"
+    "table{border-collapse:collapse;width:100%}td,th{border-bottom:1px solid #ccc;padding:.2em .6em;text-align:left}"
+    "td.number{font-family:monospace;text-align:right}tr.failed{background:#fdd}img{max-width:100%}"
+)
+_COLUMNS = ("claim", "measured", "", "expected", "error", "tolerance", "source", "")
+
+
+def _section(report: Report) -> str:
+    header = "".join(f"<th>{name}</th>" for name in _COLUMNS)
+    rows = "\n".join(_row(check) for check in report.own)
+    picture = ""
+    if report.drawing is not None:
+        data = base64.b64encode(Report(report.title, drawing=report.drawing).png()).decode()
+        picture = f"<p><img alt='{escape(report.title, quote=True)}' src='data:image/png;base64,{data}'></p>"
+    cited = f"<p>Citations: {escape(', '.join(report.citations))}</p>" if report.citations else ""
+    text = f"<h2>{escape(report.title)}</h2><p>{escape(report.claim)}</p>{cited}"
+    return f"{text}{picture}<table><tr>{header}</tr>\n{rows}</table>"
+
+
+def _row(check: Check) -> str:
+    def number(value: float, digits: int) -> str:
+        return f"<td class='number'>{value:.{digits}g}</td>"
+
+    verdict = "passed" if check.passed else "failed"
+    cells = [
+        f"<td>{escape(check.claim)}</td>",
+        number(check.measured, 12),
+        f"<td>{escape(check.relation)}</td>",
+        number(check.expected, 12),
+        number(check.error, 2),
+        number(check.tolerance, 2),
+        f"<td>{escape(check.source)}</td><td>{verdict}</td>",
+    ]
+    return f"<tr class='{verdict}'>{''.join(cells)}</tr>"
+
+
+def _plain(value: float) -> float | str:
+    return value if math.isfinite(value) else str(value)

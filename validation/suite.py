@@ -1,0 +1,44 @@
+"""`validate`: run cases by name, or check what can be checked of a problem file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mfpde.problem import Problem
+from mfpde.registry import lookup, members
+from mfpde.validation.report import Report
+
+__all__ = ["validate"]
+
+
+def validate(*names: str | Path | Problem, quick: bool = False) -> Report:
+    """Put claims to the test; `report.passed` says how it went.
+
+    Parameters
+    ----------
+    names
+        Cases (`mfpde list case`), problem files (`.yaml`) or problems. None: every case. A problem is solved, and
+        what theory says of every solution is checked: mass, positivity, the decay of free energy and its dissipation,
+        bounds of the drift. quick Reduced sizes: seconds instead of a minute or two.
+
+    Examples
+    --------
+    >>> import mfpde
+    >>> report = mfpde.validate("moebius", quick=True)
+    >>> report.passed
+    True
+    """
+    wanted = names or tuple(members("case"))
+    reports = [_report(name, quick) for name in wanted]
+    return reports[0] if len(reports) == 1 else Report("validation", parts=tuple(reports))
+
+
+def _report(name: str | Path | Problem, quick: bool) -> Report:
+    from mfpde.validation.solution import examine_solution
+
+    if isinstance(name, Problem):
+        return examine_solution(name, name.title or "problem", quick=quick)
+    if isinstance(name, Path) or name.endswith((".yaml", ".yml")):
+        return examine_solution(Problem.from_yaml(name), Path(name).name, quick=quick)
+    report: Report = lookup("case", name)().run(quick=quick)
+    return report
