@@ -15,8 +15,8 @@ from mfpde.registry import register
 from mfpde.run import FINISHED, Run
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.gridspec import GridSpec, SubplotSpec
 
 __all__ = ["head", "header", "run_figure"]
 
@@ -38,19 +38,14 @@ def run_figure(run: Run, path: str | Path | None = None) -> Figure:
         rows = _rows(len(panels))
         figure = new_figure(_UPPER + len(rows) * _LOWER + _LINE * len(lines) + 0.15)
         head(figure, lines)
-        # a row of its own grid counts its margins as its height
-        heights = [_UPPER] + [_LOWER if count == 2 else 1.45 * _LOWER for count in rows]
+        # a row of three has a grid of its own, whose margins count as its height
+        heights = [_UPPER] + [1.45 * _LOWER if count == 3 else _LOWER for count in rows]
         grid = figure.add_gridspec(1 + len(rows), 2, height_ratios=heights)
         upper = [figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[0, 1])]
         draw_map(upper[0], shown)
         draw_profiles(upper[1], shown)
-        lower: list[Axes] = []
-        for row, count in enumerate(rows, 1):
-            # two panels share the columns of those above, so that their axes stand in line
-            within = grid[row, :].subgridspec(1, count)
-            lower += [
-                figure.add_subplot(grid[row, place] if count == 2 else within[0, place]) for place in range(count)
-            ]
+        specs = [spec for row, count in enumerate(rows, 1) for spec in _places(grid, row, count)]
+        lower = [figure.add_subplot(spec) for spec in specs]
         for axes, names in zip(lower, panels, strict=True):
             draw_series(axes, names, run.series_times, shown.scalars, shown.scale)
         for axes, letter in zip([*upper, *lower], "abcdefg", strict=False):
@@ -67,6 +62,14 @@ def series_panels(shown: CircleRun) -> tuple[list[list[str]], list[str]]:
     panels += [[name] for name in shown.scalars if name not in orders and not shown.resting(name)]
     drawn = {name for names in panels[:_MOST_PANELS] for name in names}
     return panels[:_MOST_PANELS], [name for name in shown.run.series if name not in drawn and not shown.resting(name)]
+
+
+def _places(grid: GridSpec, row: int, count: int) -> list[SubplotSpec]:
+    """Places of one, two or three panels; one and two share the columns of the row above and stand in line with it."""
+    if count == 3:
+        own = grid[row, :].subgridspec(1, count)
+        return [own[0, place] for place in range(count)]
+    return [grid[row, :]] if count == 1 else [grid[row, 0], grid[row, 1]]
 
 
 def _rows(count: int) -> list[int]:

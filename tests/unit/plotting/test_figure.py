@@ -149,7 +149,7 @@ def test_global_state_stays_and_does_not_matter(run, tmp_path):
     import matplotlib.pyplot as plt
 
     run.plot(tmp_path / "plain.png")
-    with matplotlib.rc_context({"lines.linewidth": 17.0, "font.size": 30, "savefig.dpi": 20}):
+    with matplotlib.rc_context({"lines.linewidth": 17.0, "axes.facecolor": "red", "savefig.dpi": 20}):
         before = dict(matplotlib.rcParams)
         figure = run.plot(tmp_path / "odd.png")
         assert dict(matplotlib.rcParams) == before
