@@ -30,8 +30,9 @@ def faults(problem: Problem) -> list[Fault]:
         for block, why in _NEEDED.items()
         if getattr(problem, block) is None
     ]
-    found = [*absent, *_initial_faults(problem), *_solver_faults(problem), *_observable_faults(problem)]
-    return list(dict.fromkeys(found))  # a matrix of the wrong shape stops the solver and the observables alike
+    found = [*absent, *_initial_faults(problem)]
+    law = _law_faults(problem)  # a matrix of the wrong shape would stop the solver and every observable alike
+    return found + (law or [*_solver_faults(problem), *_observable_faults(problem)])
 
 
 def chosen_solver(problem: Problem) -> Solver:
@@ -48,6 +49,11 @@ def _initial_faults(problem: Problem) -> list[Fault]:
         return []
     with np.errstate(all="ignore"):
         return _collected(lambda: initial.on(problem.geometry), "initial")
+
+
+def _law_faults(problem: Problem) -> list[Fault]:
+    law = problem.law
+    return [] if law is None else _collected(lambda: law.zonal(problem.geometry), "")
 
 
 def _solver_faults(problem: Problem) -> list[Fault]:

@@ -222,7 +222,7 @@ def _events(text: str, source: str) -> Iterator[Any]:
     except ReaderError as error:
         before = text[: error.position]
         place = Place(source, before.count("\n") + 1, len(before) - before.rfind("\n"))
-        raise UnreadableError(place, f"the character {error.character!r} is not allowed in YAML") from None
+        raise UnreadableError(place, f"the character {text[error.position]!r} is not allowed in YAML") from None
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = Place(source, mark.line + 1, mark.column + 1) if mark else Place(source)

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 from mfpde.errors import Fault
 from mfpde.spec.document import UnreadableError, parse, read_text
 from mfpde.spec.node import Node, Place, fault_at
 
-__all__ = ["merged", "read_tree"]
+__all__ = ["Reading", "merged", "read_tree"]
 
 MOST_BASES = 10
 
 
-def read_tree(path: Path, including: tuple[Path, ...] = ()) -> tuple[Node, list[Fault]]:
+@dataclass(frozen=True)
+class Reading:
+    """A file with its base merged in, and what is wrong; not `complete` when the base could not be had."""
+
+    root: Node
+    faults: list[Fault]
+    complete: bool = True
+
+
+def read_tree(path: Path, including: tuple[Path, ...] = ()) -> Reading:
     """The file with its base merged in; raises `UnreadableError` only for the file itself."""
     source = str(path)
     root, faults = parse(read_text(path), source)
@@ -29,16 +39,18 @@ def read_tree(path: Path, including: tuple[Path, ...] = ()) -> tuple[Node, list[
         root.content[key] = _with_full_paths(child, path.parent, key)
     base = root.content.pop("base", None)
     if base is None:
-        return root, faults
-    below, more = _read_base(base, path, (*including, path))
-    return (root if below is None else merged(below, root)), [*faults, *more]
+        return Reading(root, faults)
+    below = _read_base(base, path, (*including, path))
+    if isinstance(below, Fault):
+        return Reading(root, [*faults, below], complete=False)
+    return Reading(merged(below.root, root), [*faults, *below.faults], below.complete)
 
 
-def _read_base(base: Node, path: Path, including: tuple[Path, ...]) -> tuple[Node | None, list[Fault]]:
-    def wrong(message: str) -> tuple[None, list[Fault]]:
-        return None, [fault_at(base.place, message, ("base",))]
+def _read_base(base: Node, path: Path, including: tuple[Path, ...]) -> Reading | Fault:
+    def wrong(message: str) -> Fault:
+        return fault_at(base.place, message, ("base",))
 
-    if not isinstance(base.content, str):
+    if not isinstance(base.content, str) or "\0" in base.content:
         return wrong("must be the name of another problem file, relative to this one")
     target = path.parent / base.content
     if _same(target) in map(_same, including):
@@ -52,7 +64,7 @@ def _read_base(base: Node, path: Path, including: tuple[Path, ...]) -> tuple[Nod
     except UnreadableError as error:
         if error.fault.line is None:  # the file itself cannot be had: what has to change is the line that names it
             return wrong(f"{target} {error.fault.message}")
-        return None, [error.fault]
+        return error.fault
 
 
 def _same(path: Path) -> str:

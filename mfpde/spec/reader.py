@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -44,33 +44,28 @@ def read_yaml(path: str | Path, settings: Mapping[str, str] | None = None) -> Pr
 def read_document(path: str | Path, settings: Mapping[str, str] | None = None) -> Document:
     """As `read_yaml`, with the positions."""
     try:
-        tree, faults = read_tree(Path(path))
+        reading = read_tree(Path(path))
     except UnreadableError as error:
         raise ProblemError([error.fault]) from None
-    tree, more = with_settings(tree, settings or {})
-    faults += more
+    tree, faults = with_settings(reading.root, settings or {})
+    faults += reading.faults
     try:
         problem = _validated(tree.plain())
     except ProblemError as error:
-        faults += _news(error.faults, faults, tree)
+        found = [fault for fault in error.faults if reading.complete or not fault.message.startswith("is missing")]
+        faults += [located(fault, tree) for fault in found]
     if faults:
         raise ProblemError(sorted(faults, key=lambda fault: (fault.source or "", fault.line or 0, fault.column or 0)))
     return Document(problem, tree)
 
 
-def _news(faults: Iterable[Fault], known: list[Fault], tree: Node) -> list[Fault]:
-    """What the schema adds to what is known: nothing about broken places, nothing missing if a whole base is."""
-    broken = {fault.path for fault in known if fault.path}
-    no_base = any(fault.path == ("base",) for fault in known)
-    found = [located(fault, tree) for fault in faults if fault.path not in broken]
-    return [fault for fault in found if not (no_base and fault.message.startswith("is missing"))]
-
-
 def located(fault: Fault, tree: Node) -> Fault:
     """The fault at the key it complains about (when the key is wrong, or something in it is absent) or at the value."""
     node, reached = tree.deepest(fault.path)
-    wrong_key = reached < len(fault.path) or fault.message.startswith("unknown key") or isinstance(node.content, dict)
-    place = node.key if wrong_key and node.key is not None else node.place
+    at_key = (
+        reached < len(fault.path) or fault.message.startswith("unknown key") or isinstance(node.content, dict | None)
+    )
+    place = node.key if at_key and node.key is not None else node.place
     return replace(fault, source=place.source, line=place.line, column=place.column)
 
 

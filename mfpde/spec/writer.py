@@ -36,8 +36,14 @@ def _block(specification: Specification) -> CommentedMap:
     for name in sorted(fields, key=lambda name: name not in _FIRST):
         value = getattr(specification, name)
         if name == "kind" or fields[name].is_required() or value != fields[name].default:
-            block[name] = _value(value)
+            block[name] = _short(value) if name == "observe" else _value(value)
     return block
+
+
+def _short(observables: tuple[Any, ...]) -> CommentedSeq:
+    """`[mass]` for observables that have nothing but a kind."""
+    blocks = [_block(item) for item in observables]
+    return _sequence([block["kind"] if set(block) == {"kind"} else block for block in blocks])
 
 
 def _value(value: Any) -> Any:
@@ -52,9 +58,6 @@ def _value(value: Any) -> Any:
 
 def _sequence(values: tuple[Any, ...] | list[Any]) -> CommentedSeq:
     items = [_value(item) for item in values]
-    bare = [set(item) == {"kind"} if isinstance(item, dict) else True for item in items]
-    if all(bare):
-        items = [item["kind"] if isinstance(item, dict) else item for item in items]
     sequence = CommentedSeq(items)
     if not any(isinstance(item, dict) for item in items):
         sequence.fa.set_flow_style()

@@ -1,0 +1,80 @@
+"""What keeps a problem from being solved is known before anything runs."""
+
+import pytest
+
+from mfpde.errors import ProblemError
+from mfpde.feasibility import chosen_solver, faults
+from mfpde.problem import Problem
+
+GOOD = {
+    "geometry": {"kind": "circle"},
+    "attention": {"kind": "softmax", "beta": 2},
+    "noise": {"kappa": 4},
+    "initial": {"kind": "uniform"},
+    "time": {"until": 1},
+}
+
+
+def told(**changes):
+    data = {key: value for key, value in {**GOOD, **changes}.items() if value is not None}
+    return [str(fault) for fault in faults(Problem.from_dict(data))]
+
+
+def test_a_good_problem_has_no_faults():
+    assert told() == []
+    assert told(solver={"kind": "auto", "tolerance": 1e-4}, observe=["mass", "order-parameter"]) == []
+
+
+def test_blocks_that_solving_needs():
+    assert told(initial=None, time=None) == [
+        "initial: is missing: solving needs to know where it starts",
+        "time: is missing: solving needs to know until when, e.g. time: {until: 10}",
+    ]
+
+
+def test_everything_is_told_at_once():
+    said = told(
+        attention={"kind": "softmax", "A": [[1, 2], [3, 4]]},
+        initial={
+            "kind": "mixture",
+            "components": [{"kind": "uniform"}, {"kind": "density", "expression": "cos(theta)"}],
+        },
+        observe=["free-energy", "mass", "mass"],
+    )
+    assert said[0].startswith("initial.components.1.expression: is negative (-1) at theta = ")
+    assert said[1].startswith("solver: ")
+    assert said[2].startswith("observe.0: free-energy cannot be observed here: ")
+    assert said[3] == "observe.2: gives the series 'mass', and so does entry 1"
+
+
+def test_a_named_solver_that_does_not_fit():
+    (said,) = told(attention={"kind": "softmax", "A": [[1, 2], [3, 4]]}, solver={"kind": "spectral"})
+    assert said.startswith("solver: spectral cannot solve this: it needs A and V to be multiples of the identity")
+
+
+def test_a_matrix_of_the_wrong_shape_is_told_once():
+    assert told(attention={"kind": "softmax", "A": [[1, 2]]}, observe=["free-energy", "energy"]) == [
+        "attention.A: has shape (1, 2); tokens in R^2 need (2, 2)"
+    ]
+
+
+def test_coordinates_of_another_space():
+    (said,) = told(initial={"kind": "density", "expression": "1 + s"})
+    assert said == "initial.expression: uses s, but this space has the coordinates theta, x, y"
+
+
+def test_numbers_that_overflow_are_faults_not_warnings():
+    (said,) = told(initial={"kind": "density", "expression": "exp(1000*theta)"})
+    assert said.startswith("initial.expression: is not finite at theta = ")
+
+
+def test_auto_hands_its_tolerance_on():
+    problem = Problem.from_dict({**GOOD, "solver": {"kind": "auto", "tolerance": 1e-4}})
+    assert chosen_solver(problem).canonical() == {"kind": "spectral", "tolerance": 1e-4, "max_modes": 1024}
+    assert chosen_solver(Problem.from_dict(GOOD)).canonical()["kind"] == "spectral"
+
+
+def test_auto_says_why_nothing_fits():
+    problem = Problem.from_dict({**GOOD, "attention": {"kind": "softmax", "A": [[1, 2], [3, 4]]}})
+    with pytest.raises(ProblemError, match=r"no solver can do this equation \(spectral: it needs A and V"):
+        chosen_solver(problem)
