@@ -21,8 +21,8 @@ NODES_FOR_THE_INTEGRAND = 1024
 class CircleDensity(Measure):
     """`rho(theta) = (1/2 pi) sum_k c_k e^{i k theta}`, `c_{-k} = conj(c_k)`, `c_0 = 1`.
 
-    `series(count)` gives the first coefficients; `bandwidth` is the number beyond which they vanish to roundoff (None: they decay
-    slowly, as for an arc). A closed form of the density, when there is one, makes `evaluate` exact.
+    `series(count)` gives the first coefficients; `bandwidth` is the number beyond which they vanish to roundoff
+    (None: they decay slowly, as for an arc). A closed form of the density, when there is one, makes `evaluate` exact.
 
     >>> CircleDensity.of(np.array([1.0, 0.25])).evaluate([0.0])          # (1 + cos(theta) / 2) / (2 pi)
     array([0.23873241])
@@ -101,9 +101,9 @@ class CircleDensity(Measure):
         return np.interp(uniform * cumulative[-1], cumulative, theta)[:, None]
 
 
-def clean(coefficients: Complex) -> Complex:
-    """Real and imaginary parts below roundoff made exactly zero, so that a symmetry of the data is one of the solution."""
-    floor = np.finfo(float).eps
+def clean(coefficients: Complex, noise: float = 0.0) -> Complex:
+    """Real and imaginary parts below roundoff (or `noise`) made zero: a symmetry of the data is one of the solution."""
+    floor = max(float(np.finfo(float).eps), noise)
     real, imaginary = coefficients.real.copy(), coefficients.imag.copy()
     real[np.abs(real) < floor] = 0.0
     imaginary[np.abs(imaginary) < floor] = 0.0

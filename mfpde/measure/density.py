@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -17,14 +18,17 @@ from mfpde.typing import Complex, Float
 
 __all__ = ["Density"]
 
-_SMALLEST, _LARGEST = 64, 2**15
+_SAMPLES = 2**15
+#: last coefficients, relative to the first, that are noise; larger ones belong to a kink or a jump
+_MOST_NOISE = 1e-13
 
 
 @register("initial", "density")
 class Density(Initial):
     """`rho = f / int f`, with `f` arithmetic in the coordinates of the space.
 
-    Good values: anything smooth and not negative, `1 + 0.1*cos(theta)`. Fails: a negative value, a value that is not finite, zero mass.
+    Good values: anything smooth and not negative, `1 + 0.1*cos(theta)`. Fails: a negative value, a value that is not
+    finite, zero mass.
 
     >>> Density(expression="1 + 0.5*cos(theta)").mean.round(12)
     array([0.25, 0.  ])
@@ -59,8 +63,10 @@ class Density(Initial):
         coefficients = _sampled(values)
         mass = coefficients[0].real * 2 * np.pi
         if not mass > 0:
-            raise ProblemError.at("initial.expression", f"{self.expression!r} has mass {mass:g}; a density needs positive mass")
-        series = clean(coefficients / coefficients[0].real)
+            raise ProblemError.at(
+                "initial.expression", f"{self.expression!r} has mass {mass:g}; a density needs positive mass"
+            )
+        series = _without_noise(coefficients / coefficients[0].real)
         smooth = np.flatnonzero(series)[-1] + 1
         known = CircleDensity.of(series[:smooth])
         return CircleDensity(known.fourier, int(smooth), lambda theta: values(theta) / mass)
@@ -72,17 +78,21 @@ def _checked(values: Float, theta: Float) -> Float:
         raise ProblemError.at("initial.expression", f"is not finite at theta = {where:.6g}")
     if values.size and values.min() < 0:
         where = theta[values.argmin()]
-        raise ProblemError.at("initial.expression", f"is negative ({values.min():.6g}) at theta = {where:.6g}; a density is not")
+        raise ProblemError.at(
+            "initial.expression", f"is negative ({values.min():.6g}) at theta = {where:.6g}; a density is not"
+        )
     return values
 
 
-def _sampled(values: object) -> Complex:
-    """Fourier coefficients from as many samples as it takes for the upper half of them to vanish to roundoff."""
-    assert callable(values)
-    count = _SMALLEST
-    while True:
-        modes = np.fft.rfft(values(2 * np.pi / count * np.arange(count))) / count
-        size = np.abs(modes)
-        if size[count // 4 :].max() <= 4e-16 * size.max() or count >= _LARGEST:
-            return modes[: count // 2]
-        count *= 2
+def _sampled(values: Callable[[Float], Float]) -> Complex:
+    """Fourier coefficients from so many samples that no wave or peak a solver could follow hides between them."""
+    theta = Circle().layout(_SAMPLES).axes[0].values
+    coefficients: Complex = np.fft.rfft(values(theta))[: _SAMPLES // 2] / _SAMPLES
+    return coefficients
+
+
+def _without_noise(series: Complex) -> Complex:
+    """Coefficients of a smooth density end in the rounding noise of its samples; what is at that level is made zero."""
+    noise = float(np.abs(series[-series.size // 4 :]).max())
+    smooth = noise < _MOST_NOISE
+    return clean(series, 4 * noise if smooth else 0.0)

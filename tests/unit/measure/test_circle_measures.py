@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from scipy.special import i0, ive
 
 import mfpde
 from mfpde.measure import CircleDensity
@@ -120,10 +121,42 @@ def test_samples_of_a_narrow_cluster_have_its_width():
     assert draws.std() == pytest.approx(0.01, rel=0.02)
 
 
+@pytest.mark.parametrize("k", [32, 64, 128, 1024, 4096, 16383])
+def test_no_wave_hides_between_samples(k):
+    modes = mfpde.Density(expression=f"1 + 0.5*cos({k}*theta)").fourier(k + 2)
+    assert abs(modes[k] - 0.25) < 1e-10
+    assert np.abs(modes[1:k]).max() < 1e-10
+
+
+def test_no_peak_hides_between_samples():
+    peak, angle = "exp(1e5*(cos(theta - 0.05) - 1))", 0.05
+    share = ive(0, 1e5) / (1 + ive(0, 1e5))
+    expected = share * ive(1, 1e5) / ive(0, 1e5) * np.exp(-1j * angle)
+    assert abs(mfpde.Density(expression=f"1 + {peak}").fourier(2)[1] - expected) < 1e-13
+
+
+@pytest.mark.parametrize(
+    ("expression", "most"),
+    [
+        ("1 + 0.5*cos(129*theta)", 130),
+        ("exp(345*(cos(theta) - 1))", 180),
+        ("exp(10000*(cos(theta - 0.05) - 1))", 950),
+        ("1/(1.01 - cos(theta))", 300),
+        ("(1 + cos(theta))**8", 9),
+        ("1 + 1e-8*cos(3*theta - 1)", 4),
+    ],
+)
+def test_bandwidth_ends_where_noise_begins(expression, most):
+    measure = mfpde.Density(expression=expression).on(mfpde.Circle())
+    assert measure.bandwidth <= most
+    angles = np.linspace(0, 6.2, 99)
+    scale = measure.evaluate(angles).max()
+    series = CircleDensity.of(measure.fourier(measure.bandwidth))
+    np.testing.assert_allclose(series.evaluate(angles), measure.evaluate(angles), rtol=0, atol=1e-12 * scale)
+
+
 def test_uniform_integrates_more_than_its_own_modes():
     """The uniform density has one mode; what is integrated against it has many."""
-    from scipy.special import i0
-
     assert mfpde.Uniform().integrate(lambda t: np.exp(20 * np.cos(t))) == pytest.approx(i0(20), rel=1e-13)
 
 
