@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from mfpde.typing import Float
 from mfpde.validation.case import UnfinishedError, finished, merged, solved, worst
 from mfpde.validation.panels import Panels
 from mfpde.validation.report import Check, Drawing, Report
+
+if TYPE_CHECKING:
+    from matplotlib.figure import FigureBase
 
 __all__ = ["examine_solution"]
 
@@ -126,8 +130,8 @@ def _descending(run: Run, panels: Panels, promise: float) -> list[Check]:
 
 
 def _drawing(run: Run, flow: bool) -> Drawing:
-    def draw(figure: object) -> None:
-        left, right = figure.subplots(1, 2)  # type: ignore[attr-defined]
+    def draw(figure: FigureBase) -> None:
+        left, right = figure.subplots(1, 2)
         angles = run.axis("theta")
         for index in np.unique(np.linspace(0, run.times.size - 1, 5).astype(int)):
             left.plot(angles, run.density[index], label=f"t = {run.times[index]:.3g}")

@@ -18,7 +18,8 @@ __all__ = ["Circle"]
 class Circle(Geometry):
     """The unit circle S^1, points `x = (cos theta, sin theta)` written as angles theta in [0, 2 pi).
 
-    A point is an angle; unit vectors of R^2 are accepted and turned into angles. The drift of an angle is an angular velocity.
+    A point is an angle; unit vectors of R^2 are accepted and turned into angles. The drift of an angle is an angular
+    velocity.
 
     >>> Circle().points([[0.0, 1.0]]).round(4)          # a unit vector
     array([[1.5708]])
@@ -38,13 +39,16 @@ class Circle(Geometry):
             length = np.hypot(given[:, 0], given[:, 1])
             if np.any(np.abs(length - 1) > 1e-8):
                 worst = length[np.argmax(np.abs(length - 1))]
-                raise ProblemError.at("points", f"on the circle must be angles or unit vectors, but one has length {worst:.6g}")
+                raise ProblemError.at(
+                    "points", f"on the circle must be angles or unit vectors, but one has length {worst:.6g}"
+                )
             given = np.arctan2(given[:, 1], given[:, 0])
         if given.ndim > 2 or (given.ndim == 2 and given.shape[1] != 1):
             raise ProblemError.at(
                 "points", f"on the circle have shape (m,), (m, 1) (angles) or (m, 2) (unit vectors), not {given.shape}"
             )
-        return np.mod(given.reshape(-1, 1), 2 * np.pi)
+        angles = np.mod(given.reshape(-1, 1), 2 * np.pi)
+        return np.where(angles < 2 * np.pi, angles, 0.0)  # the remainder of -1e-17 rounds to 2 pi itself
 
     def embed(self, points: Float) -> Float:
         theta = self.points(points)[:, 0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from mfpde.typing import Float
 from mfpde.validation.case import Case, solved, worst
 from mfpde.validation.panels import Panels
 from mfpde.validation.report import Check, Drawing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import FigureBase
 
 __all__ = ["Dissipation"]
 
@@ -56,8 +59,8 @@ def _name(run: Run) -> str:
 
 
 def _drawing(curves: list[tuple[str, Float, Float, Float]]) -> Drawing:
-    def draw(figure: object) -> None:
-        axes = figure.subplots()  # type: ignore[attr-defined]
+    def draw(figure: FigureBase) -> None:
+        axes = figure.subplots()
         for color, (name, times, energy, integrated) in enumerate(curves):
             axes.plot(times / times[-1], energy / energy[0], "o", color=f"C{color}", ms=3, label=name)
             axes.plot(times / times[-1], integrated / energy[0], color=f"C{color}", lw=0.8)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mfpde.registry import register
 from mfpde.validation.case import Case, solved
 from mfpde.validation.report import Check, Drawing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import FigureBase
 
 __all__ = ["GrowthRates", "growth_rate"]
 
@@ -71,9 +74,9 @@ def growth_rate(kind: str, beta: float, kappa: float, mode: int) -> float:
 
 
 def _drawing(points: list[tuple[str, float, float, int, float]]) -> Drawing:
-    def draw(figure: object) -> None:
+    def draw(figure: FigureBase) -> None:
         kinds = sorted({kind for kind, *_ in points})
-        panels = np.atleast_1d(figure.subplots(1, len(kinds), sharex=True))  # type: ignore[attr-defined]
+        panels = np.atleast_1d(figure.subplots(1, len(kinds), sharex=True))
         every = range(1, max(mode for *_, mode, _ in points) + 1)
         for kind, axes in zip(kinds, panels, strict=True):
             mine = [point for point in points if point[0] == kind]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from mfpde.registry import register
 from mfpde.typing import Float
 from mfpde.validation.case import Case, solved
 from mfpde.validation.report import Check, Drawing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import FigureBase
 
 __all__ = ["KuramotoOrderParameter", "order_parameter"]
 
@@ -68,8 +71,8 @@ def relaxation_rate(kappa: float) -> float:
 
 
 def _drawing(points: Float) -> Drawing:
-    def draw(figure: object) -> None:
-        axes = figure.subplots()  # type: ignore[attr-defined]
+    def draw(figure: FigureBase) -> None:
+        axes = figure.subplots()
         kappa = np.concatenate([[0, CRITICAL], CRITICAL * np.geomspace(1.0001, points[:, 0].max() / 2 * 1.05, 300)])
         axes.plot(kappa, [order_parameter(value) for value in kappa], label="r = I_1(kappa r) / I_0(kappa r)")
         axes.plot(points[:, 0], points[:, 1], "o", label="solved")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from mfpde.run import Run
 from mfpde.typing import Complex, Float
 from mfpde.validation.case import Case, solved, worst
 from mfpde.validation.report import Check, Drawing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import FigureBase
 
 __all__ = ["Moebius", "moebius_density", "poisson_order_parameter"]
 
@@ -93,8 +96,8 @@ def _image(initial: Density, z: Complex, a: complex, c: complex) -> Float:
 
 
 def _drawing(run: Run, exact: Float) -> Drawing:
-    def draw(figure: object) -> None:
-        axes = figure.subplots()  # type: ignore[attr-defined]
+    def draw(figure: FigureBase) -> None:
+        axes = figure.subplots()
         theta = run.axis("theta")
         every = max(theta.size // 64, 1)
         for index, time in enumerate(run.times):
