@@ -52,8 +52,8 @@ class Integration(ABC):
 
     @abstractmethod
     def advance(self, target: float, budget: int) -> Progress:
-        """Step towards `target`, which is hit exactly, for about `budget` microseconds of work counted in operations, not in clock
-        time. The sequence of steps does not depend on how the way is cut into calls."""
+        """Step towards `target`, which is hit exactly, for about `budget` microseconds of work counted in operations,
+        not in clock time. The sequence of steps does not depend on how the way is cut into calls."""
 
     @abstractmethod
     def measure(self) -> Measure:

@@ -20,9 +20,9 @@ __all__ = ["Spectral"]
 class Spectral(Solver):
     """Fourier modes and adaptive exponential time steps of order eight, with as many modes as the solution needs.
 
-    `tolerance` is a promise: at every output time `max|error| / max(density)` and the integral of `|error|` stay below ten times it.
-    Good values: 1e-4 (a look) to 1e-11 (a reference). Fails: without noise clusters become narrower than `max_modes` can show; the run
-    then ends with the outcome "resolution lost".
+    `tolerance` is a promise: at every output time `max|error| / max(density)` and the integral of `|error|` stay
+    below ten times it. Good values: 1e-4 (a look) to 1e-11 (a reference). Fails: without noise clusters become
+    narrower than `max_modes` can show; the run then ends with the outcome "resolution lost".
     """
 
     kind: Literal["spectral"] = "spectral"

@@ -1,0 +1,239 @@
+"""The compiled time loop of the circle: adaptive gif853 steps, modes added and removed as the solution needs them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from mfpde.compilation import kernel
+from mfpde.solvers.kernels.exponential_step import (
+    advance_stage,
+    fill_table,
+    ladder_step,
+    next_step,
+    scale_difference,
+    step_errors,
+)
+from mfpde.solvers.kernels.fast_fourier import copy_rows
+from mfpde.solvers.kernels.zonal_slope import convolution_slope, grid_slope, keep_symmetry
+from mfpde.solvers.steppers.gif853 import LARGEST_DECAY, STAGES
+from mfpde.typing import AnyArray, Float
+
+if TYPE_CHECKING:
+    from mfpde.solvers.spectral.work import Work
+
+__all__ = ["advance", "restart_slope"]
+
+# what `advance` returns
+REACHED, UNDER_WAY, MODES_CHANGED, GRID_TOO_COARSE, RESOLUTION_LOST, STEP_VANISHED = range(6)
+# columns of `numbers`
+TIME, STEP, LAST_ERROR, LAST_TAIL, SPILL = range(5)
+# columns of `counts`
+MODES, STEPS, REJECTED, EVALUATIONS, AFTER_REJECTION, SINCE_CHANGE, SLOT = range(7)
+# columns of `limits`
+TOLERANCE, TRUNCATION, CUT, BOUND, FLOOR, LOST = range(6)
+# columns of `choices`
+MOST_MODES, DIRECT, EVEN, PERIOD = range(4)
+
+_FEWEST_MODES = 16
+_PATIENCE = 24  # accepted steps between a change of the number of modes and the next reduction
+
+
+@kernel
+def evaluate_slope(
+    work: Work, numbers: Float, counts: AnyArray, limits: Float, choices: AnyArray, slope: Float
+) -> None:
+    """slope = N(padded state); numbers[SPILL] becomes what the grid could not hold (0 for the convolution)."""
+    modes = counts[MODES]
+    if choices[DIRECT] >= modes * min(modes, work.potential.size):
+        convolution_slope(work.padded, work.offset, work.potential, modes, limits[CUT], work.drift, slope)
+        numbers[SPILL] = 0.0
+    else:
+        numbers[SPILL] = grid_slope(
+            work.padded,
+            work.offset,
+            work.potential,
+            work.normaliser,
+            limits[BOUND],
+            modes,
+            work.density,
+            work.speed,
+            work.scratch,
+            work.roots,
+            slope,
+        )
+    keep_symmetry(slope, modes, choices[EVEN] == 1, choices[PERIOD])
+    counts[EVALUATIONS] += 1
+
+
+@kernel
+def _find_table(work: Work, counts: AnyArray, step: float) -> int:
+    """Index of the table for this step, made if need be: tables depend on nothing but the step."""
+    for slot in range(work.table_steps.size):
+        if work.table_steps[slot] == step and work.table_modes[slot] >= counts[MODES]:
+            return slot
+    slot = counts[SLOT] % work.table_steps.size
+    counts[SLOT] += 1
+    fill_table(work.tables[slot], step, work.rates, counts[MODES])
+    work.table_steps[slot] = step
+    work.table_modes[slot] = counts[MODES]
+    return slot
+
+
+@kernel
+def _error_size(error: Float, padded: Float, offset: int, modes: int, watched: Float, floor: float) -> float:
+    """Bounds of max|error| / max(density) and of int |error|, and the relative error of every mode that can grow."""
+    total, error_total, error_square, relative = 0.5, 0.0, 0.0, 0.0
+    for mode in range(1, modes):
+        square = error[0, mode] ** 2 + error[1, mode] ** 2
+        size = math.sqrt(square)
+        here = math.sqrt(padded[0, offset + mode] ** 2 + padded[1, offset + mode] ** 2)
+        total += here
+        error_total += size
+        error_square += square
+        if watched[mode] > 0.0:
+            relative = max(relative, size / (here + floor))
+    return max(error_total / total, math.sqrt(2.0 * error_square), relative)
+
+
+@kernel
+def _attempt(
+    state: Float, work: Work, numbers: Float, counts: AnyArray, limits: Float, choices: AnyArray, step: float
+) -> float:
+    """One step: the new state in work.padded, its N in work.slope; returns the error relative to what is allowed."""
+    modes = counts[MODES]
+    table = work.tables[_find_table(work, counts, step)]
+    for stage in range(1, STAGES + 1):
+        advance_stage(stage, state, work.start, work.scaled, table, step, work.padded, work.offset, modes)
+        evaluate_slope(work, numbers, counts, limits, choices, work.slope)
+        scale_difference(stage, work.slope, work.start, work.scaled, table, modes)
+    step_errors(work.scaled, table, step, work.errors, modes)
+    five = _error_size(work.errors[0], work.padded, work.offset, modes, work.watched, limits[FLOOR])
+    three = _error_size(work.errors[1], work.padded, work.offset, modes, work.watched, limits[FLOOR])
+    if five == 0.0 and three == 0.0:
+        return 0.0
+    return five * five / math.sqrt(five * five + 0.01 * three * three) / limits[TOLERANCE]
+
+
+@kernel
+def _tail(values: Float, first: int, last: int, offset: int) -> float:
+    """Largest mode in [first, last), relative to the sum of all below it."""
+    total, tail = 0.5, 0.0
+    for mode in range(1, last):
+        size = math.sqrt(values[0, offset + mode] ** 2 + values[1, offset + mode] ** 2)
+        if mode < first:
+            total += size
+        else:
+            tail = max(tail, size)
+    return tail / total
+
+
+@kernel
+def _choose_step(numbers: Float, rate: float, target: float) -> float:
+    """The next step: on the ladder, bounded by the fastest decay, or what is left to the target (in two halves if it
+    is less than two steps)."""
+    step = numbers[STEP]
+    if rate > 0.0:
+        step = min(step, LARGEST_DECAY / rate)
+    step = ladder_step(step)
+    left = target - numbers[TIME]
+    if step >= left * (1.0 - 1e-12):
+        return left
+    return 0.5 * left if 2.0 * step > left else step
+
+
+@kernel
+def _accept(
+    state: Float, work: Work, numbers: Float, counts: AnyArray, step: float, error: float, target: float
+) -> None:
+    modes = counts[MODES]
+    copy_rows(work.padded, work.offset, state, 0, modes)
+    copy_rows(work.slope, 0, work.start, 0, modes)
+    proposed = next_step(step, error, numbers[LAST_ERROR], counts[AFTER_REJECTION] == 1)
+    # a step cut short by an output time says nothing against the step that was meant
+    numbers[STEP] = max(proposed, min(numbers[STEP], 4.0 * proposed)) if step < numbers[STEP] else proposed
+    numbers[TIME] = target if step >= (target - numbers[TIME]) else numbers[TIME] + step
+    numbers[LAST_ERROR] = error
+    counts[STEPS] += 1
+    counts[SINCE_CHANGE] += 1
+    counts[AFTER_REJECTION] = 0
+
+
+@kernel
+def _can_drop(state: Float, counts: AnyArray, limits: Float) -> bool:
+    """Whether the last quarter of the modes is far below what matters, not too soon after the last change."""
+    modes = counts[MODES]
+    fewer = (3 * modes // 4 + 7) // 8 * 8
+    if counts[SINCE_CHANGE] < _PATIENCE or fewer < _FEWEST_MODES or fewer >= modes:
+        return False
+    counts[SINCE_CHANGE] = 0
+    if _tail(state, fewer - fewer // 8, modes, 0) > 0.03 * limits[TRUNCATION]:
+        return False
+    state[:, fewer:] = 0.0
+    counts[MODES] = fewer
+    return True
+
+
+@kernel
+def _can_show(work: Work, numbers: Float, counts: AnyArray, limits: Float, choices: AnyArray) -> int:
+    """REACHED if the modes and the grid hold the attempted state, otherwise what must change (the number of modes is
+    raised here)."""
+    modes = counts[MODES]
+    tail = _tail(work.padded, modes - max(2, modes // 8), modes, work.offset)
+    before = numbers[LAST_TAIL]
+    numbers[LAST_TAIL] = tail
+    if tail > limits[TRUNCATION] and modes < choices[MOST_MODES]:
+        counts[MODES] = min((5 * modes // 4 + 7) // 8 * 8, choices[MOST_MODES])
+        counts[SINCE_CHANGE] = 0
+        return MODES_CHANGED
+    if tail > limits[LOST] and tail >= before:  # rough data under noise start above the limit and sink
+        return RESOLUTION_LOST
+    if numbers[SPILL] > limits[TRUNCATION] and work.density.shape[1] < 32 * modes:
+        return GRID_TOO_COARSE
+    return REACHED
+
+
+@kernel
+def advance(
+    state: Float,
+    work: Work,
+    numbers: Float,
+    counts: AnyArray,
+    limits: Float,
+    choices: AnyArray,
+    target: float,
+    budget: int,
+) -> int:
+    """Step to `target` with at most `budget` attempts. Everything that changes is in state, numbers, counts: what a
+    resume restores.
+
+    After MODES_CHANGED or GRID_TOO_COARSE the caller makes room and calls `restart_slope`.
+    """
+    for _ in range(budget):
+        if numbers[TIME] >= target:
+            return REACHED
+        step = _choose_step(numbers, work.rates[counts[MODES] - 1], target)
+        if not step > 0.0 or numbers[TIME] + step == numbers[TIME]:
+            return STEP_VANISHED
+        error = _attempt(state, work, numbers, counts, limits, choices, step)
+        if not error <= 1.0:
+            numbers[STEP] = next_step(step, error, numbers[LAST_ERROR], True)
+            counts[REJECTED] += 1
+            counts[AFTER_REJECTION] = 1
+            continue
+        verdict = _can_show(work, numbers, counts, limits, choices)
+        if verdict != REACHED:
+            counts[REJECTED] += 1
+            return verdict
+        _accept(state, work, numbers, counts, step, error, target)
+        if _can_drop(state, counts, limits):
+            return MODES_CHANGED
+    return REACHED if numbers[TIME] >= target else UNDER_WAY
+
+
+@kernel
+def restart_slope(state: Float, work: Work, numbers: Float, counts: AnyArray, limits: Float, choices: AnyArray) -> None:
+    """work.start = N(state), needed whenever the state or the number of its modes was changed from outside a step."""
+    modes = counts[MODES]
+    copy_rows(state, 0, work.padded, work.offset, modes)
+    evaluate_slope(work, numbers, counts, limits, choices, work.start)

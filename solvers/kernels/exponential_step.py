@@ -1,0 +1,109 @@
+"""Compiled parts of one gif853 step (steppers/gif853.py) for a state of real and imaginary rows, `(2, modes)`, and a
+real diagonal L <= 0.
+
+The parts that know nothing of the right-hand side are here; who owns a right-hand side owns the loop over the stages.
+"""
+
+import math
+
+from mfpde.compilation import kernel
+from mfpde.solvers.steppers.gif853 import ERROR_FIVE, ERROR_THREE, NODES, STAGE_WEIGHTS, STAGES, WEIGHTS
+from mfpde.typing import Float
+
+__all__ = ["advance_stage", "fill_table", "ladder_step", "next_step", "scale_difference", "step_errors"]
+
+_LADDER = 8  # steps are powers of 2^(1/8): few different tables
+_SAFETY = 0.9
+_SMALLEST_FACTOR, _LARGEST_FACTOR = 0.2, 4.0
+
+
+@kernel
+def ladder_step(step: float) -> float:
+    """The largest power of 2^(1/8) that is not above `step`."""
+    return 2.0 ** (math.floor(_LADDER * math.log2(step) * (1 + 1e-15)) / _LADDER)
+
+
+@kernel
+def fill_table(table: Float, step: float, rates: Float, modes: int) -> None:
+    """table[0] = e^{c_i hL}, table[1] = e^{-c_i hL}, table[2] = int_0^{c_i h} e^{sL} ds, with L = -rates."""
+    for stage in range(STAGES):
+        time = NODES[stage] * step
+        for mode in range(modes):
+            rate = rates[mode]
+            decayed = math.expm1(-rate * time)
+            table[0, stage, mode] = 1.0 + decayed
+            table[1, stage, mode] = 1.0 / (1.0 + decayed)
+            table[2, stage, mode] = -decayed / rate if rate > 0.0 else time
+
+
+@kernel
+def advance_stage(
+    stage: int,
+    state: Float,
+    start: Float,
+    scaled: Float,
+    table: Float,
+    step: float,
+    out: Float,
+    offset: int,
+    modes: int,
+) -> None:
+    """out = U_stage, written from column `offset` on; stage = STAGES is the new state."""
+    row = STAGES - 1 if stage == STAGES else stage
+    for part in range(2):
+        target = out[part, offset : offset + modes]
+        target[:] = 0.0
+        for earlier in range(1, stage):
+            weight = WEIGHTS[earlier] if stage == STAGES else STAGE_WEIGHTS[stage, earlier]
+            if weight != 0.0:
+                source = scaled[earlier, part, :modes]
+                for mode in range(modes):
+                    target[mode] += weight * source[mode]
+        here, first = state[part], start[part]
+        decay, integral = table[0, row], table[2, row]
+        for mode in range(modes):
+            target[mode] = decay[mode] * (here[mode] + step * target[mode]) + integral[mode] * first[mode]
+
+
+@kernel
+def scale_difference(stage: int, slope: Float, start: Float, scaled: Float, table: Float, modes: int) -> None:
+    """scaled[stage] = e^{-c_i hL} (N(U_i) - N(u_n))."""
+    growth = table[1, STAGES - 1 if stage == STAGES else stage]
+    for part in range(2):
+        for mode in range(modes):
+            scaled[stage, part, mode] = growth[mode] * (slope[part, mode] - start[part, mode])
+
+
+@kernel
+def step_errors(scaled: Float, table: Float, step: float, errors: Float, modes: int) -> None:
+    """errors[0], errors[1] = differences to the embedded solutions of order five and three."""
+    decay = table[0, STAGES - 1]
+    for part in range(2):
+        five, three = errors[0, part], errors[1, part]
+        five[:modes] = 0.0
+        three[:modes] = 0.0
+        for stage in range(1, STAGES + 1):
+            weight_five, weight_three = ERROR_FIVE[stage], ERROR_THREE[stage]
+            source = scaled[stage, part]
+            for mode in range(modes):
+                five[mode] += weight_five * source[mode]
+                three[mode] += weight_three * source[mode]
+        for mode in range(modes):
+            five[mode] *= step * decay[mode]
+            three[mode] *= step * decay[mode]
+
+
+@kernel
+def next_step(step: float, error: float, previous: float, rejected: bool) -> float:
+    """Proportional-integral control: the next step, from this step's error and the one before (both relative to what
+    is allowed)."""
+    if not error < 1e30:
+        return step * _SMALLEST_FACTOR
+    bounded = max(error, 1e-10)
+    if error > 1.0:
+        factor = _SAFETY * bounded ** (-1.0 / 8.0)
+    else:
+        factor = _SAFETY * bounded ** (-0.7 / 8.0) * max(previous, 1e-10) ** (0.3 / 8.0)
+        if rejected:
+            factor = min(factor, 1.0)
+    return step * min(_LARGEST_FACTOR, max(_SMALLEST_FACTOR, factor))

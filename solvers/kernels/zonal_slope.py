@@ -1,0 +1,172 @@
+"""The nonlinear part of the circle's equation in mode space: `N_k = -i k m_k`, `m_k = int e^{-ik theta} v dmu`, v the
+zonal drift.
+
+Modes are rows of real and imaginary parts, `(2, modes)`; stages live in padded rows, mode k in column `offset + k`.
+"""
+
+from mfpde.compilation import kernel
+from mfpde.solvers.kernels.fast_fourier import forward
+from mfpde.typing import Float
+
+__all__ = ["convolution_slope", "grid_slope", "keep_symmetry"]
+
+Pair = tuple[float, float]
+
+
+@kernel
+def _fill_ghosts(padded: Float, offset: int, modes: int) -> None:
+    """c_{-k} = conj(c_k) on the left, nothing beyond the last mode on the right."""
+    for part in range(2):
+        sign = 1.0 - 2.0 * part
+        left, right = padded[part, :offset], padded[part, offset + 1 : offset + modes]
+        reach = min(offset, modes - 1)
+        left[: offset - reach] = 0.0
+        for column in range(reach):
+            left[offset - 1 - column] = sign * right[column]
+        padded[part, offset + modes : 2 * offset + modes] = 0.0
+
+
+@kernel
+def _drift_modes(padded: Float, offset: int, potential: Float, modes: int, cut: float, drift: Float) -> int:
+    """drift[:, j] = i j W_j c_j; returns one more than the last j that is not below `cut` times the largest, and zeros
+    beyond it."""
+    reach = min(potential.size, modes)
+    real, imaginary = padded[0, offset : offset + reach], padded[1, offset : offset + reach]
+    largest = 0.0
+    for order in range(reach):
+        weight = order * potential[order]
+        drift[0, order] = -weight * imaginary[order]
+        drift[1, order] = weight * real[order]
+        largest = max(largest, abs(drift[0, order]), abs(drift[1, order]))
+    while reach > 1 and max(abs(drift[0, reach - 1]), abs(drift[1, reach - 1])) <= cut * largest:
+        reach -= 1
+    drift[:, reach : reach + 3] = 0.0
+    return reach
+
+
+@kernel
+def convolution_slope(
+    padded: Float, offset: int, potential: Float, modes: int, cut: float, drift: Float, slope: Float
+) -> None:
+    """m_k = sum_{j>=1} (G_j c_{k-j} + conj(G_j) c_{k+j}): exact, no aliasing, exact zeros stay zero.
+
+    Four orders at a time, on slices with constant shifts, let the compiler use whole vector registers.
+    """
+    _fill_ghosts(padded, offset, modes)
+    reach = _drift_modes(padded, offset, potential, modes, cut, drift)
+    out_real, out_imaginary = slope[0, :modes], slope[1, :modes]
+    out_real[:] = 0.0
+    out_imaginary[:] = 0.0
+    for order in range(1, reach, 4):
+        g1, g2, g3, g4 = drift[0, order], drift[0, order + 1], drift[0, order + 2], drift[0, order + 3]
+        h1, h2, h3, h4 = drift[1, order], drift[1, order + 1], drift[1, order + 2], drift[1, order + 3]
+        left, right = offset - order - 3, offset + order
+        a, b = padded[0, left : left + modes + 3], padded[1, left : left + modes + 3]
+        c, d = padded[0, right : right + modes + 3], padded[1, right : right + modes + 3]
+        for k in range(modes):
+            out_real[k] += (
+                (g1 * (a[k + 3] + c[k]) + h1 * (d[k] - b[k + 3]))
+                + (g2 * (a[k + 2] + c[k + 1]) + h2 * (d[k + 1] - b[k + 2]))
+            ) + (
+                (g3 * (a[k + 1] + c[k + 2]) + h3 * (d[k + 2] - b[k + 1]))
+                + (g4 * (a[k] + c[k + 3]) + h4 * (d[k + 3] - b[k]))
+            )
+            out_imaginary[k] += (
+                (g1 * (b[k + 3] + d[k]) + h1 * (a[k + 3] - c[k]))
+                + (g2 * (b[k + 2] + d[k + 1]) + h2 * (a[k + 2] - c[k + 1]))
+            ) + (
+                (g3 * (b[k + 1] + d[k + 2]) + h3 * (a[k + 1] - c[k + 2]))
+                + (g4 * (b[k] + d[k + 3]) + h4 * (a[k] - c[k + 3]))
+            )
+    for k in range(modes):
+        turned = -k * out_real[k]
+        out_real[k] = k * out_imaginary[k]
+        out_imaginary[k] = turned
+
+
+@kernel
+def _place(first: Pair, second: Pair, spectrum: Float, mode: int, length: int) -> None:
+    """Put the mode of `f + i g` (f, g real, first and second their modes) and of its mirror where `forward` acts as
+    the inverse."""
+    mirror = (length - mode) % length
+    spectrum[1, mirror], spectrum[0, mirror] = first[0] + second[1], second[0] - first[1]
+    spectrum[1, mode], spectrum[0, mode] = first[0] - second[1], first[1] + second[0]
+
+
+@kernel
+def _speed(
+    padded: Float,
+    offset: int,
+    potential: Float,
+    normaliser: Float,
+    bound: float,
+    modes: int,
+    speed: Float,
+    work: Float,
+    roots: Float,
+) -> None:
+    """speed[0] = v on the grid: the drift's series, divided by the normaliser's. |v| <= bound holds for every
+    measure, and is kept where the normaliser has sunk below roundoff of its largest value."""
+    length = speed.shape[1]
+    speed[:] = 0.0
+    for order in range(min(potential.size, modes)):
+        weight = order * potential[order]
+        share = normaliser[order]
+        re, im = padded[0, offset + order], padded[1, offset + order]
+        _place((share * re, share * im), (-weight * im, weight * re), speed, order, length)
+    forward(speed, work, roots)
+    for point in range(length):
+        ratio = speed[0, point] / speed[1, point]
+        speed[0, point] = min(bound, max(-bound, ratio)) if speed[1, point] > 0.0 else 0.0
+
+
+@kernel
+def grid_slope(
+    padded: Float,
+    offset: int,
+    potential: Float,
+    normaliser: Float,
+    bound: float,
+    modes: int,
+    density: Float,
+    speed: Float,
+    work: Float,
+    roots: Float,
+    slope: Float,
+) -> float:
+    """The same on an equispaced grid, with the normaliser if there is one. Returns the size of what the grid can
+    hardly hold, relative to the bound of m."""
+    length = density.shape[1]
+    density[:] = 0.0
+    if normaliser.size > 0:
+        _speed(padded, offset, potential, normaliser, bound, modes, speed, work, roots)
+    for order in range(modes):
+        re, im = padded[0, offset + order], padded[1, offset + order]
+        weight = order * potential[order] if normaliser.size == 0 and order < potential.size else 0.0
+        _place((re, im), (-weight * im, weight * re), density, order, length)
+    forward(density, work, roots)
+    for point in range(length):
+        drift = speed[0, point] if normaliser.size > 0 else density[0, point]
+        density[0, point] = drift * density[1, point] / length
+        density[1, point] = 0.0
+    forward(density, work, roots)
+    last = 0.0
+    for order in range(length // 2 - length // 16, length // 2):
+        last = max(last, abs(density[0, order]), abs(density[1, order]))
+    for mode in range(modes):
+        slope[0, mode] = mode * density[1, mode]
+        slope[1, mode] = -mode * density[0, mode]
+    return last / bound if bound > 0.0 else 0.0
+
+
+@kernel
+def keep_symmetry(slope: Float, modes: int, even: bool, period: int) -> None:
+    """A reflection (all modes real) or rotation (only multiples of `period`) symmetry of the data is one of the
+    solution: no roundoff may break it, because it would grow."""
+    if even:
+        slope[1, :modes] = 0.0
+    if period > 1:
+        for mode in range(modes):
+            if mode % period != 0:
+                slope[0, mode] = 0.0
+                slope[1, mode] = 0.0

@@ -1,0 +1,251 @@
+"""A solution on the circle on its way: the equation in modes, and the arrays the compiled loop works on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mfpde.attention import Zonal
+from mfpde.errors import ProblemError
+from mfpde.geometry import Circle, Layout
+from mfpde.measure import CircleDensity, Measure
+from mfpde.solvers.base import Integration, Progress, State
+from mfpde.solvers.kernels import circle as loop
+from mfpde.solvers.kernels.fast_fourier import roots_of_unity
+from mfpde.solvers.spectral.work import Work
+from mfpde.solvers.steppers.gif853 import STAGES
+from mfpde.typing import AnyArray, Complex, Float
+
+if TYPE_CHECKING:
+    from mfpde.problem import Problem
+    from mfpde.solvers.spectral import Spectral
+
+__all__ = ["CircleIntegration"]
+
+_TABLES = 12  # step sizes whose exponentials are kept
+_DIRECT_WORK = 200_000  # modes times kernel modes up to which the convolution beats two transforms
+_SHORTEST_AXIS = 256
+
+
+class CircleIntegration(Integration):
+    """`dc_k/dt = -D k^2 c_k - i k int e^{-ik theta} v dmu`, with as many modes as the tolerance asks for."""
+
+    def __init__(self, settings: Spectral, problem: Problem) -> None:
+        if problem.initial is None:
+            raise ProblemError.at("", "this needs the block initial")
+        law = problem.law
+        zonal = None if law is None else law.zonal(problem.geometry)
+        self._zonal = zonal or Zonal(np.zeros(2), None, 0.0)
+        self._diffusion = problem.noise.diffusion
+        self._settings = settings
+        initial = problem.initial.on(problem.geometry).fourier(settings.max_modes)
+        self._limits = self._make_limits(settings.tolerance)
+        self._numbers = np.zeros(5)
+        self._counts = np.zeros(7, dtype=np.int64)
+        modes = self._modes_for(initial)
+        self._choices = self._make_choices(initial[:modes])
+        self._counts[loop.MODES] = modes
+        self._axis = _SHORTEST_AXIS
+        self._finer = 1
+        self._state = np.zeros((2, 0))
+        self._make_room(modes)
+        self._state[0, :modes], self._state[1, :modes] = initial.real[:modes], initial.imag[:modes]
+        self._restart()
+        self._numbers[loop.STEP] = self._first_step()
+        self._numbers[loop.LAST_ERROR] = 1.0
+        self._numbers[loop.LAST_TAIL] = np.inf
+
+    # -- what it is made of
+    # ---------------------------------------------------------------------------------------------------------
+
+    def _make_limits(self, tolerance: float) -> Float:
+        limits = np.empty(6)
+        limits[loop.TOLERANCE] = 0.1 * tolerance
+        limits[loop.TRUNCATION] = max(1e-3 * tolerance, 1e-15)
+        limits[loop.CUT] = max(1e-5 * tolerance, 1e-18)
+        limits[loop.BOUND] = self._zonal.bound
+        limits[loop.FLOOR] = max(1e-5, 1e-14 / tolerance)
+        limits[loop.LOST] = 0.1 * tolerance
+        return limits
+
+    def _modes_for(self, initial: Complex) -> int:
+        """As many modes as the initial measure needs; more than there may be is possible only if noise smooths it."""
+        size = np.abs(initial)
+        needed = np.flatnonzero(size > 0.03 * self._limits[loop.TRUNCATION] * size.sum())[-1] + 1
+        most = self._settings.max_modes
+        if (
+            needed > 15 * most // 16
+            and size[-most // 8 :].max() > self._limits[loop.LOST] * size.sum()
+            and self._diffusion == 0
+        ):
+            raise ProblemError.at(
+                "initial",
+                f"has modes beyond solver.max_modes = {most} (edges, point masses or very narrow peaks), and without "
+                "noise nothing smooths them; give a finite noise.kappa, a smoother density, or a larger max_modes",
+            )
+        return min(most, max(16, math.ceil(1.125 * needed / 8) * 8))
+
+    def _make_choices(self, initial: Complex) -> AnyArray:
+        excited = np.flatnonzero(initial)
+        period = int(np.gcd.reduce(excited)) if excited.size > 1 else self._settings.max_modes + 1
+        choices = np.empty(4, dtype=np.int64)
+        choices[loop.MOST_MODES] = self._settings.max_modes
+        choices[loop.DIRECT] = _DIRECT_WORK if self._zonal.normaliser is None else -1
+        choices[loop.EVEN] = int(not initial.imag.any())
+        choices[loop.PERIOD] = period
+        return choices
+
+    def _make_room(self, modes: int) -> None:
+        """Arrays for that many modes, and a grid of three times as many points (more if the drift turned out to need
+        it)."""
+        length = max(64, 2 ** math.ceil(math.log2(3 * modes))) * self._finer
+        if self._zonal.normaliser is None and modes * min(modes, self._zonal.potential.size) <= _DIRECT_WORK:
+            length = 64  # not used
+        if modes > self._state.shape[1] or length > self._work.density.shape[1]:
+            self._allocate(max(64, 2 ** math.ceil(math.log2(modes))), length)
+
+    def _allocate(self, capacity: int, length: int) -> None:
+        kept = self._state
+        self._state = np.zeros((2, capacity))
+        self._state[:, : min(kept.shape[1], capacity)] = kept[:, :capacity]
+        potential, normaliser = self._zonal.potential, self._zonal.normaliser
+        offset = potential.size + 4
+        growth = np.zeros(capacity)
+        rates = self._zonal.growth_rates()[:capacity]
+        growth[: rates.size] = rates
+        order = np.arange(capacity)
+        grid = (2, length)
+        self._work = Work(
+            padded=np.zeros((2, capacity + 2 * offset)),
+            offset=offset,
+            potential=potential,
+            normaliser=np.zeros(0) if normaliser is None else normaliser,
+            drift=np.zeros((2, potential.size + 4)),
+            density=np.zeros(grid),
+            speed=np.zeros(grid),
+            scratch=np.zeros(grid),
+            roots=roots_of_unity(grid[1]),
+            start=np.zeros((2, capacity)),
+            slope=np.zeros((2, capacity)),
+            scaled=np.zeros((STAGES + 1, 2, capacity)),
+            errors=np.zeros((2, 2, capacity)),
+            tables=np.zeros((_TABLES, 3, STAGES, capacity)),
+            table_steps=np.zeros(_TABLES),
+            table_modes=np.zeros(_TABLES, dtype=np.int64),
+            rates=self._diffusion * order.astype(float) ** 2,
+            watched=(growth > self._diffusion * order**2).astype(float),
+        )
+
+    def _first_step(self) -> float:
+        """A step over which nothing moves far: the fastest decay, growth and transport there are, times a small
+        number."""
+        modes = int(self._counts[loop.MODES])
+        order = np.arange(min(modes, self._zonal.potential.size))
+        weights = (
+            self._zonal.potential[: order.size]
+            * order
+            / (1.0 if self._zonal.normaliser is None else self._zonal.normaliser[0])
+        )
+        speed = float(np.abs(weights * self._state[:, : order.size]).sum())
+        rate = modes * speed + modes**2 * self._diffusion + float(np.abs(self._zonal.growth_rates()).max())
+        return 0.3 * float(self._settings.tolerance) ** 0.125 / rate if rate > 0 else np.inf
+
+    def _restart(self) -> None:
+        loop.restart_slope(self._state, self._work, self._numbers, self._counts, self._limits, self._choices)
+
+    # -- the contract
+    # ---------------------------------------------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        return float(self._numbers[loop.TIME])
+
+    @property
+    def layout(self) -> Layout:
+        while self._axis < 2 * self._counts[loop.MODES]:
+            self._axis *= 2
+        return Circle().layout(self._axis)
+
+    def advance(self, target: float, budget: int) -> Progress:
+        attempts = max(1, int(budget / self._cost()))
+        status = loop.advance(
+            self._state, self._work, self._numbers, self._counts, self._limits, self._choices, target, attempts
+        )
+        if status in (loop.MODES_CHANGED, loop.GRID_TOO_COARSE):
+            self._finer *= 2 if status == loop.GRID_TOO_COARSE else 1
+            self._make_room(int(self._counts[loop.MODES]))
+            self._restart()
+        if status == loop.REACHED:
+            return Progress(State.REACHED)
+        if status == loop.RESOLUTION_LOST:
+            return Progress(
+                State.RESOLUTION_LOST,
+                f"the density has become narrower than {self._settings.max_modes} modes can show",
+                "stop earlier, add noise (a smaller noise.kappa), or raise solver.max_modes",
+            )
+        if status == loop.STEP_VANISHED:
+            return Progress(
+                State.NOT_FINITE,
+                "the step size has shrunk to nothing",
+                "check the size of the coefficients against time.until",
+            )
+        return Progress(State.UNDER_WAY)
+
+    def _cost(self) -> float:
+        """Microseconds of one attempted step, from the number of operations."""
+        modes, reach = int(self._counts[loop.MODES]), self._zonal.potential.size
+        length = self._work.density.shape[1]
+        work = modes * min(modes, reach) * 3e-4 if self._zonal.normaliser is None else 1.5e-2 * length
+        return 13 * (work + 0.3)
+
+    def modes(self) -> Complex:
+        """The coefficients c_k, k >= 0."""
+        count = int(self._counts[loop.MODES])
+        return self._state[0, :count] + 1j * self._state[1, :count]
+
+    def measure(self) -> Measure:
+        return CircleDensity.of(self.modes())
+
+    def fields(self) -> dict[str, Float]:
+        return {"density": CircleDensity.of(self.modes()).on_grid(self.layout.shape[0])}
+
+    def residual(self) -> float:
+        count = int(self._counts[loop.MODES])
+        slope = self._work.start[:, :count] - self._work.rates[:count] * self._state[:, :count]
+        length = 4 * 2 ** math.ceil(math.log2(count))
+        change = np.fft.irfft(slope[0] + 1j * slope[1], length) * length
+        return float(np.abs(change).mean())
+
+    def state(self) -> dict[str, AnyArray]:
+        count = int(self._counts[loop.MODES])
+        sizes = np.array([self._axis, self._finer, self._state.shape[1], self._work.density.shape[1]])
+        return {
+            "modes": self._state[:, :count].copy(),
+            "numbers": self._numbers.copy(),
+            "counts": self._counts.copy(),
+            "sizes": sizes,
+        }
+
+    def restore(self, state: Mapping[str, AnyArray]) -> None:
+        self._numbers[:] = state["numbers"]
+        self._counts[:] = state["counts"]
+        self._axis, self._finer, capacity, length = (int(size) for size in state["sizes"])
+        self._allocate(capacity, length)
+        self._state[:] = 0.0
+        self._state[:, : state["modes"].shape[1]] = state["modes"]
+        evaluations = self._counts[loop.EVALUATIONS]
+        self._restart()
+        self._counts[loop.EVALUATIONS] = evaluations
+
+    def statistics(self) -> dict[str, float]:
+        counts = self._counts
+        return {
+            "modes": float(counts[loop.MODES]),
+            "steps": float(counts[loop.STEPS]),
+            "rejected": float(counts[loop.REJECTED]),
+            "evaluations": float(counts[loop.EVALUATIONS]),
+            "step": float(self._numbers[loop.STEP]),
+        }
