@@ -1,7 +1,8 @@
 """How kernels are compiled: cached on disk, keyed on what they depend on.
 
-A cached numba function does not notice that a function it calls in another file changed. So the cache folder is named after
-a hash of all kernel sources (in a checkout) or after the version (installed): a stale kernel is never found again.
+A cached numba function does not notice that a function it calls in another file changed. So the cache folder is named
+after a hash of all kernel sources (in a checkout) or after the version (installed): a stale kernel is never found
+again.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ _ROOT = Path(__file__).resolve().parent
 
 
 def kernel_sources() -> list[Path]:
-    """Every file that holds compiled code."""
-    folders = [_ROOT / "transform", _ROOT / "solvers" / "kernels"]
+    """Every file that holds compiled code, or constants that are compiled in."""
+    folders = [_ROOT / "transform", _ROOT / "solvers" / "kernels", _ROOT / "solvers" / "steppers"]
     return sorted(path for folder in folders for path in folder.rglob("*.py"))
 
 
@@ -39,11 +40,13 @@ def _key() -> str:
 
 @cache
 def prepare_cache() -> Path:
-    """Point numba at this version's cache folder. Call before numba is imported; a NUMBA_CACHE_DIR of the user's is its parent."""
-    parent = os.environ.get("NUMBA_CACHE_DIR") or os.path.join(
-        os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache"), "mfpde"
-    )
-    folder = Path(parent) / f"kernels-{_key()}"
+    """Point numba at this version's cache folder. Call before numba is imported; a NUMBA_CACHE_DIR of the user's is
+    its parent."""
+    given = os.environ.get("NUMBA_CACHE_DIR")
+    cache_home = os.environ.get("XDG_CACHE_HOME")
+    parent = Path(given) if given else (Path(cache_home) if cache_home else Path.home() / ".cache") / "mfpde"
+    name = f"kernels-{_key()}"
+    folder = parent if parent.name == name else parent / name  # a child process inherits the folder itself
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:  # a read-only home: numba then compiles in memory
@@ -53,7 +56,8 @@ def prepare_cache() -> Path:
 
 
 def kernel(function: Function) -> Function:
-    """Compile a function of arrays and scalars. Fused multiply-add is allowed, reordering of sums is not (same bits everywhere)."""
+    """Compile a function of arrays and scalars. Fused multiply-add is allowed, reordering of sums is not (same bits
+    everywhere)."""
     prepare_cache()
     import numba
 

@@ -37,9 +37,10 @@ class Noise(Specification):
 class Time(Specification):
     """How long to run, when to save snapshots, when to observe, and whether to stop early.
 
-    `save_every` or `save_at`, not both; without either, a hundred snapshots. t = 0 and the end are always saved. `save: false`
-    keeps only these two. `observe_every` records the observables on times of their own. `stop_when_steady`: true, or the
-    distance (integral of |change|) that the density may still move over one more run length.
+    `save_every` or `save_at`, not both; without either, a hundred snapshots. t = 0 and the end are always saved.
+    `save: false` keeps only these two. `observe_every` records the observables on times of their own.
+    `stop_when_steady`: true, or the distance (integral of |change|) that the density may still move over one more run
+    length.
     """
 
     until: Real = Field(gt=0, lt=math.inf)
@@ -54,16 +55,26 @@ class Time(Specification):
         if self.save_every is not None and self.save_at is not None:
             raise ProblemError.at("save_every", "save_every and save_at cannot both be given")
         if not self.save and (self.save_every is not None or self.save_at is not None):
-            raise ProblemError.at("save", "save: false keeps first and last only; it does not go with save_every or save_at")
+            raise ProblemError.at(
+                "save", "save: false keeps first and last only; it does not go with save_every or save_at"
+            )
         for name in ("save_every", "observe_every"):
             step = getattr(self, name)
             if step is not None and self.until / step > _MOST_SNAPSHOTS:
-                raise ProblemError.at(name, f"{step:g} makes more than {_MOST_SNAPSHOTS:,} records until {self.until:g}")
+                raise ProblemError.at(
+                    name, f"{step:g} makes more than {_MOST_SNAPSHOTS:,} records until {self.until:g}"
+                )
         for time in self.save_at or ():
             if not 0 <= time <= self.until:
                 raise ProblemError.at("save_at", f"{time:g} lies outside the run, 0 to {self.until:g}")
-        if self.stop_when_steady is not False and self.stop_when_steady is not True and not 0 < self.stop_when_steady < math.inf:
-            raise ProblemError.at("stop_when_steady", f"must be true, false or a positive number, not {self.stop_when_steady:g}")
+        if (
+            self.stop_when_steady is not False
+            and self.stop_when_steady is not True
+            and not 0 < self.stop_when_steady < math.inf
+        ):
+            raise ProblemError.at(
+                "stop_when_steady", f"must be true, false or a positive number, not {self.stop_when_steady:g}"
+            )
         return self
 
     def save_times(self) -> list[float]:
@@ -136,14 +147,20 @@ class Problem(Equation):
         if self.attention is not None and self.interaction is not None:
             raise ProblemError.at("interaction", "attention and interaction cannot both be given")
         if self.initial is not None and self.initial.weight is not None:
-            raise ProblemError.at("initial.weight", "is the share of a component of a mixture; it means nothing on its own")
+            raise ProblemError.at(
+                "initial.weight", "is the share of a component of a mixture; it means nothing on its own"
+            )
         return self
 
     @property
     def equation(self) -> Equation:
         """The equation alone."""
         return Equation(
-            geometry=self.geometry, attention=self.attention, interaction=self.interaction, noise=self.noise, initial=self.initial
+            geometry=self.geometry,
+            attention=self.attention,
+            interaction=self.interaction,
+            noise=self.noise,
+            initial=self.initial,
         )
 
     @classmethod
@@ -168,5 +185,3 @@ class Problem(Equation):
         missing = [block for block in blocks if getattr(self, block) is None]
         if missing:
             raise ProblemError.at("", f"this needs the block{'s' if len(missing) > 1 else ''} {', '.join(missing)}")
-
-

@@ -1,6 +1,7 @@
 """Families of interchangeable parts, each found by its name.
 
-A part registers itself where it is written, and is then known to YAML, `mfpde list`, the docs tables and the tests of its family:
+A part registers itself where it is written, and is then known to YAML, `mfpde list`, the docs tables and the tests of
+its family:
 
     @register("attention", "softmax")
     class Softmax(Attention): ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from mfpde.problem import Problem
 
-__all__ = ["FINISHED", "INTERRUPTED", "NOT_FINITE", "OUTPUT_FAILED", "RESOLUTION_LOST", "STEADY", "Outcome", "Run"]
+__all__ = ["FINISHED", "INTERRUPTED", "NOT_FINITE", "OUTPUT_FAILED", "RESOLUTION_LOST", "STEADY", "Outcome", "Rows", "Run"]
 
 FINISHED = "finished"
 STEADY = "steady"
@@ -28,6 +28,20 @@ INTERRUPTED = "interrupted"
 RESOLUTION_LOST = "resolution lost"
 NOT_FINITE = "not finite"
 OUTPUT_FAILED = "output failed"
+
+
+class Rows(Protocol):
+    """An array with time as its first axis, in memory or in a file; `numpy.asarray` gives all of it."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """As of an array."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: Any, /) -> Any: ...
+
+    def __array__(self) -> AnyArray: ...
 
 
 @dataclass(frozen=True)
@@ -64,7 +78,7 @@ class Run:
     problem: Problem
     times: Float
     layout: Layout
-    stored: Mapping[str, AnyArray]
+    stored: Mapping[str, Rows]
     series: Mapping[str, Float]
     series_times: Float
     outcome: Outcome
@@ -73,8 +87,8 @@ class Run:
 
     @property
     def density(self) -> Float:
-        """Densities `(time, *grid)`, per unit length or area."""
-        return self.stored["density"]
+        """Densities `(time, *grid)`, per unit length or area. `stored["density"][k]` reads one of them from a file."""
+        return np.asarray(self.stored["density"])
 
     @property
     def weight(self) -> Float:
@@ -96,7 +110,7 @@ class Run:
 
     def measure(self, index: int) -> Measure:
         """The law of tokens at one snapshot."""
-        return CircleDensity.from_values(np.asarray(self.density[index]))
+        return CircleDensity.from_values(np.asarray(self.stored["density"][index]))
 
     def to_xarray(self) -> xarray.Dataset:
         """Everything as a labelled dataset (needs the `analysis` extra)."""

@@ -17,7 +17,8 @@ __all__ = ["Matrix", "OfFamily", "Real", "Specification", "Truth", "Vector", "Wh
 
 
 class Specification(BaseModel):
-    """A frozen description with a canonical form. Unknown keys are errors; two equal descriptions have one `content_hash`.
+    """A frozen description with a canonical form. Unknown keys are errors; two equal descriptions have one
+    `content_hash`.
 
     >>> from mfpde import Softmax
     >>> Softmax(beta=2) == Softmax(beta=2.0)
@@ -30,8 +31,7 @@ class Specification(BaseModel):
 
     def canonical(self) -> dict[str, Any]:
         """Keys in words, values in plain Python, nothing that is absent: what YAML shows and the hash sees."""
-        data = _plain(self.model_dump(mode="python", exclude_none=True))
-        assert isinstance(data, dict)
+        data: dict[str, Any] = _plain(self.model_dump(mode="python", exclude_none=True))
         return data
 
     @property
@@ -100,7 +100,9 @@ def _nested(value: Any, depth: int, where: tuple[int, ...] = ()) -> Any:
         raise PydanticCustomError("array", "must be a {what}, not {given}", details)
     rows = tuple(_nested(item, depth - 1, (*where, index)) for index, item in enumerate(value))
     if depth == 2 and len({len(row) for row in rows}) > 1:
-        raise PydanticCustomError("rows", "has rows of different lengths {lengths}", {"lengths": [len(r) for r in rows]})
+        raise PydanticCustomError(
+            "rows", "has rows of different lengths {lengths}", {"lengths": [len(r) for r in rows]}
+        )
     return rows
 
 

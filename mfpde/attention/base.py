@@ -22,7 +22,8 @@ _CANCELLED = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Zonal:
-    """A drift on the circle that is a convolution: `v = d_theta (W * mu)`, divided by `N * mu` where there is a normaliser.
+    """A drift on the circle that is a convolution: `v = d_theta (W * mu)`, divided by `N * mu` where there is a
+    normaliser.
 
     `potential[k]` and `normaliser[k]` multiply the mode c_k (k >= 0). `bound` is what |v| never exceeds. The energy is
     `E = energy_offset + energy_scale sum_{k>=1} W_k |c_k|^2`; without a normaliser the drift is its gradient flow.
@@ -79,7 +80,8 @@ class Law(Specification, ABC):
 
 
 class Attention(Law):
-    """A kernel `k(x, y)` and a value matrix V: `G_mu(x) = int k(x, y) V y dmu(y)`, projected on spheres (physics section 2)."""
+    """A kernel `k(x, y)` and a value matrix V: `G_mu(x) = int k(x, y) V y dmu(y)`, projected on spheres (physics
+    section 2)."""
 
     @abstractmethod
     def kernel(self, queries: Float, keys: Float, weights: Float) -> Float:
@@ -95,13 +97,16 @@ class Attention(Law):
         queries = np.asarray(points, dtype=float)
         queries = queries.reshape(queries.shape[0], -1) if geometry is None else geometry.points(queries)
         if geometry is None and queries.shape[1] != keys.shape[1]:
-            raise ProblemError.at("points", f"have {queries.shape[1]} components, the measure lives in R^{keys.shape[1]}")
+            raise ProblemError.at(
+                "points", f"have {queries.shape[1]} components, the measure lives in R^{keys.shape[1]}"
+            )
         x, y = (queries, keys) if geometry is None else (geometry.embed(queries), geometry.embed(keys))
         output = (self.kernel(x, y, weights) * weights) @ y @ self.value_matrix(y.shape[1]).T
         return in_shape_of(points, output if geometry is None else geometry.tangent(queries, output))
 
 
 def in_shape_of(points: AnyArray, drift: Float) -> Float:
-    """Native components `(m, c)` in the shape the points came in; unit vectors of the plane came with their angular velocity."""
+    """Native components `(m, c)` in the shape the points came in; unit vectors of the plane came with their angular
+    velocity."""
     given = np.asarray(points)
     return drift.reshape(given.shape) if given.size == drift.size else drift

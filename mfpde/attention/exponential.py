@@ -1,4 +1,5 @@
-"""What softmax and unnormalized attention share: the exponential kernel `e^{<Ax, y>}` and its Fourier modes on the circle."""
+"""What softmax and unnormalized attention share: the exponential kernel `e^{<Ax, y>}` and its Fourier modes on the
+circle."""
 
 from __future__ import annotations
 
@@ -15,6 +16,9 @@ from mfpde.typing import Float
 
 __all__ = ["Exponential"]
 
+#: largest |A| for which the modes of the kernel are listed (about ten thousand of them)
+_LARGEST = 1e6
+
 
 class Exponential(Attention):
     """Attention through `e^{<Ax, y>}`, A multiplying the query x; `A = K^T Q`, or `beta` for A = beta I, V = I."""
@@ -30,7 +34,11 @@ class Exponential(Attention):
 
     @model_validator(mode="after")
     def _one_way_to_say_it(self) -> Exponential:
-        ways = {"beta": self.beta is not None, "A": self.A is not None, "Q and K": self.Q is not None or self.K is not None}
+        ways = {
+            "beta": self.beta is not None,
+            "A": self.A is not None,
+            "Q and K": self.Q is not None or self.K is not None,
+        }
         given = [name for name, there in ways.items() if there]
         if len(given) != 1:
             raise ValueError(f"needs exactly one of beta, A, or Q and K; given: {', '.join(given) or 'none'}")
@@ -70,13 +78,20 @@ class Exponential(Attention):
 def exponential_zonal(scale: float, factor: float, normalised: bool) -> Zonal:
     """Modes of `W = factor e^{scale cos} / scale` and of `e^{scale cos}`: `g_k = I_k(scale)` (physics section 2).
 
-    A common factor e^{|scale|} is taken out of both when the drift is normalised. At scale = 0 only W_1 = factor / 2 is left.
+    A common factor e^{|scale|} is taken out of both when the drift is normalised. At scale = 0 only W_1 = factor / 2
+    is left.
     """
     from scipy.special import ive
 
     size = abs(scale)
     if not normalised and size > 700:
-        raise ProblemError.at("attention", f"e^{size:g} overflows: unnormalized attention needs |A| <= 700; softmax has no such limit")
+        raise ProblemError.at(
+            "attention", f"e^{size:g} overflows: unnormalized attention needs |A| <= 700; softmax has no such limit"
+        )
+    if size > _LARGEST:
+        raise ProblemError.at(
+            "attention", f"|A| = {size:g} is beyond {_LARGEST:g}, where no series of modes can show it"
+        )
     reach = int(np.ceil(8 + 9 * np.sqrt(size + 1)))
     order = np.arange(reach)
     bessel = ive(order, size) * np.where((scale < 0) & (order % 2 == 1), -1.0, 1.0)

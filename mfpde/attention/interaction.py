@@ -36,6 +36,8 @@ class Interaction(Law):
     def _finite(cls, values: tuple[float, ...]) -> tuple[float, ...]:
         if not np.isfinite(values).all() or not any(values):
             raise ValueError("must be finite and not all zero")
+        if max(map(abs, values)) > 1e100:
+            raise ValueError("must not be beyond 1e100")
         return values
 
     def zonal(self, geometry: Geometry) -> Zonal | None:

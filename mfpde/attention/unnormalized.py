@@ -17,8 +17,8 @@ __all__ = ["Unnormalized"]
 class Unnormalized(Exponential):
     """`G_mu(x) = int e^{<Ax,y>} V y dmu(y)`; on spheres with `beta` the survey's (USA), the gradient flow of an energy.
 
-    `beta: 0` on the circle is noisy Kuramoto. Good values: beta 0 to 20; velocities grow like e^beta, so choose times like e^-beta.
-    Fails: off spheres it can blow up in finite time.
+    `beta: 0` on the circle is noisy Kuramoto. Good values: beta 0 to 20; velocities grow like e^beta, so choose times
+    like e^-beta. Fails: off spheres it can blow up in finite time.
 
     >>> import mfpde, numpy as np
     >>> two = mfpde.Particles([0.0, np.pi / 2], geometry=mfpde.Circle())

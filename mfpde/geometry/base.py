@@ -74,7 +74,8 @@ class Layout:
         return tuple(axis.values.size for axis in self.axes)
 
     def refine(self, density: Float, finer: Layout) -> Float:
-        """Densities `(..., *shape)` on this layout, carried exactly to a finer periodic one by zero padding of their Fourier series."""
+        """Densities `(..., *shape)` on this layout, carried exactly to a finer periodic one by zero padding of their
+        Fourier series."""
         for position, (coarse, fine) in enumerate(zip(self.axes, finer.axes, strict=True)):
             where = density.ndim - len(self.axes) + position
             density = _pad_periodic(density, where, coarse.values.size, fine.values.size)
