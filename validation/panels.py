@@ -10,6 +10,8 @@ from mfpde.typing import Float
 
 __all__ = ["Panels"]
 
+_MOST_PIECES = 8
+
 
 class Panels:
     """`count` Gauss nodes between every two edges: a smooth series is integrated with order `2 count`.
@@ -33,6 +35,29 @@ class Panels:
         """The integral over each panel of a series given at its nodes, `(panel, node)`."""
         result: Float = self._half * (values @ self._weights)
         return result
+
+    def uncertainty(self, values: Float) -> Float:
+        """A safe guess of the error of each panel's integral, from the last Legendre coefficients of the series.
+
+        >>> panels = Panels([0, 1])
+        >>> smooth, kinked = np.exp(panels.nodes), abs(panels.nodes - 0.3)
+        >>> bool(panels.uncertainty(smooth).max() < 1e-7), bool(panels.uncertainty(kinked).max() > 1e-3)
+        (True, True)
+        """
+        count = self._weights.size
+        points = np.polynomial.legendre.leggauss(count)[0]
+        waves = np.polynomial.legendre.legvander(points, count - 1)[:, -2:] * (np.arange(count - 2, count) + 0.5)
+        last = np.abs((values * self._weights) @ waves).sum(axis=1)
+        error: Float = 2 * self._half * last
+        return error
+
+    def cut(self, excess: Float) -> Panels:
+        """The same panels, cut in as many pieces as it takes to make errors smaller by the factors `excess`."""
+        order = self._weights.size - 1
+        pieces = np.clip(np.ceil(np.maximum(excess, 1.0) ** (1 / order)), 1, _MOST_PIECES).astype(int)
+        spans = zip(self.edges[:-1], self.edges[1:], pieces, strict=True)
+        starts = np.concatenate([np.linspace(a, b, count + 1)[:-1] for a, b, count in spans])
+        return Panels(np.append(starts, self.edges[-1]), self._weights.size)
 
     def at_edges(self, run: Run, name: str) -> Float:
         """An observed series at the edges."""

@@ -19,7 +19,10 @@ __all__ = ["Instant", "Observable", "Series"]
 
 @dataclass(frozen=True)
 class Series:
-    """A real quantity over time: what a file says of it. `extent` names and sizes its own dimensions, `(("mode", 16),)` for instance."""
+    """A real quantity over time: what a file says of it.
+
+    `extent` names and sizes its own dimensions, `(("mode", 16),)` for instance.
+    """
 
     long_name: str
     units: str = "1"

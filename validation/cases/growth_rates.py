@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["GrowthRates", "growth_rate"]
 
-#: small enough for the square of it to be below the tolerance, large enough to stand out from rounding
-PERTURBATION = 1e-4
+#: its square is far below the tolerance, and rounding is far below it
+PERTURBATION = 1e-6
 
 
 @register("case", "growth-rates")

@@ -19,8 +19,8 @@ __all__ = ["KuramotoOrderParameter", "order_parameter"]
 
 #: kappa at which the uniform state loses stability
 CRITICAL = 2.0
-#: times that the slowest mode needs to forget the initial state to 1e-10
-_PATIENCE = 25.0
+#: times that the slowest mode needs to forget the initial state to 1e-12
+_PATIENCE = 30.0
 
 
 @register("case", "kuramoto-order-parameter")
