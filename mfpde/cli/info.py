@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,24 +23,11 @@ def info(file: str, as_json: bool) -> None:
     from mfpde.store import load, read_status
 
     status = read_status(Path(file))
-    if status is not None and _alive(status.get("pid")):
+    if status is not None:
         print_json({"running": True, **status}) if as_json else click.echo(_under_way(file, status))
         return
     run = load(Path(file))
     print_json({"running": False, **_data(run)}) if as_json else click.echo(_text(file, run))
-
-
-def _alive(process: Any) -> bool:
-    """A job that was killed leaves its status file behind."""
-    if not isinstance(process, int) or process <= 0:
-        return False
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # somebody else's process, or a system that does not say
-        return True
-    return True
 
 
 def _under_way(file: str, status: dict[str, Any]) -> str:

@@ -36,7 +36,7 @@ def listing(family: str | None, as_json: bool) -> None:
 
 def _described(part: Any) -> dict[str, Any]:
     keys = [key for key in getattr(part, "model_fields", {}) if key != "kind"]
-    return {"summary": first_sentence(getattr(part, "claim", None) or part.__doc__ or ""), "keys": keys}
+    return {"summary": first_sentence(part.__doc__ or ""), "keys": keys}
 
 
 def first_sentence(docstring: str) -> str:
