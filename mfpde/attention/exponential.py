@@ -94,7 +94,7 @@ def exponential_zonal(scale: float, factor: float, normalised: bool) -> Zonal:
         )
     reach = int(np.ceil(8 + 9 * np.sqrt(size + 1)))
     order = np.arange(reach)
-    bessel = ive(order, size) * np.where((scale < 0) & (order % 2 == 1), -1.0, 1.0)
+    bessel: Float = np.asarray(ive(order, size), dtype=np.float64) * np.where((scale < 0) & (order % 2 == 1), -1.0, 1.0)
     potential = np.zeros(reach)
     if size < 1e-150:
         potential[1] = 0.5 * factor

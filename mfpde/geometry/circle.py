@@ -65,7 +65,7 @@ class Circle(Geometry):
     def layout(self, count: int) -> Layout:
         """`count` equispaced angles, which show modes below `count / 2` exactly."""
         spacing = 2 * np.pi / count
-        theta = spacing * np.arange(count)
+        theta: Float = spacing * np.arange(count, dtype=np.float64)
         bounds = np.column_stack([theta - spacing / 2, theta + spacing / 2])
         axis = Axis("theta", theta, bounds, units="radian", long_name="angle", period=2 * np.pi)
         return Layout((axis,), np.full(count, spacing))
