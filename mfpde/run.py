@@ -20,7 +20,17 @@ if TYPE_CHECKING:
 
     from mfpde.problem import Problem
 
-__all__ = ["FINISHED", "INTERRUPTED", "NOT_FINITE", "OUTPUT_FAILED", "RESOLUTION_LOST", "STEADY", "Outcome", "Rows", "Run"]
+__all__ = [
+    "FINISHED",
+    "INTERRUPTED",
+    "NOT_FINITE",
+    "OUTPUT_FAILED",
+    "RESOLUTION_LOST",
+    "STEADY",
+    "Outcome",
+    "Rows",
+    "Run",
+]
 
 FINISHED = "finished"
 STEADY = "steady"

@@ -1,0 +1,57 @@
+"""Ctrl-C and SIGTERM ask a run to stop cleanly; asking twice stops it at once."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+__all__ = ["Interruption"]
+
+_SIGNALS = ("SIGINT", "SIGTERM")
+
+
+class Interruption:
+    """While this context lasts, `asked` turns true at the first signal and KeyboardInterrupt comes with the second.
+
+    Only the main thread gets signals; in others, and where a program ignores them, nothing is touched.
+    """
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._again = False
+        self._shielded = False
+        self._previous: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> Interruption:
+        if threading.current_thread() is threading.main_thread():
+            for name in _SIGNALS:
+                number = getattr(signal, name)
+                if signal.getsignal(number) not in (signal.SIG_IGN, None):
+                    self._previous[number] = signal.signal(number, self._answer)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, previous in self._previous.items():
+            signal.signal(number, previous)
+        self._previous.clear()
+
+    @contextmanager
+    def shield(self) -> Iterator[None]:
+        """A stretch that is finished even when asked twice: writing to a file."""
+        self._shielded = True
+        try:
+            yield
+        finally:
+            self._shielded = False
+        if self._again:
+            raise KeyboardInterrupt
+
+    def _answer(self, number: int, frame: FrameType | None) -> None:
+        self._again = self.asked
+        self.asked = True
+        if self._again and not self._shielded:
+            raise KeyboardInterrupt

@@ -1,0 +1,49 @@
+"""When a run is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from mfpde.problem import Problem, Time
+
+__all__ = ["Event", "events", "time_of"]
+
+_SAME = 1e-12  # of the run: 3 * 0.1 and 0.3 are one time
+
+
+@dataclass(frozen=True)
+class Event:
+    """A time the solution is brought to exactly, to be saved, observed, or both."""
+
+    time: float
+    save: bool
+    observe: bool
+
+
+def time_of(problem: Problem) -> Time:
+    """The time block of a problem that has to have one."""
+    problem.need("time")
+    return cast("Time", problem.time)
+
+
+def events(time: Time) -> list[Event]:
+    """Save and observe times merged; series without times of their own go with the snapshots."""
+    own = time.observe_times()
+    if own is None:
+        return [Event(one, save=True, observe=True) for one in time.save_times()]
+    saves = set(time.save_times())
+    return list(_merged([(one, True) for one in saves] + [(one, False) for one in own], _SAME * time.until))
+
+
+def _merged(times: Iterable[tuple[float, bool]], same: float) -> list[Event]:
+    found: list[Event] = []
+    for time, save in sorted(times):
+        if found and time - found[-1].time <= same:
+            last = found[-1]
+            found[-1] = Event(time if save else last.time, save or last.save, observe=last.observe or not save)
+        else:
+            found.append(Event(time, save=save, observe=not save))
+    return found

@@ -1,0 +1,234 @@
+"""From a problem to a run: advance, observe, keep, watch, stop."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mfpde.errors import OutputError, ProblemError, ResumeError
+from mfpde.feasibility import chosen_solver, faults
+from mfpde.observe.base import Instant
+from mfpde.observe.interruption import Interruption
+from mfpde.observe.progress import Progress, ProgressReport, show_line
+from mfpde.observe.schedule import Event, events, time_of
+from mfpde.observe.steady import THRESHOLD, Steady
+from mfpde.problem import Problem
+from mfpde.run import FINISHED, INTERRUPTED, NOT_FINITE, OUTPUT_FAILED, RESOLUTION_LOST, Outcome, Run
+from mfpde.solvers.base import Integration, State
+from mfpde.store.memory import MemoryRecorder
+from mfpde.store.placing import check_target
+from mfpde.store.provenance import provenance_of
+from mfpde.store.recorder import OutputFailed, Recorder, Row, observables, reason
+from mfpde.store.resuming import earlier_run, reached, resume_file
+from mfpde.store.schema import Header
+from mfpde.store.status import StatusFile
+from mfpde.store.writer import FileRecorder
+from mfpde.typing import Float
+
+if TYPE_CHECKING:
+    from mfpde.observe.observer import Observer
+
+__all__ = ["solve"]
+
+SLICE = 50_000  # microseconds of work between two looks at the clock and the signals
+_LOST = {State.RESOLUTION_LOST: RESOLUTION_LOST, State.NOT_FINITE: NOT_FINITE}
+_CONTINUE = "--resume (resume=True) continues it"
+
+
+def solve(
+    problem: Problem | str | Path,
+    output: str | Path | None = None,
+    *,
+    progress: bool | Callable[[ProgressReport], None] = False,
+    resume: bool = False,
+    force: bool = False,
+) -> Run:
+    """`d_t mu + div(mu G_mu) = (1/kappa) Lap mu` from its initial measure to `time.until`.
+
+    problem: a `Problem`, or the path of its YAML file. output: the HDF5 file to write; without it the run stays in
+    memory. progress: True shows a line on stderr, a function gets a `ProgressReport` up to ten times a second. resume:
+    continue the interrupted run in `output`, bit for bit; only `time.until` may have become later (the row at the old
+    end stays, and the steps go on from there). force: overwrite `output`.
+
+    The solution does not depend on output, progress or the clock. How the run ended is in `run.outcome`: Ctrl-C and
+    SIGTERM end it cleanly, a second one at once.
+
+    Fails, before the first step: `ProblemError` for a problem that cannot be solved as written, `OutputError` for a
+    file that cannot be written, `ResumeError` for one that cannot be continued.
+
+    >>> import mfpde
+    >>> run = mfpde.solve(mfpde.Problem.from_dict({
+    ...     "geometry": {"kind": "circle"},
+    ...     "noise": {"kappa": 1},
+    ...     "initial": {"kind": "density", "expression": "1 + 0.5*cos(theta)"},
+    ...     "time": {"until": 1, "save_every": 0.5},
+    ... }))
+    >>> run.times
+    array([0. , 0.5, 1. ])
+    """
+    task = problem if isinstance(problem, Problem) else Problem.from_yaml(problem)
+    task.need("initial", "time")
+    found = faults(task)
+    if found:
+        raise ProblemError(found)
+    if resume:
+        if output is None or force:
+            raise ResumeError("resume needs the output to continue, and goes without force")
+        earlier, place = earlier_run(output, task)
+        if reached(earlier, task):
+            return earlier
+        integration = chosen_solver(task).start(task)
+        recorder: Recorder = resume_file(earlier, place, task, integration, _history())
+    else:
+        target = None if output is None else check_target(output, force=force)
+        integration = chosen_solver(task).start(task)
+        recorder = _recorder(task, integration, target, force=force)
+    return _Course(task, integration, recorder, _observers(task, recorder, progress)).run()
+
+
+def _history() -> str:
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{now} {shlex.join(sys.argv)}"
+
+
+def _recorder(problem: Problem, integration: Integration, target: Path | None, *, force: bool) -> Recorder:
+    """With the row of t = 0 in it."""
+    first = _row(problem, integration, Event(integration.time, save=True, observe=True))
+    if target is None:
+        memory = MemoryRecorder(problem, integration.layout)
+        memory.add(first, integration)
+        return memory
+    provenance = provenance_of(problem, integration.statistics())
+    header = Header(problem, integration.layout, tuple(first.fields or ()), _history(), provenance)
+    try:
+        return FileRecorder.create(target, header, first, integration, force=force)
+    except OutputError:
+        raise
+    except OSError as error:
+        raise OutputError(f"cannot write {target}: {reason(error)}") from error
+
+
+def _observers(
+    problem: Problem, recorder: Recorder, progress: bool | Callable[[ProgressReport], None]
+) -> Sequence[Observer]:
+    found: list[Observer] = []
+    if progress:
+        found.append(Progress(show_line if progress is True else progress))
+    if isinstance(recorder, FileRecorder):
+        found.append(StatusFile(recorder.path))
+    steady = time_of(problem).stop_when_steady
+    if steady:
+        found.append(Steady(THRESHOLD if steady is True else steady))
+    return found
+
+
+def _row(problem: Problem, integration: Integration, event: Event) -> Row:
+    values: dict[str, float | Float] | None = None
+    if event.observe and problem.observe:
+        instant = Instant(integration.time, integration.measure(), problem.equation, integration.residual)
+        values = {}
+        for observable in observables(problem):
+            values.update(observable.evaluate(instant))
+    return Row(integration.time, integration.layout, integration.fields() if event.save else None, values)
+
+
+@dataclass
+class _Course:
+    """One run on its way."""
+
+    problem: Problem
+    integration: Integration
+    recorder: Recorder
+    observers: Sequence[Observer]
+
+    def run(self) -> Run:
+        """To the end, whichever it is."""
+        with Interruption() as interruption:
+            try:
+                for observer in self.observers:
+                    observer.begin(self.integration, time_of(self.problem).until)
+                outcome = self._outcome(interruption)
+                with interruption.shield():
+                    return self.recorder.finish(outcome, self.integration)
+            except BaseException:
+                self.recorder.abandon()
+                raise
+            finally:
+                for observer in self.observers:
+                    observer.end(self.integration)
+
+    def _outcome(self, interruption: Interruption) -> Outcome:
+        schedule = events(time_of(self.problem))
+        start = self.integration.time
+        try:
+            outcome = None
+            if any(event.time == start for event in schedule):  # a resumed run may have been about to stop here
+                outcome = self._look(at_event=True)
+            for event in schedule:
+                if outcome is None and event.time > start:
+                    outcome = self._to(event, interruption)
+            if outcome is None:
+                return Outcome(FINISHED, self.integration.time, residual=self._residual())
+            if outcome.complete:
+                self._keep_end(interruption)
+        except OutputFailed as error:
+            return Outcome(OUTPUT_FAILED, self.recorder.last_time, str(error), f"make room; {_CONTINUE}")
+        return outcome
+
+    def _to(self, event: Event, interruption: Interruption) -> Outcome | None:
+        """Advance to an event and keep its row; an outcome when the run ends on the way or there."""
+        while True:
+            progress = self.integration.advance(event.time, SLICE)
+            if progress.state in _LOST:
+                return Outcome(_LOST[progress.state], self.integration.time, progress.message, progress.advice)
+            if progress.state is State.REACHED:
+                break
+            with interruption.shield():
+                self.recorder.tick(self.integration)
+            outcome = self._look(at_event=False)
+            if outcome is not None or interruption.asked:
+                return outcome or self._interrupted()
+        row = _row(self.problem, self.integration, event)
+        if not _finite(row):
+            return Outcome(NOT_FINITE, self.integration.time, "the solution holds values that are not finite")
+        with interruption.shield():
+            self.recorder.add(row, self.integration)
+        outcome = self._look(at_event=True)
+        if outcome is None and interruption.asked and event.time < time_of(self.problem).until:
+            return self._interrupted()
+        return outcome
+
+    def _look(self, *, at_event: bool) -> Outcome | None:
+        for observer in self.observers:
+            outcome = observer.see(self.integration, at_event=at_event)
+            if outcome is not None:
+                return outcome
+        return None
+
+    def _interrupted(self) -> Outcome:
+        time = self.recorder.saved_time
+        return Outcome(INTERRUPTED, time, "stopped when asked to", _CONTINUE, residual=self._residual())
+
+    def _keep_end(self, interruption: Interruption) -> None:
+        """A run that ends before its time keeps its last state, whatever the schedule says."""
+        time = self.integration.time
+        missing = Event(time, save=self.recorder.saved_time < time, observe=self.recorder.observed_time < time)
+        own_times = time_of(self.problem).observe_every is not None
+        if missing.save or (missing.observe and own_times and self.problem.observe):
+            with interruption.shield():
+                self.recorder.add(_row(self.problem, self.integration, missing), self.integration)
+
+    def _residual(self) -> float | None:
+        residual = float(self.integration.residual())
+        return residual if np.isfinite(residual) else None
+
+
+def _finite(row: Row) -> bool:
+    return all(np.isfinite(values).all() for values in (row.fields or {}).values())

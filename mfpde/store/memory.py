@@ -1,0 +1,75 @@
+"""Rows kept in memory, for runs without an output file."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mfpde.geometry import Layout
+from mfpde.observe.schedule import time_of
+from mfpde.run import Outcome, Run
+from mfpde.store.provenance import provenance_of
+from mfpde.store.recorder import Row, observed_series
+from mfpde.typing import Float
+
+if TYPE_CHECKING:
+    from mfpde.problem import Problem
+    from mfpde.solvers.base import Integration
+
+__all__ = ["MemoryRecorder"]
+
+
+class MemoryRecorder:
+    """Keeps rows as arrays; on a finer layout the earlier ones are refined, row by row as in a file."""
+
+    def __init__(self, problem: Problem, layout: Layout) -> None:
+        self._problem = problem
+        self._layout = layout
+        self.saved_time = self.observed_time = float("-inf")
+        self._started = perf_counter()
+        self._times: list[float] = []
+        self._fields: dict[str, list[Float]] = {}
+        self._observe_times: list[float] = []
+        self._series: dict[str, list[float | Float]] = {name: [] for name in observed_series(problem)}
+
+    @property
+    def last_time(self) -> float:
+        return self.saved_time
+
+    def add(self, row: Row, integration: Integration) -> None:
+        if row.values is not None:
+            self.observed_time = row.time
+            self._observe_times.append(row.time)
+            for name, value in row.values.items():
+                self._series[name].append(value)
+        if row.fields is not None:
+            if row.layout.shape != self._layout.shape:
+                for name, kept in self._fields.items():
+                    self._fields[name] = [self._layout.refine(values, row.layout) for values in kept]
+                self._layout = row.layout
+            self.saved_time = row.time
+            self._times.append(row.time)
+            for name, values in row.fields.items():
+                self._fields.setdefault(name, []).append(np.array(values))
+
+    def tick(self, integration: Integration) -> None:
+        """Nothing waits."""
+
+    def finish(self, outcome: Outcome, integration: Integration) -> Run:
+        times = np.array(self._times)
+        own_times = time_of(self._problem).observe_every is not None
+        return Run(
+            problem=self._problem,
+            times=times,
+            layout=self._layout,
+            stored={name: np.array(values) for name, values in self._fields.items()},
+            series={name: np.array(values) for name, values in self._series.items()},
+            series_times=np.array(self._observe_times) if own_times else times,
+            outcome=outcome,
+            provenance=provenance_of(self._problem, integration.statistics(), perf_counter() - self._started),
+        )
+
+    def abandon(self) -> None:
+        """Nothing to let go."""

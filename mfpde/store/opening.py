@@ -1,0 +1,55 @@
+"""Opening files for reading: whatever is wrong with one is said in one line."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from mfpde.errors import MfpdeError
+from mfpde.store.placing import is_locked
+from mfpde.store.recorder import reason
+
+__all__ = ["opened"]
+
+_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+_DAMAGE = (OSError, KeyError, ValueError, RuntimeError, TypeError, IndexError, AttributeError, OverflowError)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Any]:
+    """The file, open for reading; every error, also while it is read, becomes a `MfpdeError`."""
+    _look(path)
+    import h5py
+
+    try:
+        with h5py.File(path, "r") as file:
+            yield file
+    except MfpdeError:
+        raise
+    except _DAMAGE as error:
+        if is_locked(path) or getattr(error, "errno", None) in (errno.EAGAIN, errno.EACCES):
+            raise MfpdeError(
+                f"{path} is being written by a run that is under way; `mfpde info {path}` shows how far it is"
+            ) from None
+        detail = (str(error).splitlines() or [type(error).__name__])[0]
+        raise MfpdeError(f"{path} is damaged or cut short: {detail}") from None
+
+
+def _look(path: Path) -> None:
+    """What can be seen without HDF5."""
+    try:
+        if path.is_dir():
+            raise MfpdeError(f"{path} is a folder, not a file of mfpde's")
+        with path.open("rb") as file:
+            start = file.read(len(_SIGNATURE))
+    except FileNotFoundError:
+        raise MfpdeError(f"there is no file {path}") from None
+    except (OSError, ValueError) as error:
+        raise MfpdeError(f"cannot read {path}: {reason(error) if isinstance(error, OSError) else error}") from None
+    if not start:
+        raise MfpdeError(f"{path} is empty")
+    if start != _SIGNATURE:
+        raise MfpdeError(f"{path} is not an HDF5 file")

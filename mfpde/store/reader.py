@@ -1,0 +1,120 @@
+"""Files back to runs. Rows that were not committed are left out; arrays are read when looked at."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mfpde.errors import MfpdeError, ProblemError
+from mfpde.geometry import Axis, Layout
+from mfpde.problem import Problem
+from mfpde.registry import lookup, register
+from mfpde.run import INTERRUPTED, Outcome, Run
+from mfpde.store import schema
+from mfpde.store.opening import opened
+from mfpde.store.provenance import read_provenance
+from mfpde.store.recorder import observed_series
+from mfpde.store.stored import StoredArray, StoredSeries
+from mfpde.typing import Float
+
+__all__ = ["committed", "load", "load_run", "read_fields", "read_layout"]
+
+
+def load(path: str | Path) -> Run:
+    """What a file of mfpde's holds.
+
+    Fails, with one line that says why, for anything else: a foreign, damaged or empty file, a run still under way.
+    """
+    with opened(Path(path)) as file:
+        kind = _kind(Path(path), file)
+    run: Run = lookup("archive", kind)(path)
+    return run
+
+
+@register("archive", "run")
+def load_run(path: str | Path) -> Run:
+    """A run. Only what was committed; densities stay in the file until they are looked at."""
+    place = Path(path)
+    with opened(place) as file:
+        kind = _kind(place, file)
+        if kind != schema.KIND:
+            raise MfpdeError(f"{path} holds a {kind}, not a run")
+        problem = _read_problem(place, file)
+        times = committed(file["time"])
+        own_times = "observe_time" in file
+        series_times = committed(file["observe_time"]) if own_times else times
+        layout = read_layout(file)
+        observed = observed_series(problem)
+        series = {name: _stored(place, file[name], series_times.size) for name in observed}
+        fields = {
+            name: _stored(place, file[name], times.size) for name in read_fields(file, layout) if name not in observed
+        }
+        outcome = _read_outcome(file, times)
+        provenance = read_provenance(file["provenance"])
+    return Run(problem, times, layout, fields, StoredSeries(series), series_times, outcome, provenance, place)
+
+
+def committed(dataset: Any) -> Float:
+    """Times up to the first that is not finite: a kill may have left more."""
+    times = np.asarray(dataset[:], dtype=float)
+    missing = np.flatnonzero(~np.isfinite(times))
+    return times[: missing[0]] if missing.size else times
+
+
+def _read_problem(path: Path, file: Any) -> Problem:
+    """The problem a file was made for."""
+    try:
+        return Problem.model_validate(json.loads(file["provenance/problem"][()]))
+    except (ProblemError, ValueError) as error:
+        detail = str(error).splitlines()[0]
+        raise MfpdeError(f"the problem in {path} is not one of this version of mfpde: {detail}") from None
+
+
+def read_layout(file: Any) -> Layout:
+    """The axes of the densities, in their order."""
+    weight = file["weight"]
+    axes = []
+    for dimension in weight.dims:
+        scale = dimension[0]
+        attributes = scale.attrs
+        period = float(attributes["period"]) if "period" in attributes else None
+        bounds = file[attributes["bounds"]][:]
+        name = scale.name.rpartition("/")[2]
+        axes.append(Axis(name, scale[:], bounds, attributes["units"], attributes["long_name"], period))
+    return Layout(tuple(axes), weight[:])
+
+
+def read_fields(file: Any, layout: Layout) -> list[str]:
+    """Names of what a snapshot stores: over time and the axes of the layout."""
+    wanted = ("time", *layout.dimensions)
+    found = []
+    for name, dataset in file.items():
+        scales = [list(dimension.values()) for dimension in getattr(dataset, "dims", ())]
+        if all(scales) and tuple(one[0].name.rpartition("/")[2] for one in scales) == wanted:
+            found.append(name)
+    return found
+
+
+def _kind(path: Path, file: Any) -> str:
+    if "mfpde_format" not in file.attrs:
+        raise MfpdeError(f"{path} is an HDF5 file, but not one of mfpde's")
+    written = int(file.attrs["mfpde_format"])
+    if written > schema.FORMAT:
+        raise MfpdeError(f"{path} has format {written}, this mfpde reads up to {schema.FORMAT}: a newer mfpde wrote it")
+    return str(file.attrs["mfpde_kind"])
+
+
+def _stored(path: Path, dataset: Any, rows: int) -> StoredArray:
+    if dataset.shape[0] < rows:
+        raise ValueError(f"{dataset.name} has {dataset.shape[0]} rows where {rows} are committed")
+    return StoredArray(path, dataset.name, (rows, *dataset.shape[1:]))
+
+
+def _read_outcome(file: Any, times: Float) -> Outcome:
+    record = json.loads(bytes(file.attrs["outcome"]))
+    if record:
+        return Outcome(**record)
+    return Outcome(INTERRUPTED, float(times[-1]), "the run was killed", "--resume (resume=True) continues it")

@@ -1,0 +1,134 @@
+"""Going on where a run was interrupted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mfpde.errors import MfpdeError, ResumeError
+from mfpde.observe.schedule import time_of
+from mfpde.run import Run
+from mfpde.store import schema
+from mfpde.store.checkpoint import Checkpoint, read_slots
+from mfpde.store.placing import is_locked
+from mfpde.store.reader import committed, load_run
+from mfpde.store.recorder import reason
+from mfpde.store.rewriting import rewrite
+from mfpde.store.schema import Header, Rows
+from mfpde.store.transaction import Transaction, open_file
+from mfpde.store.writer import FileRecorder
+
+if TYPE_CHECKING:
+    from mfpde.problem import Problem
+    from mfpde.solvers.base import Integration
+
+__all__ = ["changed_keys", "earlier_run", "reached", "resume_file"]
+
+#: keys that do not change what has been computed so far
+_FREE = {"title", "time.until"}
+_DAMAGE = (OSError, KeyError, ValueError, RuntimeError)
+
+
+def earlier_run(path: str | Path, problem: Problem) -> tuple[Run, Path]:
+    """The run to continue and where it is; a `ResumeError` when there is none, or it is of another problem."""
+    target = Path(os.path.realpath(path))
+    if not target.exists():
+        raise ResumeError(f"there is no {path} to resume; without --resume (resume=True) a new run starts")
+    if is_locked(target):
+        raise ResumeError(
+            f"{path} is being written by a run that is under way; `mfpde info {path}` shows how far it is"
+        )
+    try:
+        run = load_run(target)
+    except MfpdeError as error:
+        raise ResumeError(f"cannot resume: {error}") from None
+    changed = changed_keys(run.problem, problem)
+    if changed:
+        raise ResumeError(
+            f"cannot resume {path}: it holds another problem, different in {', '.join(changed)}; "
+            "only time.until may change, to a later time"
+        )
+    if run.times.size == 0:
+        raise ResumeError(f"cannot resume {path}: it holds no committed snapshot")
+    return run, target
+
+
+def reached(run: Run, problem: Problem) -> bool:
+    """True when there is nothing left to compute."""
+    until = time_of(problem).until
+    return float(run.times[-1]) >= until or (run.outcome.complete and until <= time_of(run.problem).until)
+
+
+def changed_keys(before: Problem, after: Problem) -> list[str]:
+    """Keys in which two problems differ, dotted, apart from those that a resumed run may change."""
+    old, new = dict(_flat(before.canonical())), dict(_flat(after.canonical()))
+    return sorted(key for key in old.keys() | new.keys() if key not in _FREE and old.get(key) != new.get(key))
+
+
+def _flat(data: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(data, dict) and data:
+        for key, value in data.items():
+            yield from _flat(value, f"{path}.{key}" if path else str(key))
+    else:
+        yield path, data
+
+
+def resume_file(run: Run, path: Path, problem: Problem, integration: Integration, history: str) -> FileRecorder:
+    """Put the integration where the file's checkpoint left it; rows after that are made again."""
+    try:
+        disk = Transaction(path)
+    except OSError as error:
+        raise ResumeError(f"cannot resume {path}: {reason(error)}") from None
+    file = None
+    try:
+        file = open_file(disk, "r+")
+        slot, checkpoint = _latest(file, path, problem)
+        integration.restore(checkpoint.state)
+        rows = Rows(checkpoint.snapshots, checkpoint.observations)
+        _uncommit(file, disk, rows)
+        header = Header(problem, run.layout, tuple(run.stored), str(file.attrs["history"]), run.provenance)
+        if problem != run.problem:
+            header = replace(header, history=f"{header.history}\n{history}")
+            old_disk, old_file = disk, file
+            disk, file = rewrite(path, old_file, header, rows)
+            old_disk.close(old_file)
+        schema.mark_running(file)
+        file.flush()
+        disk.commit()
+    except BaseException as error:
+        disk.close(file)
+        if isinstance(error, _DAMAGE) and not isinstance(error, MfpdeError):
+            raise ResumeError(f"cannot resume {path}: {error}") from error
+        raise
+    return FileRecorder.continue_file(path, header, disk, file, rows, slot, run)
+
+
+def _latest(file: Any, path: Path, problem: Problem) -> tuple[str, Checkpoint]:
+    """The whole slot that is furthest on, but not ahead of what was committed or of the end."""
+    until = time_of(problem).until
+    snapshots = committed(file["time"]).size
+    own_times = "observe_time" in file
+    observations = committed(file["observe_time"]).size if own_times else snapshots
+    fitting = {
+        name: slot
+        for name, slot in read_slots(file["checkpoint"]).items()
+        if slot.snapshots <= snapshots and slot.observations <= observations and slot.time <= until
+    }
+    if not fitting:
+        raise ResumeError(f"cannot resume {path}: it holds no whole checkpoint before t = {until:g}")
+    name = max(fitting, key=lambda one: (fitting[one].time, fitting[one].snapshots))
+    return name, fitting[name]
+
+
+def _uncommit(file: Any, disk: Transaction, rows: Rows) -> None:
+    """Rows after the checkpoint count no longer. They stay where they are and are overwritten: see `checkpoint`."""
+    for name, count in (("time", rows.snapshots), ("observe_time", rows.observations)):
+        if name in file and file[name].shape[0] > count:
+            file[name][count:] = np.nan
+    file.flush()
+    disk.commit()

@@ -1,0 +1,103 @@
+"""A small file beside a running job that says how far it is: the HDF5 file itself is locked meanwhile."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from mfpde.observe.progress import Pace, ProgressReport
+from mfpde.run import Outcome
+from mfpde.solvers.base import Integration
+from mfpde.store.placing import temporary
+
+__all__ = ["StatusFile", "read_status", "status_path"]
+
+_EVERY = 1.0
+_SILENCE = 60.0  # on another machine nobody can ask whether the process lives
+
+
+class StatusFile:
+    """The observer that replaces `RUN.status.json` once a second and removes it at the end."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = status_path(path)
+        self._pace = Pace(_EVERY)
+
+    def begin(self, integration: Integration, until: float) -> None:
+        self._pace.start(integration, until)
+        self._write(self._pace.report(integration))
+
+    def see(self, integration: Integration, *, at_event: bool) -> Outcome | None:
+        if self._pace.due():
+            self._write(self._pace.report(integration))
+        return None
+
+    def end(self, integration: Integration) -> None:
+        self._path.unlink(missing_ok=True)
+
+    def _write(self, report: ProgressReport) -> None:
+        process = os.getpid()
+        record = {
+            "time": report.time,
+            "until": report.until,
+            "step": report.steps,
+            "rate": report.rate,
+            "remaining": report.remaining,
+            **report.detail,
+            "outcome": None,
+            "pid": process,
+            "host": socket.gethostname(),
+            "started": _started(process),
+            "updated": time.time(),
+        }
+        part = temporary(self._path)
+        with suppress(OSError):  # a run does not end because nobody can watch it
+            try:
+                part.write_text(json.dumps(record), encoding="utf-8")
+                part.replace(self._path)
+            finally:
+                part.unlink(missing_ok=True)
+
+
+def status_path(path: Path) -> Path:
+    """`run.h5` -> `run.status.json`."""
+    return path.with_name(f"{path.stem}.status.json")
+
+
+def read_status(path: str | Path) -> dict[str, Any] | None:
+    """How far the run that writes this file is, or None when none is under way.
+
+    What a killed run left behind counts as none.
+    """
+    try:
+        record = json.loads(status_path(Path(os.path.realpath(path))).read_text(encoding="utf-8"))
+        return record if isinstance(record, dict) and _alive(record) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _alive(record: dict[str, Any]) -> bool:
+    if record["host"] != socket.gethostname():
+        return bool(time.time() - record["updated"] < _SILENCE)
+    process = int(record["pid"])
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # somebody else's
+        return True
+    return bool(record["started"] is None or _started(process) == record["started"])
+
+
+def _started(process: int) -> int | None:
+    """When a process was started, in ticks since the machine was: its number may since belong to another one."""
+    try:
+        text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+        return int(text.rpartition(")")[2].split()[19])
+    except (OSError, ValueError, IndexError):
+        return None

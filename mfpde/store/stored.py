@@ -1,0 +1,94 @@
+"""Arrays that stay in their file until somebody looks at them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mfpde.errors import MfpdeError
+from mfpde.typing import AnyArray, Float
+
+__all__ = ["StoredArray", "StoredSeries"]
+
+_MOST_KEPT = 256 * 2**20
+
+
+class StoredArray:
+    """Committed rows of a dataset. An index reads just that, `numpy.asarray` all; the file is open only meanwhile."""
+
+    def __init__(self, path: Path, name: str, shape: tuple[int, ...]) -> None:
+        self._path = path
+        self._name = name
+        self._version = _version(path)
+        self._kept: AnyArray | None = None
+        self.shape = shape
+        self.ndim = len(shape)
+        self.dtype = np.dtype(float)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, index: Any) -> Any:
+        if self._kept is not None:
+            return self._kept[index]
+        if isinstance(index, int | np.integer):
+            if not -len(self) <= index < len(self):
+                raise IndexError(f"snapshot {index} of {len(self)}")
+            return self._read(lambda dataset: dataset[int(index) % len(self)])
+        return np.asarray(self)[index]
+
+    def __iter__(self) -> Iterator[AnyArray]:
+        return (self[index] for index in range(len(self)))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> AnyArray:
+        values = self._kept
+        if values is None:
+            values = self._read(lambda dataset: dataset[: len(self)])
+            if values.nbytes <= _MOST_KEPT:
+                self._kept = values
+        return np.array(values, dtype=dtype, copy=copy)
+
+    def _read(self, part: Callable[[Any], Any]) -> AnyArray:
+        import h5py
+
+        if _version(self._path) != self._version:
+            raise MfpdeError(f"{self._path} has changed since it was loaded; load it again")
+        try:
+            with h5py.File(self._path, "r") as file:
+                return np.asarray(part(file[self._name]))
+        except (OSError, KeyError, ValueError, RuntimeError) as error:
+            raise MfpdeError(f"cannot read {self._name} of {self._path}: {_first_line(error)}") from None
+
+
+class StoredSeries(Mapping[str, Float]):
+    """Series by name, each read when first asked for."""
+
+    def __init__(self, arrays: Mapping[str, StoredArray]) -> None:
+        self._arrays = dict(arrays)
+
+    def __getitem__(self, name: str) -> Float:
+        return np.asarray(self._arrays[name])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._arrays
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+
+def _version(path: Path) -> tuple[int, int, int]:
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise MfpdeError(f"cannot read {path}: {error.strerror}") from None
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,248 @@
+"""Rows kept in an HDF5 file that is valid at every moment: data first, then the time that makes a row count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from mfpde.geometry import Layout
+from mfpde.run import NOT_FINITE, OUTPUT_FAILED, RESOLUTION_LOST, Outcome, Run
+from mfpde.store import schema
+from mfpde.store.checkpoint import Checkpoint, create_slots, write_slot
+from mfpde.store.placing import publish, temporary
+from mfpde.store.provenance import write_numbers
+from mfpde.store.reader import load_run
+from mfpde.store.recorder import OutputFailed, Row, observed_series, reason
+from mfpde.store.rewriting import rewrite
+from mfpde.store.schema import Header, Rows
+from mfpde.store.transaction import Transaction, open_file
+from mfpde.typing import Float
+
+if TYPE_CHECKING:
+    from mfpde.solvers.base import Integration
+
+__all__ = ["FileRecorder"]
+
+_CHECKPOINT_SECONDS = 60.0
+_LONGEST_WAIT = 0.5  # commits are promised at most a second apart
+_PATIENCE = 30  # a commit waits this many times what the last one cost: storing takes a few percent at most
+
+
+class FileRecorder:
+    """Appends rows to an open file. `create` starts one, `continue_file` goes on with one."""
+
+    def __init__(self, path: Path, header: Header, disk: Transaction, file: Any, rows: Rows) -> None:
+        self.path = path
+        self._header = header
+        self._disk = disk
+        self._file = file
+        self._rows = rows  # written, committed or not
+        self._new_times: dict[str, list[float]] = {"time": [], "observe_time": []}
+        self._closed = False
+        self._next_slot = "0"
+        self._last_time = self.saved_time = self.observed_time = float("-inf")
+        self._datasets: dict[str, Any] = {}
+        self._started = self._committed_at = self._saved_at = perf_counter()
+        self._earlier_seconds = 0.0
+        self._cost = 0.0
+
+    @classmethod
+    def create(cls, path: Path, header: Header, first: Row, integration: Integration, *, force: bool) -> FileRecorder:
+        """A file with its first row. It appears under its name once it is whole; OSError if it cannot."""
+        part = temporary(path)
+        disk = Transaction(part, create=True)
+        file = None
+        try:
+            file = open_file(disk, "w")
+            schema.create(file, header)
+            create_slots(file["checkpoint"], integration.state())
+            recorder = cls(path, header, disk, file, Rows(0, 0))
+            recorder._write(first)
+            recorder._commit(integration)
+            publish(part, path, force=force)
+        except BaseException:
+            disk.close(file)
+            part.unlink(missing_ok=True)
+            raise
+        return recorder
+
+    @classmethod
+    def continue_file(
+        cls, path: Path, header: Header, disk: Transaction, file: Any, rows: Rows, slot: str, earlier: Run
+    ) -> FileRecorder:
+        """Go on after `rows` of an earlier run; the whole slot is kept until the next one is."""
+        recorder = cls(path, header, disk, file, rows)
+        recorder._next_slot = _other(slot)
+        recorder._last_time = recorder.saved_time = float(earlier.times[rows.snapshots - 1])
+        if rows.observations:
+            recorder.observed_time = float(earlier.series_times[rows.observations - 1])
+        recorder._earlier_seconds = float(earlier.provenance["timings"]["seconds"])
+        return recorder
+
+    @property
+    def last_time(self) -> float:
+        return self._last_time
+
+    def add(self, row: Row, integration: Integration) -> None:
+        try:
+            layout = self._header.layout
+            if row.layout.shape != layout.shape and row.fields is not None:
+                row = self._on_one_layout(row, row.fields)
+            self._write(row)
+            if self._due() or layout is not self._header.layout:
+                self._commit(integration)
+        except OSError as error:
+            self._fail(error)
+
+    def tick(self, integration: Integration) -> None:
+        try:
+            waiting = any(self._new_times.values())
+            if (waiting and self._due()) or perf_counter() - self._saved_at > _CHECKPOINT_SECONDS:
+                self._commit(integration)
+        except OSError as error:
+            self._fail(error)
+
+    def finish(self, outcome: Outcome, integration: Integration) -> Run:
+        if not self._closed:
+            try:
+                self._commit(None if outcome.kind in (RESOLUTION_LOST, NOT_FINITE) else integration)
+                self._trim()
+                self._close_with(outcome, integration.statistics())
+                return load_run(self.path)
+            except OSError as error:
+                with suppress(OutputFailed):
+                    self._fail(error)
+                outcome = Outcome(OUTPUT_FAILED, self._last_time, f"{reason(error)} at the very end of {outcome.kind}")
+        with suppress(OSError):  # a disk that refuses even this leaves the file as it was at the last commit
+            self._disk = Transaction(self.path)
+            self._file = open_file(self._disk, "r+")
+            self._close_with(outcome, {})
+        return load_run(self.path)
+
+    def abandon(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._disk.close(self._file)
+
+    def _close_with(self, outcome: Outcome, statistics: Mapping[str, float]) -> None:
+        schema.write_outcome(self._file, outcome)
+        self._write_statistics(statistics)
+        try:
+            self._file.flush()
+            self._disk.commit()
+            self._disk.sync()
+        finally:
+            self._closed = True
+            self._disk.close(self._file)
+
+    def _write_statistics(self, statistics: Mapping[str, float]) -> None:
+        provenance = self._file["provenance"]
+        if statistics:
+            seconds = self._earlier_seconds + perf_counter() - self._started
+            write_numbers(provenance["timings"], {"seconds": seconds})
+            write_numbers(provenance["statistics"], dict(statistics))
+
+    def _write(self, row: Row) -> None:
+        snapshots, observations = self._rows.snapshots, self._rows.observations
+        if row.fields is not None:
+            self.saved_time = row.time
+            for name, values in row.fields.items():
+                self._put(name, snapshots, values)
+            self._grow("time", snapshots + 1)
+            self._new_times["time"].append(row.time)
+            snapshots += 1
+        if row.values is not None:
+            self.observed_time = row.time
+            for name, value in row.values.items():
+                self._put(name, observations, value)
+            observations += 1
+            if self._header.own_times:
+                self._grow("observe_time", observations)
+                self._new_times["observe_time"].append(row.time)
+        self._rows = Rows(snapshots, observations)
+
+    def _put(self, name: str, index: int, values: float | Float) -> None:
+        self._grow(name, index + 1)
+        self._dataset(name)[index] = values
+
+    def _grow(self, name: str, rows: int) -> None:
+        dataset = self._dataset(name)
+        if dataset.shape[0] < rows:
+            dataset.resize(rows, axis=0)
+
+    def _dataset(self, name: str) -> Any:
+        """Handles are kept: looking one up costs as much as writing a row."""
+        if name not in self._datasets:
+            self._datasets[name] = self._file[name]
+        return self._datasets[name]
+
+    def _due(self) -> bool:
+        return perf_counter() - self._committed_at >= min(_LONGEST_WAIT, _PATIENCE * self._cost)
+
+    def _commit(self, integration: Integration | None) -> None:
+        """Data and the state, flush; then the times, flush."""
+        start = perf_counter()
+        if integration is not None:
+            state = Checkpoint(self._rows.snapshots, self._rows.observations, integration.time, integration.state())
+            write_slot(self._file["checkpoint"], self._next_slot, state)
+            self._next_slot = _other(self._next_slot)
+        self._flush()
+        if any(self._new_times.values()):
+            counts = {"time": self._rows.snapshots, "observe_time": self._rows.observations}
+            for name, times in self._new_times.items():
+                if times:
+                    self._dataset(name)[counts[name] - len(times) : counts[name]] = times
+            self._flush()
+            self._last_time = (self._new_times["time"] or [self._last_time])[-1]
+            self._new_times = {"time": [], "observe_time": []}
+        self._committed_at = perf_counter()
+        self._cost = self._committed_at - start
+        if integration is not None and self._committed_at - self._saved_at > _CHECKPOINT_SECONDS:
+            self._disk.sync()
+            self._saved_at = self._committed_at
+
+    def _flush(self) -> None:
+        self._file.flush()
+        self._disk.commit()
+
+    def _trim(self) -> None:
+        """Rows beyond the last that counts, left by a kill. Only at the end: freed space must not be used again."""
+        names = [*self._header.fields, "time"] + (["observe_time"] if self._header.own_times else [])
+        for name in [*names, *observed_series(self._header.problem)]:
+            along_time = name in self._header.fields or name == "time" or not self._header.own_times
+            count = self._rows.snapshots if along_time else self._rows.observations
+            if self._file[name].shape[0] > count:
+                self._file[name].resize(count, axis=0)
+        self._flush()
+
+    def _on_one_layout(self, row: Row, fields: Mapping[str, Float]) -> Row:
+        """The row and the file on the finer of their two layouts."""
+        mine = self._header.layout
+        if _coarser(row.layout, mine):
+            return replace(row, layout=mine, fields={name: row.layout.refine(fields[name], mine) for name in fields})
+        self._commit(None)
+        self._refine(row.layout)
+        return row
+
+    def _refine(self, layout: Layout) -> None:
+        header = replace(self._header, layout=layout)
+        disk, file = rewrite(self.path, self._file, header, self._rows)
+        self._disk.close(self._file)
+        self._disk, self._file, self._header = disk, file, header
+        self._datasets.clear()
+
+    def _fail(self, error: OSError) -> None:
+        self.abandon()
+        raise OutputFailed(reason(error)) from error
+
+
+def _other(slot: str) -> str:
+    return "1" if slot == "0" else "0"
+
+
+def _coarser(one: Layout, other: Layout) -> bool:
+    return all(mine <= theirs for mine, theirs in zip(one.shape, other.shape, strict=True))
