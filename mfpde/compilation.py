@@ -61,5 +61,5 @@ def kernel(function: Function) -> Function:
     prepare_cache()
     import numba
 
-    compiled: Function = numba.njit(cache=True, error_model="numpy", fastmath={"contract"}, nogil=True)(function)
-    return compiled
+    compile_function: Callable[[Function], Function] = numba.njit(cache=True, error_model="numpy", fastmath={"contract"}, nogil=True)
+    return compile_function(function)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from mfpde.attention import Attention, Interaction, Law
 from mfpde.errors import ProblemError
@@ -141,6 +141,13 @@ class Problem(Equation):
             observe = [{"kind": item} if isinstance(item, str) else item for item in data["observe"]]
             return {**data, "observe": observe}
         return data
+
+    @field_validator("title")
+    @classmethod
+    def _one_line(cls, title: str | None) -> str | None:
+        if title is not None and not title.isprintable():
+            raise ValueError("must be one line of printable characters")
+        return title
 
     @model_validator(mode="after")
     def _one_law(self) -> Problem:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from pydantic import Field
+
 from mfpde.errors import ProblemError
 from mfpde.registry import members, register
 from mfpde.solvers.base import Integration, Solver
@@ -23,7 +25,7 @@ class Auto(Solver):
     """
 
     kind: Literal["auto"] = "auto"
-    tolerance: Real | None = None
+    tolerance: Real | None = Field(default=None, description="handed on to the solver that is chosen")
 
     def choose(self, equation: Equation) -> Solver:
         """The solver that does the work, with its settings."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from mfpde.attention.base import Attention, Zonal
 from mfpde.errors import ProblemError
@@ -26,11 +26,11 @@ class Exponential(Attention):
     citations: ClassVar[tuple[str, ...]] = ("rigollet2025", "geshkovski2025")
     normalised: ClassVar[bool]
 
-    beta: Real | None = None
-    A: Matrix | None = None
-    Q: Matrix | None = None
-    K: Matrix | None = None
-    V: Matrix = 1.0
+    beta: Real | None = Field(default=None, description="inverse temperature, not negative: A = beta I, V = I")
+    A: Matrix | None = Field(default=None, description="the matrix of `e^{<Ax, y>}`; it multiplies the query x")
+    Q: Matrix | None = Field(default=None, description="query matrix; with K, `A = K^T Q`")
+    K: Matrix | None = Field(default=None, description="key matrix")
+    V: Matrix = Field(default=1.0, description="value matrix")
 
     @model_validator(mode="after")
     def _one_way_to_say_it(self) -> Exponential:

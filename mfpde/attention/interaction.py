@@ -29,7 +29,7 @@ class Interaction(Law):
     """
 
     citations: ClassVar[tuple[str, ...]] = ("carrillo2020",)
-    coefficients: Vector = Field(min_length=1)
+    coefficients: Vector = Field(min_length=1, description="`w_1, w_2, ...` of the potential")
 
     @field_validator("coefficients")
     @classmethod

@@ -9,4 +9,15 @@ from mfpde.measure.snapshot import Snapshot
 from mfpde.measure.uniform import Uniform
 from mfpde.measure.von_mises import VonMises
 
-__all__ = ["CircleDensity", "Density", "Initial", "Measure", "Mixture", "Particles", "Points", "Snapshot", "Uniform", "VonMises"]
+__all__ = [
+    "CircleDensity",
+    "Density",
+    "Initial",
+    "Measure",
+    "Mixture",
+    "Particles",
+    "Points",
+    "Snapshot",
+    "Uniform",
+    "VonMises",
+]

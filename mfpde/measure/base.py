@@ -19,7 +19,8 @@ __all__ = ["Initial", "Measure"]
 class Measure(ABC):
     """A probability measure on a geometry: always weighted nodes underneath.
 
-    Where points have one component (angles), functions given to `integrate` receive them as `(m,)`, otherwise as `(m, components)`.
+    Where points have one component (angles), functions given to `integrate` receive them as `(m,)`, otherwise as `(m,
+    components)`.
     """
 
     @property
@@ -29,7 +30,8 @@ class Measure(ABC):
 
     @abstractmethod
     def nodes(self) -> tuple[Float, Float]:
-        """Points `(m, components)` and weights `(m,)` whose sums are integrals, to roundoff where the density is smooth."""
+        """Points `(m, components)` and weights `(m,)` whose sums are integrals, to roundoff where the density is
+        smooth."""
 
     @abstractmethod
     def evaluate(self, points: AnyArray) -> Float:
@@ -41,14 +43,18 @@ class Measure(ABC):
 
     def fourier(self, count: int) -> Complex:
         """`c_k = int e^{-i k theta} dmu`, k = 0 .. count-1 (measures on the circle)."""
-        raise ProblemError.at("measure", f"{type(self).__name__} is not a measure on the circle: it has no Fourier modes")
+        raise ProblemError.at(
+            "measure", f"{type(self).__name__} is not a measure on the circle: it has no Fourier modes"
+        )
 
     def integrate(self, function: Callable[[Float], Any]) -> Any:
         """`int f dmu`; `f` may return one value or an array per point."""
         points, weights = self.nodes()
         values = np.asarray(function(points[:, 0] if points.shape[1] == 1 else points))
         if values.shape[:1] != weights.shape:
-            raise ProblemError.at("function", f"must return one value per point: {weights.size} are wanted, it returned {values.shape}")
+            raise ProblemError.at(
+                "function", f"must return one value per point: {weights.size} are wanted, it returned {values.shape}"
+            )
         return np.tensordot(weights, values, axes=1)
 
     @property
@@ -70,7 +76,8 @@ class Measure(ABC):
 
 
 class Initial(Specification, Measure, ABC):
-    """A measure that can be written down in a problem file. `on(geometry)` makes it concrete; used directly it lives on its natural space."""
+    """A measure that can be written down in a problem file. `on(geometry)` makes it concrete; used directly it lives
+    on its natural space."""
 
     weight: Real | None = None  # its share, as a component of a mixture
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -55,21 +56,24 @@ class Density(Initial):
     def on(self, geometry: Geometry) -> CircleDensity:
         if not isinstance(geometry, Circle):
             raise self.unfit(geometry, "an initial measure made for it")
-        expression = Expression(self.expression)
+        return _on_circle(self.expression)
 
-        def values(theta: Float) -> Float:
-            return _checked(expression(geometry.coordinates(theta)), theta)
 
-        coefficients = _sampled(values)
-        mass = coefficients[0].real * 2 * np.pi
-        if not mass > 0:
-            raise ProblemError.at(
-                "initial.expression", f"{self.expression!r} has mass {mass:g}; a density needs positive mass"
-            )
-        series = _without_noise(coefficients / coefficients[0].real)
-        smooth = np.flatnonzero(series)[-1] + 1
-        known = CircleDensity.of(series[:smooth])
-        return CircleDensity(known.fourier, int(smooth), lambda theta: values(theta) / mass)
+@lru_cache(maxsize=16)  # a problem is checked before it is solved, and 2^15 samples take a millisecond
+def _on_circle(text: str) -> CircleDensity:
+    expression = Expression(text)
+
+    def values(theta: Float) -> Float:
+        return _checked(expression(Circle().coordinates(theta)), theta)
+
+    coefficients = _sampled(values)
+    mass = coefficients[0].real * 2 * np.pi
+    if not mass > 0:
+        raise ProblemError.at("initial.expression", f"{text!r} has mass {mass:g}; a density needs positive mass")
+    series = _without_noise(coefficients / coefficients[0].real)
+    smooth = np.flatnonzero(series)[-1] + 1
+    known = CircleDensity.of(series[:smooth])
+    return CircleDensity(known.fourier, int(smooth), lambda theta: values(theta) / mass)
 
 
 def _checked(values: Float, theta: Float) -> Float:

@@ -52,7 +52,8 @@ class Expression:
     >>> Expression("theta.real")
     Traceback (most recent call last):
         ...
-    mfpde.errors.ProblemError: expression: 'theta.real' is not arithmetic; allowed are + - * / **, parentheses, numbers, ...
+    mfpde.errors.ProblemError: expression: 'theta.real' is not arithmetic; allowed are + - * / **, parentheses,
+    numbers, ...
     """
 
     def __init__(self, text: str) -> None:
@@ -61,7 +62,8 @@ class Expression:
         self.names = sorted({node.id for node in ast.walk(self._tree) if isinstance(node, ast.Name)} & set(COORDINATES))
 
     def __call__(self, coordinates: Mapping[str, AnyArray]) -> Float:
-        """Value at points given by their coordinates; division by zero and the like give inf or NaN for the caller to judge."""
+        """Value at points given by their coordinates; division by zero and the like give inf or NaN for the caller to
+        judge."""
         missing = [name for name in self.names if name not in coordinates]
         if missing:
             raise ProblemError.at(
@@ -76,10 +78,12 @@ class Expression:
 def _parse(text: str) -> ast.expr:
     if len(text) > _MOST_CHARACTERS:
         raise ProblemError.at("expression", f"has {len(text)} characters; at most {_MOST_CHARACTERS} are allowed")
+    if "#" in text:  # Python would read a comment
+        raise ProblemError.at("expression", f"{text!r} cannot be read as arithmetic")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # 1or 2 and the like: Python would print a warning and go on
-            tree = ast.parse(text.strip(), mode="eval").body
+            tree = ast.parse(" ".join(text.split()), mode="eval").body
     except (SyntaxError, Warning, ValueError, RecursionError, MemoryError):
         raise ProblemError.at("expression", f"{text!r} cannot be read as arithmetic") from None
     parts = sum(1 for _ in ast.walk(tree))
@@ -102,11 +106,7 @@ def _check(node: ast.expr, depth: int) -> None:
             _check_call(name, len(arguments))
         case ast.Name(id=name):
             children = []
-            if name in FUNCTIONS:
-                raise ProblemError.at("expression", f"{name} is a function: write {name}(...)")
-            if name not in CONSTANTS and name not in COORDINATES:
-                known = [*COORDINATES, *CONSTANTS, *FUNCTIONS]
-                raise ProblemError.at("expression", f"does not know {name!r}{nearest(name, known)}; known: {', '.join(known)}")
+            _check_name(name)
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
             children = []
             if abs(value) > 1e300:
@@ -114,16 +114,27 @@ def _check(node: ast.expr, depth: int) -> None:
         case _:
             raise ProblemError.at(
                 "expression",
-                f"{ast.unparse(node)!r} is not arithmetic; allowed are + - * / **, parentheses, numbers, coordinates, pi "
-                f"and {', '.join(FUNCTIONS)}",
+                f"{ast.unparse(node)!r} is not arithmetic; allowed are + - * / **, parentheses, numbers, coordinates, "
+                f"pi and {', '.join(FUNCTIONS)}",
             )
     for child in children:
         _check(child, depth + 1)
 
 
+def _check_name(name: str) -> None:
+    if name in FUNCTIONS:
+        raise ProblemError.at("expression", f"{name} is a function: write {name}(...)")
+    if name not in CONSTANTS and name not in COORDINATES:
+        known = [*COORDINATES, *CONSTANTS, *FUNCTIONS]
+        raise ProblemError.at("expression", f"does not know {name!r}{nearest(name, known)}; known: {', '.join(known)}")
+
+
 def _check_call(name: str, given: int) -> None:
     if name not in FUNCTIONS:
-        raise ProblemError.at("expression", f"does not know the function {name!r}{nearest(name, FUNCTIONS)}; known: {', '.join(FUNCTIONS)}")
+        raise ProblemError.at(
+            "expression",
+            f"does not know the function {name!r}{nearest(name, FUNCTIONS)}; known: {', '.join(FUNCTIONS)}",
+        )
     wanted = FUNCTIONS[name][0]
     if given != wanted:
         raise ProblemError.at("expression", f"{name} takes {wanted} argument{'s' if wanted > 1 else ''}, not {given}")

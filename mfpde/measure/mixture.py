@@ -24,7 +24,8 @@ class Mixture(Initial):
     """`mu = sum_i w_i mu_i / sum_i w_i`; each component is an initial measure with its `weight` (default 1).
 
     >>> from mfpde import VonMises
-    >>> two = Mixture(components=[VonMises(direction=0, concentration=9, weight=3), VonMises(direction=3, concentration=9)])
+    >>> heavy, light = VonMises(direction=0, concentration=9, weight=3), VonMises(direction=3, concentration=9)
+    >>> two = Mixture(components=[heavy, light])
     >>> two.shares.tolist()
     [0.75, 0.25]
     """
@@ -57,13 +58,21 @@ class Mixture(Initial):
                 parts.append(part.on(geometry))
             except ProblemError as error:
                 here = ("initial", "components", index)
-                raise ProblemError(Fault((*here, *_below_initial(fault)), fault.message) for fault in error.faults) from None
+                raise ProblemError(
+                    Fault((*here, *_below_initial(fault)), fault.message) for fault in error.faults
+                ) from None
 
         def series(count: int) -> Complex:
-            return sum((share * part.fourier(count) for share, part in zip(self.shares, parts, strict=True)), np.zeros(count, complex))
+            return sum(
+                (share * part.fourier(count) for share, part in zip(self.shares, parts, strict=True)),
+                np.zeros(count, complex),
+            )
 
         def density(theta: Float) -> Float:
-            return sum((share * part.evaluate(theta) for share, part in zip(self.shares, parts, strict=True)), np.zeros_like(theta))
+            return sum(
+                (share * part.evaluate(theta) for share, part in zip(self.shares, parts, strict=True)),
+                np.zeros_like(theta),
+            )
 
         bandwidths = [part.bandwidth if isinstance(part, CircleDensity) else None for part in parts]
         known = [width for width in bandwidths if width is not None]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import BeforeValidator, model_validator
-from typing_extensions import Annotated
 
 from mfpde.errors import ProblemError
 from mfpde.geometry import Circle, Geometry
@@ -85,9 +84,11 @@ def _rows(value: Any) -> Any:
 
 @register("initial", "points")
 class Points(Initial):
-    """Point masses from `values` (numbers in the file) or from a `file` (text or .npy, one point per row), with optional `weights`.
+    """Point masses from `values` (numbers in the file) or from a `file` (text or .npy, one point per row), with
+    optional `weights`.
 
-    On the circle a point is an angle. Point masses have no density: a spectral solver needs noise to show what becomes of them.
+    On the circle a point is an angle. Point masses have no density: a spectral solver needs noise to show what
+    becomes of them.
 
     >>> Points(values=[0.0, 3.14159265]).mean.round(6)
     array([0., 0.])

@@ -30,8 +30,12 @@ class Snapshot(Initial):
         except MfpdeError as error:
             raise ProblemError.at("initial.file", str(error)) from None
         if not -len(run.times) <= self.index < len(run.times):
-            raise ProblemError.at("initial.index", f"{self.index} is not a snapshot of {self.file}, which has {len(run.times)}")
+            raise ProblemError.at(
+                "initial.index", f"{self.index} is not a snapshot of {self.file}, which has {len(run.times)}"
+            )
         measure: Measure = run.measure(self.index)
         if measure.geometry != geometry:
-            raise ProblemError.at("initial.file", f"{self.file} is a run on {measure.geometry}, this problem is on {geometry}")
+            raise ProblemError.at(
+                "initial.file", f"{self.file} is a run on {measure.geometry}, this problem is on {geometry}"
+            )
         return measure

@@ -21,7 +21,8 @@ __all__ = ["Uniform"]
 class Uniform(Initial):
     """Constant density on the whole circle, or on the arc `box: [[from, to]]`.
 
-    An arc has slowly decaying Fourier modes: without noise no spectral solver can show it; with noise it is smooth at once.
+    An arc has slowly decaying Fourier modes: without noise no spectral solver can show it; with noise it is smooth at
+    once.
 
     >>> Uniform(box=[[-1, 1]]).evaluate([0.0, 2.0])
     array([0.5, 0. ])
@@ -42,7 +43,9 @@ class Uniform(Initial):
 
     def _ends(self, box: tuple[Vector, ...]) -> tuple[float, float]:
         if len(box) != 1 or len(box[0]) != 2:
-            raise ProblemError.at("initial.box", f"on the circle is one arc [[from, to]], not {[list(side) for side in box]}")
+            raise ProblemError.at(
+                "initial.box", f"on the circle is one arc [[from, to]], not {[list(side) for side in box]}"
+            )
         start, end = box[0]
         if not 0 < end - start <= 2 * np.pi:
             raise ProblemError.at("initial.box", f"must have from < to <= from + 2 pi, not [{start:g}, {end:g}]")

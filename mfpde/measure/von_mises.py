@@ -21,7 +21,8 @@ __all__ = ["VonMises"]
 class VonMises(Initial):
     """`rho(x) ~ e^{c <x, m>}`: density `e^{c cos(theta - theta_0)} / (2 pi I_0(c))` on the circle.
 
-    `direction` is the angle theta_0 or the vector m. Good values: concentration 1 (broad) to 100 (a cluster of width 0.1).
+    `direction` is the angle theta_0 or the vector m. Good values: concentration 1 (broad) to 100 (a cluster of width
+    0.1).
 
     >>> VonMises(direction=0, concentration=2).mean.round(4)          # I_1(2) / I_0(2)
     array([0.6978, 0.    ])

@@ -33,7 +33,7 @@ MODES, STEPS, REJECTED, EVALUATIONS, AFTER_REJECTION, SINCE_CHANGE, SLOT = range
 # columns of `limits`
 TOLERANCE, TRUNCATION, CUT, BOUND, FLOOR, LOST = range(6)
 # columns of `choices`
-MOST_MODES, DIRECT, EVEN, PERIOD = range(4)
+MOST_MODES, DIRECT, EVEN, PERIOD, WINDOW = range(5)
 
 _FEWEST_MODES = 16
 _PATIENCE = 24  # accepted steps between a change of the number of modes and the next reduction
@@ -116,6 +116,12 @@ def _attempt(
 
 
 @kernel
+def _window(modes: int, choices: AnyArray) -> int:
+    """How many of the last modes tell whether there are enough: clusters side by side leave gaps in the spectrum."""
+    return max(2, min(modes // 8, choices[WINDOW]))
+
+
+@kernel
 def _tail(values: Float, first: int, last: int, offset: int) -> float:
     """Largest mode in [first, last), relative to the sum of all below it."""
     total, tail = 0.5, 0.0
@@ -160,14 +166,14 @@ def _accept(
 
 
 @kernel
-def _can_drop(state: Float, counts: AnyArray, limits: Float) -> bool:
-    """Whether the last quarter of the modes is far below what matters, not too soon after the last change."""
+def _can_drop(state: Float, counts: AnyArray, limits: Float, choices: AnyArray) -> bool:
+    """Whether the last eighth of the modes is far below what matters, not too soon after the last change."""
     modes = counts[MODES]
-    fewer = (3 * modes // 4 + 7) // 8 * 8
+    fewer = (7 * modes // 8 + 7) // 8 * 8
     if counts[SINCE_CHANGE] < _PATIENCE or fewer < _FEWEST_MODES or fewer >= modes:
         return False
     counts[SINCE_CHANGE] = 0
-    if _tail(state, fewer - fewer // 8, modes, 0) > 0.03 * limits[TRUNCATION]:
+    if _tail(state, fewer - _window(fewer, choices), modes, 0) > 0.1 * limits[TRUNCATION]:
         return False
     state[:, fewer:] = 0.0
     counts[MODES] = fewer
@@ -179,11 +185,11 @@ def _can_show(work: Work, numbers: Float, counts: AnyArray, limits: Float, choic
     """REACHED if the modes and the grid hold the attempted state, otherwise what must change (the number of modes is
     raised here)."""
     modes = counts[MODES]
-    tail = _tail(work.padded, modes - max(2, modes // 8), modes, work.offset)
+    tail = _tail(work.padded, modes - _window(modes, choices), modes, work.offset)
     before = numbers[LAST_TAIL]
     numbers[LAST_TAIL] = tail
     if tail > limits[TRUNCATION] and modes < choices[MOST_MODES]:
-        counts[MODES] = min((5 * modes // 4 + 7) // 8 * 8, choices[MOST_MODES])
+        counts[MODES] = min((9 * modes // 8 + 7) // 8 * 8, choices[MOST_MODES])
         counts[SINCE_CHANGE] = 0
         return MODES_CHANGED
     if tail > limits[LOST] and tail >= before:  # rough data under noise start above the limit and sink
@@ -226,7 +232,7 @@ def advance(
             counts[REJECTED] += 1
             return verdict
         _accept(state, work, numbers, counts, step, error, target)
-        if _can_drop(state, counts, limits):
+        if _can_drop(state, counts, limits, choices):
             return MODES_CHANGED
     return REACHED if numbers[TIME] >= target else UNDER_WAY
 

@@ -6,15 +6,29 @@ The parts that know nothing of the right-hand side are here; who owns a right-ha
 
 import math
 
+import numpy as np
+
 from mfpde.compilation import kernel
 from mfpde.solvers.steppers.gif853 import ERROR_FIVE, ERROR_THREE, NODES, STAGE_WEIGHTS, STAGES, WEIGHTS
-from mfpde.typing import Float
+from mfpde.typing import AnyArray, Float
 
 __all__ = ["advance_stage", "fill_table", "ladder_step", "next_step", "scale_difference", "step_errors"]
 
 _LADDER = 8  # steps are powers of 2^(1/8): few different tables
 _SAFETY = 0.9
 _SMALLEST_FACTOR, _LARGEST_FACTOR = 0.2, 4.0
+
+# what is summed at each stage, for the new state and for the two errors: weights, and the earlier stages with a weight,
+# filled up to a multiple of four with ones that have none
+ALL_WEIGHTS = np.zeros((STAGES + 3, STAGES + 1))
+ALL_WEIGHTS[:STAGES, :STAGES] = STAGE_WEIGHTS
+ALL_WEIGHTS[STAGES, :STAGES] = WEIGHTS
+ALL_WEIGHTS[STAGES + 1], ALL_WEIGHTS[STAGES + 2] = ERROR_FIVE, ERROR_THREE
+ALL_WEIGHTS[:, 0] = 0.0  # S_0 = 0
+SOURCE_COUNTS = np.count_nonzero(ALL_WEIGHTS, axis=1)
+SOURCES = np.zeros((STAGES + 3, 16), dtype=np.int64)
+for _row, _count in enumerate(SOURCE_COUNTS):
+    SOURCES[_row, :_count] = np.flatnonzero(ALL_WEIGHTS[_row])
 
 
 @kernel
@@ -37,6 +51,19 @@ def fill_table(table: Float, step: float, rates: Float, modes: int) -> None:
 
 
 @kernel
+def _add_four(
+    weights: Float, scaled: Float, part: int, sources: AnyArray, group: int, modes: int, target: Float
+) -> None:
+    """target += four weighted sources at a time, which halves the traffic through the sum."""
+    first, second, third, fourth = sources[group], sources[group + 1], sources[group + 2], sources[group + 3]
+    a, b, c, d = weights[first], weights[second], weights[third], weights[fourth]
+    p, q = scaled[first, part, :modes], scaled[second, part, :modes]
+    r, s = scaled[third, part, :modes], scaled[fourth, part, :modes]
+    for mode in range(modes):
+        target[mode] += (a * p[mode] + b * q[mode]) + (c * r[mode] + d * s[mode])
+
+
+@kernel
 def advance_stage(
     stage: int,
     state: Float,
@@ -53,14 +80,10 @@ def advance_stage(
     for part in range(2):
         target = out[part, offset : offset + modes]
         target[:] = 0.0
-        for earlier in range(1, stage):
-            weight = WEIGHTS[earlier] if stage == STAGES else STAGE_WEIGHTS[stage, earlier]
-            if weight != 0.0:
-                source = scaled[earlier, part, :modes]
-                for mode in range(modes):
-                    target[mode] += weight * source[mode]
-        here, first = state[part], start[part]
-        decay, integral = table[0, row], table[2, row]
+        for group in range(0, SOURCE_COUNTS[stage], 4):
+            _add_four(ALL_WEIGHTS[stage], scaled, part, SOURCES[stage], group, modes, target)
+        here, first = state[part, :modes], start[part, :modes]
+        decay, integral = table[0, row, :modes], table[2, row, :modes]
         for mode in range(modes):
             target[mode] = decay[mode] * (here[mode] + step * target[mode]) + integral[mode] * first[mode]
 
@@ -77,20 +100,16 @@ def scale_difference(stage: int, slope: Float, start: Float, scaled: Float, tabl
 @kernel
 def step_errors(scaled: Float, table: Float, step: float, errors: Float, modes: int) -> None:
     """errors[0], errors[1] = differences to the embedded solutions of order five and three."""
-    decay = table[0, STAGES - 1]
-    for part in range(2):
-        five, three = errors[0, part], errors[1, part]
-        five[:modes] = 0.0
-        three[:modes] = 0.0
-        for stage in range(1, STAGES + 1):
-            weight_five, weight_three = ERROR_FIVE[stage], ERROR_THREE[stage]
-            source = scaled[stage, part]
+    decay = table[0, STAGES - 1, :modes]
+    for which in range(2):
+        row = STAGES + 1 + which
+        for part in range(2):
+            target = errors[which, part, :modes]
+            target[:] = 0.0
+            for group in range(0, SOURCE_COUNTS[row], 4):
+                _add_four(ALL_WEIGHTS[row], scaled, part, SOURCES[row], group, modes, target)
             for mode in range(modes):
-                five[mode] += weight_five * source[mode]
-                three[mode] += weight_three * source[mode]
-        for mode in range(modes):
-            five[mode] *= step * decay[mode]
-            three[mode] *= step * decay[mode]
+                target[mode] *= step * decay[mode]
 
 
 @kernel

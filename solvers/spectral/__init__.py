@@ -28,8 +28,8 @@ class Spectral(Solver):
     kind: Literal["spectral"] = "spectral"
     citations: ClassVar[tuple[str, ...]] = ("krogstad2005", "hairer1993")
 
-    tolerance: Real = Field(default=1e-8, ge=1e-11, le=1e-2)
-    max_modes: Whole = Field(default=1024, ge=16, le=8192)
+    tolerance: Real = Field(default=1e-8, ge=1e-11, le=1e-2, description="a tenth of the error that is promised")
+    max_modes: Whole = Field(default=1024, ge=16, le=8192, description="most modes a run may use")
 
     def unfit(self, equation: Equation) -> str | None:
         if equation.geometry.model_dump()["kind"] != "circle":

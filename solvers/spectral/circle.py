@@ -64,8 +64,8 @@ class CircleIntegration(Integration):
     def _make_limits(self, tolerance: float) -> Float:
         limits = np.empty(6)
         limits[loop.TOLERANCE] = 0.1 * tolerance
-        limits[loop.TRUNCATION] = max(1e-3 * tolerance, 1e-15)
-        limits[loop.CUT] = max(1e-5 * tolerance, 1e-18)
+        limits[loop.TRUNCATION] = max(3e-3 * tolerance, 1e-15)
+        limits[loop.CUT] = max(1e-4 * tolerance, 1e-18)
         limits[loop.BOUND] = self._zonal.bound
         limits[loop.FLOOR] = max(1e-5, 1e-14 / tolerance)
         limits[loop.LOST] = 0.1 * tolerance
@@ -86,16 +86,18 @@ class CircleIntegration(Integration):
                 f"has modes beyond solver.max_modes = {most} (edges, point masses or very narrow peaks), and without "
                 "noise nothing smooths them; give a finite noise.kappa, a smoother density, or a larger max_modes",
             )
-        return min(most, max(16, math.ceil(1.125 * needed / 8) * 8))
+        return min(most, max(16, math.ceil((needed + 4) / 8) * 8))
 
     def _make_choices(self, initial: Complex) -> AnyArray:
         excited = np.flatnonzero(initial)
         period = int(np.gcd.reduce(excited)) if excited.size > 1 else self._settings.max_modes + 1
-        choices = np.empty(4, dtype=np.int64)
+        choices = np.empty(5, dtype=np.int64)
         choices[loop.MOST_MODES] = self._settings.max_modes
         choices[loop.DIRECT] = _DIRECT_WORK if self._zonal.normaliser is None else -1
         choices[loop.EVEN] = int(not initial.imag.any())
         choices[loop.PERIOD] = period
+        fastest = int(np.argmax(np.abs(self._zonal.growth_rates())))
+        choices[loop.WINDOW] = max(fastest + 2, period if period < self._settings.max_modes else 0)
         return choices
 
     def _make_room(self, modes: int) -> None:
