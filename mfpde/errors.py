@@ -27,6 +27,11 @@ class Fault:
     line: int | None = None
     column: int | None = None
 
+    @property
+    def order(self) -> tuple[str, int, int]:
+        """Sorts faults as one reads their source."""
+        return (self.source or "", self.line or 0, self.column or 0)
+
     def __str__(self) -> str:
         place = ""
         if self.source is not None:

@@ -37,7 +37,7 @@ def _checked(file: str, settings: dict[str, str]) -> dict[str, Any]:
         document = read_document(file, settings)
     except ProblemError as error:
         return {"file": file, "ok": False, "solver": None, "faults": list(error.faults)}
-    found = [document.locate(fault) for fault in faults(document.problem)]
+    found = sorted(map(document.locate, faults(document.problem)), key=lambda fault: fault.order)
     solver = None if found else chosen_solver(document.problem).canonical()["kind"]
     return {"file": file, "ok": not found, "solver": solver, "faults": found}
 

@@ -57,7 +57,7 @@ def _table(result: Report) -> str:
 
     rows = [_row(check) for check in result.checks]
     failed = len(result.failed)
-    verdict = f"{len(rows)} checks, {f'{failed} failed' if failed else 'all passed'}"
+    verdict = f"{len(rows)} check{'s' if len(rows) > 1 else ''}, {f'{failed} failed' if failed else 'all passed'}"
     header = ["", "claim", "measured", "", "expected", "tolerance", "source"]
     return f"{columns(rows, header)}\n{verdict}" if rows else "no checks"
 

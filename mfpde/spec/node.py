@@ -23,11 +23,6 @@ class Place:
     line: int | None = None
     column: int | None = None
 
-    @property
-    def order(self) -> tuple[str, int, int]:
-        """Sorts places as one reads them."""
-        return (self.source, self.line or 0, self.column or 0)
-
 
 @dataclass(frozen=True, eq=False)
 class Node:

@@ -55,7 +55,7 @@ def read_document(path: str | Path, settings: Mapping[str, str] | None = None) -
         found = [fault for fault in error.faults if reading.complete or not fault.message.startswith("is missing")]
         faults += [located(fault, tree) for fault in found]
     if faults:
-        raise ProblemError(sorted(faults, key=lambda fault: (fault.source or "", fault.line or 0, fault.column or 0)))
+        raise ProblemError(sorted(faults, key=lambda fault: fault.order))
     return Document(problem, tree)
 
 

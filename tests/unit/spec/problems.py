@@ -42,7 +42,7 @@ times = st.fixed_dictionaries(
 problem_dicts = st.fixed_dictionaries(
     {"geometry": st.just({"kind": "circle"})},
     optional={
-        "title": st.text(max_size=30).filter(str.isprintable),
+        "title": st.text(max_size=30).filter(str.isprintable).filter(str.isprintable),
         "attention": attentions,
         "noise": st.fixed_dictionaries({"kappa": numbers | st.just(float("inf"))}),
         "initial": initials,

@@ -1,0 +1,130 @@
+"""Bad input: exit code 2, sentences with positions, nothing written, no traceback."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mfpde.errors import MfpdeError, ProblemError
+
+BROKEN = "geometry: {kind: circel}\nnoise: {kapa: 4}\ntime: {until: -1}\n"
+
+
+def test_check_tells_every_fault_at_once(mfpde, here):
+    Path("broken.yaml").write_text(BROKEN)
+    result = mfpde("check", "broken.yaml")
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.splitlines() == [
+        "broken.yaml:1:18: geometry.kind: no geometry is called 'circel' (did you mean 'circle'?); known: circle",
+        "broken.yaml:2:9: noise.kapa: unknown key 'kapa' (did you mean 'kappa'?); known: kappa",
+        "broken.yaml:3:15: time.until: must be greater than 0, not -1",
+        "broken.yaml: 3 errors",
+    ]
+
+
+def test_check_tells_what_cannot_be_solved_with_its_line(mfpde):
+    Path("sharp.yaml").write_text(
+        "geometry: {kind: circle}\nattention: {kind: softmax, A: [[1, 2], [3, 4]]}\n"
+        "initial:\n  kind: density\n  expression: cos(theta)\nobserve: [mass, mass]\ntime: {until: 1}\n"
+    )
+    result = mfpde("check", "sharp.yaml")
+    assert result.exit_code == 2
+    assert [line.split(" ")[0] for line in result.stderr.splitlines()[:3]] == [
+        "sharp.yaml:1:1:",
+        "sharp.yaml:5:15:",
+        "sharp.yaml:6:17:",
+    ]
+
+
+def test_check_is_content_with_a_good_file(mfpde):
+    result = mfpde("check", "small.yaml")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == "small.yaml: ok, the spectral solver can solve it\n"
+
+
+def test_check_of_several_files_for_machines(mfpde):
+    Path("broken.yaml").write_text(BROKEN)
+    result = mfpde("check", "small.yaml", "broken.yaml", "--json")
+    assert result.exit_code == 2
+    good, bad = json.loads(result.stdout)
+    assert good == {"file": "small.yaml", "ok": True, "solver": "spectral", "faults": []}
+    assert bad["faults"][2] == {
+        "source": "broken.yaml",
+        "line": 3,
+        "column": 15,
+        "path": ["time", "until"],
+        "message": "must be greater than 0, not -1",
+    }
+
+
+def test_settings_are_checked_like_the_file(mfpde):
+    result = mfpde("check", "small.yaml", "--set", "noise.kappa=four")
+    assert result.exit_code == 2
+    assert "--set noise.kappa=four: noise.kappa: must be a number, not 'four'" in result.stderr
+    assert mfpde("check", "small.yaml", "--set", "noise.kappa = 2").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["solve"], "Missing argument 'FILE.yaml'"),
+        (["solve", "nope.yaml"], "nope.yaml: cannot be read: no such file or directory"),
+        (["solve", "."], ".: is a folder; a problem is a YAML file"),
+        (["solve", "small.yaml", "--set", "time.until"], "'time.until' is not KEY=VALUE"),
+        (["solve", "small.yaml", "--set", "time.until=x"], "time.until: must be a number, not 'x'"),
+        (["solve", "small.yaml", "--set", "attention={kind: softmax, A: [[1, 2], [3, 4]]}"], "solver: "),
+        (["solve", "small.yaml", "-o", "no/such/folder/run.h5"], "no/such/folder"),
+        (["solve", "small.yaml", "--resume"], "small.h5"),
+        (["solv", "small.yaml"], "No such command 'solv'. Did you mean 'solve'?"),
+        (["info", "nope.h5"], "nope.h5"),
+        (["info", "small.yaml"], "small.yaml"),
+        (["plot", "nope.h5"], "nope.h5"),
+        (["plot", "nope.h5", "-o", "x.docx"], "x.docx must end in one of .png"),
+        (["cite", "nope.h5"], "nope.h5"),
+        (["examples", "noisy-kuramotto"], "did you mean 'noisy-kuramoto'?"),
+        (["list", "geometri"], "'geometri' is not one of"),
+        (["validate", "mobius"], "did you mean 'moebius'?"),
+        (["validate", "moebius", "--report", "small.yaml"], "cannot write to small.yaml"),
+    ],
+)
+def test_bad_input_is_exit_2_and_a_sentence(arguments, message, mfpde, here):
+    result = mfpde(*arguments)
+    assert result.exit_code == 2, result.output
+    assert message in result.stderr
+    assert "Traceback" not in result.output
+    assert sorted(path.name for path in here.iterdir()) == ["small.yaml"]
+
+
+def test_what_solving_finds_has_the_lines_of_the_file(mfpde, monkeypatch):
+    def refuse(*arguments, **options):
+        raise ProblemError.at("noise.kappa", "is not to my taste")
+
+    monkeypatch.setattr("mfpde.running.solve", refuse)
+    result = mfpde("solve", "small.yaml")
+    assert (result.exit_code, result.stderr) == (2, "small.yaml:4:20: noise.kappa: is not to my taste\n")
+
+
+def test_an_internal_error_is_70_and_one_line(mfpde, monkeypatch):
+    def stumble(*arguments, **options):
+        raise ZeroDivisionError("nobody thought of this")
+
+    monkeypatch.setattr("mfpde.running.solve", stumble)
+    monkeypatch.delenv("MFPDE_DEBUG", raising=False)
+    result = mfpde("solve", "small.yaml")
+    assert result.exit_code == 70
+    assert result.stderr.startswith(
+        "internal error: ZeroDivisionError: nobody thought of this (this is a mistake in mfpde"
+    )
+    assert len(result.stderr.splitlines()) == 1
+    monkeypatch.setenv("MFPDE_DEBUG", "1")
+    assert "Traceback" in mfpde("solve", "small.yaml").stderr
+
+
+def test_any_error_of_mfpdes_own_is_bad_input(mfpde, monkeypatch):
+    def refuse(*arguments, **options):
+        raise MfpdeError("no")
+
+    monkeypatch.setattr("mfpde.running.solve", refuse)
+    result = mfpde("solve", "small.yaml")
+    assert (result.exit_code, result.stderr) == (2, "no\n")

@@ -1,0 +1,86 @@
+"""What only a process of its own can show: start-up time, signals, pipes, the streams."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+LONG = ["--set", "time={until: 1e6, save_every: 10}", "--set", "noise.kappa=2"]
+
+
+def finished(process, seconds=60):
+    out, err = process.communicate(timeout=seconds)
+    return process.returncode, out, err
+
+
+def test_help_is_quick_and_loads_nothing_heavy(command):
+    best = float("inf")
+    for _ in range(5):  # the best of several: other tests run beside this one
+        start = time.perf_counter()
+        code, _, _ = finished(command("--help"))
+        best = min(best, time.perf_counter() - start)
+        assert code == 0
+    assert best < 0.3
+
+
+def test_a_run_from_the_shell(command):
+    code, out, err = finished(command("solve", "small.yaml"))
+    assert (code, err) == (0, "")
+    assert "finished at t = 1" in out
+
+
+def test_bad_input_from_the_shell(command):
+    code, out, err = finished(command("solve", "small.yaml", "--set", "noise.kappa=-1"))
+    assert (code, out) == (2, "")
+    assert err == "--set noise.kappa=-1: noise.kappa: must be greater than 0, not -1\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_is_130_and_can_be_resumed(number, command, here):
+    process = command("solve", "small.yaml", "-o", "long.h5", *LONG)
+    wait_for(Path("long.status.json"))
+    code, out, _ = finished(command("info", "long.h5"))
+    assert (code, "running" in out) == (0, True)
+    process.send_signal(number)
+    code, out, err = finished(process)
+    assert code == 130
+    assert "interrupted" in out
+    assert "Traceback" not in err
+    assert finished(command("info", "long.h5"))[0] == 0
+    again = command("solve", "small.yaml", "-o", "long.h5", "--resume", *LONG)
+    wait_for(Path("long.status.json"))
+    again.send_signal(number)
+    assert finished(again)[0] == 130
+
+
+def wait_for(path: Path, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not path.exists():
+        assert time.monotonic() < end, f"{path} did not appear"
+        time.sleep(0.05)
+    time.sleep(0.5)
+
+
+def test_a_reader_that_leaves_is_no_error(command):
+    reading, writing = os.pipe()
+    os.close(reading)
+    process = command("list", stdout=writing)
+    os.close(writing)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 141
+    assert err == ""
+
+
+def test_a_terminal_without_unicode_is_no_error(command, here, monkeypatch):
+    (here / "umlaut.yaml").write_text("geometry: {kind: circle}\nκappa: 3\n", encoding="utf-8")
+    monkeypatch.setenv("PYTHONIOENCODING", "latin-1")
+    process = command(
+        "check", "umlaut.yaml", env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    )
+    code, _, err = finished(process)
+    assert code == 2
+    assert "\\u03baappa" in err
