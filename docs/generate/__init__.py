@@ -1,1 +1,1 @@
-"""What the pages show that nobody wrote by hand: outputs and figures, tables of the registry, docstrings, the bibliography."""
+"""What pages show that nobody wrote by hand: outputs, figures, tables of the registry, docstrings, the bibliography."""

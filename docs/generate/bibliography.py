@@ -14,7 +14,7 @@ __all__ = ["Entry", "bibliography", "cited", "entries", "with_citations"]
 _CITE = re.compile(r"\{cite\}`([^`]+)`")
 _ENTRY = re.compile(r"^@(\w+)\{([^,\s]+),\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 _FIELD = re.compile(r"^\s*(\w+)\s*=\s*\{(.*?)\},?\s*$", re.MULTILINE)
-_ACCENTS = {r"{\'e}": "é", r"{\'a}": "á", r"{\o}": "ø", r'{\"o}': "ö", r"{\`e}": "è", r'{\"u}': "ü"}
+_ACCENTS = {r"{\'e}": "é", r"{\'a}": "á", r"{\o}": "ø", r"{\"o}": "ö", r"{\`e}": "è", r"{\"u}": "ü"}
 
 
 @dataclass(frozen=True)

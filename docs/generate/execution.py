@@ -65,7 +65,7 @@ def execute(page: Path, folder: Path) -> list[str]:
     here = Path(sys.executable).parent
     environment = {**os.environ, "MPLBACKEND": "Agg", "PATH": f"{here}{os.pathsep}{os.environ.get('PATH', '')}"}
     command = [sys.executable, str(Path(__file__).resolve()), str(page.resolve())]
-    done = subprocess.run(
+    done = subprocess.run(  # noqa: S603  this file, on one of our own pages
         command, cwd=folder, env=environment, capture_output=True, text=True, timeout=_LIMIT, check=False
     )
     if done.returncode:
@@ -115,7 +115,7 @@ def _run_page(page: Path) -> None:
             Path(block.name).write_text(block.code, encoding="utf-8")
             outputs.append("")
         elif block.kind == "console":
-            outputs.append(_console(block, page))
+            outputs.append(_console(block))
         else:
             outputs.append(_python(block, page, names))
     Path(_OUTPUTS).write_text(json.dumps(outputs), encoding="utf-8")
@@ -129,7 +129,7 @@ def _python(block: Block, page: Path, names: dict[str, object]) -> str:
     return printed.getvalue()
 
 
-def _console(block: Block, page: Path) -> str:
+def _console(block: Block) -> str:
     wanted = int(block.options.get("exit", "0"))
     printed = []
     for line in block.code.splitlines():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from docutils import nodes
@@ -10,6 +11,10 @@ from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.util import logging
 
 __all__ = ["setup"]
+
+#: a function name and what it is applied to: MathML wants to be told of the space between them
+_APPLIED = re.compile(r"\\(log|exp|cos|sin|max|min)(?= ?[\\a-zA-Z|])(?! ?\\(?:left|[,;]))")
+_UNBRACED = re.compile(r"\\frac ?[^{ ]")  # the converter takes \frac12 for something else
 
 _log = logging.getLogger(__name__)
 
@@ -31,8 +36,11 @@ def _block(translator: Any, node: Any) -> None:
 
 
 def _converted(node: Any, *, as_block: bool) -> str:
+    formula = node.astext()
+    if _UNBRACED.search(formula):
+        _log.warning("write \\frac with braces: %s", formula, location=node)
     try:
-        return tex2mathml(node.astext(), as_block=as_block)
+        return tex2mathml(_APPLIED.sub(r"\\\1\\,", formula), as_block=as_block)
     except MathError as error:
         _log.warning("%s in %s", error, node.astext(), location=node)
         return node.astext()

@@ -42,8 +42,8 @@ class Clusters(Observable):
 
     kind: Literal["clusters"] = "clusters"
     citations: ClassVar[tuple[str, ...]] = ("geshkovski2024",)
-    most: int = Field(default=16, ge=1, le=1000)
-    prominence: Real = Field(default=0.5, gt=0)
+    most: int = Field(default=16, ge=1, le=1000, description="how many of them to describe")
+    prominence: Real = Field(default=0.5, gt=0, description="least height, in uniform densities 1/(2 pi)")
 
     def series(self) -> dict[str, Series]:
         extent = (("cluster", self.most),)

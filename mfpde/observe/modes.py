@@ -26,7 +26,7 @@ class Modes(Observable):
     """
 
     kind: Literal["modes"] = "modes"
-    count: int = Field(default=8, ge=1, le=10_000)
+    count: int = Field(default=8, ge=1, le=10_000, description="how many modes")
 
     def series(self) -> dict[str, Series]:
         extent = (("mode", self.count),)

@@ -37,7 +37,7 @@ class OrderParameter(Observable):
 
     kind: Literal["order-parameter"] = "order-parameter"
     citations: ClassVar[tuple[str, ...]] = ("bertini2010",)
-    harmonic: int = Field(default=1, ge=1, le=10_000)
+    harmonic: int = Field(default=1, ge=1, le=10_000, description="k in `int e^{i k theta} dmu`")
 
     @property
     def name(self) -> str:
