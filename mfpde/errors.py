@@ -10,7 +10,15 @@ __all__ = ["Fault", "MfpdeError", "OutputError", "ProblemError", "ResumeError", 
 
 
 class MfpdeError(Exception):
-    """Base of everything mfpde raises on purpose."""
+    """Base of everything mfpde raises on purpose: one `except` for whatever a user can do something about.
+
+    >>> import mfpde
+    >>> try:
+    ...     mfpde.load("nowhere.h5")
+    ... except mfpde.MfpdeError as error:
+    ...     print(error)
+    there is no file nowhere.h5
+    """
 
 
 @dataclass(frozen=True)
@@ -59,7 +67,18 @@ class ProblemError(MfpdeError, ValueError):
 
 
 class OutputError(MfpdeError, OSError):
-    """The output cannot be written, or an existing file would be overwritten."""
+    """The output cannot be written, or an existing file would be overwritten. Raised before the first step.
+
+    >>> import mfpde
+    >>> diffusion = mfpde.Problem.from_dict({
+    ...     "geometry": {"kind": "circle"}, "initial": {"kind": "uniform"}, "time": {"until": 1}
+    ... })
+    >>> try:
+    ...     mfpde.solve(diffusion, "no/such/folder/run.h5")
+    ... except mfpde.OutputError as error:
+    ...     print(error)
+    cannot write no/such/folder/run.h5: there is no folder ...no/such/folder
+    """
 
 
 class ResumeError(MfpdeError, ValueError):

@@ -26,7 +26,7 @@ _MOST_SNAPSHOTS = 1_000_000
 class Noise(Specification):
     """`sqrt(2 / kappa) dW` on every token: diffusion constant 1/kappa; kappa = inf (the default) is no noise."""
 
-    kappa: Real = Field(default=math.inf, gt=0)
+    kappa: Real = Field(default=math.inf, gt=0, description="inverse noise strength; infinity is no noise")
 
     @property
     def diffusion(self) -> float:
@@ -43,12 +43,12 @@ class Time(Specification):
     length.
     """
 
-    until: Real = Field(gt=0, lt=math.inf)
-    save_every: Real | None = Field(default=None, gt=0, lt=math.inf)
-    save_at: Vector | None = None
-    observe_every: Real | None = Field(default=None, gt=0, lt=math.inf)
-    save: Truth = True
-    stop_when_steady: Truth | Real = False
+    until: Real = Field(gt=0, lt=math.inf, description="the end")
+    save_every: Real | None = Field(default=None, gt=0, lt=math.inf, description="time between snapshots")
+    save_at: Vector | None = Field(default=None, description="times of the snapshots")
+    observe_every: Real | None = Field(default=None, gt=0, lt=math.inf, description="time between observations")
+    save: Truth = Field(default=True, description="false: only the first and the last snapshot")
+    stop_when_steady: Truth | Real = Field(default=False, description="end early when the density has come to rest")
 
     @model_validator(mode="after")
     def _consistent(self) -> Time:
@@ -100,13 +100,21 @@ def _every(step: float, until: float) -> list[float]:
 
 
 class Equation(Specification):
-    """`d_t mu + div(mu G_mu) = (1/kappa) Lap mu` on a geometry, from an initial measure."""
+    """`d_t mu + div(mu G_mu) = (1/kappa) Lap mu` on a geometry, from an initial measure.
 
-    geometry: Annotated[Geometry, OfFamily("geometry")]
-    attention: Annotated[Attention, OfFamily("attention")] | None = None
-    interaction: Interaction | None = None
-    noise: Noise = Noise()
-    initial: Annotated[Initial, OfFamily("initial")] | None = None
+    >>> import mfpde
+    >>> equation = Equation(geometry=mfpde.Circle(), attention=mfpde.Softmax(beta=2), noise={"kappa": 4})
+    >>> equation.noise.diffusion, equation.law == mfpde.Softmax(beta=2)
+    (0.25, True)
+    """
+
+    geometry: Annotated[Geometry, OfFamily("geometry")] = Field(description="where tokens live")
+    attention: Annotated[Attention, OfFamily("attention")] | None = Field(
+        default=None, description="how tokens move each other"
+    )
+    interaction: Interaction | None = Field(default=None, description="an even potential in place of attention")
+    noise: Noise = Field(default=Noise(), description="how much noise; none without this block")
+    initial: Annotated[Initial, OfFamily("initial")] | None = Field(default=None, description="the law at t = 0")
 
     @property
     def law(self) -> Law | None:
@@ -128,10 +136,14 @@ class Problem(Equation):
     0.25
     """
 
-    title: str | None = Field(default=None, max_length=500)
-    solver: Annotated[Specification, OfFamily("solver")] | None = None
-    time: Time | None = None
-    observe: tuple[Annotated[Specification, OfFamily("observable")], ...] = ()
+    title: str | None = Field(default=None, max_length=500, description="what figures and files call it")
+    solver: Annotated[Specification, OfFamily("solver")] | None = Field(
+        default=None, description="how it is solved; without it, the best that fits"
+    )
+    time: Time | None = Field(default=None, description="until when, and when to save and observe")
+    observe: tuple[Annotated[Specification, OfFamily("observable")], ...] = Field(
+        default=(), description="what to measure on the way"
+    )
 
     @model_validator(mode="before")
     @classmethod

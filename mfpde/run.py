@@ -83,6 +83,21 @@ class Run:
     """A solved problem, in memory or loaded from a file.
 
     `times` are the snapshots' times. `run["order-parameter"]` is an observed series, at `series_times`.
+
+    >>> import mfpde
+    >>> run = mfpde.solve(mfpde.Problem.from_dict({
+    ...     "geometry": {"kind": "circle"},
+    ...     "noise": {"kappa": 2},
+    ...     "initial": {"kind": "density", "expression": "1 + 0.5*cos(theta)"},
+    ...     "time": {"until": 2, "save_every": 1},
+    ...     "observe": ["order-parameter"],
+    ... }))
+    >>> str(run.outcome), run.times, run.density.shape
+    ('finished at t = 2', array([0., 1., 2.]), (3, 256))
+    >>> run["order-parameter"].round(6)          # e^{-t/kappa} / 4
+    array([0.25    , 0.151633, 0.09197 ])
+    >>> run.measure(-1).evaluate([0.0]).round(6)          # (1 + 2 * 0.09197) / 2 pi
+    array([0.18843])
     """
 
     problem: Problem

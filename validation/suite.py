@@ -14,15 +14,10 @@ __all__ = ["validate"]
 def validate(*names: str | Path | Problem, quick: bool = False) -> Report:
     """Put claims to the test; `report.passed` says how it went.
 
-    Parameters
-    ----------
-    names
-        Cases (`mfpde list case`), problem files (`.yaml`) or problems. None: every case. A problem is solved, and
-        what theory says of every solution is checked: mass, positivity, the decay of free energy and its dissipation,
-        bounds of the drift. quick Reduced sizes: seconds instead of a minute or two.
+    names: cases (`mfpde list case`), problem files (`.yaml`) or problems; every case without any. A problem is solved,
+    and what theory says of every solution is checked: mass, positivity, the decay of free energy and its dissipation,
+    bounds of the drift. quick: reduced sizes, seconds instead of a minute or two.
 
-    Examples
-    --------
     >>> import mfpde
     >>> report = mfpde.validate("moebius", quick=True)
     >>> report.passed

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from pydantic import Field
 
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry
@@ -21,6 +22,13 @@ class Measure(ABC):
 
     Where points have one component (angles), functions given to `integrate` receive them as `(m,)`, otherwise as `(m,
     components)`.
+
+    >>> import mfpde, numpy as np
+    >>> measure = mfpde.VonMises(direction=0, concentration=2)
+    >>> print(measure.integrate(np.cos).round(6), measure.mean.round(6))          # I_1(2) / I_0(2)
+    0.697775 [0.697775 0.      ]
+    >>> measure.evaluate([0.0]).round(6), measure.sample(3, seed=1).shape
+    (array([0.515885]), (3, 1))
     """
 
     @property
@@ -79,7 +87,7 @@ class Initial(Specification, Measure, ABC):
     """A measure that can be written down in a problem file. `on(geometry)` makes it concrete; used directly it lives
     on its natural space."""
 
-    weight: Real | None = None  # its share, as a component of a mixture
+    weight: Real | None = Field(default=None, description="its share, as a component of a mixture")
 
     @abstractmethod
     def on(self, geometry: Geometry) -> Measure:

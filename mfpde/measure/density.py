@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Literal
 
 import numpy as np
-from pydantic import field_validator
+from pydantic import Field, field_validator
 
 from mfpde.errors import ProblemError
 from mfpde.geometry import Circle, Geometry
@@ -36,7 +36,7 @@ class Density(Initial):
     """
 
     kind: Literal["density"] = "density"
-    expression: str
+    expression: str = Field(description="the density up to a factor: arithmetic in the coordinates")
 
     @field_validator("expression", mode="before")
     @classmethod

@@ -31,7 +31,9 @@ class Mixture(Initial):
     """
 
     kind: Literal["mixture"] = "mixture"
-    components: tuple[Annotated[Initial, OfFamily("initial")], ...] = Field(min_length=1)
+    components: tuple[Annotated[Initial, OfFamily("initial")], ...] = Field(
+        min_length=1, description="initial measures, each with its `weight`"
+    )
 
     @model_validator(mode="after")
     def _weights(self) -> Mixture:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BeforeValidator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from mfpde.errors import ProblemError
 from mfpde.geometry import Circle, Geometry
@@ -95,9 +95,11 @@ class Points(Initial):
     """
 
     kind: Literal["points"] = "points"
-    values: Annotated[tuple[tuple[float, ...], ...] | None, BeforeValidator(_rows)] = None
-    file: str | None = None
-    weights: Vector | None = None
+    values: Annotated[tuple[tuple[float, ...], ...] | None, BeforeValidator(_rows)] = Field(
+        default=None, description="the points: angles, or one list for each"
+    )
+    file: str | None = Field(default=None, description="where they are, one point per row: text or .npy")
+    weights: Vector | None = Field(default=None, description="one for each point; equal by default")
 
     @model_validator(mode="after")
     def _one_source(self) -> Points:

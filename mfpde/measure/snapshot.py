@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from mfpde.errors import MfpdeError, ProblemError
 from mfpde.geometry import Circle, Geometry
 from mfpde.measure.base import Initial, Measure
@@ -15,11 +17,24 @@ __all__ = ["Snapshot"]
 
 @register("initial", "snapshot")
 class Snapshot(Initial):
-    """The measure at snapshot `index` (default -1, the last) of a run's `file`."""
+    """The measure at snapshot `index` (default -1, the last) of a run's `file`.
+
+    >>> import mfpde, tempfile
+    >>> diffusion = mfpde.Problem.from_dict({
+    ...     "geometry": {"kind": "circle"},
+    ...     "noise": {"kappa": 2},
+    ...     "initial": {"kind": "density", "expression": "1 + 0.5*cos(theta)"},
+    ...     "time": {"until": 2},
+    ... })
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run = mfpde.solve(diffusion, f"{folder}/run.h5")
+    ...     print(Snapshot(file=f"{folder}/run.h5").mean[0].round(6))          # e^{-1} / 4
+    0.09197
+    """
 
     kind: Literal["snapshot"] = "snapshot"
-    file: str
-    index: Whole = -1
+    file: str = Field(description="the run to take it from")
+    index: Whole = Field(default=-1, description="which snapshot; -1 is the last")
 
     def natural_geometry(self) -> Geometry:
         return Circle()

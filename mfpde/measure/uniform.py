@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
+from pydantic import Field
 
 from mfpde.errors import ProblemError
 from mfpde.geometry import Circle, Geometry
@@ -29,7 +30,9 @@ class Uniform(Initial):
     """
 
     kind: Literal["uniform"] = "uniform"
-    box: tuple[Vector, ...] | None = None
+    box: tuple[Vector, ...] | None = Field(
+        default=None, description="one arc, `[[from, to]]`; the whole circle without it"
+    )
 
     def natural_geometry(self) -> Geometry:
         return Circle()

@@ -29,8 +29,8 @@ class VonMises(Initial):
     """
 
     kind: Literal["von-mises"] = "von-mises"
-    direction: Real | Vector = 0.0
-    concentration: Real = Field(ge=0, le=1e6)
+    direction: Real | Vector = Field(default=0.0, description="where its maximum is")
+    concentration: Real = Field(ge=0, le=1e6, description="0 is uniform; the width is about 1/sqrt of it")
 
     def natural_geometry(self) -> Geometry:
         return Circle()

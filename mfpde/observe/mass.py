@@ -13,7 +13,14 @@ __all__ = ["Mass"]
 
 @register("observable", "mass")
 class Mass(Observable):
-    """`int dmu`, 1 up to roundoff."""
+    """`int dmu`, 1 up to roundoff.
+
+    >>> import mfpde
+    >>> from mfpde.observe import Instant
+    >>> equation = mfpde.Equation(geometry=mfpde.Circle())
+    >>> Mass().evaluate(Instant(0.0, mfpde.Uniform(), equation, lambda: 0.0))
+    {'mass': 1.0}
+    """
 
     kind: Literal["mass"] = "mass"
 

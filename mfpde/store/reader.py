@@ -24,9 +24,22 @@ __all__ = ["committed", "load", "load_run", "read_fields", "read_layout"]
 
 
 def load(path: str | Path) -> Run:
-    """What a file of mfpde's holds.
+    """What a file of mfpde's holds: the run as `solve` returned it.
 
     Fails, with one line that says why, for anything else: a foreign, damaged or empty file, a run still under way.
+
+    >>> import mfpde, tempfile
+    >>> diffusion = mfpde.Problem.from_dict({
+    ...     "geometry": {"kind": "circle"},
+    ...     "noise": {"kappa": 2},
+    ...     "initial": {"kind": "density", "expression": "1 + 0.5*cos(theta)"},
+    ...     "time": {"until": 2},
+    ... })
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run = mfpde.solve(diffusion, f"{folder}/run.h5")
+    ...     loaded = mfpde.load(f"{folder}/run.h5")
+    ...     print(loaded.outcome, (loaded.density == run.density).all())
+    finished at t = 2 True
     """
     with opened(Path(path)) as file:
         kind = _kind(Path(path), file)
