@@ -29,7 +29,7 @@ nitpicky = False
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-autodoc_class_signature = "mixed"
+autodoc_type_aliases = {"Float": "ndarray", "Complex": "ndarray", "AnyArray": "array_like"}
 python_use_unqualified_type_names = True
 add_module_names = False
 default_role = "code"

@@ -56,7 +56,8 @@ class Rows(Protocol):
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended: one of the constants above, when, why, and what would help.
+    """How a run ended: its kind (finished, steady, interrupted, resolution lost, not finite, output failed), when, why,
+    and what would help.
 
     >>> str(Outcome("finished", 40.0))
     'finished at t = 40'

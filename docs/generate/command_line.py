@@ -13,7 +13,7 @@ __all__ = ["commands"]
 
 
 def commands() -> str:
-    """A section for each command: usage, what it does, its arguments and options."""
+    """A section for each command: usage, what it does, its options."""
     return "\n\n".join(_section(name, command) for name, command in main.commands.items())
 
 
@@ -21,14 +21,7 @@ def _section(name: str, command: click.Command) -> str:
     context = click.Context(command, info_name=f"mfpde {name}")
     usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
     words = inspect.cleandoc(command.help or "")
-    options = [_option(parameter, context) for parameter in command.get_params(context)]
-    rows = [option for option in options if option is not None]
-    return f"(command-{name})=\n## mfpde {name}\n\n```console\n{usage}\n```\n\n{words}\n\n{table(['option', ''], rows)}"
-
-
-def _option(parameter: click.Parameter, context: click.Context) -> list[str] | None:
-    record = parameter.get_help_record(context)
-    if record is None:
-        return None
-    written, words = record
-    return [f"`{written}`", words]
+    records = [parameter.get_help_record(context) for parameter in command.params]
+    rows = [[f"`{record[0]}`", record[1]] for record in records if record is not None and record[1]]
+    parts = [f"(command-{name})=\n## mfpde {name}", f"```console\n{usage}\n```", words]
+    return "\n\n".join([*parts, table(["option", "meaning"], rows)] if rows else parts)

@@ -66,8 +66,6 @@ def _signature(
 ) -> tuple[str | None, str | None] | None:
     """Keys and defaults of a specification; what pydantic writes would fill the page."""
     fields = getattr(thing, "model_fields", None)
-    if what == "exception":
-        return "()", None
     if what != "class" or fields is None:
         return signature, returned
     if inspect.isabstract(thing):

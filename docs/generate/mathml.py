@@ -13,7 +13,7 @@ from sphinx.util import logging
 __all__ = ["setup"]
 
 #: a function name and what it is applied to: MathML wants to be told of the space between them
-_APPLIED = re.compile(r"\\(log|exp|cos|sin|max|min)(?= ?[\\a-zA-Z|])(?! ?\\(?:left|[,;]))")
+_APPLIED = re.compile(r"\\(log|exp|cos|sin)(?= ?[\\a-zA-Z|])(?! ?\\(?:left|[,;]))")
 _UNBRACED = re.compile(r"\\frac ?[^{ ]")  # the converter takes \frac12 for something else
 
 _log = logging.getLogger(__name__)
