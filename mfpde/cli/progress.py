@@ -48,7 +48,7 @@ def _bar() -> Iterator[Callable[[ProgressReport], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
-    columns = (BarColumn(bar_width=None), TextColumn("{task.description}"))
+    columns = (BarColumn(bar_width=16), TextColumn("{task.description}"))
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("starting", total=None)
 
