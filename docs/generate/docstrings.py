@@ -67,10 +67,15 @@ def _signature(
     """Keys and defaults of a specification; what pydantic writes would fill the page."""
     fields = getattr(thing, "model_fields", None)
     if what != "class" or fields is None:
-        return signature, returned
+        return _without_wrapping(signature), _without_wrapping(returned)
     if inspect.isabstract(thing):
         return "", None
     written = [
         name if field.is_required() else f"{name}={field.default!r}" for name, field in fields.items() if name != "kind"
     ]
     return f"(*, {', '.join(written)})" if written else "()", None
+
+
+def _without_wrapping(text: str | None) -> str | None:
+    """Sphinx shows its own wrapping of an alias that stands in a union."""
+    return None if text is None else re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text)
