@@ -7,6 +7,7 @@ again.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from typing import Any, TypeVar
 
 from mfpde._version import __version__
 
-__all__ = ["kernel", "prepare_cache"]
+__all__ = ["cache_folder", "kernel"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _ROOT = Path(__file__).resolve().parent
@@ -39,27 +40,27 @@ def _key() -> str:
 
 
 @cache
-def prepare_cache() -> Path:
-    """Point numba at this version's cache folder. Call before numba is imported; a NUMBA_CACHE_DIR of the user's is
-    its parent."""
+def cache_folder() -> Path:
+    """Where this version's compiled kernels are kept; a NUMBA_CACHE_DIR of the user's is its parent."""
     given = os.environ.get("NUMBA_CACHE_DIR")
     cache_home = os.environ.get("XDG_CACHE_HOME")
     parent = Path(given) if given else (Path(cache_home) if cache_home else Path.home() / ".cache") / "mfpde"
-    name = f"kernels-{_key()}"
-    folder = parent if parent.name == name else parent / name  # a child process inherits the folder itself
-    try:
+    folder = parent / f"kernels-{_key()}"
+    with contextlib.suppress(OSError):  # a read-only home: numba then finds a place of its own
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError:  # a read-only home: numba then compiles in memory
-        return folder
-    os.environ["NUMBA_CACHE_DIR"] = str(folder)
     return folder
 
 
 def kernel(function: Function) -> Function:
     """Compile a function of arrays and scalars. Fused multiply-add is allowed, reordering of sums is not (same bits
     everywhere)."""
-    prepare_cache()
     import numba
 
-    compile_function: Callable[[Function], Function] = numba.njit(cache=True, error_model="numpy", fastmath={"contract"}, nogil=True)
-    return compile_function(function)
+    settings: Any = numba.config
+    theirs = settings.CACHE_DIR
+    settings.CACHE_DIR = str(cache_folder())  # read while the function is decorated; the user's own stay elsewhere
+    try:
+        compiled: Any = numba.njit(cache=True, error_model="numpy", fastmath={"contract"}, nogil=True)(function)
+    finally:
+        settings.CACHE_DIR = theirs
+    return compiled

@@ -93,9 +93,9 @@ def _fft() -> str:
 
 
 def _surroundings() -> dict[str, Any]:
-    from mfpde.compilation import prepare_cache
+    from mfpde.compilation import cache_folder
 
-    cache = prepare_cache()
+    cache = cache_folder()
     return {
         "kernel cache": f"{cache} ({_writable(cache)})",
         "temporary files": f"{tempfile.gettempdir()} ({_writable(Path(tempfile.gettempdir()))})",

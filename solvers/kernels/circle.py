@@ -15,7 +15,7 @@ from mfpde.solvers.kernels.exponential_step import (
     step_errors,
 )
 from mfpde.solvers.kernels.fast_fourier import copy_rows
-from mfpde.solvers.kernels.zonal_slope import convolution_slope, grid_slope, keep_symmetry
+from mfpde.solvers.kernels.zonal_slope import convolution_slope, drift_reach, grid_slope, keep_symmetry
 from mfpde.solvers.steppers.gif853 import LARGEST_DECAY, STAGES
 from mfpde.typing import AnyArray, Float
 
@@ -29,7 +29,7 @@ REACHED, UNDER_WAY, MODES_CHANGED, GRID_TOO_COARSE, RESOLUTION_LOST, STEP_VANISH
 # columns of `numbers`
 TIME, STEP, LAST_ERROR, LAST_TAIL, SPILL = range(5)
 # columns of `counts`
-MODES, STEPS, REJECTED, EVALUATIONS, AFTER_REJECTION, SINCE_CHANGE, SLOT = range(7)
+MODES, STEPS, REJECTED, EVALUATIONS, AFTER_REJECTION, SINCE_CHANGE, SLOT, REACH = range(8)
 # columns of `limits`
 TOLERANCE, TRUNCATION, CUT, BOUND, FLOOR, LOST = range(6)
 # columns of `choices`
@@ -46,7 +46,7 @@ def evaluate_slope(
     """slope = N(padded state); numbers[SPILL] becomes what the grid could not hold (0 for the convolution)."""
     modes = counts[MODES]
     if choices[DIRECT] >= modes * min(modes, work.potential.size):
-        convolution_slope(work.padded, work.offset, work.potential, modes, limits[CUT], work.drift, slope)
+        convolution_slope(work.padded, work.offset, work.potential, modes, counts[REACH], work.drift, slope)
         numbers[SPILL] = 0.0
     else:
         numbers[SPILL] = grid_slope(
@@ -67,6 +67,12 @@ def evaluate_slope(
 
 
 @kernel
+def find_reach(work: Work, counts: AnyArray, limits: Float) -> None:
+    """How many modes of the drift matter in the padded state, kept for a whole step."""
+    counts[REACH] = drift_reach(work.padded, work.offset, work.potential, counts[MODES], limits[CUT])
+
+
+@kernel
 def _find_table(work: Work, counts: AnyArray, step: float) -> int:
     """Index of the table for this step, made if need be: tables depend on nothing but the step."""
     for slot in range(work.table_steps.size):
@@ -81,18 +87,25 @@ def _find_table(work: Work, counts: AnyArray, step: float) -> int:
 
 
 @kernel
-def _error_size(error: Float, padded: Float, offset: int, modes: int, watched: Float, floor: float) -> float:
+def _sizes(values: Float, offset: int, modes: int, sizes: Float) -> None:
+    """|Re| + |Im| of every mode: between the modulus and 1.42 times it, and without roots."""
+    real, imaginary = values[0, offset : offset + modes], values[1, offset : offset + modes]
+    for mode in range(modes):
+        sizes[mode] = abs(real[mode]) + abs(imaginary[mode])
+
+
+@kernel
+def _error_size(error: Float, work: Work, modes: int, floor: float) -> float:
     """Bounds of max|error| / max(density) and of int |error|, and the relative error of every mode that can grow."""
+    sizes, here = work.error_sizes, work.state_sizes
+    _sizes(error, 0, modes, sizes)
     total, error_total, error_square, relative = 0.5, 0.0, 0.0, 0.0
     for mode in range(1, modes):
-        square = error[0, mode] ** 2 + error[1, mode] ** 2
-        size = math.sqrt(square)
-        here = math.sqrt(padded[0, offset + mode] ** 2 + padded[1, offset + mode] ** 2)
-        total += here
-        error_total += size
-        error_square += square
-        if watched[mode] > 0.0:
-            relative = max(relative, size / (here + floor))
+        total += here[mode]
+        error_total += sizes[mode]
+        error_square += sizes[mode] * sizes[mode]
+    for mode in range(1, work.watched):
+        relative = max(relative, sizes[mode] / (here[mode] + floor))
     return max(error_total / total, math.sqrt(2.0 * error_square), relative)
 
 
@@ -105,11 +118,14 @@ def _attempt(
     table = work.tables[_find_table(work, counts, step)]
     for stage in range(1, STAGES + 1):
         advance_stage(stage, state, work.start, work.scaled, table, step, work.padded, work.offset, modes)
+        if stage == STAGES:  # the state that the next step starts from
+            find_reach(work, counts, limits)
         evaluate_slope(work, numbers, counts, limits, choices, work.slope)
         scale_difference(stage, work.slope, work.start, work.scaled, table, modes)
     step_errors(work.scaled, table, step, work.errors, modes)
-    five = _error_size(work.errors[0], work.padded, work.offset, modes, work.watched, limits[FLOOR])
-    three = _error_size(work.errors[1], work.padded, work.offset, modes, work.watched, limits[FLOOR])
+    _sizes(work.padded, work.offset, modes, work.state_sizes)
+    five = _error_size(work.errors[0], work, modes, limits[FLOOR])
+    three = _error_size(work.errors[1], work, modes, limits[FLOOR])
     if five == 0.0 and three == 0.0:
         return 0.0
     return five * five / math.sqrt(five * five + 0.01 * three * three) / limits[TOLERANCE]
@@ -122,15 +138,13 @@ def _window(modes: int, choices: AnyArray) -> int:
 
 
 @kernel
-def _tail(values: Float, first: int, last: int, offset: int) -> float:
+def _tail(sizes: Float, first: int, last: int) -> float:
     """Largest mode in [first, last), relative to the sum of all below it."""
     total, tail = 0.5, 0.0
-    for mode in range(1, last):
-        size = math.sqrt(values[0, offset + mode] ** 2 + values[1, offset + mode] ** 2)
-        if mode < first:
-            total += size
-        else:
-            tail = max(tail, size)
+    for mode in range(1, first):
+        total += sizes[mode]
+    for mode in range(first, last):
+        tail = max(tail, sizes[mode])
     return tail / total
 
 
@@ -166,14 +180,14 @@ def _accept(
 
 
 @kernel
-def _can_drop(state: Float, counts: AnyArray, limits: Float, choices: AnyArray) -> bool:
+def _can_drop(state: Float, work: Work, counts: AnyArray, limits: Float, choices: AnyArray) -> bool:
     """Whether the last eighth of the modes is far below what matters, not too soon after the last change."""
     modes = counts[MODES]
-    fewer = (7 * modes // 8 + 7) // 8 * 8
+    fewer = (7 * modes // 8 + 15) // 16 * 16
     if counts[SINCE_CHANGE] < _PATIENCE or fewer < _FEWEST_MODES or fewer >= modes:
         return False
     counts[SINCE_CHANGE] = 0
-    if _tail(state, fewer - _window(fewer, choices), modes, 0) > 0.1 * limits[TRUNCATION]:
+    if _tail(work.state_sizes, fewer - _window(fewer, choices), modes) > 0.1 * limits[TRUNCATION]:
         return False
     state[:, fewer:] = 0.0
     counts[MODES] = fewer
@@ -185,11 +199,11 @@ def _can_show(work: Work, numbers: Float, counts: AnyArray, limits: Float, choic
     """REACHED if the modes and the grid hold the attempted state, otherwise what must change (the number of modes is
     raised here)."""
     modes = counts[MODES]
-    tail = _tail(work.padded, modes - _window(modes, choices), modes, work.offset)
+    tail = _tail(work.state_sizes, modes - _window(modes, choices), modes)
     before = numbers[LAST_TAIL]
     numbers[LAST_TAIL] = tail
     if tail > limits[TRUNCATION] and modes < choices[MOST_MODES]:
-        counts[MODES] = min((9 * modes // 8 + 7) // 8 * 8, choices[MOST_MODES])
+        counts[MODES] = min((9 * modes // 8 + 15) // 16 * 16, choices[MOST_MODES])
         counts[SINCE_CHANGE] = 0
         return MODES_CHANGED
     if tail > limits[LOST] and tail >= before:  # rough data under noise start above the limit and sink
@@ -232,7 +246,7 @@ def advance(
             counts[REJECTED] += 1
             return verdict
         _accept(state, work, numbers, counts, step, error, target)
-        if _can_drop(state, counts, limits, choices):
+        if _can_drop(state, work, counts, limits, choices):
             return MODES_CHANGED
     return REACHED if numbers[TIME] >= target else UNDER_WAY
 
@@ -242,4 +256,5 @@ def restart_slope(state: Float, work: Work, numbers: Float, counts: AnyArray, li
     """work.start = N(state), needed whenever the state or the number of its modes was changed from outside a step."""
     modes = counts[MODES]
     copy_rows(state, 0, work.padded, work.offset, modes)
+    find_reach(work, counts, limits)
     evaluate_slope(work, numbers, counts, limits, choices, work.start)

@@ -10,7 +10,7 @@ import numpy as np
 
 from mfpde.compilation import kernel
 from mfpde.solvers.steppers.gif853 import ERROR_FIVE, ERROR_THREE, NODES, STAGE_WEIGHTS, STAGES, WEIGHTS
-from mfpde.typing import AnyArray, Float
+from mfpde.typing import Float
 
 __all__ = ["advance_stage", "fill_table", "ladder_step", "next_step", "scale_difference", "step_errors"]
 
@@ -51,16 +51,22 @@ def fill_table(table: Float, step: float, rates: Float, modes: int) -> None:
 
 
 @kernel
-def _add_four(
-    weights: Float, scaled: Float, part: int, sources: AnyArray, group: int, modes: int, target: Float
-) -> None:
-    """target += four weighted sources at a time, which halves the traffic through the sum."""
-    first, second, third, fourth = sources[group], sources[group + 1], sources[group + 2], sources[group + 3]
-    a, b, c, d = weights[first], weights[second], weights[third], weights[fourth]
-    p, q = scaled[first, part, :modes], scaled[second, part, :modes]
-    r, s = scaled[third, part, :modes], scaled[fourth, part, :modes]
-    for mode in range(modes):
-        target[mode] += (a * p[mode] + b * q[mode]) + (c * r[mode] + d * s[mode])
+def _sum_sources(row: int, scaled: Float, modes: int, real: Float, imaginary: Float) -> None:
+    """The weighted sum of a row's sources, four at a time and both parts at once to halve the traffic."""
+    weights, sources = ALL_WEIGHTS[row], SOURCES[row]
+    for group in range(0, max(SOURCE_COUNTS[row], 1), 4):
+        first, second, third, fourth = sources[group], sources[group + 1], sources[group + 2], sources[group + 3]
+        a, b, c, d = weights[first], weights[second], weights[third], weights[fourth]
+        p, q, r, s = scaled[first, 0], scaled[second, 0], scaled[third, 0], scaled[fourth, 0]
+        t, u, v, w = scaled[first, 1], scaled[second, 1], scaled[third, 1], scaled[fourth, 1]
+        if group == 0:
+            for mode in range(modes):
+                real[mode] = (a * p[mode] + b * q[mode]) + (c * r[mode] + d * s[mode])
+                imaginary[mode] = (a * t[mode] + b * u[mode]) + (c * v[mode] + d * w[mode])
+        else:
+            for mode in range(modes):
+                real[mode] += (a * p[mode] + b * q[mode]) + (c * r[mode] + d * s[mode])
+                imaginary[mode] += (a * t[mode] + b * u[mode]) + (c * v[mode] + d * w[mode])
 
 
 @kernel
@@ -77,15 +83,15 @@ def advance_stage(
 ) -> None:
     """out = U_stage, written from column `offset` on; stage = STAGES is the new state."""
     row = STAGES - 1 if stage == STAGES else stage
-    for part in range(2):
-        target = out[part, offset : offset + modes]
-        target[:] = 0.0
-        for group in range(0, SOURCE_COUNTS[stage], 4):
-            _add_four(ALL_WEIGHTS[stage], scaled, part, SOURCES[stage], group, modes, target)
-        here, first = state[part, :modes], start[part, :modes]
-        decay, integral = table[0, row, :modes], table[2, row, :modes]
-        for mode in range(modes):
-            target[mode] = decay[mode] * (here[mode] + step * target[mode]) + integral[mode] * first[mode]
+    real, imaginary = out[0, offset : offset + modes], out[1, offset : offset + modes]
+    _sum_sources(stage, scaled, modes, real, imaginary)
+    decay, integral = table[0, row], table[2, row]
+    state_real, state_imaginary, start_real, start_imaginary = state[0], state[1], start[0], start[1]
+    for mode in range(modes):
+        real[mode] = decay[mode] * (state_real[mode] + step * real[mode]) + integral[mode] * start_real[mode]
+        imaginary[mode] = (
+            decay[mode] * (state_imaginary[mode] + step * imaginary[mode]) + integral[mode] * start_imaginary[mode]
+        )
 
 
 @kernel
@@ -100,16 +106,13 @@ def scale_difference(stage: int, slope: Float, start: Float, scaled: Float, tabl
 @kernel
 def step_errors(scaled: Float, table: Float, step: float, errors: Float, modes: int) -> None:
     """errors[0], errors[1] = differences to the embedded solutions of order five and three."""
-    decay = table[0, STAGES - 1, :modes]
+    decay = table[0, STAGES - 1]
     for which in range(2):
-        row = STAGES + 1 + which
-        for part in range(2):
-            target = errors[which, part, :modes]
-            target[:] = 0.0
-            for group in range(0, SOURCE_COUNTS[row], 4):
-                _add_four(ALL_WEIGHTS[row], scaled, part, SOURCES[row], group, modes, target)
-            for mode in range(modes):
-                target[mode] *= step * decay[mode]
+        real, imaginary = errors[which, 0], errors[which, 1]
+        _sum_sources(STAGES + 1 + which, scaled, modes, real, imaginary)
+        for mode in range(modes):
+            real[mode] *= step * decay[mode]
+            imaginary[mode] *= step * decay[mode]
 
 
 @kernel

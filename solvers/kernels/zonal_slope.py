@@ -8,7 +8,7 @@ from mfpde.compilation import kernel
 from mfpde.solvers.kernels.fast_fourier import forward
 from mfpde.typing import Float
 
-__all__ = ["convolution_slope", "grid_slope", "keep_symmetry"]
+__all__ = ["convolution_slope", "drift_reach", "grid_slope", "keep_symmetry"]
 
 Pair = tuple[float, float]
 
@@ -27,42 +27,49 @@ def _fill_ghosts(padded: Float, offset: int, modes: int) -> None:
 
 
 @kernel
-def _drift_modes(padded: Float, offset: int, potential: Float, modes: int, cut: float, drift: Float) -> int:
-    """drift[:, j] = i j W_j c_j; returns one more than the last j that is not below `cut` times the largest, and zeros
-    beyond it."""
+def drift_reach(padded: Float, offset: int, potential: Float, modes: int, cut: float) -> int:
+    """One more than the last order whose drift j W_j c_j, |c_j| <= 1, can pass `cut` times this state's largest."""
     reach = min(potential.size, modes)
-    real, imaginary = padded[0, offset : offset + reach], padded[1, offset : offset + reach]
     largest = 0.0
-    for order in range(reach):
-        weight = order * potential[order]
-        drift[0, order] = -weight * imaginary[order]
-        drift[1, order] = weight * real[order]
-        largest = max(largest, abs(drift[0, order]), abs(drift[1, order]))
-    while reach > 1 and max(abs(drift[0, reach - 1]), abs(drift[1, reach - 1])) <= cut * largest:
+    for order in range(1, reach):
+        size = max(abs(padded[0, offset + order]), abs(padded[1, offset + order]))
+        largest = max(largest, order * abs(potential[order]) * size)
+    while reach > 2 and (reach - 1) * abs(potential[reach - 1]) <= cut * largest:
         reach -= 1
-    drift[:, reach : reach + 3] = 0.0
     return reach
 
 
 @kernel
+def _drift_modes(padded: Float, offset: int, potential: Float, reach: int, drift: Float) -> None:
+    """drift[:, j] = i j W_j c_j below reach, zeros beyond."""
+    real, imaginary = padded[0, offset : offset + reach], padded[1, offset : offset + reach]
+    for order in range(reach):
+        weight = order * potential[order]
+        drift[0, order] = -weight * imaginary[order]
+        drift[1, order] = weight * real[order]
+    drift[:, reach : reach + 3] = 0.0
+
+
+@kernel
 def convolution_slope(
-    padded: Float, offset: int, potential: Float, modes: int, cut: float, drift: Float, slope: Float
+    padded: Float, offset: int, potential: Float, modes: int, reach: int, drift: Float, slope: Float
 ) -> None:
-    """m_k = sum_{j>=1} (G_j c_{k-j} + conj(G_j) c_{k+j}): exact, no aliasing, exact zeros stay zero.
+    """m_k = sum_{1<=j<reach} (G_j c_{k-j} + conj(G_j) c_{k+j}): exact, no aliasing, exact zeros stay zero.
 
     Four orders at a time, on slices with constant shifts, let the compiler use whole vector registers.
     """
     _fill_ghosts(padded, offset, modes)
-    reach = _drift_modes(padded, offset, potential, modes, cut, drift)
+    _drift_modes(padded, offset, potential, reach, drift)
     out_real, out_imaginary = slope[0, :modes], slope[1, :modes]
     out_real[:] = 0.0
     out_imaginary[:] = 0.0
+    real, imaginary = padded[0], padded[1]
     for order in range(1, reach, 4):
         g1, g2, g3, g4 = drift[0, order], drift[0, order + 1], drift[0, order + 2], drift[0, order + 3]
         h1, h2, h3, h4 = drift[1, order], drift[1, order + 1], drift[1, order + 2], drift[1, order + 3]
         left, right = offset - order - 3, offset + order
-        a, b = padded[0, left : left + modes + 3], padded[1, left : left + modes + 3]
-        c, d = padded[0, right : right + modes + 3], padded[1, right : right + modes + 3]
+        a, b = real[left : left + modes + 3], imaginary[left : left + modes + 3]
+        c, d = real[right : right + modes + 3], imaginary[right : right + modes + 3]
         for k in range(modes):
             out_real[k] += (
                 (g1 * (a[k + 3] + c[k]) + h1 * (d[k] - b[k + 3]))

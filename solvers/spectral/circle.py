@@ -44,7 +44,7 @@ class CircleIntegration(Integration):
         initial = problem.initial.on(problem.geometry).fourier(settings.max_modes)
         self._limits = self._make_limits(settings.tolerance)
         self._numbers = np.zeros(5)
-        self._counts = np.zeros(7, dtype=np.int64)
+        self._counts = np.zeros(8, dtype=np.int64)
         modes = self._modes_for(initial)
         self._choices = self._make_choices(initial[:modes])
         self._counts[loop.MODES] = modes
@@ -86,7 +86,7 @@ class CircleIntegration(Integration):
                 f"has modes beyond solver.max_modes = {most} (edges, point masses or very narrow peaks), and without "
                 "noise nothing smooths them; give a finite noise.kappa, a smoother density, or a larger max_modes",
             )
-        return min(most, max(16, math.ceil((needed + 4) / 8) * 8))
+        return min(most, max(16, math.ceil((needed + 4) / 16) * 16))
 
     def _make_choices(self, initial: Complex) -> AnyArray:
         excited = np.flatnonzero(initial)
@@ -138,7 +138,9 @@ class CircleIntegration(Integration):
             table_steps=np.zeros(_TABLES),
             table_modes=np.zeros(_TABLES, dtype=np.int64),
             rates=self._diffusion * order.astype(float) ** 2,
-            watched=(growth > self._diffusion * order**2).astype(float),
+            watched=int(np.flatnonzero(growth > self._diffusion * order**2).max(initial=0)) + 1,
+            error_sizes=np.zeros(capacity),
+            state_sizes=np.zeros(capacity),
         )
 
     def _first_step(self) -> float:

@@ -29,4 +29,6 @@ class Work(NamedTuple):
     table_steps: Float
     table_modes: AnyArray
     rates: Float
-    watched: Float
+    watched: int
+    error_sizes: Float
+    state_sizes: Float

