@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from mfpde._version import __version__
 
-__all__ = ["cache_folder", "kernel"]
+__all__ = ["cache_folder", "compiled_before", "kernel"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _ROOT = Path(__file__).resolve().parent
@@ -49,6 +49,11 @@ def cache_folder() -> Path:
     with contextlib.suppress(OSError):  # a read-only home: numba then finds a place of its own
         folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+def compiled_before() -> bool:
+    """Whether kernels of this version are kept already, so that nothing has to be compiled first."""
+    return any(cache_folder().rglob("*.nbi"))
 
 
 def kernel(function: Function) -> Function:

@@ -31,12 +31,15 @@ def solve(file: str, output: str | None, settings: dict[str, str], resume: bool,
     """Solve the problem in FILE.yaml and write the run as HDF5."""
     from mfpde.cli.progress import display
     from mfpde.cli.summary import summary
+    from mfpde.compilation import compiled_before
     from mfpde.errors import ProblemError
     from mfpde.running import solve as solve_problem
     from mfpde.spec import read_document
 
     document = read_document(file, settings)
     target = Path(output) if output else Path(Path(file).stem + ".h5")
+    if not quiet and not compiled_before():
+        click.echo("compiling, once for this version (about ten seconds)", err=True)
     try:
         with display(quiet) as progress:
             run = solve_problem(document.problem, target, progress=progress, resume=resume, force=force)

@@ -57,6 +57,7 @@ class CircleIntegration(Integration):
         self._numbers[loop.STEP] = self._first_step()
         self._numbers[loop.LAST_ERROR] = 1.0
         self._numbers[loop.LAST_TAIL] = np.inf
+        self._step(0.0, attempts=0)  # compiles the loop now, before anybody measures a rate
 
     # -- what it is made of
     # ---------------------------------------------------------------------------------------------------------
@@ -160,6 +161,11 @@ class CircleIntegration(Integration):
     def _restart(self) -> None:
         loop.restart_slope(self._state, self._work, self._numbers, self._counts, self._limits, self._choices)
 
+    def _step(self, target: float, attempts: int) -> int:
+        return loop.advance(
+            self._state, self._work, self._numbers, self._counts, self._limits, self._choices, target, attempts
+        )
+
     # -- the contract
     # ---------------------------------------------------------------------------------------------------------------
 
@@ -175,9 +181,7 @@ class CircleIntegration(Integration):
 
     def advance(self, target: float, budget: int) -> Progress:
         attempts = max(1, int(budget / self._cost()))
-        status = loop.advance(
-            self._state, self._work, self._numbers, self._counts, self._limits, self._choices, target, attempts
-        )
+        status = self._step(target, attempts)
         if status in (loop.MODES_CHANGED, loop.GRID_TOO_COARSE):
             self._finer *= 2 if status == loop.GRID_TOO_COARSE else 1
             self._make_room(int(self._counts[loop.MODES]))
