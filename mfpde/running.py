@@ -119,10 +119,10 @@ def _observers(
     problem: Problem, recorder: Recorder, progress: bool | Callable[[ProgressReport], None]
 ) -> Sequence[Observer]:
     found: list[Observer] = []
-    if progress:
-        found.append(Progress(show_line if progress is True else progress))
     if isinstance(recorder, FileRecorder):
         found.append(StatusFile(recorder.path))
+    if progress:
+        found.append(Progress(show_line if progress is True else progress))
     steady = time_of(problem).stop_when_steady
     if steady:
         found.append(Steady(THRESHOLD if steady is True else steady))

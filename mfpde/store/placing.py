@@ -15,8 +15,8 @@ __all__ = ["check_target", "is_locked", "publish", "temporary"]
 
 def check_target(path: str | Path, *, force: bool) -> Path:
     """The path to write to, or an error that says why nothing can be written there. Nothing is left behind."""
-    target = Path(os.path.realpath(path))
     try:
+        target = Path(os.path.realpath(path))
         if target.is_dir():
             raise OutputError(f"{path} is a folder; name a file in it, such as {Path(path) / 'run.h5'}")
         if not target.parent.is_dir():

@@ -8,14 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from mfpde.errors import MfpdeError, ResumeError
 from mfpde.observe.schedule import time_of
 from mfpde.run import Run
 from mfpde.store import schema
 from mfpde.store.checkpoint import Checkpoint, read_slots
-from mfpde.store.placing import is_locked
 from mfpde.store.reader import committed, load_run
 from mfpde.store.recorder import reason
 from mfpde.store.rewriting import rewrite
@@ -36,16 +33,14 @@ _DAMAGE = (OSError, KeyError, ValueError, RuntimeError)
 
 def earlier_run(path: str | Path, problem: Problem) -> tuple[Run, Path]:
     """The run to continue and where it is; a `ResumeError` when there is none, or it is of another problem."""
-    target = Path(os.path.realpath(path))
-    if not target.exists():
-        raise ResumeError(f"there is no {path} to resume; without --resume (resume=True) a new run starts")
-    if is_locked(target):
-        raise ResumeError(
-            f"{path} is being written by a run that is under way; `mfpde info {path}` shows how far it is"
-        )
     try:
+        target = Path(os.path.realpath(path))
+        if not target.exists():
+            raise ResumeError(f"there is no {path} to resume; without --resume (resume=True) a new run starts")
         run = load_run(target)
-    except MfpdeError as error:
+    except (MfpdeError, ValueError) as error:
+        if isinstance(error, ResumeError):
+            raise
         raise ResumeError(f"cannot resume: {error}") from None
     changed = changed_keys(run.problem, problem)
     if changed:
@@ -79,7 +74,10 @@ def _flat(data: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def resume_file(run: Run, path: Path, problem: Problem, integration: Integration, history: str) -> FileRecorder:
-    """Put the integration where the file's checkpoint left it; rows after that are made again."""
+    """Put the integration where the file's checkpoint left it.
+
+    Rows after that, which a kill between two writes may leave, stay and are overwritten by themselves.
+    """
     try:
         disk = Transaction(path)
     except OSError as error:
@@ -90,7 +88,6 @@ def resume_file(run: Run, path: Path, problem: Problem, integration: Integration
         slot, checkpoint = _latest(file, path, problem)
         integration.restore(checkpoint.state)
         rows = Rows(checkpoint.snapshots, checkpoint.observations)
-        _uncommit(file, disk, rows)
         header = Header(problem, run.layout, tuple(run.stored), str(file.attrs["history"]), run.provenance)
         if problem != run.problem:
             header = replace(header, history=f"{header.history}\n{history}")
@@ -123,12 +120,3 @@ def _latest(file: Any, path: Path, problem: Problem) -> tuple[str, Checkpoint]:
         raise ResumeError(f"cannot resume {path}: it holds no whole checkpoint before t = {until:g}")
     name = max(fitting, key=lambda one: (fitting[one].time, fitting[one].snapshots))
     return name, fitting[name]
-
-
-def _uncommit(file: Any, disk: Transaction, rows: Rows) -> None:
-    """Rows after the checkpoint count no longer. They stay where they are and are overwritten: see `checkpoint`."""
-    for name, count in (("time", rows.snapshots), ("observe_time", rows.observations)):
-        if name in file and file[name].shape[0] > count:
-            file[name][count:] = np.nan
-    file.flush()
-    disk.commit()

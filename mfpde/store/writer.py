@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from mfpde.geometry import Layout
 from mfpde.run import NOT_FINITE, OUTPUT_FAILED, RESOLUTION_LOST, Outcome, Run
@@ -29,6 +31,7 @@ __all__ = ["FileRecorder"]
 
 _CHECKPOINT_SECONDS = 60.0
 _LONGEST_WAIT = 0.5  # commits are promised at most a second apart
+_MOST_WAITING = 2**25  # bytes
 _PATIENCE = 30  # a commit waits this many times what the last one cost: storing takes a few percent at most
 
 
@@ -40,8 +43,10 @@ class FileRecorder:
         self._header = header
         self._disk = disk
         self._file = file
-        self._rows = rows  # written, committed or not
-        self._new_times: dict[str, list[float]] = {"time": [], "observe_time": []}
+        self._rows = rows  # in the file
+        self._found = Rows(0, 0)  # committed before a resumed run began
+        self._waiting: list[Row] = []  # for the next commit, all on the header's layout
+        self._waiting_bytes = 0
         self._closed = False
         self._next_slot = "0"
         self._last_time = self.saved_time = self.observed_time = float("-inf")
@@ -61,7 +66,7 @@ class FileRecorder:
             schema.create(file, header)
             create_slots(file["checkpoint"], integration.state())
             recorder = cls(path, header, disk, file, Rows(0, 0))
-            recorder._write(first)
+            recorder._wait(first)
             recorder._commit(integration)
             publish(part, path, force=force)
         except BaseException:
@@ -77,6 +82,8 @@ class FileRecorder:
         """Go on after `rows` of an earlier run; the whole slot is kept until the next one is."""
         recorder = cls(path, header, disk, file, rows)
         recorder._next_slot = _other(slot)
+        if header.problem == earlier.problem:  # otherwise the file was rewritten, with just these rows
+            recorder._found = Rows(earlier.times.size, earlier.series_times.size)
         recorder._last_time = recorder.saved_time = float(earlier.times[rows.snapshots - 1])
         if rows.observations:
             recorder.observed_time = float(earlier.series_times[rows.observations - 1])
@@ -92,7 +99,7 @@ class FileRecorder:
             layout = self._header.layout
             if row.layout.shape != layout.shape and row.fields is not None:
                 row = self._on_one_layout(row, row.fields)
-            self._write(row)
+            self._wait(row)
             if self._due() or layout is not self._header.layout:
                 self._commit(integration)
         except OSError as error:
@@ -100,8 +107,7 @@ class FileRecorder:
 
     def tick(self, integration: Integration) -> None:
         try:
-            waiting = any(self._new_times.values())
-            if (waiting and self._due()) or perf_counter() - self._saved_at > _CHECKPOINT_SECONDS:
+            if (self._waiting and self._due()) or perf_counter() - self._saved_at > _CHECKPOINT_SECONDS:
                 self._commit(integration)
         except OSError as error:
             self._fail(error)
@@ -146,75 +152,81 @@ class FileRecorder:
             write_numbers(provenance["timings"], {"seconds": seconds})
             write_numbers(provenance["statistics"], dict(statistics))
 
-    def _write(self, row: Row) -> None:
-        snapshots, observations = self._rows.snapshots, self._rows.observations
+    def _wait(self, row: Row) -> None:
+        """Rows are written many at a time: for h5py one costs as much as a hundred."""
         if row.fields is not None:
             self.saved_time = row.time
-            for name, values in row.fields.items():
-                self._put(name, snapshots, values)
-            self._grow("time", snapshots + 1)
-            self._new_times["time"].append(row.time)
-            snapshots += 1
+            row = replace(row, fields={name: np.array(values) for name, values in row.fields.items()})
+            self._waiting_bytes += sum(values.nbytes for values in (row.fields or {}).values())
         if row.values is not None:
             self.observed_time = row.time
-            for name, value in row.values.items():
-                self._put(name, observations, value)
-            observations += 1
-            if self._header.own_times:
-                self._grow("observe_time", observations)
-                self._new_times["observe_time"].append(row.time)
-        self._rows = Rows(snapshots, observations)
-
-    def _put(self, name: str, index: int, values: float | Float) -> None:
-        self._grow(name, index + 1)
-        self._dataset(name)[index] = values
-
-    def _grow(self, name: str, rows: int) -> None:
-        dataset = self._dataset(name)
-        if dataset.shape[0] < rows:
-            dataset.resize(rows, axis=0)
-
-    def _dataset(self, name: str) -> Any:
-        """Handles are kept: looking one up costs as much as writing a row."""
-        if name not in self._datasets:
-            self._datasets[name] = self._file[name]
-        return self._datasets[name]
+        self._waiting.append(row)
 
     def _due(self) -> bool:
-        return perf_counter() - self._committed_at >= min(_LONGEST_WAIT, _PATIENCE * self._cost)
+        waited = perf_counter() - self._committed_at
+        return waited >= min(_LONGEST_WAIT, _PATIENCE * self._cost) or self._waiting_bytes > _MOST_WAITING
 
     def _commit(self, integration: Integration | None) -> None:
         """Data and the state, flush; then the times, flush."""
         start = perf_counter()
+        times = self._write()
         if integration is not None:
             state = Checkpoint(self._rows.snapshots, self._rows.observations, integration.time, integration.state())
             write_slot(self._file["checkpoint"], self._next_slot, state)
             self._next_slot = _other(self._next_slot)
         self._flush()
-        if any(self._new_times.values()):
-            counts = {"time": self._rows.snapshots, "observe_time": self._rows.observations}
-            for name, times in self._new_times.items():
-                if times:
-                    self._dataset(name)[counts[name] - len(times) : counts[name]] = times
+        if self._waiting:
+            for name, (first, values) in times.items():
+                if values:
+                    self._file[name][first : first + len(values)] = values
             self._flush()
-            self._last_time = (self._new_times["time"] or [self._last_time])[-1]
-            self._new_times = {"time": [], "observe_time": []}
+            self._last_time = self.saved_time
+            self._waiting, self._waiting_bytes = [], 0
         self._committed_at = perf_counter()
         self._cost = self._committed_at - start
         if integration is not None and self._committed_at - self._saved_at > _CHECKPOINT_SECONDS:
             self._disk.sync()
             self._saved_at = self._committed_at
 
+    def _write(self) -> dict[str, tuple[int, list[float]]]:
+        """The data of the waiting rows. The times that will make them count are returned: where they go, and what."""
+        snapshots = [(row.time, row.fields) for row in self._waiting if row.fields is not None]
+        observed = [(row.time, row.values) for row in self._waiting if row.values is not None]
+        rows = self._rows
+        for name in self._header.fields if snapshots else ():
+            self._append(name, rows.snapshots, [fields[name] for _, fields in snapshots])
+        for name in observed[0][1] if observed else ():
+            self._append(name, rows.observations, [values[name] for _, values in observed])
+        times = {"time": (rows.snapshots, [time for time, _ in snapshots])}
+        if self._header.own_times:
+            times["observe_time"] = (rows.observations, [time for time, _ in observed])
+        for name, (first, values) in times.items():
+            _grow(self._file[name], first + len(values))
+        self._rows = Rows(rows.snapshots + len(snapshots), rows.observations + len(observed))
+        return times
+
+    def _append(self, name: str, first: int, values: Sequence[float | Float]) -> None:
+        dataset = self._file[name]
+        _grow(dataset, first + len(values))
+        dataset[first : first + len(values)] = np.array(values)
+
     def _flush(self) -> None:
         self._file.flush()
         self._disk.commit()
 
+    def _safe_rows(self) -> Rows:
+        """In a resumed run, rows ahead of the checkpoint count until they are made again."""
+        return Rows(
+            max(self._rows.snapshots, self._found.snapshots), max(self._rows.observations, self._found.observations)
+        )
+
     def _trim(self) -> None:
         """Rows beyond the last that counts, left by a kill. Only at the end: freed space must not be used again."""
+        rows = self._safe_rows()
         names = [*self._header.fields, "time"] + (["observe_time"] if self._header.own_times else [])
         for name in [*names, *observed_series(self._header.problem)]:
             along_time = name in self._header.fields or name == "time" or not self._header.own_times
-            count = self._rows.snapshots if along_time else self._rows.observations
+            count = rows.snapshots if along_time else rows.observations
             if self._file[name].shape[0] > count:
                 self._file[name].resize(count, axis=0)
         self._flush()
@@ -230,14 +242,18 @@ class FileRecorder:
 
     def _refine(self, layout: Layout) -> None:
         header = replace(self._header, layout=layout)
-        disk, file = rewrite(self.path, self._file, header, self._rows)
+        disk, file = rewrite(self.path, self._file, header, self._safe_rows())
         self._disk.close(self._file)
         self._disk, self._file, self._header = disk, file, header
-        self._datasets.clear()
 
     def _fail(self, error: OSError) -> None:
         self.abandon()
         raise OutputFailed(reason(error)) from error
+
+
+def _grow(dataset: Any, rows: int) -> None:
+    if dataset.shape[0] < rows:
+        dataset.resize(rows, axis=0)
 
 
 def _other(slot: str) -> str:

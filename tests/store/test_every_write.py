@@ -1,0 +1,159 @@
+"""A kill between any two writes to the disk leaves a file that opens and holds every committed row.
+
+Random kills hit the moments that last; here each write is recorded and the file rebuilt as it was after every one.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+from store.heat import Heat, problem, solve
+
+import mfpde
+from mfpde.store.checkpoint import read_slots
+from mfpde.store.opening import opened
+from mfpde.store.reader import load_run
+from mfpde.store.transaction import Transaction
+from mfpde.store.writer import FileRecorder
+
+SMALL = Heat(points=8, step=1.0)
+
+
+@dataclass
+class Tape:
+    """Every write (offset, bytes) and cut (length, None), and how many of them each commit took to be complete."""
+
+    writes: list[tuple[int, bytes | None]] = field(default_factory=list)
+    commits: list[tuple[int, int]] = field(default_factory=list)
+
+    def usual(self) -> int:
+        lengths = np.diff([0, *(stop for stop, _ in self.commits)])
+        return int(np.median(lengths))
+
+
+@pytest.fixture
+def tape(monkeypatch) -> Tape:
+    tape = Tape()
+    put, cut, commit = Transaction._put, Transaction._cut, FileRecorder._commit
+
+    def recorded_put(disk, offset, piece):
+        tape.writes.append((offset, bytes(piece)))
+        put(disk, offset, piece)
+
+    def recorded_cut(disk, size):
+        tape.writes.append((size, None))
+        cut(disk, size)
+
+    def recorded_commit(recorder, integration):
+        commit(recorder, integration)
+        tape.commits.append((len(tape.writes), recorder._rows.snapshots))
+
+    monkeypatch.setattr(Transaction, "_put", recorded_put)
+    monkeypatch.setattr(Transaction, "_cut", recorded_cut)
+    monkeypatch.setattr(FileRecorder, "_commit", recorded_commit)
+    monkeypatch.setattr(FileRecorder, "_due", lambda _: True)
+    return tape
+
+
+def replay(tape: Tape, start: bytes, place: Path, wanted: list[bool]):
+    """The file after each wanted write, with the number of rows that were committed by then."""
+    image = bytearray(start)
+    stops = [stop for stop, _ in tape.commits]
+    for index, (offset, piece) in enumerate(tape.writes):
+        if piece is None:
+            del image[offset:]
+        else:
+            image.extend(bytes(max(0, offset + len(piece) - len(image))))
+            image[offset : offset + len(piece)] = piece
+        if wanted[index]:
+            done = int(np.searchsorted(stops, index + 1, side="right"))
+            place.write_bytes(image)
+            yield tape.commits[done - 1][1] if done else 0
+
+
+def check(place: Path, whole: mfpde.Run, committed: int) -> None:
+    run = load_run(place)
+    assert len(run.times) >= committed
+    count = len(run.times)
+    np.testing.assert_array_equal(run.times, whole.times[:count])
+    np.testing.assert_array_equal(run.density, whole.density[:count])
+    np.testing.assert_array_equal(run["mass"], whole["mass"][: len(run.series_times)])
+    np.testing.assert_array_equal(run["modes-sine"], whole["modes-sine"][: len(run.series_times)])
+    with opened(place) as file:
+        slots = read_slots(file["checkpoint"]).values()
+    fitting = [slot for slot in slots if slot.snapshots <= count and slot.observations <= len(run.series_times)]
+    assert max(slot.snapshots for slot in fitting) >= committed
+
+
+def unusual(tape: Tape, always: int) -> list[bool]:
+    """Writes of the first commits, of the last, and of those that write more than the others (a tree grows)."""
+    usual, wanted, start = tape.usual(), [False] * len(tape.writes), 0
+    for index, (stop, _) in enumerate(tape.commits):
+        if index < always or index > len(tape.commits) - 3 or stop - start > usual:
+            wanted[start:stop] = [True] * (stop - start)
+        start = stop
+    wanted[start:] = [True] * (len(wanted) - start)
+    return wanted
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("own_times", [{}, {"observe_every": 0.35}], ids=["with-snapshots", "own-times"])
+def test_after_every_write_of_a_run(tape, tmp_path, own_times):
+    task = problem(until=14, **own_times)
+    run = solve(task, tmp_path / "run.h5", SMALL)
+    whole = solve(task, None, SMALL)
+    first = tape.commits[0][0]  # the file has no name before
+    wanted = [index >= first and one for index, one in enumerate(unusual(tape, 4))]
+    assert sum(wanted) > 100
+    for committed in replay(tape, b"", tmp_path / "replay.h5", wanted):
+        check(tmp_path / "replay.h5", whole, committed)
+    assert (tmp_path / "replay.h5").read_bytes() == run.path.read_bytes()
+
+
+@pytest.mark.slow
+def test_after_every_write_of_a_resumed_run(tape, tmp_path):
+    task, path = problem(until=9), tmp_path / "run.h5"
+    solve(task, path, Heat(points=8, step=1.0, lost=6.05))
+    start = path.read_bytes()
+    kept = len(mfpde.load(path).times)
+    tape.writes.clear()
+    tape.commits[:] = [(0, kept)]
+    solve(task, path, SMALL, resume=True)
+    whole = solve(task, None, SMALL)
+    assert len(mfpde.load(path).times) == len(whole.times)
+    for committed in replay(tape, start, tmp_path / "replay.h5", [True] * len(tape.writes)):
+        check(tmp_path / "replay.h5", whole, committed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lost", [np.inf, 5.0], ids=["to-the-end", "stopped-at-once"])
+def test_after_every_write_of_a_run_resumed_from_a_torn_commit(tape, tmp_path, lost):
+    """Half-written rows are in the file: they are overwritten, or cut off at the end."""
+    task, path = problem(until=6, observe_every=0.25), tmp_path / "run.h5"
+    solve(task, path, SMALL)
+    half = (tape.commits[50][0] + tape.commits[51][0]) // 2
+    wanted = [index == half for index in range(len(tape.writes))]
+    for committed in replay(tape, b"", path, wanted):
+        assert committed == tape.commits[50][1]
+    start = path.read_bytes()
+    tape.writes.clear()
+    tape.commits[:] = [(0, committed)]
+    solve(task, path, Heat(points=8, step=1.0, lost=lost), resume=True)
+    whole = solve(task, None, SMALL)
+    for committed in replay(tape, start, tmp_path / "replay.h5", [True] * len(tape.writes)):
+        check(tmp_path / "replay.h5", whole, committed)
+    with opened(path) as file:
+        assert np.isfinite(file["time"][:]).all()
+        assert file["density"].shape[0] == file["time"].shape[0]
+
+
+@pytest.mark.long
+def test_after_every_write_while_the_trees_grow_to_three_levels(tape, tmp_path):
+    task = problem(until=480, observe=["mass", {"kind": "modes", "count": 1}])
+    solve(task, tmp_path / "run.h5", SMALL)
+    whole = solve(task, None, SMALL)
+    first = tape.commits[0][0]
+    wanted = [index >= first and one for index, one in enumerate(unusual(tape, 1))]
+    for committed in replay(tape, b"", tmp_path / "replay.h5", wanted):
+        check(tmp_path / "replay.h5", whole, committed)

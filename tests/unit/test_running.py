@@ -1,0 +1,277 @@
+"""The run loop: exact times, ends of every kind, signals, resuming."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from store.heat import Heat, problem, solve
+from store.processes import assert_same, ended, start, wait_for
+
+import mfpde
+from mfpde.errors import ProblemError, ResumeError
+from mfpde.observe.interruption import Interruption
+from mfpde.observe.schedule import Event, events
+
+SLOW = ["until=100", "save_every=0.1", "seconds=0.003"]
+
+
+# -- times
+
+
+def test_save_and_observe_times_are_merged():
+    block = problem(until=1.0, save_every=0.3, observe_every=0.1).time
+    found = events(block)
+    assert [event.time for event in found] == sorted({event.time for event in found})
+    assert len(found) == 11  # 3 * 0.1 and 0.3 are one time
+    assert [event.save for event in found] == [index in (0, 3, 6, 9, 10) for index in range(11)]
+    assert all(event.observe for event in found)
+
+
+def test_series_without_times_of_their_own_go_with_the_snapshots():
+    found = events(problem(until=1.0, save_every=None, save_at=[0.25, 0.5]).time)
+    assert found == [Event(time, save=True, observe=True) for time in (0.0, 0.25, 0.5, 1.0)]
+
+
+def test_times_are_hit_exactly():
+    run = solve(problem(until=0.95, save_every=0.1, observe_every=0.04))
+    np.testing.assert_array_equal(run.times, [*(0.1 * index for index in range(10)), 0.95])
+    nominal = [*(0.04 * index for index in range(24)), 0.95]
+    np.testing.assert_allclose(run.series_times, nominal, rtol=1e-12)
+    assert run["mass"].shape == run.series_times.shape
+    expected = 0.5 * np.exp(-0.1 * run.series_times)
+    np.testing.assert_allclose(run["modes-cosine"][:, 0], expected / 2, rtol=1e-6)
+
+
+def test_first_and_last_only():
+    run = solve(problem(save_every=None, save=False, observe_every=0.5))
+    assert list(run.times) == [0.0, 2.0]
+    assert list(run.series_times) == [0.0, 0.5, 1.0, 1.5, 2.0]
+
+
+def test_bits_depend_neither_on_progress_nor_on_slices():
+    whole = solve(problem())
+    reports = []
+    assert_same(solve(problem(), progress=reports.append), whole)
+    assert_same(solve(problem(), None, Heat(steps_per_call=1)), whole)
+    assert_same(solve(problem(), None, Heat(steps_per_call=1000)), whole)
+    assert reports[-1].time == reports[-1].until == 2.0
+    assert reports[-1].detail == {"modes": 16}
+
+
+def test_progress_is_told_at_most_ten_times_a_second():
+    reports, begin = [], time.perf_counter()
+    solve(problem(), None, Heat(seconds=0.008), progress=reports.append)
+    assert 3 <= len(reports) <= 10 * (time.perf_counter() - begin) + 1
+    middle = reports[len(reports) // 2]
+    assert 0 < middle.time < 2
+    assert middle.rate > 0
+    assert middle.remaining == pytest.approx((2 - middle.time) / middle.rate)
+
+
+def test_progress_on_stderr(capsys):
+    solve(problem(), progress=True)
+    assert "t = 2 of 2, 80 steps" in capsys.readouterr().err
+
+
+def test_a_callback_that_fails_leaves_a_valid_file(tmp_path):
+    def fail(report):
+        raise ValueError("mine")
+
+    with pytest.raises(ValueError, match="mine"):
+        solve(problem(), tmp_path / "run.h5", Heat(seconds=0.01), progress=fail)
+    assert [path.name for path in tmp_path.iterdir()] == ["run.h5"]
+    whole = solve(problem(), tmp_path / "run.h5", resume=True)
+    assert_same(whole, solve(problem()))
+
+
+# -- ends
+
+
+def test_finished():
+    outcome = solve(problem()).outcome
+    assert (outcome.kind, outcome.time, outcome.complete) == ("finished", 2.0, True)
+    assert outcome.residual == pytest.approx(0.05 * np.exp(-0.2), rel=1e-6)
+
+
+@pytest.mark.parametrize("output", [None, "run.h5"])
+def test_steady(tmp_path, output):
+    path = output and tmp_path / output
+    task = problem(until=400, save_every=2.0, stop_when_steady=1e-3)
+    run = solve(task, path, Heat(step=1.0))
+    assert run.outcome.kind == "steady"
+    assert run.outcome.residual * 400 < 1e-3
+    assert run.times[-1] == run.outcome.time < 400
+    before = solve(problem(until=run.times[-2], save_every=2.0)).outcome.residual
+    assert before * 400 > 1e-3
+    if path:
+        assert_same(solve(task, path, Heat(step=1.0), resume=True), run)
+
+
+def test_steady_between_snapshots_keeps_the_last_state():
+    run = solve(
+        problem(until=400, save_every=None, save=False, observe_every=2.0, stop_when_steady=True), None, Heat(step=1.0)
+    )
+    assert run.outcome.kind == "steady"
+    assert list(run.times) == [0.0, run.outcome.time]
+    assert run.series_times[-1] == run.outcome.time
+
+
+@pytest.mark.parametrize("output", [None, "run.h5"])
+def test_resolution_lost(tmp_path, output):
+    run = solve(problem(), output and tmp_path / output, Heat(lost=1.05))
+    assert (run.outcome.kind, run.outcome.complete) == ("resolution lost", False)
+    assert run.outcome.message == "the tail is too large"
+    assert run.outcome.advice == "raise max_modes"
+    assert run.outcome.time >= 1.05
+    assert run.times[-1] == 1.0
+
+
+@pytest.mark.parametrize("output", [None, "run.h5"])
+def test_not_finite(tmp_path, output):
+    run = solve(problem(), output and tmp_path / output, Heat(broken=1.05))
+    assert run.outcome.kind == "not finite"
+    assert run.times[-1] == 1.0
+    assert np.isfinite(run.density).all()
+
+
+def test_what_cannot_be_solved_is_said_before_anything_else(tmp_path):
+    with pytest.raises(ProblemError, match="initial"):
+        mfpde.solve(
+            mfpde.Problem.from_dict({"geometry": {"kind": "circle"}, "time": {"until": 1}}), tmp_path / "run.h5"
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_path_is_read(tmp_path):
+    file = tmp_path / "heat.yaml"
+    file.write_text(problem().to_yaml(), encoding="utf-8")
+    assert len(mfpde.solve(str(file)).times) == 21
+
+
+# -- signals
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_one_signal_ends_a_run_cleanly(tmp_path, number):
+    path = tmp_path / "run.h5"
+    process = start(path, *SLOW)
+    wait_for(tmp_path / "run.status.json", process)
+    time.sleep(0.5)
+    process.send_signal(number)
+    asked = time.perf_counter()
+    kind, when, rows, _ = ended(process)
+    assert time.perf_counter() - asked < 2
+    assert kind == "interrupted"
+    assert [one.name for one in tmp_path.iterdir()] == ["run.h5"]
+    run = mfpde.load(path)
+    assert run.outcome.kind == "interrupted"
+    assert run.outcome.time == run.times[-1] == float(when)
+    assert len(run.times) == int(rows) > 1
+    task = problem(until=100, save_every=0.1)
+    assert_same(solve(task, path, Heat(), resume=True), solve(task))
+
+
+@pytest.mark.slow
+def test_a_second_signal_ends_it_at_once(tmp_path):
+    path = tmp_path / "run.h5"
+    process = start(path, "until=100", "seconds=0.5", "steps_per_call=100")
+    wait_for(tmp_path / "run.status.json", process)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    assert "KeyboardInterrupt" in process.communicate(timeout=10)[1]
+    assert [one.name for one in tmp_path.iterdir()] == ["run.h5"]
+    assert list(mfpde.load(path).times) == [0.0]
+
+
+def test_handlers_are_put_back_and_other_threads_left_alone():
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    outcomes = []
+    thread = threading.Thread(target=lambda: outcomes.append(solve(problem()).outcome.kind))
+    thread.start()
+    thread.join()
+    solve(problem())
+    assert outcomes == ["finished"]
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+
+
+def test_a_shield_holds_the_second_signal_back():
+    interruption, steps = Interruption(), []
+
+    def write():
+        with interruption, interruption.shield():
+            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.01)
+            steps.append("written")
+
+    with pytest.raises(KeyboardInterrupt):
+        write()
+    assert interruption.asked
+    assert steps == ["written"]
+
+
+# -- resuming
+
+
+def interrupted(path, task, at=1.05, **settings):
+    """A run that stopped early and can be continued."""
+    return solve(task, path, Heat(lost=at, **settings))
+
+
+@pytest.mark.parametrize("block", [{}, {"observe_every": 0.07}, {"save_every": None, "save": False}])
+@pytest.mark.parametrize("finer", [(), (0.5, 1.5)])
+def test_resume_ends_in_the_same_bits(tmp_path, block, finer):
+    task = problem(**block)
+    interrupted(tmp_path / "run.h5", task, finer=finer)
+    run = solve(task, tmp_path / "run.h5", Heat(finer=finer), resume=True)
+    assert run.outcome.kind == "finished"
+    assert_same(run, solve(task, None, Heat(finer=finer)))
+
+
+def test_resume_what_is_finished(tmp_path):
+    path = tmp_path / "run.h5"
+    run = solve(problem(), path)
+    before = path.read_bytes()
+    for until in (2.0, 1.0):
+        assert_same(solve(problem(until=until), path, resume=True), run)
+    assert path.read_bytes() == before
+
+
+def test_resume_with_a_later_end(tmp_path):
+    path = tmp_path / "run.h5"
+    solve(problem(until=1.03), path)
+    run = solve(problem(until=1.57, title="longer"), path, resume=True)
+    np.testing.assert_array_equal(
+        run.times, [*(0.1 * i for i in range(11)), 1.03, *(0.1 * i for i in range(11, 16)), 1.57]
+    )
+    assert (run.problem.time.until, run.problem.title) == (1.57, "longer")
+    assert run.outcome.kind == "finished"
+    longer = solve(problem(until=1.57))
+    np.testing.assert_array_equal(run.density[:11], longer.density[:11])
+    np.testing.assert_allclose(run.density[-1], longer.density[-1], atol=1e-8)
+    assert [one.name for one in tmp_path.iterdir()] == ["run.h5"]
+
+
+def test_resume_another_problem(tmp_path):
+    path = tmp_path / "run.h5"
+    solve(problem(), path)
+    before = path.read_bytes()
+    with pytest.raises(ResumeError, match=r"different in noise\.kappa; only time\.until may change"):
+        solve(problem(kappa=11, until=3), path, resume=True)
+    with pytest.raises(ResumeError, match=r"different in observe, time\.save_every;"):
+        solve(problem(save_every=0.2, observe=["mass"]), path, resume=True)
+    assert path.read_bytes() == before
+
+
+def test_seconds_and_statistics_go_on(tmp_path):
+    path = tmp_path / "run.h5"
+    first = interrupted(path, problem(), seconds=0.001)
+    run = solve(problem(), path, resume=True)
+    assert run.provenance["timings"]["seconds"] > first.provenance["timings"]["seconds"] > 0.03
+    assert run.provenance["statistics"]["steps"] == solve(problem()).provenance["statistics"]["steps"] == 80
