@@ -126,9 +126,10 @@ def _attempt(
     _sizes(work.padded, work.offset, modes, work.state_sizes)
     five = _error_size(work.errors[0], work, modes, limits[FLOOR])
     three = _error_size(work.errors[1], work, modes, limits[FLOOR])
-    if five == 0.0 and three == 0.0:
+    if five == 0.0:
         return 0.0
-    return five * five / math.sqrt(five * five + 0.01 * three * three) / limits[TOLERANCE]
+    ratio = three / five  # never their squares, which underflow
+    return five / math.sqrt(1.0 + 0.01 * ratio * ratio) / limits[TOLERANCE]
 
 
 @kernel
@@ -183,7 +184,7 @@ def _accept(
 def _can_drop(state: Float, work: Work, counts: AnyArray, limits: Float, choices: AnyArray) -> bool:
     """Whether the last eighth of the modes is far below what matters, not too soon after the last change."""
     modes = counts[MODES]
-    fewer = (7 * modes // 8 + 15) // 16 * 16
+    fewer = 7 * modes // 8 // 16 * 16
     if counts[SINCE_CHANGE] < _PATIENCE or fewer < _FEWEST_MODES or fewer >= modes:
         return False
     counts[SINCE_CHANGE] = 0

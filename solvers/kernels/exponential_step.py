@@ -44,10 +44,9 @@ def fill_table(table: Float, step: float, rates: Float, modes: int) -> None:
         time = NODES[stage] * step
         for mode in range(modes):
             rate = rates[mode]
-            decayed = math.expm1(-rate * time)
-            table[0, stage, mode] = 1.0 + decayed
-            table[1, stage, mode] = 1.0 / (1.0 + decayed)
-            table[2, stage, mode] = -decayed / rate if rate > 0.0 else time
+            table[0, stage, mode] = math.exp(-rate * time)
+            table[1, stage, mode] = math.exp(rate * time)
+            table[2, stage, mode] = -math.expm1(-rate * time) / rate if rate > 0.0 else time
 
 
 @kernel
