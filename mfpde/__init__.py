@@ -15,7 +15,7 @@ from mfpde._version import __version__
 
 if TYPE_CHECKING:
     from mfpde.attention import Interaction, Softmax, Unnormalized
-    from mfpde.errors import MfpdeError, OutputError, ProblemError
+    from mfpde.errors import MfpdeError, OutputError, ProblemError, ResumeError
     from mfpde.geometry import Circle
     from mfpde.measure import Density, Measure, Mixture, Particles, Points, Snapshot, Uniform, VonMises
     from mfpde.problem import Equation, Problem
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "mfpde.attention": ["Interaction", "Softmax", "Unnormalized"],
-    "mfpde.errors": ["MfpdeError", "OutputError", "ProblemError"],
+    "mfpde.errors": ["MfpdeError", "OutputError", "ProblemError", "ResumeError"],
     "mfpde.geometry": ["Circle"],
     "mfpde.measure": ["Density", "Measure", "Mixture", "Particles", "Points", "Snapshot", "Uniform", "VonMises"],
     "mfpde.problem": ["Equation", "Problem"],
@@ -51,6 +51,7 @@ __all__ = [
     "Points",
     "Problem",
     "ProblemError",
+    "ResumeError",
     "Run",
     "Snapshot",
     "Softmax",

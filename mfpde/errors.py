@@ -82,7 +82,13 @@ class OutputError(MfpdeError, OSError):
 
 
 class ResumeError(MfpdeError, ValueError):
-    """A file that cannot be resumed: foreign, corrupt, or of another problem."""
+    """A file that cannot be resumed: foreign, corrupt, or of another problem.
+
+    >>> raise ResumeError("run.h5 holds another problem")
+    Traceback (most recent call last):
+        ...
+    mfpde.errors.ResumeError: run.h5 holds another problem
+    """
 
 
 def nearest(given: str, known: Iterable[str]) -> str:

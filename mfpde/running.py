@@ -74,7 +74,6 @@ def solve(
     array([0. , 0.5, 1. ])
     """
     task = problem if isinstance(problem, Problem) else Problem.from_yaml(problem)
-    task.need("initial", "time")
     found = faults(task)
     if found:
         raise ProblemError(found)
