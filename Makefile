@@ -45,7 +45,7 @@ docs: $(READY)-docs ## the documentation as HTML, warnings are errors
 	$(RUN) -m sphinx -W --keep-going -q -b html -d build/docs/doctrees docs build/docs/html
 	@echo "The documentation is build/docs/html/index.html"
 
-benchmark: $(READY)-run ## run the scripts in benchmarks/
+benchmark: $(READY)-test ## run the scripts in benchmarks/
 	@set -e; for script in benchmarks/*.py; do \
 	    [ -e "$$script" ] || { echo "benchmarks/ holds no scripts"; exit 1; }; \
 	    echo "$$script"; $(RUN) "$$script"; \

@@ -1,9 +1,9 @@
 """The JSON Schema of problem files."""
 
-import importlib.util
 import json
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 import mfpde
@@ -61,11 +61,8 @@ def test_a_file_with_a_base_needs_nothing_else():
     assert "base" in SCHEMA["properties"]
 
 
-@pytest.mark.skipif(importlib.util.find_spec("jsonschema") is None, reason="jsonschema is not a dependency")
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_are_valid(path):
-    import jsonschema
-
     from mfpde.spec.document import parse
 
     root, _ = parse(path.read_text(encoding="utf-8"), path.name)
