@@ -1,0 +1,1 @@
+"""The fast sums behind every drift, on plain arrays."""

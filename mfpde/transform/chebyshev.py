@@ -1,0 +1,63 @@
+"""Chebyshev points, and how an interval is cut into panels.
+
+On a panel `e^{<w, y>}` runs over `e^{-z} .. e^{z}`, z = half-width times |y|. Interpolation on p points leaves
+`2 (z/2)^p / p!` relative to the largest value, so `e^{z}` times that relative to the smallest, and roundoff grows by
+`e^{2z}`. Small z with few points costs the same number of points in all as the other way round, and keeps two digits
+more for a few point masses.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from mfpde.typing import Float
+
+__all__ = ["Panels", "chebyshev_points", "chebyshev_transform", "cut", "interpolation_weights"]
+
+
+class Panels(NamedTuple):
+    """`count` panels of half-width `half`, the first beginning at `start`."""
+
+    start: float
+    half: float
+    count: int
+
+    @property
+    def centres(self) -> Float:
+        return self.start + self.half * (2.0 * np.arange(self.count) + 1.0)
+
+    def points(self, count: int) -> Float:
+        """Chebyshev points of all panels, in order of panels."""
+        return (self.centres[:, None] + self.half * chebyshev_points(count)).ravel()
+
+
+def cut(low: float, high: float, reach: float, most: float) -> Panels:
+    """[low, high] in equal panels of half-width at most `most / reach`."""
+    half = 0.5 * (high - low)
+    count = max(1, math.ceil(half * reach / most))
+    if half == 0.0:  # a single point: a panel of any width that is harmless
+        half = 0.5 * most / (1.0 + reach)
+        return Panels(low - half, half, 1)
+    return Panels(low, half / count, count)
+
+
+def chebyshev_points(count: int) -> Float:
+    """Points of the first kind in [-1, 1]."""
+    return np.cos(np.pi * (np.arange(count) + 0.5) / count)
+
+
+def interpolation_weights(count: int) -> Float:
+    """Barycentric weights of those points."""
+    signs = np.where(np.arange(count) % 2 == 0, 1.0, -1.0)
+    return signs * np.sin(np.pi * (np.arange(count) + 0.5) / count)
+
+
+def chebyshev_transform(count: int) -> Float:
+    """The matrix that takes values at the points to coefficients of Chebyshev polynomials."""
+    order = np.arange(count)
+    matrix = 2.0 / count * np.cos(np.pi * np.outer(order, order + 0.5) / count)
+    matrix[0] *= 0.5
+    return matrix

@@ -1,0 +1,105 @@
+"""The direct sum: any dimension, any size of the exponents. The reference of every fast path, and what small or
+extreme problems use."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mfpde.transform.direct_kernels import raise_scores, sum_directly
+from mfpde.transform.threads import pieces, run_pieces
+from mfpde.typing import Float
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
+
+__all__ = ["centred", "log_of", "tilted_mean_directly"]
+
+_BOUNDED = 300.0  # scores within +-300 of each other's centre can be raised as they are
+_QUERIES, _NODES = 192, 512  # block of the product of matrices: fits the second cache
+
+
+def tilted_mean_directly(queries: Float, nodes: Float, masses: Float) -> tuple[Float, Float]:
+    """`(grad log M(w), log M(w))` for `M(w) = sum_j m_j e^{<w, y_j>}`; queries `(m, d)`, nodes `(n, d)`, masses `(n,)`.
+
+    Cost m n. Exponents of any size: the largest is taken out first.
+    """
+    # a node without mass says nothing, not even where the centre is
+    there = masses > 0.0
+    if not there.all():
+        nodes, masses = nodes[there], masses[there]
+    nodes, centre, reach = centred(nodes)
+    # multiplying by V or projecting onto a sphere is the caller's: everything here is relative to the centre
+    sum_up = _in_few_dimensions if nodes.shape[1] <= 3 else _in_many_dimensions
+    mean, log_mass = sum_up(queries, nodes, log_of(masses), reach)
+    return mean + centre, log_mass + queries @ centre
+
+
+def centred(nodes: Float) -> tuple[Float, Float, Float]:
+    """Nodes about the middle of their box, the middle, and the half-widths of the box."""
+    low, high = nodes.min(axis=0), nodes.max(axis=0)
+    centre = 0.5 * (low + high)
+    return nodes - centre, centre, 0.5 * (high - low)
+
+
+def log_of(masses: Float) -> Float:
+    with np.errstate(divide="ignore"):
+        return np.log(masses)
+
+
+def _rows_of_three(points: Float) -> Float:
+    rows = np.zeros((3, points.shape[0]))
+    rows[: points.shape[1]] = points.T
+    return rows
+
+
+def _in_few_dimensions(queries: Float, nodes: Float, log_masses: Float, reach: Float) -> tuple[Float, Float]:
+    count, dimension = queries.shape
+    bounded = bool((np.abs(queries).max(axis=0, initial=0.0) * reach).sum() <= _BOUNDED)
+    common = float(log_masses.max())
+    rows, columns, out = _rows_of_three(queries), _rows_of_three(nodes), np.empty((4, count))
+    blocks = pieces(count, 512)
+
+    def work(piece: int) -> None:
+        begin, end = blocks[piece]
+        sums = np.empty((4, end - begin))
+        sum_directly(rows[:, begin:end].copy(), columns, log_masses, bounded, common, sums)
+        out[:, begin:end] = sums
+
+    run_pieces(work, len(blocks))
+    return np.ascontiguousarray(out[1 : 1 + dimension].T), out[0]
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def _in_many_dimensions(queries: Float, nodes: Float, log_masses: Float, reach: Float) -> tuple[Float, Float]:
+    """Scores by products of matrices, one block after the other, each block raised while it is in the cache."""
+    del reach  # the largest score of each query is found on the way
+    mean, log_mass = np.empty(queries.shape), np.empty(queries.shape[0])
+    blocks, keys = pieces(queries.shape[0], _QUERIES), pieces(nodes.shape[0], _NODES)
+    transposed = [np.ascontiguousarray(nodes[begin:end].T) for begin, end in keys]
+
+    def work(piece: int) -> None:
+        here = slice(*blocks[piece])
+        count = here.stop - here.start
+        peak, factor, total = np.full(count, -np.inf), np.empty(count), np.zeros(count)
+        sums = np.zeros((count, nodes.shape[1]))
+        for (begin, end), columns in zip(keys, transposed, strict=True):
+            scores = queries[here] @ columns
+            raise_scores(scores, log_masses[begin:end], peak, factor, total)
+            sums *= factor[:, None]
+            sums += scores @ nodes[begin:end]
+        mean[here] = sums / total[:, None]
+        log_mass[here] = np.log(total) + peak
+
+    # the bits of a product may depend on BLAS's threads, and small products are slower with them
+    with _libraries().limit(limits=1, user_api="blas"):
+        run_pieces(work, len(blocks))
+    return mean, log_mass

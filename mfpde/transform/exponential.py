@@ -1,0 +1,56 @@
+"""Exponential and logarithm written out, so that loops over them fill whole vector registers.
+
+The library functions are calls, one number at a time, and were nine tenths of the time of a direct sum. Both are
+accurate to about one unit in the last place.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mfpde.compilation import kernel
+
+__all__ = ["exponential", "logarithm"]
+
+_ROUND = 6755399441055744.0  # 1.5 * 2**52: adding it rounds to an integer, which then stands in the low bits
+_SMALLEST = -708.0
+
+
+@kernel
+def exponential(x: float) -> float:
+    """e^x for x <= 709; exactly 0 below -708, so -inf is fine."""
+    within = x if x > _SMALLEST else _SMALLEST
+    shifted = within * 1.4426950408889634 + _ROUND
+    power = shifted - _ROUND
+    r = within - power * 0.6931471803691238
+    r = r - power * 1.9082149292705877e-10
+    value = 1.0 / 39916800.0 + r * (1.0 / 479001600.0 + r * (1.0 / 6227020800.0))
+    value = 1.0 / 3628800.0 + r * value
+    value = 1.0 / 362880.0 + r * value
+    value = 1.0 / 40320.0 + r * value
+    value = 1.0 / 5040.0 + r * value
+    value = 1.0 / 720.0 + r * value
+    value = 1.0 / 120.0 + r * value
+    value = 1.0 / 24.0 + r * value
+    value = 1.0 / 6.0 + r * value
+    value = 0.5 + r * value
+    value = 1.0 + r * value
+    value = 1.0 + r * value
+    exponent = np.float64(shifted).view(np.int64) << 52
+    raised = np.int64(np.float64(value).view(np.int64) + exponent).view(np.float64)
+    return raised if x > _SMALLEST else 0.0
+
+
+@kernel
+def logarithm(x: float) -> float:
+    """log x for normal positive numbers, by `log m = 2 artanh((m-1)/(m+1))` for the mantissa m in [1/sqrt 2, sqrt 2)."""
+    bits = np.float64(x).view(np.int64) - 0x3FE6A09E667F3BCD
+    power = bits >> 52
+    mantissa = np.int64((bits & 0x000FFFFFFFFFFFFF) + 0x3FE6A09E667F3BCD).view(np.float64)
+    s = (mantissa - 1.0) / (mantissa + 1.0)
+    q = s * s
+    tail = 1.0 / 17.0 + q * (1.0 / 19.0 + q * (1.0 / 21.0))
+    tail = 1.0 / 11.0 + q * (1.0 / 13.0 + q * (1.0 / 15.0 + q * tail))
+    tail = 1.0 / 5.0 + q * (1.0 / 7.0 + q * (1.0 / 9.0 + q * tail))
+    series = 2.0 * s + 2.0 * s * q * (1.0 / 3.0 + q * tail)
+    return power * 0.6931471803691238 + (series + power * 1.9082149292705877e-10)

@@ -1,0 +1,108 @@
+"""Tensor grids of the plane: where the panels lie, and who does what."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mfpde.transform.chebyshev import Panels, chebyshev_points, chebyshev_transform, cut
+from mfpde.transform.direct import log_of
+from mfpde.transform.plane_kernels import POINTS, transform_panel
+from mfpde.transform.threads import run_pieces
+from mfpde.typing import Float
+
+__all__ = ["Plan", "evaluate_plan", "make_plan"]
+
+_EXTENT = 2.8  # of w on a panel times y: 20 points then leave 1e-14, and roundoff grows by e^5.6
+Axes = tuple[Float, Float]
+
+
+class Plan(NamedTuple):
+    """Which component of y is summed first and which of x is interpolated, and the panels of the first's w."""
+
+    row: int
+    column: int
+    ratio: float
+    shifts: Float  # w_row = pivot x_column + shifts(x_other)
+    slopes: Float  # w_other = ratio w_row + slopes(x_other)
+    panels: Panels
+    begin: Float  # (panels + 1, x_other): where the queries of a panel begin along x_column
+    cost: float  # nanoseconds, roughly
+
+
+def _plan(row: int, column: int, node_axes: Axes, query_axes: Axes, matrix: Float, offset: Float) -> Plan:
+    other_row, other_column = 1 - row, 1 - column
+    pivot = float(matrix[row, column])
+    ratio = float(matrix[other_row, column]) / pivot if pivot != 0.0 else 0.0
+    position, across = query_axes[column], query_axes[other_column]
+    shifts = matrix[row, other_column] * across + offset[row]
+    slopes = matrix[other_row, other_column] * across + offset[other_row] - ratio * shifts
+    ends = pivot * position[[0, -1]]
+    low, high = float(shifts.min() + ends.min()), float(shifts.max() + ends.max())
+    extent = np.abs(node_axes[row]).max() + abs(ratio) * np.abs(node_axes[other_row]).max()
+    panels = cut(low, high, float(extent), _EXTENT)
+    first, second = node_axes[row].size, node_axes[other_row].size
+    met = (float(np.ptp(ends)) + 2 * panels.half) / (high - low + 2 * panels.half)
+    per_panel = second * (first * (0.9 + POINTS / 10) + across.size * met * (0.7 + 3 * POINTS / 20))
+    cost = panels.count * per_panel + 4.0 * position.size * across.size
+    return Plan(row, column, ratio, shifts, slopes, panels, np.zeros(0), cost)
+
+
+def make_plan(node_axes: Axes, query_axes: Axes, matrix: Float, offset: Float) -> Plan:
+    """The cheapest of the ways to take one component after the other; axes are about their middle, ascending."""
+    largest = np.abs(matrix).max()
+    ways = [(row, column) for row in (0, 1) for column in (1, 0) if abs(matrix[row, column]) >= 0.1 * largest]
+    plans = [_plan(row, column, node_axes, query_axes, matrix, offset) for row, column in ways]
+    # interpolating along the second axis writes the results in place
+    return min(plans, key=lambda plan: plan.cost * (1.0 if plan.column == 1 else 1.1))
+
+
+def _beginnings(plan: Plan, position: Float, pivot: float) -> tuple[Float, Float]:
+    """(begin, end) of each panel's queries, `(panels, x_other)`."""
+    edges = plan.panels.start + 2 * plan.panels.half * np.arange(1, plan.panels.count)
+    bounds = np.zeros((plan.panels.count + 1, plan.shifts.size), dtype=np.int64)
+    if pivot != 0.0:
+        bounds[1:-1] = np.searchsorted(position, (edges[:, None] - plan.shifts) / pivot)
+    bounds[0 if pivot < 0.0 else -1] = position.size
+    return np.minimum(bounds[:-1], bounds[1:]), np.maximum(bounds[:-1], bounds[1:])
+
+
+def evaluate_plan(plan: Plan, node_axes: Axes, query_axes: Axes, masses: Float, pivot: float) -> Float:
+    """`(log M, mean_1, mean_2)` on the grid of queries, `(3, n_1, n_2)`."""
+    first, second = node_axes[plan.row], node_axes[1 - plan.row]
+    position = query_axes[plan.column]
+    log_masses = np.ascontiguousarray(log_of(masses if plan.row == 0 else masses.T))
+    begin, end = _beginnings(plan, position, pivot)
+    offsets = plan.panels.half * chebyshev_points(POINTS)[:, None]
+    powers = np.exp(offsets * first)
+    powers = np.concatenate([powers, powers * first])
+    lean = np.exp(plan.ratio * offsets * second)
+    to_series, centres = chebyshev_transform(POINTS), plan.panels.centres
+    out = np.empty((3, plan.shifts.size, position.size))
+
+    def work(panel: int) -> None:
+        transform_panel(
+            log_masses,
+            first,
+            second,
+            float(centres[panel]),
+            plan.panels.half,
+            plan.ratio,
+            powers,
+            lean,
+            to_series,
+            plan.slopes,
+            plan.shifts,
+            position,
+            pivot,
+            begin[panel],
+            end[panel],
+            out,
+        )
+
+    run_pieces(work, plan.panels.count)
+    order = [0, 1, 2] if plan.row == 0 else [0, 2, 1]
+    if plan.column == 1 and plan.row == 0:
+        return out
+    return np.ascontiguousarray((out if plan.column == 1 else out.transpose(0, 2, 1))[order])

@@ -1,0 +1,160 @@
+"""The panel transform on a grid of the plane: queries `w = A x + b` for all x of a grid, nodes y on a grid.
+
+With `w_1 = a x_1 + shift(x_2)` and `w_2 = r w_1 + s(x_2)` the exponent is `w_1 (y_1 + r y_2) + s(x_2) y_2`: at
+Chebyshev points of w_1 and grid points of x_2 the double sum is two matrix products, exact, and only w_1 is
+interpolated. Exponents are shifted by a panel's centre and by what is largest there: nothing can overflow, and what
+underflows is nothing beside the largest term.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mfpde.compilation import kernel
+from mfpde.transform.exponential import exponential, logarithm
+from mfpde.transform.products import multiply
+from mfpde.typing import AnyArray, Float
+
+__all__ = ["POINTS", "transform_panel"]
+
+POINTS = 20
+
+
+@kernel
+def _tilt_rows(log_masses: Float, first: Float, centre: float, tilted: Float, level: Float) -> None:
+    """tilted = m e^{c y_1 - level(y_2)}, level the largest exponent over y_1."""
+    rows, columns = log_masses.shape
+    for j in range(columns):
+        level[j] = -np.inf
+    for i in range(rows):
+        row, push = log_masses[i], centre * first[i]
+        for j in range(columns):
+            exponent = row[j] + push
+            level[j] = exponent if exponent > level[j] else level[j]
+    for j in range(columns):
+        level[j] = level[j] if level[j] > -1e300 else 0.0  # no mass here
+    for i in range(rows):
+        row, push, out = log_masses[i], centre * first[i], tilted[i]
+        for j in range(columns):
+            out[j] = exponential(row[j] + (push - level[j]))
+
+
+@kernel
+def _tilt_columns(level: Float, second: Float, slopes: Float, tilted: Float, peak: Float) -> None:
+    """tilted[y_2, x_2] = e^{level(y_2) + slope(x_2) y_2 - peak(x_2)}, peak the largest exponent over y_2."""
+    rows, columns = tilted.shape
+    for j in range(columns):
+        peak[j] = -np.inf
+    for i in range(rows):
+        base, y = level[i], second[i]
+        for j in range(columns):
+            exponent = base + slopes[j] * y
+            peak[j] = exponent if exponent > peak[j] else peak[j]
+    for i in range(rows):
+        base, y, out = level[i], second[i], tilted[i]
+        for j in range(columns):
+            out[j] = exponential((base - peak[j]) + slopes[j] * y)
+
+
+@kernel
+def _evaluate_series(
+    series: Float, position: Float, scale: float, offset: float, peak: float, mass: Float, mean1: Float, mean2: Float
+) -> None:
+    """log M and the mean at t = scale position + offset by Clenshaw's recurrence, all queries of a row side by side."""
+    c0, c1, c2 = series[0], series[1], series[2]
+    for i in range(position.size):
+        t = 2.0 * (scale * position[i] + offset)
+        a, b, d, e, f, g = c0[POINTS - 1], 0.0, c1[POINTS - 1], 0.0, c2[POINTS - 1], 0.0
+        for k in range(POINTS - 2, 0, -1):
+            a, b = t * a + (c0[k] - b), a
+            d, e = t * d + (c1[k] - e), d
+            f, g = t * f + (c2[k] - g), f
+        total = 0.5 * t * a + (c0[0] - b)
+        mass[i] = logarithm(total) + peak
+        mean1[i] = (0.5 * t * d + (c1[0] - e)) / total
+        mean2[i] = (0.5 * t * f + (c2[0] - g)) / total
+
+
+@kernel
+def _panel_series(
+    log_masses: Float,
+    first: Float,
+    second: Float,
+    centre: float,
+    powers: Float,
+    lean: Float,
+    to_series: Float,
+    level: Float,
+    series: Float,
+) -> None:
+    """Chebyshev series in w_1 of `sum_{y_1} (1, y_1, y_2) m e^{w_1 (y_1 + r y_2) - level}`, for every y_2."""
+    columns = second.size
+    tilted, sums = np.empty((first.size, columns)), np.empty((2 * POINTS, columns))
+    _tilt_rows(log_masses, first, centre, tilted, level)
+    multiply(powers, tilted, sums)
+    for k in range(POINTS):
+        low, high, factor = sums[k], sums[POINTS + k], lean[k]
+        for j in range(columns):
+            low[j] *= factor[j]
+            high[j] *= factor[j]
+    multiply(to_series, sums[:POINTS], series[:POINTS])
+    multiply(to_series, sums[POINTS:], series[POINTS : 2 * POINTS])
+    for k in range(POINTS):
+        from_row, row = series[k], series[2 * POINTS + k]
+        for j in range(columns):
+            row[j] = from_row[j] * second[j]
+
+
+@kernel
+def transform_panel(
+    log_masses: Float,
+    first: Float,
+    second: Float,
+    centre: float,
+    half: float,
+    ratio: float,
+    powers: Float,
+    lean: Float,
+    to_series: Float,
+    slopes: Float,
+    shifts: Float,
+    position: Float,
+    pivot: float,
+    begin: AnyArray,
+    end: AnyArray,
+    out: Float,
+) -> None:
+    """All queries of one panel: row j holds positions begin[j] .. end[j]. out = (log M, mean_1, mean_2)."""
+    low, high = 0, begin.size
+    while low < high and begin[low] >= end[low]:
+        low += 1
+    while high > low and begin[high - 1] >= end[high - 1]:
+        high -= 1
+    if low == high:
+        return
+    columns, window = second.size, high - low
+    level, series = np.empty(columns), np.empty((3 * POINTS, columns))
+    _panel_series(log_masses, first, second, centre, powers, lean, to_series, level, series)
+    for i in range(columns):
+        level[i] += ratio * centre * second[i]
+    tilted, peak, values = np.empty((columns, window)), np.empty(window), np.empty((3 * POINTS, window))
+    _tilt_columns(level, second, slopes[low:high], tilted, peak)
+    multiply(series, tilted, values)
+    row = np.empty((3, POINTS))
+    for j in range(low, high):
+        start, stop = begin[j], end[j]
+        if start >= stop:
+            continue
+        for part in range(3):
+            for k in range(POINTS):
+                row[part, k] = values[part * POINTS + k, j - low]
+        _evaluate_series(
+            row,
+            position[start:stop],
+            pivot / half,
+            (shifts[j] - centre) / half,
+            peak[j - low],
+            out[0, j, start:stop],
+            out[1, j, start:stop],
+            out[2, j, start:stop],
+        )

@@ -1,0 +1,59 @@
+"""Threads over independent pieces of work.
+
+Kernels release the interpreter's lock, so plain threads are enough: no second compilation for a parallel version, and
+no threading layer that dies in a forked process. What is computed in a piece does not depend on who computes it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+__all__ = ["pieces", "run_pieces", "thread_count"]
+
+_pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
+_lock = threading.Lock()
+
+
+def thread_count() -> int:
+    """What numba was told: NUMBA_NUM_THREADS, or `numba.set_num_threads`."""
+    from numba import config
+    from numba.np.ufunc import parallel
+
+    if getattr(parallel, "_is_initialized", False):  # asking otherwise would start numba's own threads
+        return int(parallel.get_num_threads())
+    return int(config.NUMBA_NUM_THREADS)
+
+
+def _pool(threads: int) -> ThreadPoolExecutor:
+    with _lock:
+        key = (os.getpid(), threads)  # a forked process inherits the pool, but not its threads
+        if key not in _pools:
+            _pools[key] = ThreadPoolExecutor(threads, thread_name_prefix="mfpde")
+        return _pools[key]
+
+
+def run_pieces(work: Callable[[int], Any], count: int) -> None:
+    """work(0) .. work(count - 1), in any order."""
+    threads = min(thread_count(), count)
+    if threads <= 1:
+        for piece in range(count):
+            work(piece)
+        return
+    others = [_pool(threads).submit(_every, work, first, count, threads) for first in range(1, threads)]
+    _every(work, 0, count, threads)
+    for other in others:
+        other.result()
+
+
+def _every(work: Callable[[int], Any], first: int, count: int, stride: int) -> None:
+    for piece in range(first, count, stride):
+        work(piece)
+
+
+def pieces(length: int, size: int) -> list[tuple[int, int]]:
+    """[0, length) in pieces of at most `size`, by sizes only."""
+    return [(start, min(start + size, length)) for start in range(0, length, size)]
