@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfpde.transform.chebyshev import chebyshev_points, cut, interpolation_weights
+from mfpde.transform.chebyshev import Panels, chebyshev_points, cut, interpolation_weights
 from mfpde.transform.direct import tilted_mean_directly
 from mfpde.transform.scattered_kernels import POINTS, collect_line, interpolate_line
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.transform.tilts import tilt_line
 from mfpde.typing import Float
 
-__all__ = ["collect", "tilted_mean_on_line"]
+__all__ = ["EXTENT", "collect", "tilted_mean_on_line"]
 
 #: of w or y on a panel times the other's reach: 16 points leave 1e-14, and roundoff grows by e^3.4
 EXTENT = 1.7
@@ -29,18 +29,9 @@ def tilted_mean_on_line(queries: Float, nodes: Float, masses: Float) -> tuple[Fl
     if work > 1.0 * queries.size * nodes.size:
         mean, log_mass = tilted_mean_directly(queries[:, None], nodes[:, None], masses)
         return mean[:, 0], log_mass
+    moved = collect(nodes, masses, centre, sources)
+    values, level = tilt_line(moved.ravel(), sources, targets)
     points, weights = chebyshev_points(POINTS), interpolation_weights(POINTS)
-    batches = pieces(nodes.size, max(_BATCH, -(-nodes.size // 64)))
-    moved = np.zeros((len(batches), sources.count, POINTS))
-
-    def collect(piece: int) -> None:
-        here = slice(*batches[piece])
-        collect_line(
-            nodes[here] - centre, masses[here], sources.start, sources.half, sources.count, points, weights, moved[piece]
-        )
-
-    run_pieces(collect, len(batches))
-    values, level = tilt_line(moved.sum(axis=0).ravel(), sources, targets)
     out, stretches = np.empty((2, queries.size)), pieces(queries.size, _BATCH)
 
     def interpolate(piece: int) -> None:
@@ -49,3 +40,18 @@ def tilted_mean_on_line(queries: Float, nodes: Float, masses: Float) -> tuple[Fl
 
     run_pieces(interpolate, len(stretches))
     return out[1] + centre, out[0] + centre * queries
+
+
+def collect(nodes: Float, masses: Float, centre: float, panels: Panels) -> Float:
+    """Masses moved to the Chebyshev points of the panels, `(panels, POINTS)`; panels are about the centre."""
+    points, weights = chebyshev_points(POINTS), interpolation_weights(POINTS)
+    batches = pieces(nodes.size, max(_BATCH, -(-nodes.size // 64)))  # by size only: sums keep their order
+    moved = np.zeros((len(batches), panels.count, POINTS))
+
+    def work(piece: int) -> None:
+        here = slice(*batches[piece])
+        local = nodes[here] - centre
+        collect_line(local, masses[here], panels.start, panels.half, panels.count, points, weights, moved[piece])
+
+    run_pieces(work, len(batches))
+    return moved.sum(axis=0)

@@ -12,7 +12,7 @@ from mfpde.transform.threads import pieces, run_pieces
 from mfpde.transform.tilts import tilt_plane
 from mfpde.typing import Float
 
-__all__ = ["tilted_mean_in_plane"]
+__all__ = ["collect_in_plane", "interpolate_in_plane", "tilted_mean_in_plane"]
 
 _BATCH = 1 << 12
 
@@ -27,9 +27,9 @@ def tilted_mean_in_plane(queries: Float, nodes: Float, masses: Float) -> tuple[F
     w1, w2 = (cut(least[i], most[i], reach[i], EXTENT) for i in range(2))
     if _work(y1, y2, w1, w2) + 80.0 * (queries.shape[0] + nodes.shape[0]) > 1.0 * queries.shape[0] * nodes.shape[0]:
         return tilted_mean_directly(queries, nodes, masses)
-    moved = _collect(nodes, masses, centre, y1, y2)
+    moved = collect_in_plane(nodes, masses, centre, y1, y2, POINTS)
     values, level = tilt_plane(moved, (y1, y2), (w1, w2))
-    out = _interpolate(queries, w1, w2, values, level)
+    out = interpolate_in_plane(queries, w1, w2, values, level, 3, POINTS)
     return np.ascontiguousarray(out[1:].T) + centre, out[0] + queries @ centre
 
 
@@ -39,10 +39,11 @@ def _work(y1: Panels, y2: Panels, w1: Panels, w2: Panels) -> float:
     return w1.count * columns * (rows * (0.9 + POINTS / 10) + POINTS * w2.count * (0.2 + 3 * POINTS / 20)) + 3e4
 
 
-def _collect(nodes: Float, masses: Float, centre: Float, y1: Panels, y2: Panels) -> Float:
-    points, weights = chebyshev_points(POINTS), interpolation_weights(POINTS)
+def collect_in_plane(nodes: Float, masses: Float, centre: Float, y1: Panels, y2: Panels, order: int) -> Float:
+    """Masses moved to the `order` Chebyshev points of each panel; panels are about the centre."""
+    points, weights = chebyshev_points(order), interpolation_weights(order)
     batches = pieces(nodes.shape[0], max(_BATCH, -(-nodes.shape[0] // 16)))  # by size only: sums keep their order
-    moved = np.zeros((len(batches), POINTS * y1.count, POINTS * y2.count))
+    moved = np.zeros((len(batches), order * y1.count, order * y2.count))
 
     def work(piece: int) -> None:
         for begin, end in pieces(batches[piece][1] - batches[piece][0], _BATCH):
@@ -67,9 +68,12 @@ def _collect(nodes: Float, masses: Float, centre: Float, y1: Panels, y2: Panels)
     return moved.sum(axis=0)
 
 
-def _interpolate(queries: Float, w1: Panels, w2: Panels, values: Float, level: Float) -> Float:
-    points, weights = chebyshev_points(POINTS), interpolation_weights(POINTS)
-    out, stretches = np.empty((3, queries.shape[0])), pieces(queries.shape[0], _BATCH)
+def interpolate_in_plane(
+    queries: Float, w1: Panels, w2: Panels, values: Float, level: Float, parts: int, order: int
+) -> Float:
+    """(log M, mean) at the queries, `(parts, m)`, from values at the Chebyshev points of each panel."""
+    points, weights = chebyshev_points(order), interpolation_weights(order)
+    out, stretches = np.empty((parts, queries.shape[0])), pieces(queries.shape[0], _BATCH)
 
     def work(piece: int) -> None:
         here = slice(*stretches[piece])

@@ -96,17 +96,18 @@ def _tilt_plane(
 def tilt_plane(
     masses: Float, sources: tuple[Panels, Panels], targets: tuple[Panels, Panels]
 ) -> tuple[Float, Float]:
-    """Values `(panels_1, 3, POINTS, panels_2 * POINTS)` of (M, grad M) over e^level, and level `(panels_1, panels_2)`."""
+    """Values `(panels_1, panels_2, 3 * POINTS**2)` of (M, grad M) over e^level, and level `(panels_1, panels_2)`."""
     first, second = sources[0].points(POINTS), sources[1].points(POINTS)
     log_masses, signs = log_of(np.abs(masses)), np.sign(masses)
     powers1 = np.exp(targets[0].half * chebyshev_points(POINTS)[:, None] * first)
     powers1 = np.concatenate([powers1, powers1 * first])
     powers2 = np.exp(second[:, None] * (targets[1].half * chebyshev_points(POINTS)))
     centres1, centres2 = targets[0].centres, targets[1].centres
-    values = np.empty((centres1.size, 3 * POINTS, centres2.size * POINTS))
+    values = np.empty((centres1.size, centres2.size, 3 * POINTS * POINTS))
     level = np.empty((centres1.size, centres2.size))
 
     def work(panel: int) -> None:
+        row = np.empty((3 * POINTS, centres2.size * POINTS))
         _tilt_plane(
             log_masses,
             signs,
@@ -116,9 +117,11 @@ def tilt_plane(
             powers1,
             centres2,
             powers2,
-            values[panel],
+            row,
             level[panel],
         )
+        blocks = row.reshape(3 * POINTS, centres2.size, POINTS).transpose(1, 0, 2)
+        values[panel].reshape(blocks.shape)[:] = blocks
 
     run_pieces(work, centres1.size)
-    return values.reshape(centres1.size, 3, POINTS, -1), level
+    return values, level

@@ -1,0 +1,116 @@
+"""Queries and nodes on the circle, `e^{beta cos(theta - phi)}`.
+
+Panels of angles instead of Fourier modes: a mode's error is relative to the largest value, e^beta, and the smallest
+may be e^-beta.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mfpde.compilation import kernel
+from mfpde.transform.chebyshev import Panels, chebyshev_points, interpolation_weights
+from mfpde.transform.direct import log_of, tilted_mean_directly
+from mfpde.transform.exponential import exponential
+from mfpde.transform.line import EXTENT, collect
+from mfpde.transform.scattered_kernels import POINTS, interpolate_line
+from mfpde.transform.threads import pieces, run_pieces
+from mfpde.typing import Float
+
+__all__ = ["tilted_mean_on_circle"]
+
+_BATCH = 1 << 14
+_FEWEST = 5  # panels: the cosine itself must be represented
+
+
+@kernel
+def _tilt_circle(
+    log_masses: Float,
+    signs: Float,
+    nodes: Float,
+    cosines: Float,
+    powers: Float,
+    panel: int,
+    values: Float,
+) -> float:
+    """values[:, k] = sum (1, cos phi, sin phi) m e^{beta cos(theta_k - phi) - level}; returns the level.
+
+    Panels are alike: `cosines` and `powers` know only how far apart two panels are.
+    """
+    panels, size = cosines.shape
+    largest = -np.inf
+    for source in range(panels):
+        apart = (panel - source) % panels
+        for i in range(size):
+            largest = max(largest, log_masses[source, i] + cosines[apart, i])
+    v0, v1, v2 = values[0], values[1], values[2]
+    for k in range(size):
+        v0[k] = 0.0
+        v1[k] = 0.0
+        v2[k] = 0.0
+    for source in range(panels):
+        apart = (panel - source) % panels
+        for i in range(size):
+            mass = signs[source, i] * exponential(log_masses[source, i] + cosines[apart, i] - largest)
+            first, second = mass * nodes[0, source, i], mass * nodes[1, source, i]
+            row = powers[apart, i]
+            for k in range(size):
+                v0[k] += mass * row[k]
+                v1[k] += first * row[k]
+                v2[k] += second * row[k]
+    return largest
+
+
+def _tilt(moved: Float, beta: float, panels: Panels) -> tuple[Float, Float]:
+    """Values `(panels, 3, POINTS)` over e^level, and level `(panels,)`."""
+    points, count = panels.half * chebyshev_points(POINTS), panels.count
+    apart = 2 * panels.half * np.arange(count)[:, None] - points  # from a node to the centre of the query's panel
+    cosines = beta * np.cos(apart)
+    # cos(a + s) - cos a without the cancellation
+    powers = np.exp(-2 * beta * np.sin(0.5 * points) * np.sin(apart[:, :, None] + 0.5 * points))
+    angles = panels.points(POINTS).reshape(count, POINTS)
+    nodes = np.stack([np.cos(angles), np.sin(angles)])
+    values, level = np.empty((count, 3, POINTS)), np.empty(count)
+    log_masses, signs = log_of(np.abs(moved)), np.sign(moved)
+    blocks = pieces(count, 8)
+
+    def work(piece: int) -> None:
+        for panel in range(*blocks[piece]):
+            level[panel] = _tilt_circle(log_masses, signs, nodes, cosines, powers, panel, values[panel])
+
+    run_pieces(work, len(blocks))
+    return values, level
+
+
+def tilted_mean_on_circle(beta: float, queries: Float, nodes: Float, masses: Float) -> tuple[Float, Float]:
+    """`int e^{beta <x,y>} y dmu / int e^{beta <x,y>} dmu` in R^2, `(m, 2)`, and the logarithm of the denominator.
+
+    Queries and nodes are angles. beta of any sign; time linear in points, and like beta^2 beyond them.
+    """
+    count = max(_FEWEST, math.ceil(math.pi * abs(beta) / EXTENT))
+    work = 0.4 * (POINTS * count) ** 2 + 120.0 * (queries.size + nodes.size) + 5e4
+    if work > queries.size * nodes.size:
+        return tilted_mean_directly(beta * _unit(queries), _unit(nodes), masses)
+    panels = Panels(0.0, math.pi / count, count)
+    moved = collect(_turned(nodes), masses, 0.0, panels)
+    values, level = _tilt(moved, beta, panels)
+    points, weights = chebyshev_points(POINTS), interpolation_weights(POINTS)
+    angles, out, stretches = _turned(queries), np.empty((3, queries.size)), pieces(queries.size, _BATCH)
+
+    def interpolate(piece: int) -> None:
+        here = slice(*stretches[piece])
+        interpolate_line(angles[here], panels.start, panels.half, points, weights, values, level, out[:, here])
+
+    run_pieces(interpolate, len(stretches))
+    return np.ascontiguousarray(out[1:].T), out[0]
+
+
+def _turned(angles: Float) -> Float:
+    """The same angles in [0, 2 pi)."""
+    return angles - 2 * math.pi * np.floor(angles / (2 * math.pi))
+
+
+def _unit(angles: Float) -> Float:
+    return np.stack([np.cos(angles), np.sin(angles)], axis=1)

@@ -1,0 +1,53 @@
+"""Faces of the cube: where a unit vector lies, and the sums of six faces by one matrix of exponentials."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mfpde.compilation import kernel
+from mfpde.transform.exponential import exponential
+from mfpde.transform.products import multiply
+from mfpde.typing import Float
+
+__all__ = ["sum_for_faces", "unfold"]
+
+_TERMS = 64  # points whose exponentials lie in the second cache together
+
+
+@kernel
+def unfold(points: Float, out: Float) -> None:
+    """Angles on the face of the largest component, both from 0 to pi/2, faces side by side along the first."""
+    for j in range(points.shape[0]):
+        x, y, z = points[j, 0], points[j, 1], points[j, 2]
+        if abs(x) >= abs(y) and abs(x) >= abs(z):
+            face, normal, first, second = 0, x, y, z
+        elif abs(y) >= abs(z):
+            face, normal, first, second = 2, y, z, x
+        else:
+            face, normal, first, second = 4, z, x, y
+        if normal < 0.0:
+            face += 1
+        size = abs(normal)
+        out[j, 0] = face * (0.5 * math.pi) + (math.atan(first / size) + 0.25 * math.pi)
+        out[j, 1] = math.atan(second / size) + 0.25 * math.pi
+
+
+@kernel
+def sum_for_faces(left: Float, sources: Float, targets: Float, sums: Float) -> None:
+    """sums = left E, `E[q, k] = e^{<sources_q, targets_k>}`, some rows of E at a time."""
+    count = targets.shape[1]
+    powers, part = np.empty((_TERMS, count)), np.empty(sums.shape)
+    x, y, z = targets[0], targets[1], targets[2]
+    for start in range(0, sources.shape[1], _TERMS):
+        terms = min(_TERMS, sources.shape[1] - start)
+        for i in range(terms):
+            a, b, c, row = sources[0, start + i], sources[1, start + i], sources[2, start + i], powers[i]
+            for k in range(count):
+                row[k] = exponential(a * x[k] + (b * y[k] + c * z[k]))
+        multiply(left[:, start : start + terms], powers, part)
+        for row_index in range(sums.shape[0]):
+            total, here = sums[row_index], part[row_index]
+            for k in range(count):
+                total[k] += here[k]
