@@ -19,15 +19,16 @@ __all__ = ["Panels", "chebyshev_points", "chebyshev_transform", "cut", "interpol
 
 
 class Panels(NamedTuple):
-    """`count` panels of half-width `half`, the first beginning at `start`."""
+    """`number` panels of half-width `half`, the first beginning at `start`."""
 
     start: float
     half: float
-    count: int
+    number: int
 
     @property
     def centres(self) -> Float:
-        return self.start + self.half * (2.0 * np.arange(self.count) + 1.0)
+        middles: Float = self.start + self.half * (2.0 * np.arange(self.number, dtype=float) + 1.0)
+        return middles
 
     def points(self, count: int) -> Float:
         """Chebyshev points of all panels, in order of panels."""

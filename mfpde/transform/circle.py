@@ -22,7 +22,7 @@ from mfpde.typing import Float
 __all__ = ["tilted_mean_on_circle"]
 
 _BATCH = 1 << 14
-_FEWEST = 5  # panels: the cosine itself must be represented
+_FEWEST = 12  # panels: the cosine itself must be represented
 
 
 @kernel
@@ -65,7 +65,7 @@ def _tilt_circle(
 
 def _tilt(moved: Float, beta: float, panels: Panels) -> tuple[Float, Float]:
     """Values `(panels, 3, POINTS)` over e^level, and level `(panels,)`."""
-    points, count = panels.half * chebyshev_points(POINTS), panels.count
+    points, count = panels.half * chebyshev_points(POINTS), panels.number
     apart = 2 * panels.half * np.arange(count)[:, None] - points  # from a node to the centre of the query's panel
     cosines = beta * np.cos(apart)
     # cos(a + s) - cos a without the cancellation

@@ -45,6 +45,7 @@ def centred(nodes: Float) -> tuple[Float, Float, Float]:
 
 
 def log_of(masses: Float) -> Float:
+    """Logarithms, -inf where there is no mass."""
     with np.errstate(divide="ignore"):
         return np.log(masses)
 

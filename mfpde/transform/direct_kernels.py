@@ -23,7 +23,7 @@ def _find_peak(w1: Float, w2: Float, w3: Float, nodes: Float, log_masses: Float,
         y1, y2, y3, weight = nodes[0, j], nodes[1, j], nodes[2, j], log_masses[j]
         for q in range(peak.size):
             score = weight + (w1[q] * y1 + (w2[q] * y2 + w3[q] * y3))
-            peak[q] = score if score > peak[q] else peak[q]
+            peak[q] = max(peak[q], score)
 
 
 @kernel
@@ -67,40 +67,53 @@ def sum_directly(queries: Float, nodes: Float, log_masses: Float, bounded: bool,
 
 
 @kernel
+def _largest(row: Float, start: float, lanes: Float) -> float:
+    """Sixteen running maxima, which is what lets the loop vectorise; so below with sums."""
+    whole = row.size - row.size % _LANES
+    for lane in range(_LANES):
+        lanes[lane] = start
+    for block in range(0, whole, _LANES):
+        part = row[block : block + _LANES]
+        for lane in range(_LANES):
+            lanes[lane] = max(lanes[lane], part[lane])
+    largest = start
+    for lane in range(_LANES):
+        largest = max(largest, lanes[lane])
+    for j in range(whole, row.size):
+        largest = max(largest, row[j])
+    return largest
+
+
+@kernel
+def _sum(row: Float, lanes: Float) -> float:
+    whole = row.size - row.size % _LANES
+    for lane in range(_LANES):
+        lanes[lane] = 0.0
+    for block in range(0, whole, _LANES):
+        part = row[block : block + _LANES]
+        for lane in range(_LANES):
+            lanes[lane] += part[lane]
+    total = 0.0
+    for lane in range(_LANES):
+        total += lanes[lane]
+    for j in range(whole, row.size):
+        total += row[j]
+    return total
+
+
+@kernel
 def raise_scores(scores: Float, log_masses: Float, peak: Float, factor: Float, total: Float) -> None:
     """scores -> e^{scores + log m - peak} row by row, peak raised to the block's largest and `factor` what that does to
-    earlier sums; total follows. Sixteen running maxima and sums, which is what lets both loops vectorise."""
+    earlier sums; total follows."""
     rows, columns = scores.shape
-    whole = columns - columns % _LANES
     lanes = np.empty(_LANES)
     for i in range(rows):
         row = scores[i]
-        for lane in range(_LANES):
-            lanes[lane] = -np.inf
         for j in range(columns):
             row[j] += log_masses[j]
-        for block in range(0, whole, _LANES):
-            part = row[block : block + _LANES]
-            for lane in range(_LANES):
-                lanes[lane] = part[lane] if part[lane] > lanes[lane] else lanes[lane]
-        largest = peak[i]
-        for lane in range(_LANES):
-            largest = max(largest, lanes[lane])
-        for j in range(whole, columns):
-            largest = max(largest, row[j])
+        largest = _largest(row, peak[i], lanes)
         factor[i] = exponential(peak[i] - largest)
         peak[i] = largest
         for j in range(columns):
             row[j] = exponential(row[j] - largest)
-        for lane in range(_LANES):
-            lanes[lane] = 0.0
-        for block in range(0, whole, _LANES):
-            part = row[block : block + _LANES]
-            for lane in range(_LANES):
-                lanes[lane] += part[lane]
-        here = 0.0
-        for lane in range(_LANES):
-            here += lanes[lane]
-        for j in range(whole, columns):
-            here += row[j]
-        total[i] = total[i] * factor[i] + here
+        total[i] = total[i] * factor[i] + _sum(row, lanes)

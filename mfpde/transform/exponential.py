@@ -19,7 +19,7 @@ _SMALLEST = -708.0
 @kernel
 def exponential(x: float) -> float:
     """e^x for x <= 709; exactly 0 below -708, so -inf is fine."""
-    within = x if x > _SMALLEST else _SMALLEST
+    within = max(_SMALLEST, x)
     shifted = within * 1.4426950408889634 + _ROUND
     power = shifted - _ROUND
     r = within - power * 0.6931471803691238
@@ -43,7 +43,7 @@ def exponential(x: float) -> float:
 
 @kernel
 def logarithm(x: float) -> float:
-    """log x for normal positive numbers, by `log m = 2 artanh((m-1)/(m+1))` for the mantissa m in [1/sqrt 2, sqrt 2)."""
+    """log x for normal positive numbers, by `log m = 2 artanh((m-1)/(m+1))` for the mantissa m, about 1."""
     bits = np.float64(x).view(np.int64) - 0x3FE6A09E667F3BCD
     power = bits >> 52
     mantissa = np.int64((bits & 0x000FFFFFFFFFFFFF) + 0x3FE6A09E667F3BCD).view(np.float64)

@@ -25,7 +25,7 @@ def tilted_mean_on_line(queries: Float, nodes: Float, masses: Float) -> tuple[Fl
     least, most = float(queries.min()), float(queries.max())
     sources = cut(-reach, reach, max(-least, most, 0.0), EXTENT)
     targets = cut(least, most, reach, EXTENT)
-    work = POINTS * sources.count * targets.count * 2.5 + 25.0 * (nodes.size + queries.size) + 2e4
+    work = POINTS * sources.number * targets.number * 2.5 + 25.0 * (nodes.size + queries.size) + 2e4
     if work > 1.0 * queries.size * nodes.size:
         mean, log_mass = tilted_mean_directly(queries[:, None], nodes[:, None], masses)
         return mean[:, 0], log_mass
@@ -46,12 +46,12 @@ def collect(nodes: Float, masses: Float, centre: float, panels: Panels) -> Float
     """Masses moved to the Chebyshev points of the panels, `(panels, POINTS)`; panels are about the centre."""
     points, weights = chebyshev_points(POINTS), interpolation_weights(POINTS)
     batches = pieces(nodes.size, max(_BATCH, -(-nodes.size // 64)))  # by size only: sums keep their order
-    moved = np.zeros((len(batches), panels.count, POINTS))
+    moved = np.zeros((len(batches), panels.number, POINTS))
 
     def work(piece: int) -> None:
         here = slice(*batches[piece])
         local = nodes[here] - centre
-        collect_line(local, masses[here], panels.start, panels.half, panels.count, points, weights, moved[piece])
+        collect_line(local, masses[here], panels.start, panels.half, panels.number, points, weights, moved[piece])
 
     run_pieces(work, len(batches))
     return moved.sum(axis=0)

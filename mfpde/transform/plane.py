@@ -35,15 +35,15 @@ def tilted_mean_in_plane(queries: Float, nodes: Float, masses: Float) -> tuple[F
 
 def _work(y1: Panels, y2: Panels, w1: Panels, w2: Panels) -> float:
     """Nanoseconds of the sums over Chebyshev points, roughly."""
-    rows, columns = POINTS * y1.count, POINTS * y2.count
-    return w1.count * columns * (rows * (0.9 + POINTS / 10) + POINTS * w2.count * (0.2 + 3 * POINTS / 20)) + 3e4
+    rows, columns = POINTS * y1.number, POINTS * y2.number
+    return w1.number * columns * (rows * (0.9 + POINTS / 10) + POINTS * w2.number * (0.2 + 3 * POINTS / 20)) + 3e4
 
 
 def collect_in_plane(nodes: Float, masses: Float, centre: Float, y1: Panels, y2: Panels, order: int) -> Float:
     """Masses moved to the `order` Chebyshev points of each panel; panels are about the centre."""
     points, weights = chebyshev_points(order), interpolation_weights(order)
     batches = pieces(nodes.shape[0], max(_BATCH, -(-nodes.shape[0] // 16)))  # by size only: sums keep their order
-    moved = np.zeros((len(batches), order * y1.count, order * y2.count))
+    moved = np.zeros((len(batches), order * y1.number, order * y2.number))
 
     def work(piece: int) -> None:
         for begin, end in pieces(batches[piece][1] - batches[piece][0], _BATCH):
@@ -55,10 +55,10 @@ def collect_in_plane(nodes: Float, masses: Float, centre: Float, y1: Panels, y2:
                 masses[here],
                 y1.start,
                 y1.half,
-                y1.count,
+                y1.number,
                 y2.start,
                 y2.half,
-                y2.count,
+                y2.number,
                 points,
                 weights,
                 moved[piece],

@@ -45,7 +45,7 @@ def _plan(row: int, column: int, node_axes: Axes, query_axes: Axes, matrix: Floa
     first, second = node_axes[row].size, node_axes[other_row].size
     met = (float(np.ptp(ends)) + 2 * panels.half) / (high - low + 2 * panels.half)
     per_panel = second * (first * (0.9 + POINTS / 10) + across.size * met * (0.7 + 3 * POINTS / 20))
-    cost = panels.count * per_panel + 4.0 * position.size * across.size
+    cost = panels.number * per_panel + 4.0 * position.size * across.size
     return Plan(row, column, ratio, shifts, slopes, panels, np.zeros(0), cost)
 
 
@@ -60,8 +60,8 @@ def make_plan(node_axes: Axes, query_axes: Axes, matrix: Float, offset: Float) -
 
 def _beginnings(plan: Plan, position: Float, pivot: float) -> tuple[Float, Float]:
     """(begin, end) of each panel's queries, `(panels, x_other)`."""
-    edges = plan.panels.start + 2 * plan.panels.half * np.arange(1, plan.panels.count)
-    bounds = np.zeros((plan.panels.count + 1, plan.shifts.size), dtype=np.int64)
+    edges = plan.panels.start + 2 * plan.panels.half * np.arange(1, plan.panels.number)
+    bounds = np.zeros((plan.panels.number + 1, plan.shifts.size), dtype=np.int64)
     if pivot != 0.0:
         bounds[1:-1] = np.searchsorted(position, (edges[:, None] - plan.shifts) / pivot)
     bounds[0 if pivot < 0.0 else -1] = position.size
@@ -101,7 +101,7 @@ def evaluate_plan(plan: Plan, node_axes: Axes, query_axes: Axes, masses: Float, 
             out,
         )
 
-    run_pieces(work, plan.panels.count)
+    run_pieces(work, plan.panels.number)
     order = [0, 1, 2] if plan.row == 0 else [0, 2, 1]
     if plan.column == 1 and plan.row == 0:
         return out

@@ -15,13 +15,13 @@ from mfpde.transform.exponential import exponential, logarithm
 from mfpde.transform.products import multiply
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["POINTS", "transform_panel"]
+__all__ = ["POINTS", "tilt_rows", "transform_panel"]
 
 POINTS = 20
 
 
 @kernel
-def _tilt_rows(log_masses: Float, first: Float, centre: float, tilted: Float, level: Float) -> None:
+def tilt_rows(log_masses: Float, first: Float, centre: float, tilted: Float, level: Float) -> None:
     """tilted = m e^{c y_1 - level(y_2)}, level the largest exponent over y_1."""
     rows, columns = log_masses.shape
     for j in range(columns):
@@ -30,7 +30,7 @@ def _tilt_rows(log_masses: Float, first: Float, centre: float, tilted: Float, le
         row, push = log_masses[i], centre * first[i]
         for j in range(columns):
             exponent = row[j] + push
-            level[j] = exponent if exponent > level[j] else level[j]
+            level[j] = max(level[j], exponent)
     for j in range(columns):
         level[j] = level[j] if level[j] > -1e300 else 0.0  # no mass here
     for i in range(rows):
@@ -49,7 +49,7 @@ def _tilt_columns(level: Float, second: Float, slopes: Float, tilted: Float, pea
         base, y = level[i], second[i]
         for j in range(columns):
             exponent = base + slopes[j] * y
-            peak[j] = exponent if exponent > peak[j] else peak[j]
+            peak[j] = max(peak[j], exponent)
     for i in range(rows):
         base, y, out = level[i], second[i], tilted[i]
         for j in range(columns):
@@ -90,7 +90,7 @@ def _panel_series(
     """Chebyshev series in w_1 of `sum_{y_1} (1, y_1, y_2) m e^{w_1 (y_1 + r y_2) - level}`, for every y_2."""
     columns = second.size
     tilted, sums = np.empty((first.size, columns)), np.empty((2 * POINTS, columns))
-    _tilt_rows(log_masses, first, centre, tilted, level)
+    tilt_rows(log_masses, first, centre, tilted, level)
     multiply(powers, tilted, sums)
     for k in range(POINTS):
         low, high, factor = sums[k], sums[POINTS + k], lean[k]

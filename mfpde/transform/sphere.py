@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from mfpde.transform.chebyshev import Panels, chebyshev_points
+from mfpde.transform.chebyshev import Panels
 from mfpde.transform.direct import tilted_mean_directly
 from mfpde.transform.plane import collect_in_plane, interpolate_in_plane
 from mfpde.transform.sphere_kernels import sum_for_faces, unfold
@@ -20,8 +20,8 @@ from mfpde.typing import Float
 
 __all__ = ["tilted_mean_on_sphere"]
 
-_POINTS = 24  # whole faces need them: the map from face to sphere is analytic only so far
-_EXTENT = 3.9  # beta times half a panel
+_EXTENT = 3.9  # beta times half a panel, at most
+_MILD = 2.3  # up to here 24 points are enough for a panel, beyond it 28; a whole face needs them in any case
 _LARGEST = 300.0  # e^{2 beta} must be a number
 _BATCH = 1 << 14
 
@@ -32,22 +32,23 @@ def tilted_mean_on_sphere(beta: float, queries: Float, nodes: Float, masses: Flo
     Queries and nodes are unit vectors, `(m, 3)` and `(n, 3)`. Time is linear in points, and like beta^4 beyond them.
     """
     count = max(1, math.ceil(0.25 * math.pi * abs(beta) / _EXTENT))
-    size = 6 * (_POINTS * count) ** 2
+    order = 24 if 0.25 * math.pi * abs(beta) <= _MILD * count else 28
+    size = 6 * (order * count) ** 2
     work = 0.35 * float(size) ** 2 + 150.0 * nodes.shape[0] + 450.0 * queries.shape[0] + 3e5
     if abs(beta) > _LARGEST or work > 0.8 * queries.shape[0] * nodes.shape[0]:
         return tilted_mean_directly(beta * queries, nodes, masses)
     half = 0.25 * math.pi / count
     along, across = Panels(0.0, half, 6 * count), Panels(0.0, half, count)
     total = float(masses.sum())
-    moved = collect_in_plane(_unfolded(nodes), masses, np.zeros(2), along, across, _POINTS) / total
-    values = _sum_over_points(moved, beta, count)
-    out = interpolate_in_plane(_unfolded(queries), along, across, values, np.zeros((6 * count, count)), 4, _POINTS)
+    moved = collect_in_plane(_unfolded(nodes), masses, np.zeros(2), along, across, order) / total
+    values = _sum_over_points(moved, beta, count, order)
+    out = interpolate_in_plane(_unfolded(queries), along, across, values, np.zeros((6 * count, count)), 4, order)
     return np.ascontiguousarray(out[1:].T), out[0] + math.log(total)
 
 
 def _unfolded(points: Float) -> Float:
     """Faces side by side: `(n, 2)` in [0, 3 pi] x [0, pi / 2]."""
-    out, blocks = np.empty(points.shape[:1] + (2,)), pieces(points.shape[0], _BATCH)
+    out, blocks = np.empty((points.shape[0], 2)), pieces(points.shape[0], _BATCH)
 
     def work(piece: int) -> None:
         here = slice(*blocks[piece])
@@ -69,9 +70,9 @@ def _frames() -> Float:
     )
 
 
-def _face_points(count: int) -> Float:
+def _face_points(count: int, order: int) -> Float:
     """`(side, side, 3)`: components along n, u, v of a face's points."""
-    side = Panels(-0.25 * math.pi, 0.25 * math.pi / count, count).points(_POINTS)
+    side = Panels(-0.25 * math.pi, 0.25 * math.pi / count, count).points(order)
     tangent = np.tan(side)
     first, second = np.broadcast_arrays(tangent[:, None], tangent[None, :])
     points = np.stack([np.ones_like(first), first, second], axis=-1)
@@ -99,10 +100,10 @@ def _seen_from(frame: Float, frames: Float, field: Float) -> Float:
     return out
 
 
-def _sum_over_points(moved: Float, beta: float, count: int) -> Float:
-    """`(6 * count, count, 4 * points^2)`: M and M times the mean at the points of all panels."""
-    side = _POINTS * count
-    frames, local = _frames(), _face_points(count)
+def _sum_over_points(moved: Float, beta: float, count: int, order: int) -> Float:
+    """`(6 * count, count, 4 * order^2)`: M and M times the mean at the points of all panels."""
+    side = order * count
+    frames, local = _frames(), _face_points(count, order)
     masses = moved.reshape(6, side, side)
     positions = np.einsum("fab,ijb->afij", frames, local)
     left = np.empty((24, 6 * side * side))
@@ -111,7 +112,7 @@ def _sum_over_points(moved: Float, beta: float, count: int) -> Float:
             field = masses if part == 0 else masses * positions[part - 1]
             left[4 * face + part] = _seen_from(frames[face], frames, field).ravel()
     sources = np.ascontiguousarray(positions.reshape(3, -1))
-    targets = np.ascontiguousarray((frames[0] @ local.reshape(-1, 3).T))
+    targets = np.ascontiguousarray(frames[0] @ local.reshape(-1, 3).T)
     out, blocks = np.empty((24, side * side)), pieces(side * side, 288)
 
     def work(piece: int) -> None:
@@ -121,5 +122,5 @@ def _sum_over_points(moved: Float, beta: float, count: int) -> Float:
         out[:, here] = sums
 
     run_pieces(work, len(blocks))
-    split = out.reshape(6, 4, count, _POINTS, count, _POINTS).transpose(0, 2, 4, 1, 3, 5)
-    return np.ascontiguousarray(split).reshape(6 * count, count, 4 * _POINTS**2)
+    split = out.reshape(6, 4, count, order, count, order).transpose(0, 2, 4, 1, 3, 5)
+    return np.ascontiguousarray(split).reshape(6 * count, count, 4 * order**2)

@@ -13,6 +13,7 @@ from mfpde.typing import Float
 
 __all__ = ["sum_for_faces", "unfold"]
 
+_EDGE = 4e-15
 _TERMS = 64  # points whose exponentials lie in the second cache together
 
 
@@ -30,7 +31,9 @@ def unfold(points: Float, out: Float) -> None:
         if normal < 0.0:
             face += 1
         size = abs(normal)
-        out[j, 0] = face * (0.5 * math.pi) + (math.atan(first / size) + 0.25 * math.pi)
+        angle = math.atan(first / size) + 0.25 * math.pi
+        # an edge must not round onto the face beside it, which is another face altogether
+        out[j, 0] = face * (0.5 * math.pi) + min(max(angle, _EDGE), 0.5 * math.pi - _EDGE)
         out[j, 1] = math.atan(second / size) + 0.25 * math.pi
 
 

@@ -20,12 +20,12 @@ _lock = threading.Lock()
 
 def thread_count() -> int:
     """What numba was told: NUMBA_NUM_THREADS, or `numba.set_num_threads`."""
-    from numba import config
+    import numba
     from numba.np.ufunc import parallel
 
     if getattr(parallel, "_is_initialized", False):  # asking otherwise would start numba's own threads
-        return int(parallel.get_num_threads())
-    return int(config.NUMBA_NUM_THREADS)
+        return int(numba.get_num_threads())
+    return int(vars(numba.config)["NUMBA_NUM_THREADS"])
 
 
 def _pool(threads: int) -> ThreadPoolExecutor:

@@ -8,6 +8,7 @@ from mfpde.compilation import kernel
 from mfpde.transform.chebyshev import Panels, chebyshev_points
 from mfpde.transform.direct import log_of
 from mfpde.transform.exponential import exponential
+from mfpde.transform.plane_kernels import tilt_rows
 from mfpde.transform.products import multiply
 from mfpde.transform.scattered_kernels import POINTS
 from mfpde.transform.threads import run_pieces
@@ -42,7 +43,7 @@ def tilt_line(masses: Float, sources: Panels, targets: Panels) -> tuple[Float, F
     """Values `(panels, 2, POINTS)` of (M, M') over e^level, and level `(panels,)`."""
     nodes = sources.points(POINTS)
     powers = np.exp(nodes[:, None] * (targets.half * chebyshev_points(POINTS)))
-    values, level = np.empty((targets.count, 2, POINTS)), np.empty(targets.count)
+    values, level = np.empty((targets.number, 2, POINTS)), np.empty(targets.number)
     _tilt_line(log_of(np.abs(masses)), np.sign(masses), nodes, targets.centres, powers, values, level)
     return values, level
 
@@ -62,17 +63,12 @@ def _tilt_plane(
 ) -> None:
     """One row of panels: values[:, k, b * POINTS + l] = sum (1, y_1, y_2) m e^{w_k y_1 + w_l y_2 - level_b}."""
     rows, columns = log_masses.shape
-    tilted, largest = np.empty((rows, columns)), np.full(columns, -np.inf)
+    tilted, largest = np.empty((rows, columns)), np.empty(columns)
+    tilt_rows(log_masses, first, centre, tilted, largest)
     for i in range(rows):
-        row, push = log_masses[i], centre * first[i]
+        out, sign = tilted[i], signs[i]
         for j in range(columns):
-            largest[j] = row[j] + push if row[j] + push > largest[j] else largest[j]
-    for j in range(columns):
-        largest[j] = largest[j] if largest[j] > -1e300 else 0.0  # nothing here
-    for i in range(rows):
-        row, sign, push, out = log_masses[i], signs[i], centre * first[i], tilted[i]
-        for j in range(columns):
-            out[j] = sign[j] * exponential(row[j] + (push - largest[j]))
+            out[j] *= sign[j]
     sums = np.empty((3 * POINTS, columns))
     multiply(powers1, tilted, sums[: 2 * POINTS])
     for k in range(POINTS):
@@ -93,9 +89,7 @@ def _tilt_plane(
     multiply(sums, tilts, values)
 
 
-def tilt_plane(
-    masses: Float, sources: tuple[Panels, Panels], targets: tuple[Panels, Panels]
-) -> tuple[Float, Float]:
+def tilt_plane(masses: Float, sources: tuple[Panels, Panels], targets: tuple[Panels, Panels]) -> tuple[Float, Float]:
     """Values `(panels_1, panels_2, 3 * POINTS**2)` of (M, grad M) over e^level, and level `(panels_1, panels_2)`."""
     first, second = sources[0].points(POINTS), sources[1].points(POINTS)
     log_masses, signs = log_of(np.abs(masses)), np.sign(masses)

@@ -1,0 +1,23 @@
+"""Queries and nodes anywhere in R^d."""
+
+from __future__ import annotations
+
+from mfpde.transform.direct import tilted_mean_directly
+from mfpde.transform.line import tilted_mean_on_line
+from mfpde.transform.plane import tilted_mean_in_plane
+from mfpde.typing import Float
+
+__all__ = ["tilted_mean"]
+
+
+def tilted_mean(queries: Float, nodes: Float, masses: Float) -> tuple[Float, Float]:
+    """`(grad log M, log M)` at queries `(m, d)`, for nodes `(n, d)` and masses `(n,)`.
+
+    In one and two dimensions time is linear in m + n; in more the sum is direct, m n.
+    """
+    if nodes.shape[1] == 1:
+        mean, log_mass = tilted_mean_on_line(queries[:, 0], nodes[:, 0], masses)
+        return mean[:, None], log_mass
+    if nodes.shape[1] == 2:
+        return tilted_mean_in_plane(queries, nodes, masses)
+    return tilted_mean_directly(queries, nodes, masses)
