@@ -15,7 +15,14 @@ import numpy as np
 
 from mfpde.typing import Float
 
-__all__ = ["Panels", "chebyshev_points", "chebyshev_transform", "cut", "interpolation_weights"]
+__all__ = [
+    "Panels",
+    "chebyshev_points",
+    "chebyshev_transform",
+    "cut",
+    "interpolation_matrix",
+    "interpolation_weights",
+]
 
 
 class Panels(NamedTuple):
@@ -61,4 +68,12 @@ def chebyshev_transform(count: int) -> Float:
     order = np.arange(count)
     matrix = 2.0 / count * np.cos(np.pi * np.outer(order, order + 0.5) / count)
     matrix[0] *= 0.5
+    return matrix
+
+
+def interpolation_matrix(count: int, to: Float) -> Float:
+    """From values at the Chebyshev points of [-1, 1] to values at `to`."""
+    distance = to[:, None] - chebyshev_points(count)
+    terms = interpolation_weights(count) / np.where(distance == 0.0, 1e-280, distance)
+    matrix: Float = terms / terms.sum(axis=1, keepdims=True)
     return matrix

@@ -11,9 +11,11 @@ import math
 
 import numpy as np
 
-from mfpde.transform.chebyshev import Panels
+from mfpde.transform.chebyshev import Panels, interpolation_matrix
+from mfpde.transform.cube import carry, face_points, frames
 from mfpde.transform.direct import tilted_mean_directly
 from mfpde.transform.plane import collect_in_plane, interpolate_in_plane
+from mfpde.transform.products import multiply
 from mfpde.transform.sphere_kernels import sum_for_faces, unfold
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import Float
@@ -22,6 +24,7 @@ __all__ = ["tilted_mean_on_sphere"]
 
 _EXTENT = 3.9  # beta times half a panel, at most
 _MILD = 2.3  # up to here 24 points are enough for a panel, beyond it 28; a whole face needs them in any case
+_FINE, _FINE_EXTENT = 12, 0.65  # the same for the small panels that points and queries meet
 _LARGEST = 300.0  # e^{2 beta} must be a number
 _BATCH = 1 << 14
 
@@ -34,15 +37,20 @@ def tilted_mean_on_sphere(beta: float, queries: Float, nodes: Float, masses: Flo
     count = max(1, math.ceil(0.25 * math.pi * abs(beta) / _EXTENT))
     order = 24 if 0.25 * math.pi * abs(beta) <= _MILD * count else 28
     size = 6 * (order * count) ** 2
-    work = 0.35 * float(size) ** 2 + 150.0 * nodes.shape[0] + 450.0 * queries.shape[0] + 3e5
+    work = 0.35 * float(size) ** 2 + 80.0 * nodes.shape[0] + 200.0 * queries.shape[0] + 1e6
     if abs(beta) > _LARGEST or work > 0.8 * queries.shape[0] * nodes.shape[0]:
         return tilted_mean_directly(beta * queries, nodes, masses)
-    half = 0.25 * math.pi / count
-    along, across = Panels(0.0, half, 6 * count), Panels(0.0, half, count)
+    parts = max(math.ceil(7 / count), math.ceil(0.25 * math.pi * abs(beta) / (_FINE_EXTENT * count)))
+    half = 0.25 * math.pi / (count * parts)
+    along, across = Panels(0.0, half, 6 * count * parts), Panels(0.0, half, count * parts)
+    refine = _refinement(order, parts)
     total = float(masses.sum())
-    moved = collect_in_plane(_unfolded(nodes), masses, np.zeros(2), along, across, order) / total
-    values = _sum_over_points(moved, beta, count, order)
-    out = interpolate_in_plane(_unfolded(queries), along, across, values, np.zeros((6 * count, count)), 4, order)
+    moved = collect_in_plane(_unfolded(nodes), masses, np.zeros(2), along, across, _FINE) / total
+    fine = moved.reshape(6, count, parts * _FINE, count, parts * _FINE)
+    coarse = _along(refine.T, _along(refine.T, fine, 2), 4)
+    sums = _sum_over_points(coarse, beta, count, order)
+    values = _by_panels(_along(refine, _along(refine, sums, 3), 5), count, parts)
+    out = interpolate_in_plane(_unfolded(queries), along, across, values, np.zeros(values.shape[:2]), 4, _FINE)
     return np.ascontiguousarray(out[1:].T), out[0] + math.log(total)
 
 
@@ -58,61 +66,19 @@ def _unfolded(points: Float) -> Float:
     return out
 
 
-def _frames() -> Float:
-    """`(6, 3, 3)`: columns n, u, v of each face."""
-    identity = np.eye(3)
-    return np.stack(
-        [
-            np.stack([sign * identity[axis], identity[(axis + 1) % 3], identity[(axis + 2) % 3]], axis=1)
-            for axis in range(3)
-            for sign in (1.0, -1.0)
-        ]
-    )
-
-
-def _face_points(count: int, order: int) -> Float:
-    """`(side, side, 3)`: components along n, u, v of a face's points."""
-    side = Panels(-0.25 * math.pi, 0.25 * math.pi / count, count).points(order)
-    tangent = np.tan(side)
-    first, second = np.broadcast_arrays(tangent[:, None], tangent[None, :])
-    points = np.stack([np.ones_like(first), first, second], axis=-1)
-    return points / np.sqrt((points**2).sum(axis=-1, keepdims=True))
-
-
-def _seen_from(frame: Float, frames: Float, field: Float) -> Float:
-    """The field `(6, side, side)` carried along by the rotation that takes `frame` to the first face's frame.
-
-    Panels and their points lie symmetrically about a face's middle, so turning a face permutes them.
-    """
-    turn = frames[0] @ frame.T
-    out = np.empty_like(field)
-    for face, axes in enumerate(frames):
-        normal, first, second = (turn @ axes).T
-        target = int(np.argmax(frames[:, :, 0] @ normal))
-        here = field[face]
-        if abs(first @ frames[target, :, 1]) < 0.5:
-            here, first, second = here.T, second, first
-        if first @ frames[target, :, 1] < 0.0:
-            here = here[::-1]
-        if second @ frames[target, :, 2] < 0.0:
-            here = here[:, ::-1]
-        out[target] = here
-    return out
-
-
 def _sum_over_points(moved: Float, beta: float, count: int, order: int) -> Float:
-    """`(6 * count, count, 4 * order^2)`: M and M times the mean at the points of all panels."""
+    """`(6, 4, count, order, count, order)`: M and M times the mean at the points of all panels."""
     side = order * count
-    frames, local = _frames(), _face_points(count, order)
+    axes, local = frames(), face_points(count, order)
     masses = moved.reshape(6, side, side)
-    positions = np.einsum("fab,ijb->afij", frames, local)
+    positions = np.einsum("fab,ijb->afij", axes, local)
     left = np.empty((24, 6 * side * side))
     for face in range(6):
         for part in range(4):
             field = masses if part == 0 else masses * positions[part - 1]
-            left[4 * face + part] = _seen_from(frames[face], frames, field).ravel()
+            left[4 * face + part] = carry(axes[face], axes, field).ravel()
     sources = np.ascontiguousarray(positions.reshape(3, -1))
-    targets = np.ascontiguousarray(frames[0] @ local.reshape(-1, 3).T)
+    targets = np.ascontiguousarray(axes[0] @ local.reshape(-1, 3).T)
     out, blocks = np.empty((24, side * side)), pieces(side * side, 288)
 
     def work(piece: int) -> None:
@@ -122,5 +88,26 @@ def _sum_over_points(moved: Float, beta: float, count: int, order: int) -> Float
         out[:, here] = sums
 
     run_pieces(work, len(blocks))
-    split = out.reshape(6, 4, count, order, count, order).transpose(0, 2, 4, 1, 3, 5)
-    return np.ascontiguousarray(split).reshape(6 * count, count, 4 * order**2)
+    return out.reshape(6, 4, count, order, count, order)
+
+
+def _refinement(order: int, parts: int) -> Float:
+    """From a panel's points to the points of its `parts` equal parts: interpolation, and transposed anterpolation.
+
+    Points and queries meet small panels of few points, the sum over pairs large panels with the fewest points in all.
+    """
+    fine = Panels(-1.0, 1.0 / parts, parts).points(_FINE)
+    return interpolation_matrix(order, fine)
+
+
+def _along(matrix: Float, field: Float, axis: int) -> Float:
+    moved = np.moveaxis(field, axis, 0)
+    out = np.empty((matrix.shape[0], moved[0].size))
+    multiply(np.ascontiguousarray(matrix), np.ascontiguousarray(moved).reshape(matrix.shape[1], -1), out)
+    return np.moveaxis(out.reshape(matrix.shape[0], *moved.shape[1:]), 0, axis)
+
+
+def _by_panels(sums: Float, count: int, parts: int) -> Float:
+    """`(6, 4, count, parts * points, count, parts * points)` to one row of values for each small panel."""
+    split = sums.reshape(6, 4, count * parts, _FINE, count * parts, _FINE).transpose(0, 2, 4, 1, 3, 5)
+    return np.ascontiguousarray(split).reshape(6 * count * parts, count * parts, 4 * _FINE**2)
