@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
 from mfpde.transform.chebyshev import Panels
-from mfpde.typing import Float
+from mfpde.typing import AnyArray, Float
 
-__all__ = ["carry", "face_points", "frames"]
+__all__ = ["face_points", "frames", "turned_to_first"]
 
 
 def frames() -> Float:
@@ -33,12 +34,11 @@ def face_points(count: int, order: int) -> Float:
     return points / np.sqrt((points**2).sum(axis=-1, keepdims=True))
 
 
-def carry(frame: Float, axes: Float, field: Float) -> Float:
-    """The field `(6, side, side)` carried along by the rotation that takes `frame` to the first face's frame.
+def _carry(turn: Float, axes: Float, field: AnyArray) -> AnyArray:
+    """The field `(6, side, side)` carried along by an orthogonal map of the cube.
 
-    Panels and their points lie symmetrically about a face's middle, so turning a face permutes them.
+    Panels and their points lie symmetrically about a face's middle, so that is a permutation.
     """
-    turn = axes[0] @ frame.T
     out = np.empty_like(field)
     for face, own in enumerate(axes):
         normal, first, second = (turn @ own).T
@@ -52,3 +52,13 @@ def carry(frame: Float, axes: Float, field: Float) -> Float:
             here = here[:, ::-1]
         out[target] = here
     return out
+
+
+@lru_cache(maxsize=4)
+def turned_to_first(side: int) -> AnyArray:
+    """`(24, points)`: where each point's value comes from when a face is turned onto the first, as it is, or with v, u
+    or both reflected."""
+    axes, numbers = frames(), np.arange(6 * side * side).reshape(6, side, side)
+    mirrors = [np.diag([1.0, u, v]) for u in (1.0, -1.0) for v in (1.0, -1.0)]
+    turns = [axes[0] @ mirror @ frame.T for frame in axes for mirror in mirrors]
+    return np.stack([_carry(turn, axes, numbers).ravel() for turn in turns]).reshape(24, -1)

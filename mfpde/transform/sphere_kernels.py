@@ -9,9 +9,9 @@ import numpy as np
 from mfpde.compilation import kernel
 from mfpde.transform.exponential import exponential
 from mfpde.transform.products import multiply
-from mfpde.typing import Float
+from mfpde.typing import AnyArray, Float
 
-__all__ = ["sum_for_faces", "unfold"]
+__all__ = ["gather", "sum_folded", "sum_for_faces", "unfold"]
 
 _EDGE = 4e-15
 _TERMS = 64  # points whose exponentials lie in the second cache together
@@ -54,3 +54,57 @@ def sum_for_faces(left: Float, sources: Float, targets: Float, sums: Float) -> N
             total, here = sums[row_index], part[row_index]
             for k in range(count):
                 total[k] += here[k]
+
+
+@kernel
+def gather(fields: Float, chosen: AnyArray, out: Float) -> None:
+    """out[4 turn + part, q] = fields[part, chosen[turn, q]]."""
+    for turn in range(chosen.shape[0]):
+        for part in range(4):
+            field, row = fields[part], out[4 * turn + part]
+            for q in range(row.size):
+                row[q] = field[chosen[turn, q]]
+
+
+@kernel
+def fold(left: Float) -> None:
+    """In place: the four mirror images (as it is, v, u, both) of each row to sums even and odd in u and v."""
+    for face in range(6):
+        for part in range(4):
+            r0, r1 = left[16 * face + part], left[16 * face + 4 + part]
+            r2, r3 = left[16 * face + 8 + part], left[16 * face + 12 + part]
+            for q in range(left.shape[1]):
+                a, b, c, d = r0[q] + r1[q], r0[q] - r1[q], r2[q] + r3[q], r2[q] - r3[q]
+                r0[q], r1[q], r2[q], r3[q] = a + c, b + d, a - c, b - d
+
+
+@kernel
+def sum_folded(left: Float, sources: Float, targets: Float, sums: Float) -> None:
+    """The same for sources in one quarter: left `(4, 24, q)` and sums `(4, 24, k)` even and odd in u and v."""
+    count = targets.shape[1]
+    powers, part = np.empty((4, _TERMS, count)), np.empty((sums.shape[1], count))
+    n, u, v = targets[0], targets[1], targets[2]
+    for start in range(0, sources.shape[1], _TERMS):
+        terms = min(_TERMS, sources.shape[1] - start)
+        for i in range(terms):
+            a, b, c = sources[0, start + i], sources[1, start + i], sources[2, start + i]
+            p0, p1, p2, p3 = powers[0, i], powers[1, i], powers[2, i], powers[3, i]
+            for k in range(count):
+                first, second = (
+                    exponential(a * n[k] + (b * u[k] + c * v[k])),
+                    exponential(a * n[k] + (b * u[k] - c * v[k])),
+                )
+                third, fourth = (
+                    exponential(a * n[k] - (b * u[k] - c * v[k])),
+                    exponential(a * n[k] - (b * u[k] + c * v[k])),
+                )
+                p0[k] = 0.25 * ((first + second) + (third + fourth))
+                p1[k] = 0.25 * ((first - second) + (third - fourth))
+                p2[k] = 0.25 * ((first + second) - (third + fourth))
+                p3[k] = 0.25 * ((first - second) - (third - fourth))
+        for parity in range(4):
+            multiply(left[parity, :, start : start + terms], powers[parity, :terms], part)
+            for row_index in range(part.shape[0]):
+                total, here = sums[parity, row_index], part[row_index]
+                for k in range(count):
+                    total[k] += here[k]
