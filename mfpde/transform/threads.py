@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -43,14 +43,15 @@ def run_pieces(work: Callable[[int], Any], count: int) -> None:
         for piece in range(count):
             work(piece)
         return
-    others = [_pool(threads).submit(_every, work, first, count, threads) for first in range(1, threads)]
-    _every(work, 0, count, threads)
+    left = iter(range(count))  # whoever is free takes the next
+    others = [_pool(threads).submit(_take, work, left) for _ in range(1, threads)]
+    _take(work, left)
     for other in others:
         other.result()
 
 
-def _every(work: Callable[[int], Any], first: int, count: int, stride: int) -> None:
-    for piece in range(first, count, stride):
+def _take(work: Callable[[int], Any], left: Iterator[int]) -> None:
+    for piece in left:
         work(piece)
 
 
