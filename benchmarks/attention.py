@@ -26,17 +26,14 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("NUMBA_NUM_THREADS", "2")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from mfpde.compilation import prepare_cache
-
-prepare_cache()  # before numba is imported
-
-import numba
 import numpy as np
-from baselines import direct_attention
 from numpy.typing import NDArray
 from reference.exponential_sums import grid_points, tilted_mean
 
-from mfpde import transform
+from mfpde import transform  # before numba: it says where compiled code is kept
+
+import numba  # isort: skip
+from baselines import direct_attention  # isort: skip
 
 Array = NDArray[np.float64]
 MATRIX = np.array([[0.7, 0.4], [-0.3, 0.6]])
@@ -57,6 +54,7 @@ def best(function: Callable[[], Any], repeats: int) -> float:
 
 
 def show(case: str, ours: float, baseline: str, theirs: float, least: float, aim: float, error: float) -> None:
+    """One row of the table."""
     ratio = theirs / ours
     mark = "" if ratio >= least else "  MISSED"
     print(
@@ -67,12 +65,14 @@ def show(case: str, ours: float, baseline: str, theirs: float, least: float, aim
 
 
 def error_of(mean: Array, queries: Array, nodes: Array, masses: Array, radius: float = 1.0) -> float:
+    """Largest error of the mean at 40 queries, relative to the radius."""
     chosen = RANDOM.integers(0, queries.shape[0], 40)
     expected = tilted_mean(queries[chosen], nodes, masses)[0]
     return float(np.abs(mean[chosen] - expected).max() / radius)
 
 
 def grid_case(size: int, repeats: int) -> tuple[Array, Array, Callable[[], tuple[Array, Array]], float, float]:
+    """A density on an N x N grid: axis, masses, the fast call, its seconds, its error."""
     axis = np.linspace(-1.0, 1.0, size)
     masses = np.exp(-3 * (axis[:, None] ** 2 + axis**2) + 0.5 * axis)
     run = lambda: transform.tilted_mean_on_grid((axis, axis), masses, MATRIX)  # noqa: E731
@@ -83,6 +83,7 @@ def grid_case(size: int, repeats: int) -> tuple[Array, Array, Callable[[], tuple
 
 
 def plane(repeats: int) -> None:
+    """Grids of the plane."""
     axis, masses, _, ours, error = grid_case(128, repeats)
     share = 8  # of the queries' rows: 1/16 of the naive loop
     naive = best(lambda: direct_attention.naive_plane(axis, masses, MATRIX, axis[:share]), 2) * axis.size / share
@@ -103,6 +104,7 @@ def plane(repeats: int) -> None:
 
 
 def line(repeats: int) -> None:
+    """A grid of the line."""
     axis = np.linspace(-1.0, 1.0, 16384)
     masses, matrix = np.exp(-3 * axis**2), np.array([[20.0]])
     run = lambda: transform.tilted_mean_on_grid((axis,), masses, matrix)  # noqa: E731
@@ -133,12 +135,14 @@ def scattered(name: str, count: int) -> tuple[Array, Array, Array, Callable[[], 
 
 
 def best_direct(queries: Array, nodes: Array, masses: Array) -> tuple[str, float]:
+    """The fastest of the direct ways and its seconds."""
     times = {name: best(lambda f=f: f(queries, nodes, masses), 1) for name, f in direct_attention.contestants().items()}
     name = min(times, key=lambda key: times[key])
     return name, times[name]
 
 
 def particles(repeats: int) -> None:
+    """n = 1e4 everywhere, and d = 64."""
     for name, least, aim in (("line", 300, 700), ("plane", 30, 80), ("circle", 150, 300), ("sphere", 60, 150)):
         queries, nodes, masses, run = scattered(name, 10_000)
         ours, error = best(run, repeats), error_of(run()[0], queries, nodes, masses)
@@ -152,7 +156,9 @@ def particles(repeats: int) -> None:
 
 
 def large() -> None:
+    """n = 1e5, 1e6, 1e7."""
     for name in ("line", "circle", "plane", "sphere"):
+        scattered(name, 100_000)[-1]()  # compiles
         seconds = []
         for count in (100_000, 1_000_000, 10_000_000):
             run = scattered(name, count)[-1]
@@ -165,6 +171,7 @@ def large() -> None:
 
 
 def main() -> None:
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer repeats")
     parser.add_argument("--only", choices=["plane", "line", "particles", "large"])

@@ -3,22 +3,16 @@ extreme problems use."""
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from mfpde.transform.direct_kernels import raise_scores, sum_directly
+from mfpde.transform.direct_kernels import sum_by_products, sum_directly
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import Float
-
-if TYPE_CHECKING:
-    from threadpoolctl import ThreadpoolController
 
 __all__ = ["centred", "log_of", "tilted_mean_directly"]
 
 _BOUNDED = 300.0  # scores within +-300 of each other's centre can be raised as they are
-_QUERIES, _NODES = 192, 512  # block of the product of matrices: fits the second cache
+_QUERIES = 64  # a block of the products of matrices
 
 
 def tilted_mean_directly(queries: Float, nodes: Float, masses: Float) -> tuple[Float, Float]:
@@ -73,34 +67,21 @@ def _in_few_dimensions(queries: Float, nodes: Float, log_masses: Float, reach: F
     return np.ascontiguousarray(out[1 : 1 + dimension].T), out[0]
 
 
-@cache
-def _libraries() -> ThreadpoolController:
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
-
-
 def _in_many_dimensions(queries: Float, nodes: Float, log_masses: Float, reach: Float) -> tuple[Float, Float]:
-    """Scores by products of matrices, one block after the other, each block raised while it is in the cache."""
     del reach  # the largest score of each query is found on the way
-    mean, log_mass = np.empty(queries.shape), np.empty(queries.shape[0])
-    blocks, keys = pieces(queries.shape[0], _QUERIES), pieces(nodes.shape[0], _NODES)
-    transposed = [np.ascontiguousarray(nodes[begin:end].T) for begin, end in keys]
+    (count, dimension), filled = nodes.shape, -(-nodes.shape[1] // 4) * 4
+    keys, weights = np.zeros((-(-count // 4) * 4, filled)), np.full(-(-count // 4) * 4, -np.inf)
+    keys[:count, :dimension], weights[:count] = nodes, log_masses
+    turned, rows = np.ascontiguousarray(keys.T), np.zeros((filled, queries.shape[0]))
+    rows[:dimension] = queries.T
+    out, blocks = np.empty((1 + filled, queries.shape[0])), pieces(queries.shape[0], _QUERIES)
 
     def work(piece: int) -> None:
         here = slice(*blocks[piece])
-        count = here.stop - here.start
-        peak, factor, total = np.full(count, -np.inf), np.empty(count), np.zeros(count)
-        sums = np.zeros((count, nodes.shape[1]))
-        for (begin, end), columns in zip(keys, transposed, strict=True):
-            scores = queries[here] @ columns
-            raise_scores(scores, log_masses[begin:end], peak, factor, total)
-            sums *= factor[:, None]
-            sums += scores @ nodes[begin:end]
-        mean[here] = sums / total[:, None]
-        log_mass[here] = np.log(total) + peak
+        columns = np.ascontiguousarray(rows[:, here])
+        sums = np.empty((1 + filled, columns.shape[1]))
+        sum_by_products(columns, keys, turned, weights, sums)
+        out[:, here] = sums
 
-    # the bits of a product may depend on BLAS's threads, and small products are slower with them
-    with _libraries().limit(limits=1, user_api="blas"):
-        run_pieces(work, len(blocks))
-    return mean, log_mass
+    run_pieces(work, len(blocks))
+    return np.ascontiguousarray(out[1 : 1 + dimension].T), out[0]

@@ -6,13 +6,14 @@ import numpy as np
 
 from mfpde.compilation import kernel
 from mfpde.transform.exponential import exponential
+from mfpde.transform.products import multiply
 from mfpde.typing import Float
 
-__all__ = ["raise_scores", "sum_directly"]
+__all__ = ["sum_by_products", "sum_directly"]
 
 _BLOCK = 128  # queries whose sums stay in the nearest cache
 _CHUNK = 4096  # nodes summed before a subtotal is put aside: keeps the rounding of long sums small
-_LANES = 16
+_NODES = 128  # nodes whose scores stay in the second cache
 
 
 @kernel
@@ -67,53 +68,47 @@ def sum_directly(queries: Float, nodes: Float, log_masses: Float, bounded: bool,
 
 
 @kernel
-def _largest(row: Float, start: float, lanes: Float) -> float:
-    """Sixteen running maxima, which is what lets the loop vectorise; so below with sums."""
-    whole = row.size - row.size % _LANES
-    for lane in range(_LANES):
-        lanes[lane] = start
-    for block in range(0, whole, _LANES):
-        part = row[block : block + _LANES]
-        for lane in range(_LANES):
-            lanes[lane] = max(lanes[lane], part[lane])
-    largest = start
-    for lane in range(_LANES):
-        largest = max(largest, lanes[lane])
-    for j in range(whole, row.size):
-        largest = max(largest, row[j])
-    return largest
-
-
-@kernel
-def _sum(row: Float, lanes: Float) -> float:
-    whole = row.size - row.size % _LANES
-    for lane in range(_LANES):
-        lanes[lane] = 0.0
-    for block in range(0, whole, _LANES):
-        part = row[block : block + _LANES]
-        for lane in range(_LANES):
-            lanes[lane] += part[lane]
-    total = 0.0
-    for lane in range(_LANES):
-        total += lanes[lane]
-    for j in range(whole, row.size):
-        total += row[j]
-    return total
-
-
-@kernel
-def raise_scores(scores: Float, log_masses: Float, peak: Float, factor: Float, total: Float) -> None:
-    """scores -> e^{scores + log m - peak} row by row, peak raised to the block's largest and `factor` what that does to
-    earlier sums; total follows."""
+def _raise(scores: Float, log_masses: Float, peak: Float, factor: Float, total: Float) -> None:
+    """scores -> e^{scores + log m - peak}, peak raised to the largest so far, `factor` what it does to earlier sums."""
     rows, columns = scores.shape
-    lanes = np.empty(_LANES)
-    for i in range(rows):
-        row = scores[i]
-        for j in range(columns):
-            row[j] += log_masses[j]
-        largest = _largest(row, peak[i], lanes)
-        factor[i] = exponential(peak[i] - largest)
-        peak[i] = largest
-        for j in range(columns):
-            row[j] = exponential(row[j] - largest)
-        total[i] = total[i] * factor[i] + _sum(row, lanes)
+    for q in range(columns):
+        factor[q] = peak[q]
+    for j in range(rows):
+        row, weight = scores[j], log_masses[j]
+        for q in range(columns):
+            row[q] += weight
+            peak[q] = max(peak[q], row[q])
+    for q in range(columns):
+        factor[q] = exponential(factor[q] - peak[q])
+        total[q] *= factor[q]
+    for j in range(rows):
+        row = scores[j]
+        for q in range(columns):
+            row[q] = exponential(row[q] - peak[q])
+            total[q] += row[q]
+
+
+@kernel
+def sum_by_products(queries: Float, nodes: Float, turned: Float, log_masses: Float, out: Float) -> None:
+    """out = (log M, mean) for queries in rows of components `(d, m)`, in many dimensions: scores and sums are products
+    of matrices, a block raised while it is in the cache. d and n are multiples of four, filled with zeros and -inf;
+    `turned` is the nodes' transpose."""
+    dimension, count = queries.shape
+    peak, factor, total = np.full(count, -np.inf), np.empty(count), np.zeros(count)
+    scores, part, sums = np.empty((_NODES, count)), np.empty((dimension, count)), np.zeros((dimension, count))
+    for start in range(0, nodes.shape[0], _NODES):
+        stop = min(start + _NODES, nodes.shape[0])
+        block = scores[: stop - start]
+        multiply(nodes[start:stop], queries, block)
+        _raise(block, log_masses[start:stop], peak, factor, total)
+        multiply(turned[:, start:stop], block, part)
+        for i in range(dimension):
+            row, here = sums[i], part[i]
+            for q in range(count):
+                row[q] = row[q] * factor[q] + here[q]
+    for q in range(count):
+        out[0, q] = np.log(total[q]) + peak[q]
+    for i in range(dimension):
+        row, here = out[1 + i], sums[i]
+        for q in range(count):
+            row[q] = here[q] / total[q]
