@@ -17,6 +17,7 @@ import argparse
 import os
 import resource
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -82,6 +83,23 @@ def grid_case(size: int, repeats: int) -> tuple[Array, Array, Callable[[], tuple
     return axis, masses, run, seconds, error
 
 
+def free_threads() -> float:
+    """What two threads gain on this machine now, on work that has nothing in common: at best 2."""
+    values = [np.linspace(0, 100, 20_000) for _ in range(2)]
+
+    def rounds(array: Array) -> None:
+        for _ in range(20):
+            np.sin(array)
+
+    def together() -> None:
+        other = threading.Thread(target=rounds, args=(values[0],))
+        other.start()
+        rounds(values[1])
+        other.join()
+
+    return 2 * best(lambda: rounds(values[0]), 20) / best(together, 20)
+
+
 def plane(repeats: int) -> None:
     """Grids of the plane."""
     axis, masses, _, ours, error = grid_case(128, repeats)
@@ -99,6 +117,7 @@ def plane(repeats: int) -> None:
         numba.set_num_threads(1)
         one = best(run, 3 * repeats)
         show("plane N=256, two threads", two, "one thread", one, 1.6, 1.9, error)
+        print(f"    two threads of unrelated work gain {free_threads():.2f}x on this machine now")
     diagonal = best(lambda: transform.tilted_mean_on_grid((axis, axis), masses, np.diag([15.0, -20.0])), repeats)
     print(f"{'plane N=256, diagonal A':34}{diagonal * 1e3:8.2f} ms")
 
