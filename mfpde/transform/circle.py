@@ -12,7 +12,7 @@ import numpy as np
 
 from mfpde.compilation import kernel
 from mfpde.transform.chebyshev import Panels, chebyshev_points, interpolation_weights
-from mfpde.transform.direct import log_of, tilted_mean_directly
+from mfpde.transform.direct import log_of, plain, tilted_mean_directly
 from mfpde.transform.exponential import exponential
 from mfpde.transform.line import EXTENT, collect
 from mfpde.transform.scattered_kernels import POINTS, interpolate_line
@@ -89,6 +89,7 @@ def tilted_mean_on_circle(beta: float, queries: Float, nodes: Float, masses: Flo
 
     Queries and nodes are angles. beta of any sign; time linear in points, and like beta^2 beyond them.
     """
+    queries, nodes, masses = plain(queries), plain(nodes), plain(masses)
     count = max(_FEWEST, math.ceil(math.pi * abs(beta) / EXTENT))
     work = 0.4 * (POINTS * count) ** 2 + 120.0 * (queries.size + nodes.size) + 5e4
     if work > queries.size * nodes.size:

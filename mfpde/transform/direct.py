@@ -7,10 +7,11 @@ import numpy as np
 
 from mfpde.transform.direct_kernels import sum_by_products, sum_directly
 from mfpde.transform.threads import pieces, run_pieces
-from mfpde.typing import Float
+from mfpde.typing import AnyArray, Float
 
-__all__ = ["centred", "log_of", "tilted_mean_directly"]
+__all__ = ["FEW_PAIRS", "centred", "log_of", "plain", "tilted_mean_directly"]
 
+FEW_PAIRS = 20_000  # below this the direct sum has won before panels are planned
 _BOUNDED = 300.0  # scores within +-300 of each other's centre can be raised as they are
 _QUERIES = 64  # a block of the products of matrices
 
@@ -20,6 +21,7 @@ def tilted_mean_directly(queries: Float, nodes: Float, masses: Float) -> tuple[F
 
     Cost m n. Exponents of any size: the largest is taken out first.
     """
+    queries, nodes, masses = plain(queries), plain(nodes), plain(masses)
     # a node without mass says nothing, not even where the centre is
     there = masses > 0.0
     if not there.all():
@@ -36,6 +38,11 @@ def centred(nodes: Float) -> tuple[Float, Float, Float]:
     low, high = nodes.min(axis=0), nodes.max(axis=0)
     centre = 0.5 * (low + high)
     return nodes - centre, centre, 0.5 * (high - low)
+
+
+def plain(array: AnyArray) -> Float:
+    """A contiguous, writeable array of doubles, the same one if it is: kernels are compiled for nothing else."""
+    return np.require(array, dtype=float, requirements=["C", "W"])
 
 
 def log_of(masses: Float) -> Float:

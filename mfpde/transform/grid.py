@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mfpde.transform.direct import tilted_mean_directly
+from mfpde.transform.direct import plain, tilted_mean_directly
 from mfpde.transform.line import tilted_mean_on_line
 from mfpde.transform.plane_grid import evaluate_plan, make_plan
 from mfpde.typing import Float
@@ -31,8 +31,9 @@ def tilted_mean_on_grid(
 
     The sum is direct where that is cheaper: small grids, or |A| L^2 beyond some thousands.
     """
-    queries = axes if query_axes is None else query_axes
-    shift = np.zeros(len(axes)) if offset is None else offset
+    axes, masses, matrix = [plain(axis) for axis in axes], plain(masses), plain(matrix)
+    queries = axes if query_axes is None else [plain(axis) for axis in query_axes]
+    shift = np.zeros(len(axes)) if offset is None else plain(offset)
     if len(axes) == 1:
         points = matrix[0, 0] * queries[0] + shift[0]
         mean, log_mass = tilted_mean_on_line(points, axes[0], masses)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.transform.chebyshev import Panels, chebyshev_points, cut, interpolation_weights
-from mfpde.transform.direct import tilted_mean_directly
+from mfpde.transform.direct import FEW_PAIRS, plain, tilted_mean_directly
 from mfpde.transform.scattered_kernels import POINTS, collect_line, interpolate_line
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.transform.tilts import tilt_line
@@ -20,6 +20,10 @@ _BATCH = 1 << 14
 
 def tilted_mean_on_line(queries: Float, nodes: Float, masses: Float) -> tuple[Float, Float]:
     """`(grad log M, log M)` at queries `(m,)` for nodes and masses `(n,)`; time linear in m + n."""
+    queries, nodes, masses = plain(queries), plain(nodes), plain(masses)
+    if queries.size * nodes.size < FEW_PAIRS:
+        mean, log_mass = tilted_mean_directly(queries[:, None], nodes[:, None], masses)
+        return mean[:, 0], log_mass
     low, high = float(nodes.min()), float(nodes.max())
     centre, reach = 0.5 * (low + high), 0.5 * (high - low)
     least, most = float(queries.min()), float(queries.max())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.transform.chebyshev import Panels, chebyshev_points, cut, interpolation_weights
-from mfpde.transform.direct import tilted_mean_directly
+from mfpde.transform.direct import FEW_PAIRS, plain, tilted_mean_directly
 from mfpde.transform.line import EXTENT
 from mfpde.transform.scattered_kernels import POINTS, collect_plane, interpolate_plane
 from mfpde.transform.threads import pieces, run_pieces
@@ -19,6 +19,9 @@ _BATCH = 1 << 12
 
 def tilted_mean_in_plane(queries: Float, nodes: Float, masses: Float) -> tuple[Float, Float]:
     """`(grad log M, log M)` at queries `(m, 2)` for nodes `(n, 2)`; time linear in m + n."""
+    queries, nodes, masses = plain(queries), plain(nodes), plain(masses)
+    if queries.shape[0] * nodes.shape[0] < FEW_PAIRS:
+        return tilted_mean_directly(queries, nodes, masses)
     low, high = nodes.min(axis=0), nodes.max(axis=0)
     centre, reach = 0.5 * (low + high), 0.5 * (high - low)
     least, most = queries.min(axis=0), queries.max(axis=0)

@@ -13,7 +13,7 @@ import numpy as np
 
 from mfpde.transform.chebyshev import Panels, interpolation_matrix
 from mfpde.transform.cube import face_points, frames, turned_to_first
-from mfpde.transform.direct import tilted_mean_directly
+from mfpde.transform.direct import plain, tilted_mean_directly
 from mfpde.transform.plane import collect_in_plane, interpolate_in_plane
 from mfpde.transform.products import multiply
 from mfpde.transform.sphere_kernels import fold, gather, sum_folded, sum_for_faces, unfold
@@ -35,6 +35,7 @@ def tilted_mean_on_sphere(beta: float, queries: Float, nodes: Float, masses: Flo
 
     Queries and nodes are unit vectors, `(m, 3)` and `(n, 3)`. Time is linear in points, and like beta^4 beyond them.
     """
+    queries, nodes, masses = plain(queries), plain(nodes), plain(masses)
     count = max(1, math.ceil(0.25 * math.pi * abs(beta) / _EXTENT))
     order = 24 if 0.25 * math.pi * abs(beta) <= _MILD * count else 28
     size = 6 * (order * count) ** 2

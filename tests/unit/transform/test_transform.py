@@ -67,6 +67,20 @@ def test_a_node_without_mass_is_not_there():
     assert mean[0, 0] == pytest.approx(1 / (1 + np.exp(-30.0)), abs=1e-15)
 
 
+def test_no_queries():
+    assert transform.tilted_mean(np.zeros((0, 2)), np.ones((9000, 2)), np.ones(9000))[0].shape == (0, 2)
+    assert transform.tilted_mean(np.zeros((0, 1)), np.ones((9000, 1)), np.ones(9000))[1].shape == (0,)
+    assert transform.tilted_mean_on_circle(2.0, np.zeros(0), np.ones(90), np.ones(90))[0].shape == (0, 2)
+
+
+def test_any_array_will_do():
+    nodes = RANDOM.standard_normal((700, 4))
+    expected = transform.tilted_mean(nodes[:, :2].copy(), nodes[:, 2:].copy(), np.ones(700))
+    nodes.flags.writeable = False
+    given = transform.tilted_mean(nodes[:, :2], nodes[:, 2:], np.ones(700, dtype=int))
+    assert all(np.array_equal(a, b) for a, b in zip(given, expected, strict=True))
+
+
 def test_line_as_a_grid():
     axis = np.linspace(-2.0, 1.0, 300)
     weights = np.exp(-(axis**2))
