@@ -22,8 +22,9 @@ from mfpde.typing import Float
 
 __all__ = ["tilted_mean_on_sphere"]
 
-_EXTENT = 3.9  # beta times half a panel, at most
-_MILD = 2.3  # up to here 24 points are enough for a panel, beyond it 28; a whole face needs them in any case
+# points along a panel's side and the largest beta times half a side for them; a whole face needs 24 in any case
+_WHOLE = ((24, 2.2), (28, 3.9), (32, 4.8), (36, 5.5))
+_DIVIDED = ((16, 1.5), (20, 2.4), (24, 3.2), (28, 3.9))
 _FINE, _FINE_EXTENT = 12, 0.65  # the same for the small panels that points and queries meet
 _FOLDED = 4.2  # beta up to which even and odd parts are summed apart, a quarter of the work: it costs e^{1.6 beta}
 _LARGEST = 300.0  # e^{2 beta} must be a number
@@ -36,8 +37,7 @@ def tilted_mean_on_sphere(beta: float, queries: Float, nodes: Float, masses: Flo
     Queries and nodes are unit vectors, `(m, 3)` and `(n, 3)`. Time is linear in points, and like beta^4 beyond them.
     """
     queries, nodes, masses = plain(queries), plain(nodes), plain(masses)
-    count = max(1, math.ceil(0.25 * math.pi * abs(beta) / _EXTENT))
-    order = 24 if 0.25 * math.pi * abs(beta) <= _MILD * count else 28
+    count, order = _layout(abs(beta))
     size = 6 * (order * count) ** 2
     work = 0.35 * float(size) ** 2 + 80.0 * nodes.shape[0] + 200.0 * queries.shape[0] + 1e6
     if abs(beta) > _LARGEST or work > 0.8 * queries.shape[0] * nodes.shape[0]:
@@ -54,6 +54,14 @@ def tilted_mean_on_sphere(beta: float, queries: Float, nodes: Float, masses: Flo
     values = _by_panels(_along(refine, _along(refine, sums, 3), 5), count, parts)
     out = interpolate_in_plane(_unfolded(queries), along, across, values, np.zeros(values.shape[:2]), 4, _FINE)
     return np.ascontiguousarray(out[1:].T), out[0] + math.log(total)
+
+
+def _layout(beta: float) -> tuple[int, int]:
+    """Panels along a side of a face and points along a panel: the fewest points in all."""
+    reach = 0.25 * math.pi * beta
+    layouts = [(1, order) for order, most in _WHOLE if reach <= most]
+    layouts += [(max(2, math.ceil(reach / most)), order) for order, most in _DIVIDED]
+    return min(layouts, key=lambda layout: layout[0] * layout[1])
 
 
 def _unfolded(points: Float) -> Float:
