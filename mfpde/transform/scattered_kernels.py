@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.compilation import kernel
+from mfpde.transform.exponential import logarithm
 from mfpde.typing import Float
 
 __all__ = ["POINTS", "collect_line", "collect_plane", "interpolate_line", "interpolate_plane", "lagrange"]
@@ -100,19 +101,26 @@ def interpolate_line(
     queries: Float, start: float, half: float, points: Float, weights: Float, values: Float, level: Float, out: Float
 ) -> None:
     """values `(panels, parts, size)`; out `(parts, m)`: the first part's logarithm, the others divided by it."""
-    basis = np.empty(points.size)
+    size = points.size
+    basis = np.empty(size)
     count, parts = values.shape[0], values.shape[1]
     for q in range(queries.size):
         panel = _panel_of(queries[q], start, half, count)
         lagrange((queries[q] - start) / half - (2 * panel + 1), points, weights, basis)
         total = 1.0
         for part in range(parts):
-            value = _inner_product(values[panel, part], basis)
+            a, b, c, d = 0.0, 0.0, 0.0, 0.0
+            for k in range(0, size, 4):
+                a += values[panel, part, k] * basis[k]
+                b += values[panel, part, k + 1] * basis[k + 1]
+                c += values[panel, part, k + 2] * basis[k + 2]
+                d += values[panel, part, k + 3] * basis[k + 3]
+            value = (a + b) + (c + d)
             if part == 0:
-                total = value
-                out[0, q] = np.log(total) + level[panel]
+                total = 1.0 / value
+                out[0, q] = logarithm(value) + level[panel]
             else:
-                out[part, q] = value / total
+                out[part, q] = value * total
 
 
 @kernel
@@ -154,6 +162,6 @@ def interpolate_plane(
             value = _inner_product(across, basis2)
             if part == 0:
                 total = value
-                out[0, q] = np.log(total) + level[panel1, panel2]
+                out[0, q] = logarithm(total) + level[panel1, panel2]
             else:
                 out[part, q] = value / total
