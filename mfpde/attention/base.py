@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -54,6 +55,10 @@ class Law(Specification, ABC):
     def drift_by_quadrature(self, measure: Measure, points: AnyArray) -> Float:
         """`G_mu(x)` as a plain sum over the nodes of the measure: the specification of every fast path."""
 
+    def drift_by_sums(self, measure: Measure, points: AnyArray) -> Float:
+        """The same sum over nodes by whatever is faster than its definition."""
+        return self.drift_by_quadrature(measure, points)
+
     def zonal(self, geometry: Geometry) -> Zonal | None:
         """The convolution behind the drift where there is one (circle, A and V multiples of the identity)."""
         return None
@@ -63,7 +68,7 @@ class Law(Specification, ABC):
         geometry = measure.geometry
         zonal = None if geometry is None else self.zonal(geometry)
         if zonal is None or not isinstance(geometry, Circle):
-            return self.drift_by_quadrature(measure, points)
+            return self.drift_by_sums(measure, points)
         theta = geometry.points(np.asarray(points))[:, 0]
         modes = measure.fourier(zonal.potential.size)
         order = np.arange(modes.size)
@@ -75,7 +80,7 @@ class Law(Specification, ABC):
             far = total < _CANCELLED * zonal.normaliser[0]
             speed /= np.where(far, 1.0, total)
             if far.any():
-                speed[far] = self.drift_by_quadrature(measure, theta[far])
+                speed[far] = self.drift_by_sums(measure, theta[far])
         return in_shape_of(points, speed[:, None])
 
 
@@ -91,7 +96,17 @@ class Attention(Law):
     def value_matrix(self, dimension: int) -> Float:
         """V as a `(d, d)` array."""
 
+    @abstractmethod
+    def outputs(self, queries: Float, keys: Float, weights: Float) -> Float:
+        """`int k(x_i, y) y dmu(y)`, `(m, d)`, by fast sums (mfpde.transform) where weights are not negative."""
+
+    def drift_by_sums(self, measure: Measure, points: AnyArray) -> Float:
+        return self._drift(measure, points, self.outputs)
+
     def drift_by_quadrature(self, measure: Measure, points: AnyArray) -> Float:
+        return self._drift(measure, points, lambda x, y, weights: (self.kernel(x, y, weights) * weights) @ y)
+
+    def _drift(self, measure: Measure, points: AnyArray, outputs: Callable[[Float, Float, Float], Float]) -> Float:
         geometry = measure.geometry
         keys, weights = measure.nodes()
         queries = np.asarray(points, dtype=float)
@@ -101,7 +116,7 @@ class Attention(Law):
                 "points", f"have {queries.shape[1]} components, the measure lives in R^{keys.shape[1]}"
             )
         x, y = (queries, keys) if geometry is None else (geometry.embed(queries), geometry.embed(keys))
-        output = (self.kernel(x, y, weights) * weights) @ y @ self.value_matrix(y.shape[1]).T
+        output = outputs(x, y, weights) @ self.value_matrix(y.shape[1]).T
         return in_shape_of(points, output if geometry is None else geometry.tangent(queries, output))
 
 

@@ -18,6 +18,8 @@ __all__ = ["Exponential"]
 
 #: largest |A| for which the modes of the kernel are listed (about ten thousand of them)
 _LARGEST = 1e6
+#: pairs of points up to which the plain sum is taken
+_FEW_PAIRS = 2**14
 
 
 class Exponential(Attention):
@@ -64,6 +66,15 @@ class Exponential(Attention):
     def scores(self, queries: Float, keys: Float) -> Float:
         """`<A x_i, y_j>`, `(m, n)`."""
         return queries @ self.query_matrix(queries.shape[1]).T @ keys.T
+
+    def outputs(self, queries: Float, keys: Float, weights: Float) -> Float:
+        # a few pairs are not worth loading compiled code; negative weights are rounding noise of a density's nodes
+        if queries.shape[0] * keys.shape[0] <= _FEW_PAIRS or weights.min() < 0:
+            return (self.kernel(queries, keys, weights) * weights) @ keys
+        from mfpde.transform import tilted_mean
+
+        mean, log_mass = tilted_mean(queries @ self.query_matrix(queries.shape[1]).T, keys, weights)
+        return mean if self.normalised else np.exp(log_mass)[:, None] * mean
 
     def zonal(self, geometry: Geometry) -> Zonal | None:
         if not isinstance(geometry, Circle):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfpde.compilation import kernel
+from mfpde.compilation import allocating_kernel
 from mfpde.transform.exponential import exponential, logarithm
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import Float
@@ -35,7 +35,7 @@ _TERMS = len(_LANGEVIN)
 _SERIES = 0.75  # below it the series, above it the closed form, which loses a digit at most
 
 
-@kernel
+@allocating_kernel
 def _correct(queries: Float, width: float, slope: Float, log_factor: Float) -> None:
     """slope = (h/2) (coth a - 1/a); log_factor += log(sinh a / a)."""
     for i in range(queries.size):

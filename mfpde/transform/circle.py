@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from mfpde.compilation import kernel
+from mfpde.compilation import allocating_kernel
 from mfpde.transform.chebyshev import Panels, chebyshev_points, interpolation_weights
 from mfpde.transform.direct import log_of, plain, tilted_mean_directly
 from mfpde.transform.exponential import exponential
@@ -25,7 +25,7 @@ _BATCH = 1 << 14
 _FEWEST = 12  # panels: the cosine itself must be represented
 
 
-@kernel
+@allocating_kernel
 def _tilt_circle(
     log_masses: Float,
     signs: Float,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfpde.compilation import kernel
+from mfpde.compilation import allocating_kernel, kernel
 from mfpde.transform.exponential import exponential
 from mfpde.transform.products import multiply
 from mfpde.typing import Float
@@ -27,7 +27,7 @@ def _find_peak(w1: Float, w2: Float, w3: Float, nodes: Float, log_masses: Float,
             peak[q] = max(peak[q], score)
 
 
-@kernel
+@allocating_kernel
 def sum_directly(queries: Float, nodes: Float, log_masses: Float, bounded: bool, common: float, out: Float) -> None:
     """out = (log M, mean_1, mean_2, mean_3) for queries and nodes in rows of components, `(3, m)` and `(3, n)`.
 
@@ -88,7 +88,7 @@ def _raise(scores: Float, log_masses: Float, peak: Float, factor: Float, total: 
             total[q] += row[q]
 
 
-@kernel
+@allocating_kernel
 def sum_by_products(queries: Float, nodes: Float, turned: Float, log_masses: Float, out: Float) -> None:
     """out = (log M, mean) for queries in rows of components `(d, m)`, in many dimensions: scores and sums are products
     of matrices, a block raised while it is in the cache. d and n are multiples of four, filled with zeros and -inf;

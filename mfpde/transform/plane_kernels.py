@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfpde.compilation import kernel
+from mfpde.compilation import allocating_kernel, kernel
 from mfpde.transform.exponential import exponential, logarithm
 from mfpde.transform.products import multiply
 from mfpde.typing import AnyArray, Float
@@ -75,7 +75,7 @@ def _evaluate_series(
         mean2[i] = (0.5 * t * f + (c2[0] - g)) / total
 
 
-@kernel
+@allocating_kernel
 def _panel_series(
     log_masses: Float,
     first: Float,
@@ -105,7 +105,7 @@ def _panel_series(
             row[j] = from_row[j] * second[j]
 
 
-@kernel
+@allocating_kernel
 def transform_panel(
     log_masses: Float,
     first: Float,

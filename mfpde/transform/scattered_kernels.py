@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfpde.compilation import kernel
+from mfpde.compilation import allocating_kernel, kernel
 from mfpde.transform.exponential import logarithm
 from mfpde.typing import Float
 
@@ -53,7 +53,7 @@ def _inner_product(first: Float, second: Float) -> float:
     return (a + b) + (c + d)
 
 
-@kernel
+@allocating_kernel
 def collect_line(
     nodes: Float, masses: Float, start: float, half: float, count: int, points: Float, weights: Float, out: Float
 ) -> None:
@@ -67,7 +67,7 @@ def collect_line(
             row[k] += mass * basis[k]
 
 
-@kernel
+@allocating_kernel
 def collect_plane(
     nodes1: Float,
     nodes2: Float,
@@ -96,7 +96,7 @@ def collect_plane(
                 row[i] += factor * basis2[i]
 
 
-@kernel
+@allocating_kernel
 def interpolate_line(
     queries: Float, start: float, half: float, points: Float, weights: Float, values: Float, level: Float, out: Float
 ) -> None:
@@ -123,7 +123,7 @@ def interpolate_line(
                 out[part, q] = value * total
 
 
-@kernel
+@allocating_kernel
 def interpolate_plane(
     queries1: Float,
     queries2: Float,

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from mfpde.compilation import kernel
+from mfpde.compilation import allocating_kernel, kernel
 from mfpde.transform.exponential import exponential
 from mfpde.transform.products import multiply
 from mfpde.typing import AnyArray, Float
@@ -37,7 +37,7 @@ def unfold(points: Float, out: Float) -> None:
         out[j, 1] = math.atan(second / size) + 0.25 * math.pi
 
 
-@kernel
+@allocating_kernel
 def sum_for_faces(left: Float, sources: Float, targets: Float, sums: Float) -> None:
     """sums = left E, `E[q, k] = e^{<sources_q, targets_k>}`, some rows of E at a time."""
     count = targets.shape[1]
@@ -78,7 +78,7 @@ def fold(left: Float) -> None:
                 r0[q], r1[q], r2[q], r3[q] = a + c, b + d, a - c, b - d
 
 
-@kernel
+@allocating_kernel
 def sum_folded(left: Float, sources: Float, targets: Float, sums: Float) -> None:
     """The same for sources in one quarter: left `(4, 24, q)` and sums `(4, 24, k)` even and odd in u and v."""
     count = targets.shape[1]

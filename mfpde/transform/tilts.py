@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfpde.compilation import kernel
+from mfpde.compilation import allocating_kernel
 from mfpde.transform.chebyshev import Panels, chebyshev_points
 from mfpde.transform.direct import log_of
 from mfpde.transform.exponential import exponential
@@ -17,7 +17,7 @@ from mfpde.typing import Float
 __all__ = ["tilt_line", "tilt_plane"]
 
 
-@kernel
+@allocating_kernel
 def _tilt_line(
     log_masses: Float, signs: Float, nodes: Float, centres: Float, powers: Float, values: Float, level: Float
 ) -> None:
@@ -48,7 +48,7 @@ def tilt_line(masses: Float, sources: Panels, targets: Panels) -> tuple[Float, F
     return values, level
 
 
-@kernel
+@allocating_kernel
 def _tilt_plane(
     log_masses: Float,
     signs: Float,
