@@ -96,15 +96,18 @@ class Attention(Law):
     def value_matrix(self, dimension: int) -> Float:
         """V as a `(d, d)` array."""
 
-    @abstractmethod
     def outputs(self, queries: Float, keys: Float, weights: Float) -> Float:
-        """`int k(x_i, y) y dmu(y)`, `(m, d)`, by fast sums (mfpde.transform) where weights are not negative."""
+        """`int k(x_i, y) y dmu(y)`, `(m, d)`; kernels with a faster way than this override it."""
+        return self._plain_outputs(queries, keys, weights)
 
     def drift_by_sums(self, measure: Measure, points: AnyArray) -> Float:
         return self._drift(measure, points, self.outputs)
 
     def drift_by_quadrature(self, measure: Measure, points: AnyArray) -> Float:
-        return self._drift(measure, points, lambda x, y, weights: (self.kernel(x, y, weights) * weights) @ y)
+        return self._drift(measure, points, self._plain_outputs)
+
+    def _plain_outputs(self, queries: Float, keys: Float, weights: Float) -> Float:
+        return (self.kernel(queries, keys, weights) * weights) @ keys
 
     def _drift(self, measure: Measure, points: AnyArray, outputs: Callable[[Float, Float, Float], Float]) -> Float:
         geometry = measure.geometry

@@ -70,7 +70,7 @@ class Exponential(Attention):
     def outputs(self, queries: Float, keys: Float, weights: Float) -> Float:
         # a few pairs are not worth loading compiled code; negative weights are rounding noise of a density's nodes
         if queries.shape[0] * keys.shape[0] <= _FEW_PAIRS or weights.min() < 0:
-            return (self.kernel(queries, keys, weights) * weights) @ keys
+            return super().outputs(queries, keys, weights)
         from mfpde.transform import tilted_mean
 
         mean, log_mass = tilted_mean(queries @ self.query_matrix(queries.shape[1]).T, keys, weights)

@@ -34,11 +34,13 @@ class _Lines:
     """One plain line at most every few seconds: for log files."""
 
     def __init__(self) -> None:
-        self._last = time.monotonic()
+        self._last: float | None = None
 
     def __call__(self, report: ProgressReport) -> None:
         now = time.monotonic()
-        if now - self._last >= SECONDS_BETWEEN_LINES:
+        if self._last is None:  # the wait is for the run, not for what came before it
+            self._last = now
+        elif now - self._last >= SECONDS_BETWEEN_LINES:
             self._last = now
             click.echo(line(report), err=True)
 

@@ -29,7 +29,8 @@ def test_help_is_quick_and_loads_nothing_heavy(command):
 
 def test_a_run_from_the_shell(command):
     code, out, err = finished(command("solve", "small.yaml"))
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert err == "" or (err.startswith("compiling, once") and err.count("\n") == 1)
     assert "finished at t = 1" in out
 
 

@@ -121,7 +121,7 @@ def test_progress_is_a_line_now_and_then_when_nobody_watches(capsys, monkeypatch
     clock = iter([0.0, 1.0, 5.5, 6.0, 11.0])
     monkeypatch.setattr("time.monotonic", lambda: next(clock))
     with display(quiet=False) as show:
-        for _ in range(4):
+        for _ in range(5):
             show(REPORT)
     assert capsys.readouterr().err.splitlines() == [line(REPORT)] * 2
 
