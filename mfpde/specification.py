@@ -80,7 +80,7 @@ def _number_inside(value: Any, where: tuple[int, ...]) -> float:
         raise PydanticCustomError("number_size", "is too large for a double", {"where": where}) from None
     if math.isnan(number):
         raise PydanticCustomError("number", "must be a number, not NaN", {"where": where})
-    return number
+    return number + 0.0  # -0.0 becomes 0.0: equal problems have equal hashes
 
 
 def _shown(value: Any) -> str:
