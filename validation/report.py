@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from mfpde.errors import OutputError
+from mfpde.registry import lookup
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, FigureBase
@@ -21,7 +22,7 @@ __all__ = ["Check", "Drawing", "Report"]
 
 #: draws into an empty figure
 Drawing = Callable[["FigureBase"], None]
-_SIZE = (7.0, 4.5)
+_HEIGHT = 4.5  # inches for one case
 
 
 @dataclass(frozen=True)
@@ -99,15 +100,13 @@ class Report:
 
     def figure(self) -> Figure:
         """What was measured against what was expected, one panel for each case."""
-        from matplotlib.figure import Figure
-
-        shown = [report for report in (self, *self.parts) if report.drawing is not None]
-        figure = Figure(figsize=(_SIZE[0], _SIZE[1] * max(len(shown), 1)), layout="constrained")
-        rows = figure.subfigures(max(len(shown), 1), 1, squeeze=False)[:, 0]
-        for row, report in zip(rows, shown, strict=False):
-            assert report.drawing is not None  # noqa: S101 - for the type checker
-            report.drawing(row)
-            row.suptitle(report.title)
+        shown = [(report.title, report.drawing) for report in (self, *self.parts) if report.drawing is not None]
+        with lookup("view", "look")():
+            figure: Figure = lookup("view", "empty")(_HEIGHT * max(len(shown), 1))
+            rows = figure.subfigures(max(len(shown), 1), 1, squeeze=False)[:, 0]
+            for row, (title, draw) in zip(rows, shown, strict=False):
+                draw(row)
+                row.suptitle(title)
         return figure
 
     def to_dict(self) -> dict[str, Any]:
@@ -147,7 +146,8 @@ class Report:
     def png(self) -> bytes:
         """The figure as a PNG file's content."""
         stream = io.BytesIO()
-        self.figure().savefig(stream, format="png", dpi=150)
+        with lookup("view", "look")():
+            self.figure().savefig(stream, format="png")
         return stream.getvalue()
 
 

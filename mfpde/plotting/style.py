@@ -8,6 +8,8 @@ from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+from mfpde.registry import register
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -47,6 +49,7 @@ _RC: dict[str, Any] = {
     "axes.grid": False,
     "axes.labelsize": 9.5,
     "axes.linewidth": 0.8,
+    "axes.prop_cycle": f"cycler('color', {list(CATEGORIES)})",
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.titlesize": 9.5,
@@ -71,6 +74,7 @@ _LABELS = {
 }
 
 
+@register("view", "look")
 @contextmanager
 def look() -> Iterator[None]:
     """matplotlib's defaults and our changes to them; afterwards what the user has set is back."""
@@ -80,6 +84,7 @@ def look() -> Iterator[None]:
         yield
 
 
+@register("view", "empty")
 def new_figure(height: float, width: float = WIDTH) -> Figure:
     """An empty figure in inches that no pyplot knows of; call it within `look`."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
