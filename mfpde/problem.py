@@ -28,6 +28,13 @@ class Noise(Specification):
 
     kappa: Real = Field(default=math.inf, gt=0, description="inverse noise strength; infinity is no noise")
 
+    @field_validator("kappa")
+    @classmethod
+    def _not_beyond_doubles(cls, kappa: float) -> float:
+        if kappa < 1e-300:
+            raise ProblemError.at("kappa", f"must be at least 1e-300, not {kappa:g}: 1/kappa is beyond a double")
+        return kappa
+
     @property
     def diffusion(self) -> float:
         """D = 1 / kappa."""
@@ -116,6 +123,16 @@ class Equation(Specification):
     noise: Noise = Field(default=Noise(), description="how much noise; none without this block")
     initial: Annotated[Initial, OfFamily("initial")] | None = Field(default=None, description="the law at t = 0")
 
+    @model_validator(mode="after")
+    def _one_law(self) -> Equation:
+        if self.attention is not None and self.interaction is not None:
+            raise ProblemError.at("interaction", "attention and interaction cannot both be given")
+        if self.initial is not None and self.initial.weight is not None:
+            raise ProblemError.at(
+                "initial.weight", "is the share of a component of a mixture; it means nothing on its own"
+            )
+        return self
+
     @property
     def law(self) -> Law | None:
         """What gives a measure its drift: the attention or the interaction; None is pure diffusion."""
@@ -160,16 +177,6 @@ class Problem(Equation):
         if title is not None and not title.isprintable():
             raise ValueError("must be one line of printable characters")
         return title
-
-    @model_validator(mode="after")
-    def _one_law(self) -> Problem:
-        if self.attention is not None and self.interaction is not None:
-            raise ProblemError.at("interaction", "attention and interaction cannot both be given")
-        if self.initial is not None and self.initial.weight is not None:
-            raise ProblemError.at(
-                "initial.weight", "is the share of a component of a mixture; it means nothing on its own"
-            )
-        return self
 
     @property
     def equation(self) -> Equation:

@@ -25,7 +25,9 @@ class Auto(Solver):
     """
 
     kind: Literal["auto"] = "auto"
-    tolerance: Real | None = Field(default=None, description="handed on to the solver that is chosen")
+    tolerance: Real | None = Field(
+        default=None, ge=1e-11, le=1e-2, description="handed on to the solver that is chosen"
+    )
 
     def choose(self, equation: Equation) -> Solver:
         """The solver that does the work, with its settings."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mfpde.feasibility import chosen_solver
 from mfpde.observe.energy import not_a_gradient_flow
 from mfpde.problem import Equation, Problem
 from mfpde.run import Run
@@ -28,7 +29,7 @@ def examine_solution(problem: Problem, title: str, *, quick: bool = False) -> Re
     """Solve a problem and check mass, positivity, free energy and bounds of the drift."""
     problem.need("initial", "time")
     flow = not_a_gradient_flow(problem.equation) is None
-    promise = 10 * float(getattr(problem.solver, "tolerance", _DEFAULT_TOLERANCE))
+    promise = 10 * float(getattr(chosen_solver(problem), "tolerance", _DEFAULT_TOLERANCE))
     try:
         run, panels = _resolved(problem, promise, quick) if flow else (solved(_observed(problem, None)), None)
     except UnfinishedError as error:

@@ -115,6 +115,8 @@ def exponential_zonal(scale: float, factor: float, normalised: bool) -> Zonal:
     length = int(np.flatnonzero(strength > 1e-18 * strength.max())[-1]) + 1 if strength.any() else 2
     lift = float(np.exp(size)) if size <= 700 else np.inf
     offset = factor * (_uniform_energy(scale) if size < 1 else (lift * bessel[0] - 1) / (2 * scale))
+    if not np.isfinite(potential).all() or not (normalised or np.isfinite(factor * lift)):
+        raise ProblemError.at("attention", f"overflows: |V| e^|A| with V = {factor:g}, |A| = {size:g}")
     if normalised:
         return Zonal(potential[:length], bessel[:length], abs(factor), offset, energy_scale=lift)
     return Zonal(lift * potential[:length], None, abs(factor) * lift, offset)

@@ -6,6 +6,7 @@ Command modules import click at the top and everything else when they run: `mfpd
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -74,6 +75,7 @@ class Program(click.Group):
 
         if not standalone_mode:
             return run()
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # like Ctrl-C, from the first moment on
         sys.exit(_exit_code(run))
 
 

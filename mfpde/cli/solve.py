@@ -32,12 +32,14 @@ def solve(file: str, output: str | None, settings: dict[str, str], resume: bool,
     from mfpde.cli.progress import display
     from mfpde.cli.summary import summary
     from mfpde.compilation import compiled_before
-    from mfpde.errors import ProblemError
+    from mfpde.errors import OutputError, ProblemError
     from mfpde.running import solve as solve_problem
     from mfpde.spec import read_document
 
     document = read_document(file, settings)
     target = Path(output) if output else Path(Path(file).stem + ".h5")
+    if target.resolve() == Path(file).resolve():
+        raise OutputError(f"{target} is the problem file itself; choose another output")
     if not quiet and not compiled_before():
         click.echo("compiling, once for this version (about ten seconds)", err=True)
     try:

@@ -68,7 +68,7 @@ def _on_circle(text: str) -> CircleDensity:
 
     coefficients = _sampled(values)
     mass = coefficients[0].real * 2 * np.pi
-    if not mass > 0:
+    if not mass > 1e-300:
         raise ProblemError.at("initial.expression", f"{text!r} has mass {mass:g}; a density needs positive mass")
     series = _without_noise(coefficients / coefficients[0].real)
     smooth = np.flatnonzero(series)[-1] + 1

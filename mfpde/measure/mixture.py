@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from mfpde.errors import Fault, ProblemError
 from mfpde.geometry import Circle, Geometry
 from mfpde.measure.base import Initial, Measure
-from mfpde.measure.circle_density import CircleDensity
+from mfpde.measure.circle_density import CircleDensity, clean
 from mfpde.registry import register
 from mfpde.specification import OfFamily
 from mfpde.typing import Complex, Float
@@ -65,10 +65,11 @@ class Mixture(Initial):
                 ) from None
 
         def series(count: int) -> Complex:
-            return sum(
+            total = sum(
                 (share * part.fourier(count) for share, part in zip(self.shares, parts, strict=True)),
                 np.zeros(count, complex),
             )
+            return clean(total, 4 * np.finfo(float).eps)
 
         def density(theta: Float) -> Float:
             return sum(

@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from mfpde.errors import ProblemError
 from mfpde.geometry import Circle, Geometry
 from mfpde.measure.base import Initial, Measure
+from mfpde.measure.circle_density import clean
 from mfpde.registry import register
 from mfpde.specification import Vector, _nested
 from mfpde.typing import AnyArray, Complex, Float
@@ -54,7 +55,7 @@ class Particles(Measure):
         for order in range(count):
             modes[order] = wave.sum()
             wave = wave * turn if order % 64 else self.weights * turn ** (order + 1)
-        return modes
+        return clean(modes)
 
     def sample(self, count: int, seed: int = 0) -> Float:
         uniform = np.random.Generator(np.random.Philox(key=seed)).random(count)

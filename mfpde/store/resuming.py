@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["changed_keys", "earlier_run", "reached", "resume_file"]
 
 #: keys that do not change what has been computed so far
-_FREE = {"title", "time.until"}
+_FREE = {"time.until"}
 _DAMAGE = (OSError, KeyError, ValueError, RuntimeError)
 
 
@@ -47,6 +47,11 @@ def earlier_run(path: str | Path, problem: Problem) -> tuple[Run, Path]:
         raise ResumeError(
             f"cannot resume {path}: it holds another problem, different in {', '.join(changed)}; "
             "only time.until may change, to a later time"
+        )
+    if time_of(problem).until < time_of(run.problem).until:
+        raise ResumeError(
+            f"cannot resume {path}: it runs to t = {time_of(run.problem).until:g}, and time.until may only become "
+            f"later, not {time_of(problem).until:g}"
         )
     if run.times.size == 0:
         raise ResumeError(f"cannot resume {path}: it holds no committed snapshot")

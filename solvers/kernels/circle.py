@@ -29,7 +29,7 @@ REACHED, UNDER_WAY, MODES_CHANGED, GRID_TOO_COARSE, RESOLUTION_LOST, STEP_VANISH
 # columns of `numbers`
 TIME, STEP, LAST_ERROR, LAST_TAIL, SPILL = range(5)
 # columns of `counts`
-MODES, STEPS, REJECTED, EVALUATIONS, AFTER_REJECTION, SINCE_CHANGE, SLOT, REACH = range(8)
+MODES, STEPS, REJECTED, EVALUATIONS, AFTER_REJECTION, SINCE_CHANGE, SLOT, REACH, NEXT_REACH = range(9)
 # columns of `limits`
 TOLERANCE, TRUNCATION, CUT, BOUND, FLOOR, LOST = range(6)
 # columns of `choices`
@@ -104,7 +104,7 @@ def _error_size(error: Float, work: Work, modes: int, floor: float) -> float:
         total += here[mode]
         error_total += sizes[mode]
         error_square += sizes[mode] * sizes[mode]
-    for mode in range(1, work.watched):
+    for mode in range(1, min(work.watched, modes)):
         relative = max(relative, sizes[mode] / (here[mode] + floor))
     return max(error_total / total, math.sqrt(2.0 * error_square), relative)
 
@@ -116,12 +116,14 @@ def _attempt(
     """One step: the new state in work.padded, its N in work.slope; returns the error relative to what is allowed."""
     modes = counts[MODES]
     table = work.tables[_find_table(work, counts, step)]
+    reach = counts[REACH]
     for stage in range(1, STAGES + 1):
         advance_stage(stage, state, work.start, work.scaled, table, step, work.padded, work.offset, modes)
         if stage == STAGES:  # the state that the next step starts from
             find_reach(work, counts, limits)
         evaluate_slope(work, numbers, counts, limits, choices, work.slope)
         scale_difference(stage, work.slope, work.start, work.scaled, table, modes)
+    counts[NEXT_REACH], counts[REACH] = counts[REACH], reach  # a rejected state must leave no trace
     step_errors(work.scaled, table, step, work.errors, modes)
     _sizes(work.padded, work.offset, modes, work.state_sizes)
     five = _error_size(work.errors[0], work, modes, limits[FLOOR])
@@ -178,6 +180,7 @@ def _accept(
     counts[STEPS] += 1
     counts[SINCE_CHANGE] += 1
     counts[AFTER_REJECTION] = 0
+    counts[REACH] = counts[NEXT_REACH]
 
 
 @kernel

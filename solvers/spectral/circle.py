@@ -41,10 +41,13 @@ class CircleIntegration(Integration):
         self._zonal = zonal or Zonal(np.zeros(2), None, 0.0)
         self._diffusion = problem.noise.diffusion
         self._settings = settings
-        initial = problem.initial.on(problem.geometry).fourier(settings.max_modes)
+        measure = problem.initial.on(problem.geometry)
+        bandwidth = getattr(measure, "bandwidth", None)
+        self._hidden = bandwidth is None or bandwidth > settings.max_modes
+        initial = measure.fourier(settings.max_modes)
         self._limits = self._make_limits(settings.tolerance)
         self._numbers = np.zeros(5)
-        self._counts = np.zeros(8, dtype=np.int64)
+        self._counts = np.zeros(9, dtype=np.int64)
         modes = self._modes_for(initial)
         self._choices = self._make_choices(initial[:modes])
         self._counts[loop.MODES] = modes
@@ -156,7 +159,7 @@ class CircleIntegration(Integration):
         )
         speed = float(np.abs(weights * self._state[:, : order.size]).sum())
         rate = modes * speed + modes**2 * self._diffusion + float(np.abs(self._zonal.growth_rates()).max())
-        return 0.3 * float(self._settings.tolerance) ** 0.125 / rate if rate > 0 else np.inf
+        return 0.3 * float(self._settings.tolerance) ** 0.125 / rate if rate > 0 else 1.0
 
     def _restart(self) -> None:
         loop.restart_slope(self._state, self._work, self._numbers, self._counts, self._limits, self._choices)
@@ -186,9 +189,9 @@ class CircleIntegration(Integration):
             self._finer *= 2 if status == loop.GRID_TOO_COARSE else 1
             self._make_room(int(self._counts[loop.MODES]))
             self._restart()
-        if status == loop.REACHED:
+        if status == loop.REACHED and not (self._hidden and self._still_rough(target)):
             return Progress(State.REACHED)
-        if status == loop.RESOLUTION_LOST:
+        if status in (loop.REACHED, loop.RESOLUTION_LOST):
             return Progress(
                 State.RESOLUTION_LOST,
                 f"the density has become narrower than {self._settings.max_modes} modes can show",
@@ -201,6 +204,11 @@ class CircleIntegration(Integration):
                 "check the size of the coefficients against time.until",
             )
         return Progress(State.UNDER_WAY)
+
+    def _still_rough(self, time: float) -> bool:
+        """Whether modes of the initial measure beyond the limit can matter at that time: only noise damps them."""
+        damping = self._diffusion * float(self._settings.max_modes) ** 2 * time
+        return time > 0 and damping < -math.log(self._settings.tolerance)
 
     def _cost(self) -> float:
         """Microseconds of one attempted step, from the number of operations."""
@@ -235,11 +243,13 @@ class CircleIntegration(Integration):
             "numbers": self._numbers.copy(),
             "counts": self._counts.copy(),
             "sizes": sizes,
+            "choices": self._choices.copy(),
         }
 
     def restore(self, state: Mapping[str, AnyArray]) -> None:
         self._numbers[:] = state["numbers"]
         self._counts[:] = state["counts"]
+        self._choices[:] = state["choices"]
         self._axis, self._finer, capacity, length = (int(size) for size in state["sizes"])
         self._allocate(capacity, length)
         self._state[:] = 0.0

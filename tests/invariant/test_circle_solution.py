@@ -74,6 +74,44 @@ def test_restored_solution_continues_bit_for_bit(kind, kappa):
     assert np.array_equal(whole.fields()["density"], resumed.fields()["density"])
 
 
+@pytest.mark.parametrize(("kind", "beta", "kappa"), [("unnormalized", 4.0, 1.2), ("softmax", 20.0, 200.0)])
+def test_a_state_saved_after_any_attempt_continues_bit_for_bit(kind, beta, kappa):
+    """After rejected steps, too: they must leave no trace that a restored solution would miss."""
+    problem = {"kind": kind, "beta": beta, "kappa": kappa, "tolerance": 1e-8}
+    solution, other = start(LOPSIDED, **problem), start(LOPSIDED, **problem)
+    for _ in range(150):
+        rejected = solution.statistics()["rejected"]
+        solution.advance(9.0, 1e-3)
+        other.restore(solution.state())
+        if solution.statistics()["rejected"] > rejected:
+            for _ in range(3):
+                solution.advance(9.0, 1e-3)
+                other.advance(9.0, 1e-3)
+        assert np.array_equal(solution.modes(), other.modes())
+    assert solution.statistics()["rejected"] > 2
+
+
+def test_nothing_moves_without_drift_and_noise():
+    still = {"geometry": {"kind": "circle"}, "initial": {"kind": "von-mises", "concentration": 3}}
+    problem = Problem.model_validate({**still, "solver": {"kind": "spectral"}})
+    solution = problem.solver.start(problem)
+    before = solution.modes()
+    assert carry(solution, 5.0).state is State.REACHED
+    assert np.array_equal(solution.modes(), before)
+
+
+def test_equal_clusters_keep_their_symmetry():
+    parts = [{"kind": "von-mises", "direction": 2 * np.pi * k / 3, "concentration": 9} for k in range(3)]
+    solution = start({"kind": "mixture", "components": parts}, "softmax", beta=5, kappa=100)
+    carry(solution, 100.0)
+    assert not solution.modes()[1::3].any()
+
+
+def test_modes_nobody_can_see_must_have_sunk_by_the_first_output():
+    assert carry(start("1 + cos(5000*theta)", beta=1, kappa=1), 1e-9).state is State.RESOLUTION_LOST
+    assert carry(start("1 + cos(5000*theta)", beta=1, kappa=1), 1e-3).state is State.REACHED
+
+
 @pytest.mark.parametrize("kind", ["softmax", "unnormalized"])
 def test_symmetries_of_the_data_are_kept_exactly(kind):
     solution = start("1 + 0.3*cos(2*theta)", kind, beta=6, kappa=60)
