@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
+from mfpde.errors import ProblemError
 from mfpde.geometry import Circle, Geometry
 from mfpde.measure.base import Initial
 from mfpde.measure.circle_density import CircleDensity, clean
@@ -40,7 +41,10 @@ class VonMises(Initial):
             raise self.unfit(geometry, "an initial measure made for it")
         from scipy.special import ive
 
-        angle = float(geometry.points(np.atleast_2d(self.direction))[0, 0])
+        try:
+            angle = float(geometry.points(np.atleast_2d(self.direction))[0, 0])
+        except ProblemError as error:
+            raise ProblemError.at("initial.direction", error.faults[0].message) from None
         concentration = self.concentration
 
         def series(count: int) -> Complex:

@@ -65,6 +65,10 @@ def load_run(path: str | Path) -> Run:
         fields = {
             name: _stored(place, file[name], times.size) for name in read_fields(file, layout) if name not in observed
         }
+        if times.size == 0:
+            raise MfpdeError(f"{path} holds no committed snapshot")
+        if not fields:
+            raise MfpdeError(f"{path} is damaged: it holds nothing over time, {', '.join(layout.dimensions)}")
         outcome = _read_outcome(file, times)
         provenance = read_provenance(file["provenance"])
     return Run(problem, times, layout, fields, StoredSeries(series), series_times, outcome, provenance, place)
