@@ -13,6 +13,7 @@ from mfpde.observe.base import Observable
 from mfpde.problem import Problem
 from mfpde.solvers.auto import Auto, fitting
 from mfpde.solvers.base import Solver
+from mfpde.store.recorder import observables
 
 __all__ = ["chosen_solver", "faults"]
 
@@ -73,13 +74,9 @@ def _others(problem: Problem) -> str:
 
 def _observable_faults(problem: Problem) -> list[Fault]:
     found: list[Fault] = []
-    for index, observable in enumerate(_observables(problem)):
+    for index, observable in enumerate(observables(problem)):
         found += _collected(partial(_check_observable, problem, index, observable), "")
     return found + _double_series(problem)
-
-
-def _observables(problem: Problem) -> tuple[Observable, ...]:
-    return cast("tuple[Observable, ...]", problem.observe)
 
 
 def _check_observable(problem: Problem, index: int, observable: Observable) -> None:
@@ -92,7 +89,7 @@ def _double_series(problem: Problem) -> list[Fault]:
     """Two observables must not write series of one name."""
     found = []
     owners: dict[str, int] = {}
-    for index, observable in enumerate(_observables(problem)):
+    for index, observable in enumerate(observables(problem)):
         for name in observable.series():
             if name in owners:
                 message = f"gives the series {name!r}, and so does entry {owners[name]}"

@@ -64,11 +64,11 @@ def _data(run: Run) -> dict[str, Any]:
 
 
 def _text(file: str, run: Run) -> str:
-    from mfpde.cli.summary import flat, invariants, last_values
+    from mfpde.cli.summary import flat, invariants, last_values, span
     from mfpde.cli.tables import columns, number
 
     grid = ", ".join(f"{size} {name}" for name, size in zip(run.layout.dimensions, run.layout.shape, strict=True))
-    times = f"{number(float(run.times[0]))} to {number(float(run.times[-1]))}, {len(run.times)} snapshots"
+    times = span(run)
     rows = [
         ["file", file],
         ["title", run.problem.title or "-"],

@@ -13,15 +13,15 @@ from mfpde.cli.tables import columns, number
 if TYPE_CHECKING:
     from mfpde.run import Run
 
-__all__ = ["flat", "invariants", "last_values", "summary"]
+__all__ = ["flat", "invariants", "last_values", "span", "summary"]
 
 
 def summary(run: Run) -> str:
     """What `solve` prints at the end."""
-    rows = [["outcome", str(run.outcome)], ["times", _times(run)]]
+    rows = [["outcome", str(run.outcome)], ["times", span(run)]]
     numbers = flat(run.provenance)
     rows += [[name, number(numbers[name])] for name in ("steps", "modes") if name in numbers]
-    wall = numbers.get("wall_time", numbers.get("seconds"))
+    wall = numbers.get("seconds")
     if isinstance(wall, int | float):
         rows.append(["wall time", duration(float(wall))])
     if run.path is not None:
@@ -29,7 +29,8 @@ def summary(run: Run) -> str:
     return columns(rows) + last_values(run)
 
 
-def _times(run: Run) -> str:
+def span(run: Run) -> str:
+    """From when to when, and how many snapshots."""
     return f"{number(float(run.times[0]))} to {number(float(run.times[-1]))}, {len(run.times)} snapshots"
 
 
