@@ -2,5 +2,10 @@
 
 from mfpde.geometry.base import Axis, Geometry, Layout
 from mfpde.geometry.circle import Circle
+from mfpde.geometry.lattice import Lattice
+from mfpde.geometry.line import Line
+from mfpde.geometry.plane import Plane
+from mfpde.geometry.space import Space
+from mfpde.geometry.sphere import Sphere
 
-__all__ = ["Axis", "Circle", "Geometry", "Layout"]
+__all__ = ["Axis", "Circle", "Geometry", "Lattice", "Layout", "Line", "Plane", "Space", "Sphere"]

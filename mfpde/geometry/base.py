@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,6 +16,9 @@ __all__ = ["Axis", "Geometry", "Layout"]
 
 class Geometry(Specification, ABC):
     """Where tokens live: its coordinates, its tangent projection, its embedding into R^d."""
+
+    #: R^d itself: points are vectors and nothing is projected
+    flat: ClassVar[bool] = False
 
     @property
     @abstractmethod

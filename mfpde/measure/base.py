@@ -10,11 +10,15 @@ import numpy as np
 from pydantic import Field
 
 from mfpde.errors import ProblemError
-from mfpde.geometry import Geometry
+from mfpde.geometry import Geometry, Lattice
 from mfpde.specification import Real, Specification
 from mfpde.typing import AnyArray, Complex, Float
 
-__all__ = ["Initial", "Measure"]
+__all__ = ["NODES_ACCURACY", "Initial", "Measure"]
+
+
+#: of nodes, unless another is asked for
+NODES_ACCURACY = 1e-14
 
 
 class Measure(ABC):
@@ -37,9 +41,55 @@ class Measure(ABC):
         """Where the measure lives; None is R^d."""
 
     @abstractmethod
-    def nodes(self) -> tuple[Float, Float]:
-        """Points `(m, components)` and weights `(m,)` whose sums are integrals, to roundoff where the density is
-        smooth."""
+    def nodes(self, accuracy: float = NODES_ACCURACY) -> tuple[Float, Float]:
+        """Points `(m, components)` and weights `(m,)` whose sums are integrals of smooth functions, to that accuracy
+        relative to their size."""
+
+    @property
+    def positions(self) -> Float | None:
+        """Positions s of the nodes, `(m,)`, where tokens have them (masked attention)."""
+        return None
+
+    def log_laplace(self, w: AnyArray | Lattice, gradient: bool = False) -> Any:
+        """`log M(w)` for `M(w) = int e^{<w, y>} dmu(y)`, y in the ambient space; with `gradient` also `grad log M(w)`,
+        the mean of the tilted measure.
+
+        `w` is `(m, d)`, giving `(m,)` and `(m, d)`, or a `Lattice`, giving its shape and `(d, *shape)`. No size of w
+        overflows.
+        """
+        queries = w.points() if isinstance(w, Lattice) else self._tilts(w)
+        value, mean = self._log_laplace(queries)
+        if isinstance(w, Lattice):
+            value, mean = value.reshape(w.shape), np.ascontiguousarray(mean.T).reshape(-1, *w.shape)
+        return (value, mean) if gradient else value
+
+    def tilt(self, points: Float, matrix: Float) -> tuple[Float, Float]:
+        """`(log M(Ax), grad log M(Ax))` at native points x of the measure's own space, `(m,)` and `(m, d)`."""
+        x = points if self.geometry is None else self.geometry.embed(points)
+        return self._log_laplace(x @ matrix.T)
+
+    def _log_laplace(self, w: Float) -> tuple[Float, Float]:
+        from mfpde.transform import tilted_mean
+
+        nodes, weights = self._embedded()
+        mean, value = tilted_mean(w, nodes, weights)
+        return value, mean
+
+    def _tilts(self, w: AnyArray) -> Float:
+        given = np.asarray(w, dtype=float)
+        dimension = self.ambient_dimension
+        if given.ndim == 1 and dimension == 1:
+            given = given[:, None]
+        if given.ndim != 2 or given.shape[1] != dimension or not np.isfinite(given).all():
+            raise ProblemError.at("w", f"must be finite and have shape (m, {dimension}), not {given.shape}")
+        return given
+
+    @property
+    def ambient_dimension(self) -> int:
+        """The d of the R^d around it."""
+        if self.geometry is not None:
+            return self.geometry.ambient_dimension
+        return int(self.nodes()[0].shape[1])
 
     @abstractmethod
     def evaluate(self, points: AnyArray) -> Float:
@@ -101,8 +151,14 @@ class Initial(Specification, Measure, ABC):
     def geometry(self) -> Geometry:
         return self.natural_geometry()
 
-    def nodes(self) -> tuple[Float, Float]:
-        return self.on(self.geometry).nodes()
+    def nodes(self, accuracy: float = NODES_ACCURACY) -> tuple[Float, Float]:
+        return self.on(self.geometry).nodes(accuracy)
+
+    def log_laplace(self, w: AnyArray | Lattice, gradient: bool = False) -> Any:
+        return self.on(self.geometry).log_laplace(w, gradient)
+
+    def tilt(self, points: Float, matrix: Float) -> tuple[Float, Float]:
+        return self.on(self.geometry).tilt(points, matrix)
 
     def evaluate(self, points: AnyArray) -> Float:
         return self.on(self.geometry).evaluate(points)

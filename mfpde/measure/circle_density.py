@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mfpde.geometry import Circle
-from mfpde.measure.base import Measure
+from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.typing import AnyArray, Complex, Float
 
 __all__ = ["CircleDensity", "clean"]
@@ -72,7 +72,7 @@ class CircleDensity(Measure):
             density[piece] = (modes[0].real + 2 * (waves @ modes[1:]).real) / (2 * np.pi)
         return density
 
-    def nodes(self) -> tuple[Float, Float]:
+    def nodes(self, accuracy: float = NODES_ACCURACY) -> tuple[Float, Float]:
         count = 2 * (self.bandwidth or LONGEST) + NODES_FOR_THE_INTEGRAND
         layout = Circle().layout(count)
         density = self.on_grid(count) if self._density is None else self._density(layout.axes[0].values)

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from mfpde.errors import ProblemError
 from mfpde.geometry import Circle, Geometry
-from mfpde.measure.base import Initial, Measure
+from mfpde.measure.base import NODES_ACCURACY, Initial, Measure
 from mfpde.measure.circle_density import clean
 from mfpde.registry import register
 from mfpde.specification import Vector, _nested
@@ -20,13 +20,20 @@ __all__ = ["Particles", "Points"]
 
 
 class Particles(Measure):
-    """`mu = sum_i w_i delta_{x_i}`. Weights default to 1/n; no geometry means R^d.
+    """`mu = sum_i w_i delta_{x_i}`. Weights default to 1/n; no geometry means R^d. `positions` s_i are for masked
+    attention.
 
     >>> Particles([[0.0, 1.0], [2.0, 1.0]]).mean
     array([1., 1.])
     """
 
-    def __init__(self, points: AnyArray, weights: AnyArray | None = None, geometry: Geometry | None = None) -> None:
+    def __init__(
+        self,
+        points: AnyArray,
+        weights: AnyArray | None = None,
+        geometry: Geometry | None = None,
+        positions: AnyArray | None = None,
+    ) -> None:
         given = np.asarray(points, dtype=float)
         if geometry is None:
             if given.ndim not in (1, 2) or not np.isfinite(given).all():
@@ -36,13 +43,33 @@ class Particles(Measure):
             self.points = geometry.points(given)
         self.weights = _weights(weights, self.points.shape[0])
         self._geometry = geometry
+        self._positions = _positions(positions, self.points.shape[0])
+
+    @property
+    def positions(self) -> Float | None:
+        return self._positions
 
     @property
     def geometry(self) -> Geometry | None:
         return self._geometry
 
-    def nodes(self) -> tuple[Float, Float]:
+    def nodes(self, accuracy: float = NODES_ACCURACY) -> tuple[Float, Float]:
         return self.points, self.weights
+
+    def tilt(self, points: Float, matrix: Float) -> tuple[Float, Float]:
+        beta = float(matrix[0, 0])
+        round_ = self._geometry is not None and not self._geometry.flat and matrix.shape[0] <= 3
+        if not round_ or not np.array_equal(matrix, beta * np.eye(matrix.shape[0])):
+            return super().tilt(points, matrix)
+        from mfpde.transform import tilted_mean_on_circle, tilted_mean_on_sphere
+
+        if isinstance(self._geometry, Circle):
+            mean, value = tilted_mean_on_circle(beta, points[:, 0], self.points[:, 0], self.weights)
+        elif matrix.shape[0] == 3:
+            mean, value = tilted_mean_on_sphere(beta, points, self.points, self.weights)
+        else:
+            return super().tilt(points, matrix)
+        return value, mean
 
     def evaluate(self, points: AnyArray) -> Float:
         raise ProblemError.at("measure", "point masses have no density")
@@ -74,6 +101,17 @@ def _weights(given: AnyArray | None, count: int) -> Float:
     if not np.isfinite(weights).all() or weights.min() < 0 or weights.sum() <= 0:
         raise ProblemError.at("weights", "must be finite, not negative and not all zero")
     return weights / weights.sum()
+
+
+def _positions(given: AnyArray | None, count: int) -> Float | None:
+    if given is None:
+        return None
+    positions = np.asarray(given, dtype=float)
+    if positions.shape != (count,) or not np.isfinite(positions).all():
+        raise ProblemError.at(
+            "positions", f"must be finite and have shape ({count},), one for each point, not {positions.shape}"
+        )
+    return positions
 
 
 def _rows(value: Any) -> Any:

@@ -1,0 +1,46 @@
+"""Euclidean space, of one, two or any number of dimensions."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar
+
+import numpy as np
+
+from mfpde.errors import ProblemError
+from mfpde.geometry.base import Geometry
+from mfpde.typing import AnyArray, Float
+
+__all__ = ["Flat"]
+
+
+class Flat(Geometry):
+    """R^d: points are vectors, nothing is projected."""
+
+    flat: ClassVar[bool] = True
+
+    @property
+    @abstractmethod
+    def ambient_dimension(self) -> int:
+        """The d of R^d."""
+
+    def points(self, points: AnyArray) -> Float:
+        given = np.asarray(points, dtype=float)
+        dimension = self.ambient_dimension
+        if dimension == 1 and given.ndim == 1:
+            given = given[:, None]
+        if given.ndim != 2 or given.shape[1] != dimension:
+            wanted = f"(m, {dimension})" if dimension > 1 else "(m,) or (m, 1)"
+            raise ProblemError.at("points", f"in R^{dimension} have shape {wanted}, not {given.shape}")
+        if not np.isfinite(given).all():
+            raise ProblemError.at("points", "must be finite")
+        return given
+
+    def embed(self, points: Float) -> Float:
+        return self.points(points)
+
+    def coordinates(self, points: Float) -> dict[str, Float]:
+        return dict(zip("xyz", self.points(points).T, strict=False)) if self.ambient_dimension <= 3 else {}
+
+    def tangent(self, points: Float, vectors: Float) -> Float:
+        return vectors

@@ -1,0 +1,29 @@
+"""The space R^d."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from mfpde.geometry.flat import Flat
+from mfpde.registry import register
+from mfpde.specification import Whole
+
+__all__ = ["Space"]
+
+
+@register("geometry", "space")
+class Space(Flat):
+    """The space R^d of any `dimension` d, for particles and closed forms.
+
+    >>> Space(dimension=64).ambient_dimension
+    64
+    """
+
+    kind: Literal["space"] = "space"
+    dimension: Whole = Field(ge=1, le=100_000, description="the d of R^d")
+
+    @property
+    def ambient_dimension(self) -> int:
+        return self.dimension

@@ -1,0 +1,66 @@
+"""The sphere S^{d-1}."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from mfpde.errors import ProblemError
+from mfpde.geometry.base import Geometry
+from mfpde.registry import register
+from mfpde.specification import Whole
+from mfpde.typing import AnyArray, Float
+
+__all__ = ["Sphere"]
+
+_NEARLY = 1e-8  # how far from 1 the length of a unit vector may be
+
+
+@register("geometry", "sphere")
+class Sphere(Geometry):
+    """The unit sphere S^{d-1} in R^d, `dimension` d = 3 unless told; points are unit vectors.
+
+    Velocities are projected onto the tangent space, `P_x y = y - <x, y> x`.
+
+    >>> Sphere().tangent(np.array([[0.0, 0.0, 1.0]]), np.array([[1.0, 2.0, 3.0]]))
+    array([[1., 2., 0.]])
+    """
+
+    kind: Literal["sphere"] = "sphere"
+    dimension: Whole = Field(default=3, ge=2, le=100_000, description="of the space around it: 3 for S^2")
+
+    @property
+    def ambient_dimension(self) -> int:
+        return self.dimension
+
+    def points(self, points: AnyArray) -> Float:
+        given = np.asarray(points, dtype=float)
+        if given.ndim != 2 or given.shape[1] != self.dimension:
+            raise ProblemError.at(
+                "points", f"on the sphere in R^{self.dimension} have shape (m, {self.dimension}), not {given.shape}"
+            )
+        if not np.isfinite(given).all():
+            raise ProblemError.at("points", "must be finite")
+        length = np.linalg.norm(given, axis=1)
+        if given.size and np.abs(length - 1).max() > _NEARLY:
+            worst = int(np.argmax(np.abs(length - 1)))
+            raise ProblemError.at(
+                "points", f"on the sphere must be unit vectors, but point {worst} has length {length[worst]:.6g}"
+            )
+        return given / length[:, None]
+
+    def embed(self, points: Float) -> Float:
+        return self.points(points)
+
+    def coordinates(self, points: Float) -> dict[str, Float]:
+        if self.dimension != 3:
+            return {}
+        x, y, z = self.points(points).T
+        longitude = np.mod(np.arctan2(y, x), 2 * np.pi)
+        return {"x": x, "y": y, "z": z, "colatitude": np.arctan2(np.hypot(x, y), z), "longitude": longitude}
+
+    def tangent(self, points: Float, vectors: Float) -> Float:
+        x = self.points(points)
+        return vectors - np.sum(x * vectors, axis=1, keepdims=True) * x
