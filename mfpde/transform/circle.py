@@ -11,17 +11,16 @@ import math
 import numpy as np
 
 from mfpde.compilation import allocating_kernel
-from mfpde.transform.chebyshev import Panels, chebyshev_points, interpolation_weights
+from mfpde.transform.chebyshev import Panels, chebyshev_points
 from mfpde.transform.direct import log_of, plain, tilted_mean_directly
 from mfpde.transform.exponential import exponential
-from mfpde.transform.line import EXTENT, collect
-from mfpde.transform.scattered_kernels import POINTS, interpolate_line
+from mfpde.transform.line import EXTENT, collect, interpolate_on_line
+from mfpde.transform.scattered_kernels import POINTS
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import Float
 
 __all__ = ["tilted_mean_on_circle"]
 
-_BATCH = 1 << 14
 _FEWEST = 12  # panels: the cosine itself must be represented
 
 
@@ -63,8 +62,8 @@ def _tilt_circle(
     return largest
 
 
-def _tilt(moved: Float, beta: float, panels: Panels) -> tuple[Float, Float]:
-    """Values `(panels, 3, POINTS)` over e^level, and level `(panels,)`."""
+def _tilt(moved: Float, common: Float, beta: float, panels: Panels) -> tuple[Float, Float]:
+    """Values `(panels, 3, POINTS)` over e^level, and level `(panels,)`, of moved masses over e^common."""
     points, count = panels.half * chebyshev_points(POINTS), panels.number
     apart = 2 * panels.half * np.arange(count)[:, None] - points  # from a node to the centre of the query's panel
     cosines = beta * np.cos(apart)
@@ -73,7 +72,7 @@ def _tilt(moved: Float, beta: float, panels: Panels) -> tuple[Float, Float]:
     angles = panels.points(POINTS).reshape(count, POINTS)
     nodes = np.stack([np.cos(angles), np.sin(angles)])
     values, level = np.empty((count, 3, POINTS)), np.empty(count)
-    log_masses, signs = log_of(np.abs(moved)), np.sign(moved)
+    log_masses, signs = log_of(np.abs(moved)) + common[:, None], np.sign(moved)
     blocks = pieces(count, 8)
 
     def work(piece: int) -> None:
@@ -84,27 +83,23 @@ def _tilt(moved: Float, beta: float, panels: Panels) -> tuple[Float, Float]:
     return values, level
 
 
-def tilted_mean_on_circle(beta: float, queries: Float, nodes: Float, masses: Float) -> tuple[Float, Float]:
+def tilted_mean_on_circle(
+    beta: float, queries: Float, nodes: Float, masses: Float, log_factors: Float | None = None
+) -> tuple[Float, Float]:
     """`int e^{beta <x,y>} y dmu / int e^{beta <x,y>} dmu` in R^2, `(m, 2)`, and the logarithm of the denominator.
 
-    Queries and nodes are angles. beta of any sign; time linear in points, and like beta^2 beyond them.
+    Queries and nodes are angles; mu has `m_j e^{f_j}` at node j (log_factors f, 0 if None). beta of any sign; time is
+    linear in points, and like beta^2 beyond them.
     """
     queries, nodes, masses = plain(queries), plain(nodes), plain(masses)
     count = max(_FEWEST, math.ceil(math.pi * abs(beta) / EXTENT))
     work = 0.4 * (POINTS * count) ** 2 + 120.0 * (queries.size + nodes.size) + 5e4
     if work > queries.size * nodes.size:
-        return tilted_mean_directly(beta * _unit(queries), _unit(nodes), masses)
+        return tilted_mean_directly(beta * _unit(queries), _unit(nodes), masses, log_factors)
     panels = Panels(0.0, math.pi / count, count)
-    moved = collect(_turned(nodes), masses, 0.0, panels)
-    values, level = _tilt(moved, beta, panels)
-    points, weights = chebyshev_points(POINTS), interpolation_weights(POINTS)
-    angles, out, stretches = _turned(queries), np.empty((3, queries.size)), pieces(queries.size, _BATCH)
-
-    def interpolate(piece: int) -> None:
-        here = slice(*stretches[piece])
-        interpolate_line(angles[here], panels.start, panels.half, points, weights, values, level, out[:, here])
-
-    run_pieces(interpolate, len(stretches))
+    moved, common = collect(_turned(nodes), masses, log_factors, 0.0, panels)
+    values, level = _tilt(moved, common, beta, panels)
+    out = interpolate_on_line(_turned(queries), panels, values, level)
     return np.ascontiguousarray(out[1:].T), out[0]
 
 

@@ -9,27 +9,37 @@ from mfpde.transform.direct_kernels import sum_by_products, sum_directly
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["FEW_PAIRS", "centred", "log_of", "plain", "tilted_mean_directly"]
+__all__ = [
+    "FEW_PAIRS",
+    "centred",
+    "log_masses_of",
+    "log_of",
+    "plain",
+    "rows_of_three",
+    "tilt_by_products",
+    "tilted_mean_directly",
+    "with_mass",
+]
 
 FEW_PAIRS = 20_000  # below this the direct sum has won before panels are planned
 _BOUNDED = 300.0  # scores within +-300 of each other's centre can be raised as they are
 _QUERIES = 64  # a block of the products of matrices
 
 
-def tilted_mean_directly(queries: Float, nodes: Float, masses: Float) -> tuple[Float, Float]:
-    """`(grad log M(w), log M(w))` for `M(w) = sum_j m_j e^{<w, y_j>}`; queries `(m, d)`, nodes `(n, d)`, masses `(n,)`.
+def tilted_mean_directly(
+    queries: Float, nodes: Float, masses: Float, log_factors: Float | None = None
+) -> tuple[Float, Float]:
+    """`(grad log M(w), log M(w))`, `M(w) = sum_j m_j e^{f_j + <w, y_j>}`; queries `(m, d)`, nodes `(n, d)`, masses and
+    the factors' logarithms f `(n,)`.
 
     Cost m n. Exponents of any size: the largest is taken out first.
     """
-    queries, nodes, masses = plain(queries), plain(nodes), plain(masses)
-    # a node without mass says nothing, not even where the centre is
-    there = masses > 0.0
-    if not there.all():
-        nodes, masses = nodes[there], masses[there]
+    queries = plain(queries)
+    nodes, log_masses = with_mass(plain(nodes), log_masses_of(masses, log_factors))
     nodes, centre, reach = centred(nodes)
     # multiplying by V or projecting onto a sphere is the caller's: everything here is relative to the centre
     sum_up = _in_few_dimensions if nodes.shape[1] <= 3 else _in_many_dimensions
-    mean, log_mass = sum_up(queries, nodes, log_of(masses), reach)
+    mean, log_mass = sum_up(queries, nodes, log_masses, reach)
     return mean + centre, log_mass + queries @ centre
 
 
@@ -51,7 +61,19 @@ def log_of(masses: Float) -> Float:
         return np.log(masses)
 
 
-def _rows_of_three(points: Float) -> Float:
+def log_masses_of(masses: Float, log_factors: Float | None) -> Float:
+    """log m + f."""
+    return log_of(plain(masses)) if log_factors is None else log_of(plain(masses)) + log_factors
+
+
+def with_mass(nodes: Float, log_masses: Float) -> tuple[Float, Float]:
+    """Only the nodes that have mass: the others say nothing, not even where the centre is."""
+    there = log_masses > -np.inf
+    return (nodes, log_masses) if there.all() else (nodes[there], log_masses[there])
+
+
+def rows_of_three(points: Float) -> Float:
+    """Components in rows, three in any case: kernels know no other number."""
     rows = np.zeros((3, points.shape[0]))
     rows[: points.shape[1]] = points.T
     return rows
@@ -61,7 +83,7 @@ def _in_few_dimensions(queries: Float, nodes: Float, log_masses: Float, reach: F
     count, dimension = queries.shape
     bounded = bool((np.abs(queries).max(axis=0, initial=0.0) * reach).sum() <= _BOUNDED)
     common = float(log_masses.max())
-    rows, columns, out = _rows_of_three(queries), _rows_of_three(nodes), np.empty((4, count))
+    rows, columns, out = rows_of_three(queries), rows_of_three(nodes), np.empty((4, count))
     blocks = pieces(count, 512)
 
     def work(piece: int) -> None:
@@ -76,6 +98,11 @@ def _in_few_dimensions(queries: Float, nodes: Float, log_masses: Float, reach: F
 
 def _in_many_dimensions(queries: Float, nodes: Float, log_masses: Float, reach: Float) -> tuple[Float, Float]:
     del reach  # the largest score of each query is found on the way
+    return tilt_by_products(queries, nodes, log_masses, np.full(queries.shape[0], nodes.shape[0]))
+
+
+def tilt_by_products(queries: Float, nodes: Float, log_masses: Float, ends: AnyArray) -> tuple[Float, Float]:
+    """`(grad log M, log M)` over the nodes before a query's end, at least one; ends ascend, nodes are about 0."""
     (count, dimension), filled = nodes.shape, -(-nodes.shape[1] // 4) * 4
     keys, weights = np.zeros((-(-count // 4) * 4, filled)), np.full(-(-count // 4) * 4, -np.inf)
     keys[:count, :dimension], weights[:count] = nodes, log_masses
@@ -87,7 +114,7 @@ def _in_many_dimensions(queries: Float, nodes: Float, log_masses: Float, reach: 
         here = slice(*blocks[piece])
         columns = np.ascontiguousarray(rows[:, here])
         sums = np.empty((1 + filled, columns.shape[1]))
-        sum_by_products(columns, keys, turned, weights, sums)
+        sum_by_products(columns, keys, turned, weights, ends[here], sums)
         out[:, here] = sums
 
     run_pieces(work, len(blocks))

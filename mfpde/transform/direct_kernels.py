@@ -7,7 +7,7 @@ import numpy as np
 from mfpde.compilation import allocating_kernel, kernel
 from mfpde.transform.exponential import exponential
 from mfpde.transform.products import multiply
-from mfpde.typing import Float
+from mfpde.typing import AnyArray, Float
 
 __all__ = ["sum_by_products", "sum_directly"]
 
@@ -68,6 +68,18 @@ def sum_directly(queries: Float, nodes: Float, log_masses: Float, bounded: bool,
 
 
 @kernel
+def _hide(scores: Float, ends: AnyArray, start: int) -> None:
+    """-inf where node start + j lies at or beyond a query's end; ends ascend."""
+    hidden = 0
+    for j in range(scores.shape[0]):
+        while hidden < ends.size and ends[hidden] <= start + j:
+            hidden += 1
+        row = scores[j, :hidden]
+        for q in range(hidden):
+            row[q] = -np.inf
+
+
+@kernel
 def _raise(scores: Float, log_masses: Float, peak: Float, factor: Float, total: Float) -> None:
     """scores -> e^{scores + log m - peak}, peak raised to the largest so far, `factor` what it does to earlier sums."""
     rows, columns = scores.shape
@@ -89,17 +101,22 @@ def _raise(scores: Float, log_masses: Float, peak: Float, factor: Float, total: 
 
 
 @allocating_kernel
-def sum_by_products(queries: Float, nodes: Float, turned: Float, log_masses: Float, out: Float) -> None:
+def sum_by_products(queries: Float, nodes: Float, turned: Float, log_masses: Float, ends: AnyArray, out: Float) -> None:
     """out = (log M, mean) for queries in rows of components `(d, m)`, in many dimensions: scores and sums are products
     of matrices, a block raised while it is in the cache. d and n are multiples of four, filled with zeros and -inf;
-    `turned` is the nodes' transpose."""
+    `turned` is the nodes' transpose.
+
+    Query q sees the nodes before `ends[q]` only, the first of them always; ends ascend.
+    """
     dimension, count = queries.shape
     peak, factor, total = np.full(count, -np.inf), np.empty(count), np.zeros(count)
     scores, part, sums = np.empty((_NODES, count)), np.empty((dimension, count)), np.zeros((dimension, count))
-    for start in range(0, nodes.shape[0], _NODES):
+    for start in range(0, ends[count - 1], _NODES):
         stop = min(start + _NODES, nodes.shape[0])
         block = scores[: stop - start]
         multiply(nodes[start:stop], queries, block)
+        if ends[0] < stop:
+            _hide(block, ends, start)
         _raise(block, log_masses[start:stop], peak, factor, total)
         multiply(turned[:, start:stop], block, part)
         for i in range(dimension):

@@ -22,12 +22,13 @@ def tilted_mean_on_grid(
     matrix: Float,
     offset: Float | None = None,
     query_axes: Sequence[Float] | None = None,
+    log_factors: Float | None = None,
 ) -> tuple[Float, Float]:
-    """`(grad log M(Ax + b), log M(Ax + b))` for `M(w) = sum_j m_j e^{<w, y_j>}`, y on the tensor grid of `axes`.
+    """`(grad log M(Ax + b), log M(Ax + b))` for `M(w) = sum_j m_j e^{f_j + <w, y_j>}`, y on the tensor grid of `axes`.
 
     x runs over the grid of `query_axes` (the same grid if None), one or two ascending axes; `matrix` is A, `(d, d)`,
-    `offset` b. The mean comes as `(d, n_1, ..)`, the logarithm as `(n_1, ..)`. A grid in a moving frame,
-    `y = m + S z`, is a grid in z with matrix `S^T A S` and offset `S^T A m`.
+    `offset` b, `log_factors` f (0 if None), shaped as the masses. The mean comes as `(d, n_1, ..)`, the logarithm as
+    `(n_1, ..)`. A grid in a moving frame, `y = m + S z`, is a grid in z with matrix `S^T A S` and offset `S^T A m`.
 
     The sum is direct where that is cheaper: small grids, or |A| L^2 beyond some thousands.
     """
@@ -36,7 +37,7 @@ def tilted_mean_on_grid(
     shift = np.zeros(len(axes)) if offset is None else plain(offset)
     if len(axes) == 1:
         points = matrix[0, 0] * queries[0] + shift[0]
-        mean, log_mass = tilted_mean_on_line(points, axes[0], masses)
+        mean, log_mass = tilted_mean_on_line(points, axes[0], masses, log_factors)
         return mean[None], log_mass
     centre = np.array([0.5 * (axis[0] + axis[-1]) for axis in axes])
     centred = (axes[0] - centre[0], axes[1] - centre[1])
@@ -44,8 +45,8 @@ def tilted_mean_on_grid(
     plan = make_plan(centred, across, matrix, shift)
     pairs = masses.size * queries[0].size * queries[1].size
     if plan.cost > _DIRECT * pairs:
-        return _on_points(axes, masses, queries, matrix, shift)
-    out = evaluate_plan(plan, centred, across, masses, float(matrix[plan.row, plan.column]))
+        return _on_points(axes, masses, queries, matrix, shift, log_factors)
+    out = evaluate_plan(plan, centred, across, masses, float(matrix[plan.row, plan.column]), log_factors)
     mean, log_mass = out[1:], out[0]
     if centre.any():
         w_centre = [matrix[:, i] @ centre * queries[i] for i in range(2)]
@@ -55,10 +56,16 @@ def tilted_mean_on_grid(
 
 
 def _on_points(
-    axes: Sequence[Float], masses: Float, queries: Sequence[Float], matrix: Float, offset: Float
+    axes: Sequence[Float],
+    masses: Float,
+    queries: Sequence[Float],
+    matrix: Float,
+    offset: Float,
+    log_factors: Float | None,
 ) -> tuple[Float, Float]:
     nodes = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
     points = np.stack(np.meshgrid(*queries, indexing="ij"), axis=-1).reshape(-1, 2)
-    mean, log_mass = tilted_mean_directly(points @ matrix.T + offset, nodes, masses.ravel())
+    factors = None if log_factors is None else log_factors.ravel()
+    mean, log_mass = tilted_mean_directly(points @ matrix.T + offset, nodes, masses.ravel(), factors)
     shape = (queries[0].size, queries[1].size)
     return np.ascontiguousarray(mean.T).reshape(2, *shape), log_mass.reshape(shape)

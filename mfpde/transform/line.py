@@ -5,57 +5,104 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.transform.chebyshev import Panels, chebyshev_points, cut, interpolation_weights
-from mfpde.transform.direct import FEW_PAIRS, plain, tilted_mean_directly
-from mfpde.transform.scattered_kernels import POINTS, collect_line, interpolate_line
+from mfpde.transform.direct import FEW_PAIRS, log_masses_of, plain, tilted_mean_directly
+from mfpde.transform.scattered_kernels import POINTS, collect_line, find_panels, interpolate_line
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.transform.tilts import tilt_line
-from mfpde.typing import Float
+from mfpde.typing import AnyArray, Float
 
-__all__ = ["EXTENT", "collect", "tilted_mean_on_line"]
+__all__ = [
+    "EXTENT",
+    "collect",
+    "interpolate_on_line",
+    "level_out",
+    "panel_indices",
+    "plan_on_line",
+    "tilted_mean_on_line",
+]
 
 #: of w or y on a panel times the other's reach: 16 points leave 1e-14, and roundoff grows by e^3.4
 EXTENT = 1.7
 _BATCH = 1 << 14
 
 
-def tilted_mean_on_line(queries: Float, nodes: Float, masses: Float) -> tuple[Float, Float]:
+def tilted_mean_on_line(
+    queries: Float, nodes: Float, masses: Float, log_factors: Float | None = None
+) -> tuple[Float, Float]:
     """`(grad log M, log M)` at queries `(m,)` for nodes and masses `(n,)`; time linear in m + n."""
     queries, nodes, masses = plain(queries), plain(nodes), plain(masses)
-    if queries.size * nodes.size < FEW_PAIRS:
-        mean, log_mass = tilted_mean_directly(queries[:, None], nodes[:, None], masses)
+    plan = plan_on_line(queries, nodes)
+    if plan is None:
+        mean, log_mass = tilted_mean_directly(queries[:, None], nodes[:, None], masses, log_factors)
         return mean[:, 0], log_mass
+    centre, sources, targets = plan
+    moved, common = collect(nodes, masses, log_factors, centre, sources)
+    values, level = tilt_line(moved, common, sources, targets)
+    out = interpolate_on_line(queries, targets, values, level)
+    return out[1] + centre, out[0] + centre * queries
+
+
+def plan_on_line(queries: Float, nodes: Float) -> tuple[float, Panels, Panels] | None:
+    """The nodes' centre, panels of the nodes about it and of the queries; None where the direct sum is cheaper."""
+    if queries.size * nodes.size < FEW_PAIRS:
+        return None
     low, high = float(nodes.min()), float(nodes.max())
     centre, reach = 0.5 * (low + high), 0.5 * (high - low)
     least, most = float(queries.min()), float(queries.max())
     sources = cut(-reach, reach, max(-least, most, 0.0), EXTENT)
     targets = cut(least, most, reach, EXTENT)
     work = POINTS * sources.number * targets.number * 2.5 + 25.0 * (nodes.size + queries.size) + 2e4
-    if work > 1.0 * queries.size * nodes.size:
-        mean, log_mass = tilted_mean_directly(queries[:, None], nodes[:, None], masses)
-        return mean[:, 0], log_mass
-    moved = collect(nodes, masses, centre, sources)
-    values, level = tilt_line(moved.ravel(), sources, targets)
+    return None if work > 1.0 * queries.size * nodes.size else (centre, sources, targets)
+
+
+def interpolate_on_line(queries: Float, panels: Panels, values: Float, level: Float) -> Float:
+    """`(parts, m)`: the logarithm of the first of the values `(panels, parts, POINTS)`, the others divided by it."""
     points, weights = chebyshev_points(POINTS), interpolation_weights(POINTS)
-    out, stretches = np.empty((2, queries.size)), pieces(queries.size, _BATCH)
+    out, stretches = np.empty((values.shape[1], queries.size)), pieces(queries.size, _BATCH)
 
     def interpolate(piece: int) -> None:
         here = slice(*stretches[piece])
-        interpolate_line(queries[here], targets.start, targets.half, points, weights, values, level, out[:, here])
+        interpolate_line(queries[here], panels.start, panels.half, points, weights, values, level, out[:, here])
 
     run_pieces(interpolate, len(stretches))
-    return out[1] + centre, out[0] + centre * queries
+    return out
 
 
-def collect(nodes: Float, masses: Float, centre: float, panels: Panels) -> Float:
-    """Masses moved to the Chebyshev points of the panels, `(panels, POINTS)`; panels are about the centre."""
+def collect(
+    nodes: Float, masses: Float, log_factors: Float | None, centre: float, panels: Panels
+) -> tuple[Float, Float]:
+    """Masses moved to the Chebyshev points of the panels, `(panels, POINTS)`, over e^level, and level `(panels,)`.
+
+    Panels are about the centre. On a panel what is 1e-16 of its largest mass is nothing under any tilt; beside another
+    panel it may be all there is, so each has a level of its own.
+    """
     points, weights = chebyshev_points(POINTS), interpolation_weights(POINTS)
+    local, level = nodes - centre, np.zeros(panels.number)
+    if log_factors is not None:
+        masses, level = level_out(masses, log_factors, panel_indices(local, panels), panels.number)
     batches = pieces(nodes.size, max(_BATCH, -(-nodes.size // 64)))  # by size only: sums keep their order
     moved = np.zeros((len(batches), panels.number, POINTS))
 
     def work(piece: int) -> None:
         here = slice(*batches[piece])
-        local = nodes[here] - centre
-        collect_line(local, masses[here], panels.start, panels.half, panels.number, points, weights, moved[piece])
+        start, half, count = panels
+        collect_line(local[here], masses[here], start, half, count, points, weights, moved[piece])
 
     run_pieces(work, len(batches))
-    return moved.sum(axis=0)
+    return moved.sum(axis=0), level
+
+
+def panel_indices(x: Float, panels: Panels) -> AnyArray:
+    """The panel that each x lies on."""
+    indices = np.empty(x.size, dtype=np.int64)
+    find_panels(x, *panels, indices)
+    return indices
+
+
+def level_out(masses: Float, log_factors: Float, panel: AnyArray, count: int) -> tuple[Float, Float]:
+    """Masses over e^level of their panel, and the panels' levels, the largest `log m + f`."""
+    log_masses = log_masses_of(masses, log_factors)
+    level = np.full(count, -np.inf)
+    np.maximum.at(level, panel, log_masses)
+    level[level == -np.inf] = 0.0  # no mass there
+    return np.exp(log_masses - level[panel]), level

@@ -6,7 +6,7 @@ import numpy as np
 
 from mfpde.transform.chebyshev import Panels, chebyshev_points, cut, interpolation_weights
 from mfpde.transform.direct import FEW_PAIRS, plain, tilted_mean_directly
-from mfpde.transform.line import EXTENT
+from mfpde.transform.line import EXTENT, level_out, panel_indices
 from mfpde.transform.scattered_kernels import POINTS, collect_plane, interpolate_plane
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.transform.tilts import tilt_plane
@@ -17,11 +17,13 @@ __all__ = ["collect_in_plane", "interpolate_in_plane", "tilted_mean_in_plane"]
 _BATCH = 1 << 12
 
 
-def tilted_mean_in_plane(queries: Float, nodes: Float, masses: Float) -> tuple[Float, Float]:
+def tilted_mean_in_plane(
+    queries: Float, nodes: Float, masses: Float, log_factors: Float | None = None
+) -> tuple[Float, Float]:
     """`(grad log M, log M)` at queries `(m, 2)` for nodes `(n, 2)`; time linear in m + n."""
     queries, nodes, masses = plain(queries), plain(nodes), plain(masses)
     if queries.shape[0] * nodes.shape[0] < FEW_PAIRS:
-        return tilted_mean_directly(queries, nodes, masses)
+        return tilted_mean_directly(queries, nodes, masses, log_factors)
     low, high = nodes.min(axis=0), nodes.max(axis=0)
     centre, reach = 0.5 * (low + high), 0.5 * (high - low)
     least, most = queries.min(axis=0), queries.max(axis=0)
@@ -29,9 +31,14 @@ def tilted_mean_in_plane(queries: Float, nodes: Float, masses: Float) -> tuple[F
     y1, y2 = (cut(-reach[i], reach[i], size[i], EXTENT) for i in range(2))
     w1, w2 = (cut(least[i], most[i], reach[i], EXTENT) for i in range(2))
     if _work(y1, y2, w1, w2) + 80.0 * (queries.shape[0] + nodes.shape[0]) > 1.0 * queries.shape[0] * nodes.shape[0]:
-        return tilted_mean_directly(queries, nodes, masses)
+        return tilted_mean_directly(queries, nodes, masses, log_factors)
+    common = np.zeros((y1.number, y2.number))
+    if log_factors is not None:
+        panel = [panel_indices(nodes[:, i] - centre[i], panels) for i, panels in enumerate((y1, y2))]
+        masses, levels = level_out(masses, log_factors, panel[0] * y2.number + panel[1], common.size)
+        common = levels.reshape(common.shape)
     moved = collect_in_plane(nodes, masses, centre, y1, y2, POINTS)
-    values, level = tilt_plane(moved, (y1, y2), (w1, w2))
+    values, level = tilt_plane(moved, common, (y1, y2), (w1, w2))
     out = interpolate_in_plane(queries, w1, w2, values, level, 3, POINTS)
     return np.ascontiguousarray(out[1:].T) + centre, out[0] + queries @ centre
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.transform.chebyshev import Panels, chebyshev_points, chebyshev_transform, cut
-from mfpde.transform.direct import log_of
+from mfpde.transform.direct import log_masses_of
 from mfpde.transform.plane_kernels import POINTS, transform_panel
 from mfpde.transform.threads import run_pieces
 from mfpde.typing import Float
@@ -68,11 +68,14 @@ def _beginnings(plan: Plan, position: Float, pivot: float) -> tuple[Float, Float
     return np.minimum(bounds[:-1], bounds[1:]), np.maximum(bounds[:-1], bounds[1:])
 
 
-def evaluate_plan(plan: Plan, node_axes: Axes, query_axes: Axes, masses: Float, pivot: float) -> Float:
+def evaluate_plan(
+    plan: Plan, node_axes: Axes, query_axes: Axes, masses: Float, pivot: float, log_factors: Float | None
+) -> Float:
     """`(log M, mean_1, mean_2)` on the grid of queries, `(3, n_1, n_2)`."""
     first, second = node_axes[plan.row], node_axes[1 - plan.row]
     position = query_axes[plan.column]
-    log_masses = np.ascontiguousarray(log_of(masses if plan.row == 0 else masses.T))
+    log_masses = log_masses_of(masses, log_factors)
+    log_masses = np.ascontiguousarray(log_masses if plan.row == 0 else log_masses.T)
     begin, end = _beginnings(plan, position, pivot)
     offsets = plan.panels.half * chebyshev_points(POINTS)[:, None]
     powers = np.exp(offsets * first)

@@ -18,6 +18,7 @@ from mfpde.typing import AnyArray, Float
 __all__ = ["POINTS", "tilt_rows", "transform_panel"]
 
 POINTS = 20
+_NOTHING = -1e300  # the level where there is no mass: below any other, and still a number
 
 
 @kernel
@@ -25,14 +26,12 @@ def tilt_rows(log_masses: Float, first: Float, centre: float, tilted: Float, lev
     """tilted = m e^{c y_1 - level(y_2)}, level the largest exponent over y_1."""
     rows, columns = log_masses.shape
     for j in range(columns):
-        level[j] = -np.inf
+        level[j] = _NOTHING
     for i in range(rows):
         row, push = log_masses[i], centre * first[i]
         for j in range(columns):
             exponent = row[j] + push
             level[j] = max(level[j], exponent)
-    for j in range(columns):
-        level[j] = level[j] if level[j] > -1e300 else 0.0  # no mass here
     for i in range(rows):
         row, push, out = log_masses[i], centre * first[i], tilted[i]
         for j in range(columns):

@@ -10,14 +10,16 @@ from mfpde.typing import Float
 __all__ = ["tilted_mean"]
 
 
-def tilted_mean(queries: Float, nodes: Float, masses: Float) -> tuple[Float, Float]:
-    """`(grad log M, log M)` at queries `(m, d)`, for nodes `(n, d)` and masses `(n,)`.
+def tilted_mean(queries: Float, nodes: Float, masses: Float, log_factors: Float | None = None) -> tuple[Float, Float]:
+    """`(grad log M, log M)` at queries `(m, d)`, `M(w) = sum_j m_j e^{f_j + <w, y_j>}`; nodes `(n, d)`, masses `(n,)`.
+
+    `log_factors` are the f `(n,)`, 0 if None: of any size and range, -inf takes a node away.
 
     In one and two dimensions time is linear in m + n; in more the sum is direct, m n.
     """
     if nodes.shape[1] == 1:
-        mean, log_mass = tilted_mean_on_line(queries[:, 0], nodes[:, 0], masses)
+        mean, log_mass = tilted_mean_on_line(queries[:, 0], nodes[:, 0], masses, log_factors)
         return mean[:, None], log_mass
     if nodes.shape[1] == 2:
-        return tilted_mean_in_plane(queries, nodes, masses)
-    return tilted_mean_directly(queries, nodes, masses)
+        return tilted_mean_in_plane(queries, nodes, masses, log_factors)
+    return tilted_mean_directly(queries, nodes, masses, log_factors)

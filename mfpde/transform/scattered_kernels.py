@@ -11,9 +11,17 @@ import numpy as np
 
 from mfpde.compilation import allocating_kernel, kernel
 from mfpde.transform.exponential import logarithm
-from mfpde.typing import Float
+from mfpde.typing import AnyArray, Float
 
-__all__ = ["POINTS", "collect_line", "collect_plane", "interpolate_line", "interpolate_plane", "lagrange"]
+__all__ = [
+    "POINTS",
+    "collect_line",
+    "collect_plane",
+    "find_panels",
+    "interpolate_line",
+    "interpolate_plane",
+    "lagrange",
+]
 
 POINTS = 16
 
@@ -39,6 +47,13 @@ def lagrange(t: float, points: Float, weights: Float, basis: Float) -> None:
 @kernel
 def _panel_of(x: float, start: float, half: float, count: int) -> int:
     return min(max(int((x - start) / (2.0 * half)), 0), count - 1)
+
+
+@kernel
+def find_panels(x: Float, start: float, half: float, count: int, indices: AnyArray) -> None:
+    """The panel of each x, as below."""
+    for j in range(x.size):
+        indices[j] = _panel_of(x[j], start, half, count)
 
 
 @kernel

@@ -13,7 +13,7 @@ import numpy as np
 
 from mfpde.transform.chebyshev import Panels, interpolation_matrix
 from mfpde.transform.cube import face_points, frames, turned_to_first
-from mfpde.transform.direct import plain, tilted_mean_directly
+from mfpde.transform.direct import log_masses_of, plain, tilted_mean_directly
 from mfpde.transform.plane import collect_in_plane, interpolate_in_plane
 from mfpde.transform.products import multiply
 from mfpde.transform.sphere_kernels import fold, gather, sum_folded, sum_for_faces, unfold
@@ -31,29 +31,42 @@ _LARGEST = 300.0  # e^{2 beta} must be a number
 _BATCH = 1 << 14
 
 
-def tilted_mean_on_sphere(beta: float, queries: Float, nodes: Float, masses: Float) -> tuple[Float, Float]:
+def tilted_mean_on_sphere(
+    beta: float, queries: Float, nodes: Float, masses: Float, log_factors: Float | None = None
+) -> tuple[Float, Float]:
     """`int e^{beta <x,y>} y dmu / int e^{beta <x,y>} dmu` in R^3, `(m, 3)`, and the logarithm of the denominator.
 
-    Queries and nodes are unit vectors, `(m, 3)` and `(n, 3)`. Time is linear in points, and like beta^4 beyond them.
+    Queries and nodes are unit vectors, `(m, 3)` and `(n, 3)`; mu has `m_j e^{f_j}` at node j (log_factors f, 0 if
+    None). Time is linear in points, and like beta^4 beyond them.
     """
     queries, nodes, masses = plain(queries), plain(nodes), plain(masses)
     count, order = _layout(abs(beta))
     size = 6 * (order * count) ** 2
     work = 0.35 * float(size) ** 2 + 80.0 * nodes.shape[0] + 200.0 * queries.shape[0] + 1e6
     if abs(beta) > _LARGEST or work > 0.8 * queries.shape[0] * nodes.shape[0]:
-        return tilted_mean_directly(beta * queries, nodes, masses)
+        return tilted_mean_directly(beta * queries, nodes, masses, log_factors)
     parts = max(math.ceil(7 / count), math.ceil(0.25 * math.pi * abs(beta) / (_FINE_EXTENT * count)))
     half = 0.25 * math.pi / (count * parts)
     along, across = Panels(0.0, half, 6 * count * parts), Panels(0.0, half, count * parts)
     refine = _refinement(order, parts)
-    total = float(masses.sum())
-    moved = collect_in_plane(_unfolded(nodes), masses, np.zeros(2), along, across, _FINE) / total
+    scaled, common = _over_the_largest(masses, log_factors)
+    moved = collect_in_plane(_unfolded(nodes), scaled, np.zeros(2), along, across, _FINE)
     fine = moved.reshape(6, count, parts * _FINE, count, parts * _FINE)
     coarse = _along(refine.T, _along(refine.T, fine, 2), 4)
     sums = _sum_over_points(coarse, beta, count, order)
     values = _by_panels(_along(refine, _along(refine, sums, 3), 5), count, parts)
     out = interpolate_in_plane(_unfolded(queries), along, across, values, np.zeros(values.shape[:2]), 4, _FINE)
-    return np.ascontiguousarray(out[1:].T), out[0] + math.log(total)
+    return np.ascontiguousarray(out[1:].T), out[0] + common
+
+
+def _over_the_largest(masses: Float, log_factors: Float | None) -> tuple[Float, float]:
+    """Masses over the largest, and its logarithm: exponents differ by 2 beta at most, so that what is nothing beside
+    the largest mass is nothing for every query."""
+    if log_factors is None:
+        largest = float(masses.max())
+        return masses / largest, math.log(largest)
+    log_masses = log_masses_of(masses, log_factors)
+    return np.exp(log_masses - log_masses.max()), float(log_masses.max())
 
 
 def _layout(beta: float) -> tuple[int, int]:

@@ -39,12 +39,14 @@ def _tilt_line(
                 first[k] += moment * row[k]
 
 
-def tilt_line(masses: Float, sources: Panels, targets: Panels) -> tuple[Float, Float]:
-    """Values `(panels, 2, POINTS)` of (M, M') over e^level, and level `(panels,)`."""
+def tilt_line(masses: Float, common: Float, sources: Panels, targets: Panels) -> tuple[Float, Float]:
+    """Values `(panels, 2, POINTS)` of (M, M') over e^level, and level `(panels,)`, of masses `(panels, POINTS)` over
+    e^common."""
     nodes = sources.points(POINTS)
     powers = np.exp(nodes[:, None] * (targets.half * chebyshev_points(POINTS)))
     values, level = np.empty((targets.number, 2, POINTS)), np.empty(targets.number)
-    _tilt_line(log_of(np.abs(masses)), np.sign(masses), nodes, targets.centres, powers, values, level)
+    log_masses = (log_of(np.abs(masses)) + common[:, None]).ravel()
+    _tilt_line(log_masses, np.sign(masses).ravel(), nodes, targets.centres, powers, values, level)
     return values, level
 
 
@@ -89,10 +91,14 @@ def _tilt_plane(
     multiply(sums, tilts, values)
 
 
-def tilt_plane(masses: Float, sources: tuple[Panels, Panels], targets: tuple[Panels, Panels]) -> tuple[Float, Float]:
-    """Values `(panels_1, panels_2, 3 * POINTS**2)` of (M, grad M) over e^level, and level `(panels_1, panels_2)`."""
+def tilt_plane(
+    masses: Float, common: Float, sources: tuple[Panels, Panels], targets: tuple[Panels, Panels]
+) -> tuple[Float, Float]:
+    """Values `(panels_1, panels_2, 3 * POINTS**2)` of (M, grad M) over e^level, and level `(panels_1, panels_2)`, of
+    masses `(panels_1 * POINTS, panels_2 * POINTS)` over e^common, common `(panels_1, panels_2)`."""
     first, second = sources[0].points(POINTS), sources[1].points(POINTS)
-    log_masses, signs = log_of(np.abs(masses)), np.sign(masses)
+    log_masses = log_of(np.abs(masses)) + np.repeat(np.repeat(common, POINTS, axis=0), POINTS, axis=1)
+    signs = np.sign(masses)
     powers1 = np.exp(targets[0].half * chebyshev_points(POINTS)[:, None] * first)
     powers1 = np.concatenate([powers1, powers1 * first])
     powers2 = np.exp(second[:, None] * (targets[1].half * chebyshev_points(POINTS)))

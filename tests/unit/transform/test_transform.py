@@ -30,6 +30,11 @@ def everything():
             random.standard_normal((900, 64)), random.standard_normal((900, 64)), weights[:900]
         ),
         transform.cell_correction(points.T, np.array([0.1, 0.2, 0.3])),
+        transform.tilted_covariance(points[:900], points[:900], weights[:900]),
+        transform.tilted_covariance(points[:, :1], points[:, :1], weights),
+        transform.tilted_mean_masked(points[:900], weights[:900], points[:900], weights[:900], weights[:900]),
+        [transform.sigmoid_sum(points[:900], points[:900], weights[:900])],
+        [transform.relu_derivative(points[:900], points[:900], weights[:900])],
     ]
 
 
