@@ -16,8 +16,21 @@ from mfpde._version import __version__
 if TYPE_CHECKING:
     from mfpde.attention import Interaction, Softmax, Unnormalized
     from mfpde.errors import MfpdeError, OutputError, ProblemError, ResumeError
-    from mfpde.geometry import Circle
-    from mfpde.measure import Density, Measure, Mixture, Particles, Points, Snapshot, Uniform, VonMises
+    from mfpde.geometry import Circle, Lattice, Line, Plane, Space, Sphere
+    from mfpde.measure import (
+        Density,
+        Gaussian,
+        GridDensity,
+        Measure,
+        Mixture,
+        Normal,
+        Panel,
+        Particles,
+        Points,
+        Snapshot,
+        Uniform,
+        VonMises,
+    )
     from mfpde.problem import Equation, Problem
     from mfpde.run import Outcome, Run
     from mfpde.running import solve
@@ -27,8 +40,21 @@ if TYPE_CHECKING:
 _HOME = {
     "mfpde.attention": ["Interaction", "Softmax", "Unnormalized"],
     "mfpde.errors": ["MfpdeError", "OutputError", "ProblemError", "ResumeError"],
-    "mfpde.geometry": ["Circle"],
-    "mfpde.measure": ["Density", "Measure", "Mixture", "Particles", "Points", "Snapshot", "Uniform", "VonMises"],
+    "mfpde.geometry": ["Circle", "Lattice", "Line", "Plane", "Space", "Sphere"],
+    "mfpde.measure": [
+        "Density",
+        "Gaussian",
+        "GridDensity",
+        "Measure",
+        "Mixture",
+        "Normal",
+        "Panel",
+        "Particles",
+        "Points",
+        "Snapshot",
+        "Uniform",
+        "VonMises",
+    ],
     "mfpde.problem": ["Equation", "Problem"],
     "mfpde.run": ["Outcome", "Run"],
     "mfpde.running": ["solve"],
@@ -41,13 +67,20 @@ __all__ = [
     "Circle",
     "Density",
     "Equation",
+    "Gaussian",
+    "GridDensity",
     "Interaction",
+    "Lattice",
+    "Line",
     "Measure",
     "MfpdeError",
     "Mixture",
+    "Normal",
     "Outcome",
     "OutputError",
+    "Panel",
     "Particles",
+    "Plane",
     "Points",
     "Problem",
     "ProblemError",
@@ -55,6 +88,8 @@ __all__ = [
     "Run",
     "Snapshot",
     "Softmax",
+    "Space",
+    "Sphere",
     "Uniform",
     "Unnormalized",
     "VonMises",

@@ -99,6 +99,24 @@ class Measure(ABC):
     def sample(self, count: int, seed: int = 0) -> Float:
         """Independent draws `(count, components)`. The first draws do not depend on `count`."""
 
+    @property
+    def compact(self) -> bool:
+        """Whether its support is bounded."""
+        return self.geometry is not None and not self.geometry.flat
+
+    def reach(self, tolerance: float = NODES_ACCURACY, tilts: AnyArray | None = None) -> tuple[Float, Float]:
+        """A box, `low` and `high` `(d,)`, outside of which lies at most the share `tolerance` of the measure's mass,
+        and of that of each tilted measure `e^{<w, y>} mu`, w the rows of `tilts`; the support when that is bounded."""
+        from mfpde.measure.box import reach_of_nodes
+
+        return reach_of_nodes(*self._embedded(), tolerance, None if tilts is None else self._tilts(tilts))
+
+    def cell_averages(self, lattice: Lattice) -> Float:
+        """Averages of the density over the cells about a lattice's points, per unit physical volume, its shape."""
+        from mfpde.measure.box import averages_by_gauss
+
+        return averages_by_gauss(self.evaluate, lattice)
+
     def fourier(self, count: int) -> Complex:
         """`c_k = int e^{-i k theta} dmu`, k = 0 .. count-1 (measures on the circle)."""
         raise ProblemError.at(
@@ -165,6 +183,16 @@ class Initial(Specification, Measure, ABC):
 
     def sample(self, count: int, seed: int = 0) -> Float:
         return self.on(self.geometry).sample(count, seed)
+
+    @property
+    def compact(self) -> bool:
+        return self.on(self.geometry).compact
+
+    def reach(self, tolerance: float = NODES_ACCURACY, tilts: AnyArray | None = None) -> tuple[Float, Float]:
+        return self.on(self.geometry).reach(tolerance, tilts)
+
+    def cell_averages(self, lattice: Lattice) -> Float:
+        return self.on(self.geometry).cell_averages(lattice)
 
     def fourier(self, count: int) -> Complex:
         return self.on(self.geometry).fourier(count)

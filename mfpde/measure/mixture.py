@@ -12,6 +12,7 @@ from mfpde.errors import Fault, ProblemError
 from mfpde.geometry import Circle, Geometry
 from mfpde.measure.base import Initial, Measure
 from mfpde.measure.circle_density import CircleDensity, clean
+from mfpde.measure.superposition import Superposition
 from mfpde.registry import register
 from mfpde.specification import OfFamily
 from mfpde.typing import Complex, Float
@@ -52,8 +53,6 @@ class Mixture(Initial):
         return self.components[0].natural_geometry()
 
     def on(self, geometry: Geometry) -> Measure:
-        if not isinstance(geometry, Circle):
-            raise self.unfit(geometry, "an initial measure made for it")
         parts = []
         for index, part in enumerate(self.components):
             try:
@@ -63,7 +62,9 @@ class Mixture(Initial):
                 raise ProblemError(
                     Fault((*here, *_below_initial(fault)), fault.message) for fault in error.faults
                 ) from None
+        return self._on_circle(parts) if isinstance(geometry, Circle) else Superposition(self.shares, parts)
 
+    def _on_circle(self, parts: list[Measure]) -> CircleDensity:
         def series(count: int) -> Complex:
             total = sum(
                 (share * part.fourier(count) for share, part in zip(self.shares, parts, strict=True)),

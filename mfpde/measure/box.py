@@ -1,0 +1,53 @@
+"""Boxes that hold a measure, and averages over the cells of a lattice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mfpde.geometry import Lattice
+from mfpde.typing import Float
+
+__all__ = ["averages_by_gauss", "reach_of_nodes"]
+
+_GAUSS = 10  # points a side of a cell
+_AT_ONCE = 1 << 20
+
+
+def reach_of_nodes(points: Float, weights: Float, tolerance: float, tilts: Float | None) -> tuple[Float, Float]:
+    """Corners of the smallest box that leaves at most `tolerance` of every tilted mass out, on each side."""
+    lows, highs = [], []
+    for w in np.zeros((1, points.shape[1])) if tilts is None else tilts:
+        there = weights > 0
+        exponents = points[there] @ w + np.log(weights[there])
+        mass = np.exp(exponents - exponents.max())
+        ends = [_ends(points[there, i], mass / mass.sum(), tolerance) for i in range(points.shape[1])]
+        lows.append([low for low, _ in ends])
+        highs.append([high for _, high in ends])
+    return np.min(lows, axis=0), np.max(highs, axis=0)
+
+
+def _ends(values: Float, mass: Float, tolerance: float) -> tuple[float, float]:
+    order = np.argsort(values, kind="stable")
+    below, above = np.cumsum(mass[order]), np.cumsum(mass[order][::-1])
+    first, last = np.argmax(below > tolerance), np.argmax(above > tolerance)
+    return float(values[order[first]]), float(values[order[::-1][last]])
+
+
+def averages_by_gauss(density: Callable[[Float], Float], lattice: Lattice, points: int = _GAUSS) -> Float:
+    """Averages over the cells by Gauss-Legendre rules, for densities that are smooth on the scale of a cell."""
+    nodes, weights = np.polynomial.legendre.leggauss(points)
+    widths = [(axis[-1] - axis[0]) / (axis.size - 1) for axis in lattice.axes]
+    axes = [(axis[:, None] + 0.5 * width * nodes).ravel() for axis, width in zip(lattice.axes, widths, strict=True)]
+    rows = max(1, _AT_ONCE // max(1, int(np.prod([axis.size for axis in axes[1:]])) * points))
+    out = np.empty(lattice.shape)
+    for start in range(0, lattice.shape[0], rows):
+        here = (axes[0][start * points : (start + rows) * points], *axes[1:])
+        values = density(Lattice(here, lattice.origin, lattice.matrix).points())
+        count = here[0].size // points
+        cells = values.reshape(*(size for n in (count, *lattice.shape[1:]) for size in (n, points)))
+        for axis in range(lattice.dimension):
+            cells = np.tensordot(cells, 0.5 * weights, axes=([axis + 1], [0]))
+        out[start : start + count] = cells
+    return out

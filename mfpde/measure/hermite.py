@@ -1,0 +1,43 @@
+"""Nodes for normal laws that stand a tilt."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from mfpde.errors import ProblemError
+from mfpde.typing import Float
+
+__all__ = ["normal_nodes"]
+
+#: largest tilt a, in standard deviations, for which `e^{az}` is integrated as accurately as 1 is
+TILT = 8.0
+_MOST = 2_000_000
+
+
+@lru_cache(maxsize=8)
+def normal_nodes(dimension: int, accuracy: float) -> tuple[Float, Float]:
+    """Points `(n, d)` and weights of N(0, I); the mean of `e^{<a, z>}`, |a| <= 8, is right to that relative accuracy.
+
+    Equispaced points need half as many nodes for that as Gauss-Hermite: spacing h errs by `2 e^{-2 pi^2 / h^2}` under
+    any tilt, an end at |a| + r by `e^{-r^2/2}`.
+    """
+    digits = -np.log(min(max(accuracy, 1e-16), 0.1) / 4)
+    spacing = np.sqrt(2 * np.pi**2 / digits)
+    half = int(np.ceil((TILT + np.sqrt(2 * digits)) / spacing))
+    line = spacing * np.arange(-half, half + 1)
+    if line.size**dimension > _MOST:
+        raise ProblemError.at(
+            "measure",
+            f"nodes of a normal law of rank {dimension} would be {line.size}^{dimension}; "
+            "use its closed forms, or Particles(measure.sample(count))",
+        )
+    grid = np.meshgrid(*[line] * dimension, indexing="ij")
+    z = np.stack(grid, axis=-1).reshape(-1, dimension) if grid else np.zeros((1, 0))
+    z = z[np.sum(z * z, axis=1) <= (half * spacing) ** 2 * (1 + 1e-12)]  # corners weigh nothing
+    weights = np.exp(-0.5 * np.sum(z * z, axis=1))
+    weights /= weights.sum()
+    for array in (z, weights):
+        array.setflags(write=False)  # they are kept
+    return z, weights

@@ -1,0 +1,146 @@
+"""Normal laws, by their closed forms."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from mfpde.errors import ProblemError
+from mfpde.geometry import Geometry
+from mfpde.measure.base import NODES_ACCURACY, Measure
+from mfpde.measure.hermite import normal_nodes
+from mfpde.typing import AnyArray, Float
+
+__all__ = ["Normal"]
+
+_SYMMETRIC = 1e-12
+_ROUNDING = 1e-13  # of the eigenvalues of a correlation matrix
+
+
+class Normal(Measure):
+    """`N(m, S)`: `log M(w) = <w, m> + <w, S w> / 2`, `grad log M(w) = m + S w`.
+
+    S may be singular: such a law has no density, and everything else. `factor` F, `(d, rank)`, has `F F^T = S`.
+
+    >>> Normal([0.5, 0.0], [[1.0, 0.3], [0.3, 0.5]]).log_laplace([[1.0, 0.0]])
+    array([1.])
+    """
+
+    def __init__(self, mean: AnyArray, covariance: AnyArray, geometry: Geometry | None = None) -> None:
+        self._mean = np.array(mean, dtype=float, ndmin=1)
+        dimension = self._mean.size
+        given = np.array(covariance, dtype=float)
+        self._covariance = given * np.eye(dimension) if given.ndim == 0 else given
+        self._geometry = geometry
+        _check(self._mean, self._covariance, geometry)
+        self._covariance = 0.5 * (self._covariance + self._covariance.T)
+        self._scale = np.sqrt(np.maximum(np.diag(self._covariance), 0.0))  # a negative one is refused below
+        self._spectrum, self._vectors = _spectrum(self._covariance, self._scale)
+
+    @property
+    def geometry(self) -> Geometry | None:
+        return self._geometry
+
+    @property
+    def ambient_dimension(self) -> int:
+        return self._mean.size
+
+    @property
+    def compact(self) -> bool:
+        return self.rank == 0
+
+    @property
+    def mean(self) -> Float:
+        return self._mean.copy()
+
+    @property
+    def covariance(self) -> Float:
+        return self._covariance.copy()
+
+    @property
+    def rank(self) -> int:
+        return self._spectrum.size
+
+    @cached_property
+    def factor(self) -> Float:
+        return self._scale[:, None] * self._vectors * np.sqrt(self._spectrum)
+
+    def standardised(self, points: Float) -> Float:
+        """z with `x = m + F z`, for S of full rank."""
+        self._need_density()
+        return ((points - self._mean) / self._scale) @ (self._vectors / np.sqrt(self._spectrum))
+
+    def nodes(self, accuracy: float = NODES_ACCURACY) -> tuple[Float, Float]:
+        """A tensor rule that also integrates `e^{<w, y>}` to that accuracy, relative to M(w), while |F^T w| <= 8."""
+        z, weights = normal_nodes(self.rank, accuracy)
+        return self._mean + z @ self.factor.T, weights
+
+    def _log_laplace(self, w: Float) -> tuple[Float, Float]:
+        pushed = w @ self._covariance
+        return w @ self._mean + 0.5 * np.sum(w * pushed, axis=1), self._mean + pushed
+
+    def evaluate(self, points: AnyArray) -> Float:
+        x = self._points(points)
+        z = self.standardised(x)
+        log_volume = np.log(self._scale).sum() + 0.5 * np.log(2 * np.pi * self._spectrum).sum()
+        return np.exp(-0.5 * np.sum(z * z, axis=1) - log_volume)
+
+    def sample(self, count: int, seed: int = 0) -> Float:
+        random = np.random.Generator(np.random.Philox(key=seed))
+        return self._mean + random.standard_normal((count, self.rank)) @ self.factor.T
+
+    def reach(self, tolerance: float = NODES_ACCURACY, tilts: AnyArray | None = None) -> tuple[Float, Float]:
+        from scipy.special import erfcinv
+
+        width = np.sqrt(2) * float(erfcinv(tolerance)) * self._scale
+        w = np.zeros((1, self._mean.size)) if tilts is None else self._tilts(tilts)
+        means = self._log_laplace(w)[1]
+        return means.min(axis=0) - width, means.max(axis=0) + width
+
+    def _points(self, points: AnyArray) -> Float:
+        if self._geometry is not None:
+            return self._geometry.points(points)
+        given = np.asarray(points, dtype=float)
+        return given[:, None] if given.ndim == 1 and self._mean.size == 1 else given
+
+    def _need_density(self) -> None:
+        if self.rank < self._mean.size:
+            raise ProblemError.at(
+                "measure", f"has no density: its covariance has rank {self.rank} in R^{self._mean.size}"
+            )
+
+
+def _check(mean: Float, covariance: Float, geometry: Geometry | None) -> None:
+    dimension = mean.size if geometry is None else geometry.ambient_dimension
+    if mean.shape != (dimension,):
+        raise ProblemError.at("mean", f"has shape {mean.shape}; tokens in R^{dimension} need ({dimension},)")
+    if covariance.shape != (dimension, dimension):
+        wanted = f"({dimension}, {dimension}) or a number"
+        raise ProblemError.at("covariance", f"has shape {covariance.shape}; tokens in R^{dimension} need {wanted}")
+    for name, value in (("mean", mean), ("covariance", covariance)):
+        if not np.isfinite(value).all():
+            raise ProblemError.at(name, "must be finite")
+    apart = np.abs(covariance - covariance.T)
+    if apart.max() > _SYMMETRIC * np.abs(covariance).max():
+        i, j = (int(k) for k in np.unravel_index(apart.argmax(), apart.shape))
+        raise ProblemError.at(
+            "covariance",
+            f"must be symmetric, but entry ({i}, {j}) is {covariance[i, j]:g} and ({j}, {i}) {covariance[j, i]:g}",
+        )
+
+
+def _spectrum(covariance: Float, scale: Float) -> tuple[Float, Float]:
+    """Positive eigenvalues and eigenvectors of the correlation matrix: small variances beside large ones stay exact."""
+    there = scale > 0
+    correlation = covariance[np.ix_(there, there)] / np.outer(scale[there], scale[there])
+    values, vectors = np.linalg.eigh(correlation)
+    least = values.min(initial=0.0)
+    hollow = np.abs(covariance[~there]).max(initial=0.0) > 0
+    if hollow or least < -_ROUNDING * max(1, values.size):
+        worst = np.linalg.eigvalsh(covariance)[0]
+        raise ProblemError.at("covariance", f"must be positive semi-definite, but has the eigenvalue {worst:.6g}")
+    kept = values > _ROUNDING * max(1, values.size)
+    all_vectors = np.zeros((scale.size, int(kept.sum())))
+    all_vectors[there] = vectors[:, kept]
+    return values[kept], all_vectors

@@ -1,0 +1,145 @@
+"""A density on one lattice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mfpde.errors import ProblemError
+from mfpde.geometry import Lattice
+from mfpde.measure.point_values import point_values
+from mfpde.typing import Float
+
+__all__ = ["Panel"]
+
+_EVEN = 1e-6  # spacings of an axis may differ by this share
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Densities `values`, per unit physical volume, at the points of a lattice with evenly spaced axes.
+
+    `averages` says that they are averages over the cells about the points, not values at them: what is integrated
+    against them is then corrected for the width of the cells. `position` is where its tokens stand (masked attention).
+
+    >>> Panel(Lattice.of([[0.0, 0.5, 1.0]]), np.array([0.0, 1.0, 1.0])).masses
+    array([0. , 0.5, 0.5])
+    """
+
+    lattice: Lattice
+    values: Float
+    averages: bool = True
+    position: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.values.shape != self.lattice.shape:
+            raise ProblemError.at(
+                "values", f"must have the shape of the lattice, {self.lattice.shape}, not {self.values.shape}"
+            )
+        if self.lattice.dimension > 2:
+            raise ProblemError.at("lattice", f"must have one or two axes, not {self.lattice.dimension}")
+        low, high = self.values.min(), self.values.max()
+        if not (low >= 0 and high < np.inf):
+            where = np.unravel_index(np.argmax(~(self.values >= 0) | (self.values == np.inf)), self.values.shape)
+            raise ProblemError.at(
+                "values", f"must be finite and not negative, not {self.values[where]} at {[int(i) for i in where]}"
+            )
+        for index, (axis, width) in enumerate(zip(self.lattice.axes, self.widths, strict=True)):
+            if axis.size > 2 and np.ptp(np.diff(axis)) > _EVEN * width:
+                raise ProblemError.at("lattice", f"must have evenly spaced axes, axis {index} is not")
+
+    @cached_property
+    def widths(self) -> Float:
+        """Sides of a cell in the coordinates of the lattice, `(d,)`."""
+        if min(self.lattice.shape) < 2:
+            raise ProblemError.at("lattice", f"needs two points a side to have cells, not {self.lattice.shape}")
+        return np.array([(axis[-1] - axis[0]) / (axis.size - 1) for axis in self.lattice.axes])
+
+    @cached_property
+    def volume(self) -> float:
+        """Physical volume of a cell."""
+        return float(abs(np.linalg.det(self.lattice.matrix)) * np.prod(self.widths))
+
+    @cached_property
+    def masses(self) -> Float:
+        """Masses of the cells."""
+        return self.values * self.volume
+
+    @cached_property
+    def mass(self) -> float:
+        return float(self.masses.sum())
+
+    @cached_property
+    def at_points(self) -> Float:
+        """Densities at the points themselves."""
+        return point_values(self.values) if self.averages else self.values
+
+    @cached_property
+    def moments(self) -> tuple[Float, Float]:
+        """Mean `(d,)` and covariance `(d, d)` of the panel's tokens."""
+        share = self.masses / self.mass
+        marginals = [share.sum(axis=1 - i) for i in range(2)] if share.ndim == 2 else [share]
+        middle = np.array([part @ axis for part, axis in zip(marginals, self.lattice.axes, strict=True)])
+        centred = [axis - m for axis, m in zip(self.lattice.axes, middle, strict=True)]
+        spread = np.diag([part @ z**2 for part, z in zip(marginals, centred, strict=True)])
+        if share.ndim == 2:
+            spread[0, 1] = spread[1, 0] = centred[0] @ share @ centred[1]
+        if self.averages:  # a box of width h has variance h^2 / 12
+            spread -= np.diag(self.widths**2 / 12)
+        frame = self.lattice.matrix
+        return self.lattice.origin + frame @ middle, frame @ spread @ frame.T
+
+    def log_laplace_on(self, w: Lattice) -> tuple[Float, Float]:
+        """`(log M, grad log M)` on a lattice of w's, `shape` and `(d, *shape)`.
+
+        With `y = m + S z` and `w = b + W q` it is `<w, m>` plus the sum over z with matrix `S^T W`, offset `S^T b`.
+        """
+        from mfpde.transform import tilted_mean_on_grid
+
+        frame = self.lattice.matrix
+        matrix, offset = frame.T @ w.matrix, frame.T @ w.origin
+        mean, value = tilted_mean_on_grid(self.lattice.axes, self.masses, matrix, offset, w.axes)
+        axes = _open(w.axes)
+        if self.averages:
+            tilts = sum((matrix[:, i, None, None] * axes[i] for i in range(w.dimension)), offset[:, None, None])
+            self._take_out_cells(tilts.reshape(mean.shape), mean, value)
+        slope = w.matrix.T @ self.lattice.origin
+        value += (sum(slope[i] * axes[i] for i in range(w.dimension)) + w.origin @ self.lattice.origin).reshape(w.shape)
+        return value, self._moved(mean)
+
+    def log_laplace_at(self, w: Float) -> tuple[Float, Float]:
+        """The same at scattered w `(m, d)`: `(m,)` and `(m, d)`."""
+        from mfpde.transform import tilted_mean
+
+        masses = self.masses.ravel()
+        there = masses > 0
+        z = Lattice.of(self.lattice.axes).points()[there]
+        tilts = w @ self.lattice.matrix
+        mean, value = tilted_mean(tilts, z, masses[there])
+        if self.averages:
+            across = np.ascontiguousarray(mean.T)
+            self._take_out_cells(np.ascontiguousarray(tilts.T), across, value)
+            mean = across.T
+        return value + w @ self.lattice.origin, mean @ self.lattice.matrix.T + self.lattice.origin
+
+    def _take_out_cells(self, tilts: Float, mean: Float, value: Float) -> None:
+        from mfpde.transform import cell_correction
+
+        slope, log_factor = cell_correction(tilts, self.widths)
+        mean -= slope
+        value -= log_factor
+
+    def _moved(self, mean: Float) -> Float:
+        frame, origin = self.lattice.matrix, self.lattice.origin
+        if np.array_equal(frame, np.eye(origin.size)):
+            if origin.any():
+                mean += origin.reshape(-1, *[1] * (mean.ndim - 1))
+            return mean
+        return np.tensordot(frame, mean, axes=1) + origin.reshape(-1, *[1] * (mean.ndim - 1))
+
+
+def _open(axes: tuple[Float, ...]) -> list[Float]:
+    """Axes as `(n, 1)` and `(1, m)`; a single one as `(n, 1)`."""
+    return [axes[0][:, None], *(axis[None, :] for axis in axes[1:])]

@@ -1,0 +1,105 @@
+"""Weighted sums of measures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mfpde.geometry import Geometry, Lattice
+from mfpde.measure.base import NODES_ACCURACY, Measure
+from mfpde.measure.sums import log_sum
+from mfpde.typing import AnyArray, Float
+
+__all__ = ["Superposition"]
+
+
+class Superposition(Measure):
+    """`mu = sum_i w_i mu_i`, weights of sum 1: every answer is made of those of its parts.
+
+    >>> from mfpde.measure.normal import Normal
+    >>> Superposition([0.5, 0.5], [Normal(-1.0, 0.1), Normal(1.0, 0.1)]).covariance
+    array([[1.1]])
+    """
+
+    def __init__(self, shares: AnyArray, parts: Sequence[Measure]) -> None:
+        given = np.asarray(shares, dtype=float)
+        self.shares: Float = given[given > 0]
+        self.parts = tuple(part for share, part in zip(given, parts, strict=True) if share > 0)
+
+    @property
+    def geometry(self) -> Geometry | None:
+        return self.parts[0].geometry
+
+    @property
+    def ambient_dimension(self) -> int:
+        return self.parts[0].ambient_dimension
+
+    @property
+    def compact(self) -> bool:
+        return all(part.compact for part in self.parts)
+
+    def nodes(self, accuracy: float = NODES_ACCURACY) -> tuple[Float, Float]:
+        pairs = [part.nodes(accuracy) for part in self.parts]
+        weights = [share * weight for share, (_, weight) in zip(self.shares, pairs, strict=True)]
+        return np.concatenate([points for points, _ in pairs]), np.concatenate(weights)
+
+    def log_laplace(self, w: AnyArray | Lattice, gradient: bool = False) -> Any:
+        if not isinstance(w, Lattice):
+            return super().log_laplace(w, gradient)
+        value, mean = self._summed([part.log_laplace(w, gradient=True) for part in self.parts])
+        return (value, mean) if gradient else value
+
+    def _log_laplace(self, w: Float) -> tuple[Float, Float]:
+        return self._across([part._log_laplace(w) for part in self.parts])
+
+    def tilt(self, points: Float, matrix: Float) -> tuple[Float, Float]:
+        return self._across([part.tilt(points, matrix) for part in self.parts])
+
+    def _across(self, answers: list[tuple[Float, Float]]) -> tuple[Float, Float]:
+        value, mean = self._summed([(value, mean.T) for value, mean in answers])
+        return value, np.ascontiguousarray(mean.T)
+
+    def _summed(self, answers: list[tuple[Float, Float]]) -> tuple[Float, Float]:
+        return log_sum([(value + np.log(s), mean) for s, (value, mean) in zip(self.shares, answers, strict=True)])
+
+    def evaluate(self, points: AnyArray) -> Float:
+        density: Float = sum(share * part.evaluate(points) for share, part in zip(self.shares, self.parts, strict=True))
+        return density
+
+    def sample(self, count: int, seed: int = 0) -> Float:
+        ends = np.cumsum(self.shares)
+        which = np.random.Generator(np.random.Philox(key=seed)).random(count) * ends[-1]
+        chosen = np.searchsorted(ends[:-1], which, side="right")
+        # every part draws from a stream of its own, so that the first draws do not depend on the count
+        draws = [part.sample(int((chosen == k).sum()), _key(seed, k)) for k, part in enumerate(self.parts)]
+        out = np.empty((count, draws[0].shape[1]))
+        for k, drawn in enumerate(draws):
+            out[chosen == k] = drawn
+        return out
+
+    @property
+    def mean(self) -> Float:
+        return self.shares @ np.array([part.mean for part in self.parts])
+
+    @property
+    def covariance(self) -> Float:
+        means = np.array([part.mean for part in self.parts])
+        apart = means - self.shares @ means
+        inside = np.einsum("p,pij->ij", self.shares, np.array([part.covariance for part in self.parts]))
+        return inside + (self.shares[:, None] * apart).T @ apart
+
+    def cell_averages(self, lattice: Lattice) -> Float:
+        averages: Float = sum(
+            share * part.cell_averages(lattice) for share, part in zip(self.shares, self.parts, strict=True)
+        )
+        return averages
+
+    def reach(self, tolerance: float = NODES_ACCURACY, tilts: AnyArray | None = None) -> tuple[Float, Float]:
+        ends = [part.reach(tolerance, tilts) for part in self.parts]
+        return np.min([low for low, _ in ends], axis=0), np.max([high for _, high in ends], axis=0)
+
+
+def _key(seed: int, part: int) -> int:
+    return int(np.random.SeedSequence([seed, part]).generate_state(2, np.uint64)[0])
