@@ -54,7 +54,7 @@ def _initial_faults(problem: Problem) -> list[Fault]:
 
 def _law_faults(problem: Problem) -> list[Fault]:
     law = problem.law
-    return [] if law is None else _collected(lambda: law.zonal(problem.geometry), "")
+    return [] if law is None else _collected(lambda: law.check(problem.geometry), "")
 
 
 def _solver_faults(problem: Problem) -> list[Fault]:

@@ -9,11 +9,12 @@ from typing import Annotated, Any
 
 from pydantic import Field, field_validator, model_validator
 
-from mfpde.attention import Attention, Interaction, Law
+from mfpde.attention import Attention, Interaction, Law, Velocity
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry
 from mfpde.measure import Initial
 from mfpde.registry import lookup
+from mfpde.schedule import NumberInTime, NumberSchedule, at_time, breaks_of
 from mfpde.specification import OfFamily, Real, Specification, Truth, Vector
 
 __all__ = ["Equation", "Noise", "Problem", "Time"]
@@ -26,19 +27,33 @@ _MOST_SNAPSHOTS = 1_000_000
 class Noise(Specification):
     """`sqrt(2 / kappa) dW` on every token: diffusion constant 1/kappa; kappa = inf (the default) is no noise."""
 
-    kappa: Real = Field(default=math.inf, gt=0, description="inverse noise strength; infinity is no noise")
+    kappa: NumberInTime = Field(default=math.inf, description="inverse noise strength; infinity is no noise")
 
     @field_validator("kappa")
     @classmethod
-    def _not_beyond_doubles(cls, kappa: float) -> float:
-        if kappa < 1e-300:
-            raise ProblemError.at("kappa", f"must be at least 1e-300, not {kappa:g}: 1/kappa is beyond a double")
+    def _not_beyond_doubles(cls, kappa: float | NumberSchedule) -> float | NumberSchedule:
+        for index, value in enumerate(kappa.values if isinstance(kappa, NumberSchedule) else (kappa,)):
+            key = f"values.{index}" if isinstance(kappa, NumberSchedule) else ""
+            if value <= 0:
+                raise ProblemError.at(key, f"must be greater than 0, not {value:g}")
+            if value < 1e-300:
+                raise ProblemError.at(key, f"must be at least 1e-300, not {value:g}: 1/kappa is beyond a double")
         return kappa
 
     @property
     def diffusion(self) -> float:
-        """D = 1 / kappa."""
+        """D = 1 / kappa, where it does not depend on time."""
+        if isinstance(self.kappa, NumberSchedule):
+            raise ProblemError.at("noise.kappa", "depends on time; ask noise.diffusion_at(time)")
         return 1.0 / self.kappa
+
+    def diffusion_at(self, time: float) -> float:
+        """D = 1 / kappa at that time."""
+        return at_time(self, time).diffusion
+
+    def breaks(self) -> tuple[float, ...]:
+        """Times at which kappa jumps or has a kink, ascending."""
+        return breaks_of(self)
 
 
 class Time(Specification):
@@ -137,6 +152,11 @@ class Equation(Specification):
     def law(self) -> Law | None:
         """What gives a measure its drift: the attention or the interaction; None is pure diffusion."""
         return self.attention or self.interaction
+
+    @property
+    def velocity(self) -> Velocity:
+        """All that moves a token besides noise."""
+        return Velocity(self.law)
 
 
 class Problem(Equation):

@@ -1,87 +1,20 @@
-"""How tokens move each other."""
+"""Attention: a kernel between tokens, and what follows from it."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar
+from abc import abstractmethod
 
 import numpy as np
 
-from mfpde.errors import ProblemError
-from mfpde.geometry import Circle, Geometry
+from mfpde.attention.law import Law, in_shape_of, native_points
+from mfpde.geometry import Lattice
 from mfpde.measure import Measure
-from mfpde.specification import Specification
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["Attention", "Law", "Zonal"]
+__all__ = ["Attention", "embedded", "embedded_nodes", "on_lattice", "row_blocks"]
 
-#: normalisers below this share of that of the uniform state are not taken from Fourier modes
-_CANCELLED = 1e-3
-
-
-@dataclass(frozen=True, eq=False)
-class Zonal:
-    """A drift on the circle that is a convolution: `v = d_theta (W * mu)`, divided by `N * mu` where there is a
-    normaliser.
-
-    `potential[k]` and `normaliser[k]` multiply the mode c_k (k >= 0). `bound` is what |v| never exceeds. The energy is
-    `E = energy_offset + energy_scale sum_{k>=1} W_k |c_k|^2`; without a normaliser the drift is its gradient flow.
-    """
-
-    potential: Float
-    normaliser: Float | None
-    bound: float
-    energy_offset: float = 0.0
-    energy_scale: float = 1.0
-
-    @property
-    def gradient_flow(self) -> bool:
-        return self.normaliser is None
-
-    def growth_rates(self) -> Float:
-        """`k^2 W_k / N_0`, how fast mode k of the uniform state grows without noise (physics section 5)."""
-        order = np.arange(self.potential.size)
-        return order**2 * self.potential / (1.0 if self.normaliser is None else self.normaliser[0])
-
-
-class Law(Specification, ABC):
-    """Anything that gives every measure a drift: `G_mu(x)`."""
-
-    citations: ClassVar[tuple[str, ...]] = ()
-
-    @abstractmethod
-    def drift_by_quadrature(self, measure: Measure, points: AnyArray) -> Float:
-        """`G_mu(x)` as a plain sum over the nodes of the measure: the specification of every fast path."""
-
-    def drift_by_sums(self, measure: Measure, points: AnyArray) -> Float:
-        """The same sum over nodes by whatever is faster than its definition."""
-        return self.drift_by_quadrature(measure, points)
-
-    def zonal(self, geometry: Geometry) -> Zonal | None:
-        """The convolution behind the drift where there is one (circle, A and V multiples of the identity)."""
-        return None
-
-    def drift(self, measure: Measure, points: AnyArray) -> Float:
-        """`G_mu(x)` at points, by the fastest path there is; in the shape of the points."""
-        geometry = measure.geometry
-        zonal = None if geometry is None else self.zonal(geometry)
-        if zonal is None or not isinstance(geometry, Circle):
-            return self.drift_by_sums(measure, points)
-        theta = geometry.points(np.asarray(points))[:, 0]
-        modes = measure.fourier(zonal.potential.size)
-        order = np.arange(modes.size)
-        waves = np.exp(1j * np.outer(theta, order))
-        speed = -2 * (waves @ (order * zonal.potential * modes)).imag
-        if zonal.normaliser is not None:
-            total = 2 * (waves[:, 1:] @ (zonal.normaliser * modes)[1:]).real + zonal.normaliser[0]
-            # far from a concentrated measure the sum of modes cancels down to roundoff
-            far = total < _CANCELLED * zonal.normaliser[0]
-            speed /= np.where(far, 1.0, total)
-            if far.any():
-                speed[far] = self.drift_by_sums(measure, theta[far])
-        return in_shape_of(points, speed[:, None])
+#: entries of the blocks that plain sums are made in
+_BLOCK = 2**22
 
 
 class Attention(Law):
@@ -96,35 +29,43 @@ class Attention(Law):
     def value_matrix(self, dimension: int) -> Float:
         """V as a `(d, d)` array."""
 
-    def outputs(self, queries: Float, keys: Float, weights: Float) -> Float:
-        """`int k(x_i, y) y dmu(y)`, `(m, d)`; kernels with a faster way than this override it."""
-        return self._plain_outputs(queries, keys, weights)
+    def outputs(self, measure: Measure, points: Float | Lattice, positions: AnyArray | None = None) -> Float:
+        if isinstance(points, Lattice):
+            return on_lattice(points, self.outputs(measure, points.points(), positions))
+        return self._plain_outputs(measure, points)
 
-    def drift_by_sums(self, measure: Measure, points: AnyArray) -> Float:
-        return self._drift(measure, points, self.outputs)
+    def drift_by_quadrature(self, measure: Measure, points: AnyArray, positions: AnyArray | None = None) -> Float:
+        self.need_constant()
+        x = native_points(measure, points)
+        output = self._plain_outputs(measure, x)
+        return in_shape_of(points, output if measure.geometry is None else measure.geometry.tangent(x, output))
 
-    def drift_by_quadrature(self, measure: Measure, points: AnyArray) -> Float:
-        return self._drift(measure, points, self._plain_outputs)
-
-    def _plain_outputs(self, queries: Float, keys: Float, weights: Float) -> Float:
-        return (self.kernel(queries, keys, weights) * weights) @ keys
-
-    def _drift(self, measure: Measure, points: AnyArray, outputs: Callable[[Float, Float, Float], Float]) -> Float:
-        geometry = measure.geometry
-        keys, weights = measure.nodes()
-        queries = np.asarray(points, dtype=float)
-        queries = queries.reshape(queries.shape[0], -1) if geometry is None else geometry.points(queries)
-        if geometry is None and queries.shape[1] != keys.shape[1]:
-            raise ProblemError.at(
-                "points", f"have {queries.shape[1]} components, the measure lives in R^{keys.shape[1]}"
-            )
-        x, y = (queries, keys) if geometry is None else (geometry.embed(queries), geometry.embed(keys))
-        output = outputs(x, y, weights) @ self.value_matrix(y.shape[1]).T
-        return in_shape_of(points, output if geometry is None else geometry.tangent(queries, output))
+    def _plain_outputs(self, measure: Measure, points: Float) -> Float:
+        keys, weights = embedded_nodes(measure)
+        queries = embedded(measure, points)
+        means = np.empty((queries.shape[0], keys.shape[1]))
+        for here in row_blocks(queries.shape[0], keys.shape[0]):
+            means[here] = (self.kernel(queries[here], keys, weights) * weights) @ keys
+        return means @ self.value_matrix(keys.shape[1]).T
 
 
-def in_shape_of(points: AnyArray, drift: Float) -> Float:
-    """Native components `(m, c)` in the shape the points came in; unit vectors of the plane came with their angular
-    velocity."""
-    given = np.asarray(points)
-    return drift.reshape(given.shape) if given.size == drift.size else drift
+def embedded(measure: Measure, points: Float) -> Float:
+    """Native points as vectors of R^d."""
+    return points if measure.geometry is None else measure.geometry.embed(points)
+
+
+def embedded_nodes(measure: Measure) -> tuple[Float, Float]:
+    """The measure's nodes as vectors of R^d, and their weights."""
+    nodes, weights = measure.nodes()
+    return embedded(measure, nodes), weights
+
+
+def on_lattice(lattice: Lattice, values: Float) -> Float:
+    """`(m, d)` at the lattice's points as `(d, *shape)`."""
+    return np.ascontiguousarray(values.T).reshape(-1, *lattice.shape)
+
+
+def row_blocks(rows: int, columns: int) -> list[slice]:
+    """Slices of rows so few that a block of that many columns stays small."""
+    length = max(1, _BLOCK // max(columns, 1))
+    return [slice(start, min(start + length, rows)) for start in range(0, rows, length)]

@@ -8,18 +8,24 @@ from typing import ClassVar
 import numpy as np
 from pydantic import Field, model_validator
 
-from mfpde.attention.base import Attention, Zonal
+from mfpde.attention.base import Attention
+from mfpde.attention.law import in_shape_of, native_points
+from mfpde.attention.matrices import one_way_to_say_it, product, square
+from mfpde.attention.zonal import Zonal
 from mfpde.errors import ProblemError
-from mfpde.geometry import Circle, Geometry
-from mfpde.specification import Matrix, Real
-from mfpde.typing import Float
+from mfpde.geometry import Circle, Geometry, Lattice
+from mfpde.measure import Measure
+from mfpde.schedule import MatrixInTime, NumberInTime
+from mfpde.typing import AnyArray, Float
 
 __all__ = ["Exponential"]
 
 #: largest |A| for which the modes of the kernel are listed (about ten thousand of them)
 _LARGEST = 1e6
-#: pairs of points up to which the plain sum is taken
-_FEW_PAIRS = 2**14
+#: normalisers below this share of that of the uniform state are not taken from Fourier modes
+_CANCELLED = 1e-3
+#: largest logarithm of an unnormalized sum
+_OVERFLOW = 709.0
 
 
 class Exponential(Attention):
@@ -28,62 +34,79 @@ class Exponential(Attention):
     citations: ClassVar[tuple[str, ...]] = ("rigollet2025", "geshkovski2025")
     normalised: ClassVar[bool]
 
-    beta: Real | None = Field(default=None, description="inverse temperature, not negative: A = beta I, V = I")
-    A: Matrix | None = Field(default=None, description="the matrix of `e^{<Ax, y>}`; it multiplies the query x")
-    Q: Matrix | None = Field(default=None, description="query matrix; with K, `A = K^T Q`")
-    K: Matrix | None = Field(default=None, description="key matrix")
-    V: Matrix = Field(default=1.0, description="value matrix")
+    beta: NumberInTime | None = Field(default=None, description="inverse temperature, not negative: A = beta I, V = I")
+    A: MatrixInTime | None = Field(default=None, description="the matrix of `e^{<Ax, y>}`; it multiplies the query x")
+    Q: MatrixInTime | None = Field(default=None, description="query matrix; with K, `A = K^T Q`")
+    K: MatrixInTime | None = Field(default=None, description="key matrix")
+    V: MatrixInTime = Field(default=1.0, description="value matrix")
 
     @model_validator(mode="after")
     def _one_way_to_say_it(self) -> Exponential:
-        ways = {
-            "beta": self.beta is not None,
-            "A": self.A is not None,
-            "Q and K": self.Q is not None or self.K is not None,
-        }
-        given = [name for name, there in ways.items() if there]
-        if len(given) != 1:
-            raise ValueError(f"needs exactly one of beta, A, or Q and K; given: {', '.join(given) or 'none'}")
-        if ways["Q and K"] and (self.Q is None or self.K is None):
-            raise ValueError("needs Q and K together")
-        if self.beta is not None and (self.V != 1.0 or self.beta < 0):
-            raise ValueError("beta stands for A = beta I, V = I with beta >= 0; write A and V for anything else")
-        for name in ("beta", "A", "Q", "K", "V"):
-            value = getattr(self, name)
-            if value is not None and not np.isfinite(value).all():
-                raise ValueError(f"{name} must be finite")
+        one_way_to_say_it(self)
         return self
+
+    def check_constant(self, geometry: Geometry) -> None:
+        self.query_matrix(geometry.ambient_dimension)
+        self.value_matrix(geometry.ambient_dimension)
+        self.zonal(geometry)
 
     def query_matrix(self, dimension: int) -> Float:
         """A as a `(d, d)` array."""
+        self.need_constant()
         if self.Q is not None and self.K is not None:
-            return _square("K", self.K, dimension, rows=None).T @ _square("Q", self.Q, dimension, rows=None)
-        return _square("A", self.beta if self.A is None else self.A, dimension, rows=dimension)
+            return product(self.K, self.Q, dimension)
+        return square("A", self.beta if self.A is None else self.A, dimension)
 
     def value_matrix(self, dimension: int) -> Float:
-        return _square("V", self.V, dimension, rows=dimension)
+        self.need_constant()
+        return square("V", self.V, dimension)
 
     def scores(self, queries: Float, keys: Float) -> Float:
         """`<A x_i, y_j>`, `(m, n)`."""
         return queries @ self.query_matrix(queries.shape[1]).T @ keys.T
 
-    def outputs(self, queries: Float, keys: Float, weights: Float) -> Float:
-        # a few pairs are not worth loading compiled code; negative weights are rounding noise of a density's nodes
-        if queries.shape[0] * keys.shape[0] <= _FEW_PAIRS or weights.min() < 0:
-            return super().outputs(queries, keys, weights)
-        from mfpde.transform import tilted_mean
+    def outputs(self, measure: Measure, points: Float | Lattice, positions: AnyArray | None = None) -> Float:
+        dimension = measure.ambient_dimension
+        query, value = self.query_matrix(dimension), self.value_matrix(dimension)
+        if isinstance(points, Lattice):
+            log_mass, mean = measure.log_laplace(points.mapped(query), gradient=True)
+            output = np.tensordot(value, mean, axes=1)
+            return output if self.normalised else output * _raised(log_mass)
+        log_mass, mean = measure.tilt(points, query)
+        output = mean @ value.T
+        return output if self.normalised else output * _raised(log_mass)[:, None]
 
-        mean, log_mass = tilted_mean(queries @ self.query_matrix(queries.shape[1]).T, keys, weights)
-        return mean if self.normalised else np.exp(log_mass)[:, None] * mean
+    def drift(self, measure: Measure, points: AnyArray | Lattice, positions: AnyArray | None = None) -> Float:
+        geometry = measure.geometry
+        zonal = self.zonal(geometry) if isinstance(geometry, Circle) else None
+        if zonal is None or isinstance(points, Lattice):
+            return super().drift(measure, points, positions)
+        theta = native_points(measure, points)[:, 0]
+        speed, total = zonal.velocity(theta, measure.fourier(zonal.potential.size))
+        # far from a concentrated measure the sum of modes cancels down to roundoff
+        far = np.zeros(theta.size, bool) if zonal.normaliser is None else total < _CANCELLED * zonal.normaliser[0]
+        speed /= np.where(far, 1.0, total)
+        if far.any():
+            speed[far] = super().drift(measure, theta[far])
+        return in_shape_of(points, speed[:, None])
 
     def zonal(self, geometry: Geometry) -> Zonal | None:
-        if not isinstance(geometry, Circle):
+        if not isinstance(geometry, Circle) or not self.constant:
             return None
         query, value = self.query_matrix(2), self.value_matrix(2)
         scale, factor = query[0, 0], value[0, 0]
         if not (np.array_equal(query, scale * np.eye(2)) and np.array_equal(value, factor * np.eye(2))):
             return None
         return exponential_zonal(float(scale), float(factor), self.normalised)
+
+
+def _raised(log_mass: Float) -> Float:
+    largest = float(log_mass.max(initial=-np.inf))
+    if largest > _OVERFLOW:
+        raise ProblemError.at(
+            "attention", f"overflows: unnormalized attention reaches e^{largest:.4g}; softmax has no such limit"
+        )
+    return np.exp(log_mass)
 
 
 def exponential_zonal(scale: float, factor: float, normalised: bool) -> Zonal:
@@ -126,13 +149,3 @@ def _uniform_energy(scale: float) -> float:
     """`(I_0(s) - 1) / (2 s)` for |s| < 1 by the series of I_0: the subtraction would cancel."""
     ratios = (0.5 * scale) ** 2 / np.arange(2, 12) ** 2
     return scale / 8 * (1 + float(np.cumprod(ratios).sum()))
-
-
-def _square(name: str, value: float | tuple[tuple[float, ...], ...] | None, dimension: int, rows: int | None) -> Float:
-    array = np.asarray(value, dtype=float)
-    if array.ndim == 0:
-        return float(array) * np.eye(dimension)
-    if array.shape[1] != dimension or (rows is not None and array.shape[0] != rows):
-        wanted = f"({rows or 'any'}, {dimension})"
-        raise ProblemError.at(f"attention.{name}", f"has shape {array.shape}; tokens in R^{dimension} need {wanted}")
-    return array

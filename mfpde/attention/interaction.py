@@ -7,9 +7,10 @@ from typing import ClassVar
 import numpy as np
 from pydantic import Field, field_validator
 
-from mfpde.attention.base import Law, Zonal, in_shape_of
+from mfpde.attention.law import Law, in_shape_of, native_points
+from mfpde.attention.zonal import Zonal
 from mfpde.errors import ProblemError
-from mfpde.geometry import Circle, Geometry
+from mfpde.geometry import Circle, Geometry, Lattice
 from mfpde.measure import Measure
 from mfpde.specification import Vector
 from mfpde.typing import AnyArray, Float
@@ -40,18 +41,43 @@ class Interaction(Law):
             raise ValueError("must not be beyond 1e100")
         return values
 
-    def zonal(self, geometry: Geometry) -> Zonal | None:
+    def check_constant(self, geometry: Geometry) -> None:
         if not isinstance(geometry, Circle):
-            return None
+            raise ProblemError.at("interaction", f"is a potential on the circle, not on {geometry.canonical()['kind']}")
+
+    def zonal(self, geometry: Geometry) -> Zonal | None:
+        return self._convolution() if isinstance(geometry, Circle) else None
+
+    def _convolution(self) -> Zonal:
         potential = np.concatenate([[0.0], 0.5 * np.array(self.coefficients)])
         speed = float(np.abs(np.arange(potential.size) * potential).sum() * 2)
         return Zonal(potential, None, speed)
 
-    def drift_by_quadrature(self, measure: Measure, points: AnyArray) -> Float:
-        if not isinstance(measure.geometry, Circle):
+    def outputs(self, measure: Measure, points: Float | Lattice, positions: AnyArray | None = None) -> Float:
+        if isinstance(points, Lattice):
             raise ProblemError.at("interaction", "is a potential on the circle")
-        nodes, weights = measure.nodes()
-        distance = measure.geometry.points(np.asarray(points)) - nodes[:, 0]
+        theta = _angles(measure, points)
+        return self.drift(measure, theta)[:, None] * np.column_stack([-np.sin(theta), np.cos(theta)])
+
+    def drift(self, measure: Measure, points: AnyArray | Lattice, positions: AnyArray | None = None) -> Float:
+        if isinstance(points, Lattice):
+            return self.outputs(measure, points)
+        zonal = self._convolution()
+        speed, _ = zonal.velocity(_angles(measure, points), measure.fourier(zonal.potential.size))
+        return in_shape_of(points, speed[:, None])
+
+    def divergence(self, measure: Measure, points: AnyArray, positions: AnyArray | None = None) -> Float:
+        zonal = self._convolution()
+        return zonal.divergence(_angles(measure, points), measure.fourier(zonal.potential.size))
+
+    def drift_by_quadrature(self, measure: Measure, points: AnyArray, positions: AnyArray | None = None) -> Float:
+        distance = _angles(measure, points)[:, None] - measure.nodes()[0][:, 0]
         order = np.arange(1, len(self.coefficients) + 1)
         force = -np.sin(distance[:, :, None] * order) @ (order * np.array(self.coefficients))
-        return in_shape_of(points, (force @ weights)[:, None])
+        return in_shape_of(points, (force @ measure.nodes()[1])[:, None])
+
+
+def _angles(measure: Measure, points: AnyArray) -> Float:
+    if not isinstance(measure.geometry, Circle):
+        raise ProblemError.at("interaction", "is a potential on the circle")
+    return native_points(measure, points)[:, 0]

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from mfpde.attention.affine import AffineDrift
 from mfpde.attention.exponential import Exponential
 from mfpde.registry import register
 from mfpde.typing import Float
@@ -33,3 +34,11 @@ class Softmax(Exponential):
         scores = np.where(weights != 0, self.scores(queries, keys), -np.inf)
         raised = np.exp(scores - scores.max(axis=1, keepdims=True))
         return raised / (raised @ weights)[:, None]
+
+    def gaussian_unfit(self, dimension: int) -> str | None:
+        return None
+
+    def gaussian_drift(self, mean: Float, covariance: Float) -> AffineDrift:
+        query, value = self.query_matrix(mean.size), self.value_matrix(mean.size)
+        slope = value @ covariance @ query
+        return AffineDrift(value @ mean + slope @ mean, slope)

@@ -11,6 +11,7 @@ from pydantic.fields import FieldInfo
 
 from mfpde.problem import Problem
 from mfpde.registry import members
+from mfpde.schedule import SCHEDULE, Schedule
 from mfpde.specification import OfFamily, Specification
 
 __all__ = ["Spot", "spot"]
@@ -51,6 +52,9 @@ def spot(location: Sequence[str | int], data: Any) -> Spot:
         elif isinstance(part, int) and isinstance(data, Sequence) and part < len(data):
             path.append(part)
             data, wanted = data[part], _item(wanted)
+        elif part == SCHEDULE:
+            wanted = _schedule(wanted)
+            owner = wanted
     if _is_specification(wanted):
         owner = wanted
     return Spot(tuple(path), data, owner, _family(wanted))
@@ -74,6 +78,13 @@ def _without_none(wanted: Any) -> Any:
         left = [choice for choice in get_args(wanted) if choice is not type(None)]
         return left[0] if len(left) == 1 else wanted
     return wanted
+
+
+def _schedule(wanted: Any) -> type[Schedule] | None:
+    """The schedule that may stand in place of a constant."""
+    if isinstance(wanted, type) and issubclass(wanted, Schedule):
+        return wanted
+    return next(filter(None, map(_schedule, get_args(wanted))), None)
 
 
 def _family(wanted: Any) -> str | None:

@@ -34,6 +34,8 @@ class Spectral(Solver):
     def unfit(self, equation: Equation) -> str | None:
         if equation.geometry.model_dump()["kind"] != "circle":
             return "it works on the circle only"
+        if not equation.velocity.constant or equation.noise.breaks():
+            return "its coefficients must not depend on time"
         if equation.law is not None and equation.law.zonal(equation.geometry) is None:
             return "it needs A and V to be multiples of the identity (or beta)"
         return None

@@ -23,6 +23,7 @@ LAYERS = {
         "mfpde.compilation",
         "mfpde.errors",
         "mfpde.registry",
+        "mfpde.schedule",
         "mfpde.specification",
         "mfpde.typing",
     },

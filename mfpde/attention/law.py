@@ -1,0 +1,137 @@
+"""Anything that gives every measure a drift."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, Self
+
+import numpy as np
+
+from mfpde.attention.affine import AffineDrift
+from mfpde.attention.zonal import Zonal
+from mfpde.errors import ProblemError
+from mfpde.geometry import Geometry, Lattice
+from mfpde.measure import Measure
+from mfpde.schedule import at_time, breaks_of
+from mfpde.specification import Specification
+from mfpde.typing import AnyArray, Float
+
+__all__ = ["Law", "in_shape_of", "native_points"]
+
+
+class Law(Specification, ABC):
+    """Anything that gives every measure a drift: `G_mu(x)`."""
+
+    citations: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def outputs(self, measure: Measure, points: Float | Lattice, positions: AnyArray | None = None) -> Float:
+        """`G_mu` before it is projected: vectors of R^d `(m, d)` at native points, `(d, *shape)` on a lattice."""
+
+    @abstractmethod
+    def drift_by_quadrature(self, measure: Measure, points: AnyArray, positions: AnyArray | None = None) -> Float:
+        """`G_mu(x)` as a plain sum over the nodes of the measure: the specification of every fast path."""
+
+    def drift(self, measure: Measure, points: AnyArray | Lattice, positions: AnyArray | None = None) -> Float:
+        """`G_mu(x)` by the fastest path there is: in the shape of the points, or `(d, *shape)` on a lattice.
+
+        `positions` of the points are for masked attention; the measure's own are taken where it has them and its own
+        nodes are asked for.
+        """
+        self.need_constant()
+        if isinstance(points, Lattice):
+            if measure.geometry is not None and not measure.geometry.flat:
+                raise ProblemError.at("points", "a lattice lies in R^d; on circle and sphere give points")
+            return self.outputs(measure, points, positions)
+        x = native_points(measure, points)
+        output = self.outputs(measure, x, positions)
+        return in_shape_of(points, output if measure.geometry is None else measure.geometry.tangent(x, output))
+
+    # -- dependence on time
+    # ---------------------------------------------------------------------------------------------------------
+
+    def at(self, time: float) -> Self:
+        """The same law with the coefficients of that time, constant."""
+        return at_time(self, time)
+
+    def breaks(self) -> tuple[float, ...]:
+        """Times at which a coefficient jumps or has a kink, ascending."""
+        return breaks_of(self)
+
+    @property
+    def constant(self) -> bool:
+        """Whether no coefficient depends on time."""
+        return at_time(self, 0.0) is self
+
+    def need_constant(self) -> None:
+        """Fail while a coefficient depends on time."""
+        if not self.constant:
+            raise ProblemError.at("attention", "depends on time; ask law.at(time) for its drift")
+
+    def check(self, geometry: Geometry) -> None:
+        """Fail when the coefficients, at any time, do not fit the space."""
+        for time in (-np.inf, *self.breaks()):
+            self.at(time).check_constant(geometry)
+
+    @abstractmethod
+    def check_constant(self, geometry: Geometry) -> None:
+        """The same for a law that does not depend on time."""
+
+    # -- what some laws can do
+    # ---------------------------------------------------------------------------------------------------------
+
+    def zonal(self, geometry: Geometry) -> Zonal | None:
+        """The convolution behind the drift where there is one (circle, A and V multiples of the identity)."""
+        return None
+
+    def gaussian_unfit(self, dimension: int) -> str | None:
+        """Why Gaussians of R^d do not stay Gaussian, or None where they do."""
+        return "its drift of a Gaussian is not affine"
+
+    def gaussian_drift(self, mean: Float, covariance: Float) -> AffineDrift:
+        """The affine drift of `N(mean, covariance)` (physics section 4)."""
+        raise ProblemError.at("attention", f"has no closed form for Gaussians: {self.gaussian_unfit(mean.size)}")
+
+    def jacobian(self, measure: Measure, points: AnyArray, positions: AnyArray | None = None) -> Float:
+        """`D_x G_mu(x)`, `(m, d, d)`: rows are components of G, columns of x (flat spaces)."""
+        if measure.geometry is not None and not measure.geometry.flat:
+            raise ProblemError.at("points", "the Jacobian is one of drifts in R^d; ask for the divergence")
+        self.need_constant()
+        return self.output_jacobians(measure, native_points(measure, points), positions)
+
+    def divergence(self, measure: Measure, points: AnyArray, positions: AnyArray | None = None) -> Float:
+        """`div G_mu(x)`, `(m,)`; on spheres `tr(P_x D_x G) - (d - 1) <x, G>` of the projected drift."""
+        self.need_constant()
+        x = native_points(measure, points)
+        slopes = self.output_jacobians(measure, x, positions)
+        trace = np.trace(slopes, axis1=1, axis2=2)
+        if measure.geometry is None or measure.geometry.flat:
+            return trace
+        unit, output = measure.geometry.embed(x), self.outputs(measure, x, positions)
+        along = np.einsum("mi,mij,mj->m", unit, slopes, unit)
+        return trace - along - (unit.shape[1] - 1) * np.einsum("mi,mi->m", unit, output)
+
+    def output_jacobians(self, measure: Measure, points: Float, positions: AnyArray | None = None) -> Float:
+        """`D_x` of what `outputs` gives, for x in R^d, `(m, d, d)`."""
+        raise ProblemError.at("attention", f"{type(self).__name__} has no Jacobian")
+
+
+def native_points(measure: Measure, points: AnyArray) -> Float:
+    """Points in the native form of the measure's space, `(m, c)`; those of another space are refused."""
+    if measure.geometry is not None:
+        return measure.geometry.points(np.asarray(points))
+    given = np.asarray(points, dtype=float)
+    dimension = measure.ambient_dimension
+    flat = given.reshape(given.shape[0], -1) if given.ndim else given.reshape(1, 1)
+    if given.ndim > 2 or flat.shape[1] != dimension:
+        raise ProblemError.at("points", f"have {flat.shape[1]} components, the measure lives in R^{dimension}")
+    if not np.isfinite(flat).all():
+        raise ProblemError.at("points", "must be finite")
+    return flat
+
+
+def in_shape_of(points: AnyArray, drift: Float) -> Float:
+    """Native components `(m, c)` in the shape the points came in; unit vectors of the plane came with their angular
+    velocity."""
+    given = np.asarray(points)
+    return drift.reshape(given.shape) if given.size == drift.size else drift

@@ -1,0 +1,68 @@
+"""A, or Q and K, or beta, and V: what is written, and the arrays that are meant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mfpde.errors import ProblemError
+from mfpde.schedule import Schedule
+from mfpde.typing import Float
+
+__all__ = ["one_way_to_say_it", "product", "square"]
+
+
+def one_way_to_say_it(attention: Any) -> None:
+    """Exactly one of beta, A, or Q and K; all of it finite."""
+    ways = {
+        "beta": attention.beta is not None,
+        "A": attention.A is not None,
+        "Q and K": attention.Q is not None or attention.K is not None,
+    }
+    given = [name for name, there in ways.items() if there]
+    if len(given) != 1:
+        raise ValueError(f"needs exactly one of beta, A, or Q and K; given: {', '.join(given) or 'none'}")
+    if ways["Q and K"] and (attention.Q is None or attention.K is None):
+        raise ValueError("needs Q and K together")
+    if ways["beta"] and (attention.V != 1.0 or min(_values(attention.beta)) < 0):
+        raise ValueError("beta stands for A = beta I, V = I with beta >= 0; write A and V for anything else")
+    finite(attention, ("beta", "A", "Q", "K", "V"))
+
+
+def finite(attention: Any, names: tuple[str, ...]) -> None:
+    """All entries of all coefficients are finite numbers."""
+    for name in names:
+        value = getattr(attention, name)
+        if value is not None and not all(np.isfinite(entry).all() for entry in _values(value)):
+            raise ValueError(f"{name} must be finite")
+
+
+def _values(value: Any) -> tuple[Any, ...]:
+    return value.entries if isinstance(value, Schedule) else (value,)
+
+
+def square(name: str, value: Any, dimension: int) -> Float:
+    """A coefficient as a `(d, d)` array, numbers as multiples of the identity."""
+    return rectangular(name, value, dimension, rows=dimension)
+
+
+def rectangular(name: str, value: Any, dimension: int, rows: int | None = None) -> Float:
+    """A coefficient as a `(rows, d)` array; any number of rows if None."""
+    array = np.asarray(value, dtype=float)
+    if array.ndim == 0:
+        return float(array) * np.eye(dimension)
+    if array.shape[1] != dimension or (rows is not None and array.shape[0] != rows):
+        wanted = f"({rows or 'any'}, {dimension})"
+        raise ProblemError.at(f"attention.{name}", f"has shape {array.shape}; tokens in R^{dimension} need {wanted}")
+    return array
+
+
+def product(key: Any, query: Any, dimension: int) -> Float:
+    """`A = K^T Q`."""
+    keys, queries = rectangular("K", key, dimension), rectangular("Q", query, dimension)
+    if keys.shape[0] != queries.shape[0]:
+        raise ProblemError.at(
+            "attention.K", f"has shape {keys.shape} and Q {queries.shape}: they need the same number of rows"
+        )
+    return keys.T @ queries
