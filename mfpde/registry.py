@@ -26,6 +26,7 @@ FAMILIES = {
     "attention": "mfpde.attention",
     "initial": "mfpde.measure",
     "solver": "mfpde.solvers",
+    "form": "mfpde.solvers.forms",
     "observable": "mfpde.observe",
     "case": "mfpde.validation.cases",
     "reader": "mfpde.spec",

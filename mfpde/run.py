@@ -11,8 +11,9 @@ import numpy as np
 
 from mfpde.errors import MfpdeError, nearest
 from mfpde.geometry import Layout
-from mfpde.measure import CircleDensity, Measure
+from mfpde.measure import Measure
 from mfpde.registry import lookup
+from mfpde.solvers.forms import Written, written_measure
 from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from mfpde.problem import Problem
 
 __all__ = [
+    "BLOW_UP",
     "FINISHED",
     "INTERRUPTED",
     "NOT_FINITE",
@@ -35,6 +37,7 @@ __all__ = [
 FINISHED = "finished"
 STEADY = "steady"
 INTERRUPTED = "interrupted"
+BLOW_UP = "blow-up"
 RESOLUTION_LOST = "resolution lost"
 NOT_FINITE = "not finite"
 OUTPUT_FAILED = "output failed"
@@ -56,11 +59,13 @@ class Rows(Protocol):
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended: its kind (finished, steady, interrupted, resolution lost, not finite, output failed), when, why,
-    and what would help.
+    """How a run ended: its kind (finished, steady, blow-up, interrupted, resolution lost, not finite, output failed),
+    when, why, and what would help.
 
-    >>> str(Outcome("finished", 40.0))
-    'finished at t = 40'
+    The `time` of a blow-up is extrapolated, after the last snapshot, and wrong by about its `uncertainty`.
+
+    >>> str(Outcome("finished", 40.0)), str(Outcome("blow-up", 0.5, uncertainty=1e-6))
+    ('finished at t = 40', 'blow-up at t = 0.5 +- 1e-06')
     """
 
     kind: str
@@ -68,6 +73,7 @@ class Outcome:
     message: str = ""
     advice: str = ""
     residual: float | None = None
+    uncertainty: float | None = None
 
     @property
     def complete(self) -> bool:
@@ -75,8 +81,15 @@ class Outcome:
         return self.kind in (FINISHED, STEADY)
 
     def __str__(self) -> str:
-        parts = [f"{self.kind} at t = {self.time:.6g}", self.message, self.advice]
+        when = f"{self.time:.6g}" if not self.uncertainty else _with_uncertainty(self.time, self.uncertainty)
+        parts = [f"{self.kind} at t = {when}", self.message, self.advice]
         return ": ".join(part for part in parts if part)
+
+
+def _with_uncertainty(time: float, uncertainty: float) -> str:
+    """As many digits of the time as its uncertainty leaves, and one more."""
+    digits = 2 + int(np.floor(np.log10(max(abs(time), uncertainty))) - np.floor(np.log10(uncertainty)))
+    return f"{time:.{min(max(digits, 2), 16)}g} +- {uncertainty:.1g}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,25 +121,56 @@ class Run:
     series: Mapping[str, Float]
     series_times: Float
     outcome: Outcome
+    trail: Mapping[str, Rows] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)
     path: Path | None = None
 
     @property
     def density(self) -> Float:
-        """Densities `(time, *grid)`, per unit length or area. `stored["density"][k]` reads one of them from a file."""
-        return np.asarray(self.stored["density"])
+        """Densities `(time, *grid)`, per unit length or area; `(time, panel, *grid)` where a run has several frames.
+        `stored["density"][k]` reads one of them from a file."""
+        return self._field("density", "run.measure(k).evaluate(points) gives densities where there are any")
 
     @property
     def weight(self) -> Float:
-        """Quadrature weights on the grid: `(density * weight).sum()` is the mass."""
-        return self.layout.weight
+        """Quadrature weights on the grid, `(density * weight).sum()` is the mass; with the time as first axis where
+        frames move."""
+        if "density" not in self.stored:
+            raise self._absent("weight on a grid", "particles have run.weights")
+        return self._constant("weight") if "weight" in self.layout.constants else self._field("weight", "")
+
+    @property
+    def positions(self) -> Float:
+        """Where the particles are, `(time, n, components)`: angles on the circle, vectors elsewhere."""
+        return self._field("position", "only particles and characteristics have some")
+
+    @property
+    def weights(self) -> Float:
+        """Masses of the particles, `(n,)`."""
+        if "position" not in self.stored:
+            raise self._absent("weights", "only particles and characteristics have some")
+        return self._constant("weight")
 
     def axis(self, name: str) -> Float:
-        """Grid values of one axis, `run.axis("theta")`."""
+        """Grid values of one axis, `run.axis("theta")`; where frames move, their own coordinates z."""
         for axis in self.layout.axes:
             if axis.name == name:
                 return axis.values
-        raise MfpdeError(f"this run has the axes {', '.join(self.layout.dimensions)}, not {name!r}")
+        known = f"has the axes {', '.join(self.layout.dimensions)}" if self.layout.axes else "has no grid"
+        raise MfpdeError(
+            f"this run {known}, not {name!r}" if self.layout.axes else f"this run {known}: no axis {name!r}"
+        )
+
+    def _field(self, name: str, instead: str) -> Float:
+        if name not in self.stored:
+            raise self._absent(name, instead)
+        return np.asarray(self.stored[name])
+
+    def _constant(self, name: str) -> Float:
+        return self.layout.constants[name].values
+
+    def _absent(self, what: str, instead: str) -> MfpdeError:
+        return MfpdeError(f"this run has no {what}, it holds {', '.join(self.stored)}; {instead}")
 
     def __getitem__(self, name: str) -> Float:
         if name not in self.series:
@@ -135,8 +179,10 @@ class Run:
         return self.series[name]
 
     def measure(self, index: int) -> Measure:
-        """The law of tokens at one snapshot."""
-        return CircleDensity.from_values(np.asarray(self.stored["density"][index]))
+        """The law of tokens at one snapshot, the same that the solver had."""
+        fields = {name: np.asarray(rows[index]) for name, rows in self.stored.items()}
+        time = float(self.times[index])
+        return written_measure(Written(self.problem.equation, time, self.layout, fields, self.trail))
 
     def to_xarray(self) -> xarray.Dataset:
         """Everything as a labelled dataset (needs the `analysis` extra)."""

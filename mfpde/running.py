@@ -20,8 +20,9 @@ from mfpde.observe.progress import Progress, ProgressReport, show_line
 from mfpde.observe.schedule import Event, events, time_of
 from mfpde.observe.steady import THRESHOLD, Steady
 from mfpde.problem import Problem
-from mfpde.run import FINISHED, INTERRUPTED, NOT_FINITE, OUTPUT_FAILED, RESOLUTION_LOST, Outcome, Run
+from mfpde.run import BLOW_UP, FINISHED, INTERRUPTED, NOT_FINITE, OUTPUT_FAILED, RESOLUTION_LOST, Outcome, Run
 from mfpde.solvers.base import Integration, State
+from mfpde.solvers.base import Progress as Progressed
 from mfpde.store.memory import MemoryRecorder
 from mfpde.store.placing import check_target
 from mfpde.store.provenance import provenance_of
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["solve"]
 
 SLICE = 50_000  # microseconds of work between two looks at the clock and the signals
-_LOST = {State.RESOLUTION_LOST: RESOLUTION_LOST, State.NOT_FINITE: NOT_FINITE}
+_ENDS = {State.BLOW_UP: BLOW_UP, State.RESOLUTION_LOST: RESOLUTION_LOST, State.NOT_FINITE: NOT_FINITE}
 _CONTINUE = "--resume (resume=True) continues it"
 
 
@@ -105,7 +106,7 @@ def _recorder(problem: Problem, integration: Integration, target: Path | None, *
         memory.add(first, integration)
         return memory
     provenance = provenance_of(problem, integration.statistics())
-    header = Header(problem, integration.layout, tuple(first.fields or ()), _history(), provenance)
+    header = Header(problem, integration.layout, _history(), provenance)
     try:
         return FileRecorder.create(target, header, first, integration, force=force)
     except OutputError:
@@ -131,7 +132,9 @@ def _observers(
 def _row(problem: Problem, integration: Integration, event: Event) -> Row:
     values: dict[str, float | Float] | None = None
     if event.observe and problem.observe:
-        instant = Instant(integration.time, integration.measure(), problem.equation, integration.residual)
+        instant = Instant(
+            integration.time, integration.measure(), problem.equation, integration.residual, integration.facts()
+        )
         values = {}
         for observable in observables(problem):
             values.update(observable.evaluate(instant))
@@ -175,7 +178,7 @@ class _Course:
                     outcome = self._to(event, interruption)
             if outcome is None:
                 return Outcome(FINISHED, self.integration.time, residual=self._residual())
-            if outcome.complete:
+            if outcome.complete or outcome.kind == BLOW_UP:
                 self._keep_end(interruption)
         except OutputFailed as error:
             return Outcome(OUTPUT_FAILED, self.recorder.last_time, str(error), f"make room; {_CONTINUE}")
@@ -185,8 +188,8 @@ class _Course:
         """Advance to an event and keep its row; an outcome when the run ends on the way or there."""
         while True:
             progress = self.integration.advance(event.time, SLICE)
-            if progress.state in _LOST:
-                return Outcome(_LOST[progress.state], self.integration.time, progress.message, progress.advice)
+            if progress.state in _ENDS:
+                return self._ended(progress)
             if progress.state is State.REACHED:
                 break
             with interruption.shield():
@@ -211,6 +214,12 @@ class _Course:
                 return outcome
         return None
 
+    def _ended(self, progress: Progressed) -> Outcome:
+        """By itself. A blow-up comes after the last time that could be reached."""
+        time = self.integration.time if progress.time is None else progress.time
+        kind = _ENDS[progress.state]
+        return Outcome(kind, time, progress.message, progress.advice, uncertainty=progress.uncertainty)
+
     def _interrupted(self) -> Outcome:
         time = self.recorder.saved_time
         return Outcome(INTERRUPTED, time, "stopped when asked to", _CONTINUE, residual=self._residual())
@@ -221,8 +230,10 @@ class _Course:
         missing = Event(time, save=self.recorder.saved_time < time, observe=self.recorder.observed_time < time)
         own_times = time_of(self.problem).observe_every is not None
         if missing.save or (missing.observe and own_times and self.problem.observe):
-            with interruption.shield():
-                self.recorder.add(_row(self.problem, self.integration, missing), self.integration)
+            row = _row(self.problem, self.integration, missing)
+            if _finite(row):
+                with interruption.shield():
+                    self.recorder.add(row, self.integration)
 
     def _residual(self) -> float | None:
         residual = float(self.integration.residual())

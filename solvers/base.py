@@ -24,17 +24,23 @@ class State(Enum):
 
     UNDER_WAY = "under way"
     REACHED = "reached"
+    BLOW_UP = "blow-up"
     RESOLUTION_LOST = "resolution lost"
     NOT_FINITE = "not finite"
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What `advance` came to; the advice says what would help when it cannot go on."""
+    """What `advance` came to; the advice says what would help when it cannot go on.
+
+    Of a blow-up `time` is when it happens, extrapolated, and `uncertainty` how far that may be wrong.
+    """
 
     state: State
     message: str = ""
     advice: str = ""
+    time: float | None = None
+    uncertainty: float | None = None
 
 
 class Integration(ABC):
@@ -48,7 +54,8 @@ class Integration(ABC):
     @property
     @abstractmethod
     def layout(self) -> Layout:
-        """Axes that show the present state exactly. May become finer, never coarser."""
+        """What a snapshot of the present state looks like (made by `mfpde.solvers.forms`). During a run axes may
+        become finer, or longer by whole cells; nothing else changes."""
 
     @abstractmethod
     def advance(self, target: float, budget: int) -> Progress:
@@ -61,7 +68,7 @@ class Integration(ABC):
 
     @abstractmethod
     def fields(self) -> dict[str, Float]:
-        """What a snapshot stores: {"density": array on the layout}."""
+        """What a snapshot stores: the arrays that the layout names."""
 
     @abstractmethod
     def residual(self) -> float:
@@ -79,6 +86,14 @@ class Integration(ABC):
     def statistics(self) -> dict[str, float]:
         """Numbers for the log: steps, rejected steps, evaluations, modes, ..."""
 
+    def facts(self) -> dict[str, float]:
+        """What it alone knows of the solution and observables ask for, under the names in its solver's `facts`."""
+        return {}
+
+    def trail(self, since: int) -> dict[str, Float]:
+        """New rows, from number `since` on, of the arrays in `layout.trail`. `restore` gets them back with the state."""
+        return {}
+
 
 class Solver(Specification, ABC):
     """Settings of one solver. Light: compiled code is imported by `start`, not before."""
@@ -86,6 +101,10 @@ class Solver(Specification, ABC):
     citations: ClassVar[tuple[str, ...]] = ()
     #: `auto` takes the fitting solver with the greatest preference
     preference: ClassVar[int] = 0
+    #: what its measures are: density, gaussian or particles
+    shows: ClassVar[str] = "density"
+    #: names of what `Integration.facts` tells
+    facts: ClassVar[frozenset[str]] = frozenset()
 
     @abstractmethod
     def unfit(self, equation: Equation) -> str | None:

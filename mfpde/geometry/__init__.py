@@ -1,11 +1,24 @@
 """Where tokens live."""
 
-from mfpde.geometry.base import Axis, Geometry, Layout
+from mfpde.geometry.base import Geometry
 from mfpde.geometry.circle import Circle
 from mfpde.geometry.lattice import Lattice
+from mfpde.geometry.layout import Axis, Constant, Field, Layout
 from mfpde.geometry.line import Line
 from mfpde.geometry.plane import Plane
 from mfpde.geometry.space import Space
 from mfpde.geometry.sphere import Sphere
 
-__all__ = ["Axis", "Circle", "Geometry", "Lattice", "Layout", "Line", "Plane", "Space", "Sphere"]
+__all__ = [
+    "Axis",
+    "Circle",
+    "Constant",
+    "Field",
+    "Geometry",
+    "Lattice",
+    "Layout",
+    "Line",
+    "Plane",
+    "Space",
+    "Sphere",
+]

@@ -7,7 +7,8 @@ from typing import Literal
 import numpy as np
 
 from mfpde.errors import ProblemError
-from mfpde.geometry.base import Axis, Geometry, Layout
+from mfpde.geometry.base import Geometry
+from mfpde.geometry.layout import Axis, Constant, Field, Layout
 from mfpde.registry import register
 from mfpde.typing import AnyArray, Float
 
@@ -68,4 +69,7 @@ class Circle(Geometry):
         theta: Float = spacing * np.arange(count, dtype=np.float64)
         bounds = np.column_stack([theta - spacing / 2, theta + spacing / 2])
         axis = Axis("theta", theta, bounds, units="radian", long_name="angle", period=2 * np.pi)
-        return Layout((axis,), np.full(count, spacing))
+        density = Field(("theta",), "probability density", "radian-1")
+        weight = Field(("theta",), "quadrature weight: (density * weight).sum() is the mass", "radian")
+        constants = {"weight": Constant(weight, np.full(count, spacing))}
+        return Layout("circle", (axis,), fields={"density": density}, constants=constants)

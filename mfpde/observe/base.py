@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from mfpde.measure import Measure
@@ -31,12 +31,14 @@ class Series:
 
 @dataclass(frozen=True)
 class Instant:
-    """All an observable may look at: the time, the measure, the equation, and how fast the density moves."""
+    """All an observable may look at: the time, the measure, the equation, how fast the density moves, and what only the
+    integration knows."""
 
     time: float
     measure: Measure
     equation: Equation
     residual: Callable[[], float]
+    facts: Mapping[str, float] = field(default_factory=dict)
 
 
 class Observable(Specification, ABC):

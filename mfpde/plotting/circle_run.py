@@ -79,7 +79,7 @@ class CircleRun:
         count = self.axis.values.size
         if count < wanted and density.size and np.isfinite(density).all():
             fine = Circle().layout(count * -(-wanted // count))
-            refined = self.run.layout.refine(density, fine)
+            refined = self.run.layout.carry("density", density, fine)
             # a grid that does not resolve its density makes waves, which are not the solution's
             if refined.min() >= density.min() - 0.01 * density.max():
                 return fine.axes[0], refined

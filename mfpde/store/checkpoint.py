@@ -23,17 +23,18 @@ _MOST_AXES = 8
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A state to continue from, after `snapshots` rows of snapshots and `observations` rows of series."""
+    """A state to continue from, after `snapshots` rows of snapshots, `observations` of series, `steps` of the trail."""
 
     snapshots: int
     observations: int
+    steps: int
     time: float
     state: Mapping[str, AnyArray]
 
     @property
     def checksum(self) -> int:
         """Of everything in it."""
-        total = zlib.crc32(repr((self.snapshots, self.observations, self.time)).encode())
+        total = zlib.crc32(repr((self.snapshots, self.observations, self.steps, self.time)).encode())
         for name in sorted(self.state):
             array = np.ascontiguousarray(self.state[name])
             total = zlib.crc32(f"{name} {array.dtype.str} {array.shape}".encode(), total)
@@ -45,7 +46,7 @@ def create_slots(group: Any, state: Mapping[str, AnyArray]) -> None:
     """Both slots, empty, with room for such a state."""
     for name in ("0", "1"):
         slot = group.create_group(name)
-        for key, value in {"snapshot": -1, "observation": -1, "checksum": 0}.items():
+        for key, value in {"snapshot": -1, "observation": -1, "step": -1, "checksum": 0}.items():
             slot.attrs.create(key, value, dtype="int64")
         slot.attrs.create("time", 0.0)
         for key, array in state.items():
@@ -77,6 +78,7 @@ def write_slot(group: Any, name: str, checkpoint: Checkpoint) -> None:
         dataset.attrs.modify("shape", np.array([array.ndim, *array.shape, *[-1] * (_MOST_AXES - 1 - array.ndim)]))
     slot.attrs.modify("snapshot", checkpoint.snapshots - 1)
     slot.attrs.modify("observation", checkpoint.observations - 1)
+    slot.attrs.modify("step", checkpoint.steps - 1)
     slot.attrs.modify("time", checkpoint.time)
     slot.attrs.modify("checksum", checkpoint.checksum)
 
@@ -99,9 +101,8 @@ def _read(slot: Any) -> tuple[Checkpoint, int]:
             size = int(np.prod(shape[:axes], dtype=int))
             state[key] = dataset[:size].reshape(shape[:axes])
     attributes = slot.attrs
-    checkpoint = Checkpoint(
-        int(attributes["snapshot"]) + 1, int(attributes["observation"]) + 1, float(attributes["time"]), state
-    )
+    snapshots, observations, steps = (int(attributes[name]) + 1 for name in ("snapshot", "observation", "step"))
+    checkpoint = Checkpoint(snapshots, observations, steps, float(attributes["time"]), state)
     return checkpoint, int(attributes["checksum"])
 
 

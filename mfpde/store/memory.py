@@ -12,6 +12,7 @@ from mfpde.observe.schedule import time_of
 from mfpde.run import Outcome, Run
 from mfpde.store.provenance import provenance_of
 from mfpde.store.recorder import Row, observed_series
+from mfpde.store.trail import Trail
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ __all__ = ["MemoryRecorder"]
 
 
 class MemoryRecorder:
-    """Keeps rows as arrays; on a finer layout the earlier ones are refined, row by row as in a file."""
+    """Keeps rows as arrays; on a larger layout the earlier ones are carried to it, row by row as in a file."""
 
     def __init__(self, problem: Problem, layout: Layout) -> None:
         self._problem = problem
@@ -30,7 +31,8 @@ class MemoryRecorder:
         self.saved_time = self.observed_time = float("-inf")
         self._started = perf_counter()
         self._times: list[float] = []
-        self._fields: dict[str, list[Float]] = {}
+        self._fields: dict[str, list[Float]] = {name: [] for name in layout.fields}
+        self._trail = Trail(layout)
         self._observe_times: list[float] = []
         self._series: dict[str, list[float | Float]] = {name: [] for name in observed_series(problem)}
 
@@ -45,14 +47,19 @@ class MemoryRecorder:
             for name, value in row.values.items():
                 self._series[name].append(value)
         if row.fields is not None:
-            if row.layout.shape != self._layout.shape:
-                for name, kept in self._fields.items():
-                    self._fields[name] = [self._layout.refine(values, row.layout) for values in kept]
-                self._layout = row.layout
+            self._trail.gather(integration)
+            self._lay_out(row.layout)
             self.saved_time = row.time
             self._times.append(row.time)
-            for name, values in row.fields.items():
-                self._fields.setdefault(name, []).append(np.array(values))
+            for name, values in row.on(self._layout).items():
+                self._fields[name].append(np.array(values))
+
+    def _lay_out(self, wanted: Layout) -> None:
+        larger = self._layout.joined(wanted)
+        if larger is not self._layout:
+            for name, kept in self._fields.items():
+                self._fields[name] = [self._layout.carry(name, values, larger) for values in kept]
+            self._layout = larger
 
     def tick(self, integration: Integration) -> None:
         """Nothing waits."""
@@ -68,6 +75,7 @@ class MemoryRecorder:
             series={name: np.array(values) for name, values in self._series.items()},
             series_times=np.array(self._observe_times) if own_times else times,
             outcome=outcome,
+            trail=self._trail.take(),
             provenance=provenance_of(self._problem, integration.statistics(), perf_counter() - self._started),
         )
 

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 
 from mfpde.errors import MfpdeError, ProblemError
-from mfpde.geometry import Axis, Layout
 from mfpde.problem import Problem
 from mfpde.registry import lookup, register
 from mfpde.run import INTERRUPTED, Outcome, Run
 from mfpde.store import schema
+from mfpde.store.layouts import read_layout
 from mfpde.store.opening import opened
 from mfpde.store.provenance import read_provenance
 from mfpde.store.recorder import observed_series
 from mfpde.store.stored import StoredArray, StoredSeries
 from mfpde.typing import Float
 
-__all__ = ["committed", "load", "load_run", "read_fields", "read_layout"]
+__all__ = ["committed", "load", "load_run"]
 
 
 def load(path: str | Path) -> Run:
@@ -59,19 +59,18 @@ def load_run(path: str | Path) -> Run:
         times = committed(file["time"])
         own_times = "observe_time" in file
         series_times = committed(file["observe_time"]) if own_times else times
-        layout = read_layout(file)
-        observed = observed_series(problem)
-        series = {name: _stored(place, file[name], series_times.size) for name in observed}
-        fields = {
-            name: _stored(place, file[name], times.size) for name in read_fields(file, layout) if name not in observed
-        }
         if times.size == 0:
             raise MfpdeError(f"{path} holds no committed snapshot")
-        if not fields:
-            raise MfpdeError(f"{path} is damaged: it holds nothing over time, {', '.join(layout.dimensions)}")
+        layout = read_layout(file)
+        absent = [name for name in (*layout.fields, *layout.trail) if name not in file]
+        if absent:
+            raise MfpdeError(f"{path} is damaged: it holds no {', '.join(absent)}")
+        series = {name: _stored(place, file[name], series_times.size) for name in observed_series(problem)}
+        fields = {name: _stored(place, file[name], times.size) for name in layout.fields}
+        trail = {name: _stored(place, file[name], committed(file["step"]).size) for name in layout.trail}
         outcome = _read_outcome(file, times)
         provenance = read_provenance(file["provenance"])
-    return Run(problem, times, layout, fields, StoredSeries(series), series_times, outcome, provenance, place)
+    return Run(problem, times, layout, fields, StoredSeries(series), series_times, outcome, trail, provenance, place)
 
 
 def committed(dataset: Any) -> Float:
@@ -88,31 +87,6 @@ def _read_problem(path: Path, file: Any) -> Problem:
     except (ProblemError, ValueError) as error:
         detail = str(error).splitlines()[0]
         raise MfpdeError(f"the problem in {path} is not one of this version of mfpde: {detail}") from None
-
-
-def read_layout(file: Any) -> Layout:
-    """The axes of the densities, in their order."""
-    weight = file["weight"]
-    axes = []
-    for dimension in weight.dims:
-        scale = dimension[0]
-        attributes = scale.attrs
-        period = float(attributes["period"]) if "period" in attributes else None
-        bounds = file[attributes["bounds"]][:]
-        name = scale.name.rpartition("/")[2]
-        axes.append(Axis(name, scale[:], bounds, attributes["units"], attributes["long_name"], period))
-    return Layout(tuple(axes), weight[:])
-
-
-def read_fields(file: Any, layout: Layout) -> list[str]:
-    """Names of what a snapshot stores: over time and the axes of the layout."""
-    wanted = ("time", *layout.dimensions)
-    found = []
-    for name, dataset in file.items():
-        scales = [list(dimension.values()) for dimension in getattr(dataset, "dims", ())]
-        if all(scales) and tuple(one[0].name.rpartition("/")[2] for one in scales) == wanted:
-            found.append(name)
-    return found
 
 
 def _kind(path: Path, file: Any) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
+import numpy as np
+
 from mfpde.geometry import Layout
 from mfpde.observe.base import Observable, Series
 from mfpde.run import Outcome, Run
@@ -36,6 +38,13 @@ class Row:
     layout: Layout
     fields: Mapping[str, Float] | None
     values: Mapping[str, float | Float] | None
+
+    def on(self, layout: Layout) -> dict[str, Float]:
+        """The fields of the snapshot, shown on the run's layout."""
+        fields = dict(self.fields or {})
+        if layout is self.layout:
+            return fields
+        return {name: self.layout.carry(name, np.asarray(values), layout) for name, values in fields.items()}
 
 
 class OutputFailed(Exception):  # noqa: N818 - it never reaches a user: it becomes an outcome

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mfpde.errors import MfpdeError, ResumeError
 from mfpde.observe.schedule import time_of
-from mfpde.run import Run
+from mfpde.run import BLOW_UP, Run
 from mfpde.store import schema
 from mfpde.store.checkpoint import Checkpoint, read_slots
 from mfpde.store.reader import committed, load_run
@@ -59,7 +59,8 @@ def earlier_run(path: str | Path, problem: Problem) -> tuple[Run, Path]:
 def reached(run: Run, problem: Problem) -> bool:
     """True when there is nothing left to compute."""
     until = time_of(problem).until
-    return float(run.times[-1]) >= until or (run.outcome.complete and until <= time_of(run.problem).until)
+    ended = run.outcome.complete and until <= time_of(run.problem).until
+    return float(run.times[-1]) >= until or ended or run.outcome.kind == BLOW_UP
 
 
 def changed_keys(before: Problem, after: Problem) -> list[str]:
@@ -89,9 +90,10 @@ def resume_file(run: Run, path: Path, problem: Problem, integration: Integration
     try:
         file = open_file(disk, "r+")
         slot, checkpoint = _latest(file, path, problem)
-        integration.restore(checkpoint.state)
-        rows = Rows(checkpoint.snapshots, checkpoint.observations)
-        header = Header(problem, run.layout, tuple(run.stored), str(file.attrs["history"]), run.provenance)
+        trail = {name: file[name][: checkpoint.steps] for name in run.layout.trail}
+        integration.restore({**checkpoint.state, **trail})
+        rows = Rows(checkpoint.snapshots, checkpoint.observations, checkpoint.steps)
+        header = Header(problem, run.layout, str(file.attrs["history"]), run.provenance)
         if problem != run.problem:
             header = replace(header, history=f"{header.history}\n{history}")
             old_disk, old_file = disk, file
@@ -114,10 +116,14 @@ def _latest(file: Any, path: Path, problem: Problem) -> tuple[str, Checkpoint]:
     snapshots = committed(file["time"]).size
     own_times = "observe_time" in file
     observations = committed(file["observe_time"]).size if own_times else snapshots
+    steps = committed(file["step"]).size if "step" in file else 0
     fitting = {
         name: slot
         for name, slot in read_slots(file["checkpoint"]).items()
-        if slot.snapshots <= snapshots and slot.observations <= observations and slot.time <= until
+        if slot.snapshots <= snapshots
+        and slot.observations <= observations
+        and slot.steps <= steps
+        and slot.time <= until
     }
     if not fitting:
         raise ResumeError(f"cannot resume {path}: it holds no whole checkpoint before t = {until:g}")

@@ -1,4 +1,4 @@
-"""A run's file made anew, on a finer grid or with a later end: copied aside, then put in its place at once."""
+"""A run's file made anew, on a larger grid or with a later end: copied aside, then put in its place at once."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from mfpde.geometry import Layout
 from mfpde.store import schema
 from mfpde.store.checkpoint import copy_slots
+from mfpde.store.layouts import read_layout
 from mfpde.store.placing import temporary
-from mfpde.store.reader import read_layout
 from mfpde.store.recorder import observed_series
 from mfpde.store.schema import Header, Rows
 from mfpde.store.transaction import Transaction, open_file
@@ -30,9 +30,11 @@ def rewrite(path: Path, old: Any, header: Header, rows: Rows) -> tuple[Transacti
         file = open_file(disk, "w")
         schema.create(file, header)
         copy_slots(old["checkpoint"], file["checkpoint"])
-        coarse = read_layout(old)
-        for name in header.fields:
-            _copy_field(old[name], file[name], coarse, header.layout, rows.snapshots)
+        layout = read_layout(old)
+        for name in header.layout.fields:
+            _copy_field(name, old, file, layout, header.layout, rows.snapshots)
+        for name in [*header.layout.trail, *(["step"] if header.layout.trail else [])]:
+            _copy_rows(old[name], file[name], rows.steps)
         count = rows.observations if header.own_times else rows.snapshots
         for name in observed_series(header.problem):
             _copy_rows(old[name], file[name], count)
@@ -50,12 +52,12 @@ def rewrite(path: Path, old: Any, header: Header, rows: Rows) -> tuple[Transacti
     return disk, file
 
 
-def _copy_field(old: Any, new: Any, coarse: Layout, fine: Layout, rows: int) -> None:
+def _copy_field(name: str, old: Any, new: Any, before: Layout, now: Layout, rows: int) -> None:
     """Row by row: the same bits as when the run had been kept in memory."""
-    new.resize(rows, axis=0)
+    source, target = old[name], new[name]
+    target.resize(rows, axis=0)
     for index in range(rows):
-        values = np.asarray(old[index])
-        new[index] = values if coarse.shape == fine.shape else coarse.refine(values, fine)
+        target[index] = before.carry(name, np.asarray(source[index]), now)
 
 
 def _copy_rows(old: Any, new: Any, rows: int) -> None:

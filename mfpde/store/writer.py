@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import astuple, replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from mfpde.store.reader import load_run
 from mfpde.store.recorder import OutputFailed, Row, observed_series, reason
 from mfpde.store.rewriting import rewrite
 from mfpde.store.schema import Header, Rows
+from mfpde.store.trail import Trail
 from mfpde.store.transaction import Transaction, open_file
 from mfpde.typing import Float
 
@@ -50,7 +51,7 @@ class FileRecorder:
         self._closed = False
         self._next_slot = "0"
         self._last_time = self.saved_time = self.observed_time = float("-inf")
-        self._datasets: dict[str, Any] = {}
+        self._trail = Trail(header.layout, rows.steps)
         self._started = self._committed_at = self._saved_at = perf_counter()
         self._earlier_seconds = 0.0
         self._cost = 0.0
@@ -83,7 +84,8 @@ class FileRecorder:
         recorder = cls(path, header, disk, file, rows)
         recorder._next_slot = _other(slot)
         if header.problem == earlier.problem:  # otherwise the file was rewritten, with just these rows
-            recorder._found = Rows(earlier.times.size, earlier.series_times.size)
+            steps = max((len(values) for values in earlier.trail.values()), default=0)
+            recorder._found = Rows(earlier.times.size, earlier.series_times.size, steps)
         recorder._last_time = recorder.saved_time = float(earlier.times[rows.snapshots - 1])
         if rows.observations:
             recorder.observed_time = float(earlier.series_times[rows.observations - 1])
@@ -96,11 +98,11 @@ class FileRecorder:
 
     def add(self, row: Row, integration: Integration) -> None:
         try:
-            layout = self._header.layout
-            if row.layout.shape != layout.shape and row.fields is not None:
-                row = self._on_one_layout(row, row.fields)
+            grown = row.fields is not None and self._grow_to(row.layout)
             self._wait(row)
-            if self._due() or layout is not self._header.layout:
+            if row.fields is not None:
+                self._trail.gather(integration)
+            if grown or self._due():
                 self._commit(integration)
         except OSError as error:
             self._fail(error)
@@ -156,7 +158,7 @@ class FileRecorder:
         """Rows are written many at a time: for h5py one costs as much as a hundred."""
         if row.fields is not None:
             self.saved_time = row.time
-            row = replace(row, fields={name: np.array(values) for name, values in row.fields.items()})
+            row = replace(row, fields={name: np.array(values) for name, values in row.on(self._header.layout).items()})
             self._waiting_bytes += sum(values.nbytes for values in (row.fields or {}).values())
         if row.values is not None:
             self.observed_time = row.time
@@ -167,16 +169,20 @@ class FileRecorder:
         return waited >= min(_LONGEST_WAIT, _PATIENCE * self._cost) or self._waiting_bytes > _MOST_WAITING
 
     def _commit(self, integration: Integration | None) -> None:
-        """Data and the state, flush; then the times, flush."""
+        """Data and the state, flush; then what makes rows count, flush."""
         start = perf_counter()
-        times = self._write()
         if integration is not None:
-            state = Checkpoint(self._rows.snapshots, self._rows.observations, integration.time, integration.state())
+            self._trail.gather(integration)
+        scales = self._write()
+        if integration is not None:
+            rows = self._rows
+            counts = (rows.snapshots, rows.observations, rows.steps)
+            state = Checkpoint(*counts, integration.time, integration.state())
             write_slot(self._file["checkpoint"], self._next_slot, state)
             self._next_slot = _other(self._next_slot)
         self._flush()
-        if self._waiting:
-            for name, (first, values) in times.items():
+        if any(values for _, values in scales.values()):
+            for name, (first, values) in scales.items():
                 if values:
                     self._file[name][first : first + len(values)] = values
             self._flush()
@@ -189,23 +195,30 @@ class FileRecorder:
             self._saved_at = self._committed_at
 
     def _write(self) -> dict[str, tuple[int, list[float]]]:
-        """The data of the waiting rows. The times that will make them count are returned: where they go, and what."""
+        """The data that wait. The values of the scales that will make them count are returned: where they go, and
+        what."""
         snapshots = [(row.time, row.fields) for row in self._waiting if row.fields is not None]
         observed = [(row.time, row.values) for row in self._waiting if row.values is not None]
+        trail = self._trail.take()
         rows = self._rows
-        for name in self._header.fields if snapshots else ():
+        for name in self._header.layout.fields if snapshots else ():
             self._append(name, rows.snapshots, [fields[name] for _, fields in snapshots])
         for name in observed[0][1] if observed else ():
             self._append(name, rows.observations, [values[name] for _, values in observed])
-        times = {"time": (rows.snapshots, [time for time, _ in snapshots])}
+        for name, values in trail.items():
+            self._append(name, rows.steps, values)
+        steps = max((len(values) for values in trail.values()), default=0)
+        self._rows = Rows(rows.snapshots + len(snapshots), rows.observations + len(observed), rows.steps + steps)
+        scales = {"time": (rows.snapshots, [time for time, _ in snapshots])}
         if self._header.own_times:
-            times["observe_time"] = (rows.observations, [time for time, _ in observed])
-        for name, (first, values) in times.items():
-            _grow(self._file[name], first + len(values))
-        self._rows = Rows(rows.snapshots + len(snapshots), rows.observations + len(observed))
-        return times
+            scales["observe_time"] = (rows.observations, [time for time, _ in observed])
+        if self._header.layout.trail:
+            scales["step"] = (rows.steps, [float(step) for step in range(rows.steps, rows.steps + steps)])
+        for name, (first, numbers) in scales.items():
+            _grow(self._file[name], first + len(numbers))
+        return scales
 
-    def _append(self, name: str, first: int, values: Sequence[float | Float]) -> None:
+    def _append(self, name: str, first: int, values: Sequence[float | Float] | Float) -> None:
         dataset = self._file[name]
         _grow(dataset, first + len(values))
         dataset[first : first + len(values)] = np.array(values)
@@ -216,35 +229,33 @@ class FileRecorder:
 
     def _safe_rows(self) -> Rows:
         """In a resumed run, rows ahead of the checkpoint count until they are made again."""
-        return Rows(
-            max(self._rows.snapshots, self._found.snapshots), max(self._rows.observations, self._found.observations)
-        )
+        return Rows(*(max(counts) for counts in zip(astuple(self._rows), astuple(self._found), strict=True)))
 
     def _trim(self) -> None:
         """Rows beyond the last that counts, left by a kill. Only at the end: freed space must not be used again."""
-        rows = self._safe_rows()
-        names = [*self._header.fields, "time"] + (["observe_time"] if self._header.own_times else [])
-        for name in [*names, *observed_series(self._header.problem)]:
-            along_time = name in self._header.fields or name == "time" or not self._header.own_times
-            count = rows.snapshots if along_time else rows.observations
+        rows, header = self._safe_rows(), self._header
+        counts = dict.fromkeys([*header.layout.fields, "time"], rows.snapshots)
+        counts |= dict.fromkeys(
+            observed_series(header.problem), rows.observations if header.own_times else rows.snapshots
+        )
+        counts |= {"observe_time": rows.observations} if header.own_times else {}
+        counts |= dict.fromkeys([*header.layout.trail, "step"], rows.steps) if header.layout.trail else {}
+        for name, count in counts.items():
             if self._file[name].shape[0] > count:
                 self._file[name].resize(count, axis=0)
         self._flush()
 
-    def _on_one_layout(self, row: Row, fields: Mapping[str, Float]) -> Row:
-        """The row and the file on the finer of their two layouts."""
-        mine = self._header.layout
-        if _coarser(row.layout, mine):
-            return replace(row, layout=mine, fields={name: row.layout.refine(fields[name], mine) for name in fields})
+    def _grow_to(self, wanted: Layout) -> bool:
+        """Make the file as large as the row needs; True when that was news."""
+        larger = self._header.layout.joined(wanted)
+        if larger is self._header.layout:
+            return False
         self._commit(None)
-        self._refine(row.layout)
-        return row
-
-    def _refine(self, layout: Layout) -> None:
-        header = replace(self._header, layout=layout)
+        header = replace(self._header, layout=larger)
         disk, file = rewrite(self.path, self._file, header, self._safe_rows())
         self._disk.close(self._file)
         self._disk, self._file, self._header = disk, file, header
+        return True
 
     def _fail(self, error: OSError) -> None:
         self.abandon()
@@ -258,7 +269,3 @@ def _grow(dataset: Any, rows: int) -> None:
 
 def _other(slot: str) -> str:
     return "1" if slot == "0" else "0"
-
-
-def _coarser(one: Layout, other: Layout) -> bool:
-    return all(mine <= theirs for mine, theirs in zip(one.shape, other.shape, strict=True))

@@ -115,7 +115,7 @@ def test_nothing_committed_and_nothing_stored(path):
         file["time"][0] = 0.0
         del file["density"]
     before = path.read_bytes()
-    with pytest.raises(mfpde.MfpdeError, match="is damaged: it holds nothing over time, theta"):
+    with pytest.raises(mfpde.MfpdeError, match="is damaged: it holds no density"):
         mfpde.load(path)
     with pytest.raises(ResumeError, match="is damaged"):
         solve(problem(until=9), path, resume=True)

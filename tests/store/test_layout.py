@@ -116,11 +116,11 @@ def test_refining_keeps_the_densities(tmp_path):
 
 
 def test_series_of_different_lengths_have_axes_of_their_own(tmp_path):
-    from mfpde.store import schema
+    from mfpde.store.layouts import extent_scale
 
     path = tmp_path / "axes.h5"
     with h5py.File(path, "w") as file:
-        names = [schema._extent(file, "mode", size).name for size in (3, 5, 3)]
+        names = [extent_scale(file, "mode", size).name for size in (3, 5, 3)]
     assert names == ["/mode", "/mode_5", "/mode"]
 
 

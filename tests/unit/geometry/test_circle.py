@@ -65,12 +65,12 @@ def test_refining_is_exact(coarse, fine):
 
     small, large = CIRCLE.layout(coarse), CIRCLE.layout(fine)
     stacked = np.array([wave(small.axes[0].values), 2 * wave(small.axes[0].values)])
-    refined = small.refine(stacked, large)
+    refined = small.carry("density", stacked, large)
     expected = wave(large.axes[0].values)
     np.testing.assert_allclose(refined, [expected, 2 * expected], atol=1e-14)
 
 
 def test_the_last_cosine_of_an_even_grid_survives():
     small, large = CIRCLE.layout(8), CIRCLE.layout(32)
-    refined = small.refine(np.cos(4 * small.axes[0].values), large)
+    refined = small.carry("density", np.cos(4 * small.axes[0].values), large)
     np.testing.assert_allclose(refined, np.cos(4 * large.axes[0].values), atol=1e-14)

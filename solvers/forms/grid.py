@@ -1,0 +1,54 @@
+"""Densities on a grid that stays where it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mfpde.geometry import Axis, Constant, Field, Lattice, Layout
+from mfpde.geometry.layout import cell_volumes
+from mfpde.measure import GridDensity, Panel
+from mfpde.registry import register
+from mfpde.solvers.forms.base import Form, Written
+from mfpde.typing import Float
+
+__all__ = ["AVERAGES", "GridForm", "density_field", "grid_fields", "grid_layout"]
+
+#: what a file says of values that are cell averages
+AVERAGES = {"cell_methods": "area: mean"}
+
+
+def density_field(dimensions: Sequence[str], averages: bool) -> Field:
+    """A density per unit length, area, ..."""
+    kind = "probability density" + (", cell averages" if averages else "")
+    return Field(tuple(dimensions), kind, "1", AVERAGES if averages else {"cell_methods": "area: point"})
+
+
+def grid_layout(axes: Sequence[Axis], averages: bool = True) -> Layout:
+    """`density (x[, y])` on cells (`Axis.of_cells`); `averages` tells cell averages from values at the centres.
+
+    Later layouts of the run may have more cells of the same size, at either end of each axis.
+    """
+    names = tuple(axis.name for axis in axes)
+    weight = Field(names, "volume of the cell: (density * weight).sum() is the mass")
+    return Layout(
+        "grid",
+        tuple(axes),
+        fields={"density": density_field(names, averages)},
+        constants={"weight": Constant(weight, cell_volumes(axes))},
+    )
+
+
+def grid_fields(measure: GridDensity) -> dict[str, Float]:
+    """The density of a measure of one panel that is neither moved nor stretched."""
+    (panel,) = measure.panels
+    return {"density": panel.values}
+
+
+@register("form", "grid")
+class GridForm(Form):
+    """`density (x[, y])`, constant `weight (x[, y])`."""
+
+    def measure(self, written: Written) -> GridDensity:
+        lattice = Lattice.of([axis.values for axis in written.layout.axes])
+        averages = written.layout.fields["density"].attributes == AVERAGES
+        return GridDensity([Panel(lattice, written.fields["density"], averages=averages)])

@@ -1,0 +1,69 @@
+"""Densities as stacks of panels: frames that move, one per component, or one panel per position."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mfpde.geometry import Axis, Constant, Field, Lattice, Layout
+from mfpde.geometry.layout import cell_volumes
+from mfpde.measure import GridDensity, Panel
+from mfpde.registry import register
+from mfpde.solvers.forms.base import Form, Written
+from mfpde.solvers.forms.grid import AVERAGES, density_field
+from mfpde.typing import Float
+
+__all__ = ["PanelsForm", "panels_fields", "panels_layout"]
+
+
+def panels_layout(axes: Sequence[Axis], panels: int, averages: bool = True, positions: Float | None = None) -> Layout:
+    """`density (panel, x[, y])` on frame coordinates z shared by all panels, `x = frame_mean + frame_matrix z`.
+
+    `positions` are those of masked attention, one for each panel. The number of panels stays what it is.
+    """
+    names = ("panel", *(axis.name for axis in axes))
+    fields = {
+        "density": density_field(names, averages),
+        "weight": Field(names, "volume of the cell: (density * weight).sum() is the mass"),
+        "frame_mean": Field(("panel", "component"), "origin of the frame: x = frame_mean + frame_matrix z"),
+        "frame_matrix": Field(("panel", "component", "column"), "axes of the frame, in columns"),
+    }
+    constants = {}
+    if positions is not None:
+        constants["panel_position"] = Constant(Field(("panel",), "position s of the panel"), np.asarray(positions))
+    extents = {"panel": panels, "component": len(axes), "column": len(axes)}
+    return Layout("panels", tuple(axes), extents, fields, constants)
+
+
+def panels_fields(measure: GridDensity, layout: Layout) -> dict[str, Float]:
+    """All panels of a measure, in their order."""
+    cells = cell_volumes(layout.axes)
+    lattices = [panel.lattice for panel in measure.panels]
+    return {
+        "density": np.stack([panel.values for panel in measure.panels]),
+        "weight": np.stack([abs(np.linalg.det(lattice.matrix)) * cells for lattice in lattices]),
+        "frame_mean": np.stack([lattice.origin for lattice in lattices]),
+        "frame_matrix": np.stack([lattice.matrix for lattice in lattices]),
+    }
+
+
+@register("form", "panels")
+class PanelsForm(Form):
+    """`density (panel, x[, y])`, `weight (panel, x[, y])`, `frame_mean`, `frame_matrix`, constant `panel_position`."""
+
+    def measure(self, written: Written) -> GridDensity:
+        axes = [axis.values for axis in written.layout.axes]
+        averages = written.layout.fields["density"].attributes == AVERAGES
+        positions = written.constant("panel_position")
+        stacks = (written.fields[name] for name in ("density", "frame_mean", "frame_matrix"))
+        panels = [
+            Panel(
+                Lattice.of(axes, mean, matrix),
+                values,
+                averages=averages,
+                position=None if positions is None else float(positions[index]),
+            )
+            for index, (values, mean, matrix) in enumerate(zip(*stacks, strict=True))
+        ]
+        return GridDensity(panels)
