@@ -33,8 +33,9 @@ _FIRST = ("title", "kind")
 def _block(specification: Specification) -> CommentedMap:
     block = CommentedMap()
     fields = type(specification).model_fields
+    given = dict(specification)  # an attribute of that name may be something else: a Gaussian's mean is an array
     for name in sorted(fields, key=lambda name: name not in _FIRST):
-        value = getattr(specification, name)
+        value = given[name]
         if name == "kind" or fields[name].is_required() or value != fields[name].default:
             block[name] = _short(value) if name == "observe" else _value(value)
     return block
