@@ -149,6 +149,7 @@ class _Course:
     integration: Integration
     recorder: Recorder
     observers: Sequence[Observer]
+    message: str = ""  # what the integration said last
 
     def run(self) -> Run:
         """To the end, whichever it is."""
@@ -177,7 +178,7 @@ class _Course:
                 if outcome is None and event.time > start:
                     outcome = self._to(event, interruption)
             if outcome is None:
-                return Outcome(FINISHED, self.integration.time, residual=self._residual())
+                return Outcome(FINISHED, self.integration.time, self.message, residual=self._residual())
             if outcome.complete or outcome.kind == BLOW_UP:
                 self._keep_end(interruption)
         except OutputFailed as error:
@@ -191,6 +192,7 @@ class _Course:
             if progress.state in _ENDS:
                 return self._ended(progress)
             if progress.state is State.REACHED:
+                self.message = progress.message
                 break
             with interruption.shield():
                 self.recorder.tick(self.integration)

@@ -91,7 +91,7 @@ class Integration(ABC):
         return {}
 
     def trail(self, since: int) -> dict[str, Float]:
-        """New rows, from number `since` on, of the arrays in `layout.trail`. `restore` gets them back with the state."""
+        """New rows, from number `since` on, of the arrays in `layout.trail`. `restore` gets them all back."""
         return {}
 
 

@@ -51,8 +51,11 @@ def assert_same(run: mfpde.Run, other: mfpde.Run) -> None:
     """Equal to the last bit."""
     for mine, theirs in [(run.times, other.times), (run.series_times, other.series_times)]:
         np.testing.assert_array_equal(mine, theirs)
-    assert run.series.keys() == other.series.keys()
-    assert run.density.tobytes() == other.density.tobytes()
-    for name in run.series:
-        assert run[name].tobytes() == other[name].tobytes(), name
-    assert run.layout.shape == other.layout.shape
+    for mine, theirs in [(run.series, other.series), (run.stored, other.stored), (run.trail, other.trail)]:
+        assert mine.keys() == theirs.keys()
+        for name in mine:
+            assert np.asarray(mine[name]).tobytes() == np.asarray(theirs[name]).tobytes(), name
+    assert run.layout.axes == other.layout.axes
+    assert run.layout.constants.keys() == other.layout.constants.keys()
+    for name, constant in run.layout.constants.items():
+        np.testing.assert_array_equal(constant.values, other.layout.constants[name].values)
