@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, Any
 from mfpde._version import __version__
 
 if TYPE_CHECKING:
-    from mfpde.attention import Interaction, Softmax, Unnormalized
+    from mfpde.attention import (
+        L2,
+        Interaction,
+        Linear,
+        Masked,
+        MultiHead,
+        Relu,
+        Sigmoid,
+        Softmax,
+        Unnormalized,
+    )
     from mfpde.errors import MfpdeError, OutputError, ProblemError, ResumeError
     from mfpde.geometry import Circle, Lattice, Line, Plane, Space, Sphere
     from mfpde.measure import (
@@ -38,7 +48,17 @@ if TYPE_CHECKING:
     from mfpde.validation import validate
 
 _HOME = {
-    "mfpde.attention": ["Interaction", "Softmax", "Unnormalized"],
+    "mfpde.attention": [
+        "Interaction",
+        "L2",
+        "Linear",
+        "Masked",
+        "MultiHead",
+        "Relu",
+        "Sigmoid",
+        "Softmax",
+        "Unnormalized",
+    ],
     "mfpde.errors": ["MfpdeError", "OutputError", "ProblemError", "ResumeError"],
     "mfpde.geometry": ["Circle", "Lattice", "Line", "Plane", "Space", "Sphere"],
     "mfpde.measure": [
@@ -64,6 +84,7 @@ _HOME = {
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
+    "L2",
     "Circle",
     "Density",
     "Equation",
@@ -72,9 +93,12 @@ __all__ = [
     "Interaction",
     "Lattice",
     "Line",
+    "Linear",
+    "Masked",
     "Measure",
     "MfpdeError",
     "Mixture",
+    "MultiHead",
     "Normal",
     "Outcome",
     "OutputError",
@@ -84,8 +108,10 @@ __all__ = [
     "Points",
     "Problem",
     "ProblemError",
+    "Relu",
     "ResumeError",
     "Run",
+    "Sigmoid",
     "Snapshot",
     "Softmax",
     "Space",

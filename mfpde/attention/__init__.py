@@ -2,11 +2,34 @@
 
 from mfpde.attention.affine import AffineDrift
 from mfpde.attention.base import Attention
+from mfpde.attention.head import Head
 from mfpde.attention.interaction import Interaction
+from mfpde.attention.l2 import L2
 from mfpde.attention.law import Law
+from mfpde.attention.linear import Linear
+from mfpde.attention.masked import Masked
+from mfpde.attention.multi_head import MultiHead
+from mfpde.attention.relu import Relu
+from mfpde.attention.sigmoid import Sigmoid
 from mfpde.attention.softmax import Softmax
 from mfpde.attention.unnormalized import Unnormalized
 from mfpde.attention.velocity import Velocity
 from mfpde.attention.zonal import Zonal
 
-__all__ = ["AffineDrift", "Attention", "Interaction", "Law", "Softmax", "Unnormalized", "Velocity", "Zonal"]
+__all__ = [
+    "L2",
+    "AffineDrift",
+    "Attention",
+    "Head",
+    "Interaction",
+    "Law",
+    "Linear",
+    "Masked",
+    "MultiHead",
+    "Relu",
+    "Sigmoid",
+    "Softmax",
+    "Unnormalized",
+    "Velocity",
+    "Zonal",
+]

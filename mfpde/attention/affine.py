@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from mfpde.geometry import Lattice
 from mfpde.typing import Float
 
 __all__ = ["AffineDrift"]
@@ -19,3 +22,16 @@ class AffineDrift:
 
     def __add__(self, other: AffineDrift) -> AffineDrift:
         return AffineDrift(self.c + other.c, self.B + other.B)
+
+    def times(self, matrix: Float) -> AffineDrift:
+        """`matrix G(x)`."""
+        return AffineDrift(matrix @ self.c, matrix @ self.B)
+
+    def at(self, points: Float | Lattice, mean: Float) -> Float:
+        """`G(x)`, `(m, d)` at points, `(d, *shape)` on a lattice."""
+        if not isinstance(points, Lattice):
+            return self.c + (points - mean) @ self.B.T
+        moved = points.mapped(self.B, self.c - self.B @ mean)
+        axes = np.meshgrid(*moved.axes, indexing="ij", sparse=True)
+        rows = [sum(part * axis for part, axis in zip(row, axes, strict=True)) for row in moved.matrix]
+        return np.stack([start + row for start, row in zip(moved.origin, rows, strict=True)])

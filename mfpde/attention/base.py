@@ -1,71 +1,126 @@
-"""Attention: a kernel between tokens, and what follows from it."""
+"""Attention: kernels between tokens, weighed by value matrices."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from pydantic import Field
 
-from mfpde.attention.law import Law, in_shape_of, native_points
-from mfpde.geometry import Lattice
+from mfpde.attention.affine import AffineDrift
+from mfpde.attention.law import Law, concrete, in_shape_of, native_points
+from mfpde.attention.masking import positions_of, seen_from, visible_groups
+from mfpde.attention.matrices import square
+from mfpde.errors import ProblemError
+from mfpde.geometry import Geometry, Lattice
 from mfpde.measure import Measure
+from mfpde.schedule import MatrixInTime
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["Attention", "embedded", "embedded_nodes", "on_lattice", "row_blocks"]
+if TYPE_CHECKING:
+    from mfpde.attention.head import Head
 
-#: entries of the blocks that plain sums are made in
-_BLOCK = 2**22
+__all__ = ["Attention", "Term"]
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """One kernel of an attention, the matrix `W V` that its mean is multiplied with, and whether positions mask it."""
+
+    head: Head
+    value: Float
+    masked: bool = False
+
+    def means(self, measure: Measure, points: Float | Lattice, positions: AnyArray | None) -> Float:
+        """`int k(x, y) y dmu(y)` at native points `(m, d)`, or on a lattice `(d, *shape)`."""
+        if not self.masked:
+            return self.head.means(measure, points)
+        given = positions_of(measure, points, positions)
+        if not isinstance(points, Lattice):
+            return self.head.masked_means(measure, points, given)
+        seen, share = seen_from(measure, float(given))
+        return self.head.share_of(share) * self.head.means(seen, points)
+
+    def plain_means(self, measure: Measure, points: Float, positions: AnyArray | None) -> Float:
+        """The same by plain sums."""
+        if not self.masked:
+            return self.head.plain_means(measure, points)
+        means = np.empty((points.shape[0], measure.ambient_dimension))
+        for rows, seen, share in visible_groups(measure, positions_of(measure, points, positions)):
+            means[rows] = self.head.share_of(share) * self.head.plain_means(seen, points[rows])
+        return means
+
+    def mean_jacobians(self, measure: Measure, points: Float, positions: AnyArray | None) -> Float:
+        """`D_x int k(x, y) y dmu(y)`, `(m, d, d)`."""
+        if not self.masked:
+            return self.head.mean_jacobians(measure, points)
+        dimension = measure.ambient_dimension
+        slopes = np.empty((points.shape[0], dimension, dimension))
+        for rows, seen, share in visible_groups(measure, positions_of(measure, points, positions)):
+            slopes[rows] = self.head.share_of(share) * self.head.mean_jacobians(seen, points[rows])
+        return slopes
 
 
 class Attention(Law):
-    """A kernel `k(x, y)` and a value matrix V: `G_mu(x) = int k(x, y) V y dmu(y)`, projected on spheres (physics
-    section 2)."""
+    """A sum of kernels, each with a value matrix: `G_mu(x) = sum_h W_h V_h int k_h(x, y) y dmu(y)`, projected on
+    spheres (physics section 2)."""
+
+    weight: MatrixInTime | None = Field(default=None, description="W_h of a head of multi-head attention, default 1")
 
     @abstractmethod
-    def kernel(self, queries: Float, keys: Float, weights: Float) -> Float:
-        """`k(x_i, y_j)` for vectors x (m, d), y (n, d), normalised with respect to the weighted nodes y: `(m, n)`."""
+    def own_terms(self, dimension: int) -> list[Term]:
+        """Its kernels with their value matrices for tokens in R^d, before its weight."""
 
-    @abstractmethod
-    def value_matrix(self, dimension: int) -> Float:
-        """V as a `(d, d)` array."""
+    def terms(self, dimension: int) -> list[Term]:
+        """Its kernels with their value matrices `W V` for tokens in R^d."""
+        self.need_constant()
+        own = self.own_terms(dimension)
+        if self.weight is None:
+            return own
+        weight = square("weight", self.weight, dimension)
+        return [Term(term.head, weight @ term.value, term.masked) for term in own]
+
+    def check_constant(self, geometry: Geometry) -> None:
+        for term in self.terms(geometry.ambient_dimension):
+            term.head.check_head(geometry)
 
     def outputs(self, measure: Measure, points: Float | Lattice, positions: AnyArray | None = None) -> Float:
-        if isinstance(points, Lattice):
-            return on_lattice(points, self.outputs(measure, points.points(), positions))
-        return self._plain_outputs(measure, points)
+        total: Any = 0.0
+        for term in self.terms(measure.ambient_dimension):
+            mean = term.means(measure, points, positions)
+            moved = np.tensordot(term.value, mean, axes=1) if isinstance(points, Lattice) else mean @ term.value.T
+            total = total + moved
+        output: Float = total
+        return output
 
     def drift_by_quadrature(self, measure: Measure, points: AnyArray, positions: AnyArray | None = None) -> Float:
-        self.need_constant()
-        x = native_points(measure, points)
-        output = self._plain_outputs(measure, x)
+        measure, x = concrete(measure), native_points(measure, points)
+        output = np.zeros((x.shape[0], measure.ambient_dimension))
+        for term in self.terms(measure.ambient_dimension):
+            output += term.plain_means(measure, x, positions) @ term.value.T
         return in_shape_of(points, output if measure.geometry is None else measure.geometry.tangent(x, output))
 
-    def _plain_outputs(self, measure: Measure, points: Float) -> Float:
-        keys, weights = embedded_nodes(measure)
-        queries = embedded(measure, points)
-        means = np.empty((queries.shape[0], keys.shape[1]))
-        for here in row_blocks(queries.shape[0], keys.shape[0]):
-            means[here] = (self.kernel(queries[here], keys, weights) * weights) @ keys
-        return means @ self.value_matrix(keys.shape[1]).T
+    def output_jacobians(self, measure: Measure, points: Float, positions: AnyArray | None = None) -> Float:
+        dimension = measure.ambient_dimension
+        slopes = np.zeros((points.shape[0], dimension, dimension))
+        for term in self.terms(dimension):
+            slopes += term.value @ term.mean_jacobians(measure, points, positions)
+        return slopes
 
+    def gaussian_unfit(self, dimension: int) -> str | None:
+        reasons = [
+            "its tokens have positions" if term.masked else term.head.gaussian_unfit_head
+            for term in self.terms(dimension)
+        ]
+        return next(filter(None, reasons), None)
 
-def embedded(measure: Measure, points: Float) -> Float:
-    """Native points as vectors of R^d."""
-    return points if measure.geometry is None else measure.geometry.embed(points)
-
-
-def embedded_nodes(measure: Measure) -> tuple[Float, Float]:
-    """The measure's nodes as vectors of R^d, and their weights."""
-    nodes, weights = measure.nodes()
-    return embedded(measure, nodes), weights
-
-
-def on_lattice(lattice: Lattice, values: Float) -> Float:
-    """`(m, d)` at the lattice's points as `(d, *shape)`."""
-    return np.ascontiguousarray(values.T).reshape(-1, *lattice.shape)
-
-
-def row_blocks(rows: int, columns: int) -> list[slice]:
-    """Slices of rows so few that a block of that many columns stays small."""
-    length = max(1, _BLOCK // max(columns, 1))
-    return [slice(start, min(start + length, rows)) for start in range(0, rows, length)]
+    def gaussian_drift(self, mean: Float, covariance: Float) -> AffineDrift:
+        reason = self.gaussian_unfit(mean.size)
+        if reason is not None:
+            raise ProblemError.at("attention", f"has no closed form for Gaussians: {reason}")
+        total = AffineDrift(np.zeros(mean.size), np.zeros((mean.size, mean.size)))
+        for term in self.terms(mean.size):
+            total = total + term.head.gaussian_mean(mean, covariance).times(term.value)
+        return total

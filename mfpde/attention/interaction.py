@@ -56,15 +56,9 @@ class Interaction(Law):
     def outputs(self, measure: Measure, points: Float | Lattice, positions: AnyArray | None = None) -> Float:
         if isinstance(points, Lattice):
             raise ProblemError.at("interaction", "is a potential on the circle")
-        theta = _angles(measure, points)
-        return self.drift(measure, theta)[:, None] * np.column_stack([-np.sin(theta), np.cos(theta)])
-
-    def drift(self, measure: Measure, points: AnyArray | Lattice, positions: AnyArray | None = None) -> Float:
-        if isinstance(points, Lattice):
-            return self.outputs(measure, points)
-        zonal = self._convolution()
-        speed, _ = zonal.velocity(_angles(measure, points), measure.fourier(zonal.potential.size))
-        return in_shape_of(points, speed[:, None])
+        theta, zonal = _angles(measure, points), self._convolution()
+        speed, _ = zonal.velocity(theta, measure.fourier(zonal.potential.size))
+        return speed[:, None] * np.column_stack([-np.sin(theta), np.cos(theta)])
 
     def divergence(self, measure: Measure, points: AnyArray, positions: AnyArray | None = None) -> Float:
         zonal = self._convolution()

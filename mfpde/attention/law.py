@@ -10,13 +10,16 @@ import numpy as np
 from mfpde.attention.affine import AffineDrift
 from mfpde.attention.zonal import Zonal
 from mfpde.errors import ProblemError
-from mfpde.geometry import Geometry, Lattice
-from mfpde.measure import Measure
+from mfpde.geometry import Circle, Geometry, Lattice
+from mfpde.measure import Initial, Measure
 from mfpde.schedule import at_time, breaks_of
 from mfpde.specification import Specification
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["Law", "in_shape_of", "native_points"]
+#: normalisers below this share of that of the uniform state are not taken from Fourier modes
+_CANCELLED = 1e-3
+
+__all__ = ["Law", "concrete", "embedded", "embedded_nodes", "in_shape_of", "native_points"]
 
 
 class Law(Specification, ABC):
@@ -39,13 +42,32 @@ class Law(Specification, ABC):
         nodes are asked for.
         """
         self.need_constant()
+        measure = concrete(measure)
         if isinstance(points, Lattice):
             if measure.geometry is not None and not measure.geometry.flat:
                 raise ProblemError.at("points", "a lattice lies in R^d; on circle and sphere give points")
             return self.outputs(measure, points, positions)
         x = native_points(measure, points)
+        zonal = self.convolution(measure)
+        if zonal is not None:
+            return in_shape_of(points, self._convolved(zonal, measure, x)[:, None])
         output = self.outputs(measure, x, positions)
         return in_shape_of(points, output if measure.geometry is None else measure.geometry.tangent(x, output))
+
+    def convolution(self, measure: Measure) -> Zonal | None:
+        """The convolution that is the best way to its drift of that measure, if there is one."""
+        return None if measure.geometry is None else self.zonal(measure.geometry)
+
+    def _convolved(self, zonal: Zonal, measure: Measure, points: Float) -> Float:
+        """Angular velocities `(m,)` from the modes of the measure."""
+        speed, total = zonal.velocity(points[:, 0], measure.fourier(zonal.potential.size))
+        if zonal.normaliser is not None:
+            # far from a concentrated measure the sum of modes cancels down to roundoff
+            far = total < _CANCELLED * zonal.normaliser[0]
+            speed /= np.where(far, 1.0, total)
+            if far.any():
+                speed[far] = Circle().tangent(points[far], self.outputs(measure, points[far]))[:, 0]
+        return speed
 
     # -- dependence on time
     # ---------------------------------------------------------------------------------------------------------
@@ -97,11 +119,13 @@ class Law(Specification, ABC):
         if measure.geometry is not None and not measure.geometry.flat:
             raise ProblemError.at("points", "the Jacobian is one of drifts in R^d; ask for the divergence")
         self.need_constant()
+        measure = concrete(measure)
         return self.output_jacobians(measure, native_points(measure, points), positions)
 
     def divergence(self, measure: Measure, points: AnyArray, positions: AnyArray | None = None) -> Float:
         """`div G_mu(x)`, `(m,)`; on spheres `tr(P_x D_x G) - (d - 1) <x, G>` of the projected drift."""
         self.need_constant()
+        measure = concrete(measure)
         x = native_points(measure, points)
         slopes = self.output_jacobians(measure, x, positions)
         trace = np.trace(slopes, axis1=1, axis2=2)
@@ -114,6 +138,22 @@ class Law(Specification, ABC):
     def output_jacobians(self, measure: Measure, points: Float, positions: AnyArray | None = None) -> Float:
         """`D_x` of what `outputs` gives, for x in R^d, `(m, d, d)`."""
         raise ProblemError.at("attention", f"{type(self).__name__} has no Jacobian")
+
+
+def concrete(measure: Measure) -> Measure:
+    """A measure written down for a problem, on its natural space."""
+    return measure.on(measure.geometry) if isinstance(measure, Initial) else measure
+
+
+def embedded(measure: Measure, points: Float) -> Float:
+    """Native points as vectors of R^d."""
+    return points if measure.geometry is None else measure.geometry.embed(points)
+
+
+def embedded_nodes(measure: Measure) -> tuple[Float, Float]:
+    """The measure's nodes as vectors of R^d, and their weights."""
+    nodes, weights = measure.nodes()
+    return embedded(measure, nodes), weights
 
 
 def native_points(measure: Measure, points: AnyArray) -> Float:

@@ -10,7 +10,7 @@ from mfpde.errors import ProblemError
 from mfpde.schedule import Schedule
 from mfpde.typing import Float
 
-__all__ = ["one_way_to_say_it", "product", "square"]
+__all__ = ["finite", "one_way_to_say_it", "product", "rectangular", "square"]
 
 
 def one_way_to_say_it(attention: Any) -> None:

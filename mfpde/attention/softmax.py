@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from mfpde.attention.affine import AffineDrift
-from mfpde.attention.exponential import Exponential
+from mfpde.attention.circular import Circular
 from mfpde.registry import register
 from mfpde.typing import Float
 
@@ -15,10 +15,12 @@ __all__ = ["Softmax"]
 
 
 @register("attention", "softmax")
-class Softmax(Exponential):
+class Softmax(Circular):
     """`G_mu(x) = int e^{<Ax,y>} V y dmu(y) / int e^{<Ax,z>} dmu(z)`; on spheres with `beta` the survey's (SA).
 
-    Good values: beta 0 (Kuramoto) to 200. Fails: nowhere in finite time for compactly supported data.
+    A Gaussian `N(m, S)` has `G(x) = V (m + S A x)` and stays Gaussian. *Symmetries:* permutations of the tokens;
+    invertible maps x -> Tx, if A becomes `T^-T A T^-1` and V `T V T^-1`. *Good values:* beta 0 (Kuramoto) to 200.
+    *Fails:* nowhere in finite time for compactly supported data; Gaussians may blow up.
 
     >>> import mfpde
     >>> attention = mfpde.Softmax(A=[[1, 0.5], [0, 1]], V=-1)
@@ -26,6 +28,7 @@ class Softmax(Exponential):
     array([[-0.5, -0.5]])
     """
 
+    citations: ClassVar[tuple[str, ...]] = ("castin2025", "rigollet2025", "geshkovski2025")
     kind: Literal["softmax"] = "softmax"
     normalised: ClassVar[bool] = True
 
@@ -35,10 +38,10 @@ class Softmax(Exponential):
         raised = np.exp(scores - scores.max(axis=1, keepdims=True))
         return raised / (raised @ weights)[:, None]
 
-    def gaussian_unfit(self, dimension: int) -> str | None:
+    @property
+    def gaussian_unfit_head(self) -> str | None:
         return None
 
-    def gaussian_drift(self, mean: Float, covariance: Float) -> AffineDrift:
-        query, value = self.query_matrix(mean.size), self.value_matrix(mean.size)
-        slope = value @ covariance @ query
-        return AffineDrift(value @ mean + slope @ mean, slope)
+    def gaussian_mean(self, mean: Float, covariance: Float) -> AffineDrift:
+        slope = covariance @ self.query_matrix(mean.size)
+        return AffineDrift(mean + slope @ mean, slope)

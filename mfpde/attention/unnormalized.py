@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from mfpde.attention.exponential import Exponential
+from mfpde.attention.circular import Circular
 from mfpde.registry import register
 from mfpde.typing import Float
 
@@ -14,11 +14,12 @@ __all__ = ["Unnormalized"]
 
 
 @register("attention", "unnormalized")
-class Unnormalized(Exponential):
+class Unnormalized(Circular):
     """`G_mu(x) = int e^{<Ax,y>} V y dmu(y)`; on spheres with `beta` the survey's (USA), the gradient flow of an energy.
 
-    `beta: 0` on the circle is noisy Kuramoto. Good values: beta 0 to 20; velocities grow like e^beta, so choose times
-    like e^-beta. Fails: off spheres it can blow up in finite time.
+    `beta: 0` on the circle is noisy Kuramoto. *Symmetries:* permutations of the tokens; invertible maps x -> Tx, if A
+    becomes `T^-T A T^-1` and V `T V T^-1`. *Good values:* beta 0 to 20; velocities grow like e^beta, so choose times
+    like e^-beta. *Fails:* off spheres it can blow up in finite time, and `|A| L^2` beyond 700 overflows.
 
     >>> import mfpde, numpy as np
     >>> two = mfpde.Particles([0.0, np.pi / 2], geometry=mfpde.Circle())
@@ -26,6 +27,7 @@ class Unnormalized(Exponential):
     array([0.5])
     """
 
+    citations: ClassVar[tuple[str, ...]] = ("rigollet2025", "geshkovski2025")
     kind: Literal["unnormalized"] = "unnormalized"
     normalised: ClassVar[bool] = False
 

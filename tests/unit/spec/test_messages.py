@@ -2,22 +2,25 @@
 
 import pytest
 
+from mfpde.registry import members
+
 HEAD = "geometry: {kind: circle}\n"
+KERNELS = ", ".join(members("attention"))
 
 ONE_FAULT = {
     # unknown keys and kinds
     "noise: {kapa: 4}": "p.yaml:2:9: noise.kapa: unknown key 'kapa' (did you mean 'kappa'?); known: kappa",
     "attention: {kind: softmax, bta: 3, beta: 1}": (
-        "p.yaml:2:28: attention.bta: unknown key 'bta' (did you mean 'beta'?); known: beta, A, Q, K, V, kind"
+        "p.yaml:2:28: attention.bta: unknown key 'bta' (did you mean 'beta'?); known: weight, beta, A, Q, K, V, kind"
     ),
     "attention: {kind: sofmax, beta: 3}": (
         "p.yaml:2:19: attention.kind: no attention is called 'sofmax' (did you mean 'softmax'?); "
-        "known: softmax, unnormalized"
+        f"known: {KERNELS}"
     ),
     "attention: {kind: 3}": (
-        "p.yaml:2:19: attention.kind: no attention is called 3; known: softmax, unnormalized"
+        f"p.yaml:2:19: attention.kind: no attention is called 3; known: {KERNELS}"
     ),
-    "attention: {beta: 3}": "p.yaml:2:1: attention: has no kind; known kinds: softmax, unnormalized",
+    "attention: {beta: 3}": f"p.yaml:2:1: attention: has no kind; known kinds: {KERNELS}",
     "attention: softmax": "p.yaml:2:12: attention: must be a block of keys, not 'softmax'; write {kind: softmax}",
     "attention: sofmax": "p.yaml:2:12: attention: must be a block of keys, not 'sofmax'; write {kind: softmax}",
     "noise: 4": "p.yaml:2:8: noise: must be a block of keys, not 4",

@@ -1,0 +1,45 @@
+"""What attention through `<Ax, y>` is written with."""
+
+from __future__ import annotations
+
+from pydantic import Field, model_validator
+
+from mfpde.attention.head import Head
+from mfpde.attention.matrices import one_way_to_say_it, product, square
+from mfpde.geometry import Geometry
+from mfpde.schedule import MatrixInTime, NumberInTime
+from mfpde.typing import Float
+
+__all__ = ["Bilinear"]
+
+
+class Bilinear(Head):
+    """Attention through `<Ax, y>`, A multiplying the query x; `A = K^T Q`, or `beta` for A = beta I, V = I."""
+
+    beta: NumberInTime | None = Field(default=None, description="inverse temperature, not negative: A = beta I, V = I")
+    A: MatrixInTime | None = Field(default=None, description="the matrix of `<Ax, y>`; it multiplies the query x")
+    Q: MatrixInTime | None = Field(default=None, description="query matrix; with K, `A = K^T Q`")
+    K: MatrixInTime | None = Field(default=None, description="key matrix")
+    V: MatrixInTime = Field(default=1.0, description="value matrix")
+
+    @model_validator(mode="after")
+    def _one_way_to_say_it(self) -> Bilinear:
+        one_way_to_say_it(self)
+        return self
+
+    def check_head(self, geometry: Geometry) -> None:
+        self.query_matrix(geometry.ambient_dimension)
+
+    def query_matrix(self, dimension: int) -> Float:
+        self.need_constant()
+        if self.Q is not None and self.K is not None:
+            return product(self.K, self.Q, dimension)
+        return square("A", self.beta if self.A is None else self.A, dimension)
+
+    def value_matrix(self, dimension: int) -> Float:
+        self.need_constant()
+        return square("V", self.V, dimension)
+
+    def scores(self, queries: Float, keys: Float) -> Float:
+        """`<A x_i, y_j>`, `(m, n)`."""
+        return queries @ self.query_matrix(queries.shape[1]).T @ keys.T

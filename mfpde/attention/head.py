@@ -1,0 +1,129 @@
+"""One kernel between tokens."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar
+
+import numpy as np
+
+from mfpde.attention.affine import AffineDrift
+from mfpde.attention.base import Attention, Term
+from mfpde.attention.law import embedded, embedded_nodes
+from mfpde.attention.masking import visible_groups
+from mfpde.errors import ProblemError
+from mfpde.geometry import Geometry, Lattice
+from mfpde.measure import Measure, Normal
+from mfpde.typing import Float
+
+__all__ = ["Head", "on_lattice", "row_blocks"]
+
+#: entries of the blocks that plain sums are made in
+_BLOCK = 2**22
+
+
+class Head(Attention):
+    """One kernel: `G_mu(x) = V int k(x, y) y dmu(y)`."""
+
+    #: whether `int k(x, y) dmu(y) = 1`
+    normalised: ClassVar[bool] = False
+
+    @abstractmethod
+    def value_matrix(self, dimension: int) -> Float:
+        """V as a `(d, d)` array."""
+
+    @abstractmethod
+    def kernel(self, queries: Float, keys: Float, weights: Float) -> Float:
+        """`k(x_i, y_j)` for vectors x (m, d), y (n, d), normalised with respect to the weighted nodes y: `(m, n)`."""
+
+    # -- what a kernel may know
+    # ---------------------------------------------------------------------------------------------------------
+
+    def query_matrix(self, dimension: int) -> Float:
+        """A as a `(d, d)` array, where the kernel depends on x through Ax."""
+        raise ProblemError.at("attention", f"{self._name} attention has no matrix A")
+
+    def sums(self, measure: Measure, points: Float | Lattice) -> Float:
+        """`int k(x, y) y dmu(y)` by the fastest sums over nodes: `(m, d)` at native points, `(d, *shape)` on a
+        lattice."""
+        if isinstance(points, Lattice):
+            return on_lattice(points, self.sums(measure, points.points()))
+        return self.plain_means(measure, points)
+
+    def slopes(self, measure: Measure, points: Float) -> Float:
+        """`D_x` of that, `(m, d, d)`."""
+        raise ProblemError.at("attention", f"{self._name} attention does not say its derivative")
+
+    def couplings(self, scores: Float, weights: Float) -> tuple[Float, Float]:
+        """`k w` and `dk/ds w` for scores s `(m, n)` and weights `(n,)`; a score of -inf is a pair that is masked."""
+        raise ProblemError.at("attention", f"{self._name} attention does not say its derivative")
+
+    @property
+    def gaussian_unfit_head(self) -> str | None:
+        """Why its drift of a Gaussian is not affine, or None."""
+        return f"{self._name} attention does not keep Gaussians"
+
+    def gaussian_mean(self, mean: Float, covariance: Float) -> AffineDrift:
+        """`int k(x, y) y dmu(y)` for `mu = N(mean, covariance)`, an affine function of x."""
+        raise ProblemError.at("attention", f"has no closed form for Gaussians: {self.gaussian_unfit_head}")
+
+    @property
+    def _name(self) -> str:
+        return str(self.canonical().get("kind", type(self).__name__))
+
+    # -- what follows
+    # ---------------------------------------------------------------------------------------------------------
+
+    def own_terms(self, dimension: int) -> list[Term]:
+        return [Term(self, self.value_matrix(dimension))]
+
+    def check_head(self, geometry: Geometry) -> None:
+        """Fail when the kernel's own coefficients do not fit the space."""
+
+    def share_of(self, share: float) -> float:
+        """What integrals over that share of the mass, scaled to mass 1, are multiplied by: nothing if normalised."""
+        return 1.0 if self.normalised else share
+
+    def means(self, measure: Measure, points: Float | Lattice) -> Float:
+        """`int k(x, y) y dmu(y)` by the fastest path: `(m, d)` at native points, `(d, *shape)` on a lattice."""
+        closed = self._closed_form(measure)
+        return self.sums(measure, points) if closed is None else closed.at(points, measure.mean)
+
+    def mean_jacobians(self, measure: Measure, points: Float) -> Float:
+        """`D_x int k(x, y) y dmu(y)`, `(m, d, d)`."""
+        closed = self._closed_form(measure)
+        if closed is None:
+            return self.slopes(measure, points)
+        return np.broadcast_to(closed.B, (points.shape[0], *closed.B.shape)).copy()
+
+    def masked_means(self, measure: Measure, points: Float, positions: Float) -> Float:
+        """`int k_s(x, y) y dmu(y)` over the tokens at positions up to s, `(m, d)`."""
+        means = np.empty((points.shape[0], measure.ambient_dimension))
+        for rows, seen, share in visible_groups(measure, positions):
+            means[rows] = self.share_of(share) * self.means(seen, points[rows])
+        return means
+
+    def plain_means(self, measure: Measure, points: Float) -> Float:
+        """`int k(x, y) y dmu(y)` as a plain sum over nodes, `(m, d)`."""
+        keys, weights = embedded_nodes(measure)
+        queries = embedded(measure, points)
+        means = np.empty((queries.shape[0], keys.shape[1]))
+        for here in row_blocks(queries.shape[0], keys.shape[0]):
+            means[here] = (self.kernel(queries[here], keys, weights) * weights) @ keys
+        return means
+
+    def _closed_form(self, measure: Measure) -> AffineDrift | None:
+        if not isinstance(measure, Normal) or self.gaussian_unfit_head is not None:
+            return None
+        return self.gaussian_mean(measure.mean, measure.covariance)
+
+
+def on_lattice(lattice: Lattice, values: Float) -> Float:
+    """`(m, d)` at the lattice's points as `(d, *shape)`."""
+    return np.ascontiguousarray(values.T).reshape(-1, *lattice.shape)
+
+
+def row_blocks(rows: int, columns: int) -> list[slice]:
+    """Slices of rows so few that a block of that many columns stays small."""
+    length = max(1, _BLOCK // max(columns, 1))
+    return [slice(start, min(start + length, rows)) for start in range(0, rows, length)]

@@ -1,0 +1,86 @@
+"""Attention by Euclidean distance."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from mfpde.attention.affine import AffineDrift
+from mfpde.attention.exponential import Exponential
+from mfpde.attention.law import embedded_nodes
+from mfpde.attention.matrices import finite, product, rectangular, square
+from mfpde.geometry import Geometry
+from mfpde.measure import Measure
+from mfpde.registry import register
+from mfpde.schedule import MatrixInTime
+from mfpde.typing import Float
+
+__all__ = ["L2"]
+
+
+@register("attention", "l2")
+class L2(Exponential):
+    """`G_mu(x) = int e^{-|Qx-Ky|^2} V y dmu(y) / int e^{-|Qx-Kz|^2} dmu(z)`, for Q and K of any number of rows.
+
+    `|Qx|^2` cancels: it is softmax with `A = 2 K^T Q` on the measure `e^{-|Ky|^2} mu`. A Gaussian `N(m, S)` has
+    `G(x) = V R (m + 2 S K^T Q x)`, `R = (I + 2 S K^T K)^-1`, and stays Gaussian. *Symmetries:* permutations of the
+    tokens; invertible maps x -> Tx, if Q and K become `Q T^-1`, `K T^-1` and V `T V T^-1`; with Q = K translations,
+    `G(x + c) = G(x) + V c`. *Good values:* |Q|, |K| such that `|Qx - Ky|^2` is 1 to 100 between typical tokens.
+    *Fails:* nowhere in finite time for compactly supported data; Gaussians stay finite when K is injective, and may
+    blow up when it is not.
+
+    >>> import mfpde
+    >>> attention = mfpde.L2(Q=1, K=1)
+    >>> attention.drift(mfpde.Particles([0.0, 1.0]), [0.5, 100.0])          # half of both; the nearer one
+    array([0.5, 1. ])
+    """
+
+    citations: ClassVar[tuple[str, ...]] = ("castin2025", "kim2021")
+    kind: Literal["l2"] = "l2"
+    normalised: ClassVar[bool] = True
+    Q: MatrixInTime = Field(description="query matrix, (rows, d)")
+    K: MatrixInTime = Field(description="key matrix, (rows, d)")
+    V: MatrixInTime = Field(default=1.0, description="value matrix")
+
+    @model_validator(mode="after")
+    def _finite(self) -> L2:
+        finite(self, ("Q", "K", "V"))
+        return self
+
+    def check_head(self, geometry: Geometry) -> None:
+        self.query_matrix(geometry.ambient_dimension)
+
+    def query_matrix(self, dimension: int) -> Float:
+        self.need_constant()
+        return 2 * product(self.K, self.Q, dimension)
+
+    def value_matrix(self, dimension: int) -> Float:
+        self.need_constant()
+        return square("V", self.V, dimension)
+
+    def kernel(self, queries: Float, keys: Float, weights: Float) -> Float:
+        dimension = keys.shape[1]
+        q, k = queries @ rectangular("Q", self.Q, dimension).T, keys @ rectangular("K", self.K, dimension).T
+        squares = sum((a[:, None] - b) ** 2 for a, b in zip(q.T, k.T, strict=True))
+        scores = np.where(weights != 0, -squares, -np.inf)
+        raised = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return raised / (raised @ weights)[:, None]
+
+    def key_form(self, dimension: int) -> Float:
+        """`K^T K`."""
+        return product(self.K, self.K, dimension)
+
+    def log_factors(self, measure: Measure) -> Float:
+        keys = embedded_nodes(measure)[0]
+        return -np.sum((keys @ rectangular("K", self.K, keys.shape[1]).T) ** 2, axis=1)
+
+    @property
+    def gaussian_unfit_head(self) -> str | None:
+        return None
+
+    def gaussian_mean(self, mean: Float, covariance: Float) -> AffineDrift:
+        narrowing = np.linalg.inv(np.eye(mean.size) + 2 * covariance @ self.key_form(mean.size))
+        slope: Float = narrowing @ covariance @ self.query_matrix(mean.size)
+        return AffineDrift(narrowing @ mean + slope @ mean, slope)

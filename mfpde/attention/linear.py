@@ -1,0 +1,64 @@
+"""Linear attention."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from mfpde.attention.affine import AffineDrift
+from mfpde.attention.bilinear import Bilinear
+from mfpde.attention.law import embedded
+from mfpde.attention.masking import total_mass
+from mfpde.geometry import Lattice
+from mfpde.measure import Measure
+from mfpde.registry import register
+from mfpde.typing import Float
+
+__all__ = ["Linear"]
+
+
+@register("attention", "linear")
+class Linear(Bilinear):
+    """`G_mu(x) = int <Ax,y> V y dmu(y) = V M_2 A x`, `M_2 = int y y^T dmu`: second moments are all that matters.
+
+    Every measure moves by a linear map, Gaussians stay Gaussian. *Symmetries:* permutations of the tokens; invertible
+    maps x -> Tx, if A becomes `T^-T A T^-1` and V `T V T^-1`. *Good values:* `|A| |M_2|` about 1. *Fails:* it can blow
+    up in finite time from any data.
+
+    >>> import mfpde
+    >>> mfpde.Linear(A=2).drift(mfpde.Particles([1.0, 3.0]), [0.5])          # 2 * (1 + 9) / 2 * 0.5
+    array([5.])
+    """
+
+    citations: ClassVar[tuple[str, ...]] = ("castin2025", "katharopoulos2020")
+    kind: Literal["linear"] = "linear"
+    normalised: ClassVar[bool] = False
+
+    def kernel(self, queries: Float, keys: Float, weights: Float) -> Float:
+        return self.scores(queries, keys)
+
+    def sums(self, measure: Measure, points: Float | Lattice) -> Float:
+        slope = self._slope(measure)
+        if isinstance(points, Lattice):
+            return AffineDrift(np.zeros(slope.shape[0]), slope).at(points, np.zeros(slope.shape[0]))
+        return embedded(measure, points) @ slope.T
+
+    def slopes(self, measure: Measure, points: Float) -> Float:
+        slope = self._slope(measure)
+        return np.broadcast_to(slope, (points.shape[0], *slope.shape)).copy()
+
+    def _slope(self, measure: Measure) -> Float:
+        second = measure.covariance + np.outer(measure.mean, measure.mean)
+        return total_mass(measure) * second @ self.query_matrix(measure.ambient_dimension)
+
+    def couplings(self, scores: Float, weights: Float) -> tuple[Float, Float]:
+        return scores * weights, np.broadcast_to(weights, scores.shape)
+
+    @property
+    def gaussian_unfit_head(self) -> str | None:
+        return None
+
+    def gaussian_mean(self, mean: Float, covariance: Float) -> AffineDrift:
+        slope = (covariance + np.outer(mean, mean)) @ self.query_matrix(mean.size)
+        return AffineDrift(slope @ mean, slope)

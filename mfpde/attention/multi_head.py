@@ -1,0 +1,49 @@
+"""Multi-head attention."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from mfpde.attention.base import Attention, Term
+from mfpde.errors import Fault, ProblemError
+from mfpde.registry import register
+from mfpde.specification import OfFamily
+
+__all__ = ["MultiHead"]
+
+
+@register("attention", "multi-head")
+class MultiHead(Attention):
+    """`G_mu(x) = sum_h W_h V_h int k_h(x,y) y dmu(y)`: any attentions as heads, each with its `weight` W_h, a number or
+    a matrix (default 1: a plain sum).
+
+    Gaussians stay Gaussian when they do under every head. *Symmetries:* those that all heads share. *Good values:*
+    weights of sum 1 keep the scale of a single head. *Fails:* where one of its heads does.
+
+    >>> import mfpde
+    >>> heads = [mfpde.Softmax(A=1, weight=0.5), mfpde.Linear(A=[[0, 1], [-1, 0]], weight=0.5)]
+    >>> mfpde.MultiHead(heads=heads).drift(mfpde.Particles([[2.0, 0.0]]), [[0.0, 1.0]])
+    array([[3., 0.]])
+    """
+
+    citations: ClassVar[tuple[str, ...]] = ("castin2025", "vaswani2017")
+    kind: Literal["multi-head"] = "multi-head"
+    heads: tuple[Annotated[Attention, OfFamily("attention")], ...] = Field(
+        min_length=1, description="attentions, each with its `weight`"
+    )
+
+    def own_terms(self, dimension: int) -> list[Term]:
+        terms = []
+        for index, head in enumerate(self.heads):
+            try:
+                terms += head.terms(dimension)
+            except ProblemError as error:
+                raise ProblemError(_of_head(index, fault) for fault in error.faults) from None
+        return terms
+
+
+def _of_head(index: int, fault: Fault) -> Fault:
+    """A fault at `attention.A` is one at `attention.heads.0.A`."""
+    return Fault((*fault.path[:1], "heads", index, *fault.path[1:]), fault.message)

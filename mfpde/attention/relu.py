@@ -1,0 +1,84 @@
+"""Attention through the positive part of the scores."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from mfpde.attention.affine import AffineDrift
+from mfpde.attention.bilinear import Bilinear
+from mfpde.attention.head import on_lattice
+from mfpde.attention.law import embedded, embedded_nodes
+from mfpde.errors import ProblemError
+from mfpde.geometry import Lattice
+from mfpde.measure import Measure, Normal
+from mfpde.registry import register
+from mfpde.typing import Float
+
+__all__ = ["Relu"]
+
+
+@register("attention", "relu")
+class Relu(Bilinear):
+    """`G_mu(x) = int max(0, <Ax,y>) V y dmu(y)`.
+
+    A centred Gaussian `N(0, S)` has `G(x) = V S A x / 2` and stays one. *Symmetries:* permutations of the tokens;
+    invertible maps x -> Tx, if A becomes `T^-T A T^-1` and V `T V T^-1`; `G(cx) = c G(x)` for c > 0. *Good values:*
+    `|A| |M_2|` about 1. *Fails:* it can blow up in finite time from any data; on grids the kink of the kernel limits
+    sums over cells to second order in d > 1.
+
+    >>> import mfpde
+    >>> mfpde.Relu(A=1).drift(mfpde.Particles([-1.0, 3.0]), [2.0, -2.0])          # 6 * 3 / 2, 2 * -1 / 2
+    array([ 9., -1.])
+    """
+
+    citations: ClassVar[tuple[str, ...]] = ("castin2025", "wortsman2023")
+    kind: Literal["relu"] = "relu"
+    normalised: ClassVar[bool] = False
+
+    def kernel(self, queries: Float, keys: Float, weights: Float) -> Float:
+        return np.maximum(0.0, self.scores(queries, keys))
+
+    def sums(self, measure: Measure, points: Float | Lattice) -> Float:
+        from mfpde.transform import relu_sum
+
+        if isinstance(points, Lattice):
+            return on_lattice(points, self.sums(measure, points.points()))
+        tilts = embedded(measure, points) @ self.query_matrix(measure.ambient_dimension).T
+        if isinstance(measure, Normal):
+            return _of_normal(measure, tilts)
+        return relu_sum(tilts, *embedded_nodes(measure))
+
+    def slopes(self, measure: Measure, points: Float) -> Float:
+        from mfpde.transform import relu_derivative
+
+        query = self.query_matrix(measure.ambient_dimension)
+        return relu_derivative(embedded(measure, points) @ query.T, *embedded_nodes(measure)) @ query
+
+    def couplings(self, scores: Float, weights: Float) -> tuple[Float, Float]:
+        return np.maximum(0.0, scores) * weights, (scores > 0) * weights
+
+    @property
+    def gaussian_unfit_head(self) -> str | None:
+        return None
+
+    def gaussian_mean(self, mean: Float, covariance: Float) -> AffineDrift:
+        if mean.any():
+            raise ProblemError.at("initial.mean", "must be 0: relu attention keeps centred Gaussians only")
+        return AffineDrift(np.zeros(mean.size), 0.5 * covariance @ self.query_matrix(mean.size))
+
+    def _closed_form(self, measure: Measure) -> AffineDrift | None:
+        return None if measure.mean.any() else super()._closed_form(measure)
+
+
+def _of_normal(measure: Normal, tilts: Float) -> Float:
+    """`E[max(0, s) y]` for `s = <w, y>` of mean a and deviation b: `m E[s^+] + S w P(s > 0)` by Stein's lemma."""
+    from scipy.special import ndtr
+
+    mean, pushed = measure.mean, tilts @ measure.covariance
+    a, b = tilts @ mean, np.sqrt(np.maximum(np.sum(pushed * tilts, axis=1), 0.0))
+    standard = np.divide(a, b, out=np.where(a > 0, np.inf, -np.inf), where=b > 0)
+    positive = np.asarray(ndtr(standard))
+    part = np.where(b > 0, a * positive + b * np.exp(-0.5 * standard**2) / np.sqrt(2 * np.pi), np.maximum(a, 0.0))
+    return part[:, None] * mean + positive[:, None] * pushed
