@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         MultiHead,
         Relu,
         Sigmoid,
+        Sinkhorn,
         Softmax,
         Unnormalized,
     )
@@ -56,6 +57,7 @@ _HOME = {
         "MultiHead",
         "Relu",
         "Sigmoid",
+        "Sinkhorn",
         "Softmax",
         "Unnormalized",
     ],
@@ -112,6 +114,7 @@ __all__ = [
     "ResumeError",
     "Run",
     "Sigmoid",
+    "Sinkhorn",
     "Snapshot",
     "Softmax",
     "Space",

@@ -11,6 +11,7 @@ from mfpde.attention.masked import Masked
 from mfpde.attention.multi_head import MultiHead
 from mfpde.attention.relu import Relu
 from mfpde.attention.sigmoid import Sigmoid
+from mfpde.attention.sinkhorn import Sinkhorn
 from mfpde.attention.softmax import Softmax
 from mfpde.attention.unnormalized import Unnormalized
 from mfpde.attention.velocity import Velocity
@@ -28,6 +29,7 @@ __all__ = [
     "MultiHead",
     "Relu",
     "Sigmoid",
+    "Sinkhorn",
     "Softmax",
     "Unnormalized",
     "Velocity",

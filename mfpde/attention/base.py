@@ -86,6 +86,11 @@ class Attention(Law):
         for term in self.terms(geometry.ambient_dimension):
             term.head.check_head(geometry)
 
+    def prepare(self, measure: Measure, previous: Measure | None = None) -> None:
+        for term in self.terms(measure.ambient_dimension):
+            if term.head is not self and not term.masked:
+                term.head.prepare(measure, previous)
+
     def outputs(self, measure: Measure, points: Float | Lattice, positions: AnyArray | None = None) -> Float:
         total: Any = 0.0
         for term in self.terms(measure.ambient_dimension):

@@ -30,14 +30,22 @@ class Exponential(Head):
 
     def sums(self, measure: Measure, points: Float | Lattice) -> Float:
         query = self.query_matrix(measure.ambient_dimension)
-        if not isinstance(points, Lattice):
-            few = isinstance(measure, Particles) and points.shape[0] * measure.weights.size <= _FEW_PAIRS
+        if not isinstance(points, Lattice) and isinstance(measure, Particles):
+            few = points.shape[0] * measure.weights.size <= _FEW_PAIRS
             if few:
-                return self.plain_means(measure, points)
+                return self._sums_of_few(measure, points, query)
         log_mass, mean = self.tilted(measure, points, query)
         if self.normalised:
             return mean
         return mean * (raised(log_mass) if isinstance(points, Lattice) else raised(log_mass)[:, None])
+
+    def _sums_of_few(self, measure: Measure, points: Float, query: Float) -> Float:
+        keys, weights = embedded_nodes(measure)
+        factors = self.log_factors(measure)
+        scores = embedded(measure, points) @ query.T @ keys.T
+        # a key without weight must not set the scale: the others could all underflow
+        scores = np.where(weights > 0, scores if factors is None else scores + factors, -np.inf)
+        return self.couplings(scores, weights)[0] @ keys
 
     def tilted(self, measure: Measure, points: Float | Lattice, query: Float) -> tuple[Float, Float]:
         """`(log M(Ax), grad log M(Ax))` for M of `e^g mu`."""

@@ -41,6 +41,11 @@ class Velocity:
         """Times at which a coefficient jumps or has a kink, ascending."""
         return () if self.law is None else self.law.breaks()
 
+    def prepare(self, measure: Measure, previous: Measure | None = None) -> None:
+        """As `Law.prepare`."""
+        if self.law is not None:
+            self.law.prepare(measure, previous)
+
     def drift(self, measure: Measure, points: AnyArray | Lattice, positions: AnyArray | None = None) -> Float:
         """As `Law.drift`."""
         if self.law is not None:

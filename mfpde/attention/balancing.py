@@ -1,0 +1,118 @@
+"""Doubly stochastic scaling of a kernel `e^{<Ax, y>}`, in the domain of logarithms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from mfpde.attention.law import embedded_nodes
+from mfpde.attention.newton_balancing import balance_by_newton
+from mfpde.attention.reweighted import Reweighted
+from mfpde.measure import Measure
+from mfpde.typing import Float
+
+__all__ = ["Potentials", "balance", "gaussian_factors", "gaussian_potential"]
+
+#: earlier steps that the next one is extrapolated from
+_MEMORY = 10
+#: an extrapolation that makes the error so many times larger is taken back
+_WORSE = 4.0
+#: nodes and iterations up to which, and after which, Newton's method takes over
+_FEW, _SLOW = 600, 50
+
+
+@dataclass(frozen=True, eq=False)
+class Potentials:
+    """`f` and `g` at the nodes such that `e^{<Ax,y> + f(x) + g(y)}` has both marginals mu; what it took to find them.
+
+    `error` is the integral of `|1 - marginal|` over mu for y; the marginal for x is exact.
+    """
+
+    f: Float
+    g: Float
+    iterations: int
+    error: float
+
+
+def balance(measure: Measure, matrix: Float, start: Float, tolerance: float, most: int) -> Potentials:
+    """Potentials of `e^{<Ax, y>}` to that error, or the best of `most` iterations, from g = start.
+
+    Sinkhorn's iteration, extrapolated; a few points far apart, where it can take exponentially long, by Newton's.
+    """
+    few = start.size <= _FEW
+    found = _alternate(measure, matrix, start, tolerance, min(most, _SLOW) if few else most)
+    if found.error <= tolerance or not few:
+        return found
+    keys, weights = embedded_nodes(measure)
+    there = weights > 0
+    scores = keys[there] @ matrix.T @ keys[there].T
+    g, iterations = balance_by_newton(scores, weights[there], found.g[there], tolerance, most)
+    inside = np.where(there, 0.0, -np.inf)
+    inside[there] = g
+    f = -Reweighted(measure, inside).at_nodes(matrix)
+    g = -Reweighted(measure, np.where(there, f, -np.inf)).at_nodes(matrix.T)
+    error = float(weights[there] @ np.abs(np.expm1(inside[there] - g[there])))
+    return Potentials(f, np.where(there, inside, g), found.iterations + iterations, error)
+
+
+def _alternate(measure: Measure, matrix: Float, start: Float, tolerance: float, most: int) -> Potentials:
+    """`f = -log int e^{<Ax,y> + g(y)} dmu(y)`, `g = -log int e^{<Ax,y> + f(x)} dmu(x)`, extrapolated by Anderson's
+    method: the error falls like that of conjugate gradients."""
+    weights = measure.nodes()[1]
+    g, best = start, Potentials(start, start, 0, np.inf)
+    after = start
+    points: list[Float] = []
+    changes: list[Float] = []
+    iteration = 0
+    while iteration < most:
+        iteration += 1
+        f = -Reweighted(measure, g).at_nodes(matrix)
+        swept = -Reweighted(measure, f).at_nodes(matrix.T)
+        error = float(weights @ np.abs(np.expm1(np.minimum(g - swept, 700.0))))
+        if error < best.error:
+            best, after = Potentials(f, g, iteration, error), swept
+        if error <= tolerance:
+            break
+        if error <= _WORSE * best.error:
+            points, changes = [*points[-_MEMORY:], g], [*changes[-_MEMORY:], swept - g]
+            g = _extrapolated(points, changes, weights)
+        else:
+            points, changes, g = [], [], after
+    return Potentials(best.f, best.g, iteration, best.error)
+
+
+def _extrapolated(points: list[Float], changes: list[Float], weights: Float) -> Float:
+    """Anderson's next point: the mixture of earlier ones whose change is smallest, and that change."""
+    g, change = points[-1], changes[-1]
+    if len(points) == 1:
+        return g + change
+    root = np.sqrt(weights)
+    steps = np.stack([new - old for old, new in pairwise(changes)])
+    moves = np.stack([new - old for old, new in pairwise(points)])
+    shares = np.linalg.lstsq((steps * root).T, change * root, rcond=1e-10)[0]
+    return g + change - shares @ (moves + steps)
+
+
+def gaussian_factors(covariance: Float, matrix: Float) -> tuple[Float, Float, Float, Float]:
+    """`F U`, its pseudo-inverse, s and `r = 2 s / (1 + sqrt(1 + 4 s^2))`: `S = F F^T`, `F^T A F = U s W^T`.
+
+    In the coordinates of U the coupling of N(0, S) with itself has the correlations r.
+    """
+    values, vectors = np.linalg.eigh(covariance)
+    kept = values > 1e-14 * max(float(values[-1]), 0.0)
+    scale = np.sqrt(values[kept])
+    factor = vectors[:, kept] * scale
+    left, s, _ = np.linalg.svd(factor.T @ matrix @ factor)
+    return factor @ left, left.T @ (vectors[:, kept] / scale).T, s, 2 * s / (1 + np.sqrt(1 + 4 * s * s))
+
+
+def gaussian_potential(measure: Measure, matrix: Float) -> Float:
+    """g at the nodes, exact if the measure were Gaussian with its mean m and covariance S:
+    `g(y) = -|sqrt(r s) U^T F^+ (y - m)|^2 / 2 - <Am, y>`."""
+    keys = embedded_nodes(measure)[0]
+    mean = measure.mean
+    _, inverse, s, correlation = gaussian_factors(measure.covariance, matrix)
+    across = (keys - mean) @ inverse.T * np.sqrt(correlation * s)
+    return -0.5 * np.sum(across**2, axis=1) - keys @ (matrix @ mean)
