@@ -9,13 +9,15 @@ from typing import Any, cast
 import numpy as np
 
 from mfpde.errors import Fault, ProblemError
+from mfpde.geometry import Layout
 from mfpde.observe.base import Observable
 from mfpde.problem import Problem
+from mfpde.schedule import at_time
 from mfpde.solvers.auto import Auto, fitting
 from mfpde.solvers.base import Solver
 from mfpde.store.recorder import observables
 
-__all__ = ["chosen_solver", "faults"]
+__all__ = ["chosen_solver", "faults", "layout_faults"]
 
 _NEEDED = {"initial": "where it starts", "time": "until when, e.g. time: {until: 10}"}
 
@@ -73,16 +75,31 @@ def _others(problem: Problem) -> str:
 
 
 def _observable_faults(problem: Problem) -> list[Fault]:
+    try:
+        solver = chosen_solver(problem)
+    except ProblemError:  # told elsewhere
+        solver = None
     found: list[Fault] = []
     for index, observable in enumerate(observables(problem)):
-        found += _collected(partial(_check_observable, problem, index, observable), "")
+        found += _collected(partial(_check_observable, problem, solver, index, observable), "")
     return found + _double_series(problem)
 
 
-def _check_observable(problem: Problem, index: int, observable: Observable) -> None:
-    reason = observable.unfit(problem.equation)
+def _check_observable(problem: Problem, solver: Solver | None, index: int, observable: Observable) -> None:
+    reason = observable.unfit(at_time(problem.equation, 0.0))
+    if reason is None and solver is not None:
+        reason = observable.unfit_solver(solver)
     if reason is not None:
         raise ProblemError([Fault(("observe", index), f"{_kind(observable)} cannot be observed here: {reason}")])
+
+
+def layout_faults(problem: Problem, layout: Layout) -> list[Fault]:
+    """What the snapshots of the run about to start lack that an observable needs."""
+    return [
+        Fault(("observe", index), f"{_kind(observable)} cannot be observed here: snapshots have no {observable.needs}")
+        for index, observable in enumerate(observables(problem))
+        if observable.needs is not None and observable.needs not in layout.fields
+    ]
 
 
 def _double_series(problem: Problem) -> list[Fault]:
@@ -90,7 +107,7 @@ def _double_series(problem: Problem) -> list[Fault]:
     found = []
     owners: dict[str, int] = {}
     for index, observable in enumerate(observables(problem)):
-        for name in observable.series():
+        for name in observable.series(problem.geometry):
             if name in owners:
                 message = f"gives the series {name!r}, and so does entry {owners[name]}"
                 found.append(Fault(("observe", index), message))

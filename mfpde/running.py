@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mfpde.errors import OutputError, ProblemError, ResumeError
-from mfpde.feasibility import chosen_solver, faults
+from mfpde.feasibility import chosen_solver, faults, layout_faults
 from mfpde.observe.base import Instant
 from mfpde.observe.interruption import Interruption
 from mfpde.observe.progress import Progress, ProgressReport, show_line
@@ -21,6 +21,7 @@ from mfpde.observe.schedule import Event, events, time_of
 from mfpde.observe.steady import THRESHOLD, Steady
 from mfpde.problem import Problem
 from mfpde.run import BLOW_UP, FINISHED, INTERRUPTED, NOT_FINITE, OUTPUT_FAILED, RESOLUTION_LOST, Outcome, Run
+from mfpde.schedule import at_time
 from mfpde.solvers.base import Integration, State
 from mfpde.solvers.base import Progress as Progressed
 from mfpde.store.memory import MemoryRecorder
@@ -89,6 +90,9 @@ def solve(
     else:
         target = None if output is None else check_target(output, force=force)
         integration = chosen_solver(task).start(task)
+        lacking = layout_faults(task, integration.layout)
+        if lacking:
+            raise ProblemError(lacking)
         recorder = _recorder(task, integration, target, force=force)
     return _Course(task, integration, recorder, _observers(task, recorder, progress)).run()
 
@@ -132,9 +136,9 @@ def _observers(
 def _row(problem: Problem, integration: Integration, event: Event) -> Row:
     values: dict[str, float | Float] | None = None
     if event.observe and problem.observe:
-        instant = Instant(
-            integration.time, integration.measure(), problem.equation, integration.residual, integration.facts()
-        )
+        time = integration.time
+        equation = at_time(problem.equation, time)
+        instant = Instant(time, integration.measure(), equation, integration.residual, integration.facts())
         values = {}
         for observable in observables(problem):
             values.update(observable.evaluate(instant))

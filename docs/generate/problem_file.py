@@ -10,7 +10,7 @@ import typing
 from typing import Any
 
 from generate.tables import table
-from mfpde.geometry import Geometry
+from mfpde.geometry import Circle, Geometry, Plane
 from mfpde.measure import Initial
 from mfpde.observe import Observable
 from mfpde.problem import Interaction, Noise, Problem, Time
@@ -64,9 +64,15 @@ def _kind(family: str, name: str, part: type[Any]) -> str:
 
 
 def _series(part: type[Any]) -> str:
+    geometry = Circle() if "circle" in part.spaces or not part.spaces else Plane()
     rows = [
-        [f"`{name}`", series.long_name, series.units, " × ".join(f"{axis} ({size})" for axis, size in series.extent)]
-        for name, series in part().series().items()
+        [
+            f"`{name}`",
+            series.long_name,
+            series.units,
+            " × ".join(f"{axis} ({size or 'all'})" for axis, size in series.extent),
+        ]
+        for name, series in part().series(geometry).items()
     ]
     return table(["series", "what", "units", "axis"], rows)
 

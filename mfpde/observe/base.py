@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
+from mfpde.geometry import Geometry
 from mfpde.measure import Measure
+from mfpde.solvers.base import Solver
 from mfpde.specification import Specification
 from mfpde.typing import Float
 
@@ -21,18 +23,19 @@ __all__ = ["Instant", "Observable", "Series"]
 class Series:
     """A real quantity over time: what a file says of it.
 
-    `extent` names and sizes its own dimensions, `(("mode", 16),)` for instance.
+    `extent` names and sizes its own dimensions, `(("mode", 16),)` for instance; None is as many as the run's snapshots
+    have of them.
     """
 
     long_name: str
     units: str = "1"
-    extent: tuple[tuple[str, int], ...] = ()
+    extent: tuple[tuple[str, int | None], ...] = ()
 
 
 @dataclass(frozen=True)
 class Instant:
-    """All an observable may look at: the time, the measure, the equation, how fast the density moves, and what only the
-    integration knows."""
+    """All an observable may look at: the time, the measure, the equation (with the coefficients of that time), how
+    fast the density moves, and what only the integration knows."""
 
     time: float
     measure: Measure
@@ -45,10 +48,18 @@ class Observable(Specification, ABC):
     """A quantity of `observe:`. One observable may give several series (an order parameter and its phase)."""
 
     citations: ClassVar[tuple[str, ...]] = ()
+    #: kinds of geometry it is made for; none named are all
+    spaces: ClassVar[tuple[str, ...]] = ()
+    #: what it can look at, of what solvers show (`Solver.shows`); none named is all
+    looks_at: ClassVar[tuple[str, ...]] = ()
+    #: something that only some integrations know (`Solver.facts`)
+    fact: ClassVar[str | None] = None
+    #: a field that only some snapshots have (`Layout.fields`)
+    needs: ClassVar[str | None] = None
 
     @abstractmethod
-    def series(self) -> dict[str, Series]:
-        """The series it writes, by name."""
+    def series(self, geometry: Geometry) -> dict[str, Series]:
+        """The series it writes on that space, by name. The names are the same on all."""
 
     @abstractmethod
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
@@ -56,4 +67,19 @@ class Observable(Specification, ABC):
 
     def unfit(self, equation: Equation) -> str | None:
         """Why it has no meaning for that equation, or None."""
+        kind = equation.geometry.model_dump()["kind"]
+        if self.spaces and kind not in self.spaces:
+            return f"it is made for the {' and the '.join(self.spaces)}, not for the {kind}"
         return None
+
+    def unfit_solver(self, solver: Solver) -> str | None:
+        """Why that solver cannot give it, or None."""
+        kind = str(getattr(solver, "kind", type(solver).__name__))
+        if self.looks_at and solver.shows not in self.looks_at:
+            return f"it looks at a {' or '.join(self.looks_at)}, and the {kind} solver shows {_PLURALS[solver.shows]}"
+        if self.fact is not None and self.fact not in solver.facts:
+            return f"the {kind} solver cannot tell it"
+        return None
+
+
+_PLURALS = {"density": "a density", "gaussian": "a Gaussian", "particles": "particles"}

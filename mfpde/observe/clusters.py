@@ -9,7 +9,11 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from mfpde.geometry import Geometry
+from mfpde.measure import GridDensity, Measure
 from mfpde.observe.base import Instant, Observable, Series
+from mfpde.observe.basins import clusters_on_grid
+from mfpde.observe.flat import concrete, is_circle
 from mfpde.observe.minimum import turning_point
 from mfpde.observe.trapezoid import CircleGrid, as_density
 from mfpde.registry import register
@@ -21,14 +25,16 @@ __all__ = ["Clusters"]
 
 @register("observable", "clusters")
 class Clusters(Observable):
-    """A cluster is a local maximum of the density that stands out, with the basin around it, cut at the minima on
-    both sides.
+    """A cluster is a local maximum of the density that stands out, with the basin around it.
 
-    It stands out when the density falls from it, on both sides, by at least `prominence` uniform densities 1/(2 pi)
-    before it rises above it again: ripples on a cluster do not split it, and a nearly uniform state has no cluster.
-    Series: `clusters` (their number) and, for the `most` heaviest in the order of their angles, NaN beyond them:
-    `clusters-position` (angle of `z = int e^{i theta} dmu` over the basin), `clusters-mass` (m), `clusters-width`
-    (circular standard deviation `sqrt(-2 log(|z|/m))`).
+    On the circle it stands out when the density falls from it, on both sides, by at least `prominence` uniform
+    densities 1/(2 pi) before it rises above it again: ripples on a cluster do not split it, and a nearly uniform state
+    has no cluster. On line and plane, when the density falls below `dip` times its height before it rises above it
+    again; basins with less mass than `least` are not counted.
+
+    Series: `clusters` (their number) and, for the `most` heaviest in the order of their angles (of their first
+    coordinates), NaN beyond them: `clusters-position` (angle of `z = int e^{i theta} dmu` over the basin, or its mean),
+    `clusters-mass` (m), `clusters-width` (circular standard deviation `sqrt(-2 log(|z|/m))`, or `sqrt(tr S / d)`).
 
     >>> import mfpde
     >>> from mfpde.observe import Instant
@@ -43,32 +49,53 @@ class Clusters(Observable):
     kind: Literal["clusters"] = "clusters"
     citations: ClassVar[tuple[str, ...]] = ("geshkovski2024",)
     most: int = Field(default=16, ge=1, le=1000, description="how many of them to describe")
-    prominence: Real = Field(default=0.5, gt=0, description="least height, in uniform densities 1/(2 pi)")
+    spaces: ClassVar[tuple[str, ...]] = ("circle", "line", "plane")
+    looks_at: ClassVar[tuple[str, ...]] = ("density",)
+    prominence: Real = Field(default=0.5, gt=0, description="circle: least height, in uniform densities 1/(2 pi)")
+    dip: Real = Field(default=0.5, gt=0, lt=1, description="line, plane: largest share of a peak left between two")
+    least: Real = Field(default=1e-3, ge=0, lt=1, description="line, plane: least mass of a cluster")
 
-    def series(self) -> dict[str, Series]:
+    def series(self, geometry: Geometry) -> dict[str, Series]:
         extent = (("cluster", self.most),)
+        round_, plane = is_circle(geometry), geometry.ambient_dimension == 2
+        places = (*extent, ("component", 2)) if plane and not round_ else extent
+        what = "circular standard deviations" if round_ else "standard deviations"
+        units = "radian" if round_ else "1"
         return {
             "clusters": Series("number of clusters"),
-            "clusters-position": Series("angles of the clusters", "radian", extent),
+            "clusters-position": Series("angles of the clusters" if round_ else "means of the clusters", units, places),
             "clusters-mass": Series("masses of the clusters", extent=extent),
-            "clusters-width": Series("circular standard deviations of the clusters", "radian", extent),
+            "clusters-width": Series(f"{what} of the clusters", units, extent),
         }
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
-        grid = CircleGrid(as_density(instant.measure, "clusters"))
-        cuts = _cuts(grid, self.prominence)
-        found = [_moments(grid, start, end) for start, end in pairwise(cuts)]
-        kept = sorted(sorted(found, key=lambda each: -each.mass)[: self.most], key=lambda each: each.position)
-        table = np.full((3, self.most), np.nan)
-        for column, each in enumerate(kept):
-            table[:, column] = each.position, each.mass, each.width
-        names = ("clusters-position", "clusters-mass", "clusters-width")
-        return {"clusters": float(len(found)), **dict(zip(names, table, strict=True))}
+        measure = concrete(instant.measure)
+        if isinstance(measure, GridDensity):
+            least = self.least * measure.mass
+            basins = [basin for basin in clusters_on_grid(measure, self.dip) if basin.mass > least]
+            found = [_Cluster(basin.mean, basin.mass, basin.width) for basin in basins]
+        else:
+            grid = CircleGrid(as_density(measure, "clusters"))
+            cuts = _cuts(grid, self.prominence)
+            found = [_moments(grid, start, end) for start, end in pairwise(cuts)]
+        return {"clusters": float(len(found)), **self._table(found, measure)}
+
+    def _table(self, found: list[_Cluster], measure: Measure) -> dict[str, float | Float]:
+        """The heaviest in order of place, NaN beyond them."""
+        heaviest = sorted(found, key=lambda each: -each.mass)[: self.most]
+        kept = sorted(heaviest, key=lambda each: tuple(np.atleast_1d(each.position)))
+        plane = not is_circle(measure.geometry) and measure.ambient_dimension == 2
+        positions = np.full((self.most, 2 if plane else 1), np.nan)
+        masses, widths = np.full((2, self.most), np.nan)
+        for row, each in enumerate(kept):
+            positions[row], masses[row], widths[row] = each.position, each.mass, each.width
+        places = positions if plane else positions[:, 0]
+        return {"clusters-position": places, "clusters-mass": masses, "clusters-width": widths}
 
 
 @dataclass(frozen=True)
 class _Cluster:
-    position: float
+    position: float | Float
     mass: float
     width: float
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from mfpde.geometry import Geometry
 from mfpde.observe.base import Instant, Observable, Series
 from mfpde.observe.energy import not_a_gradient_flow, potential_of
 from mfpde.observe.trapezoid import CircleGrid, as_density, refined
@@ -42,12 +43,13 @@ class Dissipation(Observable):
 
     kind: Literal["dissipation"] = "dissipation"
     citations: ClassVar[tuple[str, ...]] = ("carrillo2020",)
+    spaces: ClassVar[tuple[str, ...]] = ("circle",)
 
-    def series(self) -> dict[str, Series]:
+    def series(self, geometry: Geometry) -> dict[str, Series]:
         return {"dissipation": Series("loss of free energy per unit time", units="1/time")}
 
     def unfit(self, equation: Equation) -> str | None:
-        return not_a_gradient_flow(equation)
+        return super().unfit(equation) or not_a_gradient_flow(equation)
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
         potential = potential_of(instant.equation, "dissipation")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from mfpde.geometry import Geometry
+from mfpde.measure import Measure, Normal
 from mfpde.observe.base import Instant, Observable, Series
+from mfpde.observe.flat import concrete, density_at_nodes, is_circle
 from mfpde.observe.trapezoid import CircleGrid, as_density, refined
 from mfpde.registry import register
 from mfpde.typing import Float
@@ -20,7 +23,8 @@ _SERIES = [(-1.0) ** n / (n * (n - 1)) for n in range(2, 15)]
 
 @register("observable", "entropy")
 class Entropy(Observable):
-    """`-int rho log rho`: log(2 pi) for the uniform state, its largest value; negative for narrow clusters.
+    """`-int rho log rho`: on the circle log(2 pi) for the uniform state, its largest value; negative for narrow
+    clusters. A Gaussian of R^d has `log det(2 pi e S) / 2`; `-inf` where it has no density.
 
     >>> import mfpde
     >>> from mfpde.observe import Instant
@@ -31,13 +35,27 @@ class Entropy(Observable):
     """
 
     kind: Literal["entropy"] = "entropy"
+    looks_at: ClassVar[tuple[str, ...]] = ("density", "gaussian")
 
-    def series(self) -> dict[str, Series]:
+    def series(self, geometry: Geometry) -> dict[str, Series]:
         return {"entropy": Series("entropy")}
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
-        density = as_density(instant.measure, "entropy")
+        measure = concrete(instant.measure)
+        if not is_circle(measure.geometry):
+            return {"entropy": _in_space(measure)}
+        density = as_density(measure, "entropy")
         return {"entropy": float(np.log(2 * np.pi)) - relative_entropy(CircleGrid(density))}
+
+
+def _in_space(measure: Measure) -> float:
+    if isinstance(measure, Normal):
+        if measure.rank < measure.ambient_dimension:
+            return -np.inf
+        return 0.5 * float(np.linalg.slogdet(2 * np.pi * np.e * measure.covariance)[1])
+    weights, density = density_at_nodes(measure)
+    there = weights > 0
+    return -float(weights[there] @ np.log(density[there]))
 
 
 def relative_entropy(grid: CircleGrid) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from mfpde.geometry import Geometry
 from mfpde.observe.base import Instant, Observable, Series
 from mfpde.observe.energy import not_a_gradient_flow, potential_of, zonal_energy
 from mfpde.observe.entropy import relative_entropy
@@ -40,12 +41,13 @@ class FreeEnergy(Observable):
 
     kind: Literal["free-energy"] = "free-energy"
     citations: ClassVar[tuple[str, ...]] = ("rigollet2025", "carrillo2020")
+    spaces: ClassVar[tuple[str, ...]] = ("circle",)
 
-    def series(self) -> dict[str, Series]:
+    def series(self, geometry: Geometry) -> dict[str, Series]:
         return {"free-energy": Series("free energy, minus that of the uniform state")}
 
     def unfit(self, equation: Equation) -> str | None:
-        return not_a_gradient_flow(equation)
+        return super().unfit(equation) or not_a_gradient_flow(equation)
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
         potential = potential_of(instant.equation, "free-energy")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
+from mfpde.geometry import Geometry
+from mfpde.measure import GridDensity
 from mfpde.observe.base import Instant, Observable, Series
+from mfpde.observe.flat import concrete, is_circle
 from mfpde.registry import register
 from mfpde.typing import Float
 
@@ -15,6 +18,8 @@ __all__ = ["Mass"]
 class Mass(Observable):
     """`int dmu`, 1 up to roundoff.
 
+    Of a density it is that of its cells; particles and Gaussians have mass 1.
+
     >>> import mfpde
     >>> from mfpde.observe import Instant
     >>> equation = mfpde.Equation(geometry=mfpde.Circle())
@@ -24,8 +29,11 @@ class Mass(Observable):
 
     kind: Literal["mass"] = "mass"
 
-    def series(self) -> dict[str, Series]:
+    def series(self, geometry: Geometry) -> dict[str, Series]:
         return {"mass": Series("total mass")}
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
-        return {"mass": float(instant.measure.fourier(1)[0].real)}
+        measure = concrete(instant.measure)
+        if isinstance(measure, GridDensity):
+            return {"mass": measure.mass}
+        return {"mass": float(measure.fourier(1)[0].real) if is_circle(measure.geometry) else 1.0}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from mfpde.geometry import Geometry
 from mfpde.observe.base import Instant, Observable, Series
 from mfpde.observe.order_parameter import phase
 from mfpde.registry import register
@@ -28,8 +29,9 @@ class MeanDirection(Observable):
     """
 
     kind: Literal["mean-direction"] = "mean-direction"
+    spaces: ClassVar[tuple[str, ...]] = ("circle",)
 
-    def series(self) -> dict[str, Series]:
+    def series(self, geometry: Geometry) -> dict[str, Series]:
         return {"mean-direction": Series("direction of the mean", units="radian")}
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:

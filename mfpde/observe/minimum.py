@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from mfpde.geometry import Geometry
+from mfpde.measure import GridDensity
 from mfpde.observe.base import Instant, Observable, Series
+from mfpde.observe.flat import concrete, density_at_nodes, is_circle
 from mfpde.observe.trapezoid import CircleGrid, as_density
 from mfpde.registry import register
 from mfpde.typing import Float
@@ -18,6 +21,9 @@ __all__ = ["Minimum", "turning_point"]
 class Minimum(Observable):
     """`min rho`: the solution is positive, so anything below minus the tolerance says that resolution is lost.
 
+    On line and plane the smallest cell average, which is never negative. Fails: a Gaussian, whose density comes down to
+    0.
+
     >>> import mfpde
     >>> from mfpde.observe import Instant
     >>> equation = mfpde.Equation(geometry=mfpde.Circle())
@@ -28,12 +34,18 @@ class Minimum(Observable):
     """
 
     kind: Literal["minimum"] = "minimum"
+    looks_at: ClassVar[tuple[str, ...]] = ("density",)
 
-    def series(self) -> dict[str, Series]:
-        return {"minimum": Series("smallest density", units="1/radian")}
+    def series(self, geometry: Geometry) -> dict[str, Series]:
+        return {"minimum": Series("smallest density", units="1/radian" if is_circle(geometry) else "1")}
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
-        grid = CircleGrid(as_density(instant.measure, "minimum"))
+        measure = concrete(instant.measure)
+        if isinstance(measure, GridDensity):
+            return {"minimum": float(min(panel.values.min() for panel in measure.panels))}
+        if not is_circle(measure.geometry):
+            return {"minimum": float(density_at_nodes(measure)[1].min())}
+        grid = CircleGrid(as_density(measure, "minimum"))
         count = grid.start
         ratio = 1 + grid.excess(count)
         lowest = float(ratio.min())

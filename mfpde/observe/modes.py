@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from mfpde.geometry import Geometry
 from mfpde.observe.base import Instant, Observable, Series
 from mfpde.registry import register
 from mfpde.typing import Float
@@ -26,9 +27,10 @@ class Modes(Observable):
     """
 
     kind: Literal["modes"] = "modes"
+    spaces: ClassVar[tuple[str, ...]] = ("circle",)
     count: int = Field(default=8, ge=1, le=10_000, description="how many modes")
 
-    def series(self) -> dict[str, Series]:
+    def series(self, geometry: Geometry) -> dict[str, Series]:
         extent = (("mode", self.count),)
         return {
             "modes-cosine": Series("cosine moments, mode 1 first", extent=extent),

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from mfpde.geometry import Geometry
 from mfpde.observe.base import Instant, Observable, Series
 from mfpde.registry import register
 from mfpde.typing import Float
@@ -37,6 +38,7 @@ class OrderParameter(Observable):
 
     kind: Literal["order-parameter"] = "order-parameter"
     citations: ClassVar[tuple[str, ...]] = ("bertini2010",)
+    spaces: ClassVar[tuple[str, ...]] = ("circle",)
     harmonic: int = Field(default=1, ge=1, le=10_000, description="k in `int e^{i k theta} dmu`")
 
     @property
@@ -44,7 +46,7 @@ class OrderParameter(Observable):
         """Name of the modulus' series."""
         return "order-parameter" if self.harmonic == 1 else f"order-parameter-{self.harmonic}"
 
-    def series(self) -> dict[str, Series]:
+    def series(self, geometry: Geometry) -> dict[str, Series]:
         which = "order parameter" if self.harmonic == 1 else f"order parameter of harmonic {self.harmonic}"
         return {self.name: Series(which), f"{self.name}-phase": Series(f"phase of the {which}", units="radian")}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from mfpde.geometry import Geometry
 from mfpde.observe.base import Instant, Observable, Series
 from mfpde.registry import register
 from mfpde.typing import Float
@@ -24,7 +25,7 @@ class Residual(Observable):
 
     kind: Literal["residual"] = "residual"
 
-    def series(self) -> dict[str, Series]:
+    def series(self, geometry: Geometry) -> dict[str, Series]:
         return {"residual": Series("rate of change of the density, integral of its modulus", units="1/time")}
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:

@@ -11,6 +11,7 @@ from mfpde._version import __version__
 from mfpde.errors import MfpdeError
 from mfpde.registry import register
 from mfpde.run import Run
+from mfpde.store.recorder import observed_series
 
 if TYPE_CHECKING:
     import xarray
@@ -61,7 +62,7 @@ def _named(name: str, dimensions: int) -> tuple[str, ...]:
 
 def _described(run: Run) -> dict[str, tuple[tuple[str, ...], dict[str, str]]]:
     """What the problem's observables say of their series: names of their own dimensions, long name and units."""
-    series = {name: one for part in run.problem.observe for name, one in getattr(part, "series", dict)().items()}
+    series = observed_series(run.problem)
     return {
         name: (tuple(dimension for dimension, _ in one.extent), {"long_name": one.long_name, "units": one.units})
         for name, one in series.items()

@@ -83,7 +83,7 @@ def observed_series(problem: Problem) -> dict[str, Series]:
     """Every series the problem's observables give, by name."""
     series: dict[str, Series] = {}
     for observable in observables(problem):
-        series.update(observable.series())
+        series.update(observable.series(problem.geometry))
     return series
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,7 +67,7 @@ def create(file: Any, header: Header) -> None:
         create_scale(file, "observe_time", "time of the observations")
     create_layout(file, header.layout, time)
     for name, series in observed_series(header.problem).items():
-        _create_series(file, name, series, series_axis(header))
+        _create_series(file, name, _sized(series, header.layout), series_axis(header))
     file.create_group("checkpoint")
     provenance = file.create_group("provenance")
     write_provenance(provenance, dict(header.provenance))
@@ -102,7 +102,16 @@ def _write_attributes(file: Any, header: Header) -> None:
     file.attrs.create("outcome", np.array(b"{}", f"S{_OUTCOME_BYTES}"))
 
 
+def _sized(series: Series, layout: Layout) -> Series:
+    """With sizes that only the layout knows."""
+    return replace(series, extent=tuple((axis, size or layout.extents[axis]) for axis, size in series.extent))
+
+
 def _create_series(file: Any, name: str, series: Series, time: str) -> None:
     field = Field(tuple(axis for axis, _ in series.extent), series.long_name, series.units)
-    scales = [file[time], *(extent_scale(file, axis, size) for axis, size in series.extent)]
-    create_growing(file, name, field, tuple(size for _, size in series.extent), scales)
+    shape = tuple(size or 0 for _, size in series.extent)
+    scales = [
+        file[time],
+        *(extent_scale(file, axis, size) for (axis, _), size in zip(series.extent, shape, strict=True)),
+    ]
+    create_growing(file, name, field, shape, scales)

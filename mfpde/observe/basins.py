@@ -1,0 +1,154 @@
+"""Clusters of densities on grids of the line and the plane: peaks with the basins around them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from mfpde.measure import GridDensity, Panel
+from mfpde.observe.flat import density_on
+from mfpde.typing import AnyArray, Float
+
+__all__ = ["Basin", "clusters_on_grid"]
+
+_DUST = 1e-12  # of the largest density: below it there is no peak
+_NEAREST, _PROBES = 1e-10, 64  # between two peaks the density is looked at ever more closely towards both
+
+
+@dataclass(frozen=True, eq=False)
+class Basin:
+    """A cluster: its peak, and mass, mean and covariance of the tokens in its basin."""
+
+    peak: Float
+    height: float
+    mass: float
+    mean: Float
+    covariance: Float
+
+    @property
+    def width(self) -> float:
+        """Standard deviation, the same in all directions."""
+        return float(np.sqrt(max(np.trace(self.covariance), 0.0) / self.mean.size))
+
+    def joined(self, other: Basin) -> Basin:
+        """Both as one."""
+        higher = self if self.height >= other.height else other
+        mass = self.mass + other.mass
+        shares = np.array([self.mass, other.mass]) / mass if mass > 0 else np.array([1.0, 0.0])
+        mean = shares @ np.array([self.mean, other.mean])
+        apart = [part.mean - mean for part in (self, other)]
+        spreads = [part.covariance + np.outer(away, away) for part, away in zip((self, other), apart, strict=True)]
+        return Basin(higher.peak, higher.height, mass, mean, np.tensordot(shares, np.array(spreads), axes=1))
+
+
+def clusters_on_grid(measure: GridDensity, dip: float) -> list[Basin]:
+    """The peaks between which the density falls below `dip` times the lower one, each with all mass around it.
+
+    Panels are looked at one by one, each on its own grid with the density of all; their clusters are one where the
+    density between the peaks does not dip.
+    """
+    found: list[list[Basin]] = [_of_panel(panel, density_on(measure, panel), dip) for panel in measure.panels]
+    known = found[0]
+    for more in found[1:]:
+        known = _merged(measure, known, more, dip)
+    return known
+
+
+def _of_panel(panel: Panel, density: Float, dip: float) -> list[Basin]:
+    labels = _merge_low(density, _ascended(density), dip).ravel()
+    points, masses = panel.lattice.points(), (panel.at_points * panel.volume).ravel()
+    high = density.ravel()
+    basins = []
+    for label in np.unique(labels[high > _DUST * high.max()]):
+        here = labels == label
+        top = int(np.flatnonzero(here)[high[here].argmax()])
+        mass = float(masses[here].sum())
+        weights = masses[here] / mass if mass > 0 else np.full(here.sum(), 1 / here.sum())
+        mean = weights @ points[here]
+        away = points[here] - mean
+        basins.append(Basin(points[top], float(high[top]), mass, mean, (weights[:, None] * away).T @ away))
+    return basins
+
+
+def _ascended(density: Float) -> AnyArray:
+    """For every cell the number of the peak that the steepest way upwards leads to."""
+    best, higher = density.copy(), np.arange(density.size).reshape(density.shape)
+    number = higher.copy()
+    for here, there in _neighbours(density.ndim):
+        for one, two in ((here, there), (there, here)):
+            # equal heights: the earlier cell counts as the higher one
+            better = (density[two] > best[one]) | ((density[two] == best[one]) & (number[two] < higher[one]))
+            best[one] = np.where(better, density[two], best[one])
+            higher[one] = np.where(better, number[two], higher[one])
+    way = higher.ravel()
+    while True:
+        farther = way[way]
+        if np.array_equal(farther, way):
+            return way.reshape(density.shape)
+        way = farther
+
+
+def _merge_low(density: Float, peaks: AnyArray, dip: float) -> AnyArray:
+    """Basins whose peaks do not stand out made part of the neighbour over the highest pass."""
+    passes: dict[tuple[int, int], float] = {}
+    for here, there in _neighbours(density.ndim):
+        border = peaks[here] != peaks[there]
+        level = np.minimum(density[here], density[there])[border]
+        pairs = np.sort(np.stack([peaks[here][border], peaks[there][border]], axis=1), axis=1)
+        order = np.argsort(level)
+        passes |= {  # the highest level of a pair comes last and stays
+            pair: max(height, passes.get(pair, 0.0))
+            for pair, height in zip(map(tuple, pairs[order].tolist()), level[order].tolist(), strict=True)
+        }
+    heights = density.ravel()
+    leader = {int(peak): int(peak) for peak in np.unique(peaks)}
+
+    def leading(peak: int) -> int:
+        while leader[peak] != peak:
+            peak = leader[peak]
+        return peak
+
+    for (one, two), level in sorted(passes.items(), key=lambda item: -item[1]):
+        low, high = sorted((leading(one), leading(two)), key=lambda peak: heights[peak])
+        if low != high and level >= dip * heights[low]:
+            leader[low] = high
+    lead = np.arange(density.size)
+    for peak in leader:
+        lead[peak] = leading(peak)
+    merged: AnyArray = lead[peaks]
+    return merged
+
+
+def _neighbours(dimension: int) -> list[tuple[tuple[slice, ...], tuple[slice, ...]]]:
+    """Pairs of views that hold the cells and their neighbours, each pair of cells once."""
+    whole, early, late = slice(None), slice(None, -1), slice(1, None)
+    if dimension == 1:
+        return [((early,), (late,))]
+    along = [((early, whole), (late, whole)), ((whole, early), (whole, late))]
+    return [*along, ((early, early), (late, late)), ((early, late), (late, early))]
+
+
+def _merged(measure: GridDensity, known: Sequence[Basin], more: Sequence[Basin], dip: float) -> list[Basin]:
+    """Clusters of two panels: those between whose peaks the density does not dip are one."""
+    every = [*known, *more]
+    group = list(range(len(every)))
+    pairs = [(i, j) for i, j in combinations(range(len(every)), 2) if i < len(known) <= j]
+    near = np.geomspace(_NEAREST, 0.5, _PROBES)
+    places = np.concatenate([near, 1 - near[::-1]])[:, None]
+    if pairs:
+        ways = [every[i].peak * (1 - places) + every[j].peak * places for i, j in pairs]
+        least = measure.evaluate(np.concatenate(ways)).reshape(len(pairs), -1).min(axis=1)
+        for (i, j), level in zip(pairs, least, strict=True):
+            if level >= dip * min(every[i].height, every[j].height):
+                group = [group[i] if number == group[j] else number for number in group]
+    merged = []
+    for number in dict.fromkeys(group):
+        parts = [basin for basin, its in zip(every, group, strict=True) if its == number]
+        whole = parts[0]
+        for part in parts[1:]:
+            whole = whole.joined(part)
+        merged.append(whole)
+    return merged
