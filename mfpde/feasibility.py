@@ -55,8 +55,7 @@ def _initial_faults(problem: Problem) -> list[Fault]:
 
 
 def _law_faults(problem: Problem) -> list[Fault]:
-    law = problem.law
-    return [] if law is None else _collected(lambda: law.check(problem.geometry), "")
+    return _collected(lambda: problem.velocity.check(problem.geometry), "")
 
 
 def _solver_faults(problem: Problem) -> list[Fault]:

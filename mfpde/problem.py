@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, field_validator, model_validator
 
-from mfpde.attention import Attention, Interaction, Law, Velocity
+from mfpde.attention import Attention, Interaction, Law, PointwiseDrift, Velocity
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry
 from mfpde.measure import Initial
@@ -135,6 +135,9 @@ class Equation(Specification):
         default=None, description="how tokens move each other"
     )
     interaction: Interaction | None = Field(default=None, description="an even potential in place of attention")
+    drift: Annotated[PointwiseDrift, OfFamily("drift")] | None = Field(
+        default=None, description="what moves each token on its own, beside the attention"
+    )
     noise: Noise = Field(default=Noise(), description="how much noise; none without this block")
     initial: Annotated[Initial, OfFamily("initial")] | None = Field(default=None, description="the law at t = 0")
 
@@ -156,11 +159,12 @@ class Equation(Specification):
     @property
     def velocity(self) -> Velocity:
         """All that moves a token besides noise."""
-        return Velocity(self.law)
+        return Velocity(self.law, self.drift)
 
 
 class Problem(Equation):
-    """The equation (geometry, attention or interaction, noise, initial) and what to do with it (solver, time, observe).
+    """The equation (geometry, attention or interaction, drift, noise, initial) and what to do with it (solver, time,
+    observe).
 
     >>> problem = Problem.from_dict({
     ...     "geometry": {"kind": "circle"},
@@ -205,6 +209,7 @@ class Problem(Equation):
             geometry=self.geometry,
             attention=self.attention,
             interaction=self.interaction,
+            drift=self.drift,
             noise=self.noise,
             initial=self.initial,
         )

@@ -24,6 +24,7 @@ __all__ = ["FAMILIES", "lookup", "members", "register"]
 FAMILIES = {
     "geometry": "mfpde.geometry",
     "attention": "mfpde.attention",
+    "drift": "mfpde.attention",
     "initial": "mfpde.measure",
     "solver": "mfpde.solvers",
     "form": "mfpde.solvers.forms",

@@ -24,6 +24,7 @@ BLOCKS = {
     "geometry": "geometry",
     "attention": "attention",
     "interaction": Interaction,
+    "drift": "drift",
     "noise": Noise,
     "initial": "initial",
     "solver": "solver",

@@ -8,7 +8,9 @@ from mfpde.attention.l2 import L2
 from mfpde.attention.law import Law
 from mfpde.attention.linear import Linear
 from mfpde.attention.masked import Masked
+from mfpde.attention.mlp import Mlp
 from mfpde.attention.multi_head import MultiHead
+from mfpde.attention.pointwise import PointwiseDrift
 from mfpde.attention.relu import Relu
 from mfpde.attention.sigmoid import Sigmoid
 from mfpde.attention.sinkhorn import Sinkhorn
@@ -26,7 +28,9 @@ __all__ = [
     "Law",
     "Linear",
     "Masked",
+    "Mlp",
     "MultiHead",
+    "PointwiseDrift",
     "Relu",
     "Sigmoid",
     "Sinkhorn",

@@ -9,14 +9,14 @@ import numpy as np
 
 from mfpde.attention.affine import AffineDrift
 from mfpde.attention.base import Attention, Term
-from mfpde.attention.law import embedded, embedded_nodes
+from mfpde.attention.law import embedded, embedded_nodes, on_lattice
 from mfpde.attention.masking import visible_groups
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry, Lattice
 from mfpde.measure import Measure, Normal
 from mfpde.typing import Float
 
-__all__ = ["Head", "on_lattice", "row_blocks"]
+__all__ = ["Head", "row_blocks"]
 
 #: entries of the blocks that plain sums are made in
 _BLOCK = 2**22
@@ -116,11 +116,6 @@ class Head(Attention):
         if not isinstance(measure, Normal) or self.gaussian_unfit_head is not None:
             return None
         return self.gaussian_mean(measure.mean, measure.covariance)
-
-
-def on_lattice(lattice: Lattice, values: Float) -> Float:
-    """`(m, d)` at the lattice's points as `(d, *shape)`."""
-    return np.ascontiguousarray(values.T).reshape(-1, *lattice.shape)
 
 
 def row_blocks(rows: int, columns: int) -> list[slice]:

@@ -19,7 +19,16 @@ from mfpde.typing import AnyArray, Float
 #: normalisers below this share of that of the uniform state are not taken from Fourier modes
 _CANCELLED = 1e-3
 
-__all__ = ["Law", "concrete", "embedded", "embedded_nodes", "in_shape_of", "native_points"]
+__all__ = [
+    "Law",
+    "concrete",
+    "curved_divergence",
+    "embedded",
+    "embedded_nodes",
+    "in_shape_of",
+    "native_points",
+    "on_lattice",
+]
 
 
 class Law(Specification, ABC):
@@ -132,12 +141,7 @@ class Law(Specification, ABC):
         measure = concrete(measure)
         x = native_points(measure, points)
         slopes = self.output_jacobians(measure, x, positions)
-        trace = np.trace(slopes, axis1=1, axis2=2)
-        if measure.geometry is None or measure.geometry.flat:
-            return trace
-        unit, output = measure.geometry.embed(x), self.outputs(measure, x, positions)
-        along = np.einsum("mi,mij,mj->m", unit, slopes, unit)
-        return trace - along - (unit.shape[1] - 1) * np.einsum("mi,mi->m", unit, output)
+        return curved_divergence(measure, embedded(measure, x), self.outputs(measure, x, positions), slopes)
 
     def output_jacobians(self, measure: Measure, points: Float, positions: AnyArray | None = None) -> Float:
         """`D_x` of what `outputs` gives, for x in R^d, `(m, d, d)`."""
@@ -172,6 +176,21 @@ def native_points(measure: Measure, points: AnyArray) -> Float:
     if not np.isfinite(flat).all():
         raise ProblemError.at("points", "must be finite")
     return flat
+
+
+def curved_divergence(measure: Measure, x: Float, outputs: Float, slopes: Float) -> Float:
+    """Divergence of a drift from its values and slopes in R^d: `tr D_x G`, or of the projected one on a sphere,
+    `tr(P_x D_x G) - (d - 1) <x, G>`."""
+    trace = np.trace(slopes, axis1=1, axis2=2)
+    if measure.geometry is None or measure.geometry.flat:
+        return trace
+    along = np.einsum("mi,mij,mj->m", x, slopes, x)
+    return trace - along - (x.shape[1] - 1) * np.einsum("mi,mi->m", x, outputs)
+
+
+def on_lattice(lattice: Lattice, values: Float) -> Float:
+    """`(m, d)` at the lattice's points as `(d, *shape)`."""
+    return np.ascontiguousarray(values.T).reshape(-1, *lattice.shape)
 
 
 def in_shape_of(points: AnyArray, drift: Float) -> Float:

@@ -8,8 +8,7 @@ import numpy as np
 
 from mfpde.attention.affine import AffineDrift
 from mfpde.attention.bilinear import Bilinear
-from mfpde.attention.head import on_lattice
-from mfpde.attention.law import embedded, embedded_nodes
+from mfpde.attention.law import embedded, embedded_nodes, on_lattice
 from mfpde.errors import ProblemError
 from mfpde.geometry import Lattice
 from mfpde.measure import Measure, Normal

@@ -7,8 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from mfpde.attention.bilinear import Bilinear
-from mfpde.attention.head import on_lattice
-from mfpde.attention.law import embedded, embedded_nodes
+from mfpde.attention.law import embedded, embedded_nodes, on_lattice
 from mfpde.geometry import Lattice
 from mfpde.measure import Measure
 from mfpde.registry import register

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from mfpde.attention.affine import AffineDrift
-from mfpde.attention.law import Law, in_shape_of, native_points
+from mfpde.attention.law import Law, concrete, curved_divergence, embedded, in_shape_of, native_points, on_lattice
+from mfpde.attention.pointwise import PointwiseDrift
 from mfpde.errors import ProblemError
-from mfpde.geometry import Lattice
+from mfpde.geometry import Geometry, Lattice
 from mfpde.measure import Measure
 from mfpde.typing import AnyArray, Float
 
@@ -18,28 +19,44 @@ __all__ = ["Velocity"]
 
 @dataclass(frozen=True)
 class Velocity:
-    """`G_mu(x) + g(x)`: what solvers move tokens by. No law is no attraction.
+    """`G_mu(x) + g(x)`: what solvers move tokens by. No law is no attraction, no pointwise drift is none.
 
     >>> import mfpde
-    >>> Velocity(mfpde.Softmax(A=1)).drift(mfpde.Particles([1.0, 3.0]), [0.0])
-    array([2.])
+    >>> velocity = Velocity(mfpde.Softmax(A=1), mfpde.Mlp(activation="relu"))
+    >>> velocity.drift(mfpde.Particles([1.0, 3.0]), [0.0, -5.0]).round(3)
+    array([2., 1.])
     """
 
     law: Law | None = None
+    pointwise: PointwiseDrift | None = None
+
+    # -- dependence on time
+    # ---------------------------------------------------------------------------------------------------------
 
     def at(self, time: float) -> Velocity:
         """The velocity with the coefficients of that time, constant."""
-        law = None if self.law is None else self.law.at(time)
-        return self if law is self.law else Velocity(law)
+        if self.constant:
+            return self
+        return Velocity(*(None if part is None else part.at(time) for part in (self.law, self.pointwise)))  # type: ignore[arg-type]
 
     @property
     def constant(self) -> bool:
         """Whether nothing depends on time."""
-        return self.law is None or self.law.constant
+        return all(part is None or part.constant for part in (self.law, self.pointwise))
 
     def breaks(self) -> tuple[float, ...]:
         """Times at which a coefficient jumps or has a kink, ascending."""
-        return () if self.law is None else self.law.breaks()
+        found = [part.breaks() for part in (self.law, self.pointwise) if part is not None]
+        return tuple(sorted({time for times in found for time in times}))
+
+    def check(self, geometry: Geometry) -> None:
+        """Fail when the coefficients, at any time, do not fit the space."""
+        for part in (self.law, self.pointwise):
+            if part is not None:
+                part.check(geometry)
+
+    # -- the drift
+    # ---------------------------------------------------------------------------------------------------------
 
     def prepare(self, measure: Measure, previous: Measure | None = None) -> None:
         """As `Law.prepare`."""
@@ -48,27 +65,49 @@ class Velocity:
 
     def drift(self, measure: Measure, points: AnyArray | Lattice, positions: AnyArray | None = None) -> Float:
         """As `Law.drift`."""
-        if self.law is not None:
+        if self.law is not None and self.pointwise is None:
             return self.law.drift(measure, points, positions)
+        own = self._pointwise_drift(measure, points)
+        return own if self.law is None else own + self.law.drift(measure, points, positions)
+
+    def _pointwise_drift(self, measure: Measure, points: AnyArray | Lattice) -> Float:
         if isinstance(points, Lattice):
-            return np.zeros((points.dimension, *points.shape))
-        return in_shape_of(points, np.zeros(native_points(measure, points).shape))
+            if self.pointwise is None:
+                return np.zeros((points.dimension, *points.shape))
+            return on_lattice(points, self.pointwise.outputs(points.points()))
+        x = native_points(measure, points)
+        if self.pointwise is None:
+            return in_shape_of(points, np.zeros(x.shape))
+        output = self.pointwise.outputs(embedded(measure, x))
+        return in_shape_of(points, output if measure.geometry is None else measure.geometry.tangent(x, output))
 
     def jacobian(self, measure: Measure, points: AnyArray, positions: AnyArray | None = None) -> Float:
         """As `Law.jacobian`."""
+        x = native_points(measure, points)
+        total = np.zeros((*x.shape, x.shape[1]))
         if self.law is not None:
-            return self.law.jacobian(measure, points, positions)
-        count, dimension = native_points(measure, points).shape
-        return np.zeros((count, dimension, dimension))
+            total = total + self.law.jacobian(measure, points, positions)
+        return total if self.pointwise is None else total + self.pointwise.output_jacobians(x)
 
     def divergence(self, measure: Measure, points: AnyArray, positions: AnyArray | None = None) -> Float:
         """As `Law.divergence`."""
+        measure = concrete(measure)
+        x = native_points(measure, points)
+        total = np.zeros(x.shape[0])
         if self.law is not None:
-            return self.law.divergence(measure, points, positions)
-        return np.zeros(native_points(measure, points).shape[0])
+            total = total + self.law.divergence(measure, points, positions)
+        if self.pointwise is None:
+            return total
+        y = embedded(measure, x)
+        return total + curved_divergence(measure, y, self.pointwise.outputs(y), self.pointwise.output_jacobians(y))
+
+    # -- Gaussians
+    # ---------------------------------------------------------------------------------------------------------
 
     def gaussian_unfit(self, dimension: int) -> str | None:
         """As `Law.gaussian_unfit`."""
+        if self.pointwise is not None:
+            return "a pointwise drift does not keep Gaussians"
         return None if self.law is None else self.law.gaussian_unfit(dimension)
 
     def gaussian_drift(self, mean: Float, covariance: Float) -> AffineDrift:

@@ -20,6 +20,8 @@ def describe(problem: Problem) -> str:
         parts.append(f"attention: {_block(problem.attention)}")
     if problem.interaction is not None:
         parts.append(f"interaction: {_block(problem.interaction)}")
+    if problem.drift is not None:
+        parts.append(f"drift: {_block(problem.drift)}")
     parts.append(f"noise: kappa {_value(problem.noise.kappa)}")
     if problem.solver is not None:
         parts.append(f"solver: {getattr(problem.solver, 'kind', type(problem.solver).__name__)}")

@@ -36,6 +36,8 @@ class Spectral(Solver):
             return "it works on the circle only"
         if not equation.velocity.constant or equation.noise.breaks():
             return "its coefficients must not depend on time"
+        if equation.drift is not None:
+            return "it knows no drift besides that of the attention"
         if equation.law is not None and equation.law.zonal(equation.geometry) is None:
             return "it needs A and V to be multiples of the identity (or beta)"
         return None

@@ -18,7 +18,7 @@ from mfpde.registry import lookup, members
 NAMES = [name for name in mfpde.__all__ if not name.startswith("__")]
 KINDS = [
     (family, kind)
-    for family in ("geometry", "attention", "initial", "solver", "observable")
+    for family in ("geometry", "attention", "drift", "initial", "solver", "observable")
     for kind in members(family)
 ]
 #: first lines of docstrings that stand for a formula have one of these

@@ -1,0 +1,63 @@
+"""Drifts that move every token on its own."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, Self
+
+import numpy as np
+
+from mfpde.attention.law import in_shape_of
+from mfpde.errors import ProblemError
+from mfpde.geometry import Geometry
+from mfpde.schedule import at_time, breaks_of
+from mfpde.specification import Specification
+from mfpde.typing import AnyArray, Float
+
+__all__ = ["PointwiseDrift"]
+
+
+class PointwiseDrift(Specification, ABC):
+    """A vector field g(x) on R^d, projected on spheres, that adds to the drift of the law."""
+
+    citations: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def outputs(self, x: Float) -> Float:
+        """g at vectors of R^d, `(m, d)`."""
+
+    @abstractmethod
+    def output_jacobians(self, x: Float) -> Float:
+        """`D_x g`, `(m, d, d)`: rows are components of g."""
+
+    @abstractmethod
+    def check_dimension(self, dimension: int) -> None:
+        """Fail when the coefficients do not fit tokens in R^d."""
+
+    def drift(self, geometry: Geometry, points: AnyArray) -> Float:
+        """g in the shape of the points, projected where the space is curved."""
+        x = geometry.points(np.asarray(points))
+        return in_shape_of(points, geometry.tangent(x, self.outputs(geometry.embed(x))))
+
+    def check(self, geometry: Geometry) -> None:
+        """Fail when the coefficients, at any time, do not fit the space."""
+        for time in (-np.inf, *self.breaks()):
+            self.at(time).check_dimension(geometry.ambient_dimension)
+
+    def at(self, time: float) -> Self:
+        """The same drift with the coefficients of that time, constant."""
+        return at_time(self, time)
+
+    def breaks(self) -> tuple[float, ...]:
+        """Times at which a coefficient jumps or has a kink, ascending."""
+        return breaks_of(self)
+
+    @property
+    def constant(self) -> bool:
+        """Whether no coefficient depends on time."""
+        return at_time(self, 0.0) is self
+
+    def need_constant(self) -> None:
+        """Fail while a coefficient depends on time."""
+        if not self.constant:
+            raise ProblemError.at("drift", "depends on time; ask drift.at(time) for its values")
