@@ -65,7 +65,7 @@ class Outcome:
     The `time` of a blow-up is extrapolated, after the last snapshot, and wrong by about its `uncertainty`.
 
     >>> str(Outcome("finished", 40.0)), str(Outcome("blow-up", 0.5, uncertainty=1e-6))
-    ('finished at t = 40', 'blow-up at t = 0.5 +- 1e-06')
+    ('finished at t = 40', 'blow-up at t = 0.5000000 +- 1e-06')
     """
 
     kind: str
@@ -87,9 +87,9 @@ class Outcome:
 
 
 def _with_uncertainty(time: float, uncertainty: float) -> str:
-    """As many digits of the time as its uncertainty leaves, and one more."""
-    digits = 2 + int(np.floor(np.log10(max(abs(time), uncertainty))) - np.floor(np.log10(uncertainty)))
-    return f"{time:.{min(max(digits, 2), 16)}g} +- {uncertainty:.1g}"
+    """One digit of the time more than its uncertainty leaves."""
+    decimals = int(np.clip(1 - np.floor(np.log10(uncertainty)), 0, 15))
+    return f"{time:.{decimals}f} +- {uncertainty:.1g}"
 
 
 @dataclass(frozen=True, eq=False)

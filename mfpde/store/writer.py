@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import astuple, replace
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from mfpde.solvers.base import Integration
 
 __all__ = ["FileRecorder"]
+
+#: values of axes that grow, by name: the first row, and what goes there
+Scales: TypeAlias = dict[str, tuple[int, list[float]]]
 
 _CHECKPOINT_SECONDS = 60.0
 _LONGEST_WAIT = 0.5  # commits are promised at most a second apart
@@ -169,7 +172,7 @@ class FileRecorder:
         return waited >= min(_LONGEST_WAIT, _PATIENCE * self._cost) or self._waiting_bytes > _MOST_WAITING
 
     def _commit(self, integration: Integration | None) -> None:
-        """Data and the state, flush; then what makes rows count, flush."""
+        """Data and the state, flush; then what makes rows count."""
         start = perf_counter()
         if integration is not None:
             self._trail.gather(integration)
@@ -181,11 +184,13 @@ class FileRecorder:
             write_slot(self._file["checkpoint"], self._next_slot, state)
             self._next_slot = _other(self._next_slot)
         self._flush()
-        if any(values for _, values in scales.values()):
-            for name, (first, values) in scales.items():
+        for scale in scales:  # the trail before the snapshots that need it
+            for name, (first, values) in scale.items():
                 if values:
                     self._file[name][first : first + len(values)] = values
-            self._flush()
+            if any(values for _, values in scale.values()):
+                self._flush()
+        if self._waiting:
             self._last_time = self.saved_time
             self._waiting, self._waiting_bytes = [], 0
         self._committed_at = perf_counter()
@@ -194,9 +199,9 @@ class FileRecorder:
             self._disk.sync()
             self._saved_at = self._committed_at
 
-    def _write(self) -> dict[str, tuple[int, list[float]]]:
-        """The data that wait. The values of the scales that will make them count are returned: where they go, and
-        what."""
+    def _write(self) -> list[Scales]:
+        """The data that wait. The values of the scales that will make them count are returned, in the order in which
+        they may be written."""
         snapshots = [(row.time, row.fields) for row in self._waiting if row.fields is not None]
         observed = [(row.time, row.values) for row in self._waiting if row.values is not None]
         trail = self._trail.take()
@@ -209,14 +214,15 @@ class FileRecorder:
             self._append(name, rows.steps, values)
         steps = max((len(values) for values in trail.values()), default=0)
         self._rows = Rows(rows.snapshots + len(snapshots), rows.observations + len(observed), rows.steps + steps)
-        scales = {"time": (rows.snapshots, [time for time, _ in snapshots])}
+        times: Scales = {"time": (rows.snapshots, [time for time, _ in snapshots])}
         if self._header.own_times:
-            scales["observe_time"] = (rows.observations, [time for time, _ in observed])
+            times["observe_time"] = (rows.observations, [time for time, _ in observed])
+        numbers: Scales = {}
         if self._header.layout.trail:
-            scales["step"] = (rows.steps, [float(step) for step in range(rows.steps, rows.steps + steps)])
-        for name, (first, numbers) in scales.items():
-            _grow(self._file[name], first + len(numbers))
-        return scales
+            numbers["step"] = (rows.steps, [float(step) for step in range(rows.steps, rows.steps + steps)])
+        for name, (first, values) in (numbers | times).items():
+            _grow(self._file[name], first + len(values))
+        return [numbers, times]
 
     def _append(self, name: str, first: int, values: Sequence[float | Float] | Float) -> None:
         dataset = self._file[name]

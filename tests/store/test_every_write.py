@@ -3,12 +3,15 @@
 Random kills hit the moments that last; here each write is recorded and the file rebuilt as it was after every one.
 """
 
+import contextlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pytest
+from store import drifting
 from store.heat import Heat, problem, solve
+from store.processes import assert_same
 
 import mfpde
 from mfpde.store.checkpoint import read_slots
@@ -146,6 +149,50 @@ def test_after_every_write_of_a_run_resumed_from_a_torn_commit(tape, tmp_path, l
     with opened(path) as file:
         assert np.isfinite(file["time"][:]).all()
         assert file["density"].shape[0] == file["time"].shape[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["panels", "trail"])
+def test_after_every_write_of_other_forms(tape, tmp_path, form):
+    task = drifting.problem(until=0.6, observe=["mean"], observe_every=0.07)
+    drifting.solve(task, tmp_path / "run.h5", drifting.Drift(form))
+    whole = drifting.solve(task, None, drifting.Drift(form))
+    first = tape.commits[0][0]
+    wanted = [index >= first for index in range(len(tape.writes))]
+    for committed in replay(tape, b"", tmp_path / "replay.h5", wanted):
+        run = load_run(tmp_path / "replay.h5")
+        count = len(run.times)
+        assert count >= committed
+        for name, rows in whole.stored.items():
+            np.testing.assert_array_equal(run.stored[name], rows[:count])
+        np.testing.assert_array_equal(run["mean"], whole["mean"][: len(run.series_times)])
+        for name, rows in whole.trail.items():
+            np.testing.assert_array_equal(run.trail[name], rows[: len(run.trail[name])])
+        if form == "trail":
+            assert np.asarray(run.trail["path_time"])[-1] >= run.times[-1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["grid", "trail"])
+def test_a_run_goes_on_from_any_moment(tmp_path, form, monkeypatch):
+    """Killed after every commit in turn, boxes grown and trails begun: it ends in the same bits."""
+    task = drifting.problem(until=0.6)
+    whole = drifting.solve(task, None, drifting.Drift(form))
+    path, commit = tmp_path / "run.h5", FileRecorder._commit
+    monkeypatch.setattr(FileRecorder, "_due", lambda _: True)
+    for stop in range(2, 14):
+        left = iter(range(stop))
+
+        def killed(recorder, integration, left=left):
+            if next(left, None) is None:
+                raise MemoryError
+            commit(recorder, integration)
+
+        monkeypatch.setattr(FileRecorder, "_commit", killed)
+        with contextlib.suppress(MemoryError):
+            drifting.solve(task, path, drifting.Drift(form), force=True)
+        monkeypatch.setattr(FileRecorder, "_commit", commit)
+        assert_same(drifting.solve(task, path, drifting.Drift(form), resume=True), whole)
 
 
 @pytest.mark.long

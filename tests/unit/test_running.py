@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+from store import drifting
 from store.heat import Heat, problem, solve
 from store.processes import assert_same, ended, start, wait_for
 
@@ -127,6 +128,41 @@ def test_resolution_lost(tmp_path, output):
     assert run.outcome.advice == "raise max_modes"
     assert run.outcome.time >= 1.05
     assert run.times[-1] == 1.0
+
+
+@pytest.mark.parametrize("output", [None, "run.h5"])
+def test_blow_up(tmp_path, output):
+    path, settings = output and tmp_path / output, drifting.Drift("gaussian", blown=0.55)
+    task = drifting.problem(observe=["mean"])
+    run = drifting.solve(task, path, settings)
+    last = run.times[-1]
+    assert (run.outcome.kind, run.outcome.complete) == ("blow-up", False)
+    assert (run.outcome.time, run.outcome.uncertainty) == (last + 0.5, 1e-3)
+    assert run.outcome.message == "it grows for ever"
+    assert 0.55 <= last < 0.6  # the last state that there is
+    assert run["mean"].shape == (len(run.times), 1)
+    assert str(run.outcome).startswith(f"blow-up at t = {last + 0.5:.4f} +- 0.001: it grows")
+    if path:
+        assert mfpde.load(path).outcome == run.outcome
+        assert_same(drifting.solve(task, path, settings, resume=True), run)
+
+
+def test_what_the_solver_says_last_is_told():
+    assert drifting.solve(drifting.problem(), None).outcome.message == "tends to infinity"
+
+
+def test_snapshots_without_what_is_observed(tmp_path):
+    task = drifting.problem(observe=["frame"])
+    with pytest.raises(ProblemError, match=r"observe\.0: frame cannot be observed here: snapshots have no frame_mean"):
+        drifting.solve(task, tmp_path / "run.h5", drifting.Drift("grid"))
+    assert list(tmp_path.iterdir()) == []
+    run = drifting.solve(task, tmp_path / "run.h5", drifting.Drift("panels"))
+    np.testing.assert_array_equal(run["frame-matrix"], run.stored["frame_matrix"])
+
+
+def test_what_only_the_integration_knows():
+    run = drifting.solve(drifting.problem(observe=["box-leak"]), None)
+    np.testing.assert_allclose(run["box-leak"], 1e-3 * run.times)
 
 
 @pytest.mark.parametrize("output", [None, "run.h5"])
