@@ -1,4 +1,6 @@
-"""Every registered stepper shows the order it claims, with a stiff linear part and without one."""
+"""Every stepper that splits off a linear part shows the order it claims, with a stiff one and without."""
+
+import inspect
 
 import numpy as np
 import pytest
@@ -6,7 +8,9 @@ from scipy.integrate import solve_ivp
 
 from mfpde.registry import members
 
-STEPPERS = members("stepper")
+STEPPERS = {
+    name: part for name, part in members("stepper").items() if "linear" in inspect.signature(part.step).parameters
+}
 START = np.array([1.5, 0.5])
 
 

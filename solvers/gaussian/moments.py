@@ -1,0 +1,102 @@
+"""The moment equations of a Gaussian, in a form that keeps what is singular singular."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mfpde.attention.affine import AffineDrift
+from mfpde.measure.normal import Normal
+from mfpde.solvers.march import Size
+from mfpde.typing import Float
+
+if TYPE_CHECKING:
+    from mfpde.problem import Equation
+
+__all__ = ["Moments"]
+
+#: sizes below this share of the first ones are as good as zero
+_NOTHING = 1e-60
+
+
+class Moments:
+    """`m' = c`, `S' = B S + S B^T + (2/kappa) I` for `S = F F^T + N`: `F' = B F` from the data, of their rank for ever,
+    and `N' = B N + N B^T + (2/kappa) I` from the noise, from N = 0.
+
+    A state is one array (m, F, N); without noise there is no N. Both parts of S stay positive, and a relative error of
+    F is one of every width of the Gaussian, however thin it has become.
+    """
+
+    def __init__(self, equation: Equation, initial: Normal) -> None:
+        self._velocity, self._noise = equation.velocity, equation.noise
+        self.dimension, self.rank = initial.factor.shape
+        times = (0.0, *self._noise.breaks())
+        self.noisy = any(self._noise.diffusion_at(time) > 0 for time in times)
+        parts = [initial.mean, initial.factor.ravel(), np.zeros(self.dimension**2 if self.noisy else 0)]
+        self.start = np.concatenate(parts)
+        self._least = _NOTHING * max(self.spread(self.start), float(np.abs(initial.mean).max()), 1e-200)
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        """Times at which a coefficient jumps or has a kink."""
+        return tuple(sorted({*self._velocity.breaks(), *self._noise.breaks()}))
+
+    def split(self, state: Float) -> tuple[Float, Float, Float | None]:
+        """m, F and N (None without noise)."""
+        d, r = self.dimension, self.rank
+        mean, factor, rest = state[:d], state[d : d + d * r].reshape(d, r), state[d + d * r :]
+        return mean, factor, rest.reshape(d, d) if self.noisy else None
+
+    def covariance(self, state: Float) -> Float:
+        """S."""
+        _, factor, noise = self.split(state)
+        covariance = factor @ factor.T
+        return covariance if noise is None else covariance + 0.5 * (noise + noise.T)
+
+    def drift(self, time: float, state: Float) -> AffineDrift:
+        """c and B."""
+        return self._velocity.at(time).gaussian_drift(state[: self.dimension], self.covariance(state))
+
+    def slope(self, time: float, state: Float) -> Float:
+        """The right-hand side."""
+        drift = self.drift(time, state)
+        _, factor, noise = self.split(state)
+        parts = [drift.c, (drift.B @ factor).ravel()]
+        if noise is not None:
+            moved = drift.B @ noise
+            change = moved + moved.T + 2 * self._noise.diffusion_at(time) * np.eye(self.dimension)
+            parts.append(change.ravel())
+        return np.concatenate(parts)
+
+    def speed(self, time: float, state: Float) -> tuple[Float, Float]:
+        """m' and S'."""
+        drift, covariance = self.drift(time, state), self.covariance(state)
+        moved = drift.B @ covariance
+        return drift.c, moved + moved.T + 2 * self._noise.diffusion_at(time) * np.eye(self.dimension)
+
+    def sizes(self, state: Float) -> Size:
+        """Errors of m relative to `|m| + sqrt(tr S)`, of F and N to the same of S."""
+        spread = self.spread(state) + self._least
+        place = float(np.linalg.norm(state[: self.dimension])) + spread
+
+        def size(error: Float) -> float:
+            mean, factor, noise = self.split(error)
+            parts = [np.linalg.norm(mean) / place, np.linalg.norm(factor) / spread]
+            if noise is not None:
+                parts.append(np.linalg.norm(noise) / spread**2)
+            return float(np.linalg.norm(parts))
+
+        return size
+
+    def rate(self, time: float, state: Float) -> float:
+        """How fast anything can change at first: `|B|`, and what moves the mean by the spread."""
+        drift = self.drift(time, state)
+        spread = self.spread(state) + float(np.linalg.norm(state[: self.dimension]))
+        return float(np.linalg.norm(drift.B)) + (float(np.linalg.norm(drift.c)) / spread if spread > 0 else 0.0)
+
+    def spread(self, state: Float) -> float:
+        """`sqrt(tr S)`."""
+        _, factor, noise = self.split(state)
+        added = 0.0 if noise is None else max(0.0, float(np.trace(noise)))
+        return float(np.hypot(np.linalg.norm(factor), np.sqrt(added)))

@@ -1,0 +1,183 @@
+"""Adaptive steps of an ordinary differential equation whose sequence does not depend on when somebody looks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+
+import numpy as np
+
+from mfpde.errors import ProblemError
+from mfpde.solvers.steppers.dop853 import REACH, Dop853, Slope
+from mfpde.solvers.steppers.radau9 import Radau9, slope_matrix
+from mfpde.solvers.steppers.radau9 import Step as ImplicitStep
+from mfpde.typing import AnyArray, Float
+
+__all__ = ["Attempt", "March", "Size"]
+
+#: relative size of an error of a state
+Size = Callable[[Float], float]
+
+_MOST_GROWTH, _MOST_SHRINKING, _CAUTION = 5.0, 0.2, 0.9
+_PATIENCE = 15  # steps that stability has limited before the implicit scheme takes over, as in Hairer's programs
+_FORGIVEN = 6  # steps in a row that it has not, after which the count starts again
+_NEWTON = 0.01  # of the tolerance
+_SHORTEST = 2.0**-50  # of the time; one unit in the last place is 2^-52
+
+
+class Attempt(Enum):
+    """What became of a step."""
+
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    VANISHED = "the step size has shrunk to nothing"
+
+
+class March:
+    """`u' = f(t, u)` by `dop853`; by `radau9` where that is `stiff` and may be solved implicitly.
+
+    `sizes(state)` measures errors of a state relative to it; a step's stays below `tolerance`. Steps end at `breaks`,
+    where f may jump: f is asked for times before the next one only. A look at any time inside the last step leaves the
+    steps as they are.
+    """
+
+    def __init__(
+        self,
+        slope: Slope,
+        sizes: Callable[[Float], Size],
+        state: Float,
+        tolerance: float,
+        first_step: float,
+        breaks: Sequence[float] = (),
+        implicit: bool = False,
+    ) -> None:
+        self._given, self._sizes, self._tolerance, self._implicit = slope, sizes, tolerance, implicit
+        self._breaks = [float(time) for time in breaks if time > 0]
+        self.time = self.start_time = 0.0
+        self.state = self.start = state
+        self._step = first_step
+        self._rejected_before = False
+        self._stiff = self._last_implicit = False
+        self._limited = self._free = 0
+        self.counts = {"steps": 0, "rejected": 0, "evaluations": 0}
+        self.trouble = ""
+        self._first: Float | None = None
+
+    @property
+    def stiff(self) -> bool:
+        """Whether steps are implicit at present."""
+        return self._stiff
+
+    def attempt(self) -> Attempt:
+        """Try one step from `time`; afterwards `start_time`, `start` are where the last accepted one began."""
+        step, end = self._planned()
+        if not step > _SHORTEST * self.time:
+            return Attempt.VANISHED
+        with np.errstate(all="ignore"):
+            try:
+                error, state, slope = self._tried(step)
+            except (ProblemError, np.linalg.LinAlgError) as trouble:  # a trial state where f means nothing
+                self.trouble = str(trouble)
+                error = np.nan
+        order = 6 if self._stiff else 8
+        factor = _CAUTION * error ** (-1 / order) if error > 0 else _MOST_GROWTH if error == 0 else _MOST_SHRINKING
+        factor = min(max(factor, _MOST_SHRINKING), _MOST_GROWTH)
+        if not error <= 1:
+            self.counts["rejected"] += 1
+            self._step, self._rejected_before = step * min(factor, 1.0), True
+            return Attempt.REJECTED
+        self.counts["steps"] += 1
+        proposed = step * (min(factor, 1.0) if self._rejected_before else factor)
+        self._step = max(proposed, self._step) if step < self._step else proposed  # a break came first
+        self._rejected_before, self._last_implicit = False, slope is None
+        self.start_time, self.start = self.time, self.state
+        self.time, self.state, self._first, self.trouble = end, state, slope, ""
+        if end in self._breaks:
+            self._first, self._stiff, self._limited, self._free = None, False, 0, 0
+        return Attempt.ACCEPTED
+
+    def look(self, time: float) -> Float:
+        """The state at a time inside the last accepted step, by a step of its own."""
+        if time == self.time:
+            return self.state
+        if time == self.start_time:
+            return self.start
+        slope = self._slope_after(self.start_time)
+        with np.errstate(all="ignore"):
+            if self._last_implicit:
+                return self._implicitly(slope, self.start_time, self.start, time - self.start_time).end
+            return Dop853.step(slope, self.start_time, self.start, time - self.start_time).end
+
+    def arrays(self) -> dict[str, AnyArray]:
+        """Everything that `restore` needs to go on bit for bit."""
+        switches = [self._rejected_before, self._stiff, self._last_implicit, self._limited, self._free]
+        return {
+            "march_start": self.start.copy(),
+            "march_state": self.state.copy(),
+            "march_times": np.array([self.start_time, self.time, self._step]),
+            "march_switches": np.array(switches, dtype=np.int64),
+            "march_counts": np.array(list(self.counts.values())),
+        }
+
+    def restore(self, arrays: Mapping[str, AnyArray]) -> None:
+        """Go on from there."""
+        self.start, self.state = arrays["march_start"].copy(), arrays["march_state"].copy()
+        self.start_time, self.time, self._step = (float(number) for number in arrays["march_times"])
+        *flags, self._limited, self._free = (int(number) for number in arrays["march_switches"])
+        self._rejected_before, self._stiff, self._last_implicit = (bool(flag) for flag in flags)
+        self.counts = dict(zip(self.counts, (int(count) for count in arrays["march_counts"]), strict=True))
+        self._first = None
+
+    # -- one step
+    # ---------------------------------------------------------------------------------------------------------
+
+    def _planned(self) -> tuple[float, float]:
+        """Length and end of the next step: a break is hit, and not with a tiny last step."""
+        end = self.time + self._step
+        following = self._break_after(self.time)
+        if end >= following or self.time + 1.01 * self._step >= following:
+            end = following
+        elif self.time + 2 * self._step > following:
+            end = self.time + 0.5 * (following - self.time)
+        return end - self.time, end
+
+    def _break_after(self, time: float) -> float:
+        return next((each for each in self._breaks if each > time), np.inf)
+
+    def _slope_after(self, time: float) -> Slope:
+        """f with the coefficients that hold from `time` to the next break: at a jump the earlier ones end a step."""
+        last = float(np.nextafter(self._break_after(time), -np.inf))
+
+        def slope(when: float, state: Float) -> Float:
+            self.counts["evaluations"] += 1
+            return self._given(min(when, last), state)
+
+        return slope
+
+    def _tried(self, step: float) -> tuple[float, Float, Float | None]:
+        """Error relative to the tolerance, the state and the slope at the end."""
+        slope = self._slope_after(self.time)
+        if self._stiff:
+            tried = self._implicitly(slope, self.time, self.state, step)
+            return tried.error(self._sizes(tried.end)) / self._tolerance, tried.end, None
+        explicit = Dop853.step(slope, self.time, self.state, step, self._first)
+        self._first = explicit.slopes[0]
+        size = self._sizes(explicit.end)
+        error = explicit.error(size) / self._tolerance
+        if self._implicit and error <= 1:
+            self._watch(explicit.stiffness(size))
+        return error, explicit.end, explicit.slopes[12]
+
+    def _implicitly(self, slope: Slope, time: float, state: Float, step: float) -> ImplicitStep:
+        size = self._sizes(state)
+        matrix = slope_matrix(slope, time, state, float(np.abs(state).max(initial=0.0)))
+        return Radau9.step(slope, time, state, step, matrix, size, _NEWTON * self._tolerance)
+
+    def _watch(self, stiffness: float) -> None:
+        if stiffness > REACH:
+            self._limited, self._free = self._limited + 1, 0
+        else:
+            self._free += 1
+            if self._free >= _FORGIVEN:
+                self._limited = 0
+        self._stiff = self._limited >= _PATIENCE
