@@ -107,15 +107,30 @@ class Measure(ABC):
     def reach(self, tolerance: float = NODES_ACCURACY, tilts: AnyArray | None = None) -> tuple[Float, Float]:
         """A box, `low` and `high` `(d,)`, outside of which lies at most the share `tolerance` of the measure's mass,
         and of that of each tilted measure `e^{<w, y>} mu`, w the rows of `tilts`; the support when that is bounded."""
-        from mfpde.measure.box import reach_of_nodes
+        from mfpde.measure.cells import reach_of_nodes
 
         return reach_of_nodes(*self._embedded(), tolerance, None if tilts is None else self._tilts(tilts))
 
     def cell_averages(self, lattice: Lattice) -> Float:
-        """Averages of the density over the cells about a lattice's points, per unit physical volume, its shape."""
-        from mfpde.measure.box import averages_by_gauss
+        """Averages of the density over the cells about the points of an evenly spaced lattice, in its shape, per unit
+        physical volume."""
+        self._check_cells(lattice)
+        return self._cell_averages(lattice)
+
+    def _cell_averages(self, lattice: Lattice) -> Float:
+        from mfpde.measure.cells import averages_by_gauss
 
         return averages_by_gauss(self.evaluate, lattice)
+
+    def _check_cells(self, lattice: Lattice) -> None:
+        flat = self.geometry is None or self.geometry.flat
+        if not flat or lattice.dimension != self.ambient_dimension:
+            here = f"R^{self.ambient_dimension}" if flat else f"the {self.geometry.model_dump()['kind']}"  # type: ignore[union-attr]
+            raise ProblemError.at(
+                "lattice", f"has cells of R^{lattice.dimension}, the measure lives {'in' if flat else 'on'} {here}"
+            )
+        if min(lattice.shape) < 2:
+            raise ProblemError.at("lattice", f"needs two points a side to have cells, not {lattice.shape}")
 
     def fourier(self, count: int) -> Complex:
         """`c_k = int e^{-i k theta} dmu`, k = 0 .. count-1 (measures on the circle)."""

@@ -22,7 +22,8 @@ class CircleDensity(Measure):
     """`rho(theta) = (1/2 pi) sum_k c_k e^{i k theta}`, `c_{-k} = conj(c_k)`, `c_0 = 1`.
 
     `series(count)` gives the first coefficients; `bandwidth` is the number beyond which they vanish to roundoff
-    (None: they decay slowly, as for an arc). A closed form of the density, when there is one, makes `evaluate` exact.
+    (None: they decay slowly, as for an arc). A closed form of the density, when there is one, makes `evaluate` exact;
+    `rule(accuracy)` gives better nodes than equispaced ones where there are edges.
 
     >>> CircleDensity.of(np.array([1.0, 0.25])).evaluate([0.0])          # (1 + cos(theta) / 2) / (2 pi)
     array([0.23873241])
@@ -33,10 +34,12 @@ class CircleDensity(Measure):
         series: Callable[[int], Complex],
         bandwidth: int | None,
         density: Callable[[Float], Float] | None = None,
+        rule: Callable[[float], tuple[Float, Float]] | None = None,
     ) -> None:
         self._series = series
         self.bandwidth = bandwidth
         self._density = density
+        self._rule = rule
 
     @classmethod
     def of(cls, coefficients: AnyArray) -> CircleDensity:
@@ -73,6 +76,8 @@ class CircleDensity(Measure):
         return density
 
     def nodes(self, accuracy: float = NODES_ACCURACY) -> tuple[Float, Float]:
+        if self._rule is not None:
+            return self._rule(accuracy)
         count = 2 * (self.bandwidth or LONGEST) + NODES_FOR_THE_INTEGRAND
         layout = Circle().layout(count)
         density = self.on_grid(count) if self._density is None else self._density(layout.axes[0].values)

@@ -78,9 +78,11 @@ class Mixture(Initial):
                 np.zeros_like(theta),
             )
 
-        bandwidths = [part.bandwidth if isinstance(part, CircleDensity) else None for part in parts]
-        known = [width for width in bandwidths if width is not None]
-        return CircleDensity(series, max(known) if len(known) == len(parts) else None, density)
+        widths = [part.bandwidth if isinstance(part, CircleDensity) else None for part in parts]
+        known = [width for width in widths if width is not None]
+        if len(known) == len(parts):
+            return CircleDensity(series, max(known), density)
+        return CircleDensity(series, None, density, Superposition(self.shares, parts).nodes)
 
 
 def _below_initial(fault: Fault) -> tuple[str | int, ...]:

@@ -7,9 +7,10 @@ from functools import cached_property
 import numpy as np
 
 from mfpde.errors import ProblemError
-from mfpde.geometry import Geometry
+from mfpde.geometry import Geometry, Lattice
 from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.hermite import normal_nodes
+from mfpde.measure.normal_cells import averages_of_normal
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["Normal"]
@@ -89,6 +90,12 @@ class Normal(Measure):
     def sample(self, count: int, seed: int = 0) -> Float:
         random = np.random.Generator(np.random.Philox(key=seed))
         return self._mean + random.standard_normal((count, self.rank)) @ self.factor.T
+
+    def _cell_averages(self, lattice: Lattice) -> Float:
+        self._need_density()
+        inverse = np.linalg.inv(lattice.matrix)
+        middle, spread = inverse @ (self._mean - lattice.origin), inverse @ self._covariance @ inverse.T
+        return averages_of_normal(lattice.axes, middle, spread) / abs(float(np.linalg.det(lattice.matrix)))
 
     def reach(self, tolerance: float = NODES_ACCURACY, tilts: AnyArray | None = None) -> tuple[Float, Float]:
         from scipy.special import erfcinv

@@ -90,9 +90,9 @@ class Superposition(Measure):
         inside = np.einsum("p,pij->ij", self.shares, np.array([part.covariance for part in self.parts]))
         return inside + (self.shares[:, None] * apart).T @ apart
 
-    def cell_averages(self, lattice: Lattice) -> Float:
+    def _cell_averages(self, lattice: Lattice) -> Float:
         averages: Float = sum(
-            share * part.cell_averages(lattice) for share, part in zip(self.shares, self.parts, strict=True)
+            share * part._cell_averages(lattice) for share, part in zip(self.shares, self.parts, strict=True)
         )
         return averages
 

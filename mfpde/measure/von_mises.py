@@ -8,9 +8,10 @@ import numpy as np
 from pydantic import Field
 
 from mfpde.errors import ProblemError
-from mfpde.geometry import Circle, Geometry
+from mfpde.geometry import Circle, Geometry, Sphere
 from mfpde.measure.base import Initial
 from mfpde.measure.circle_density import CircleDensity, clean
+from mfpde.measure.von_mises_fisher import VonMisesFisher
 from mfpde.registry import register
 from mfpde.specification import Real, Vector
 from mfpde.typing import Complex, Float
@@ -20,25 +21,38 @@ __all__ = ["VonMises"]
 
 @register("initial", "von-mises")
 class VonMises(Initial):
-    """`rho(x) ~ e^{c <x, m>}`: density `e^{c cos(theta - theta_0)} / (2 pi I_0(c))` on the circle.
+    """`rho(x) ~ e^{c <x, m>}`: density `e^{c cos(theta - theta_0)} / (2 pi I_0(c))` on the circle,
+    `c e^{c <x, m>} / (4 pi sinh c)` on S^2, with other Bessel functions on other spheres.
 
-    `direction` is the angle theta_0 or the vector m. Good values: concentration 1 (broad) to 100 (a cluster of width
-    0.1).
+    `direction` is the unit vector m, on the circle the angle theta_0 as well. Good values: concentration 1 (broad) to
+    100 (a cluster of width 0.1).
 
     >>> VonMises(direction=0, concentration=2).mean.round(4)          # I_1(2) / I_0(2)
     array([0.6978, 0.    ])
+    >>> VonMises(direction=[0, 0, 1], concentration=2).mean.round(4)          # coth(2) - 1/2
+    array([0.    , 0.    , 0.5373])
     """
 
     kind: Literal["von-mises"] = "von-mises"
-    direction: Real | Vector = Field(default=0.0, description="where its maximum is")
+    direction: Real | Vector = Field(default=0.0, description="where its maximum is: a unit vector, or an angle")
     concentration: Real = Field(ge=0, le=1e6, description="0 is uniform; the width is about 1/sqrt of it")
 
     def natural_geometry(self) -> Geometry:
-        return Circle()
+        dimension = np.size(self.direction)
+        return Circle() if dimension <= 2 else Sphere(dimension=dimension)
 
-    def on(self, geometry: Geometry) -> CircleDensity:
-        if not isinstance(geometry, Circle):
-            raise self.unfit(geometry, "an initial measure made for it")
+    def on(self, geometry: Geometry) -> CircleDensity | VonMisesFisher:
+        if isinstance(geometry, Circle):
+            return self._on_circle(geometry)
+        if not isinstance(geometry, Sphere):
+            raise self.unfit(geometry, "gaussian")
+        try:
+            direction = geometry.points(np.atleast_2d(self.direction))[0]
+        except ProblemError as error:
+            raise ProblemError.at("initial.direction", error.faults[0].message) from None
+        return VonMisesFisher(direction, self.concentration, geometry)
+
+    def _on_circle(self, geometry: Circle) -> CircleDensity:
         from scipy.special import ive
 
         try:

@@ -1,0 +1,76 @@
+"""Measures on spheres that are symmetric about an axis: a law of the angle to it, times a uniform direction."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import cached_property
+
+import numpy as np
+
+from mfpde.geometry import Sphere
+from mfpde.measure.base import NODES_ACCURACY, Measure
+from mfpde.measure.rules import about, around_axis, gauss_legendre, legendre_count, of_sphere, sphere_degree, tilt_for
+from mfpde.typing import AnyArray, Float
+
+__all__ = ["AboutAxis"]
+
+_TABLE = 8192
+_NOTHING = -46.0  # e^-46: what a table of draws leaves out
+
+
+class AboutAxis(Measure):
+    """Density `e^{g(a)} / N` on S^{d-1}, a the angle to an axis m."""
+
+    def __init__(self, axis: Float, geometry: Sphere) -> None:
+        self.axis: Float = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
+        self._geometry = geometry
+
+    @property
+    def geometry(self) -> Sphere:
+        return self._geometry
+
+    @abstractmethod
+    def log_shape(self, angle: Float) -> Float:
+        """g, -inf where there is nothing."""
+
+    @abstractmethod
+    def window(self, tilt: float, accuracy: float) -> tuple[float, float]:
+        """The largest angle that matters under tilts up to `tilt`, and the range of g up to there."""
+
+    def nodes(self, accuracy: float = NODES_ACCURACY) -> tuple[Float, Float]:
+        """Gauss angles times a rule of the sphere below; they stand tilts of 100 (d = 2), 40, 16."""
+        dimension = self.axis.size
+        tilt = tilt_for(dimension, "a sphere")
+        end, change = self.window(tilt, accuracy)
+        line, share = gauss_legendre(legendre_count(0.5 * change + tilt * min(end, 1.0) + dimension, accuracy))
+        angle = 0.5 * end * (1 + line)
+        around, weights = of_sphere(dimension - 1, sphere_degree(tilt * np.sin(min(end, 0.5 * np.pi)), accuracy))
+        share = share * np.exp(self.log_shape(angle)) * np.sin(angle) ** (dimension - 2)
+        return about(self.axis, around_axis(angle, around)), np.outer(share / share.sum(), weights).ravel()
+
+    def sample(self, count: int, seed: int = 0) -> Float:
+        turn, direction = (np.random.Generator(np.random.Philox(key=[seed, part])) for part in range(2))
+        angle = np.interp(turn.random(count), *self._distribution)
+        side = direction.standard_normal((count, self.axis.size))
+        side -= np.outer(side @ self.axis, self.axis)
+        side /= np.linalg.norm(side, axis=1, keepdims=True)
+        return np.cos(angle)[:, None] * self.axis + np.sin(angle)[:, None] * side
+
+    @cached_property
+    def _distribution(self) -> tuple[Float, Float]:
+        """Table of the distribution function of the angle: (probability, angle)."""
+        low, high = 0.0, np.pi
+        for _ in range(3):  # the window where there is something, ever closer
+            angle = np.linspace(low, high, _TABLE)
+            with np.errstate(divide="ignore"):
+                log_density = self.log_shape(angle) + (self.axis.size - 2) * np.log(np.abs(np.sin(angle)))
+            there = np.flatnonzero(log_density > log_density.max() + _NOTHING)
+            low, high = angle[max(there[0] - 1, 0)], angle[min(there[-1] + 1, _TABLE - 1)]
+        density = np.exp(log_density - log_density.max())
+        total = np.concatenate([[0.0], np.cumsum(density[1:] + density[:-1])])
+        return total / total[-1], angle
+
+    def angles(self, points: AnyArray) -> Float:
+        """Angles to the axis, exact near it as well."""
+        x = self._geometry.points(points)
+        return 2 * np.arctan2(np.linalg.norm(x - self.axis, axis=1), np.linalg.norm(x + self.axis, axis=1))
