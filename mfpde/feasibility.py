@@ -15,7 +15,7 @@ from mfpde.problem import Problem
 from mfpde.schedule import at_time
 from mfpde.solvers.auto import Auto, fitting
 from mfpde.solvers.base import Solver
-from mfpde.store.recorder import observables
+from mfpde.store.recorder import comparison, observables
 
 __all__ = ["chosen_solver", "faults", "layout_faults"]
 
@@ -35,7 +35,7 @@ def faults(problem: Problem) -> list[Fault]:
     ]
     found = [*absent, *_initial_faults(problem)]
     law = _law_faults(problem)  # a matrix of the wrong shape would stop the solver and every observable alike
-    return found + (law or [*_solver_faults(problem), *_observable_faults(problem)])
+    return found + (law or [*_solver_faults(problem), *_observable_faults(problem), *_comparison_faults(problem)])
 
 
 def chosen_solver(problem: Problem) -> Solver:
@@ -99,6 +99,18 @@ def layout_faults(problem: Problem, layout: Layout) -> list[Fault]:
         for index, observable in enumerate(observables(problem))
         if observable.needs is not None and observable.needs not in layout.fields
     ]
+
+
+def _comparison_faults(problem: Problem) -> list[Fault]:
+    compared = comparison(problem)
+    if compared is None or problem.initial is None:
+        return []
+    try:
+        reason = compared.unfit(problem, chosen_solver(problem))
+    except ProblemError:  # told elsewhere
+        return []
+    message = f"{_kind(compared)} cannot be compared with: {reason}"
+    return [] if reason is None else [Fault(("compare",), message)]
 
 
 def _double_series(problem: Problem) -> list[Fault]:

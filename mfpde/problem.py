@@ -164,7 +164,7 @@ class Equation(Specification):
 
 class Problem(Equation):
     """The equation (geometry, attention or interaction, drift, noise, initial) and what to do with it (solver, time,
-    observe).
+    observe, compare).
 
     >>> problem = Problem.from_dict({
     ...     "geometry": {"kind": "circle"},
@@ -184,6 +184,9 @@ class Problem(Equation):
     time: Time | None = Field(default=None, description="until when, and when to save and observe")
     observe: tuple[Annotated[Specification, OfFamily("observable")], ...] = Field(
         default=(), description="what to measure on the way"
+    )
+    compare: Annotated[Specification, OfFamily("comparison")] | None = Field(
+        default=None, description="something else that knows the solution, to hold the run against"
     )
 
     @model_validator(mode="before")

@@ -29,6 +29,7 @@ FAMILIES = {
     "solver": "mfpde.solvers",
     "form": "mfpde.solvers.forms",
     "observable": "mfpde.observe",
+    "comparison": "mfpde.comparing",
     "case": "mfpde.validation.cases",
     "reader": "mfpde.spec",
     "view": "mfpde.plotting",

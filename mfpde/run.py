@@ -19,6 +19,7 @@ from mfpde.typing import AnyArray, Float
 if TYPE_CHECKING:
     import xarray
 
+    from mfpde.comparing import Agreement, Comparison
     from mfpde.problem import Problem
 
 __all__ = [
@@ -183,6 +184,12 @@ class Run:
         fields = {name: np.asarray(rows[index]) for name, rows in self.stored.items()}
         time = float(self.times[index])
         return written_measure(Written(self.problem.equation, time, self.layout, fields, self.trail))
+
+    @property
+    def agreement(self) -> Agreement | None:
+        """How the run stands to what its problem compares it with; None if nothing."""
+        compared: Comparison | None = self.problem.compare  # type: ignore[assignment]
+        return None if compared is None else compared.agreement(self.series_times, self["distance"])
 
     def to_xarray(self) -> xarray.Dataset:
         """Everything as a labelled dataset (needs the `analysis` extra)."""

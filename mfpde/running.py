@@ -27,7 +27,7 @@ from mfpde.solvers.base import Progress as Progressed
 from mfpde.store.memory import MemoryRecorder
 from mfpde.store.placing import check_target
 from mfpde.store.provenance import provenance_of
-from mfpde.store.recorder import OutputFailed, Recorder, Row, observables, reason
+from mfpde.store.recorder import OutputFailed, Recorder, Row, comparison, observables, observed_series, reason
 from mfpde.store.resuming import earlier_run, reached, resume_file
 from mfpde.store.schema import Header
 from mfpde.store.status import StatusFile
@@ -35,6 +35,7 @@ from mfpde.store.writer import FileRecorder
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
+    from mfpde.comparing import Companion
     from mfpde.observe.observer import Observer
 
 __all__ = ["solve"]
@@ -87,14 +88,16 @@ def solve(
             return earlier
         integration = chosen_solver(task).start(task)
         recorder: Recorder = resume_file(earlier, place, task, integration, _history())
+        companion = _companion(task, integration.time)
     else:
         target = None if output is None else check_target(output, force=force)
         integration = chosen_solver(task).start(task)
         lacking = layout_faults(task, integration.layout)
         if lacking:
             raise ProblemError(lacking)
-        recorder = _recorder(task, integration, target, force=force)
-    return _Course(task, integration, recorder, _observers(task, recorder, progress)).run()
+        companion = _companion(task, 0.0)
+        recorder = _recorder(task, integration, companion, target, force=force)
+    return _Course(task, integration, recorder, _observers(task, recorder, progress), companion).run()
 
 
 def _history() -> str:
@@ -102,9 +105,24 @@ def _history() -> str:
     return f"{now} {shlex.join(sys.argv)}"
 
 
-def _recorder(problem: Problem, integration: Integration, target: Path | None, *, force: bool) -> Recorder:
+def _companion(problem: Problem, time: float) -> Companion | None:
+    """Brought to that time by the steps it would have taken from the start."""
+    compared = comparison(problem)
+    if compared is None:
+        return None
+    companion = compared.start(problem)
+    for event in events(time_of(problem)):
+        if event.time <= time:
+            companion.follow(event.time)
+    companion.follow(time)
+    return companion
+
+
+def _recorder(
+    problem: Problem, integration: Integration, companion: Companion | None, target: Path | None, *, force: bool
+) -> Recorder:
     """With the row of t = 0 in it."""
-    first = _row(problem, integration, Event(integration.time, save=True, observe=True))
+    first = _row(problem, integration, companion, Event(integration.time, save=True, observe=True))
     if target is None:
         memory = MemoryRecorder(problem, integration.layout)
         memory.add(first, integration)
@@ -133,16 +151,24 @@ def _observers(
     return found
 
 
-def _row(problem: Problem, integration: Integration, event: Event) -> Row:
-    values: dict[str, float | Float] | None = None
-    if event.observe and problem.observe:
-        time = integration.time
+def _row(problem: Problem, integration: Integration, companion: Companion | None, event: Event) -> Row:
+    time, values = integration.time, None
+    if event.observe and observed_series(problem):
+        measure = integration.measure()
         equation = at_time(problem.equation, time)
-        instant = Instant(time, integration.measure(), equation, integration.residual, integration.facts())
-        values = {}
-        for observable in observables(problem):
-            values.update(observable.evaluate(instant))
-    return Row(integration.time, integration.layout, integration.fields() if event.save else None, values)
+        instant = Instant(time, measure, equation, integration.residual, integration.facts())
+        values = _observed(problem, instant)
+        if companion is not None:
+            companion.follow(time)
+            values |= companion.distance(measure)
+    return Row(time, integration.layout, integration.fields() if event.save else None, values)
+
+
+def _observed(problem: Problem, instant: Instant) -> dict[str, float | Float]:
+    values: dict[str, float | Float] = {}
+    for observable in observables(problem):
+        values.update(observable.evaluate(instant))
+    return values
 
 
 @dataclass
@@ -153,6 +179,7 @@ class _Course:
     integration: Integration
     recorder: Recorder
     observers: Sequence[Observer]
+    companion: Companion | None
     message: str = ""  # what the integration said last
 
     def run(self) -> Run:
@@ -203,7 +230,7 @@ class _Course:
             outcome = self._look(at_event=False)
             if outcome is not None or interruption.asked:
                 return outcome or self._interrupted()
-        row = _row(self.problem, self.integration, event)
+        row = _row(self.problem, self.integration, self.companion, event)
         if not _finite(row):
             return Outcome(NOT_FINITE, self.integration.time, "the solution holds values that are not finite")
         with interruption.shield():
@@ -235,8 +262,8 @@ class _Course:
         time = self.integration.time
         missing = Event(time, save=self.recorder.saved_time < time, observe=self.recorder.observed_time < time)
         own_times = time_of(self.problem).observe_every is not None
-        if missing.save or (missing.observe and own_times and self.problem.observe):
-            row = _row(self.problem, self.integration, missing)
+        if missing.save or (missing.observe and own_times and observed_series(self.problem)):
+            row = _row(self.problem, self.integration, self.companion, missing)
             if _finite(row):
                 with interruption.shield():
                     self.recorder.add(row, self.integration)

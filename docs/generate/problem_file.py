@@ -30,6 +30,7 @@ BLOCKS = {
     "solver": "solver",
     "time": Time,
     "observe": "observable",
+    "compare": "comparison",
 }
 _WORDS: dict[Any, str] = {float: "number", int: "whole number", bool: "true or false", str: "text"}
 _SIGNS = {"gt": ">", "ge": "≥", "lt": "<", "le": "≤"}

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["solve"]
 
+CHECK_FAILED = 1
 ENDED_EARLY = 3
 INTERRUPTED = 130
 
@@ -51,13 +52,16 @@ def solve(file: str, output: str | None, settings: dict[str, str], resume: bool,
         click.echo(summary(run))
     elif not run.outcome.complete:
         click.echo(str(run.outcome), err=True)
+    if run.agreement is not None and not run.agreement.passed:
+        click.echo(f"check failed: {run.agreement}", err=True)
     return exit_code(run)
 
 
 def exit_code(run: Run) -> int:
-    """0 for a run that came to its end, 130 for an interrupted one, 3 for any other end."""
+    """0 for a run that came to its end (1 if too far from what it is compared with), 130 for an interrupted one, 3 for
+    any other end."""
     from mfpde.run import INTERRUPTED as WAS_INTERRUPTED
 
     if run.outcome.complete:
-        return 0
+        return 0 if run.agreement is None or run.agreement.passed else CHECK_FAILED
     return INTERRUPTED if run.outcome.kind == WAS_INTERRUPTED else ENDED_EARLY

@@ -21,6 +21,8 @@ def summary(run: Run) -> str:
     rows = [["outcome", str(run.outcome)], ["times", span(run)]]
     numbers = flat(run.provenance)
     rows += [[name, number(numbers[name])] for name in ("steps", "modes") if name in numbers]
+    if run.agreement is not None:
+        rows.append(["compared", f"{'ok' if run.agreement.passed else 'FAILED'}: {run.agreement}"])
     wall = numbers.get("seconds")
     if isinstance(wall, int | float):
         rows.append(["wall time", duration(float(wall))])

@@ -15,10 +15,11 @@ from mfpde.run import Outcome, Run
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
+    from mfpde.comparing import Comparison
     from mfpde.problem import Problem
     from mfpde.solvers.base import Integration
 
-__all__ = ["OutputFailed", "Recorder", "Row", "observables", "observed_series", "reason"]
+__all__ = ["OutputFailed", "Recorder", "Row", "comparison", "observables", "observed_series", "reason"]
 
 _REASONS = {
     errno.ENOSPC: "the disk is full",
@@ -80,11 +81,17 @@ def observables(problem: Problem) -> tuple[Observable, ...]:
 
 
 def observed_series(problem: Problem) -> dict[str, Series]:
-    """Every series the problem's observables give, by name."""
+    """Every series the problem's observables and its comparison give, by name."""
     series: dict[str, Series] = {}
     for observable in observables(problem):
         series.update(observable.series(problem.geometry))
-    return series
+    compared = comparison(problem)
+    return series if compared is None else {**series, **compared.series()}
+
+
+def comparison(problem: Problem) -> Comparison | None:
+    """What the problem wants the run held against, as what it is."""
+    return cast("Comparison | None", problem.compare)
 
 
 def reason(error: OSError) -> str:

@@ -220,8 +220,8 @@ class FileRecorder:
         numbers: Scales = {}
         if self._header.layout.trail:
             numbers["step"] = (rows.steps, [float(step) for step in range(rows.steps, rows.steps + steps)])
-        for name, (first, values) in (numbers | times).items():
-            _grow(self._file[name], first + len(values))
+        for name, (first, new) in (numbers | times).items():
+            _grow(self._file[name], first + len(new))
         return [numbers, times]
 
     def _append(self, name: str, first: int, values: Sequence[float | Float] | Float) -> None:

@@ -76,5 +76,20 @@ def test_auto_hands_its_tolerance_on():
 
 def test_auto_says_why_nothing_fits():
     problem = Problem.from_dict({**GOOD, "attention": {"kind": "softmax", "A": [[1, 2], [3, 4]]}})
-    with pytest.raises(ProblemError, match=r"no solver can do this equation \(spectral: it needs A and V"):
+    with pytest.raises(ProblemError, match=r"no solver can do this equation \(.*spectral: it needs A and V"):
         chosen_solver(problem)
+
+
+def test_observables_of_another_space_or_solver():
+    tilt, leak = told(observe=["attention-tilt", "box-leak"])
+    assert tilt == (
+        "observe.0: attention-tilt cannot be observed here: it is made for the line and the plane and the space, "
+        "not for the circle"
+    )
+    assert leak == "observe.1: box-leak cannot be observed here: the spectral solver cannot tell it"
+
+
+def test_a_comparison_that_does_not_fit():
+    assert told(compare={"kind": "gaussian-closed-form"}) == [
+        "compare: gaussian-closed-form cannot be compared with: the initial measure is not a gaussian"
+    ]

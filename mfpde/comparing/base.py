@@ -1,0 +1,82 @@
+"""What every comparison can do: follow the run with a companion and measure how far they are apart."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from pydantic import Field
+
+from mfpde.comparing.agreement import Agreement
+from mfpde.comparing.distances import DISTANCES, NEED_DENSITY
+from mfpde.observe.base import Series
+from mfpde.solvers.base import Integration, Solver, State
+from mfpde.specification import Real, Specification
+from mfpde.typing import Float
+
+if TYPE_CHECKING:
+    from mfpde.measure import Measure
+    from mfpde.problem import Problem
+
+__all__ = ["Companion", "Comparison"]
+
+_SLICE = 10_000_000  # microseconds of work in one call: a companion is not looked at in between
+
+
+class Comparison(Specification, ABC):
+    """Something else that knows the solution: the series `distance` says how far the run is from it, and a run that
+    goes beyond `tolerance` has failed a check."""
+
+    distance: Literal["l1", "max", "mean", "covariance"] = Field(
+        default="l1",
+        description="l1: integral of |difference|; max: relative to the largest density; mean, covariance: relative",
+    )
+    tolerance: Real = Field(default=1e-6, gt=0, description="largest distance that passes")
+
+    @abstractmethod
+    def solver(self) -> Solver:
+        """What the companion is computed by."""
+
+    def unfit(self, problem: Problem, solver: Solver) -> str | None:
+        """Why the run cannot be compared, or None."""
+        kind = getattr(solver, "kind", "")
+        if self.distance in NEED_DENSITY and solver.shows != "density":
+            return f"the {self.distance} distance needs a density, and the {kind} solver shows none"
+        return self.solver().unfit(problem.equation)
+
+    def series(self) -> dict[str, Series]:
+        """What it writes."""
+        return {"distance": Series(f"{self.distance} distance from {self.canonical()['kind']}")}
+
+    def start(self, problem: Problem) -> Companion:
+        """The companion at t = 0."""
+        return Companion(self, self.solver().start(problem.model_copy(update={"solver": self.solver()})))
+
+    def agreement(self, times: Float, distances: Float) -> Agreement:
+        """What a run's series came to."""
+        place = int(np.argmax(np.where(np.isnan(distances), np.inf, distances)))
+        worst = float(distances[place])
+        kind = str(self.canonical()["kind"])
+        return Agreement(kind, self.distance, np.inf if np.isnan(worst) else worst, float(times[place]), self.tolerance)
+
+
+class Companion:
+    """A second solution of the same problem, taken along."""
+
+    def __init__(self, comparison: Comparison, integration: Integration) -> None:
+        self._comparison = comparison
+        self._integration = integration
+        self._ended = False
+
+    def follow(self, time: float) -> None:
+        """Go to that time; nothing happens beyond the end of a solution that has one."""
+        while not self._ended and self._integration.time < time:
+            state = self._integration.advance(time, _SLICE).state
+            self._ended = state not in (State.UNDER_WAY, State.REACHED)
+
+    def distance(self, measure: Measure) -> dict[str, float | Float]:
+        """How far the measure is from it; infinite where it has ended."""
+        if self._ended:
+            return {"distance": np.inf}
+        return {"distance": DISTANCES[self._comparison.distance](measure, self._integration.measure())}

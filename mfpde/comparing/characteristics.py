@@ -1,0 +1,26 @@
+"""The solution along characteristics."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from mfpde.comparing.base import Comparison
+from mfpde.registry import lookup, register
+from mfpde.solvers.base import Solver
+
+__all__ = ["Characteristics"]
+
+
+@register("comparison", "characteristics")
+class Characteristics(Comparison):
+    """Without noise tokens follow the velocity: Gauss nodes moved by it, the density traced back along it.
+
+    Good values: `mean` and `covariance` for cheap, `l1` for thorough. Fails: noise.
+    """
+
+    citations: ClassVar[tuple[str, ...]] = ("castin2025",)
+    kind: Literal["characteristics"] = "characteristics"
+
+    def solver(self) -> Solver:
+        found: Solver = lookup("solver", "characteristics")()
+        return found

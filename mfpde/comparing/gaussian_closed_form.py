@@ -1,0 +1,35 @@
+"""The closed form of Gaussians."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from mfpde.comparing.base import Comparison
+from mfpde.registry import lookup, register
+from mfpde.solvers.base import Solver
+
+if TYPE_CHECKING:
+    from mfpde.problem import Problem
+
+__all__ = ["GaussianClosedForm"]
+
+
+@register("comparison", "gaussian-closed-form")
+class GaussianClosedForm(Comparison):
+    """Gaussian data stay Gaussian under softmax, l2, sinkhorn and linear attention: their moment equations (physics
+    section 4).
+
+    Good values: a tolerance ten times the error that the cells allow. Fails: other data, other kernels.
+    """
+
+    citations: ClassVar[tuple[str, ...]] = ("castin2025",)
+    kind: Literal["gaussian-closed-form"] = "gaussian-closed-form"
+
+    def solver(self) -> Solver:
+        found: Solver = lookup("solver", "gaussian")()
+        return found
+
+    def unfit(self, problem: Problem, solver: Solver) -> str | None:
+        if getattr(problem.initial, "kind", None) != "gaussian":
+            return "the initial measure is not a gaussian"
+        return super().unfit(problem, solver)

@@ -1,0 +1,126 @@
+"""Runs held against something else that knows the solution."""
+
+import numpy as np
+import pytest
+from store.drifting import Drift, problem, solve
+from store.processes import assert_same
+
+import mfpde
+from mfpde.comparing import DISTANCES, Agreement
+from mfpde.comparing.gaussian_closed_form import GaussianClosedForm
+from mfpde.errors import ProblemError
+from mfpde.measure import CircleDensity, GridDensity, Normal, Panel
+
+LINE, PLANE = mfpde.Line(), mfpde.Plane()
+
+
+def task(dimension=1, **compare):
+    block = {"kind": "gaussian-closed-form", **compare}
+    return problem(dimension).model_copy(update={"compare": GaussianClosedForm.model_validate(block)})
+
+
+@pytest.fixture(autouse=True)
+def companion(monkeypatch):
+    """The stand-in as its own companion: the closed form of what its grids show."""
+    monkeypatch.setattr(GaussianClosedForm, "solver", lambda _: Drift("gaussian"))
+
+
+@pytest.mark.parametrize("form", ["grid", "panels"])
+@pytest.mark.parametrize("distance", ["mean", "covariance", "l1", "max"])
+def test_the_distance_is_a_series(tmp_path, form, distance):
+    run = solve(task(2, distance=distance, tolerance=1e-4), tmp_path / "run.h5", Drift(form))
+    assert run["distance"].shape == (11,)
+    agreement = mfpde.load(run.path).agreement
+    assert agreement == run.agreement
+    assert agreement.worst == run["distance"].max()
+    assert agreement.time == run.times[run["distance"].argmax()]
+    assert agreement.passed == (form == "grid")  # the frames hold something else
+    assert agreement.worst < 1e-6 if form == "grid" else agreement.worst > 1e-2
+
+
+def test_a_resumed_run_is_compared_by_the_same_steps(tmp_path):
+    whole = solve(task(), tmp_path / "whole.h5", Drift())
+    solve(task(), tmp_path / "run.h5", Drift(lost=0.55))
+    assert_same(solve(task(), tmp_path / "run.h5", Drift(), resume=True), whole)
+
+
+def test_a_companion_that_ends_is_infinitely_far(monkeypatch):
+    monkeypatch.setattr(GaussianClosedForm, "solver", lambda _: Drift("gaussian", lost=0.55))
+    run = solve(task(), None)
+    assert np.isfinite(run["distance"][:6]).all()
+    assert np.isinf(run["distance"][6:]).all()
+    assert not run.agreement.passed
+
+
+def test_without_a_comparison():
+    assert solve(problem(until=0.2), None).agreement is None
+
+
+def test_what_cannot_be_compared():
+    with pytest.raises(ProblemError, match=r"compare: .* the l1 distance needs a density, and the drift solver shows"):
+        solve(task(), None, Drift("gaussian"))
+    uniform = task().model_copy(update={"initial": mfpde.Points(values=[0.0, 1.0])})
+    with pytest.raises(ProblemError, match=r"compare: .* the initial measure is not a gaussian"):
+        solve(uniform, None)
+
+
+def test_the_worst_is_what_counts():
+    compared = GaussianClosedForm(distance="l1", tolerance=0.5)
+    times = np.array([0.0, 1.0, 2.0])
+    assert compared.agreement(times, np.array([0.1, 0.5, 0.2])) == Agreement(
+        "gaussian-closed-form", "l1", 0.5, 1.0, 0.5
+    )
+    assert compared.agreement(times, np.array([0.1, 0.5, 0.2])).passed
+    assert not compared.agreement(times, np.array([0.1, 0.6, 0.2])).passed
+    assert not compared.agreement(times, np.array([0.1, np.nan, 0.2])).passed
+
+
+# -- distances
+
+
+def grid(law, averages=True, shift=0.0, reach=9.0, cells=120):
+    lattice = mfpde.Lattice.of([(np.arange(cells) + 0.5) * 2 * reach / cells - reach + shift] * law.ambient_dimension)
+    values = law.cell_averages(lattice) if averages else law.evaluate(lattice.points()).reshape(lattice.shape)
+    return GridDensity([Panel(lattice, values, averages)])
+
+
+@pytest.mark.parametrize("averages", [True, False])
+def test_densities_apart(averages):
+    one, other = Normal(0.0, 1.0, LINE), Normal(0.5, 1.0, LINE)
+    from scipy.special import erf
+
+    # total variation of two Gaussians
+    assert DISTANCES["l1"](grid(one, averages), other) == pytest.approx(2 * erf(0.25 / np.sqrt(2)), rel=3e-3)
+    assert DISTANCES["l1"](grid(one, averages), one) < 1e-12
+    assert DISTANCES["max"](grid(one, averages), one) < 1e-12
+    x = np.linspace(-6, 6, 100001)
+    expected = np.abs(one.evaluate(x) - other.evaluate(x)).max() / other.evaluate([0.5])[0]
+    assert DISTANCES["max"](grid(one, averages), other) == pytest.approx(expected, rel=1e-2)
+
+
+def test_what_lies_outside_of_the_box_counts():
+    far = Normal(100.0, 1.0, LINE)
+    assert DISTANCES["l1"](grid(Normal(0.0, 1.0, LINE)), far) == pytest.approx(2.0, abs=1e-12)
+
+
+def test_panels_that_overlap_are_one_density():
+    law = Normal([0.0, 0.5], [[1.0, 0.3], [0.3, 0.5]], PLANE)
+    half = [
+        Panel(panel.lattice, panel.values / 2, averages=True)
+        for panel in (*grid(law).panels, *grid(law, shift=0.05).panels)
+    ]
+    assert DISTANCES["l1"](GridDensity(half), law) < 1e-7
+    other = Normal([0.5, 0.5], [[1.0, 0.3], [0.3, 0.5]], PLANE)
+    assert DISTANCES["l1"](GridDensity(half), other) == pytest.approx(DISTANCES["l1"](grid(law), other), rel=3e-3)
+
+
+def test_moments_apart():
+    one, other = Normal([3.0, 4.0], np.diag([7.0, 4.0]), PLANE), Normal([3.0, 5.0], np.diag([9.0, 4.0]), PLANE)
+    assert DISTANCES["mean"](one, other) == pytest.approx(1 / np.sqrt(34 + 13))
+    assert DISTANCES["covariance"](one, other) == pytest.approx(2 / 9)
+
+
+def test_densities_on_the_circle():
+    one, other = CircleDensity.of([1.0, 0.25]), CircleDensity.of([1.0, 0.2])
+    assert DISTANCES["l1"](one, other) == pytest.approx(0.1 * 4 / (2 * np.pi), rel=1e-5)
+    assert DISTANCES["max"](one, other) == pytest.approx(0.1 / 1.4, rel=1e-5)
