@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from mfpde.comparing.base import Comparison
 from mfpde.registry import lookup, register
 from mfpde.solvers.base import Solver
-
-if TYPE_CHECKING:
-    from mfpde.problem import Problem
 
 __all__ = ["GaussianClosedForm"]
 
@@ -28,8 +25,3 @@ class GaussianClosedForm(Comparison):
     def solver(self) -> Solver:
         found: Solver = lookup("solver", "gaussian")()
         return found
-
-    def unfit(self, problem: Problem, solver: Solver) -> str | None:
-        if getattr(problem.initial, "kind", None) != "gaussian":
-            return "the initial measure is not a gaussian"
-        return super().unfit(problem, solver)

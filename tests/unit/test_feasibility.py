@@ -91,5 +91,5 @@ def test_observables_of_another_space_or_solver():
 
 def test_a_comparison_that_does_not_fit():
     assert told(compare={"kind": "gaussian-closed-form"}) == [
-        "compare: gaussian-closed-form cannot be compared with: the initial measure is not a gaussian"
+        "compare: gaussian-closed-form cannot be compared with: Gaussians live on the line, the plane and space"
     ]
