@@ -9,64 +9,57 @@ import numpy as np
 
 from mfpde._version import __version__
 from mfpde.errors import MfpdeError
+from mfpde.geometry import Field
+from mfpde.observe import Series
 from mfpde.registry import register
 from mfpde.run import Run
 from mfpde.store.recorder import observed_series
+from mfpde.typing import AnyArray
 
 if TYPE_CHECKING:
     import xarray
 
 __all__ = ["to_xarray"]
 
-_DIMENSIONS = {"position": ("time", "particle", "component")}
-
 
 @register("view", "xarray")
 def to_xarray(run: Run) -> xarray.Dataset:
-    """Snapshots over `time` and the grid, series over `time` or `observe_time`, weights, the problem as attribute."""
+    """Snapshots over `time` and their own dimensions, series over `time` or `observe_time`, what does not change, and
+    the problem as attribute: the names and dimensions of the run's file."""
     try:
         import xarray
     except ImportError:
         raise MfpdeError('to_xarray needs xarray, which is not installed: pip install "mfpde[analysis]"') from None
+    layout = run.layout
     data: dict[str, Any] = {}
-    for name, values in run.stored.items():
-        if name == "density":
-            data[name] = (
-                ("time", *run.layout.dimensions),
-                np.asarray(values),
-                {"long_name": "density", "units": "rad-1"},
-            )
-        else:
-            data[name] = (_DIMENSIONS.get(name, _named(name, np.ndim(values))), np.asarray(values))
-    if run.layout.axes:
-        meaning = "quadrature weights: (density * weight).sum() is the mass"
-        data["weight"] = (run.layout.dimensions, run.weight, {"long_name": meaning})
+    for name, rows in run.stored.items():
+        data[name] = _described(np.asarray(rows), layout.fields[name], "time")
+    for name, rows in run.trail.items():
+        data[name] = _described(np.asarray(rows), layout.trail[name], "step")
+    for name, constant in layout.constants.items():
+        data[name] = _described(constant.values, constant.field)
     coordinates: dict[str, Any] = {"time": ("time", np.asarray(run.times), {"long_name": "time", "units": "1"})}
-    for axis in run.layout.axes:
+    for axis in layout.axes:
         coordinates[axis.name] = (axis.name, axis.values, {"long_name": axis.long_name, "units": axis.units})
     clock = "time" if np.array_equal(run.series_times, run.times) else "observe_time"
     if run.series and clock != "time":
         attributes = {"long_name": "time of the observations", "units": "1"}
         coordinates[clock] = (clock, np.asarray(run.series_times), attributes)
-    described = _described(run)
+    known, taken = observed_series(run.problem), dict(layout.sizes)
     for name, values in run.series.items():
-        extent, attributes = described.get(name, ((), {}))
-        data[name] = ((clock, *(extent or _named(name, np.ndim(values))[1:])), np.asarray(values), attributes)
+        shown = np.asarray(values)
+        said = known.get(name, Series(name))
+        own = tuple(axis for axis, _ in said.extent) or tuple(f"{name}-{place}" for place in range(1, shown.ndim))
+        # as in files: an axis of another length gets a name of its own
+        sizes = zip(own, shown.shape[1:], strict=True)
+        named = tuple(axis if taken.setdefault(axis, size) == size else f"{axis}_{size}" for axis, size in sizes)
+        data[name] = _described(shown, Field(named, said.long_name, said.units), clock)
     return xarray.Dataset(data, coordinates, _attributes(run))
 
 
-def _named(name: str, dimensions: int) -> tuple[str, ...]:
-    """Names for dimensions of which nothing is said."""
-    return ("time", *(f"{name}-{place}" for place in range(1, dimensions)))
-
-
-def _described(run: Run) -> dict[str, tuple[tuple[str, ...], dict[str, str]]]:
-    """What the problem's observables say of their series: names of their own dimensions, long name and units."""
-    series = observed_series(run.problem)
-    return {
-        name: (tuple(dimension for dimension, _ in one.extent), {"long_name": one.long_name, "units": one.units})
-        for name, one in series.items()
-    }
+def _described(values: AnyArray, field: Field, *along: str) -> tuple[tuple[str, ...], AnyArray, dict[str, str]]:
+    attributes = {"long_name": field.long_name, "units": field.units, **field.attributes}
+    return (*along, *field.dimensions), values, attributes
 
 
 def _attributes(run: Run) -> dict[str, Any]:

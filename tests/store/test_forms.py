@@ -45,7 +45,8 @@ def test_a_later_end_keeps_everything(tmp_path, form):
 def test_xarray_opens_it(tmp_path, form, dimension):
     import xarray
 
-    run = solve(problem(dimension), tmp_path / "run.h5", Drift(form))
+    task = problem(dimension, observe=["mean", "covariance"])
+    run = solve(task, tmp_path / "run.h5", Drift(form))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with xarray.open_dataset(run.path, engine="h5netcdf") as dataset:
@@ -57,6 +58,11 @@ def test_xarray_opens_it(tmp_path, form, dimension):
             for name, rows in run.trail.items():
                 np.testing.assert_array_equal(dataset[name], rows)
                 assert dataset[name].dims[0] == "step"
+            assert dataset.covariance.dims == ("time", "component", "column")
+            for name, variable in mfpde.load(run.path).to_xarray().items():
+                assert variable.dims == dataset[name].dims
+                np.testing.assert_array_equal(variable, dataset[name])
+                assert variable.attrs == {key: dataset[name].attrs[key] for key in variable.attrs}
 
 
 @BOTH
