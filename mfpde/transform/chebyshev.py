@@ -58,9 +58,9 @@ def chebyshev_points(count: int) -> Float:
 
 
 def interpolation_weights(count: int) -> Float:
-    """Barycentric weights of those points."""
+    """`1 / prod_{j != k} (t_k - t_j)` for those points, the barycentric weights."""
     signs = np.where(np.arange(count) % 2 == 0, 1.0, -1.0)
-    return signs * np.sin(np.pi * (np.arange(count) + 0.5) / count)
+    return signs * np.sin(np.pi * (np.arange(count) + 0.5) / count) * (2.0 ** (count - 1) / count)
 
 
 def chebyshev_transform(count: int) -> Float:

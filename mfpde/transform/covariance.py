@@ -78,15 +78,14 @@ def _on_line(
     plan = plan_on_line(queries, nodes)
     if plan is None:
         return None
-    centre, sources, targets = plan
-    moved, common = collect(nodes, masses, log_factors, centre, sources)
-    values, level = tilt_line(moved, common, sources, targets)
+    moved, common = collect(nodes, masses, plan.factors(nodes, log_factors), plan.centre, plan.nodes)
+    values, level = tilt_line(moved, common, plan.nodes, plan.queries)
     about = values[:, 1, POINTS // 2] / values[:, 0, POINTS // 2]
-    points = sources.points(POINTS)
-    powers = np.exp(points[:, None] * (targets.half * chebyshev_points(POINTS)))
+    points, local = plan.nodes.points(POINTS), queries - plan.offset
+    powers = np.exp(points[:, None] * (plan.queries.half * chebyshev_points(POINTS)))
     log_masses = (log_of(np.abs(moved)) + common[:, None]).ravel()
-    values = np.empty((targets.number, 3, POINTS))
-    tilt_second(log_masses, np.sign(moved).ravel(), points, targets.centres, powers, about, level, values)
-    log_mass, first, second = interpolate_on_line(queries, targets, values, level)
-    mean = first + about[panel_indices(queries, targets)] + centre
-    return log_mass + centre * queries, mean[:, None], (second - first * first)[:, None, None]
+    values = np.empty((plan.queries.number, 3, POINTS))
+    tilt_second(log_masses, np.sign(moved).ravel(), points, plan.queries.centres, powers, about, level, values)
+    log_mass, first, second = interpolate_on_line(local, plan.queries, values, level)
+    mean = first + about[panel_indices(local, plan.queries)] + plan.centre
+    return log_mass + plan.centre * queries, mean[:, None], (second - first * first)[:, None, None]

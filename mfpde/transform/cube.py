@@ -10,7 +10,7 @@ import numpy as np
 from mfpde.transform.chebyshev import Panels
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["face_points", "frames", "turned_to_first"]
+__all__ = ["face_points", "frames", "octant", "turned_to_first"]
 
 
 def frames() -> Float:
@@ -62,3 +62,21 @@ def turned_to_first(side: int) -> AnyArray:
     mirrors = [np.diag([1.0, u, v]) for u in (1.0, -1.0) for v in (1.0, -1.0)]
     turns = [axes[0] @ mirror @ frame.T for frame in axes for mirror in mirrors]
     return np.stack([_carry(turn, axes, numbers).ravel() for turn in turns]).reshape(24, -1)
+
+
+@lru_cache(maxsize=4)
+def octant(side: int) -> AnyArray:
+    """`(8, 3, 3 (side / 2)^2)`: where the points of the octant of positive components come from on the cube's faces,
+    under the reflections (bit i: of axis i) and with the axes turned so that the first, second or third comes first."""
+    half, numbers = side // 2, np.arange(6 * side * side).reshape(3, 2, side, side)
+    places = np.empty((8, 3, 3, half, half), dtype=np.int64)
+    for reflection in range(8):
+        for turn in range(3):
+            for face in range(3):  # counted from the axis that comes first, as the bits are
+                axis = (turn + face) % 3
+                own, first, second = (reflection >> ((face + step) % 3) & 1 for step in range(3))
+                here = numbers[axis, own]
+                here = here[::-1] if first else here
+                here = here[:, ::-1] if second else here
+                places[reflection, turn, face] = here[:half, :half]
+    return places.reshape(8, 3, -1)

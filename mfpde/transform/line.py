@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mfpde.transform.chebyshev import Panels, chebyshev_points, cut, interpolation_weights
@@ -13,6 +15,7 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = [
     "EXTENT",
+    "LinePlan",
     "collect",
     "interpolate_on_line",
     "level_out",
@@ -35,24 +38,42 @@ def tilted_mean_on_line(
     if plan is None:
         mean, log_mass = tilted_mean_directly(queries[:, None], nodes[:, None], masses, log_factors)
         return mean[:, 0], log_mass
-    centre, sources, targets = plan
-    moved, common = collect(nodes, masses, log_factors, centre, sources)
-    values, level = tilt_line(moved, common, sources, targets)
-    out = interpolate_on_line(queries, targets, values, level)
-    return out[1] + centre, out[0] + centre * queries
+    moved, common = collect(nodes, masses, plan.factors(nodes, log_factors), plan.centre, plan.nodes)
+    values, level = tilt_line(moved, common, plan.nodes, plan.queries)
+    out = interpolate_on_line(queries - plan.offset, plan.queries, values, level)
+    return out[1] + plan.centre, out[0] + plan.centre * queries
 
 
-def plan_on_line(queries: Float, nodes: Float) -> tuple[float, Panels, Panels] | None:
-    """The nodes' centre, panels of the nodes about it and of the queries; None where the direct sum is cheaper."""
+class LinePlan(NamedTuple):
+    """Panels of nodes, about their centre, and of queries, about a common offset if that is large."""
+
+    centre: float
+    offset: float
+    nodes: Panels
+    queries: Panels
+
+    def factors(self, nodes: Float, log_factors: Float | None) -> Float | None:
+        """What multiplies the masses, the queries' common offset included."""
+        if self.offset == 0.0:
+            return log_factors
+        own: Float = self.offset * (nodes - self.centre)
+        return own if log_factors is None else own + log_factors
+
+
+def plan_on_line(queries: Float, nodes: Float) -> LinePlan | None:
+    """How to sum by panels; None where the direct sum is cheaper."""
     if queries.size * nodes.size < FEW_PAIRS:
         return None
     low, high = float(nodes.min()), float(nodes.max())
     centre, reach = 0.5 * (low + high), 0.5 * (high - low)
     least, most = float(queries.min()), float(queries.max())
+    # an offset would cut the nodes' panels smaller, for nothing
+    offset = 0.5 * (least + most) if abs(least + most) > most - least else 0.0
+    least, most = least - offset, most - offset
     sources = cut(-reach, reach, max(-least, most, 0.0), EXTENT)
     targets = cut(least, most, reach, EXTENT)
-    work = POINTS * sources.number * targets.number * 2.5 + 25.0 * (nodes.size + queries.size) + 2e4
-    return None if work > 1.0 * queries.size * nodes.size else (centre, sources, targets)
+    work = POINTS * sources.number * targets.number * 2.5 + 15.0 * (nodes.size + queries.size) + 3e4
+    return None if work > 1.0 * queries.size * nodes.size else LinePlan(centre, offset, sources, targets)
 
 
 def interpolate_on_line(queries: Float, panels: Panels, values: Float, level: Float) -> Float:

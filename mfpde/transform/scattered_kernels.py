@@ -2,7 +2,8 @@
 
 Point masses are first moved to the Chebyshev points of their panel ("anterpolation", the transpose of interpolation):
 exact for everything the panel's polynomials represent, `e^{<w, y>}` among them. The sums then run over Chebyshev
-points, and the queries interpolate. The cost is linear in points and queries.
+points, and the queries interpolate. The cost is linear in points and queries, which are sorted by panel first, so that
+loops run along points.
 """
 
 from __future__ import annotations
@@ -15,57 +16,95 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = [
     "POINTS",
+    "TOGETHER",
     "collect_line",
-    "collect_plane",
     "find_panels",
     "interpolate_line",
-    "interpolate_plane",
-    "lagrange",
+    "lagrange_rows",
+    "local",
+    "panel_of",
+    "sort_by_panel",
+    "write_out",
 ]
 
 POINTS = 16
+TOGETHER = 64  # points whose basis stays in the nearest cache
 
 
 @kernel
-def lagrange(t: float, points: Float, weights: Float, basis: Float) -> None:
-    """The Lagrange polynomials of the points at t, by the barycentric formula."""
-    for k in range(points.size):
-        distance = t - points[k]
-        # on a point its own weight becomes so large that nothing else is seen
-        basis[k] = weights[k] / (distance if distance != 0.0 else 1e-280)
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    for k in range(0, points.size, 4):
-        a += basis[k]
-        b += basis[k + 1]
-        c += basis[k + 2]
-        d += basis[k + 3]
-    scale = 1.0 / ((a + b) + (c + d))
-    for k in range(points.size):
-        basis[k] *= scale
-
-
-@kernel
-def _panel_of(x: float, start: float, half: float, count: int) -> int:
+def panel_of(x: float, start: float, half: float, count: int) -> int:
+    """Which of `count` panels; the first or the last for what lies outside by rounding."""
     return min(max(int((x - start) / (2.0 * half)), 0), count - 1)
 
 
 @kernel
 def find_panels(x: Float, start: float, half: float, count: int, indices: AnyArray) -> None:
-    """The panel of each x, as below."""
+    """The panel of each x."""
     for j in range(x.size):
-        indices[j] = _panel_of(x[j], start, half, count)
+        indices[j] = panel_of(x[j], start, half, count)
 
 
 @kernel
-def _inner_product(first: Float, second: Float) -> float:
-    """Four sums side by side: one alone would wait for every addition."""
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    for k in range(0, first.size, 4):
-        a += first[k] * second[k]
-        b += first[k + 1] * second[k + 1]
-        c += first[k + 2] * second[k + 2]
-        d += first[k + 3] * second[k + 3]
-    return (a + b) + (c + d)
+def lagrange_rows(t: Float, points: Float, weights: Float, ahead: Float, basis: Float) -> None:
+    """basis[k, q] = l_k(t_q) by products of differences from both sides: no division, and nothing special on a point.
+
+    Four rows at a time, a multiple of four points.
+    """
+    for q in range(t.size):
+        ahead[q] = 1.0
+    for k in range(0, points.size, 4):
+        r0, r1, r2, r3 = basis[k], basis[k + 1], basis[k + 2], basis[k + 3]
+        p0, p1, p2, p3 = points[k], points[k + 1], points[k + 2], points[k + 3]
+        for q in range(t.size):
+            a0, x = ahead[q], t[q]
+            a1 = a0 * (x - p0)
+            a2 = a1 * (x - p1)
+            a3 = a2 * (x - p2)
+            r0[q], r1[q], r2[q], r3[q] = a0, a1, a2, a3
+            ahead[q] = a3 * (x - p3)
+    for q in range(t.size):
+        ahead[q] = 1.0
+    for k in range(points.size - 4, -1, -4):
+        r0, r1, r2, r3 = basis[k], basis[k + 1], basis[k + 2], basis[k + 3]
+        p0, p1, p2, p3 = points[k], points[k + 1], points[k + 2], points[k + 3]
+        w0, w1, w2, w3 = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
+        for q in range(t.size):
+            a3, x = ahead[q], t[q]
+            a2 = a3 * (x - p3)
+            a1 = a2 * (x - p2)
+            a0 = a1 * (x - p1)
+            r0[q] *= w0 * a0
+            r1[q] *= w1 * a1
+            r2[q] *= w2 * a2
+            r3[q] *= w3 * a3
+            ahead[q] = a0 * (x - p0)
+
+
+@kernel
+def sort_by_panel(panel: AnyArray, begin: AnyArray, order: AnyArray) -> None:
+    """begin[p] .. begin[p + 1]: the stretch of `order` with the points of panel p."""
+    for p in range(begin.size):
+        begin[p] = 0
+    for q in range(panel.size):
+        begin[panel[q] + 1] += 1
+    for p in range(1, begin.size):
+        begin[p] += begin[p - 1]
+    for q in range(panel.size):
+        place = begin[panel[q]]
+        order[place] = q
+        begin[panel[q]] = place + 1
+    for p in range(begin.size - 1, 0, -1):
+        begin[p] = begin[p - 1]
+    begin[0] = 0
+
+
+@kernel
+def local(x: Float, order: AnyArray, start: float, half: float, panel: int, t: Float) -> None:
+    """Where the points of a panel lie in it, from -1 to 1; its middle for what only fills up the row."""
+    for q in range(order.size):
+        t[q] = (x[order[q]] - start) / half - (2 * panel + 1)
+    for q in range(order.size, t.size):
+        t[q] = 0.0
 
 
 @allocating_kernel
@@ -73,42 +112,49 @@ def collect_line(
     nodes: Float, masses: Float, start: float, half: float, count: int, points: Float, weights: Float, out: Float
 ) -> None:
     """out[panel, k] += m_j l_k(y_j)."""
-    basis = np.empty(points.size)
-    for j in range(nodes.size):
-        panel = _panel_of(nodes[j], start, half, count)
-        lagrange((nodes[j] - start) / half - (2 * panel + 1), points, weights, basis)
-        row, mass = out[panel], masses[j]
-        for k in range(points.size):
-            row[k] += mass * basis[k]
-
-
-@allocating_kernel
-def collect_plane(
-    nodes1: Float,
-    nodes2: Float,
-    masses: Float,
-    start1: float,
-    half1: float,
-    count1: int,
-    start2: float,
-    half2: float,
-    count2: int,
-    points: Float,
-    weights: Float,
-    out: Float,
-) -> None:
-    """out[panel_1 * POINTS + k, panel_2 * POINTS + l] += m_j l_k(y_1) l_l(y_2)."""
     size = points.size
-    basis1, basis2 = np.empty(size), np.empty(size)
-    for j in range(masses.size):
-        panel1, panel2 = _panel_of(nodes1[j], start1, half1, count1), _panel_of(nodes2[j], start2, half2, count2)
-        lagrange((nodes1[j] - start1) / half1 - (2 * panel1 + 1), points, weights, basis1)
-        lagrange((nodes2[j] - start2) / half2 - (2 * panel2 + 1), points, weights, basis2)
+    panel, order = np.empty(nodes.size, dtype=np.int64), np.empty(nodes.size, dtype=np.int64)
+    begin = np.empty(count + 1, dtype=np.int64)
+    find_panels(nodes, start, half, count, panel)
+    sort_by_panel(panel, begin, order)
+    t, ahead, mass = np.empty(TOGETHER), np.empty(TOGETHER), np.empty(TOGETHER)
+    basis, sums = np.empty((size, TOGETHER)), np.empty((size, TOGETHER))
+    for p in range(count):
+        if begin[p] == begin[p + 1]:
+            continue
+        sums[:] = 0.0
+        for low in range(begin[p], begin[p + 1], TOGETHER):
+            here = order[low : min(low + TOGETHER, begin[p + 1])]
+            local(nodes, here, start, half, p, t)
+            lagrange_rows(t, points, weights, ahead, basis)
+            for q in range(TOGETHER):
+                mass[q] = masses[here[q]] if q < here.size else 0.0
+            for k in range(size):
+                total, row = sums[k], basis[k]
+                for q in range(TOGETHER):
+                    total[q] += mass[q] * row[q]
+        row = out[p]
         for k in range(size):
-            row = out[panel1 * size + k, panel2 * size : (panel2 + 1) * size]
-            factor = masses[j] * basis1[k]
-            for i in range(size):
-                row[i] += factor * basis2[i]
+            subtotal = 0.0
+            for q in range(TOGETHER):
+                subtotal += sums[k, q]
+            row[k] += subtotal
+
+
+@kernel
+def write_out(sums: Float, level: float, here: AnyArray, room: Float, out: Float) -> None:
+    """out at the queries `here`: the logarithm of the first sum, the others divided by it."""
+    first = sums[0]
+    for q in range(here.size):
+        room[q] = logarithm(first[q]) + level
+    for q in range(here.size):
+        out[0, here[q]] = room[q]
+    for part in range(1, sums.shape[0]):
+        row = sums[part]
+        for q in range(here.size):
+            room[q] = row[q] / first[q]
+        for q in range(here.size):
+            out[part, here[q]] = room[q]
 
 
 @allocating_kernel
@@ -116,67 +162,25 @@ def interpolate_line(
     queries: Float, start: float, half: float, points: Float, weights: Float, values: Float, level: Float, out: Float
 ) -> None:
     """values `(panels, parts, size)`; out `(parts, m)`: the first part's logarithm, the others divided by it."""
-    size = points.size
-    basis = np.empty(size)
-    count, parts = values.shape[0], values.shape[1]
-    for q in range(queries.size):
-        panel = _panel_of(queries[q], start, half, count)
-        lagrange((queries[q] - start) / half - (2 * panel + 1), points, weights, basis)
-        total = 1.0
-        for part in range(parts):
-            a, b, c, d = 0.0, 0.0, 0.0, 0.0
-            for k in range(0, size, 4):
-                a += values[panel, part, k] * basis[k]
-                b += values[panel, part, k + 1] * basis[k + 1]
-                c += values[panel, part, k + 2] * basis[k + 2]
-                d += values[panel, part, k + 3] * basis[k + 3]
-            value = (a + b) + (c + d)
-            if part == 0:
-                total = 1.0 / value
-                out[0, q] = logarithm(value) + level[panel]
-            else:
-                out[part, q] = value * total
-
-
-@allocating_kernel
-def interpolate_plane(
-    queries1: Float,
-    queries2: Float,
-    start1: float,
-    half1: float,
-    start2: float,
-    half2: float,
-    points: Float,
-    weights: Float,
-    values: Float,
-    level: Float,
-    out: Float,
-) -> None:
-    """values `(panels_1, panels_2, parts * POINTS**2)`, level `(panels_1, panels_2)`; out as on the line.
-
-    A panel's values lie in one piece: taking slices costs more than the arithmetic.
-    """
-    size = points.size
-    basis1, basis2, across = np.empty(size), np.empty(size), np.empty(size)
-    count1, count2, parts = level.shape[0], level.shape[1], out.shape[0]
-    for q in range(queries1.size):
-        panel1, panel2 = _panel_of(queries1[q], start1, half1, count1), _panel_of(queries2[q], start2, half2, count2)
-        lagrange((queries1[q] - start1) / half1 - (2 * panel1 + 1), points, weights, basis1)
-        lagrange((queries2[q] - start2) / half2 - (2 * panel2 + 1), points, weights, basis2)
-        total = 1.0
-        for part in range(parts):
-            for i in range(size):
-                across[i] = 0.0
-            for k in range(0, size, 4):
-                b0, b1, b2, b3 = basis1[k], basis1[k + 1], basis1[k + 2], basis1[k + 3]
-                place = (part * size + k) * size
-                rows = values[panel1, panel2, place : place + 4 * size]
-                r0, r1, r2, r3 = rows[:size], rows[size:], rows[2 * size :], rows[3 * size :]
-                for i in range(size):
-                    across[i] += (b0 * r0[i] + b1 * r1[i]) + (b2 * r2[i] + b3 * r3[i])
-            value = _inner_product(across, basis2)
-            if part == 0:
-                total = value
-                out[0, q] = logarithm(total) + level[panel1, panel2]
-            else:
-                out[part, q] = value / total
+    (count, parts, size) = values.shape
+    panel, order = np.empty(queries.size, dtype=np.int64), np.empty(queries.size, dtype=np.int64)
+    begin = np.empty(count + 1, dtype=np.int64)
+    find_panels(queries, start, half, count, panel)
+    sort_by_panel(panel, begin, order)
+    t, ahead = np.empty(TOGETHER), np.empty(TOGETHER)
+    basis, sums = np.empty((size, TOGETHER)), np.empty((parts, TOGETHER))
+    for p in range(count):
+        for low in range(begin[p], begin[p + 1], TOGETHER):
+            here = order[low : min(low + TOGETHER, begin[p + 1])]
+            local(queries, here, start, half, p, t)
+            lagrange_rows(t, points, weights, ahead, basis)
+            for part in range(parts):
+                total, value = sums[part], values[p, part]
+                for q in range(TOGETHER):
+                    total[q] = 0.0
+                for k in range(0, size, 4):
+                    b0, b1, b2, b3 = basis[k], basis[k + 1], basis[k + 2], basis[k + 3]
+                    v0, v1, v2, v3 = value[k], value[k + 1], value[k + 2], value[k + 3]
+                    for q in range(TOGETHER):
+                        total[q] += (v0 * b0[q] + v1 * b1[q]) + (v2 * b2[q] + v3 * b3[q])
+            write_out(sums, level[p], here, ahead, out)

@@ -8,15 +8,16 @@ one matrix of exponentials, a quarter of the first face against all points, serv
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
 from mfpde.transform.chebyshev import Panels, interpolation_matrix
-from mfpde.transform.cube import face_points, frames, turned_to_first
+from mfpde.transform.cube import face_points, frames, octant, turned_to_first
 from mfpde.transform.direct import log_masses_of, plain, tilted_mean_directly
 from mfpde.transform.plane import collect_in_plane, interpolate_in_plane
 from mfpde.transform.products import multiply
-from mfpde.transform.sphere_kernels import fold, gather, sum_folded, sum_for_faces, unfold
+from mfpde.transform.sphere_kernels import gather, gather_octant, sum_for_faces, sum_for_octant, unfold, walsh
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import Float
 
@@ -25,8 +26,9 @@ __all__ = ["tilted_mean_on_sphere"]
 # points along a panel's side and the largest beta times half a side for them; a whole face needs 24 in any case
 _WHOLE = ((24, 2.2), (28, 3.9), (32, 4.8), (36, 5.5))
 _DIVIDED = ((16, 1.5), (20, 2.4), (24, 3.2), (28, 3.9))
-_FINE, _FINE_EXTENT = 12, 0.65  # the same for the small panels that points and queries meet
-_FOLDED = 4.2  # beta up to which even and odd parts are summed apart, a quarter of the work: it costs e^{1.6 beta}
+_FINE, _FINE_EXTENT = 16, 1.6  # the same for the small panels that points and queries meet
+_FOLDED = 4.8  # beta up to which even and odd parts are summed apart, a quarter of the work: it costs e^{1.6 beta}
+_TARGETS = 112  # columns of a product
 _LARGEST = 300.0  # e^{2 beta} must be a number
 _BATCH = 1 << 14
 
@@ -45,17 +47,19 @@ def tilted_mean_on_sphere(
     work = 0.35 * float(size) ** 2 + 80.0 * nodes.shape[0] + 200.0 * queries.shape[0] + 1e6
     if abs(beta) > _LARGEST or work > 0.8 * queries.shape[0] * nodes.shape[0]:
         return tilted_mean_directly(beta * queries, nodes, masses, log_factors)
-    parts = max(math.ceil(7 / count), math.ceil(0.25 * math.pi * abs(beta) / (_FINE_EXTENT * count)))
+    parts = max(math.ceil(3 / count), math.ceil(0.25 * math.pi * abs(beta) / (_FINE_EXTENT * count)))
     half = 0.25 * math.pi / (count * parts)
     along, across = Panels(0.0, half, 6 * count * parts), Panels(0.0, half, count * parts)
     refine = _refinement(order, parts)
     scaled, common = _over_the_largest(masses, log_factors)
-    moved = collect_in_plane(_unfolded(nodes), scaled, np.zeros(2), along, across, _FINE)
+    places = _unfolded(nodes)
+    moved = collect_in_plane(places, scaled, np.zeros(2), along, across, _FINE)
     fine = moved.reshape(6, count, parts * _FINE, count, parts * _FINE)
     coarse = _along(refine.T, _along(refine.T, fine, 2), 4)
     sums = _sum_over_points(coarse, beta, count, order)
     values = _by_panels(_along(refine, _along(refine, sums, 3), 5), count, parts)
-    out = interpolate_in_plane(_unfolded(queries), along, across, values, np.zeros(values.shape[:2]), 4, _FINE)
+    places = places if queries is nodes else _unfolded(queries)
+    out = interpolate_in_plane(places, along, across, values, np.zeros(values.shape[:2]), 4, _FINE)
     return np.ascontiguousarray(out[1:].T), out[0] + common
 
 
@@ -91,43 +95,75 @@ def _unfolded(points: Float) -> Float:
 
 def _sum_over_points(moved: Float, beta: float, count: int, order: int) -> Float:
     """`(6, 4, count, order, count, order)`: M and M times the mean at the points of all panels."""
-    side, quarter = order * count, order * count // 2
-    axes, local = frames(), face_points(count, order)
-    positions = np.einsum("fab,ijb->afij", axes, local).reshape(3, -1)
-    masses = moved.reshape(-1)
-    left = np.empty((96, masses.size))
-    gather(np.concatenate([masses[None], masses * positions]), turned_to_first(side), left)
-    targets = axes[0] @ local[:quarter, :quarter].reshape(-1, 3).T
-    folded = abs(beta) <= _FOLDED
-    if folded:
-        there = np.flatnonzero((positions[1] > 0.0) & (positions[2] > 0.0))
-        fold(left)
-        classes = left.reshape(6, 4, 4, -1)[..., there].transpose(1, 0, 2, 3).reshape(4, 24, -1)
-        positions = positions[:, there]
-    sources, out = beta * positions, np.empty((96, quarter * quarter))
-    blocks = pieces(quarter * quarter, 112)
+    side = order * count
+    positions, quarter = _points(count, order)
+    fields = np.empty((4, 6 * side * side))
+    fields[0] = moved.ravel()
+    np.multiply(fields[0], positions, out=fields[1:])
+    whole = _by_reflections if abs(beta) <= _FOLDED else _by_faces
+    return whole(fields, beta, positions, quarter, side).reshape(6, 4, count, order, count, order)
+
+
+@lru_cache(maxsize=4)
+def _points(count: int, order: int) -> tuple[Float, Float]:
+    """All points `(3, 6 side^2)`, and the first quarter of a face's along its n, u, v: `(3, side^2 / 4)`."""
+    local, half = face_points(count, order), order * count // 2
+    positions = np.einsum("fab,ijb->afij", frames(), local).reshape(3, -1)
+    return positions, np.ascontiguousarray(local[:half, :half].reshape(-1, 3).T)
+
+
+def _by_faces(fields: Float, beta: float, positions: Float, quarter: Float, side: int) -> Float:
+    """A quarter of the first face against all points, for each way to turn the cube: `(6, 4, side, side)`."""
+    left, half = np.empty((96, positions.shape[1])), side // 2
+    gather(fields, turned_to_first(side), left)
+    targets, sources, out = frames()[0] @ quarter, beta * positions, np.empty((96, half * half))
+    blocks = pieces(half * half, _TARGETS)
 
     def work(piece: int) -> None:
         here = slice(*blocks[piece])
         columns = np.ascontiguousarray(targets[:, here])
-        if folded:
-            by_class = np.zeros((4, 24, columns.shape[1]))
-            sum_folded(classes, sources, columns, by_class)
-            sums = np.ascontiguousarray(by_class.reshape(4, 6, 4, -1).transpose(1, 0, 2, 3)).reshape(96, -1)
-            fold(sums)
-        else:
-            sums = np.zeros((96, columns.shape[1]))
-            sum_for_faces(left, sources, columns, sums)
+        sums = np.zeros((96, columns.shape[1]))
+        sum_for_faces(left, sources, columns, sums)
         out[:, here] = sums
 
     run_pieces(work, len(blocks))
-    parts = out.reshape(6, 2, 2, 4, quarter, quarter)
+    parts = out.reshape(6, 2, 2, 4, half, half)
     whole = np.empty((6, 4, side, side))
-    whole[:, :, :quarter, :quarter] = parts[:, 0, 0]
-    whole[:, :, :quarter, quarter:] = parts[:, 0, 1, :, :, ::-1]
-    whole[:, :, quarter:, :quarter] = parts[:, 1, 0, :, ::-1]
-    whole[:, :, quarter:, quarter:] = parts[:, 1, 1, :, ::-1, ::-1]
-    return whole.reshape(6, 4, count, order, count, order)
+    for u, v in np.ndindex(2, 2):
+        _mirrored(whole, u, v)[:] = parts[:, u, v]
+    return whole
+
+
+def _by_reflections(fields: Float, beta: float, positions: Float, quarter: Float, side: int) -> Float:
+    """A quarter of a face against an octant, for what is even or odd in each axis: `(6, 4, side, side)`."""
+    half = side // 2
+    places = octant(side)
+    left = np.empty((4, 24, places.shape[2]))
+    gather_octant(fields, places, left)
+    walsh(left)
+    sources, out = beta * positions[:, places[0, 0]], np.empty((4, 24, half * half))
+    blocks = pieces(half * half, _TARGETS)
+
+    def work(piece: int) -> None:
+        here = slice(*blocks[piece])
+        sums = np.zeros((4, 24, here.stop - here.start))
+        sum_for_octant(left, sources, np.ascontiguousarray(quarter[:, here]), sums)
+        walsh(sums)
+        out[:, :, here] = sums
+
+    run_pieces(work, len(blocks))
+    parts = out.reshape(2, 2, 2, 3, 4, half, half)  # reflected along z and y; the opposite face
+    whole = np.empty((3, 2, 4, side, side))
+    for v, u, n in np.ndindex(2, 2, 2):
+        _mirrored(whole[:, n], u, v)[:] = parts[v, u, n]
+    return whole.reshape(6, 4, side, side)
+
+
+def _mirrored(whole: Float, u: int, v: int) -> Float:
+    """A quarter of each face, seen from the face's middle as the first quarter is."""
+    half = whole.shape[-1] // 2
+    rows, columns = (slice(None, half - 1, -1) if mirror else slice(0, half) for mirror in (u, v))
+    return whole[..., rows, columns]
 
 
 def _refinement(order: int, parts: int) -> Float:

@@ -11,10 +11,10 @@ from mfpde.transform.exponential import exponential
 from mfpde.transform.products import multiply
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["gather", "sum_folded", "sum_for_faces", "unfold"]
+__all__ = ["gather", "gather_octant", "sum_for_faces", "sum_for_octant", "unfold", "walsh"]
 
 _EDGE = 4e-15
-_TERMS = 64  # points whose exponentials lie in the second cache together
+_TERMS = 32  # points whose exponentials lie in the second cache together
 
 
 @kernel
@@ -67,44 +67,56 @@ def gather(fields: Float, chosen: AnyArray, out: Float) -> None:
 
 
 @kernel
-def fold(left: Float) -> None:
-    """In place: the four mirror images (as it is, v, u, both) of each row to sums even and odd in u and v."""
-    for face in range(6):
-        for part in range(4):
-            r0, r1 = left[16 * face + part], left[16 * face + 4 + part]
-            r2, r3 = left[16 * face + 8 + part], left[16 * face + 12 + part]
-            for q in range(left.shape[1]):
-                a, b, c, d = r0[q] + r1[q], r0[q] - r1[q], r2[q] + r3[q], r2[q] - r3[q]
-                r0[q], r1[q], r2[q], r3[q] = a + c, b + d, a - c, b - d
+def walsh(field: Float) -> None:
+    """In place along the first axis, of four: sums with all signs of two reflections, even and odd in each."""
+    for i in range(field.shape[1]):
+        r0, r1, r2, r3 = field[0, i], field[1, i], field[2, i], field[3, i]
+        for q in range(field.shape[2]):
+            a, b, c, d = r0[q] + r1[q], r0[q] - r1[q], r2[q] + r3[q], r2[q] - r3[q]
+            r0[q], r1[q], r2[q], r3[q] = a + c, b + d, a - c, b - d
+
+
+@kernel
+def gather_octant(fields: Float, places: AnyArray, out: Float) -> None:
+    """out[2 reflection + side, 4 turn + part, q] = fields[part, places[2 reflection + side, turn, q]]."""
+    for reflection in range(8):
+        for turn in range(3):
+            for part in range(4):
+                field, row = fields[part], out[reflection // 2, (reflection % 2) * 12 + 4 * turn + part]
+                for q in range(row.size):
+                    row[q] = field[places[reflection, turn, q]]
 
 
 @allocating_kernel
-def sum_folded(left: Float, sources: Float, targets: Float, sums: Float) -> None:
-    """The same for sources in one quarter: left `(4, 24, q)` and sums `(4, 24, k)` even and odd in u and v."""
-    count = targets.shape[1]
-    powers, part = np.empty((4, _TERMS, count)), np.empty((sums.shape[1], count))
-    n, u, v = targets[0], targets[1], targets[2]
+def sum_for_octant(left: Float, sources: Float, targets: Float, sums: Float) -> None:
+    """sums[c] = left[c] K_c + (left[c] with its halves of rows exchanged) K'_c, `K_c[q, k] = e^{x} f(y) g(z)` with
+    x, y, z the products of the components of sources and targets.
+
+    f is sinh instead of cosh if bit 0 of the class c is set, g if bit 1 is; K' has `e^{-x}`. That is `e^<s, t>` for
+    what is even or odd along y and z; along x what one face sees in front the opposite face sees behind.
+    """
+    count, half = targets.shape[1], sums.shape[1] // 2
+    powers, part = np.empty((8, _TERMS, count)), np.empty((half, count))
+    x, y, z = targets[0], targets[1], targets[2]
     for start in range(0, sources.shape[1], _TERMS):
         terms = min(_TERMS, sources.shape[1] - start)
         for i in range(terms):
             a, b, c = sources[0, start + i], sources[1, start + i], sources[2, start + i]
             p0, p1, p2, p3 = powers[0, i], powers[1, i], powers[2, i], powers[3, i]
+            p4, p5, p6, p7 = powers[4, i], powers[5, i], powers[6, i], powers[7, i]
             for k in range(count):
-                first, second = (
-                    exponential(a * n[k] + (b * u[k] + c * v[k])),
-                    exponential(a * n[k] + (b * u[k] - c * v[k])),
-                )
-                third, fourth = (
-                    exponential(a * n[k] - (b * u[k] - c * v[k])),
-                    exponential(a * n[k] - (b * u[k] + c * v[k])),
-                )
-                p0[k] = 0.25 * ((first + second) + (third + fourth))
-                p1[k] = 0.25 * ((first - second) + (third - fourth))
-                p2[k] = 0.25 * ((first + second) - (third + fourth))
-                p3[k] = 0.25 * ((first - second) - (third - fourth))
-        for parity in range(4):
-            multiply(left[parity, :, start : start + terms], powers[parity, :terms], part)
-            for row_index in range(part.shape[0]):
-                total, here = sums[parity, row_index], part[row_index]
+                e1, e2, e3 = exponential(a * x[k]), 0.5 * exponential(b * y[k]), 0.5 * exponential(c * z[k])
+                r1, r2, r3 = 1.0 / e1, 0.25 / e2, 0.25 / e3
+                cosh2, sinh2, cosh3, sinh3 = e2 + r2, e2 - r2, e3 + r3, e3 - r3
+                f0, f1, f2, f3 = cosh2 * cosh3, sinh2 * cosh3, cosh2 * sinh3, sinh2 * sinh3
+                p0[k], p2[k], p4[k], p6[k] = e1 * f0, e1 * f1, e1 * f2, e1 * f3
+                p1[k], p3[k], p5[k], p7[k] = r1 * f0, r1 * f1, r1 * f2, r1 * f3
+        for number in range(16):
+            parity, side, behind = number // 4, number // 2 % 2, number % 2
+            rows = left[parity, side * half : (side + 1) * half, start : start + terms]
+            multiply(rows, powers[2 * parity + behind, :terms], part)
+            seen = (side + behind) % 2
+            for row_index in range(half):
+                total, here = sums[parity, seen * half + row_index], part[row_index]
                 for k in range(count):
                     total[k] += here[k]

@@ -159,3 +159,17 @@ def test_huge_exponents(size):
         slice(0, 200),
         1e-9,
     )
+
+
+@pytest.mark.parametrize("beta", [4.0, -4.7, 4.9])
+def test_opposite_the_only_mass(beta, no_direct):
+    """Where M is e^-beta and rounding of e^beta is seen best."""
+    points = RANDOM.standard_normal((9000, 3))
+    points[0] = 0.3, -0.5, 0.2
+    points[1:300] = -points[0] + 1e-2 * RANDOM.standard_normal((299, 3))
+    points /= np.sqrt((points**2).sum(axis=1, keepdims=True))
+    weights = np.zeros(9000)
+    weights[0] = 2.0
+    mean, log_mass = transform.tilted_mean_on_sphere(beta, points, points, weights)
+    assert np.abs(mean - points[0]).max() < 1e-12
+    assert np.abs(log_mass - beta * points @ points[0] - np.log(2)).max() < 1e-12

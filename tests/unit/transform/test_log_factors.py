@@ -96,3 +96,14 @@ def test_a_factor_of_minus_infinity_takes_a_node_away():
     queries = np.linspace(-30, 30, 500)[:, None]
     result = transform.tilted_mean(queries, nodes, np.ones(6000), given)
     check(result, transform.tilted_mean(queries, nodes[some], np.ones(4000)), 1e-13)
+
+
+@pytest.mark.parametrize("dimension", [1, 2])
+def test_queries_around_a_point_far_away(dimension, no_direct):
+    """The panels are as few as around 0; factors that undo the offset leave a mild tilt to be seen."""
+    offset = np.array([3e4, -2e4])[:dimension]
+    nodes, masses = 5.0 + RANDOM.uniform(-1, 1, (6000, dimension)), RANDOM.random(6000)
+    given, queries = -(nodes - 5.0) @ offset, offset + RANDOM.uniform(-9, 9, (6000, dimension))
+    mean, log_mass = transform.tilted_mean(queries, nodes, masses, given)
+    assert np.ptp(mean, axis=0).min() > 1.0
+    check((mean[:80], log_mass[:80]), expected(queries[:80], nodes, masses, given), 1e-10)

@@ -1,0 +1,131 @@
+"""The same in the plane: a panel's points are products of matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mfpde.compilation import allocating_kernel, kernel
+from mfpde.transform.products import multiply
+from mfpde.transform.scattered_kernels import TOGETHER, lagrange_rows, local, panel_of, sort_by_panel, write_out
+from mfpde.typing import AnyArray, Float
+
+__all__ = ["collect_plane", "interpolate_plane"]
+
+
+@kernel
+def _locate(
+    first: Float,
+    second: Float,
+    start1: float,
+    half1: float,
+    start2: float,
+    half2: float,
+    sides: AnyArray,
+    panel: AnyArray,
+) -> None:
+    for q in range(panel.size):
+        along = panel_of(first[q], start1, half1, sides[0])
+        panel[q] = along * sides[1] + panel_of(second[q], start2, half2, sides[1])
+
+
+@allocating_kernel
+def collect_plane(
+    nodes1: Float,
+    nodes2: Float,
+    masses: Float,
+    start1: float,
+    half1: float,
+    start2: float,
+    half2: float,
+    sides: AnyArray,
+    points: Float,
+    weights: Float,
+    out: Float,
+) -> None:
+    """out[panel_1 * size + k, panel_2 * size + l] += m_j l_k(y_1) l_l(y_2); `sides` panels along the two axes."""
+    size = points.size
+    panel, order = np.empty(masses.size, dtype=np.int64), np.empty(masses.size, dtype=np.int64)
+    begin = np.empty(sides[0] * sides[1] + 1, dtype=np.int64)
+    _locate(nodes1, nodes2, start1, half1, start2, half2, sides, panel)
+    sort_by_panel(panel, begin, order)
+    filled = max(16, -(-size // 8) * 8)  # columns that fill vector registers
+    t, ahead, room = np.empty(TOGETHER), np.empty(TOGETHER), np.empty((3, filled * TOGETHER))
+    part = np.empty((size, filled))
+    for p in range(begin.size - 1):
+        panel1, panel2 = p // sides[1], p % sides[1]
+        for low in range(begin[p], begin[p + 1], TOGETHER):
+            here = order[low : min(low + TOGETHER, begin[p + 1])]
+            width = -(-here.size // 4) * 4
+            left = room[0, : size * width].reshape(size, width)
+            across = room[1, : size * width].reshape(size, width)
+            right = room[2, : filled * width].reshape(width, filled)
+            local(nodes1, here, start1, half1, panel1, t[:width])
+            lagrange_rows(t[:width], points, weights, ahead, left)
+            local(nodes2, here, start2, half2, panel2, t[:width])
+            lagrange_rows(t[:width], points, weights, ahead, across)
+            for q in range(width):
+                mass = masses[here[q]] if q < here.size else 0.0
+                row = right[q]
+                for k in range(size):
+                    row[k] = mass * across[k, q]
+                for k in range(size, filled):
+                    row[k] = 0.0
+            multiply(left, right, part)
+            for k in range(size):
+                row, from_part = out[panel1 * size + k, panel2 * size : (panel2 + 1) * size], part[k]
+                for i in range(size):
+                    row[i] += from_part[i]
+
+
+@kernel
+def _contract(inner: Float, first: Float, sums: Float) -> None:
+    """sums[part, q] = sum_k inner[part * size + k, q] first[k, q]."""
+    size, width = first.shape
+    for part in range(sums.shape[0]):
+        total = sums[part]
+        for q in range(width):
+            total[q] = 0.0
+        for k in range(size):
+            row, factor = inner[part * size + k], first[k]
+            for q in range(width):
+                total[q] += row[q] * factor[q]
+
+
+@allocating_kernel
+def interpolate_plane(
+    queries1: Float,
+    queries2: Float,
+    start1: float,
+    half1: float,
+    start2: float,
+    half2: float,
+    sides: AnyArray,
+    points: Float,
+    weights: Float,
+    values: Float,
+    level: Float,
+    out: Float,
+) -> None:
+    """values `(panels, parts * size, size)`, level `(panels,)`; out as on the line."""
+    size, parts = points.size, out.shape[0]
+    panel, order = np.empty(queries1.size, dtype=np.int64), np.empty(queries1.size, dtype=np.int64)
+    begin = np.empty(level.size + 1, dtype=np.int64)
+    _locate(queries1, queries2, start1, half1, start2, half2, sides, panel)
+    sort_by_panel(panel, begin, order)
+    t, ahead, room = np.empty(TOGETHER), np.empty(TOGETHER), np.empty((2 + parts, size * TOGETHER))
+    sums = np.empty((parts, TOGETHER))
+    flat = room[2:].reshape(parts * size * TOGETHER)
+    for p in range(level.size):
+        for low in range(begin[p], begin[p + 1], TOGETHER):
+            here = order[low : min(low + TOGETHER, begin[p + 1])]
+            width = -(-here.size // 16) * 16
+            first = room[0, : size * width].reshape(size, width)
+            second = room[1, : size * width].reshape(size, width)
+            inner = flat[: parts * size * width].reshape(parts * size, width)
+            local(queries1, here, start1, half1, p // sides[1], t[:width])
+            lagrange_rows(t[:width], points, weights, ahead, first)
+            local(queries2, here, start2, half2, p % sides[1], t[:width])
+            lagrange_rows(t[:width], points, weights, ahead, second)
+            multiply(values[p], second, inner)
+            _contract(inner, first, sums)
+            write_out(sums, level[p], here, ahead, out)
