@@ -21,6 +21,7 @@ from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:
     from mfpde.attention.head import Head
+    from mfpde.attention.layer import LipschitzConstant
 
 __all__ = ["Attention", "Term"]
 
@@ -51,6 +52,18 @@ class Term:
         for rows, seen, share in visible_groups(measure, positions_of(measure, points, positions)):
             means[rows] = self.head.share_of(share) * self.head.plain_means(seen, points[rows])
         return means
+
+    def pair_matrix(self, measure: Measure) -> Float:
+        """`k(x_i, y_j) w_j` between the measure's nodes, 0 where positions mask it."""
+        if not self.masked:
+            return self.head.pair_matrix(measure)
+        positions = positions_of(measure, measure.nodes()[0], None)
+        matrix = np.zeros((positions.size, positions.size))
+        for rows, seen, share in visible_groups(measure, positions):
+            there = positions <= positions[rows[0]]
+            picked = np.searchsorted(np.flatnonzero(there), rows)
+            matrix[np.ix_(rows, there)] = self.head.share_of(share) * self.head.pair_matrix(seen)[picked]
+        return matrix
 
     def mean_jacobians(self, measure: Measure, points: Float, positions: AnyArray | None) -> Float:
         """`D_x int k(x, y) y dmu(y)`, `(m, d, d)`."""
@@ -113,6 +126,39 @@ class Attention(Law):
         for term in self.terms(dimension):
             slopes += term.value @ term.mean_jacobians(measure, points, positions)
         return slopes
+
+    def matrix(self, measure: Measure) -> Float:
+        """`k(x_i, y_j) w_j` between the measure's own nodes, `(n, n)`, rows of sum 1 where k is normalised; of several
+        heads `(heads, n, n)`. For looking at it: n^2 numbers."""
+        measure = concrete(measure)
+        matrices = [term.pair_matrix(measure) for term in self.terms(measure.ambient_dimension)]
+        return matrices[0] if len(matrices) == 1 else np.stack(matrices)
+
+    def jacobian_product(self, measure: Measure, directions: AnyArray, transpose: bool = False) -> Float:
+        """What all drifts `G_mu(x_i)` of the measure's nodes change by when the nodes move in these `directions`, in
+        their shape `(n, d)`: as queries and as keys. With `transpose`, the transposed map.
+
+        Time n^2 d, memory n d: no matrix is formed (sinkhorn keeps its kernel, n^2). On spheres directions are tangent
+        and derivatives covariant.
+        """
+        from mfpde.attention.layer import Layer
+
+        layer = Layer(self, measure)
+        return in_shape_of(directions, layer.transposed(directions) if transpose else layer.product(directions))
+
+    def lipschitz(
+        self, measure: Measure, tolerance: float = 1e-6, seed: int = 0, iterations: int = 300
+    ) -> LipschitzConstant:
+        """The local Lipschitz constant of one layer, `x -> (G_mu(x_i))_i` for the measure's nodes, in the norm `|x|^2 =
+        sum_i w_i |x_i|^2` (equal weights: the Euclidean one of [castin2024]): the largest singular value of its
+        derivative, to a relative error of about `tolerance`.
+
+        A float with `error`, `iterations`, `converged` and `direction`. Iterative, from a random start of that `seed`;
+        never forms the derivative, whose n d columns would not fit: 1e4 tokens of 768 dimensions take minutes.
+        """
+        from mfpde.attention.layer import Layer
+
+        return Layer(self, measure).lipschitz(tolerance, seed, iterations)
 
     def gaussian_unfit(self, dimension: int) -> str | None:
         reasons = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field, model_validator
 
 from mfpde.attention.head import Head
-from mfpde.attention.matrices import one_way_to_say_it, product, square
+from mfpde.attention.matrices import one_way_to_say_it, product, rectangular, square
 from mfpde.geometry import Geometry
 from mfpde.schedule import MatrixInTime, NumberInTime
 from mfpde.typing import Float
@@ -35,6 +35,11 @@ class Bilinear(Head):
         if self.Q is not None and self.K is not None:
             return product(self.K, self.Q, dimension)
         return square("A", self.beta if self.A is None else self.A, dimension)
+
+    def features(self, dimension: int) -> tuple[Float, Float]:
+        if self.Q is None or self.K is None:
+            return super().features(dimension)
+        return rectangular("Q", self.Q, dimension), rectangular("K", self.K, dimension)
 
     def value_matrix(self, dimension: int) -> Float:
         self.need_constant()

@@ -24,10 +24,6 @@ class Exponential(Head):
     """Attention through `e^{<Ax, y> + g(y)}`: `V grad log M(Ax)`, M the Laplace transform of `e^g mu` (physics section
     2), times `M(Ax)` where the kernel is not normalised."""
 
-    def log_factors(self, measure: Measure) -> Float | None:
-        """g at the nodes of the measure, `(n,)`; None is 0."""
-        return None
-
     def sums(self, measure: Measure, points: Float | Lattice) -> Float:
         query = self.query_matrix(measure.ambient_dimension)
         if not isinstance(points, Lattice) and isinstance(measure, Particles):
@@ -82,6 +78,12 @@ class Exponential(Head):
         if not self.normalised:
             spread = raised(log_mass)[:, None, None] * (spread + mean[:, :, None] * mean[:, None, :])
         return spread @ query
+
+    def pair_matrix(self, measure: Measure) -> Float:
+        keys, weights = embedded_nodes(measure)
+        factors = self.log_factors(measure)
+        scores = keys @ self.query_matrix(keys.shape[1]).T @ keys.T
+        return self.couplings(scores if factors is None else scores + factors, weights)[0]
 
     def couplings(self, scores: Float, weights: Float) -> tuple[Float, Float]:
         raised_scores = np.exp(scores - scores.max(axis=1, keepdims=True)) if self.normalised else raised(scores)

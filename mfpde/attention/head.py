@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry, Lattice
 from mfpde.measure import Measure, Normal
 from mfpde.typing import Float
+
+if TYPE_CHECKING:
+    from mfpde.attention.variation import HeadVariation
 
 __all__ = ["Head", "row_blocks"]
 
@@ -57,6 +60,25 @@ class Head(Attention):
     def couplings(self, scores: Float, weights: Float) -> tuple[Float, Float]:
         """`k w` and `dk/ds w` for scores s `(m, n)` and weights `(n,)`; a score of -inf is a pair that is masked."""
         raise ProblemError.at("attention", f"{self._name} attention does not say its derivative")
+
+    def log_factors(self, measure: Measure) -> Float | None:
+        """g at the nodes of the measure, `(n,)`, of a kernel that depends on the scores `<Ax, y> + g(y)`; None is
+        0."""
+        return None
+
+    def key_form(self, dimension: int) -> Float | None:
+        """The matrix F, `(d, d)`, of `g(y) = -<y, F y>` where that is what g is."""
+        return None
+
+    def features(self, dimension: int) -> tuple[Float, Float]:
+        """Q and K with `A = K^T Q`, with as few rows as are known."""
+        return self.query_matrix(dimension), np.eye(dimension)
+
+    def variation(self, term: Term, measure: Measure) -> HeadVariation:
+        """How its drifts of all nodes of the measure change with the nodes."""
+        from mfpde.attention.variation import HeadVariation
+
+        return HeadVariation(term, measure)
 
     @property
     def gaussian_unfit_head(self) -> str | None:
@@ -111,6 +133,11 @@ class Head(Attention):
         for here in row_blocks(queries.shape[0], keys.shape[0]):
             means[here] = (self.kernel(queries[here], keys, weights) * weights) @ keys
         return means
+
+    def pair_matrix(self, measure: Measure) -> Float:
+        """`k(x_i, y_j) w_j` between the nodes of the measure, `(n, n)`."""
+        keys, weights = embedded_nodes(measure)
+        return self.kernel(keys, keys, weights) * weights
 
     def _closed_form(self, measure: Measure) -> AffineDrift | None:
         if not isinstance(measure, Normal) or self.gaussian_unfit_head is not None:

@@ -56,6 +56,9 @@ class L2(Exponential):
         self.need_constant()
         return 2 * product(self.K, self.Q, dimension)
 
+    def features(self, dimension: int) -> tuple[Float, Float]:
+        return 2 * rectangular("Q", self.Q, dimension), rectangular("K", self.K, dimension)
+
     def value_matrix(self, dimension: int) -> Float:
         self.need_constant()
         return square("V", self.V, dimension)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -20,6 +20,10 @@ from mfpde.measure import Measure
 from mfpde.registry import register
 from mfpde.specification import Real, Whole
 from mfpde.typing import Float
+
+if TYPE_CHECKING:
+    from mfpde.attention.balanced_variation import BalancedVariation
+    from mfpde.attention.base import Term
 
 __all__ = ["Sinkhorn"]
 
@@ -84,6 +88,11 @@ class Sinkhorn(Exponential, Bilinear):
 
     def masked_means(self, measure: Measure, points: Float, positions: Float) -> Float:
         return Head.masked_means(self, measure, points, positions)  # who sees less has other potentials
+
+    def variation(self, term: Term, measure: Measure) -> BalancedVariation:
+        from mfpde.attention.balanced_variation import BalancedVariation
+
+        return BalancedVariation(term, measure)
 
     def kernel(self, queries: Float, keys: Float, weights: Float) -> Float:
         there = weights > 0
