@@ -33,6 +33,7 @@ FAMILIES = {
     "case": "mfpde.validation.cases",
     "reader": "mfpde.spec",
     "view": "mfpde.plotting",
+    "portrait": "mfpde.plotting",
     "archive": "mfpde.store",
     "stepper": "mfpde.solvers.steppers",
 }

@@ -3,45 +3,54 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mfpde.errors import MfpdeError
 from mfpde.geometry import Axis, Circle
-from mfpde.plotting.scales import TimeScale
+from mfpde.plotting.circle_panels import draw_map, draw_profiles
+from mfpde.plotting.portrait import Portrait, side_by_side
+from mfpde.registry import register
 from mfpde.run import Run
 from mfpde.typing import Float
 
-__all__ = ["CircleRun", "is_angle", "is_order_parameter"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.gridspec import GridSpec
+
+    from mfpde.plotting.scene import Scene
+
+__all__ = ["CircleRun"]
 
 #: angles from which on a curve, a map looks smooth
 _CURVE, _MAP = 512, 256
 #: a panel has about as many pixels: narrower cells would be lost between them
-_MOST_ANGLES, _MOST_TIMES = 360, 800
-
-_PHASE = "-phase"
+_MOST_ANGLES = 360
 
 
-class CircleRun:
+@register("portrait", "circle")
+class CircleRun(Portrait):
     """A run whose snapshots are densities over theta."""
 
     def __init__(self, run: Run) -> None:
-        if run.layout.dimensions != ("theta",) or "density" not in run.stored:
-            held = f"{', '.join(run.stored)} over {', '.join(run.layout.dimensions) or 'no grid'}"
-            raise MfpdeError(f"only densities over theta can be drawn so far; this run holds {held}")
-        if len(run.times) == 0:
-            raise MfpdeError("this run holds no snapshot: there is nothing to draw")
-        self.run = run
-        self.times = np.asarray(run.times, dtype=float)
+        super().__init__(run)
         self.axis: Axis = run.layout.axes[0]
-        self.scale = TimeScale.of(self.times)
 
-    @cached_property
-    def shown(self) -> list[int]:
-        """Snapshots that fit on a time axis, none twice."""
-        if self.times.size <= _MOST_TIMES:
-            return list(range(self.times.size))
-        return sorted(set(self.scale.nearest(self.times, _MOST_TIMES)))
+    @classmethod
+    def fits(cls, run: Run) -> bool:
+        return run.layout.form == "circle"
+
+    def draw(self, figure: Figure, grid: GridSpec) -> list[Axes]:
+        axes = side_by_side(figure, grid)
+        draw_map(axes[0], self)
+        draw_profiles(axes[1], self)
+        return axes
+
+    def scene(self, snapshots: list[int]) -> Scene:
+        from mfpde.plotting.circle_scene import CircleScene
+
+        return CircleScene(self, snapshots)
 
     @cached_property
     def shown_density(self) -> Float:
@@ -102,32 +111,3 @@ class CircleRun:
         """`int (cos theta, sin theta) dmu` of densities `(time, theta)`, `(time, 2)`."""
         waves = np.stack([np.cos(self.axis.values), np.sin(self.axis.values)], axis=1)
         return np.asarray((density * self.run.weight) @ waves)
-
-    @cached_property
-    def scalars(self) -> dict[str, Float]:
-        """Observed series of one number per time, order parameters first, angles last."""
-        one_each = (len(self.run.series_times),)
-        names = [name for name, values in self.run.series.items() if np.shape(values) == one_each and one_each != (0,)]
-        return {name: np.asarray(self.run.series[name], dtype=float) for name in sorted(names, key=_rank)}
-
-    def resting(self, name: str) -> bool:
-        """Whether this is the phase of an order parameter, which nobody asked for by name, and it does not turn."""
-        order = self.scalars.get(name.removesuffix(_PHASE))
-        if not name.endswith(_PHASE) or name not in self.scalars or order is None:
-            return False
-        angles = self.scalars[name][order > 1e-3]  # below that the phase of rounding errors
-        return angles.size == 0 or float(np.ptp(np.unwrap(angles))) < 0.1
-
-
-def _rank(name: str) -> int:
-    return 0 if is_order_parameter(name) else 1 if name == "free-energy" else 3 if is_angle(name) else 2
-
-
-def is_angle(name: str) -> bool:
-    """A direction on the circle."""
-    return name.endswith(_PHASE) or name == "mean-direction"
-
-
-def is_order_parameter(name: str) -> bool:
-    """The modulus of a mode, between 0 and 1."""
-    return name.startswith("order-parameter") and not is_angle(name)

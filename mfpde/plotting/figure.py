@@ -6,10 +6,10 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mfpde.plotting.circle_run import CircleRun, is_order_parameter
 from mfpde.plotting.description import describe
 from mfpde.plotting.output import FIGURES, extension_of, save
-from mfpde.plotting.panels import draw_map, draw_profiles, draw_series
+from mfpde.plotting.portrait import portrait_of
+from mfpde.plotting.series import draw_series, hidden
 from mfpde.plotting.style import ALARM, look, new_figure, tag
 from mfpde.registry import register
 from mfpde.run import FINISHED, Run
@@ -20,48 +20,38 @@ if TYPE_CHECKING:
 
 __all__ = ["head", "header", "run_figure"]
 
-_UPPER, _LOWER, _LINE = 3.5, 1.9, 0.19
+_LOWER, _LINE = 1.9, 0.19
 _MOST_PANELS = 4
 
 
 @register("view", "figure")
 def run_figure(run: Run, path: str | Path | None = None) -> Figure:
-    """Density over angle and time, profiles, observed series; also written to `path` (.png, .pdf, .svg) when given."""
+    """The snapshots and the observed series; also written to `path` (.png, .pdf, .svg) when given."""
     if path is not None:
         extension_of(path, FIGURES, "figure", " (movies are .mp4 or .gif)")
-    shown = CircleRun(run)
-    panels, absent = series_panels(shown)
+    shown = portrait_of(run)
+    panels = shown.panels[:_MOST_PANELS]
+    absent = hidden(run, panels)
     lines = header(run)
     if absent:
         lines.append((f"observed, not shown: {', '.join(absent)}", {"color": "0.35"}))
     with look():
         rows = _rows(len(panels))
-        figure = new_figure(_UPPER + len(rows) * _LOWER + _LINE * len(lines) + 0.15)
+        figure = new_figure(shown.height + len(rows) * _LOWER + _LINE * len(lines) + 0.15)
         head(figure, lines)
         # a row of three has a grid of its own, whose margins count as its height
-        heights = [_UPPER] + [1.45 * _LOWER if count == 3 else _LOWER for count in rows]
+        heights = [shown.height] + [1.45 * _LOWER if count == 3 else _LOWER for count in rows]
         grid = figure.add_gridspec(1 + len(rows), 2, height_ratios=heights)
-        upper = [figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[0, 1])]
-        draw_map(upper[0], shown)
-        draw_profiles(upper[1], shown)
+        upper = shown.draw(figure, grid)
         specs = [spec for row, count in enumerate(rows, 1) for spec in _places(grid, row, count)]
         lower = [figure.add_subplot(spec) for spec in specs]
-        for axes, names in zip(lower, panels, strict=True):
-            draw_series(axes, names, run.series_times, shown.scalars, shown.scale)
-        for axes, letter in zip([*upper, *lower], "abcdefg", strict=False):
+        for axes, panel in zip(lower, panels, strict=True):
+            draw_series(axes, panel, shown.scale)
+        for axes, letter in zip([*upper, *lower], "abcdefghij", strict=False):
             tag(axes, letter)
     if path is not None:
         save(figure, path)
     return figure
-
-
-def series_panels(shown: CircleRun) -> tuple[list[list[str]], list[str]]:
-    """Names of the series that share each panel, and of those for which no panel is left."""
-    orders = [name for name in shown.scalars if is_order_parameter(name)]
-    panels = [orders[:4]] if orders else []
-    panels += [[name] for name in shown.scalars if name not in orders and not shown.resting(name)]
-    drawn = {name for names in panels[:_MOST_PANELS] for name in names}
-    return panels[:_MOST_PANELS], [name for name in shown.run.series if name not in drawn and not shown.resting(name)]
 
 
 def _places(grid: GridSpec, row: int, count: int) -> list[SubplotSpec]:

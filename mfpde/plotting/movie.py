@@ -12,10 +12,9 @@ from typing import IO, cast
 import numpy as np
 
 from mfpde.errors import MfpdeError, OutputError
-from mfpde.plotting.circle_run import CircleRun
 from mfpde.plotting.output import extension_of, replacing
+from mfpde.plotting.portrait import portrait_of
 from mfpde.plotting.scales import TimeScale
-from mfpde.plotting.scene import Scene
 from mfpde.plotting.style import ALARM, CATEGORIES, MAP, look
 from mfpde.registry import register
 from mfpde.run import Run
@@ -32,17 +31,17 @@ _SLOWEST, _FASTEST = 4, 25
 
 @register("view", "movie")
 def run_movie(run: Run, path: str | Path) -> Path:
-    """The density over the angle and around the ring, moving in time: .mp4 where ffmpeg is there, .gif everywhere."""
+    """The snapshots moving in time: .mp4 where ffmpeg is there, .gif everywhere."""
     extension = extension_of(path, _MOVIES, "movie", " (figures are .png, .pdf or .svg)")
     encoder = shutil.which("ffmpeg")
     if extension == ".mp4" and encoder is None:
         raise MfpdeError(f"{path}: .mp4 needs ffmpeg, which is not on the PATH; .gif works without it")
-    shown = CircleRun(run)
+    shown = portrait_of(run)
     snapshots = frame_snapshots(shown.times)
     # GIF counts time in hundredths of a second
     pause = round(100 / min(max(len(snapshots) / _LENGTH, _SLOWEST), _FASTEST)) / 100
     with replacing(path) as temporary, look():
-        frames = Scene(shown, snapshots).frames()
+        frames = shown.scene(snapshots).frames()
         if extension == ".mp4" and encoder is not None:
             _write_mp4(frames, temporary, pause, encoder)
         else:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from mfpde.plotting.style import label
+from mfpde.plotting.style import ALARM, DASHES, THIN, label
 from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:
@@ -25,30 +25,33 @@ UNIFORM = 1 / (2 * np.pi)
 class DensityScale:
     """Densities from `low` to `high`, drawn in proportion to `((rho - low) / (high - low)) ** exponent`.
 
-    The exponent is 1 (a plain linear scale) until clusters are so narrow that the uniform density would fall below a
-    sixth of the scale; then it is chosen so that it stays at a quarter. Such a scale begins at zero.
+    The exponent is 1 (a plain linear scale) until clusters are so narrow that the `usual` density, that of the uniform
+    measure, would fall below a sixth of the scale; then it is chosen so that it stays at a quarter. Such a scale begins
+    at zero.
     """
 
     low: float
     high: float
     exponent: float = 1.0
     below: bool = False
+    usual: float = UNIFORM
+    units: str = "1/rad"
 
     @classmethod
-    def of(cls, density: Float) -> DensityScale:
+    def of(cls, density: Float, usual: float = UNIFORM, units: str = "1/rad") -> DensityScale:
         """The scale for these densities; what is not finite is left out."""
         finite = density[np.isfinite(density)]
         if finite.size == 0:
-            return cls(0.0, 2 * UNIFORM)
+            return cls(0.0, 2 * usual, usual=usual, units=units)
         least, most = float(finite.min()), float(finite.max())
         if most - least <= 1e-6 * abs(most):
-            return cls(0.0, 2 * most if most > 0 else 1.0)
+            return cls(0.0, 2 * most if most > 0 else 1.0, usual=usual, units=units)
         if 0 < most - least < 0.5 * most:
-            return cls(least, most)
+            return cls(least, most, usual=usual, units=units)
         exponent = 1.0
-        if most > 6 * UNIFORM:
-            exponent = max(0.05 * round(20 * np.log(0.25) / np.log(UNIFORM / most)), 0.15)
-        return cls(0.0, max(most, 1e-300), float(exponent), least < -1e-3 * most)
+        if most > 6 * usual:
+            exponent = max(0.05 * round(20 * np.log(0.25) / np.log(usual / most)), 0.15)
+        return cls(0.0, max(most, 1e-300), float(exponent), least < -1e-3 * most, usual, units)
 
     @property
     def linear(self) -> bool:
@@ -61,7 +64,7 @@ class DensityScale:
 
     def linear_unless_narrow(self) -> DensityScale:
         """For a curve, whose height is easier to read than a colour: linear up to thirty times the uniform density."""
-        return DensityScale(self.low, self.high) if self.high < 30 * UNIFORM else self
+        return replace(self, exponent=1.0, below=False) if self.high < 30 * self.usual else self
 
     def norm(self) -> Normalize:
         """The same for colours."""
@@ -71,11 +74,15 @@ class DensityScale:
 
     def short_name(self) -> str:
         """What an axis says."""
-        return label("density") + ("" if self.linear else ", power scale")
+        return self._plain_name() + ("" if self.linear else ", power scale")
 
     def name(self) -> str:
         """What a colour bar says."""
-        return label("density") if self.linear else f"{label('density')} (power scale, exponent {self.exponent:.2g})"
+        plain = self._plain_name()
+        return plain if self.linear else f"{plain} (power scale, exponent {self.exponent:.2g})"
+
+    def _plain_name(self) -> str:
+        return f"density [{self.units}]" if self.units else "density"
 
     def ticks(self) -> list[float]:
         """0 and round numbers up to `high`, at least a ninth of the scale apart; powers of ten come first."""
@@ -112,19 +119,21 @@ class DensityScale:
 
 @dataclass(frozen=True)
 class TimeScale:
-    """Times on an axis: linear, or linear up to `threshold` and logarithmic from there on."""
+    """Times on an axis: linear, or linear up to `threshold` and logarithmic from there on. `blow_up` is marked."""
 
     first: float
     last: float
     threshold: float | None = None
+    blow_up: float | None = None
 
     @classmethod
-    def of(cls, times: Float) -> TimeScale:
+    def of(cls, times: Float, blow_up: float | None = None) -> TimeScale:
         """Logarithmic when it spans over two decades and most times would be crowded into the first tenth otherwise."""
         first, last = float(times[0]), float(times[-1])
         positive = times[times > 0]
         crowded = times.size >= 6 and first >= 0 and np.quantile(times, 0.6) < 0.1 * last and last > 100 * positive[0]
-        return cls(first, last, float(positive[0]) if crowded else None)
+        threshold = float(positive[0]) if crowded else None
+        return cls(first, last if blow_up is None else max(last, blow_up), threshold, blow_up)
 
     def forward(self, times: AnyArray) -> Float:
         """Where times are on the axis, up to scale."""
@@ -164,6 +173,8 @@ class TimeScale:
             axes.set_xlim(self.first, self.first + max(abs(self.first), 1.0))
             axes.set_xticks([self.first])
         axes.set_xlabel(label("time"))
+        if self.blow_up is not None:
+            axes.axvline(self.blow_up, color=ALARM, lw=THIN, ls=DASHES, clip_on=False)
 
 
 def angle_axis(axis: Axis) -> None:

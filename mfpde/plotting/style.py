@@ -66,7 +66,9 @@ _RC: dict[str, Any] = {
 
 _LABELS = {
     "colatitude": "colatitude",
-    "density": "density [1/rad]",
+    "covariance": "variance",
+    "covariance-eigenvalues": "eigenvalues of the covariance",
+    "standard-deviations": "standard deviations",
     "free-energy": "free energy (uniform state: 0)",
     "order-parameter": "order parameter",
     "theta": "angle θ [rad]",

@@ -1,5 +1,7 @@
 """The figure of a run: what is on it, that it is honest, that files are the same every time."""
 
+from dataclasses import replace
+
 import matplotlib
 import numpy as np
 import pytest
@@ -180,6 +182,7 @@ def test_what_cannot_be_drawn_says_so(make_run):
     object.__setattr__(empty, "times", np.zeros(0))
     with pytest.raises(MfpdeError, match="no snapshot"):
         run_figure(empty)
-    object.__setattr__(empty, "stored", {"position": np.zeros((1, 4, 1))})
-    with pytest.raises(MfpdeError, match=r"only densities over theta .* this run holds position"):
+    object.__setattr__(empty, "times", np.zeros(1))
+    object.__setattr__(empty, "layout", replace(empty.layout, form="fancy"))
+    with pytest.raises(MfpdeError, match=r"no picture of such a run, which holds density over theta"):
         run_figure(empty)

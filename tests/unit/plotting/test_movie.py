@@ -9,8 +9,8 @@ from PIL import Image
 
 from mfpde.errors import MfpdeError, OutputError
 from mfpde.plotting.circle_run import CircleRun
+from mfpde.plotting.circle_scene import CircleScene
 from mfpde.plotting.movie import frame_snapshots, run_movie
-from mfpde.plotting.scene import Scene
 from mfpde.plotting.style import look
 
 
@@ -28,7 +28,7 @@ def test_gif_has_a_frame_for_each_snapshot(make_run, tmp_path):
 
 def test_frames_show_snapshots_and_a_mark_on_the_order_parameter(run):
     with look():
-        scene = Scene(CircleRun(run), [0, 1, 3])
+        scene = CircleScene(CircleRun(run), [0, 1, 3])
         frames = list(scene.frames())
     assert frames[0].shape == frames[-1].shape == (540, 960, 4)
     assert np.any(frames[0] != frames[-1])
