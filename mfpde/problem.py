@@ -27,7 +27,9 @@ _MOST_SNAPSHOTS = 1_000_000
 class Noise(Specification):
     """`sqrt(2 / kappa) dW` on every token: diffusion constant 1/kappa; kappa = inf (the default) is no noise."""
 
-    kappa: NumberInTime = Field(default=math.inf, description="inverse noise strength; infinity is no noise")
+    kappa: NumberInTime = Field(
+        default=math.inf, description="inverse noise strength, greater than 0; infinity is no noise"
+    )
 
     @field_validator("kappa")
     @classmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from pydantic import Field
@@ -94,6 +94,19 @@ class Attention(Law):
             return own
         weight = square("weight", self.weight, dimension)
         return [Term(term.head, weight @ term.value, term.masked) for term in own]
+
+    @property
+    def symmetries(self) -> frozenset[str]:
+        """What its drift goes along with: `permutations` of the tokens; `linear maps` x -> Tx, which `in_coordinates`
+        describes; `translations`, `G_{mu + c}(x + c) = G_mu(x) + V c`."""
+        return frozenset({"permutations"})
+
+    def in_coordinates(self, matrix: AnyArray) -> Self:
+        """The same attention in the coordinates `x' = T x`: its drift of T mu at T x is T times the drift of mu at x.
+
+        For an orthogonal T that commutes with its matrices it is the same law.
+        """
+        raise ProblemError.at("attention", f"{type(self).__name__} does not say what it is in other coordinates")
 
     def check_constant(self, geometry: Geometry) -> None:
         for term in self.terms(geometry.ambient_dimension):

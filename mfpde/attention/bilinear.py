@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Self
+
+import numpy as np
 from pydantic import Field, model_validator
 
 from mfpde.attention.head import Head
-from mfpde.attention.matrices import one_way_to_say_it, product, rectangular, square
+from mfpde.attention.matrices import as_rows, moved, one_way_to_say_it, product, rectangular, square
 from mfpde.geometry import Geometry
 from mfpde.schedule import MatrixInTime, NumberInTime
-from mfpde.typing import Float
+from mfpde.typing import AnyArray, Float
 
 __all__ = ["Bilinear"]
 
@@ -31,7 +34,6 @@ class Bilinear(Head):
         self.query_matrix(geometry.ambient_dimension)
 
     def query_matrix(self, dimension: int) -> Float:
-        self.need_constant()
         if self.Q is not None and self.K is not None:
             return product(self.K, self.Q, dimension)
         return square("A", self.beta if self.A is None else self.A, dimension)
@@ -41,8 +43,16 @@ class Bilinear(Head):
             return super().features(dimension)
         return rectangular("Q", self.Q, dimension), rectangular("K", self.K, dimension)
 
+    @property
+    def symmetries(self) -> frozenset[str]:
+        return frozenset({"permutations", "linear maps"})
+
+    def in_coordinates(self, matrix: AnyArray) -> Self:
+        back = np.linalg.inv(matrix)
+        query = as_rows(back.T @ self.query_matrix(back.shape[0]) @ back)
+        return self.model_copy(update={"beta": None, "Q": None, "K": None, "A": query, **moved(self, matrix, "V")})
+
     def value_matrix(self, dimension: int) -> Float:
-        self.need_constant()
         return square("V", self.V, dimension)
 
     def scores(self, queries: Float, keys: Float) -> Float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mfpde.attention.bounds import check_scores
 from mfpde.attention.head import Head
 from mfpde.attention.law import embedded, embedded_nodes
 from mfpde.attention.reweighted import Reweighted
@@ -26,6 +27,7 @@ class Exponential(Head):
 
     def sums(self, measure: Measure, points: Float | Lattice) -> Float:
         query = self.query_matrix(measure.ambient_dimension)
+        check_scores(measure, points, query)
         if not isinstance(points, Lattice) and isinstance(measure, Particles):
             few = points.shape[0] * measure.weights.size <= _FEW_PAIRS
             if few:

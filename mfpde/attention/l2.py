@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from mfpde.attention.affine import AffineDrift
 from mfpde.attention.exponential import Exponential
-from mfpde.attention.law import embedded_nodes
-from mfpde.attention.matrices import finite, product, rectangular, square
-from mfpde.geometry import Geometry
-from mfpde.measure import Measure
+from mfpde.attention.law import embedded_nodes, on_lattice
+from mfpde.attention.matrices import as_rows, finite, moved, product, rectangular, square
+from mfpde.geometry import Geometry, Lattice
+from mfpde.measure import Measure, Normal, Superposition
 from mfpde.registry import register
 from mfpde.schedule import MatrixInTime
-from mfpde.typing import Float
+from mfpde.typing import AnyArray, Float
 
 __all__ = ["L2"]
 
@@ -53,14 +53,21 @@ class L2(Exponential):
         self.query_matrix(geometry.ambient_dimension)
 
     def query_matrix(self, dimension: int) -> Float:
-        self.need_constant()
         return 2 * product(self.K, self.Q, dimension)
 
     def features(self, dimension: int) -> tuple[Float, Float]:
         return 2 * rectangular("Q", self.Q, dimension), rectangular("K", self.K, dimension)
 
+    @property
+    def symmetries(self) -> frozenset[str]:
+        return frozenset({"permutations", "linear maps"} | ({"translations"} if self.Q == self.K else set()))
+
+    def in_coordinates(self, matrix: AnyArray) -> Self:
+        back = np.linalg.inv(matrix)
+        query, key = (rectangular(name, getattr(self, name), back.shape[0]) @ back for name in ("Q", "K"))
+        return self.model_copy(update={"Q": as_rows(query), "K": as_rows(key), **moved(self, matrix, "V")})
+
     def value_matrix(self, dimension: int) -> Float:
-        self.need_constant()
         return square("V", self.V, dimension)
 
     def kernel(self, queries: Float, keys: Float, weights: Float) -> Float:
@@ -78,6 +85,35 @@ class L2(Exponential):
     def log_factors(self, measure: Measure) -> Float:
         keys = embedded_nodes(measure)[0]
         return -np.sum((keys @ rectangular("K", self.K, keys.shape[1]).T) ** 2, axis=1)
+
+    def tilted(self, measure: Measure, points: Float | Lattice, query: Float) -> tuple[Float, Float]:
+        if isinstance(measure, Normal):
+            return self._tilted_normal(measure, points)
+        if not isinstance(measure, Superposition):
+            return super().tilted(measure, points, query)
+        from mfpde.transform import joined
+
+        parts = [self.tilted(part, points, query) for part in measure.parts]
+        axis = 0 if isinstance(points, Lattice) else -1
+        shares = np.log(measure.shares)
+        mean, value = joined([(mean, value + s) for s, (value, mean) in zip(shares, parts, strict=True)], axis)
+        return value, mean
+
+    def _tilted_normal(self, measure: Normal, points: Float | Lattice) -> tuple[Float, Float]:
+        """`log int e^{-<y, P y> + <w, y>} dN(m, S)` and its gradient: `R = (I + 2 S P)^-1`, `v = w - 2 P m`,
+        `-<m, P m> + <w, m> + <v, R S v> / 2 - log det(I + 2 S P) / 2` and `m + R S v`."""
+        mean, form = measure.mean, self.key_form(measure.mean.size)
+        widening = np.eye(mean.size) + 2 * measure.covariance @ form
+        spread = np.linalg.solve(widening, measure.covariance)
+        x = points.points() if isinstance(points, Lattice) else points
+        tilts = x @ self.query_matrix(mean.size).T
+        lean = tilts - 2 * form @ mean
+        moved = lean @ spread
+        constant = -mean @ form @ mean - 0.5 * np.linalg.slogdet(widening)[1]
+        value = constant + tilts @ mean + 0.5 * np.sum(lean * moved, axis=1)
+        if isinstance(points, Lattice):
+            return value.reshape(points.shape), on_lattice(points, mean + moved)
+        return value, mean + moved
 
     @property
     def gaussian_unfit_head(self) -> str | None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from mfpde.attention.base import Attention, Term
+from mfpde.attention.matrices import moved
 from mfpde.errors import Fault, ProblemError
 from mfpde.registry import register
 from mfpde.specification import OfFamily, Vector, Whole
+from mfpde.typing import AnyArray
 
 __all__ = ["Masked"]
 
@@ -56,6 +58,13 @@ class Masked(Attention):
             return self.positions
         count = 16 if self.positions is None else self.positions
         return tuple((index + 0.5) / count for index in range(count))
+
+    @property
+    def symmetries(self) -> frozenset[str]:
+        return self.attention.symmetries
+
+    def in_coordinates(self, matrix: AnyArray) -> Self:
+        return self.model_copy(update={"attention": self.attention.in_coordinates(matrix), **moved(self, matrix)})
 
     def own_terms(self, dimension: int) -> list[Term]:
         try:

@@ -8,9 +8,9 @@ import numpy as np
 
 from mfpde.errors import ProblemError
 from mfpde.schedule import Schedule
-from mfpde.typing import Float
+from mfpde.typing import AnyArray, Float
 
-__all__ = ["finite", "one_way_to_say_it", "product", "rectangular", "square"]
+__all__ = ["as_rows", "finite", "moved", "one_way_to_say_it", "product", "rectangular", "square"]
 
 
 def one_way_to_say_it(attention: Any) -> None:
@@ -49,6 +49,8 @@ def square(name: str, value: Any, dimension: int) -> Float:
 
 def rectangular(name: str, value: Any, dimension: int, rows: int | None = None) -> Float:
     """A coefficient as a `(rows, d)` array; any number of rows if None."""
+    if isinstance(value, Schedule):
+        raise ProblemError.at(f"attention.{name}", "depends on time; ask law.at(time) for its drift")
     array = np.asarray(value, dtype=float)
     if array.ndim == 0:
         return float(array) * np.eye(dimension)
@@ -66,3 +68,19 @@ def product(key: Any, query: Any, dimension: int) -> Float:
             "attention.K", f"has shape {keys.shape} and Q {queries.shape}: they need the same number of rows"
         )
     return keys.T @ queries
+
+
+def as_rows(matrix: Float) -> tuple[tuple[float, ...], ...]:
+    """An array as a specification holds it."""
+    return tuple(tuple(float(entry) for entry in row) for row in matrix)
+
+
+def moved(attention: Any, matrix: AnyArray, *names: str) -> dict[str, Any]:
+    """The coefficients that map tokens to tokens, and the weight, in the coordinates `x' = T x`: `T V T^-1`."""
+    there = np.asarray(matrix, dtype=float)
+    given = {name: getattr(attention, name) for name in ("weight", *names)}
+    return {
+        name: as_rows(there @ square(name, value, there.shape[0]) @ np.linalg.inv(there))
+        for name, value in given.items()
+        if value is not None
+    }

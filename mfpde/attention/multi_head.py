@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field
 
 from mfpde.attention.base import Attention, Term
+from mfpde.attention.matrices import moved
 from mfpde.errors import Fault, ProblemError
 from mfpde.registry import register
 from mfpde.specification import OfFamily
+from mfpde.typing import AnyArray
 
 __all__ = ["MultiHead"]
 
@@ -33,6 +35,14 @@ class MultiHead(Attention):
     heads: tuple[Annotated[Attention, OfFamily("attention")], ...] = Field(
         min_length=1, description="attentions, each with its `weight`"
     )
+
+    @property
+    def symmetries(self) -> frozenset[str]:
+        return frozenset.intersection(*(head.symmetries for head in self.heads))
+
+    def in_coordinates(self, matrix: AnyArray) -> Self:
+        heads = tuple(head.in_coordinates(matrix) for head in self.heads)
+        return self.model_copy(update={"heads": heads, **moved(self, matrix)})
 
     def own_terms(self, dimension: int) -> list[Term]:
         terms = []

@@ -79,6 +79,10 @@ class Sinkhorn(Exponential, Bilinear):
         _known[measure] = (self, found)
         return found
 
+    @property
+    def symmetries(self) -> frozenset[str]:
+        return super().symmetries | {"translations"}
+
     def prepare(self, measure: Measure, previous: Measure | None = None) -> None:
         known = None if previous is None else _known.get(previous)
         self.potentials(measure, known[1] if known is not None else None)
