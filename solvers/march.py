@@ -56,6 +56,7 @@ class March:
         self.time = self.start_time = 0.0
         self.state = self.start = state
         self._step = first_step
+        self._last_step = self._last_error = 0.0
         self._rejected_before = False
         self._stiff = self._last_implicit = False
         self._limited = self._free = 0
@@ -79,22 +80,36 @@ class March:
             except (ProblemError, np.linalg.LinAlgError) as trouble:  # a trial state where f means nothing
                 self.trouble = str(trouble)
                 error = np.nan
-        order = 6 if self._stiff else 8
-        factor = _CAUTION * error ** (-1 / order) if error > 0 else _MOST_GROWTH if error == 0 else _MOST_SHRINKING
-        factor = min(max(factor, _MOST_SHRINKING), _MOST_GROWTH)
+        factor = self._factor(step, error)
         if not error <= 1:
             self.counts["rejected"] += 1
             self._step, self._rejected_before = step * min(factor, 1.0), True
             return Attempt.REJECTED
         self.counts["steps"] += 1
         proposed = step * (min(factor, 1.0) if self._rejected_before else factor)
-        self._step = max(proposed, self._step) if step < self._step else proposed  # a break came first
+        cut = step < 0.99 * self._step  # a break came first
+        self._step = max(proposed, self._step) if cut else proposed
+        self._last_step, self._last_error = step, max(error, 1e-4)
         self._rejected_before, self._last_implicit = False, slope is None
         self.start_time, self.start = self.time, self.state
         self.time, self.state, self._first, self.trouble = end, state, slope, ""
         if end in self._breaks:
-            self._first, self._stiff, self._limited, self._free = None, False, 0, 0
+            self._first, self._last_step = None, 0.0
+            self._stiff, self._limited, self._free = False, 0, 0
         return Attempt.ACCEPTED
+
+    def _factor(self, step: float, error: float) -> float:
+        """From this step to the next: what the error asks for, less where errors have been growing (Gustafsson's
+        predictive control, of which the smaller wish counts [hairer1996])."""
+        if not np.isfinite(error):
+            return _MOST_SHRINKING
+        if error == 0:
+            return _MOST_GROWTH
+        power = 1 / (6 if self._stiff else 8)
+        wished = _CAUTION * error**-power
+        if self._last_step > 0 and error <= 1:
+            wished = min(wished, wished * step / self._last_step * (self._last_error / error) ** power)
+        return float(min(max(wished, _MOST_SHRINKING), _MOST_GROWTH))
 
     def look(self, time: float) -> Float:
         """The state at a time inside the last accepted step, by a step of its own."""
@@ -114,7 +129,7 @@ class March:
         return {
             "march_start": self.start.copy(),
             "march_state": self.state.copy(),
-            "march_times": np.array([self.start_time, self.time, self._step]),
+            "march_times": np.array([self.start_time, self.time, self._step, self._last_step, self._last_error]),
             "march_switches": np.array(switches, dtype=np.int64),
             "march_counts": np.array(list(self.counts.values())),
         }
@@ -122,7 +137,8 @@ class March:
     def restore(self, arrays: Mapping[str, AnyArray]) -> None:
         """Go on from there."""
         self.start, self.state = arrays["march_start"].copy(), arrays["march_state"].copy()
-        self.start_time, self.time, self._step = (float(number) for number in arrays["march_times"])
+        numbers = (float(number) for number in arrays["march_times"])
+        self.start_time, self.time, self._step, self._last_step, self._last_error = numbers
         *flags, self._limited, self._free = (int(number) for number in arrays["march_switches"])
         self._rejected_before, self._stiff, self._last_implicit = (bool(flag) for flag in flags)
         self.counts = dict(zip(self.counts, (int(count) for count in arrays["march_counts"]), strict=True))

@@ -56,7 +56,7 @@ class GaussianMoments(Solver):
     def unfit(self, equation: Equation) -> str | None:
         if not equation.geometry.flat:
             return "Gaussians live on the line, the plane and space"
-        reason = equation.velocity.gaussian_unfit(equation.geometry.ambient_dimension)
+        reason = equation.velocity.at(0.0).gaussian_unfit(equation.geometry.ambient_dimension)
         if reason is not None:
             return f"a Gaussian does not stay one: {reason}"
         if equation.initial is None:

@@ -84,14 +84,14 @@ def pole(moments: Moments, march: March) -> float | None:
     return march.time + min(max(power, 0.0), 10.0) / rates[1]
 
 
-def blow_up(moments: Moments, march: March, looser: March) -> BlowUp | None:
-    """The pole, and its distance to that of a march of sixteen times the tolerance."""
+def blow_up(moments: Moments, march: March, looser: March, ratio: float) -> BlowUp | None:
+    """The pole, and how far it may be wrong: ten times the share that the error of a march with a `ratio` times larger
+    tolerance makes one expect."""
     time = pole(moments, march)
     if time is None:
         return None
-    while looser.time < 2 * time:
-        if looser.attempt() is Attempt.VANISHED:
-            break
+    while looser.time < 2 * time and looser.attempt() is not Attempt.VANISHED:
+        pass
     other = pole(moments, looser)
-    apart = abs(time - other) if other is not None else np.inf
-    return BlowUp(time, max(apart, 4 * np.finfo(float).eps * time))
+    apart = 10 / ratio * abs(time - other) if other is not None else np.inf
+    return BlowUp(time, max(apart, 8 * np.finfo(float).eps * time))

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["GaussianIntegration"]
 
 _SHARE = 0.1  # of the tolerance, for the error of one step
-_LOOSER = 16.0  # the tolerance of the second opinion on a blow-up
+_LOOSER = 1e3  # times the tolerance: the second opinion on a blow-up
 _MOST_IMPLICIT = 300  # unknowns of which the derivative matrix is made and factorised at every implicit step
-_LARGEST = 1e140  # of a standard deviation: the density's own numbers would overflow next
+_LARGEST = 1e60  # of a standard deviation: products of two covariances and two matrices still are numbers
 _THIN = 1e-10  # variances below this share of the largest count as that in the residual
 
 
@@ -72,7 +72,7 @@ class GaussianIntegration(Integration):
             if self._moments.spread(self._march.state) > _LARGEST:
                 self._stand(self._march.start_time, self._march.start)
                 advice = "end the run earlier"
-                return Progress(State.NOT_FINITE, "the covariance grows beyond what numbers can hold", advice)
+                return Progress(State.NOT_FINITE, "the covariance diverges: it has grown beyond 1e120", advice)
             if self._march.time < target:
                 self._stand(self._march.time, self._march.state)
         self._stand(target, self._march.look(target))
@@ -84,7 +84,7 @@ class GaussianIntegration(Integration):
     def _stuck(self) -> Progress:
         """Steps have become too short to go on: at a pole, or for reasons of their own."""
         self._stand(self._march.time, self._march.state)
-        found = blow_up(self._moments, self._march, self._marching(_LOOSER * self._tolerance))
+        found = blow_up(self._moments, self._march, self._marching(_LOOSER * self._tolerance), _LOOSER)
         if found is None:
             message = self._march.trouble or Attempt.VANISHED.value
             return Progress(State.NOT_FINITE, message, "check the size of the coefficients against time.until")

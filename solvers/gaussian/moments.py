@@ -31,8 +31,11 @@ class Moments:
     def __init__(self, equation: Equation, initial: Normal) -> None:
         self._velocity, self._noise = equation.velocity, equation.noise
         self.dimension, self.rank = initial.factor.shape
+        self._constant = self._velocity.constant
         times = (0.0, *self._noise.breaks())
-        self.noisy = any(self._noise.diffusion_at(time) > 0 for time in times)
+        diffusions = [self._noise.diffusion_at(time) for time in times]
+        self.noisy = max(diffusions) > 0
+        self._diffusion = diffusions[0] if len(diffusions) == 1 else None
         parts = [initial.mean, initial.factor.ravel(), np.zeros(self.dimension**2 if self.noisy else 0)]
         self.start = np.concatenate(parts)
         self._least = _NOTHING * max(self.spread(self.start), float(np.abs(initial.mean).max()), 1e-200)
@@ -56,7 +59,8 @@ class Moments:
 
     def drift(self, time: float, state: Float) -> AffineDrift:
         """c and B."""
-        return self._velocity.at(time).gaussian_drift(state[: self.dimension], self.covariance(state))
+        velocity = self._velocity if self._constant else self._velocity.at(time)
+        return velocity.gaussian_drift(state[: self.dimension], self.covariance(state))
 
     def slope(self, time: float, state: Float) -> Float:
         """The right-hand side."""
@@ -65,7 +69,7 @@ class Moments:
         parts = [drift.c, (drift.B @ factor).ravel()]
         if noise is not None:
             moved = drift.B @ noise
-            change = moved + moved.T + 2 * self._noise.diffusion_at(time) * np.eye(self.dimension)
+            change = moved + moved.T + 2 * self._diffusion_at(time) * np.eye(self.dimension)
             parts.append(change.ravel())
         return np.concatenate(parts)
 
@@ -73,7 +77,10 @@ class Moments:
         """m' and S'."""
         drift, covariance = self.drift(time, state), self.covariance(state)
         moved = drift.B @ covariance
-        return drift.c, moved + moved.T + 2 * self._noise.diffusion_at(time) * np.eye(self.dimension)
+        return drift.c, moved + moved.T + 2 * self._diffusion_at(time) * np.eye(self.dimension)
+
+    def _diffusion_at(self, time: float) -> float:
+        return self._noise.diffusion_at(time) if self._diffusion is None else self._diffusion
 
     def sizes(self, state: Float) -> Size:
         """Errors of m relative to `|m| + sqrt(tr S)`, of F and N to the same of S."""

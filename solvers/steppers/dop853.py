@@ -24,6 +24,14 @@ Slope = Callable[[float, Float], Float]
 #: |h lambda| on the negative real axis up to which errors do not grow
 REACH = 6.1
 
+
+def _kept(weights: Float) -> dict[int, float]:
+    """Those that are not zero, by their number."""
+    return {number: float(weight) for number, weight in enumerate(weights) if weight}
+
+
+_STAGES = tuple(_kept(weights) for weights in STAGE_WEIGHTS[1:])
+_ENDS, _FIVE, _THREE = _kept(WEIGHTS), _kept(ERROR_FIVE), _kept(ERROR_THREE)
 _MORE_NODES = (0.1, 0.2, 7 / 9)
 # weights of the slopes of the first thirteen stages (the last one at u_{n+1}) and of those before it
 _MORE_STAGES = (
@@ -131,7 +139,7 @@ class Step:
 
     def error(self, size: Callable[[Float], float]) -> float:
         """The size of the error: what order five and order three miss, combined as in Hairer's program."""
-        five, three = (size(self.step * _along(weights, self.slopes)) for weights in (ERROR_FIVE, ERROR_THREE))
+        five, three = (size(self.step * _sum(weights, self.slopes)) for weights in (_FIVE, _THREE))
         together = math.hypot(five, 0.1 * three)
         return five * (five / together) if together > 0 else together
 
@@ -177,16 +185,12 @@ class Dop853:
         """A step from `state`; `first` is the slope there when it is known."""
         slopes = [slope(time, state) if first is None else first]
         inside = state
-        for node, weights in zip(NODES[1:], STAGE_WEIGHTS[1:], strict=True):
-            inside = state + step * _along(weights, slopes)
+        for node, weights in zip(NODES[1:], _STAGES, strict=True):
+            inside = state + step * _sum(weights, slopes)
             slopes.append(slope(time + float(node) * step, inside))
-        end = state + step * _along(WEIGHTS, slopes)
+        end = state + step * _sum(_ENDS, slopes)
         slopes.append(slope(time + step, end))
         return Step(time, step, state, end, tuple(slopes), inside)
-
-
-def _along(weights: Float, slopes: Sequence[Float]) -> Float:
-    return _sum({number: float(weight) for number, weight in enumerate(weights) if weight}, slopes)
 
 
 def _sum(weights: dict[int, float], slopes: Sequence[Float]) -> Float:
