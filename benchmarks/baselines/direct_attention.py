@@ -80,7 +80,7 @@ def with_numpy(queries: Array, nodes: Array, masses: Array) -> Array:
 
 
 def contestants() -> dict[str, Direct]:
-    """NumPy, and PyTorch if it is there."""
+    """NumPy, and PyTorch and KeOps if they are there; one thread each."""
     found: dict[str, Direct] = {"NumPy": with_numpy}
     try:
         import torch
@@ -94,4 +94,16 @@ def contestants() -> dict[str, Direct]:
         return np.asarray((weights @ y).numpy())
 
     found["PyTorch"] = with_torch
+    try:
+        from pykeops.torch import LazyTensor
+    except ImportError:
+        return found
+
+    def with_keops(queries: Array, nodes: Array, masses: Array) -> Array:
+        x, y, m = (torch.from_numpy(array) for array in (queries, nodes, masses))
+        values = LazyTensor(y[None])
+        scores = (LazyTensor(x[:, None, :]) * values).sum(-1) + LazyTensor(torch.log(m)[None, :, None])
+        return np.asarray(scores.sumsoftmaxweight(values, axis=1).numpy())
+
+    found["KeOps"] = with_keops
     return found

@@ -46,8 +46,8 @@ def cut(low: float, high: float, reach: float, most: float) -> Panels:
     """[low, high] in equal panels of half-width at most `most / reach`."""
     half = 0.5 * (high - low)
     count = max(1, math.ceil(half * reach / most))
-    if half == 0.0:  # a single point: a panel of any width that is harmless
-        half = 0.5 * most / (1.0 + reach)
+    if half == 0.0:  # a single point: a panel so small that rounding within it is nothing, but a number
+        half = 1e-8 * min(1.0, most / (1.0 + reach)) + 1e-12 * abs(low)
         return Panels(low - half, half, 1)
     return Panels(low, half / count, count)
 

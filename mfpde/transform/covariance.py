@@ -16,6 +16,8 @@ from mfpde.typing import Float
 
 __all__ = ["tilted_covariance"]
 
+_EXTENT = 1.3  # of panels: smaller than for the mean, since the square of y takes two degrees of the polynomials
+
 
 def tilted_covariance(
     queries: Float, nodes: Float, masses: Float, log_factors: Float | None = None
@@ -75,7 +77,7 @@ def _on_line(
     queries: Float, nodes: Float, masses: Float, log_factors: Float | None
 ) -> tuple[Float, Float, Float] | None:
     """By panels, moments about the mean at the middle of the queries' panel; None where the direct sum is cheaper."""
-    plan = plan_on_line(queries, nodes)
+    plan = plan_on_line(queries, nodes, _EXTENT)
     if plan is None:
         return None
     moved, common = collect(nodes, masses, plan.factors(nodes, log_factors), plan.centre, plan.nodes)

@@ -19,15 +19,15 @@ _NODES = 128  # nodes whose products stay in the second cache
 def spread_directly(queries: Float, nodes: Float, log_masses: Float, level: Float, mean: Float, out: Float) -> None:
     """out = covariances (11, 12, 13, 22, 23, 33) for queries, nodes and means in rows of components; level is log M.
 
-    Sums are about the mean that is given; what it lacks is taken off, so it need not be exact to the last digit.
+    An error of the mean counts squared only.
     """
-    sums = np.empty((10, _BLOCK))
+    sums = np.empty((7, _BLOCK))
     for start in range(0, queries.shape[1], _BLOCK):
         count = min(_BLOCK, queries.shape[1] - start)
         w, c, top = queries[:, start : start + count], mean[:, start : start + count], level[start : start + count]
         w1, w2, w3, c1, c2, c3 = w[0], w[1], w[2], c[0], c[1], c[2]
-        s0, s1, s2, s3, s11 = sums[0, :count], sums[1, :count], sums[2, :count], sums[3, :count], sums[4, :count]
-        s12, s13, s22, s23, s33 = sums[5, :count], sums[6, :count], sums[7, :count], sums[8, :count], sums[9, :count]
+        s0, s11, s12, s13 = sums[0, :count], sums[1, :count], sums[2, :count], sums[3, :count]
+        s22, s23, s33 = sums[4, :count], sums[5, :count], sums[6, :count]
         sums[:] = 0.0
         for j in range(log_masses.size):
             y1, y2, y3, weight = nodes[0, j], nodes[1, j], nodes[2, j], log_masses[j]
@@ -36,23 +36,15 @@ def spread_directly(queries: Float, nodes: Float, log_masses: Float, level: Floa
                 u1, u2, u3 = y1 - c1[q], y2 - c2[q], y3 - c3[q]
                 e1, e2, e3 = e * u1, e * u2, e * u3
                 s0[q] += e
-                s1[q] += e1
-                s2[q] += e2
-                s3[q] += e3
                 s11[q] += e1 * u1
                 s12[q] += e1 * u2
                 s13[q] += e1 * u3
                 s22[q] += e2 * u2
                 s23[q] += e2 * u3
                 s33[q] += e3 * u3
-        for q in range(count):
-            d1, d2, d3 = s1[q] / s0[q], s2[q] / s0[q], s3[q] / s0[q]
-            out[0, start + q] = s11[q] / s0[q] - d1 * d1
-            out[1, start + q] = s12[q] / s0[q] - d1 * d2
-            out[2, start + q] = s13[q] / s0[q] - d1 * d3
-            out[3, start + q] = s22[q] / s0[q] - d2 * d2
-            out[4, start + q] = s23[q] / s0[q] - d2 * d3
-            out[5, start + q] = s33[q] / s0[q] - d3 * d3
+        for part in range(6):
+            for q in range(count):
+                out[part, start + q] = sums[1 + part, q] / s0[q]
 
 
 @kernel
@@ -80,7 +72,7 @@ def spread_by_products(
     d and n are multiples of four, filled with zeros and -inf; `turned` is the nodes' transpose.
     """
     dimension = nodes.shape[1]
-    weights, shift = np.empty(_NODES), np.zeros(dimension)
+    weights = np.empty(_NODES)
     left, right, part = np.empty((dimension, _NODES)), np.empty((_NODES, dimension)), np.empty(out.shape)
     out[:] = 0.0
     total = 0.0
@@ -93,14 +85,13 @@ def spread_by_products(
             for j in range(size):
                 right[j, i] = row[j] - centre
                 centred[j] = weight[j] * (row[j] - centre)
-                shift[i] += centred[j]
         multiply(left[:, :size], right[:size], part)
         for i in range(dimension):
             for k in range(dimension):
                 out[i, k] += part[i, k]
     for i in range(dimension):
         for k in range(dimension):
-            out[i, k] = out[i, k] / total - (shift[i] / total) * (shift[k] / total)
+            out[i, k] /= total
 
 
 @allocating_kernel

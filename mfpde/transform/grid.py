@@ -6,14 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mfpde.transform.direct import plain, tilted_mean_directly
+from mfpde.transform.direct import PAIR, plain, tilted_mean_directly
 from mfpde.transform.line import tilted_mean_on_line
 from mfpde.transform.plane_grid import evaluate_plan, make_plan
 from mfpde.typing import Float
 
 __all__ = ["tilted_mean_on_grid"]
-
-_DIRECT = 1.0  # nanoseconds of the direct sum for each pair
 
 
 def tilted_mean_on_grid(
@@ -44,7 +42,7 @@ def tilted_mean_on_grid(
     across = (queries[0], queries[1])
     plan = make_plan(centred, across, matrix, shift)
     pairs = masses.size * queries[0].size * queries[1].size
-    if plan.cost > _DIRECT * pairs:
+    if plan.cost > PAIR * pairs:
         return _on_points(axes, masses, queries, matrix, shift, log_factors)
     out = evaluate_plan(plan, centred, across, masses, float(matrix[plan.row, plan.column]), log_factors)
     mean, log_mass = out[1:], out[0]

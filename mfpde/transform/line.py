@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.transform.chebyshev import Panels, chebyshev_points, cut, interpolation_weights
-from mfpde.transform.direct import FEW_PAIRS, log_masses_of, plain, tilted_mean_directly
+from mfpde.transform.direct import FEW_PAIRS, PAIR, log_masses_of, plain, tilted_mean_directly
 from mfpde.transform.scattered_kernels import POINTS, collect_line, find_panels, interpolate_line
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.transform.tilts import tilt_line
@@ -60,7 +60,7 @@ class LinePlan(NamedTuple):
         return own if log_factors is None else own + log_factors
 
 
-def plan_on_line(queries: Float, nodes: Float) -> LinePlan | None:
+def plan_on_line(queries: Float, nodes: Float, extent: float = EXTENT) -> LinePlan | None:
     """How to sum by panels; None where the direct sum is cheaper."""
     if queries.size * nodes.size < FEW_PAIRS:
         return None
@@ -70,10 +70,10 @@ def plan_on_line(queries: Float, nodes: Float) -> LinePlan | None:
     # an offset would cut the nodes' panels smaller, for nothing
     offset = 0.5 * (least + most) if abs(least + most) > most - least else 0.0
     least, most = least - offset, most - offset
-    sources = cut(-reach, reach, max(-least, most, 0.0), EXTENT)
-    targets = cut(least, most, reach, EXTENT)
+    sources = cut(-reach, reach, max(-least, most, 0.0), extent)
+    targets = cut(least, most, reach, extent)
     work = POINTS * sources.number * targets.number * 2.5 + 15.0 * (nodes.size + queries.size) + 3e4
-    return None if work > 1.0 * queries.size * nodes.size else LinePlan(centre, offset, sources, targets)
+    return None if work > PAIR * queries.size * nodes.size else LinePlan(centre, offset, sources, targets)
 
 
 def interpolate_on_line(queries: Float, panels: Panels, values: Float, level: Float) -> Float:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.transform.chebyshev import Panels, chebyshev_points, cut, interpolation_weights
-from mfpde.transform.direct import FEW_PAIRS, plain, tilted_mean_directly
+from mfpde.transform.direct import FEW_PAIRS, PAIR, plain, tilted_mean_directly
 from mfpde.transform.line import level_out, panel_indices
 from mfpde.transform.plane_tilts import tilt_plane
 from mfpde.transform.scattered_plane_kernels import collect_plane, interpolate_plane
@@ -81,7 +81,7 @@ def plan_in_plane(queries: Float, nodes: Float) -> PlanePlan | None:
         work = _work(sources, targets, order) + (40.0 + 0.15 * order**2) * (queries.shape[0] + nodes.shape[0])
         plans.append(PlanePlan(order, centre, offset, (sources[0], sources[1]), (targets[0], targets[1]), work))
     best = min(plans, key=lambda plan: plan.work)
-    return best if best.work < pairs else None
+    return best if best.work < PAIR * pairs else None
 
 
 def _box(points: Float) -> tuple[Float, Float]:

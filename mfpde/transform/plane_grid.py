@@ -25,7 +25,7 @@ class Plan(NamedTuple):
     column: int
     ratio: float
     shifts: Float  # w_row = pivot x_column + shifts(x_other)
-    slopes: Float  # w_other = ratio w_row + slopes(x_other)
+    slopes: Float  # w_other = ratio (w_row - shifts(x_other)) + slopes(x_other)
     panels: Panels
     begin: Float  # (panels + 1, x_other): where the queries of a panel begin along x_column
     cost: float  # nanoseconds, roughly
@@ -37,7 +37,7 @@ def _plan(row: int, column: int, node_axes: Axes, query_axes: Axes, matrix: Floa
     ratio = float(matrix[other_row, column]) / pivot if pivot != 0.0 else 0.0
     position, across = query_axes[column], query_axes[other_column]
     shifts = matrix[row, other_column] * across + offset[row]
-    slopes = matrix[other_row, other_column] * across + offset[other_row] - ratio * shifts
+    slopes = matrix[other_row, other_column] * across + offset[other_row]
     ends = pivot * position[[0, -1]]
     low, high = float(shifts.min() + ends.min()), float(shifts.max() + ends.max())
     extent = np.abs(node_axes[row]).max() + abs(ratio) * np.abs(node_axes[other_row]).max()

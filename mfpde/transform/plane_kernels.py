@@ -1,9 +1,9 @@
 """The panel transform on a grid of the plane: queries `w = A x + b` for all x of a grid, nodes y on a grid.
 
-With `w_1 = a x_1 + shift(x_2)` and `w_2 = r w_1 + s(x_2)` the exponent is `w_1 (y_1 + r y_2) + s(x_2) y_2`: at
-Chebyshev points of w_1 and grid points of x_2 the double sum is two matrix products, exact, and only w_1 is
-interpolated. Exponents are shifted by a panel's centre and by what is largest there: nothing can overflow, and what
-underflows is nothing beside the largest term.
+On a panel about c, with `w_1 = a x_1 + shift(x_2) = c + v` and `w_2 = r v + s(x_2)`, the exponent is
+`c y_1 + v (y_1 + r y_2) + s(x_2) y_2`: at Chebyshev points of v and grid points of x_2 the double sum is two matrix
+products, exact, and only v is interpolated. Exponents are shifted by a panel's centre and by what is largest there:
+nothing can overflow, and what underflows is nothing beside the largest term.
 """
 
 from __future__ import annotations
@@ -134,10 +134,11 @@ def transform_panel(
     columns, window = second.size, high - low
     level, series = np.empty(columns), np.empty((3 * POINTS, columns))
     _panel_series(log_masses, first, second, centre, powers, lean, to_series, level, series)
-    for i in range(columns):
-        level[i] += ratio * centre * second[i]
     tilted, peak, values = np.empty((columns, window)), np.empty(window), np.empty((3 * POINTS, window))
-    _tilt_columns(level, second, slopes[low:high], tilted, peak)
+    at_centre = np.empty(window)
+    for j in range(window):  # w_2 where w_1 is the centre: large offsets of both stay apart
+        at_centre[j] = slopes[low + j] + ratio * (centre - shifts[low + j])
+    _tilt_columns(level, second, at_centre, tilted, peak)
     multiply(series, tilted, values)
     row = np.empty((3, POINTS))
     for j in range(low, high):
