@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Literal
 
-import numpy as np
 from pydantic import Field, field_validator
 
 from mfpde.errors import ProblemError
-from mfpde.geometry import Circle, Geometry
-from mfpde.measure.base import Initial
-from mfpde.measure.circle_density import CircleDensity, clean
+from mfpde.geometry import Circle, Geometry, Line, Plane, Sphere
+from mfpde.measure.base import Initial, Measure
+from mfpde.measure.circle_expression import density_on_circle
 from mfpde.measure.expression import Expression
+from mfpde.measure.flat_density import FlatDensity
+from mfpde.measure.sphere_density import SphereDensity
+from mfpde.measure.written_density import WrittenDensity
 from mfpde.registry import register
-from mfpde.typing import Complex, Float
 
 __all__ = ["Density"]
-
-_SAMPLES = 2**15
-#: last coefficients, relative to the first, that are noise; larger ones belong to a kink or a jump
-_MOST_NOISE = 1e-13
 
 
 @register("initial", "density")
 class Density(Initial):
     """`rho = f / int f`, with `f` arithmetic in the coordinates of the space.
 
-    Good values: anything smooth and not negative, `1 + 0.1*cos(theta)`. Fails: a negative value, a value that is not
-    finite, zero mass.
+    On the line and the plane its box, its scale and its edges are found by themselves. Good values: anything not
+    negative, `1 + 0.1*cos(theta)`, `exp(-x**4)`, `maximum(0, 1 - x**2 - y**2)`. Fails: a negative value, a value that
+    is not finite, zero or infinite mass; a peak narrower than 1/100, or in the plane 1/3, may not be seen.
 
     >>> Density(expression="1 + 0.5*cos(theta)").mean.round(12)
     array([0.25, 0.  ])
+    >>> print(Density(expression="maximum(0, 1 - x**2 - y**2)").covariance[0, 0].round(12))          # 1/6
+    0.166666666667
     """
 
     kind: Literal["density"] = "density"
@@ -51,52 +50,22 @@ class Density(Initial):
         return text
 
     def natural_geometry(self) -> Geometry:
-        return Circle()
+        names = set(Expression(self.expression).names)
+        if names & {"z", "colatitude", "longitude"}:
+            return Sphere()
+        if "theta" in names or not names & {"x", "y"}:
+            return Circle()
+        return Plane() if "y" in names else Line()
 
-    def on(self, geometry: Geometry) -> CircleDensity:
-        if not isinstance(geometry, Circle):
-            raise self.unfit(geometry, "an initial measure made for it")
-        return _on_circle(self.expression)
-
-
-@lru_cache(maxsize=16)  # a problem is checked before it is solved, and 2^15 samples take a millisecond
-def _on_circle(text: str) -> CircleDensity:
-    expression = Expression(text)
-
-    def values(theta: Float) -> Float:
-        return _checked(expression(Circle().coordinates(theta)), theta)
-
-    coefficients = _sampled(values)
-    mass = coefficients[0].real * 2 * np.pi
-    if not mass > 1e-300:
-        raise ProblemError.at("initial.expression", f"{text!r} has mass {mass:g}; a density needs positive mass")
-    series = _without_noise(coefficients / coefficients[0].real)
-    smooth = np.flatnonzero(series)[-1] + 1
-    known = CircleDensity.of(series[:smooth])
-    return CircleDensity(known.fourier, int(smooth), lambda theta: values(theta) / mass)
+    def on(self, geometry: Geometry) -> Measure:
+        if isinstance(geometry, Circle):
+            return density_on_circle(self.expression)
+        if geometry.ambient_dimension > (2 if geometry.flat else 3):
+            raise self.unfit(geometry, "gaussian, uniform, points or a mixture" if geometry.flat else "von-mises")
+        return _elsewhere(self.expression, geometry)
 
 
-def _checked(values: Float, theta: Float) -> Float:
-    if not np.isfinite(values).all():
-        where = theta[~np.isfinite(values)][0]
-        raise ProblemError.at("initial.expression", f"is not finite at theta = {where:.6g}")
-    if values.size and values.min() < 0:
-        where = theta[values.argmin()]
-        raise ProblemError.at(
-            "initial.expression", f"is negative ({values.min():.6g}) at theta = {where:.6g}; a density is not"
-        )
-    return values
-
-
-def _sampled(values: Callable[[Float], Float]) -> Complex:
-    """Fourier coefficients from so many samples that no wave or peak a solver could follow hides between them."""
-    theta = Circle().layout(_SAMPLES).axes[0].values
-    coefficients: Complex = np.fft.rfft(values(theta))[: _SAMPLES // 2] / _SAMPLES
-    return coefficients
-
-
-def _without_noise(series: Complex) -> Complex:
-    """Coefficients of a smooth density end in the rounding noise of its samples; what is at that level is made zero."""
-    noise = float(np.abs(series[-series.size // 4 :]).max())
-    smooth = noise < _MOST_NOISE
-    return clean(series, 4 * noise if smooth else 0.0)
+@lru_cache(maxsize=16)  # a problem is checked before it is solved
+def _elsewhere(text: str, geometry: Geometry) -> Measure:
+    density = WrittenDensity(text, geometry)
+    return FlatDensity(density) if geometry.flat else SphereDensity(density)

@@ -6,6 +6,7 @@ import ast
 import operator
 import warnings
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,17 @@ class Expression:
         self._tree = _parse(text)
         self.names = sorted({node.id for node in ast.walk(self._tree) if isinstance(node, ast.Name)} & set(COORDINATES))
 
+    @cached_property
+    def kinks(self) -> tuple[Expression, ...]:
+        """What vanishes where this may have an edge or a kink: arguments of abs, sqrt and log, differences of those of
+        minimum and maximum, bases of broken powers.
+
+        >>> [kink.text for kink in Expression("maximum(0, 1 - x**2) + abs(y)").kinks]
+        ['0 - (1 - x ** 2)', 'y']
+        """
+        texts = {ast.unparse(tree): None for node in ast.walk(self._tree) for tree in _vanishing(node)}
+        return tuple(kink for kink in (Expression(text) for text in texts) if kink.names)
+
     def __call__(self, coordinates: Mapping[str, AnyArray]) -> Float:
         """Value at points given by their coordinates; division by zero and the like give inf or NaN for the caller to
         judge."""
@@ -73,6 +85,19 @@ class Expression:
         with np.errstate(all="ignore"):
             value = _walk(self._tree, {**CONSTANTS, **coordinates})
         return np.broadcast_to(np.asarray(value, dtype=float), size).copy()
+
+
+def _vanishing(node: ast.AST) -> list[ast.expr]:
+    match node:
+        case ast.Call(func=ast.Name(id="abs" | "sqrt" | "log"), args=[argument]):
+            return [argument]
+        case ast.Call(func=ast.Name(id="minimum" | "maximum"), args=[left, right]):
+            return [ast.BinOp(left, ast.Sub(), right)]
+        case ast.BinOp(left=base, op=ast.Pow(), right=ast.Constant(value=int())):
+            return []
+        case ast.BinOp(left=base, op=ast.Pow()):
+            return [base]
+    return []
 
 
 def _parse(text: str) -> ast.expr:

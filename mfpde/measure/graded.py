@@ -6,6 +6,7 @@ Many integrals at once: each `item` has panels of its own, and functions are ask
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -15,78 +16,151 @@ from mfpde.errors import ProblemError
 from mfpde.measure.rules import MOST_NODES, gauss_legendre
 from mfpde.typing import Float
 
-__all__ = ["Items", "OfItems", "Panels", "graded", "split", "sum_by"]
+__all__ = ["Items", "OfItems", "Panels", "graded", "of_any_item", "split", "sum_by"]
 
 Items: TypeAlias = NDArray[np.intp]
+Truths: TypeAlias = NDArray[np.bool_]
 #: values at points t, each of an item
 OfItems: TypeAlias = Callable[[Items, Float], Float]
-#: item, low, high
-Panels: TypeAlias = tuple[Items, Float, Float]
 
 POINTS = 20
 _DEEPEST = 60
+_MANY = 64
+_LEAST = 1e-290
+_ROUNDING = 2 * float(np.finfo(float).eps)
 
 
-def graded(function: OfItems, panels: Panels, accuracy: float, points: int = POINTS) -> tuple[Items, Float, Float]:
+@dataclass(frozen=True)
+class Panels:
+    """Parts `[first, last]` of `s` in [0, 1], where `t = low + (high - low) p(s)`.
+
+    `p = s^2` where the low end is an edge, `1 - (1 - s)^2` where the high one is, `s^2 (3 - 2 s)` where both are, makes
+    smooth what behaves like a square root there.
+    """
+
+    item: Items
+    low: Float
+    high: Float
+    low_edge: Truths
+    high_edge: Truths
+    first: Float
+    last: Float
+
+    def __getitem__(self, these: Truths) -> Panels:
+        return Panels(*(part[these] for part in vars(self).values()))
+
+    def halves(self) -> tuple[Panels, Panels]:
+        middle = 0.5 * (self.first + self.last)
+        ends = self.item, self.low, self.high, self.low_edge, self.high_edge
+        return Panels(*ends, self.first, middle), Panels(*ends, middle, self.last)
+
+    @staticmethod
+    def joined(parts: tuple[Panels, Panels]) -> Panels:
+        return Panels(*(np.concatenate(pair) for pair in zip(*(vars(part).values() for part in parts), strict=True)))
+
+    def rule(self, points: Float, weights: Float) -> tuple[Float, Float]:
+        """t and weights, `(panels, points)`, from points in [-1, 1] and weights of sum 1."""
+        length = (self.last - self.first)[:, None]
+        s = self.first[:, None] + 0.5 * length * (1 + points)
+        left, right = self.low_edge[:, None], self.high_edge[:, None]
+        both = left & right
+        p = np.where(both, s * s * (3 - 2 * s), np.where(left, s * s, np.where(right, s * (2 - s), s)))
+        slope = np.where(both, 6 * s * (1 - s), np.where(left, 2 * s, np.where(right, 2 * (1 - s), 1.0)))
+        width = (self.high - self.low)[:, None]
+        return self.low[:, None] + width * p, width * slope * weights * length
+
+
+def graded(
+    function: OfItems, panels: Panels, accuracy: float, points: int = POINTS, floor: float = 0.0
+) -> tuple[Items, Float, Float]:
     """Nodes `(item, t, weight)` on panels, ascending within each item; the weights hold the function's values.
 
     A panel's rule is kept when it agrees with that of its halves to `accuracy`, relative to the integral over the panel
-    that was halved first.
+    that was halved first. Values are not known better than to `floor`.
     """
     rule = gauss_legendre(points)
-    item, low, high = panels
-    values = _values(function, panels, rule[0])
-    here = values @ rule[1] * (high - low)
-    first, settled = np.arange(item.size), np.zeros(item.size)  # the panel halved first, what is settled of it
+    here = _Sums(function, panels, rule)
+    origin, settled = np.arange(panels.item.size), np.zeros(panels.item.size)  # the panel halved first
     done, count = [], 0
     for depth in range(_DEEPEST):
-        middle = 0.5 * (low + high)
-        halves = (item, low, middle), (item, middle, high)
-        finer = [_values(function, half, rule[0]) for half in halves]
-        parts = [value @ rule[1] * (0.5 * (high - low)) for value in finer]
-        scale = (settled + sum_by(first, parts[0] + parts[1], settled.size))[first]
-        tiny = high - low <= 4 * np.finfo(float).eps * np.maximum(np.abs(low), np.abs(high))
-        good = (np.abs(parts[0] + parts[1] - here) <= accuracy * scale) | tiny | (depth == _DEEPEST - 1)
-        done.append(_nodes((item[good], low[good], high[good]), values[good], rule))
-        settled += sum_by(first[good], here[good], settled.size)
+        halves = here.panels.halves()
+        finer = tuple(_Sums(function, half, rule) for half in halves)
+        total = finer[0].sums + finer[1].sums
+        scale = (settled + sum_by(origin, total, settled.size))[origin]
+        # an exponential is known to the rounding of its exponent
+        rounding = _ROUNDING * (1 + np.abs(np.log(np.maximum(here.peak, _LEAST)))) * here.sums
+        wrong = np.abs(total - here.sums) > accuracy * scale + rounding + max(floor, _LEAST) * here.width
+        # where nothing is smooth one or two panels stay wrong; where all stay wrong it is rounding
+        many = sum_by(origin, wrong.astype(float), settled.size)[origin] > _MANY
+        good = ~wrong | many | (depth == _DEEPEST - 1)
+        done.append(here.nodes(good))
+        settled += sum_by(origin[good], here.sums[good], settled.size)
         count += done[-1][0].size
         if good.all():
             break
-        item, low, high = (np.concatenate([a[~good], b[~good]]) for a, b in zip(*halves, strict=True))
-        first, here = np.tile(first[~good], 2), np.concatenate([part[~good] for part in parts])
-        values = np.concatenate([value[~good] for value in finer])
-        if count + values.size > MOST_NODES:
+        origin = np.tile(origin[~good], 2)
+        if count + origin.size * points > MOST_NODES:
             raise ProblemError.at("measure", f"needs more than {MOST_NODES:,} quadrature nodes: it has too many edges")
+        here = _Sums.joined(finer, ~good)
     items, t, weights = (np.concatenate(part) for part in zip(*done, strict=True))
     order = np.lexsort((t, items))
     order = order[weights[order] > 0]
     return items[order], t[order], weights[order]
 
 
-def _values(function: OfItems, panels: Panels, points: Float) -> Float:
-    item, low, high = panels
-    t = low[:, None] + 0.5 * (high - low)[:, None] * (1 + points)
-    return function(np.repeat(item, points.size), t.ravel()).reshape(t.shape)
+class _Sums:
+    """Panels with their rules' points, weighted values and sums."""
+
+    def __init__(
+        self, function: OfItems | None, panels: Panels, rule: tuple[Float, Float], known: tuple[Float, ...] = ()
+    ) -> None:
+        self.panels, self.rule = panels, rule
+        if function is not None:
+            t, weights = panels.rule(*rule)
+            values = function(np.repeat(panels.item, t.shape[1]), t.ravel()).reshape(t.shape)
+            known = t, values * weights, values.max(axis=1)
+        self.t, self.weighted, self.peak = known
+        self.sums: Float = self.weighted.sum(axis=1)
+
+    @classmethod
+    def joined(cls, parts: tuple[_Sums, ...], these: Truths) -> _Sums:
+        first, last = parts
+        panels = Panels.joined((first.panels[these], last.panels[these]))
+        known = tuple(
+            np.concatenate([getattr(part, name)[these] for part in parts]) for name in ("t", "weighted", "peak")
+        )
+        return cls(None, panels, first.rule, known)
+
+    @property
+    def width(self) -> Float:
+        return (self.panels.high - self.panels.low) * (self.panels.last - self.panels.first)
+
+    def nodes(self, these: Truths) -> tuple[Items, Float, Float]:
+        t = self.t[these]
+        return np.repeat(self.panels.item[these], t.shape[1]), t.ravel(), self.weighted[these].ravel()
 
 
-def _nodes(panels: Panels, values: Float, rule: tuple[Float, Float]) -> tuple[Items, Float, Float]:
-    item, low, high = panels
-    t = low[:, None] + 0.5 * (high - low)[:, None] * (1 + rule[0])
-    return np.repeat(item, t.shape[1]), t.ravel(), (values * rule[1] * (high - low)[:, None]).ravel()
-
-
-def split(low: Float, high: Float, item: Items, cuts: Float) -> Panels:
-    """The intervals `[low, high]`, one for each item, cut where told: `cuts[k]` belongs to `item[k]`."""
-    everyone = np.arange(low.size)
+def split(low: Float, high: Float, item: Items, cuts: Float, edges: Truths | None = None) -> Panels:
+    """The intervals `[low, high]`, one for each item, cut where told: `cuts[k]` belongs to `item[k]`, and is an edge of
+    the function where `edges[k]`."""
+    everyone, plain = np.arange(low.size), np.zeros(low.size, dtype=bool)
     inside = (cuts > low[item]) & (cuts < high[item])
+    edge = np.zeros(cuts.size, dtype=bool) if edges is None else edges
     owner = np.concatenate([everyone, item[inside], everyone])
-    ends = np.concatenate([low, cuts[inside], high])
+    ends, marks = np.concatenate([low, cuts[inside], high]), np.concatenate([plain, edge[inside], plain])
     order = np.lexsort((ends, owner))
-    owner, ends = owner[order], ends[order]
+    owner, ends, marks = owner[order], ends[order], marks[order]
     panel = (owner[1:] == owner[:-1]) & (ends[1:] > ends[:-1])
-    return owner[:-1][panel], ends[:-1][panel], ends[1:][panel]
+    count = int(panel.sum())
+    owner, low, high = owner[:-1][panel], ends[:-1][panel], ends[1:][panel]
+    return Panels(owner, low, high, marks[:-1][panel], marks[1:][panel], np.zeros(count), np.ones(count))
 
 
 def sum_by(item: Items, values: Float, count: int) -> Float:
     """Sums of the values of each of `count` items."""
     return np.bincount(item, values, count).astype(float, copy=False)
+
+
+def of_any_item(function: Callable[[Float], Float]) -> OfItems:
+    """A function that is the same for all items."""
+    return lambda _item, t: function(t)

@@ -9,10 +9,10 @@ from typing import TypeAlias
 import numpy as np
 
 from mfpde.measure.crossings import crossings
-from mfpde.measure.graded import POINTS, Items, Panels, graded, split, sum_by
+from mfpde.measure.graded import POINTS, Items, OfItems, Panels, graded, split, sum_by
 from mfpde.typing import Float
 
-__all__ = ["Rectangles", "graded_twice"]
+__all__ = ["OfTwo", "Rectangles", "graded_twice", "outer_extent"]
 
 #: values at points (t, u), each of an item
 OfTwo: TypeAlias = Callable[[Items, Float, Float], Float]
@@ -34,51 +34,92 @@ class Rectangles:
     t_cuts: Float = field(default_factory=lambda: _NONE)
     u_cuts: Float = field(default_factory=lambda: _NONE)
 
+    def swapped(self) -> Rectangles:
+        return Rectangles(self.u_low, self.u_high, self.t_low, self.t_high, self.samples, self.u_cuts, self.t_cuts)
+
 
 def graded_twice(
-    function: OfTwo, kinks: Sequence[OfTwo], where: Rectangles, accuracy: float, points: int = POINTS
+    function: OfTwo,
+    kinks: Sequence[OfTwo],
+    where: Rectangles,
+    accuracy: float,
+    points: int = POINTS,
+    floor: float = 0.0,
 ) -> tuple[Items, Float, Float, Float]:
-    """Nodes `(item, t, u, weight)`; the weights hold the function's values. It is smooth but where kinks vanish."""
-
-    def edges(item: Items, t: Float) -> tuple[Items, Float, Items, Float]:
-        along = [lambda k, u, kink=kink: kink(item[k], t[k], u) for kink in kinks]
-        return crossings(along, where.u_low[item], where.u_high[item], where.samples)
-
-    def inner(item: Items, t: Float) -> tuple[Items, Float, Float]:
-        owner, cuts, _, _ = edges(item, t)
-        owner = np.concatenate([owner, np.repeat(np.arange(item.size), where.u_cuts.size)])
-        cuts = np.concatenate([cuts, np.tile(where.u_cuts, item.size)])
-        panels = split(where.u_low[item], where.u_high[item], owner, cuts)
-        return graded(lambda k, u: function(item[k], t[k], u), panels, 0.1 * accuracy, points)
-
-    def outer(item: Items, t: Float) -> Float:
-        row, _, weight = inner(item, t)
-        return sum_by(row, weight, item.size)
-
-    def signature(item: Items, t: Float) -> Float:
-        owner, _, which, signs = edges(item, t)
-        place = np.arange(owner.size) - np.searchsorted(owner, owner)
-        total = sum_by(owner, (which + 1.0) * (len(kinks) + 2.0) ** place, item.size)
-        return total + np.arange(1, len(kinks) + 1) @ (np.sqrt(2) * (signs > 0)) if kinks else total
-
-    item, t, weight = graded(outer, _outer_panels(signature if kinks else None, where), accuracy, points)
-    row, u, share = inner(item, t)
+    """Nodes `(item, t, u, weight)`; the weights hold the function's values. It is smooth but where kinks vanish, and
+    not known better than to `floor`."""
+    lines = _Lines(function, kinks, where, 0.1 * accuracy, points, floor)
+    across = 10 * floor * float((where.u_high - where.u_low).max())
+    item, t, weight = graded(lines.integral, _outer_panels(lines, where), accuracy, points, across)
+    row, u, share = lines.rule(item, t)
     total = sum_by(row, share, item.size)
     return item[row], t[row], u, share * (weight / np.where(total > 0, total, 1.0))[row]
 
 
-def _outer_panels(signature: Callable[[Items, Float], Float] | None, where: Rectangles) -> Panels:
+def outer_extent(function: OfTwo, kinks: Sequence[OfTwo], where: Rectangles) -> tuple[float, float]:
+    """From where to where in t there is anything of a function with edges, of the first item."""
+    lines = _Lines(function, kinks, where, 1e-3, POINTS, 0.0)
+    panels = _outer_panels(lines, where)
+    there = lines.integral(panels.item, 0.5 * (panels.low + panels.high)) > 0
+    return float(panels.low[there].min()), float(panels.high[there].max())
+
+
+class _Lines:
+    """Rules in u along lines of constant t."""
+
+    def __init__(
+        self,
+        function: OfTwo,
+        kinks: Sequence[OfTwo],
+        where: Rectangles,
+        accuracy: float,
+        points: int,
+        floor: float,
+    ) -> None:
+        self.function, self.kinks, self.where = function, kinks, where
+        self.accuracy, self.points, self.floor = accuracy, points, floor
+
+    def edges(self, item: Items, t: Float) -> tuple[Items, Float, Items, Float]:
+        def along(kink: OfTwo) -> OfItems:
+            return lambda k, u: kink(item[k], t[k], u)
+
+        where = self.where
+        return crossings([along(kink) for kink in self.kinks], where.u_low[item], where.u_high[item], where.samples)
+
+    def rule(self, item: Items, t: Float) -> tuple[Items, Float, Float]:
+        where = self.where
+        owner, cuts, _, _ = self.edges(item, t)
+        marks = np.arange(owner.size + item.size * where.u_cuts.size) < owner.size
+        owner = np.concatenate([owner, np.repeat(np.arange(item.size), where.u_cuts.size)])
+        cuts = np.concatenate([cuts, np.tile(where.u_cuts, item.size)])
+        panels = split(where.u_low[item], where.u_high[item], owner, cuts, marks)
+        return graded(lambda k, u: self.function(item[k], t[k], u), panels, self.accuracy, self.points, self.floor)
+
+    def integral(self, item: Items, t: Float) -> Float:
+        row, _, weight = self.rule(item, t)
+        return sum_by(row, weight, item.size)
+
+    def signature(self, item: Items, t: Float) -> Float:
+        """A number for the sequence of edges along each line."""
+        owner, _, which, signs = self.edges(item, t)
+        place = np.arange(owner.size) - np.searchsorted(owner, owner)
+        order = sum_by(owner, (which + 1.0) * (len(self.kinks) + 2.0) ** place, item.size)
+        return order + np.arange(1, len(self.kinks) + 1) @ (np.sqrt(2) * (signs > 0))
+
+
+def _outer_panels(lines: _Lines, where: Rectangles) -> Panels:
     """Cut where the sequence of edges along u changes: at tips, corners, and edges that run along u."""
     everyone = np.arange(where.t_low.size)
     owner, cuts = np.repeat(everyone, where.t_cuts.size), np.tile(where.t_cuts, everyone.size)
-    if signature is not None:
+    if lines.kinks:
         t = where.t_low[:, None] + (where.t_high - where.t_low)[:, None] * np.linspace(0, 1, where.samples + 1)
-        signs = signature(np.repeat(everyone, t.shape[1]), t.ravel()).reshape(t.shape)
+        signs = lines.signature(np.repeat(everyone, t.shape[1]), t.ravel()).reshape(t.shape)
         item, left = np.nonzero(signs[:, 1:] != signs[:, :-1])
         low, high, before = t[item, left], t[item, left + 1], signs[item, left]
         for _ in range(_BISECTIONS if item.size else 0):
             middle = 0.5 * (low + high)
-            same = signature(item, middle) == before
+            same = lines.signature(item, middle) == before
             low, high = np.where(same, middle, low), np.where(same, high, middle)
         owner, cuts = np.concatenate([owner, item]), np.concatenate([cuts, 0.5 * (low + high)])
-    return split(where.t_low, where.t_high, owner, cuts)
+    marks = np.arange(cuts.size) >= everyone.size * where.t_cuts.size
+    return split(where.t_low, where.t_high, owner, cuts, marks)

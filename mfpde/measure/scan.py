@@ -14,7 +14,7 @@ from mfpde.typing import Float
 __all__ = ["Found", "find"]
 
 #: what is smaller than this share of the peak is nothing; tilts make much of little
-FLOOR = {1: 1e-280, 2: 1e-80}
+FLOOR = {1: 1e-280, 2: 1e-62}
 _OCTAVES = {1: 26, 2: 16}
 _BESIDE = {1: 256, 2: 24}  # samples an octave
 _WITHIN = {1: 4097, 2: 129}  # samples from -16 to 16
@@ -22,20 +22,36 @@ _ZOOMED = {1: 4097, 2: 385}
 _SEEN = 48  # samples a side that show a density
 _ZOOMS = 60
 _HEAVY = 1e-14  # share of the mass in the outermost octave beyond which the mass is called infinite
-_SHARE = 1 / 16  # of the mass, in a panel
+_SHARE = {1: 1 / 16, 2: 1 / 8}  # of the mass, in a panel
+_WIDEST = {1: 1.0, 2: 8.0}  # standard deviations in a panel
+_FEWEST = 8  # panels
+_MOST = {1: 256, 2: 64}
+_MARGIN = 1e-3  # of the box, so that edges lie inside
 _SHARP = 1e-60  # a density that does not sink below it before it ends has an edge there
 
 
 @dataclass(frozen=True)
 class Found:
-    """The box `low`, `high` `(d,)`; for each axis the ends of panels; whether there is nothing beyond the box; whether
-    the density sinks there like no exponential does."""
+    """The box `low`, `high` `(d,)`; standard deviations; the peak; for each axis the ends of panels; whether there is
+    nothing beyond the box; whether the density sinks slower there than any exponential."""
 
     low: Float
     high: Float
+    deviation: Float
+    peak: float
     breaks: tuple[Float, ...]
     compact: bool
     heavy: bool
+
+    @property
+    def floor(self) -> float:
+        """What values are not known better than to; tails are known relative to themselves."""
+        return float(np.finfo(float).eps) * self.peak if self.compact else 0.0
+
+    @property
+    def panel(self) -> Float:
+        """Widest panels, `(d,)`."""
+        return np.array([np.diff(ends).max() for ends in self.breaks])
 
 
 def find(density: Callable[[Float], Float], dimension: int) -> Found:
@@ -58,10 +74,18 @@ def find(density: Callable[[Float], Float], dimension: int) -> Found:
     ends = [(max(first - 1, 0), min(last + 1, axis.size - 1)) for axis, (first, last) in zip(axes, spans, strict=True)]
     inside = values[tuple(slice(first, last + 1) for first, last in ends)]
     axes = [axis[first : last + 1] for axis, (first, last) in zip(axes, ends, strict=True)]
-    breaks = tuple(_breaks(mass, axis) for mass, axis in zip(_marginals(inside, axes), axes, strict=True))
-    sharp = not heavy and float(values[values > 0].min()) > _SHARP * float(values.max())
+    peak = float(values.max())
+    sharp = not heavy and float(values[values > 0].min()) > _SHARP * peak
     low, high = (np.array([axis[k] for axis in axes]) for k in (0, -1))
-    return Found(low, high, breaks, compact=sharp, heavy=heavy)
+    margin = _MARGIN * (high - low)
+    low, high = low - margin, high + margin
+    marginals = _marginals(inside, axes)
+    deviation = np.array([_deviation(mass, axis) for mass, axis in zip(marginals, axes, strict=True)])
+    breaks = tuple(
+        _breaks(mass, axis, (low[k], high[k]), dimension, _WIDEST[dimension] * deviation[k])
+        for k, (mass, axis) in enumerate(zip(marginals, axes, strict=True))
+    )
+    return Found(low, high, deviation, peak, breaks, compact=sharp, heavy=heavy)
 
 
 def _everywhere(dimension: int) -> Float:
@@ -120,16 +144,23 @@ def _trimmed(values: Float, axes: list[Float]) -> list[tuple[int, int]]:
     return spans
 
 
-def _breaks(mass: Float, axis: Float) -> Float:
-    """Halves of halves of the axis that hold a small part of the mass each, or few samples."""
+def _deviation(mass: Float, axis: Float) -> float:
+    share = mass / mass.sum()
+    return float(np.sqrt(share @ (axis - share @ axis) ** 2))
+
+
+def _breaks(mass: Float, axis: Float, ends: tuple[float, float], dimension: int, widest: float) -> Float:
+    """Halves of halves of the axis: of little mass each, and narrow, unless that takes too many."""
     total = np.concatenate([[0.0], np.cumsum(mass)]) / mass.sum()
-    panels, done = [(float(axis[0]), float(axis[-1]))], []
+    length = ends[1] - ends[0]
+    widest = max(min(widest, length / _FEWEST), length / _MOST[dimension])
+    panels, done = [ends], []
     while panels:
         low, high = panels.pop()
         first, last = np.searchsorted(axis, [low, high])
-        if total[last] - total[first] <= _SHARE or last - first < 8:
+        if high - low <= widest and (total[last] - total[first] <= _SHARE[dimension] or last - first < 8):
             done.append(low)
             continue
         middle = 0.5 * (low + high)
         panels += [(low, middle), (middle, high)]
-    return np.append(np.sort(done), axis[-1])
+    return np.append(np.sort(done), ends[1])

@@ -19,7 +19,7 @@ MEASURES = {
     "narrow": mfpde.VonMises(direction=6.0, concentration=3000),
     "vector": mfpde.VonMises(direction=[0.6, 0.8], concentration=4),
     "wave": mfpde.Density(expression="2 + cos(theta) + sin(3*theta) / 2"),
-    "vector coordinates": mfpde.Density(expression="exp(x - 2*y)"),
+    "vector coordinates": mfpde.Density(expression="exp(x - 2*y) + 0*theta"),
     "kink": mfpde.Density(expression="1 + abs(sin(theta))"),
     "mixture": mfpde.Mixture(
         components=[

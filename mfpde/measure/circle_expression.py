@@ -1,0 +1,56 @@
+"""Written densities on the circle: by their Fourier series, and Gauss rules between edges."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from mfpde.geometry import Circle
+from mfpde.measure.circle_density import CircleDensity, clean
+from mfpde.measure.crossings import crossings
+from mfpde.measure.graded import graded, of_any_item, split
+from mfpde.measure.written_density import WrittenDensity
+from mfpde.typing import Complex, Float
+
+__all__ = ["density_on_circle"]
+
+_SAMPLES = 2**15
+#: last coefficients, relative to the first, that are noise; larger ones belong to a kink or a jump
+_MOST_NOISE = 1e-13
+_PIECES = 64  # so that panels stand tilts of 200
+_LOOKS = 4096
+
+
+@lru_cache(maxsize=16)  # a problem is checked before it is solved, and 2^15 samples take a millisecond
+def density_on_circle(text: str) -> CircleDensity:
+    """From so many samples that no wave or peak a solver could follow hides between them."""
+    density = WrittenDensity(text, Circle())
+    theta = Circle().layout(_SAMPLES).axes[0].values
+    coefficients: Complex = np.fft.rfft(density(theta))[: _SAMPLES // 2] / _SAMPLES
+    mass = coefficients[0].real * 2 * np.pi
+    if not mass > 1e-300:
+        raise density.without_mass()
+    series = coefficients / coefficients[0].real
+    # a smooth density's coefficients end in the rounding noise of its samples; what is at that level is made zero
+    noise = float(np.abs(series[-series.size // 4 :]).max())
+    smooth = noise < _MOST_NOISE
+    series = clean(series, 4 * noise if smooth else 0.0)
+    length = int(np.flatnonzero(series)[-1]) + 1
+    known = CircleDensity.of(series[:length])
+    if smooth:
+        return CircleDensity(known.fourier, length, lambda angles: density(angles) / mass)
+    points, masses = _rule(density)
+    mass = float(masses.sum())
+    return CircleDensity(
+        known.fourier, length, lambda angles: density(angles) / mass, lambda _accuracy: (points[:, None], masses / mass)
+    )
+
+
+def _rule(density: WrittenDensity) -> tuple[Float, Float]:
+    low, high = np.array([0.0]), np.array([2 * np.pi])
+    _, edges, _, _ = crossings([of_any_item(kink) for kink in density.kinks], low, high, _LOOKS)
+    cuts = np.concatenate([edges, 2 * np.pi / _PIECES * np.arange(1, _PIECES)])
+    panels = split(low, high, np.zeros(cuts.size, dtype=np.intp), cuts, np.arange(cuts.size) < edges.size)
+    _, theta, masses = graded(of_any_item(density), panels, 1e-14)
+    return theta, masses

@@ -1,0 +1,73 @@
+"""Rules for written densities of the line and the plane that have edges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mfpde.measure.crossings import crossings
+from mfpde.measure.graded import POINTS, OfItems, graded, split
+from mfpde.measure.graded_plane import OfTwo, Rectangles, graded_twice, outer_extent
+from mfpde.measure.scan import Found
+from mfpde.measure.written_density import WrittenDensity
+from mfpde.typing import Float
+
+__all__ = ["extent", "of_two", "rule_with_edges"]
+
+_LOOKS = {1: 4096, 2: 256}  # samples a side between which edges are looked for
+
+
+def rule_with_edges(density: WrittenDensity, found: Found, accuracy: float, finer: int) -> tuple[Float, Float]:
+    """Points `(n, d)` and masses."""
+    cuts = [_finer(breaks, finer) for breaks in found.breaks]
+    if len(cuts) == 1:
+        edges = _edges(density, found)
+        every = np.concatenate([edges, cuts[0]])
+        one = np.zeros(every.size, dtype=np.intp)
+        panels = split(found.low, found.high, one, every, np.arange(every.size) < edges.size)
+        _, x, masses = graded(_of_one(density), panels, accuracy, POINTS, found.floor)
+        return x[:, None], masses
+    kinks = [of_two(kink) for kink in density.kinks]
+    _, x, y, masses = graded_twice(of_two(density), kinks, _rectangle(found, cuts), accuracy, POINTS, found.floor)
+    return np.column_stack([x, y]), masses
+
+
+def _finer(breaks: Float, parts: int) -> Float:
+    steps = np.arange(parts) / parts
+    return (breaks[:-1, None] + np.diff(breaks)[:, None] * steps).ravel()
+
+
+def _edges(density: WrittenDensity, found: Found) -> Float:
+    return crossings([_of_one(kink) for kink in density.kinks], found.low, found.high, _LOOKS[1])[1]
+
+
+def _of_one(function: Callable[[Float], Float]) -> OfItems:
+    return lambda _item, t: function(t[:, None])
+
+
+def of_two(function: Callable[[Float], Float]) -> OfTwo:
+    """A function of points as one of (item, x, y)."""
+    return lambda _item, x, y: function(np.column_stack([x, y]))
+
+
+def _rectangle(found: Found, cuts: list[Float]) -> Rectangles:
+    (x_low, y_low), (x_high, y_high) = found.low[:, None], found.high[:, None]
+    return Rectangles(x_low, x_high, y_low, y_high, _LOOKS[2], cuts[0], cuts[1])
+
+
+def extent(density: WrittenDensity, found: Found) -> tuple[Float, Float]:
+    """The corners of the smallest box that holds a bounded support."""
+    if found.low.size == 1:
+        ends = np.concatenate([found.low, _edges(density, found), found.high])
+        there = density((0.5 * (ends[1:] + ends[:-1]))[:, None]) > 0
+        return ends[:-1][there][:1], ends[1:][there][-1:]
+    function, kinks = of_two(density), [of_two(kink) for kink in density.kinks]
+    where = _rectangle(found, list(found.breaks))
+    x = outer_extent(function, kinks, where)
+    y = outer_extent(_swapped(function), [_swapped(kink) for kink in kinks], where.swapped())
+    return np.array([x[0], y[0]]), np.array([x[1], y[1]])
+
+
+def _swapped(function: OfTwo) -> OfTwo:
+    return lambda item, t, u: function(item, u, t)

@@ -1,0 +1,95 @@
+"""Written densities on the sphere S^2."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mfpde.geometry import Sphere
+from mfpde.measure.base import NODES_ACCURACY, Measure
+from mfpde.measure.graded import Items
+from mfpde.measure.graded_plane import OfTwo, Rectangles, graded_twice
+from mfpde.measure.rules import TILTS, of_sphere, sphere_degree
+from mfpde.measure.written_density import WrittenDensity
+from mfpde.typing import AnyArray, Float
+
+__all__ = ["SphereDensity"]
+
+_DEGREES = (96, 192, 384)
+_PIECES = (16, 24)  # of colatitude and longitude, so that panels stand the tilts
+_LOOKS = 256
+_TABLE = (512, 1024)
+
+
+class SphereDensity(Measure):
+    """`f / int f` on S^2; nodes stand tilts of 100.
+
+    >>> print(SphereDensity(WrittenDensity("1 + z", Sphere())).mean[2].round(12))          # 1/3
+    0.333333333333
+    """
+
+    def __init__(self, density: WrittenDensity) -> None:
+        self._density = density
+        self._rules: dict[float, tuple[Float, Float]] = {}
+        self.mass = float(self._rule(NODES_ACCURACY)[1].sum())
+        if not self.mass > 1e-300:
+            raise density.without_mass()
+
+    @property
+    def geometry(self) -> Sphere:
+        return Sphere()
+
+    def nodes(self, accuracy: float = NODES_ACCURACY) -> tuple[Float, Float]:
+        points, masses = self._rule(accuracy)
+        return points, masses / masses.sum()
+
+    def _rule(self, accuracy: float) -> tuple[Float, Float]:
+        if accuracy not in self._rules:
+            self._rules[accuracy] = self._smooth(accuracy) or self._with_edges(accuracy)
+        return self._rules[accuracy]
+
+    def _smooth(self, accuracy: float) -> tuple[Float, Float] | None:
+        least = sphere_degree(TILTS[2], accuracy)
+        before: Float | None = None
+        for degree in (least, *(least + d for d in _DEGREES)):
+            points, weights = of_sphere(3, degree)
+            masses = 4 * np.pi * weights * self._density(points)
+            sums = np.exp(TILTS[2] * (points @ np.vstack([np.eye(3), -np.eye(3), np.zeros(3)]).T - 1)).T @ masses
+            if before is not None and np.all(np.abs(sums - before) <= 20 * accuracy * sums):
+                there = masses > 0
+                return points[there], masses[there]
+            before = sums
+        return None
+
+    def _with_edges(self, accuracy: float) -> tuple[Float, Float]:
+        def across(function: Callable[[Float], Float]) -> OfTwo:
+            return lambda _item, t, u: function(_at(t, u))
+
+        def with_area(_item: Items, t: Float, u: Float) -> Float:
+            return self._density(_at(t, u)) * np.sin(t)
+
+        kinks = [across(kink) for kink in self._density.kinks]
+        zero, ends = np.zeros(1), (np.array([np.pi]), np.array([2 * np.pi]))
+        cuts = [end[0] / count * np.arange(1, count) for end, count in zip(ends, _PIECES, strict=True)]
+        where = Rectangles(zero, ends[0], zero, ends[1], _LOOKS, *cuts)
+        _, t, u, masses = graded_twice(with_area, kinks, where, accuracy)
+        return _at(t, u), masses
+
+    def evaluate(self, points: AnyArray) -> Float:
+        return self._density(self.geometry.points(points)) / self.mass
+
+    def sample(self, count: int, seed: int = 0) -> Float:
+        """From cells of equal area."""
+        heights, turns = _TABLE
+        z, phi = 2 * (np.arange(heights) + 0.5) / heights - 1, 2 * np.pi * (np.arange(turns) + 0.5) / turns
+        ends = np.cumsum(self._density(_at(np.repeat(np.arccos(z), turns), np.tile(phi, heights))))
+        draws = np.random.Generator(np.random.Philox(key=seed)).random((count, 3))
+        cell = np.minimum(np.searchsorted(ends, draws[:, 0] * ends[-1], side="right"), np.searchsorted(ends, ends[-1]))
+        height = z[cell // turns] + (2 * draws[:, 1] - 1) / heights
+        return _at(np.arccos(height), phi[cell % turns] + (2 * draws[:, 2] - 1) * np.pi / turns)
+
+
+def _at(colatitude: Float, longitude: Float) -> Float:
+    side = np.sin(colatitude)
+    return np.column_stack([side * np.cos(longitude), side * np.sin(longitude), np.cos(colatitude)])
