@@ -9,7 +9,16 @@ import numpy as np
 
 from mfpde.geometry import Sphere
 from mfpde.measure.base import NODES_ACCURACY, Measure
-from mfpde.measure.rules import about, around_axis, gauss_legendre, legendre_count, of_sphere, sphere_degree, tilt_for
+from mfpde.measure.rules import (
+    about,
+    around_axis,
+    gauss_legendre,
+    legendre_count,
+    of_sphere,
+    sphere_degree,
+    tilt_for,
+    times,
+)
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["AboutAxis"]
@@ -37,14 +46,18 @@ class AboutAxis(Measure):
     def window(self, tilt: float, accuracy: float) -> tuple[float, float]:
         """The largest angle that matters under tilts up to `tilt`, and the range of g up to there."""
 
-    def nodes(self, accuracy: float = NODES_ACCURACY) -> tuple[Float, Float]:
+    def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
         """Gauss angles times a rule of the sphere below; they stand tilts of 100 (d = 2), 40, 16."""
         dimension = self.axis.size
         tilt = tilt_for(dimension, "a sphere")
         end, change = self.window(tilt, accuracy)
-        line, share = gauss_legendre(legendre_count(0.5 * change + tilt * min(end, 1.0) + dimension, accuracy))
+        line, share = gauss_legendre(
+            times(refinement, legendre_count(0.5 * change + tilt * min(end, 1.0) + dimension, accuracy))
+        )
         angle = 0.5 * end * (1 + line)
-        around, weights = of_sphere(dimension - 1, sphere_degree(tilt * np.sin(min(end, 0.5 * np.pi)), accuracy))
+        around, weights = of_sphere(
+            dimension - 1, times(refinement, sphere_degree(tilt * np.sin(min(end, 0.5 * np.pi)), accuracy))
+        )
         share = share * np.exp(self.log_shape(angle)) * np.sin(angle) ** (dimension - 2)
         return about(self.axis, around_axis(angle, around)), np.outer(share / share.sum(), weights).ravel()
 

@@ -41,9 +41,13 @@ class Measure(ABC):
         """Where the measure lives; None is R^d."""
 
     @abstractmethod
-    def nodes(self, accuracy: float = NODES_ACCURACY) -> tuple[Float, Float]:
+    def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
         """Points `(m, components)` and weights `(m,)` whose sums are integrals of smooth functions, to that accuracy
-        relative to their size."""
+        relative to their size.
+
+        `refinement`: so many times as many per direction, or fewer below 1, for functions that are steeper or less
+        steep than tilts `e^{<w, y>}`; measures that are points have no others.
+        """
 
     @property
     def positions(self) -> Float | None:
@@ -184,8 +188,8 @@ class Initial(Specification, Measure, ABC):
     def geometry(self) -> Geometry:
         return self.natural_geometry()
 
-    def nodes(self, accuracy: float = NODES_ACCURACY) -> tuple[Float, Float]:
-        return self.on(self.geometry).nodes(accuracy)
+    def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
+        return self.on(self.geometry).nodes(accuracy, refinement)
 
     def log_laplace(self, w: AnyArray | Lattice, gradient: bool = False) -> Any:
         return self.on(self.geometry).log_laplace(w, gradient)

@@ -8,6 +8,7 @@ import numpy as np
 
 from mfpde.geometry import Circle
 from mfpde.measure.base import NODES_ACCURACY, Measure
+from mfpde.measure.rules import times
 from mfpde.typing import AnyArray, Complex, Float
 
 __all__ = ["CircleDensity", "clean"]
@@ -23,7 +24,7 @@ class CircleDensity(Measure):
 
     `series(count)` gives the first coefficients; `bandwidth` is the number beyond which they vanish to roundoff
     (None: they decay slowly, as for an arc). A closed form of the density, when there is one, makes `evaluate` exact;
-    `rule(accuracy)` gives better nodes than equispaced ones where there are edges.
+    `rule(accuracy, refinement)` gives better nodes than equispaced ones where there are edges.
 
     >>> CircleDensity.of(np.array([1.0, 0.25])).evaluate([0.0])          # (1 + cos(theta) / 2) / (2 pi)
     array([0.23873241])
@@ -34,7 +35,7 @@ class CircleDensity(Measure):
         series: Callable[[int], Complex],
         bandwidth: int | None,
         density: Callable[[Float], Float] | None = None,
-        rule: Callable[[float], tuple[Float, Float]] | None = None,
+        rule: Callable[[float, float], tuple[Float, Float]] | None = None,
     ) -> None:
         self._series = series
         self.bandwidth = bandwidth
@@ -75,10 +76,10 @@ class CircleDensity(Measure):
             density[piece] = (modes[0].real + 2 * (waves @ modes[1:]).real) / (2 * np.pi)
         return density
 
-    def nodes(self, accuracy: float = NODES_ACCURACY) -> tuple[Float, Float]:
+    def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
         if self._rule is not None:
-            return self._rule(accuracy)
-        count = 2 * (self.bandwidth or LONGEST) + NODES_FOR_THE_INTEGRAND
+            return self._rule(accuracy, refinement)
+        count = times(refinement, 2 * (self.bandwidth or LONGEST) + NODES_FOR_THE_INTEGRAND)
         layout = Circle().layout(count)
         density = self.on_grid(count) if self._density is None else self._density(layout.axes[0].values)
         # a sum of modes is not known below roundoff of its maximum, and a tilt e^{<w, y>} must not amplify that

@@ -40,17 +40,20 @@ def density_on_circle(text: str) -> CircleDensity:
     known = CircleDensity.of(series[:length])
     if smooth:
         return CircleDensity(known.fourier, length, lambda angles: density(angles) / mass)
-    points, masses = _rule(density)
-    mass = float(masses.sum())
-    return CircleDensity(
-        known.fourier, length, lambda angles: density(angles) / mass, lambda _accuracy: (points[:, None], masses / mass)
-    )
+    mass = float(_rule(density)[1].sum())
+
+    def rule(_accuracy: float, refinement: float) -> tuple[Float, Float]:
+        points, masses = _rule(density, int(np.ceil(refinement)))
+        return points[:, None], masses / masses.sum()
+
+    return CircleDensity(known.fourier, length, lambda angles: density(angles) / mass, rule)
 
 
-def _rule(density: WrittenDensity) -> tuple[Float, Float]:
+@lru_cache(maxsize=16)
+def _rule(density: WrittenDensity, finer: int = 1) -> tuple[Float, Float]:
     low, high = np.array([0.0]), np.array([2 * np.pi])
     _, edges, _, _ = crossings([of_any_item(kink) for kink in density.kinks], low, high, _LOOKS)
-    cuts = np.concatenate([edges, 2 * np.pi / _PIECES * np.arange(1, _PIECES)])
+    cuts = np.concatenate([edges, 2 * np.pi / (_PIECES * finer) * np.arange(1, _PIECES * finer)])
     panels = split(low, high, np.zeros(cuts.size, dtype=np.intp), cuts, np.arange(cuts.size) < edges.size)
     _, theta, masses = graded(of_any_item(density), panels, 1e-14)
     return theta, masses

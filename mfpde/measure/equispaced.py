@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mfpde.measure.rules import tensor
+from mfpde.measure.rules import tensor, times
 from mfpde.typing import Float
 
 __all__ = ["equispaced"]
@@ -16,24 +16,24 @@ _TILT = 8.0  # standard deviations
 
 
 def equispaced(
-    density: Callable[[Float], Float], low: Float, high: Float, accuracy: float
+    density: Callable[[Float], Float], low: Float, high: Float, accuracy: float, refinement: float = 1.0
 ) -> tuple[Float, Float] | None:
     """Points and masses in a box at whose sides the density has sunk to nothing, or None if it is not smooth enough.
 
     Two sets of points, half a step apart, must agree about M(w) for tilts up to 8 standard deviations.
     """
-    dimension = low.size
-    for count in _COUNTS[dimension]:
-        step = (high - low) / count
-        here, beside = (
-            tensor([a + h * (np.arange(count) + shift) for a, h in zip(low, step, strict=True)])
-            for shift in (0.25, 0.75)
-        )
-        first, second = (density(points) * np.prod(step) for points in (here, beside))
+    for count in _COUNTS[low.size]:
+        (here, first), (beside, second) = (_grid(density, low, high, count, shift) for shift in (0.25, 0.75))
         if _agree(here, first, beside, second, accuracy):
-            there = first > 0
-            return here[there], first[there]
+            points, masses = _grid(density, low, high, times(refinement, count), 0.25)
+            return points[masses > 0], masses[masses > 0]
     return None
+
+
+def _grid(density: Callable[[Float], Float], low: Float, high: Float, count: int, shift: float) -> tuple[Float, Float]:
+    step = (high - low) / count
+    points = tensor([a + h * (np.arange(count) + shift) for a, h in zip(low, step, strict=True)])
+    return points, density(points) * np.prod(step)
 
 
 def _agree(here: Float, first: Float, beside: Float, second: Float, accuracy: float) -> bool:

@@ -38,7 +38,7 @@ class FlatDensity(Measure):
     def __init__(self, density: WrittenDensity) -> None:
         self._density = density
         self._found = find(density, density.geometry.ambient_dimension)
-        self._smooth: dict[float, tuple[Float, Float] | None] = {}
+        self._smooth: dict[tuple[float, float], tuple[Float, Float] | None] = {}
         self._rules: dict[tuple[float, int], tuple[Float, Float]] = {}
         self.mass = float(self._rule(NODES_ACCURACY)[1].sum())
 
@@ -50,17 +50,19 @@ class FlatDensity(Measure):
     def compact(self) -> bool:
         return self._found.compact
 
-    def nodes(self, accuracy: float = NODES_ACCURACY) -> tuple[Float, Float]:
-        points, masses = self._rule(accuracy)
+    def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
+        points, masses = self._rule(accuracy, int(np.ceil(refinement)), refinement)
         return points, masses / masses.sum()
 
-    def _rule(self, accuracy: float, finer: int = 1) -> tuple[Float, Float]:
+    def _rule(self, accuracy: float, finer: int = 1, refinement: float = 1.0) -> tuple[Float, Float]:
         """Points and masses; panels are divided by `finer` once more where that is asked for."""
-        if accuracy not in self._smooth:
+        if (accuracy, refinement) not in self._smooth:
             plain = self._found.compact or self._found.heavy
             box = self._found.low, self._found.high
-            self._smooth[accuracy] = None if plain else equispaced(self._density, *box, accuracy)
-        known = self._smooth[accuracy]
+            self._smooth[accuracy, refinement] = (
+                None if plain else equispaced(self._density, *box, accuracy, refinement)
+            )
+        known = self._smooth[accuracy, refinement]
         if known is not None:
             return known
         if (accuracy, finer) not in self._rules:

@@ -79,7 +79,7 @@ class GridDensity(Measure):
     def _shares(self) -> Float:
         return np.array([panel.mass for panel in self._there]) / self.mass
 
-    def nodes(self, accuracy: float = NODES_ACCURACY) -> tuple[Float, Float]:
+    def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
         """The lattices' points; cell averages become point values first."""
         points = np.concatenate([panel.lattice.points() for panel in self.panels])
         return points, np.concatenate([(panel.at_points * panel.volume).ravel() for panel in self.panels])

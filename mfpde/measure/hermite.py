@@ -17,15 +17,15 @@ _MOST = 2_000_000
 
 
 @lru_cache(maxsize=8)
-def normal_nodes(dimension: int, accuracy: float) -> tuple[Float, Float]:
+def normal_nodes(dimension: int, accuracy: float, refinement: float = 1.0) -> tuple[Float, Float]:
     """Points `(n, d)` and weights of N(0, I); the mean of `e^{<a, z>}`, |a| <= 8, is right to that relative accuracy.
 
     Equispaced points need half as many nodes for that as Gauss-Hermite: spacing h errs by `2 e^{-2 pi^2 / h^2}` under
-    any tilt, an end at |a| + r by `e^{-r^2/2}`.
+    any tilt, an end at |a| + r by `e^{-r^2/2}`. A refinement of both by its root keeps them in balance.
     """
     digits = -np.log(min(max(accuracy, 1e-16), 0.1) / 4)
-    spacing = np.sqrt(2 * np.pi**2 / digits)
-    half = int(np.ceil((TILT + np.sqrt(2 * digits)) / spacing))
+    spacing = np.sqrt(2 * np.pi**2 / digits / refinement)
+    half = int(np.ceil((TILT + np.sqrt(2 * digits)) * np.sqrt(refinement) / spacing))
     line = spacing * np.arange(-half, half + 1)
     if line.size**dimension > _MOST:
         raise ProblemError.at(

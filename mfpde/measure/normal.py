@@ -72,9 +72,9 @@ class Normal(Measure):
         self._need_density()
         return ((points - self._mean) / self._scale) @ (self._vectors / np.sqrt(self._spectrum))
 
-    def nodes(self, accuracy: float = NODES_ACCURACY) -> tuple[Float, Float]:
+    def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
         """A tensor rule that also integrates `e^{<w, y>}` to that accuracy, relative to M(w), while |F^T w| <= 8."""
-        z, weights = normal_nodes(self.rank, accuracy)
+        z, weights = normal_nodes(self.rank, accuracy, refinement)
         return self._mean + z @ self.factor.T, weights
 
     def _log_laplace(self, w: Float) -> tuple[Float, Float]:

@@ -53,7 +53,7 @@ class Particles(Measure):
     def geometry(self) -> Geometry | None:
         return self._geometry
 
-    def nodes(self, accuracy: float = NODES_ACCURACY) -> tuple[Float, Float]:
+    def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
         return self.points, self.weights
 
     def tilt(self, points: Float, matrix: Float) -> tuple[Float, Float]:

@@ -20,6 +20,7 @@ __all__ = [
     "of_sphere",
     "sphere_degree",
     "tilt_for",
+    "times",
 ]
 
 #: largest |w| times the half-width for which nodes in d dimensions are made; fewer where there would be too many nodes
@@ -75,9 +76,14 @@ def sphere_degree(tilt: float, accuracy: float) -> int:
     return int(order[np.argmax(ive(order, tilt) < accuracy * ive(0, tilt))])
 
 
-def of_box(dimension: int, accuracy: float) -> tuple[Float, Float]:
+def times(refinement: float, count: int) -> int:
+    """A refined number of nodes, four at least."""
+    return max(4, int(np.ceil(refinement * count)))
+
+
+def of_box(dimension: int, accuracy: float, refinement: float = 1.0) -> tuple[Float, Float]:
     """Points in [-1, 1]^d and weights of sum 1."""
-    line, weight = gauss_legendre(legendre_count(tilt_for(dimension, "a box"), accuracy))
+    line, weight = gauss_legendre(times(refinement, legendre_count(tilt_for(dimension, "a box"), accuracy)))
     return tensor([line] * dimension), tensor([weight] * dimension).prod(axis=1)
 
 
@@ -121,10 +127,10 @@ def jacobi(count: int, alpha: float, beta: float) -> tuple[Float, Float]:
     return points, weights / weights.sum()
 
 
-def of_ball(dimension: int, accuracy: float) -> tuple[Float, Float]:
+def of_ball(dimension: int, accuracy: float, refinement: float = 1.0) -> tuple[Float, Float]:
     """Points of the unit ball of R^d and weights of sum 1: spheres of Gauss radii."""
     tilt = tilt_for(dimension, "a ball")
-    around, weights = of_sphere(dimension, sphere_degree(tilt, accuracy))
-    radius, share = jacobi(legendre_count(tilt, accuracy), 0.0, dimension - 1.0)
+    around, weights = of_sphere(dimension, times(refinement, sphere_degree(tilt, accuracy)))
+    radius, share = jacobi(times(refinement, legendre_count(tilt, accuracy)), 0.0, dimension - 1.0)
     radius = 0.5 * (1 + radius)
     return (radius[:, None, None] * around[None]).reshape(-1, dimension), np.outer(share, weights).ravel()

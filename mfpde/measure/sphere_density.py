@@ -10,7 +10,7 @@ from mfpde.geometry import Sphere
 from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.graded import Items
 from mfpde.measure.graded_plane import OfTwo, Rectangles, graded_twice
-from mfpde.measure.rules import TILTS, of_sphere, sphere_degree
+from mfpde.measure.rules import TILTS, of_sphere, sphere_degree, times
 from mfpde.measure.written_density import WrittenDensity
 from mfpde.typing import AnyArray, Float
 
@@ -31,7 +31,7 @@ class SphereDensity(Measure):
 
     def __init__(self, density: WrittenDensity) -> None:
         self._density = density
-        self._rules: dict[float, tuple[Float, Float]] = {}
+        self._rules: dict[tuple[float, float], tuple[Float, Float]] = {}
         self.mass = float(self._rule(NODES_ACCURACY)[1].sum())
         if not self.mass > 1e-300:
             raise density.without_mass()
@@ -40,29 +40,33 @@ class SphereDensity(Measure):
     def geometry(self) -> Sphere:
         return Sphere()
 
-    def nodes(self, accuracy: float = NODES_ACCURACY) -> tuple[Float, Float]:
-        points, masses = self._rule(accuracy)
+    def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
+        points, masses = self._rule(accuracy, refinement)
         return points, masses / masses.sum()
 
-    def _rule(self, accuracy: float) -> tuple[Float, Float]:
-        if accuracy not in self._rules:
-            self._rules[accuracy] = self._smooth(accuracy) or self._with_edges(accuracy)
-        return self._rules[accuracy]
+    def _rule(self, accuracy: float, refinement: float = 1.0) -> tuple[Float, Float]:
+        if (accuracy, refinement) not in self._rules:
+            finer = int(np.ceil(refinement))
+            self._rules[accuracy, refinement] = self._smooth(accuracy, refinement) or self._with_edges(accuracy, finer)
+        return self._rules[accuracy, refinement]
 
-    def _smooth(self, accuracy: float) -> tuple[Float, Float] | None:
+    def _smooth(self, accuracy: float, refinement: float) -> tuple[Float, Float] | None:
         least = sphere_degree(TILTS[2], accuracy)
         before: Float | None = None
         for degree in (least, *(least + d for d in _DEGREES)):
-            points, weights = of_sphere(3, degree)
-            masses = 4 * np.pi * weights * self._density(points)
+            points, masses = self._of_degree(degree)
             sums = np.exp(TILTS[2] * (points @ np.vstack([np.eye(3), -np.eye(3), np.zeros(3)]).T - 1)).T @ masses
             if before is not None and np.all(np.abs(sums - before) <= 20 * accuracy * sums):
-                there = masses > 0
-                return points[there], masses[there]
+                points, masses = self._of_degree(times(refinement, degree))
+                return points[masses > 0], masses[masses > 0]
             before = sums
         return None
 
-    def _with_edges(self, accuracy: float) -> tuple[Float, Float]:
+    def _of_degree(self, degree: int) -> tuple[Float, Float]:
+        points, weights = of_sphere(3, degree)
+        return points, 4 * np.pi * weights * self._density(points)
+
+    def _with_edges(self, accuracy: float, finer: int) -> tuple[Float, Float]:
         def across(function: Callable[[Float], Float]) -> OfTwo:
             return lambda _item, t, u: function(_at(t, u))
 
@@ -71,7 +75,8 @@ class SphereDensity(Measure):
 
         kinks = [across(kink) for kink in self._density.kinks]
         zero, ends = np.zeros(1), (np.array([np.pi]), np.array([2 * np.pi]))
-        cuts = [end[0] / count * np.arange(1, count) for end, count in zip(ends, _PIECES, strict=True)]
+        pieces = [finer * count for count in _PIECES]
+        cuts = [end[0] / count * np.arange(1, count) for end, count in zip(ends, pieces, strict=True)]
         where = Rectangles(zero, ends[0], zero, ends[1], _LOOKS, *cuts)
         _, t, u, masses = graded_twice(with_area, kinks, where, accuracy)
         return _at(t, u), masses

@@ -139,8 +139,8 @@ def _arc(ends: tuple[float, ...], name: str) -> CircleDensity:
     def density(theta: Float) -> Float:
         return np.where(np.mod(theta - start, 2 * np.pi) <= length, 1 / length, 0.0)
 
-    def rule(accuracy: float) -> tuple[Float, Float]:
-        points, weights = of_box(1, accuracy)
+    def rule(accuracy: float, refinement: float) -> tuple[Float, Float]:
+        points, weights = of_box(1, accuracy, refinement)
         return Circle().points(0.5 * (start + end) + 0.5 * length * points), weights
 
     return CircleDensity(series, None, density, rule)

@@ -45,9 +45,9 @@ class UniformBall(Measure):
         dimension = self.centre.size
         return self.radius**2 / (dimension + 2) * np.eye(dimension)
 
-    def nodes(self, accuracy: float = NODES_ACCURACY) -> tuple[Float, Float]:
+    def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
         """Spheres of Gauss radii; they stand tilts of 100 (d = 2), 40, 16 over the radius."""
-        points, weights = of_ball(self.centre.size, accuracy)
+        points, weights = of_ball(self.centre.size, accuracy, refinement)
         return self.centre + self.radius * points, weights
 
     def _log_laplace(self, w: Float) -> tuple[Float, Float]:
