@@ -8,8 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from mfpde.attention.head import Head
-from mfpde.attention.matrices import as_rows, moved, one_way_to_say_it, product, rectangular, square
-from mfpde.geometry import Geometry
+from mfpde.attention.matrices import as_rows, moved, one_way_to_say_it, product, rectangular, same_rows, square
 from mfpde.schedule import MatrixInTime, NumberInTime
 from mfpde.typing import AnyArray, Float
 
@@ -30,8 +29,11 @@ class Bilinear(Head):
         one_way_to_say_it(self)
         return self
 
-    def check_head(self, geometry: Geometry) -> None:
-        self.query_matrix(geometry.ambient_dimension)
+    def check_shapes(self, dimension: int) -> None:
+        if self.Q is not None and self.K is not None:
+            same_rows(self.K, self.Q, dimension)
+        else:
+            square("A", self.beta if self.A is None else self.A, dimension)
 
     def query_matrix(self, dimension: int) -> Float:
         if self.Q is not None and self.K is not None:

@@ -13,7 +13,7 @@ from mfpde.attention.law import embedded, embedded_nodes, on_lattice
 from mfpde.attention.masking import visible_groups
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry, Lattice
-from mfpde.measure import Measure, Normal
+from mfpde.measure import Measure, Normal, Superposition
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
@@ -97,10 +97,14 @@ class Head(Attention):
     # ---------------------------------------------------------------------------------------------------------
 
     def own_terms(self, dimension: int) -> list[Term]:
+        self.check_shapes(dimension)
         return [Term(self, self.value_matrix(dimension))]
 
+    def check_shapes(self, dimension: int) -> None:
+        """Fail when the matrices of the kernel do not fit tokens in R^d."""
+
     def check_head(self, geometry: Geometry) -> None:
-        """Fail when the kernel's own coefficients do not fit the space."""
+        """Fail when the kernel makes no sense on the space."""
 
     def share_of(self, share: float) -> float:
         """What integrals over that share of the mass, scaled to mass 1, are multiplied by: nothing if normalised."""
@@ -108,11 +112,17 @@ class Head(Attention):
 
     def means(self, measure: Measure, points: Float | Lattice) -> Float:
         """`int k(x, y) y dmu(y)` by the fastest path: `(m, d)` at native points, `(d, *shape)` on a lattice."""
+        if isinstance(measure, Superposition) and not self.normalised:
+            pairs = zip(measure.shares, measure.parts, strict=True)
+            return np.sum([share * self.means(part, points) for share, part in pairs], axis=0)
         closed = self._closed_form(measure)
         return self.sums(measure, points) if closed is None else closed.at(points, measure.mean)
 
     def mean_jacobians(self, measure: Measure, points: Float) -> Float:
         """`D_x int k(x, y) y dmu(y)`, `(m, d, d)`."""
+        if isinstance(measure, Superposition) and not self.normalised:
+            pairs = zip(measure.shares, measure.parts, strict=True)
+            return np.sum([share * self.mean_jacobians(part, points) for share, part in pairs], axis=0)
         closed = self._closed_form(measure)
         if closed is None:
             return self.slopes(measure, points)

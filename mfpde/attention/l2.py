@@ -10,8 +10,8 @@ from pydantic import Field, model_validator
 from mfpde.attention.affine import AffineDrift
 from mfpde.attention.exponential import Exponential
 from mfpde.attention.law import embedded_nodes, on_lattice
-from mfpde.attention.matrices import as_rows, finite, moved, product, rectangular, square
-from mfpde.geometry import Geometry, Lattice
+from mfpde.attention.matrices import as_rows, finite, moved, product, rectangular, same_rows, square
+from mfpde.geometry import Lattice
 from mfpde.measure import Measure, Normal, Superposition
 from mfpde.registry import register
 from mfpde.schedule import MatrixInTime
@@ -49,8 +49,8 @@ class L2(Exponential):
         finite(self, ("Q", "K", "V"))
         return self
 
-    def check_head(self, geometry: Geometry) -> None:
-        self.query_matrix(geometry.ambient_dimension)
+    def check_shapes(self, dimension: int) -> None:
+        same_rows(self.K, self.Q, dimension)
 
     def query_matrix(self, dimension: int) -> Float:
         return 2 * product(self.K, self.Q, dimension)

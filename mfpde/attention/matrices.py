@@ -10,7 +10,12 @@ from mfpde.errors import ProblemError
 from mfpde.schedule import Schedule
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["as_rows", "finite", "moved", "one_way_to_say_it", "product", "rectangular", "square"]
+__all__ = ["as_rows", "finite", "moved", "one_way_to_say_it", "product", "rectangular", "same_rows", "square"]
+
+
+#: rows of a matrix from which on its array is kept, and how many are
+_LARGE, _KEPT = 32, 32
+_arrays: dict[int, tuple[Any, Float]] = {}
 
 
 def one_way_to_say_it(attention: Any) -> None:
@@ -51,7 +56,7 @@ def rectangular(name: str, value: Any, dimension: int, rows: int | None = None) 
     """A coefficient as a `(rows, d)` array; any number of rows if None."""
     if isinstance(value, Schedule):
         raise ProblemError.at(f"attention.{name}", "depends on time; ask law.at(time) for its drift")
-    array = np.asarray(value, dtype=float)
+    array = _array(value)
     if array.ndim == 0:
         return float(array) * np.eye(dimension)
     if array.shape[1] != dimension or (rows is not None and array.shape[0] != rows):
@@ -60,14 +65,33 @@ def rectangular(name: str, value: Any, dimension: int, rows: int | None = None) 
     return array
 
 
+def _array(value: Any) -> Float:
+    """The value as an array; large matrices are kept, because to read half a million numbers from tuples takes long."""
+    if not isinstance(value, tuple) or len(value) < _LARGE:
+        return np.asarray(value, dtype=float)
+    known = _arrays.get(id(value))
+    if known is None or known[0] is not value:
+        while len(_arrays) >= _KEPT:
+            _arrays.pop(next(iter(_arrays)))
+        known = _arrays[id(value)] = (value, np.array(value, dtype=float))
+        known[1].flags.writeable = False
+    return known[1]
+
+
 def product(key: Any, query: Any, dimension: int) -> Float:
     """`A = K^T Q`."""
+    keys, queries = same_rows(key, query, dimension)
+    return keys.T @ queries
+
+
+def same_rows(key: Any, query: Any, dimension: int) -> tuple[Float, Float]:
+    """K and Q as `(rows, d)` arrays."""
     keys, queries = rectangular("K", key, dimension), rectangular("Q", query, dimension)
     if keys.shape[0] != queries.shape[0]:
         raise ProblemError.at(
             "attention.K", f"has shape {keys.shape} and Q {queries.shape}: they need the same number of rows"
         )
-    return keys.T @ queries
+    return keys, queries
 
 
 def as_rows(matrix: Float) -> tuple[tuple[float, ...], ...]:

@@ -1,0 +1,119 @@
+"""Doubly stochastic attention: marginals, convergence, failure."""
+
+import gc
+
+import numpy as np
+import pytest
+from kernel_examples import matrix, tokens
+
+import mfpde
+from mfpde.attention import sinkhorn
+
+
+def marginals(law, measure):
+    """`int k dmu` over keys and over queries, from the potentials."""
+    found = law.potentials(measure)
+    nodes, weights = measure.nodes()
+    A = law.query_matrix(nodes.shape[1])
+    logs = nodes @ A.T @ nodes.T + found.f[:, None] + found.g
+    there = weights > 0
+    kernel = np.exp(logs[np.ix_(there, there)])
+    return kernel @ weights[there], weights[there] @ kernel
+
+
+@pytest.mark.parametrize("count", [5, 300, 1200])
+@pytest.mark.parametrize("size", [1.0, 20.0, 100.0])
+def test_both_marginals(count, size):
+    law, measure = mfpde.Sinkhorn(A=matrix(2, size, 3)), tokens(2, count, 1)
+    rows, columns = marginals(law, measure)
+    assert measure.weights @ np.abs(rows - 1) < 3e-12
+    assert measure.weights @ np.abs(columns - 1) < 3e-12
+    assert law.potentials(measure).error <= 1e-12
+
+
+@pytest.mark.parametrize("weights", [[0.2, 0.3, 0.5], [1.0, 0.0, 1.0]])
+@pytest.mark.parametrize("scale", [1.0, 30.0, 300.0])
+def test_few_points_far_apart(weights, scale):
+    """Sinkhorn's own iteration would take about e^20 sweeps."""
+    measure = mfpde.Particles([[0.0, 1.0], [1.0, 0.0], [-1.0, -0.7]], weights)
+    law = mfpde.Sinkhorn(A=np.array([[1.0, 2.0], [-1.0, 0.5]]) * scale)
+    rows, columns = marginals(law, measure)
+    np.testing.assert_allclose(rows, 1, atol=1e-11)
+    np.testing.assert_allclose(columns, 1, atol=1e-11)
+    mean = measure.weights @ law.drift(measure, measure.points)
+    np.testing.assert_allclose(mean, measure.mean, atol=1e-12)
+
+
+@pytest.mark.parametrize("space", [None, mfpde.Circle(), mfpde.Sphere()])
+def test_the_mean_moves_by_v_alone(space):
+    measure = tokens(3, 900, 2, space)
+    dimension = measure.ambient_dimension
+    law = mfpde.Sinkhorn(A=matrix(dimension, 4.0), V=matrix(dimension, 1.0, 5))
+    output = law.outputs(measure, measure.points)
+    np.testing.assert_allclose(measure.weights @ output, matrix(dimension, 1.0, 5) @ measure.mean, atol=1e-12)
+
+
+def test_grids_are_balanced_as_their_points():
+    axis = np.linspace(-1, 1, 40)
+    density = mfpde.GridDensity.of([axis, axis], np.random.default_rng(0).random((40, 40)), averages=False)
+    nodes, weights = density.nodes()
+    law, particles = mfpde.Sinkhorn(A=matrix(2, 8.0)), mfpde.Particles(nodes, weights)
+    np.testing.assert_allclose(law.drift(density, nodes[:50]), law.drift(particles, nodes[:50]), atol=1e-11)
+
+
+def test_the_kernel_is_the_one_that_stays_doubly_stochastic_under_its_own_scaling():
+    """Adding any f(x) + g(y) to the scores changes nothing; with A = 0 it is the mean."""
+    measure = tokens(2, 400, 3)
+    law = mfpde.Sinkhorn(A=matrix(2, 6.0))
+    shifted = mfpde.Particles(measure.points + np.array([5.0, -3.0]), measure.weights)
+    np.testing.assert_allclose(
+        law.drift(shifted, shifted.points) - [5.0, -3.0], law.drift(measure, measure.points), atol=1e-10
+    )
+    np.testing.assert_allclose(
+        mfpde.Sinkhorn(A=0).drift(measure, measure.points), np.tile(measure.mean, (400, 1)), atol=1e-13
+    )
+
+
+def test_fewer_iterations_from_a_measure_nearby():
+    law, measure = mfpde.Sinkhorn(A=matrix(2, 60.0, 3)), tokens(2, 1500, 1)
+    near = mfpde.Particles(measure.points + 1e-5 * np.sin(measure.points), measure.weights)
+    cold = law.potentials(near)
+    again = mfpde.Particles(near.points, near.weights)
+    law.prepare(measure)
+    law.prepare(again, measure)
+    warm = law.potentials(again)
+    assert warm.iterations < cold.iterations
+    np.testing.assert_allclose(law.drift(again, near.points), law.drift(near, near.points), atol=1e-10)
+
+
+def test_potentials_are_found_once_and_go_with_the_measure(monkeypatch):
+    calls = []
+    balance = sinkhorn.balance
+    monkeypatch.setattr(sinkhorn, "balance", lambda *given: calls.append(1) or balance(*given))
+    law, measure = mfpde.Sinkhorn(A=1), tokens(2, 200, 1)
+    first = law.drift(measure, measure.points)
+    np.testing.assert_array_equal(law.drift(measure, measure.points), first)
+    assert len(calls) == 1
+    mfpde.Sinkhorn(A=2).drift(measure, measure.points)
+    assert len(calls) == 2
+    kept = len(sinkhorn._known)
+    del measure
+    gc.collect()
+    assert len(sinkhorn._known) < kept
+
+
+def test_a_clear_failure():
+    law = mfpde.Sinkhorn(A=matrix(2, 100.0), iterations=3)
+    with pytest.raises(mfpde.ProblemError, match=r"sinkhorn: after 3 iterations the marginals are off by .* 1e-12 is"):
+        law.drift(tokens(2, 1500, 1), [[0.0, 0.0]])
+
+
+def test_drift_between_the_tokens_is_a_half_transform():
+    """At any point the kernel is normalised over the keys, and goes through the values at the tokens."""
+    measure, law = tokens(2, 800, 1), mfpde.Sinkhorn(A=matrix(2, 10.0))
+    points = np.vstack([measure.points[:3], [[2.0, -1.0]]])
+    found = law.drift(measure, points)
+    np.testing.assert_allclose(found[:3], law.drift(measure, measure.points)[:3], atol=1e-12)
+    tilt = points[3] @ matrix(2, 10.0).T @ measure.points.T + law.potentials(measure).g
+    weights = measure.weights * np.exp(tilt - tilt.max())
+    np.testing.assert_allclose(found[3], weights @ measure.points / weights.sum(), atol=1e-12)
