@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Literal
 
 import numpy as np
@@ -12,43 +13,42 @@ from mfpde.geometry import Geometry, Line, Plane, Space
 from mfpde.measure.base import Initial
 from mfpde.measure.normal import Normal
 from mfpde.registry import register
-from mfpde.specification import Matrix, Real, Specification, Vector
+from mfpde.specification import Matrix, Real, Vector
 
 __all__ = ["Gaussian"]
 
 
-class _Moments(Specification):
-    """As they were written. On a `Gaussian` the attributes of these names are those of every measure: arrays."""
+with warnings.catch_warnings():
+    # The fields hold m and S as they were written; the attributes of the same names are those of every measure, arrays.
+    warnings.filterwarnings("ignore", 'Field name "(mean|covariance)"', UserWarning)
 
-    mean: Real | Vector = Field(description="m; a number on the line")
-    covariance: Matrix = Field(description="S; a number is that multiple of the identity")
+    @register("initial", "gaussian")
+    class Gaussian(Initial):
+        """`N(m, S)`, density `e^{-<x - m, S^{-1} (x - m)> / 2} / sqrt(det(2 pi S))`, on the line, the plane, any R^d.
 
+        `covariance` S is symmetric and positive semi-definite, or a number, for that multiple of the identity. Good
+        values: any. Fails: a singular S has no density, so that only particles and closed forms can follow it.
 
-@register("initial", "gaussian")
-class Gaussian(_Moments, Initial):
-    """`N(m, S)`, density `e^{-<x - m, S^{-1} (x - m)> / 2} / sqrt(det(2 pi S))`, on the line, the plane, any R^d.
+        >>> gaussian = Gaussian(mean=[0.5, 0], covariance=[[1, 0.3], [0.3, 0.5]])
+        >>> gaussian.log_laplace([[1.0, 0.0]])          # <w, m> + <w, S w> / 2
+        array([1.])
+        >>> gaussian.covariance
+        array([[1. , 0.3],
+               [0.3, 0.5]])
+        """
 
-    `covariance` S is symmetric and positive semi-definite, or a number, for that multiple of the identity. Good values:
-    any. Fails: a singular S has no density, so that only particles and closed forms can follow it.
+        kind: Literal["gaussian"] = "gaussian"
+        mean: Real | Vector = Field(description="m; a number on the line")  # type: ignore[assignment]
+        covariance: Matrix = Field(description="S; or a number, for that multiple of the identity")  # type: ignore[assignment]
 
-    >>> gaussian = Gaussian(mean=[0.5, 0], covariance=[[1, 0.3], [0.3, 0.5]])
-    >>> gaussian.log_laplace([[1.0, 0.0]])          # <w, m> + <w, S w> / 2
-    array([1.])
-    >>> gaussian.covariance
-    array([[1. , 0.3],
-           [0.3, 0.5]])
-    """
+        def natural_geometry(self) -> Geometry:
+            dimension = np.size(self.__dict__["mean"])
+            return {1: Line(), 2: Plane()}.get(dimension) or Space(dimension=max(dimension, 1))
 
-    kind: Literal["gaussian"] = "gaussian"
-
-    def natural_geometry(self) -> Geometry:
-        dimension = np.size(self.__dict__["mean"])
-        return {1: Line(), 2: Plane()}.get(dimension) or Space(dimension=max(dimension, 1))
-
-    def on(self, geometry: Geometry) -> Normal:
-        if not geometry.flat:
-            raise self.unfit(geometry, "von-mises")
-        try:
-            return Normal(self.__dict__["mean"], self.__dict__["covariance"], geometry)
-        except ProblemError as error:
-            raise ProblemError(Fault(("initial", *fault.path), fault.message) for fault in error.faults) from None
+        def on(self, geometry: Geometry) -> Normal:
+            if not geometry.flat:
+                raise self.unfit(geometry, "von-mises")
+            try:
+                return Normal(self.__dict__["mean"], self.__dict__["covariance"], geometry)
+            except ProblemError as error:
+                raise ProblemError(Fault(("initial", *fault.path), fault.message) for fault in error.faults) from None

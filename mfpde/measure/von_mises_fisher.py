@@ -30,7 +30,9 @@ class VonMisesFisher(AboutAxis):
         return -2 * self.concentration * np.sin(0.5 * angle) ** 2
 
     def window(self, tilt: float, accuracy: float) -> tuple[float, float]:
-        c = max(self.concentration, 1e-300)
+        c = self.concentration
+        if c <= 0.25 * tilt:
+            return np.pi, 2 * c
         # beyond the angle a the tilted density has sunk by c a^2 / 2 - tilt a, apart from what curvature adds
         digits = 4.0 - np.log(accuracy)
         end = min(np.pi, 1.3 * (tilt / c + np.sqrt((tilt / c) ** 2 + 2 * digits / c)))
