@@ -28,15 +28,15 @@ def test_check_tells_every_fault_at_once(mfpde, here):
 
 def test_check_tells_what_cannot_be_solved_with_its_line(mfpde):
     Path("sharp.yaml").write_text(
-        "geometry: {kind: circle}\nattention: {kind: softmax, A: [[1, 2], [3, 4]]}\n"
+        "geometry: {kind: circle}\nattention: {kind: softmax, A: [[1, 2], [3, 4]]}\nsolver: {kind: spectral}\n"
         "initial:\n  kind: density\n  expression: cos(theta)\nobserve: [mass, mass]\ntime: {until: 1}\n"
     )
     result = mfpde("check", "sharp.yaml")
     assert result.exit_code == 2
     assert [line.split(" ")[0] for line in result.stderr.splitlines()[:3]] == [
-        "sharp.yaml:1:1:",
-        "sharp.yaml:5:15:",
-        "sharp.yaml:6:17:",
+        "sharp.yaml:3:1:",
+        "sharp.yaml:6:15:",
+        "sharp.yaml:7:17:",
     ]
 
 
