@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mfpde.plotting.parts import colour_bar, mark_times, time_texts, times_above
+from mfpde.plotting.parts import colour_bar, mark_times, telling, time_texts, times_above
 from mfpde.plotting.scales import UNIFORM, DensityScale, angle_axis
 from mfpde.plotting.style import DASHES, MAP, REFERENCE, THIN, label, sequence
 
@@ -43,7 +43,7 @@ def uniform_line(axes: Axes) -> None:
 
 def draw_profiles(axes: Axes, shown: CircleRun) -> None:
     """Density over the angle at a few times between which it changes equally much."""
-    places = shown.telling(_PROFILES)
+    places = telling(shown.shown_density, _PROFILES)
     theta, density = shown.profiles(shown.shown_density[places])
     texts = time_texts(shown.times[[shown.shown[place] for place in places]])
     uniform_line(axes)

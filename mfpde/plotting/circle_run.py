@@ -94,19 +94,6 @@ class CircleRun(Portrait):
                 return fine.axes[0], refined
         return self.axis, density
 
-    def telling(self, count: int) -> list[int]:
-        """Places in `shown` of at most `count` snapshots: first, last, equal amounts of change between."""
-        finite = np.flatnonzero(np.isfinite(self.shown_density).all(axis=1))
-        if finite.size <= 2:
-            return [int(place) for place in finite]
-        change = np.abs(np.diff(self.shown_density[finite], axis=0)).mean(axis=1)
-        way = np.concatenate([[0.0], np.cumsum(change)])
-        if way[-1] <= 1e-9 * np.abs(self.shown_density[finite]).mean():
-            return [int(finite[0]), int(finite[-1])]
-        marks = np.linspace(0, way[-1], count)
-        chosen = {int(np.argmin(np.abs(way - mark))) for mark in marks} | {0, finite.size - 1}
-        return [int(finite[place]) for place in sorted(chosen)]
-
     def mean_vectors(self, density: Float) -> Float:
         """`int (cos theta, sin theta) dmu` of densities `(time, theta)`, `(time, 2)`."""
         waves = np.stack([np.cos(self.axis.values), np.sin(self.axis.values)], axis=1)

@@ -14,10 +14,14 @@ if TYPE_CHECKING:
     from matplotlib.collections import QuadMesh
     from matplotlib.image import AxesImage
 
-__all__ = ["colour_bar", "mark_times", "time_texts", "times_above"]
+__all__ = ["colour_bar", "mark_times", "telling", "time_texts", "times_above", "window_of"]
 
 #: up to so many snapshots each gets a mark on the time axis
 _MARKED = 40
+#: of a window, on each side
+_MARGIN = 0.1
+#: times the width at the beginning that a window shows
+_WIDEST = 8.0
 
 
 def time_texts(times: Float) -> list[str]:
@@ -41,6 +45,30 @@ def colour_bar(axes: Axes, mesh: QuadMesh | AxesImage, scale: DensityScale, side
     if not scale.linear:
         axes.minorticks_off()
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+
+
+def telling(density: Float, count: int) -> list[int]:
+    """Rows of at most `count` densities `(time, ...)`: first, last, equal amounts of change between."""
+    rows = density.reshape(len(density), -1)
+    finite = np.flatnonzero(np.isfinite(rows).all(axis=1))
+    if finite.size <= 2:
+        return [int(place) for place in finite]
+    change = np.abs(np.diff(rows[finite], axis=0)).mean(axis=1)
+    way = np.concatenate([[0.0], np.cumsum(change)])
+    if way[-1] <= 1e-9 * np.abs(rows[finite]).mean():
+        return [int(finite[0]), int(finite[-1])]
+    marks = np.linspace(0, way[-1], count)
+    chosen = {int(np.argmin(np.abs(way - mark))) for mark in marks} | {0, finite.size - 1}
+    return [int(finite[place]) for place in sorted(chosen)]
+
+
+def window_of(low: Float, high: Float) -> tuple[float, float]:
+    """An interval that shows those of all times; what becomes ever wider is cut: it would leave nothing of the rest."""
+    middle, half = 0.5 * (low + high), 0.5 * (high - low)
+    half = np.minimum(half, _WIDEST * (half[0] or np.inf))
+    first, last = float((middle - half).min()), float((middle + half).max())
+    margin = _MARGIN * (last - first) or 1.0
+    return first - margin, last + margin
 
 
 def mark_times(axes: Axes, times: Float, height: float) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from mfpde.errors import MfpdeError
 from mfpde.measure import Measure
 from mfpde.plotting.scales import TimeScale
-from mfpde.plotting.series import SeriesPanel, observed_panels
+from mfpde.plotting.series import SeriesPanel, curves_of, observed_panels
 from mfpde.registry import members
 from mfpde.run import BLOW_UP, Run
 from mfpde.typing import Float
@@ -55,14 +55,27 @@ class Portrait(ABC):
     def scene(self, snapshots: list[int]) -> Scene:
         """The same moving, one frame for each of these snapshots."""
 
-    def derived(self) -> list[SeriesPanel]:
-        """What is drawn below when nothing was observed."""
-        return []
+    @property
+    def drawn(self) -> tuple[str, ...]:
+        """Series that the upper part shows."""
+        return ()
 
     @cached_property
     def panels(self) -> list[SeriesPanel]:
         """Series for the lower part: what was observed, or what follows from the snapshots."""
-        return observed_panels(self.run) or self.derived()
+        observed = [panel for panel in observed_panels(self.run) if panel.name not in self.drawn]
+        return observed or self.derived()
+
+    def derived(self) -> list[SeriesPanel]:
+        """What is drawn below when nothing was observed: means and spreads, where the space is flat."""
+        if not self.run.problem.geometry.flat:
+            return []
+        means, covariances = self.moments
+        spreads = np.sqrt(np.maximum(np.linalg.eigvalsh(covariances)[:, ::-1], 0.0))
+        found = [SeriesPanel("mean", self.shown_times, curves_of("mean", means))]
+        name = "standard-deviations" if spreads.shape[1] > 1 else "standard-deviation"
+        found.append(SeriesPanel(name, self.shown_times, curves_of(name, spreads)))
+        return [panel for panel in found if panel.curves]
 
     @cached_property
     def shown(self) -> list[int]:
@@ -75,15 +88,17 @@ class Portrait(ABC):
     def shown_times(self) -> Float:
         return self.times[self.shown]
 
-    def measure(self, index: int) -> Measure:
-        """The law of tokens at one snapshot."""
-        return self.run.measure(index)
+    @cached_property
+    def measures(self) -> list[Measure]:
+        """Laws of tokens at the shown snapshots."""
+        for rows in self.run.stored.values():
+            np.asarray(rows)  # a file is read once, not once for each snapshot
+        return [self.run.measure(index) for index in self.shown]
 
     @cached_property
     def moments(self) -> tuple[Float, Float]:
         """Means `(shown, d)` and covariances `(shown, d, d)`."""
-        measures = [self.measure(index) for index in self.shown]
-        return np.array([one.mean for one in measures]), np.array([one.covariance for one in measures])
+        return np.array([one.mean for one in self.measures]), np.array([one.covariance for one in self.measures])
 
 
 def portrait_of(run: Run) -> Portrait:

@@ -15,11 +15,15 @@ from mfpde.typing import Float
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["SeriesPanel", "draw_series", "hidden", "is_angle", "is_order_parameter", "observed_panels"]
+__all__ = ["SeriesPanel", "curves_of", "draw_series", "hidden", "is_angle", "is_order_parameter", "observed_panels"]
 
 _PHASE = "-phase"
-_MOST_CURVES = 6
+#: what is said twice
+_SPREAD = ("covariance", "covariance-eigenvalues")
+#: series with as many entries as one cares to ask for: a single one is not the whole
+_LISTS = ("clusters-position", "clusters-mass", "clusters-width", "modes-cosine", "modes-sine")
 _COMPONENTS = "xyz"
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +40,10 @@ def observed_panels(run: Run) -> list[SeriesPanel]:
     times = np.asarray(run.series_times, dtype=float)
     if times.size == 0:
         return []
-    found = {name: _curves(name, np.asarray(values, dtype=float)) for name, values in run.series.items()}
+    found = {name: curves_of(name, np.asarray(values, dtype=float)) for name, values in run.series.items()}
     shown = {name: curves for name, curves in found.items() if curves and not _resting(run, name)}
+    if "covariance" in shown:  # one number, and the eigenvalue is the same one
+        shown.pop("covariance-eigenvalues", None)
     orders = {name: values for name in shown if is_order_parameter(name) for values in shown[name].values()}
     panels = [SeriesPanel("order-parameter", times, dict(list(orders.items())[:4]))] if orders else []
     others = sorted((name for name in shown if name not in orders), key=_rank)
@@ -52,19 +58,19 @@ def _finite(curves: dict[str, Float]) -> dict[str, Float]:
 def hidden(run: Run, panels: list[SeriesPanel]) -> list[str]:
     """Names of the series that none of these panels shows."""
     drawn = {panel.name for panel in panels} | {name for panel in panels for name in panel.curves}
-    told = {"covariance"} if "covariance-eigenvalues" in drawn else set()
-    return [name for name in run.series if name not in drawn | told and not _resting(run, name)]
+    if drawn & set(_SPREAD):
+        drawn |= set(_SPREAD)
+    return [name for name in run.series if name not in drawn and not _resting(run, name)]
 
 
-def _curves(name: str, values: Float) -> dict[str, Float]:
+def curves_of(name: str, values: Float) -> dict[str, Float]:
     """One curve for each number of a short vector; none where there would be too many."""
-    if values.ndim == 1:
-        return {name: values}
-    if name == "mean" and values.shape[1] <= len(_COMPONENTS):
-        return dict(zip(_COMPONENTS, values.T, strict=False)) if values.shape[1] > 1 else {name: values[:, 0]}
-    if name == "covariance-eigenvalues":
-        few = values.T[:_MOST_CURVES]
-        return {f"λ{number}": one for number, one in enumerate(few, 1)} if len(few) > 1 else {name: few[0]}
+    if values.ndim == 1 or (values.size == len(values) and name not in _LISTS):
+        return {name: values.reshape(len(values))}
+    if name == "mean":
+        return dict(zip(_COMPONENTS, values.T, strict=False)) if values.shape[1] <= len(_COMPONENTS) else {}
+    if name in ("covariance-eigenvalues", "standard-deviations"):
+        return {f"{_ORDINALS[number]} axis": one for number, one in enumerate(values.T[: len(_ORDINALS)])}
     return {}
 
 
@@ -104,6 +110,9 @@ def draw_series(axes: Axes, panel: SeriesPanel, scale: TimeScale) -> None:
     elif is_angle(panel.name):
         axes.set_ylim(0, 2 * np.pi)
         angle_axis(axes.yaxis)
+    elif panel.name == "clusters":
+        axes.set_ylim(0, float(np.nanmax(panel.curves["clusters"])) + 1)
+        axes.locator_params(axis="y", integer=True)
     else:
         _value_axis(axes, panel.name, np.array(list(panel.curves.values())))
     if len(panel.curves) > 1:

@@ -28,6 +28,7 @@ __all__ = [
     "look",
     "new_figure",
     "sequence",
+    "stroked",
     "tag",
 ]
 
@@ -68,7 +69,13 @@ _LABELS = {
     "colatitude": "colatitude",
     "covariance": "variance",
     "covariance-eigenvalues": "eigenvalues of the covariance",
+    "standard-deviation": "standard deviation",
     "standard-deviations": "standard deviations",
+    "clusters": "number of clusters",
+    "attention-tilt": "tilt of attention, |S A|",
+    "attention-tilt-edge": "tilted mass at the edge",
+    "box-leak": "mass at the walls of the box",
+    "support-radius": "radius of the support",
     "free-energy": "free energy (uniform state: 0)",
     "order-parameter": "order parameter",
     "theta": "angle θ [rad]",
@@ -116,6 +123,13 @@ def sequence(count: int) -> list[tuple[float, ...]]:
 def label(name: str) -> str:
     """What an axis is called that shows `name`; names we do not know stay as the problem file has them."""
     return _LABELS.get(name, name)
+
+
+def stroked() -> list[Any]:
+    """For light lines over a map: a dark rim."""
+    from matplotlib import patheffects
+
+    return [patheffects.Stroke(linewidth=2.2, foreground="0.15"), patheffects.Normal()]
 
 
 def tag(axes: Axes, letter: str) -> None:

@@ -1,0 +1,134 @@
+"""Weighted points: particles, and nodes that follow the characteristics."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from mfpde.plotting.parts import telling, time_texts, times_above
+from mfpde.plotting.portrait import Portrait, side_by_side
+from mfpde.plotting.scales import angle_axis
+from mfpde.plotting.style import REFERENCE, label, sequence
+from mfpde.registry import register
+from mfpde.run import Run
+from mfpde.typing import Float
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.gridspec import GridSpec
+
+    from mfpde.plotting.scene import Scene
+
+__all__ = ["PointsRun"]
+
+_PATHS, _DOTS, _TIMES = 60, 400, 4
+
+
+@register("portrait", "points")
+class PointsRun(Portrait):
+    """A run whose snapshots are weighted points: the paths of some, and where they are at a few times."""
+
+    height: ClassVar[float] = 3.7
+
+    @classmethod
+    def fits(cls, run: Run) -> bool:
+        return "position" in run.stored and run.problem.geometry.model_dump()["kind"] in ("line", "plane", "circle")
+
+    def draw(self, figure: Figure, grid: GridSpec) -> list[Axes]:
+        axes = side_by_side(figure, grid)
+        if self.plane:
+            self._draw_paths_on_plane(axes[0])
+            self._draw_dots(axes[1])
+        else:
+            self._draw_paths(axes[0])
+            self._draw_distribution(axes[1])
+        return axes
+
+    def scene(self, snapshots: list[int]) -> Scene:
+        from mfpde.plotting.points_scene import PointsScene
+
+        return PointsScene(self, snapshots)
+
+    @property
+    def plane(self) -> bool:
+        return self.positions.shape[2] == 2
+
+    @property
+    def round(self) -> bool:
+        return not self.run.problem.geometry.flat
+
+    @cached_property
+    def positions(self) -> Float:
+        """`(shown, n, components)`, angles in [0, 2 pi)."""
+        everywhere = np.asarray(self.run.stored["position"])[self.shown]
+        return np.mod(everywhere, 2 * np.pi) if self.round else everywhere
+
+    @property
+    def weights(self) -> Float:
+        return self.run.weights
+
+    def some(self, count: int) -> list[int]:
+        """Numbers of at most so many points, evenly spread over the mass in the order of their first coordinates."""
+        order = np.argsort(self.positions[0, :, 0], kind="stable")
+        share = np.cumsum(self.weights[order])
+        wanted = (np.arange(count) + 0.5) / count * share[-1]
+        return [int(order[place]) for place in np.unique(np.searchsorted(share, wanted))]
+
+    def _draw_paths(self, axes: Axes) -> None:
+        chosen = self.some(_PATHS)
+        for number, colour in zip(chosen, sequence(len(chosen)), strict=True):
+            path = self.positions[:, number, 0].copy()
+            if self.round:
+                path[1:][np.abs(np.diff(path)) > np.pi] = np.nan
+            axes.plot(self.shown_times, path, color=colour, lw=0.7)
+        self.scale.lay_out(axes)
+        axes.set_title(f"paths of {len(chosen)} of {self.weights.size} tokens", loc="left")
+        self._coordinate(axes.set_ylabel)
+        if self.round:
+            axes.set_ylim(0, 2 * np.pi)
+            angle_axis(axes.yaxis)
+
+    def _draw_distribution(self, axes: Axes) -> None:
+        """Mass up to x: it needs no bins."""
+        places = telling(self.positions, _TIMES)
+        texts = time_texts(self.shown_times[places])
+        for place, text, colour in zip(places, texts, sequence(len(places)), strict=True):
+            order = np.argsort(self.positions[place, :, 0], kind="stable")
+            axes.step(
+                self.positions[place, order, 0], np.cumsum(self.weights[order]), where="post", color=colour, label=text
+            )
+        axes.set_ylim(0, 1)
+        self._coordinate(axes.set_xlabel)
+        axes.set_ylabel("mass up to there")
+        if self.round:
+            axes.set_xlim(0, 2 * np.pi)
+            angle_axis(axes.xaxis)
+        times_above(axes)
+
+    def _coordinate(self, say: object) -> None:
+        say(label("theta" if self.round else "x"))  # type: ignore[operator]
+
+    def _draw_paths_on_plane(self, axes: Axes) -> None:
+        chosen = self.some(_PATHS)
+        for number in chosen:
+            axes.plot(*self.positions[:, number].T, color=REFERENCE, lw=0.6)
+        axes.plot(*self.positions[0, chosen].T, "o", color=REFERENCE, ms=3, mfc="white", label="start")
+        axes.plot(*self.positions[-1, chosen].T, "o", color="black", ms=3, label="end")
+        axes.set(xlabel=label("x"), ylabel=label("y"))
+        axes.set_aspect("equal", adjustable="datalim")
+        axes.set_title(f"paths of {len(chosen)} of {self.weights.size} tokens", loc="left")
+        axes.legend(loc="best", handlelength=1.0)
+
+    def _draw_dots(self, axes: Axes) -> None:
+        places, chosen = telling(self.positions, _TIMES), self.some(_DOTS)
+        texts = time_texts(self.shown_times[places])
+        size = 3 + 9 * self.weights[chosen] / self.weights.max()
+        for place, text, colour in zip(places, texts, sequence(len(places)), strict=True):
+            x, y = self.positions[place, chosen].T
+            axes.scatter(x, y, s=size, color=colour, lw=0, label=text)
+        axes.set(xlabel=label("x"), ylabel=label("y"))
+        axes.set_aspect("equal", adjustable="datalim")
+        times_above(axes)
