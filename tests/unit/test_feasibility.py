@@ -59,8 +59,8 @@ def test_a_matrix_of_the_wrong_shape_is_told_once():
 
 
 def test_coordinates_of_another_space():
-    (said,) = told(initial={"kind": "density", "expression": "1 + s"})
-    assert said == "initial.expression: uses s, but this space has the coordinates theta, x, y"
+    (said,) = told(initial={"kind": "density", "expression": "1 + z"})
+    assert said == "initial.expression: uses z, but this space has the coordinates theta, x, y"
 
 
 def test_numbers_that_overflow_are_faults_not_warnings():
