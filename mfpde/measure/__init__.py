@@ -9,6 +9,7 @@ from mfpde.measure.mixture import Mixture
 from mfpde.measure.normal import Normal
 from mfpde.measure.panel import Panel
 from mfpde.measure.particles import Particles, Points
+from mfpde.measure.positioned import Positioned
 from mfpde.measure.snapshot import Snapshot
 from mfpde.measure.superposition import Superposition
 from mfpde.measure.uniform import Uniform
@@ -26,6 +27,7 @@ __all__ = [
     "Panel",
     "Particles",
     "Points",
+    "Positioned",
     "Snapshot",
     "Superposition",
     "Uniform",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import Field
@@ -14,7 +16,10 @@ from mfpde.geometry import Geometry, Lattice
 from mfpde.specification import Real, Specification
 from mfpde.typing import AnyArray, Complex, Float
 
-__all__ = ["NODES_ACCURACY", "Initial", "Measure"]
+if TYPE_CHECKING:
+    from mfpde.measure.positioned import Positioned
+
+__all__ = ["NODES_ACCURACY", "Initial", "Measure", "fields_like_properties"]
 
 
 #: of nodes, unless another is asked for
@@ -180,6 +185,12 @@ class Initial(Specification, Measure, ABC):
     def on(self, geometry: Geometry) -> Measure:
         """The measure on that space; a space on which it makes no sense is an error."""
 
+    def over_positions(self, geometry: Geometry, positions: Sequence[float]) -> Positioned:
+        """The law of tokens at ascending positions (masked attention): the same at each unless it says otherwise."""
+        from mfpde.measure.positioned import Positioned
+
+        return Positioned(positions, [self.on(geometry)] * len(positions))
+
     @abstractmethod
     def natural_geometry(self) -> Geometry:
         """The space it lives on when nobody says which."""
@@ -190,6 +201,10 @@ class Initial(Specification, Measure, ABC):
 
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
         return self.on(self.geometry).nodes(accuracy, refinement)
+
+    @property
+    def positions(self) -> Float | None:
+        return self.on(self.geometry).positions
 
     def log_laplace(self, w: AnyArray | Lattice, gradient: bool = False) -> Any:
         return self.on(self.geometry).log_laplace(w, gradient)
@@ -228,3 +243,12 @@ class Initial(Specification, Measure, ABC):
         """The error for a space on which this measure makes no sense."""
         mine = self.model_dump().get("kind", type(self).__name__)
         return ProblemError.at("initial", f"{mine} is not a measure on {geometry.model_dump()['kind']}; use {instead}")
+
+
+@contextmanager
+def fields_like_properties(*names: str) -> Iterator[None]:
+    """For initial measures with fields of these names: the fields hold what was written, the attributes of the same
+    names are those of every measure, arrays. pydantic warns of that when it makes the class."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", f'Field name "({"|".join(names)})"', UserWarning)
+        yield

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -22,8 +23,16 @@ _PIECES = 64  # so that panels stand tilts of 200
 _LOOKS = 4096
 
 
+class DensityOnCircle(CircleDensity):
+    """A written density; `norm` is the integral of what was written."""
+
+    def __init__(self, norm: float, *series: Any) -> None:
+        super().__init__(*series)
+        self.norm = norm
+
+
 @lru_cache(maxsize=16)  # a problem is checked before it is solved, and 2^15 samples take a millisecond
-def density_on_circle(text: str) -> CircleDensity:
+def density_on_circle(text: str) -> DensityOnCircle:
     """From so many samples that no wave or peak a solver could follow hides between them."""
     density = WrittenDensity(text, Circle())
     theta = Circle().layout(_SAMPLES).axes[0].values
@@ -39,14 +48,14 @@ def density_on_circle(text: str) -> CircleDensity:
     length = int(np.flatnonzero(series)[-1]) + 1
     known = CircleDensity.of(series[:length])
     if smooth:
-        return CircleDensity(known.fourier, length, lambda angles: density(angles) / mass)
+        return DensityOnCircle(mass, known.fourier, length, lambda angles: density(angles) / mass)
     mass = float(_rule(density)[1].sum())
 
     def rule(_accuracy: float, refinement: float) -> tuple[Float, Float]:
         points, masses = _rule(density, int(np.ceil(refinement)))
         return points[:, None], masses / masses.sum()
 
-    return CircleDensity(known.fourier, length, lambda angles: density(angles) / mass, rule)
+    return DensityOnCircle(mass, known.fourier, length, lambda angles: density(angles) / mass, rule)
 
 
 @lru_cache(maxsize=16)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal
 
+import numpy as np
 from pydantic import Field, field_validator
 
-from mfpde.errors import ProblemError
+from mfpde.errors import Fault, ProblemError
 from mfpde.geometry import Circle, Geometry, Line, Plane, Sphere
-from mfpde.measure.base import Initial, Measure
-from mfpde.measure.circle_expression import density_on_circle
+from mfpde.measure.base import Initial
+from mfpde.measure.circle_expression import DensityOnCircle, density_on_circle
 from mfpde.measure.expression import Expression
 from mfpde.measure.flat_density import FlatDensity
+from mfpde.measure.positioned import Positioned
 from mfpde.measure.sphere_density import SphereDensity
 from mfpde.measure.written_density import WrittenDensity
 from mfpde.registry import register
@@ -57,7 +60,22 @@ class Density(Initial):
             return Circle()
         return Plane() if "y" in names else Line()
 
-    def on(self, geometry: Geometry) -> Measure:
+    def over_positions(self, geometry: Geometry, positions: Sequence[float]) -> Positioned:
+        """The slices at positions s of a density in s and the coordinates of the space."""
+        expression = Expression(self.expression)
+        if "s" not in expression.names:
+            return super().over_positions(geometry, positions)
+        slices = []
+        for position in positions:
+            try:
+                slices.append(Density(expression=expression.at(s=position).text).on(geometry))
+            except ProblemError as error:
+                raise ProblemError(
+                    Fault(fault.path, f"{fault.message} (at s = {position:g})") for fault in error.faults
+                ) from None
+        return Positioned(positions, slices, np.array([part.norm for part in slices]))
+
+    def on(self, geometry: Geometry) -> FlatDensity | SphereDensity | DensityOnCircle:
         if isinstance(geometry, Circle):
             return density_on_circle(self.expression)
         if geometry.ambient_dimension > (2 if geometry.flat else 3):
@@ -66,6 +84,6 @@ class Density(Initial):
 
 
 @lru_cache(maxsize=16)  # a problem is checked before it is solved
-def _elsewhere(text: str, geometry: Geometry) -> Measure:
+def _elsewhere(text: str, geometry: Geometry) -> FlatDensity | SphereDensity:
     density = WrittenDensity(text, geometry)
     return FlatDensity(density) if geometry.flat else SphereDensity(density)

@@ -62,6 +62,19 @@ class Expression:
         self._tree = _parse(text)
         self.names = sorted({node.id for node in ast.walk(self._tree) if isinstance(node, ast.Name)} & set(COORDINATES))
 
+    def at(self, **values: float) -> Expression:
+        """With numbers in place of some coordinates.
+
+        >>> Expression("s*x").at(s=0.5).text
+        '0.5 * x'
+        """
+
+        class Put(ast.NodeTransformer):
+            def visit_Name(self, node: ast.Name) -> ast.expr:
+                return ast.parse(repr(float(values[node.id])), mode="eval").body if node.id in values else node
+
+        return Expression(ast.unparse(Put().visit(ast.parse(ast.unparse(self._tree), mode="eval").body)))
+
     @cached_property
     def kinks(self) -> tuple[Expression, ...]:
         """What vanishes where this may have an edge or a kink: arguments of abs, sqrt and log, differences of those of

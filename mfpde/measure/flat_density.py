@@ -40,7 +40,7 @@ class FlatDensity(Measure):
         self._found = find(density, density.geometry.ambient_dimension)
         self._smooth: dict[tuple[float, float], tuple[Float, Float] | None] = {}
         self._rules: dict[tuple[float, int], tuple[Float, Float]] = {}
-        self.mass = float(self._rule(NODES_ACCURACY)[1].sum())
+        self.norm = float(self._rule(NODES_ACCURACY)[1].sum())
 
     @property
     def geometry(self) -> Geometry:
@@ -108,7 +108,7 @@ class FlatDensity(Measure):
         return (weights[:, None] * centred).T @ centred
 
     def evaluate(self, points: AnyArray) -> Float:
-        return self._density(self.geometry.points(points)) / self.mass
+        return self._density(self.geometry.points(points)) / self.norm
 
     def sample(self, count: int, seed: int = 0) -> Float:
         return draw_from_cells(self._density, self._found.breaks, count, seed)
@@ -123,4 +123,4 @@ class FlatDensity(Measure):
         return extent(self._density, self._found)
 
     def _cell_averages(self, lattice: Lattice) -> Float:
-        return averages_with_edges(self._density, lattice, self._found.floor) / self.mass
+        return averages_with_edges(self._density, lattice, self._found.floor) / self.norm

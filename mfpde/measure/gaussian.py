@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Literal
 
 import numpy as np
@@ -10,7 +9,7 @@ from pydantic import Field
 
 from mfpde.errors import Fault, ProblemError
 from mfpde.geometry import Geometry, Line, Plane, Space
-from mfpde.measure.base import Initial
+from mfpde.measure.base import Initial, fields_like_properties
 from mfpde.measure.normal import Normal
 from mfpde.registry import register
 from mfpde.specification import Matrix, Real, Vector
@@ -18,9 +17,7 @@ from mfpde.specification import Matrix, Real, Vector
 __all__ = ["Gaussian"]
 
 
-with warnings.catch_warnings():
-    # The fields hold m and S as they were written; the attributes of the same names are those of every measure, arrays.
-    warnings.filterwarnings("ignore", 'Field name "(mean|covariance)"', UserWarning)
+with fields_like_properties("mean", "covariance"):
 
     @register("initial", "gaussian")
     class Gaussian(Initial):

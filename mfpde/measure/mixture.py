@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -12,12 +13,15 @@ from mfpde.errors import Fault, ProblemError
 from mfpde.geometry import Circle, Geometry
 from mfpde.measure.base import Initial, Measure
 from mfpde.measure.circle_density import CircleDensity, clean
+from mfpde.measure.positioned import Positioned
 from mfpde.measure.superposition import Superposition
 from mfpde.registry import register
 from mfpde.specification import OfFamily
 from mfpde.typing import Complex, Float
 
-__all__ = ["Mixture"]
+__all__ = ["Mixture", "together"]
+
+Made = TypeVar("Made")
 
 
 @register("initial", "mixture")
@@ -53,36 +57,50 @@ class Mixture(Initial):
         return self.components[0].natural_geometry()
 
     def on(self, geometry: Geometry) -> Measure:
+        return together(self.shares, self._each(lambda part: part.on(geometry)))
+
+    def over_positions(self, geometry: Geometry, positions: Sequence[float]) -> Positioned:
+        parts = self._each(lambda part: part.over_positions(geometry, positions))
+        laws, masses = [], []
+        for position in positions:
+            here = [
+                (share * mass, law)
+                for share, part in zip(self.shares, parts, strict=True)
+                for place, mass, law in part.slices
+                if place == position
+            ]
+            weights = np.array([weight for weight, _ in here])
+            masses.append(weights.sum())
+            laws.append(together(weights / weights.sum(), [law for _, law in here]))
+        return Positioned(positions, laws, np.array(masses))
+
+    def _each(self, made: Callable[[Initial], Made]) -> list[Made]:
+        """Something made of every component, with its place told along with what is wrong."""
         parts = []
         for index, part in enumerate(self.components):
             try:
-                parts.append(part.on(geometry))
+                parts.append(made(part))
             except ProblemError as error:
                 here = ("initial", "components", index)
                 raise ProblemError(
                     Fault((*here, *_below_initial(fault)), fault.message) for fault in error.faults
                 ) from None
-        return self._on_circle(parts) if isinstance(geometry, Circle) else Superposition(self.shares, parts)
+        return parts
 
-    def _on_circle(self, parts: list[Measure]) -> CircleDensity:
-        def series(count: int) -> Complex:
-            total = sum(
-                (share * part.fourier(count) for share, part in zip(self.shares, parts, strict=True)),
-                np.zeros(count, complex),
-            )
-            return clean(total, 4 * np.finfo(float).eps)
 
-        def density(theta: Float) -> Float:
-            return sum(
-                (share * part.evaluate(theta) for share, part in zip(self.shares, parts, strict=True)),
-                np.zeros_like(theta),
-            )
+def together(shares: Float, parts: Sequence[Measure]) -> Measure:
+    """`sum_i w_i mu_i` of measures on one space; on the circle by their Fourier modes."""
+    sum_ = Superposition(shares, parts)
+    if not isinstance(sum_.geometry, Circle):
+        return sum_
+    widths = [part.bandwidth if isinstance(part, CircleDensity) else None for part in sum_.parts]
+    known = [width for width in widths if width is not None]
 
-        widths = [part.bandwidth if isinstance(part, CircleDensity) else None for part in parts]
-        known = [width for width in widths if width is not None]
-        if len(known) == len(parts):
-            return CircleDensity(series, max(known), density)
-        return CircleDensity(series, None, density, Superposition(self.shares, parts).nodes)
+    def series(count: int) -> Complex:
+        return clean(sum_.fourier(count), 4 * np.finfo(float).eps)
+
+    smooth = len(known) == len(widths)
+    return CircleDensity(series, max(known) if smooth else None, sum_.evaluate, None if smooth else sum_.nodes)
 
 
 def _below_initial(fault: Fault) -> tuple[str | int, ...]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
-from mfpde.errors import ProblemError
-from mfpde.geometry import Circle, Geometry
-from mfpde.measure.base import NODES_ACCURACY, Initial, Measure
+from mfpde.errors import Fault, ProblemError
+from mfpde.geometry import Circle, Geometry, Plane, Space
+from mfpde.measure.base import NODES_ACCURACY, Initial, Measure, fields_like_properties
 from mfpde.measure.circle_density import clean
+from mfpde.measure.positioned import Positioned
 from mfpde.registry import register
 from mfpde.specification import Vector, _nested
 from mfpde.typing import AnyArray, Complex, Float
@@ -121,37 +123,65 @@ def _rows(value: Any) -> Any:
     return tuple((item,) for item in _nested(value, 1)) if flat else _nested(value, 2)
 
 
-@register("initial", "points")
-class Points(Initial):
-    """Point masses from `values` (numbers in the file) or from a `file` (text or .npy, one point per row), with
-    optional `weights`.
+with fields_like_properties("positions"):
 
-    On the circle a point is an angle. Point masses have no density: a spectral solver needs noise to show what
-    becomes of them.
+    @register("initial", "points")
+    class Points(Initial):
+        """Point masses from `values` (numbers in the file) or from a `file` (text or .npy, one point per row), with
+        optional `weights`.
 
-    >>> Points(values=[0.0, 3.14159265]).mean.round(6)
-    array([0., 0.])
-    """
+        On the circle a point is an angle, on the sphere a unit vector. Point masses have no density: a spectral
+        solver needs noise to show what becomes of them.
 
-    kind: Literal["points"] = "points"
-    values: Annotated[tuple[tuple[float, ...], ...] | None, BeforeValidator(_rows)] = Field(
-        default=None, description="the points: angles, or one list for each"
-    )
-    file: str | None = Field(default=None, description="where they are, one point per row: text or .npy")
-    weights: Vector | None = Field(default=None, description="one for each point; equal by default")
+        >>> Points(values=[0.0, 3.14159265]).mean.round(6)
+        array([0., 0.])
+        """
 
-    @model_validator(mode="after")
-    def _one_source(self) -> Points:
-        if (self.values is None) == (self.file is None):
-            raise ValueError("points need either values or a file, and not both")
-        return self
+        kind: Literal["points"] = "points"
+        values: Annotated[tuple[tuple[float, ...], ...] | None, BeforeValidator(_rows)] = Field(
+            default=None, description="the points: angles, or one list for each"
+        )
+        file: str | None = Field(default=None, description="where they are, one point per row: text or .npy")
+        weights: Vector | None = Field(default=None, description="one for each point; equal by default")
+        positions: Vector | None = Field(default=None, description="where each stands in [0, 1], for masked attention")  # type: ignore[assignment]
 
-    def natural_geometry(self) -> Geometry:
-        return Circle()
+        @model_validator(mode="after")
+        def _one_source(self) -> Points:
+            if (self.values is None) == (self.file is None):
+                raise ValueError("points need either values or a file, and not both")
+            return self
 
-    def on(self, geometry: Geometry) -> Particles:
-        points = np.array(self.values) if self.file is None else _read_points(self.file)
-        return Particles(points, None if self.weights is None else np.array(self.weights), geometry)
+        def natural_geometry(self) -> Geometry:
+            components = 1 if self.values is None else len(self.values[0])
+            return {1: Circle(), 2: Plane()}.get(components) or Space(dimension=components)
+
+        def on(self, geometry: Geometry) -> Particles:
+            points = np.array(self.values) if self.file is None else _read_points(self.file)
+            try:
+                return Particles(points, _array(self.weights), geometry, _array(self.__dict__["positions"]))
+            except ProblemError as error:
+                raise ProblemError(
+                    Fault(("initial", *self._key(fault)), fault.message) for fault in error.faults
+                ) from None
+
+        def _key(self, fault: Fault) -> tuple[str | int, ...]:
+            """Points are written under `values`, or in a file."""
+            return ("file" if self.values is None else "values",) if fault.path == ("points",) else fault.path
+
+        def over_positions(self, geometry: Geometry, positions: Sequence[float]) -> Positioned:
+            """At their own positions, where they have them."""
+            if self.__dict__["positions"] is None:
+                return super().over_positions(geometry, positions)
+            own = self.on(geometry)
+            places = np.array(self.__dict__["positions"])
+            unique = np.unique(places)
+            groups = [places == place for place in unique]
+            slices = [Particles(own.points[here], own.weights[here], geometry) for here in groups]
+            return Positioned(unique, slices, np.array([own.weights[here].sum() for here in groups]))
+
+
+def _array(values: tuple[float, ...] | None) -> Float | None:
+    return None if values is None else np.array(values)
 
 
 def _read_points(file: str) -> Float:

@@ -32,8 +32,8 @@ class SphereDensity(Measure):
     def __init__(self, density: WrittenDensity) -> None:
         self._density = density
         self._rules: dict[tuple[float, float], tuple[Float, Float]] = {}
-        self.mass = float(self._rule(NODES_ACCURACY)[1].sum())
-        if not self.mass > 1e-300:
+        self.norm = float(self._rule(NODES_ACCURACY)[1].sum())
+        if not self.norm > 1e-300:
             raise density.without_mass()
 
     @property
@@ -82,7 +82,7 @@ class SphereDensity(Measure):
         return _at(t, u), masses
 
     def evaluate(self, points: AnyArray) -> Float:
-        return self._density(self.geometry.points(points)) / self.mass
+        return self._density(self.geometry.points(points)) / self.norm
 
     def sample(self, count: int, seed: int = 0) -> Float:
         """From cells of equal area."""

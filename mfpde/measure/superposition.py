@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mfpde.geometry import Geometry, Lattice
 from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.sums import log_sum
-from mfpde.typing import AnyArray, Float
+from mfpde.typing import AnyArray, Complex, Float
 
 __all__ = ["Superposition"]
+
+Whole: TypeAlias = NDArray[np.intp]
 
 
 class Superposition(Measure):
@@ -68,16 +71,24 @@ class Superposition(Measure):
         density: Float = sum(share * part.evaluate(points) for share, part in zip(self.shares, self.parts, strict=True))
         return density
 
+    def fourier(self, count: int) -> Complex:
+        modes: Complex = sum(share * part.fourier(count) for share, part in zip(self.shares, self.parts, strict=True))
+        return modes
+
     def sample(self, count: int, seed: int = 0) -> Float:
-        ends = np.cumsum(self.shares)
-        which = np.random.Generator(np.random.Philox(key=seed)).random(count) * ends[-1]
-        chosen = np.searchsorted(ends[:-1], which, side="right")
+        chosen = self._chosen(count, seed)
         # every part draws from a stream of its own, so that the first draws do not depend on the count
         draws = [part.sample(int((chosen == k).sum()), _key(seed, k)) for k, part in enumerate(self.parts)]
         out = np.empty((count, draws[0].shape[1]))
         for k, drawn in enumerate(draws):
             out[chosen == k] = drawn
         return out
+
+    def _chosen(self, count: int, seed: int) -> Whole:
+        """Which part each draw is from."""
+        ends = np.cumsum(self.shares)
+        drawn = np.random.Generator(np.random.Philox(key=seed)).random(count) * ends[-1]
+        return np.searchsorted(ends[:-1], drawn, side="right")
 
     @property
     def mean(self) -> Float:

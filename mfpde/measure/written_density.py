@@ -27,7 +27,7 @@ class WrittenDensity:
         self.geometry = geometry
         if "s" in self.expression.names:
             raise ProblemError.at(
-                "initial.expression", "uses s, the position of a token: only masked attention gives tokens positions"
+                "initial.expression", "uses s, the position of a token: only masked attention has them"
             )
 
     def __call__(self, points: Float) -> Float:
