@@ -15,6 +15,7 @@ from mfpde.transform.chebyshev import Panels, chebyshev_points
 from mfpde.transform.direct import log_of, plain, tilted_mean_directly
 from mfpde.transform.exponential import exponential
 from mfpde.transform.line import EXTENT, collect, interpolate_on_line
+from mfpde.transform.line_tilts import SEEN
 from mfpde.transform.scattered_kernels import POINTS
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import Float
@@ -39,11 +40,13 @@ def _tilt_circle(
     Panels are alike: `cosines` and `powers` know only how far apart two panels are.
     """
     panels, size = cosines.shape
-    largest = -np.inf
+    largest, near = -np.inf, np.empty(panels)
     for source in range(panels):
-        apart = (panel - source) % panels
+        apart, nearest = (panel - source) % panels, -np.inf
         for i in range(size):
-            largest = max(largest, log_masses[source, i] + cosines[apart, i])
+            nearest = max(nearest, log_masses[source, i] + cosines[apart, i])
+        near[source] = nearest
+        largest = max(largest, nearest)
     v0, v1, v2 = values[0], values[1], values[2]
     for k in range(size):
         v0[k] = 0.0
@@ -51,6 +54,8 @@ def _tilt_circle(
         v2[k] = 0.0
     for source in range(panels):
         apart = (panel - source) % panels
+        if near[source] < largest + SEEN:
+            continue
         for i in range(size):
             mass = signs[source, i] * exponential(log_masses[source, i] + cosines[apart, i] - largest)
             first, second = mass * nodes[0, source, i], mass * nodes[1, source, i]

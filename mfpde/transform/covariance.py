@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfpde.transform.chebyshev import chebyshev_points
-from mfpde.transform.covariance_kernels import spread_by_products, spread_directly, tilt_second
-from mfpde.transform.direct import centred, log_masses_of, log_of, plain, rows_of_three, with_mass
-from mfpde.transform.line import collect, interpolate_on_line, panel_indices, plan_on_line
+from mfpde.transform.covariance_kernels import spread_by_products, spread_directly
+from mfpde.transform.direct import centred, log_masses_of, plain, rows_of_three, with_mass
+from mfpde.transform.line import interpolate_on_line, panel_indices, plan_on_line
+from mfpde.transform.line_tilts import tilt_line
+from mfpde.transform.plane import PlanePlan, plan_in_plane
 from mfpde.transform.scattered import tilted_mean
 from mfpde.transform.scattered_kernels import POINTS
 from mfpde.transform.threads import pieces, run_pieces
-from mfpde.transform.tilts import tilt_line
 from mfpde.typing import Float
 
 __all__ = ["tilted_covariance"]
@@ -25,15 +25,20 @@ def tilted_covariance(
     """`(log M, grad log M, D^2 log M)` at queries `(m, d)`: `(m,)`, `(m, d)`, `(m, d, d)`.
 
     `M(w) = sum_j m_j e^{f_j + <w, y_j>}`; nodes `(n, d)`, masses and log_factors f `(n,)`. The second and third are the
-    mean and the covariance of the tilted measure, moments about the mean itself: however narrow the measure, digits are
-    lost only in its weights. On the line with many nodes and queries time is linear in them and the error 1e-13 of the
-    nodes' spacing of panels, `(1.7 / |w|)^2`, squared; otherwise all pairs, m n d^2.
+    mean and the covariance of the tilted measure. Of few nodes or queries, and from three dimensions on, they are
+    moments about the mean itself, over all pairs, m n d^2: however narrow the measure, digits are lost only in its
+    weights. Otherwise time is linear, and the covariance has an error of 1e-12 of the support's radius squared, on the
+    line of `min(radius, 1 / |w|)^2`.
     """
     queries, nodes, masses = plain(queries), plain(nodes), plain(masses)
     if nodes.shape[1] == 1:
         fast = _on_line(queries[:, 0], nodes[:, 0], masses, log_factors)
         if fast is not None:
             return fast
+    if nodes.shape[1] == 2:
+        plan = plan_in_plane(queries, nodes, degree=2)
+        if plan is not None:
+            return _in_plane(plan, queries, nodes, masses, log_factors)
     mean, log_mass = tilted_mean(queries, nodes, masses, log_factors)
     nodes, log_masses = with_mass(nodes, log_masses_of(masses, log_factors))
     nodes, centre, _ = centred(nodes)
@@ -73,6 +78,16 @@ def _in_many_dimensions(queries: Float, nodes: Float, log_masses: Float, level: 
     return np.ascontiguousarray(out[:, :dimension, :dimension])
 
 
+def _in_plane(
+    plan: PlanePlan, queries: Float, nodes: Float, masses: Float, log_factors: Float | None
+) -> tuple[Float, Float, Float]:
+    values, level = plan.tilt(nodes, masses, log_factors, degree=2)
+    log_mass, first, square1, second, product, square2 = plan.parts(queries, values, level)
+    mixed = product - first * second
+    spread = np.stack([square1 - first * first, mixed, mixed, square2 - second * second], axis=1)
+    return log_mass + queries @ plan.centre, np.stack([first, second], axis=1) + plan.centre, spread.reshape(-1, 2, 2)
+
+
 def _on_line(
     queries: Float, nodes: Float, masses: Float, log_factors: Float | None
 ) -> tuple[Float, Float, Float] | None:
@@ -80,14 +95,11 @@ def _on_line(
     plan = plan_on_line(queries, nodes, _EXTENT)
     if plan is None:
         return None
-    moved, common = collect(nodes, masses, plan.factors(nodes, log_factors), plan.centre, plan.nodes)
+    moved, common = plan.collect(nodes, masses, log_factors)
     values, level = tilt_line(moved, common, plan.nodes, plan.queries)
     about = values[:, 1, POINTS // 2] / values[:, 0, POINTS // 2]
-    points, local = plan.nodes.points(POINTS), queries - plan.offset
-    powers = np.exp(points[:, None] * (plan.queries.half * chebyshev_points(POINTS)))
-    log_masses = (log_of(np.abs(moved)) + common[:, None]).ravel()
-    values = np.empty((plan.queries.number, 3, POINTS))
-    tilt_second(log_masses, np.sign(moved).ravel(), points, plan.queries.centres, powers, about, level, values)
+    values, level = tilt_line(moved, common, plan.nodes, plan.queries, about, degree=2)
+    local = queries - plan.offset
     log_mass, first, second = interpolate_on_line(local, plan.queries, values, level)
     mean = first + about[panel_indices(local, plan.queries)] + plan.centre
     return log_mass + plan.centre * queries, mean[:, None], (second - first * first)[:, None, None]

@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 FEW_PAIRS = 20_000  # below this the direct sum has won before panels are planned
-PAIR = 1.0  # nanoseconds of the direct sum for each pair
+PAIR = 0.7  # nanoseconds of the direct sum for each pair
 _BOUNDED = 300.0  # scores within +-300 of each other's centre can be raised as they are
 _QUERIES = 64  # a block of the products of matrices
 

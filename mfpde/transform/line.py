@@ -8,9 +8,9 @@ import numpy as np
 
 from mfpde.transform.chebyshev import Panels, chebyshev_points, cut, interpolation_weights
 from mfpde.transform.direct import FEW_PAIRS, PAIR, log_masses_of, plain, tilted_mean_directly
+from mfpde.transform.line_tilts import tilt_line
 from mfpde.transform.scattered_kernels import POINTS, collect_line, find_panels, interpolate_line
 from mfpde.transform.threads import pieces, run_pieces
-from mfpde.transform.tilts import tilt_line
 from mfpde.typing import AnyArray, Float
 
 __all__ = [
@@ -37,11 +37,9 @@ def tilted_mean_on_line(
     plan = plan_on_line(queries, nodes)
     if plan is None:
         mean, log_mass = tilted_mean_directly(queries[:, None], nodes[:, None], masses, log_factors)
-        return mean[:, 0], log_mass
-    moved, common = collect(nodes, masses, plan.factors(nodes, log_factors), plan.centre, plan.nodes)
-    values, level = tilt_line(moved, common, plan.nodes, plan.queries)
-    out = interpolate_on_line(queries - plan.offset, plan.queries, values, level)
-    return out[1] + plan.centre, out[0] + plan.centre * queries
+    else:
+        mean, log_mass = plan.interpolate(queries, *plan.tilt(nodes, masses, log_factors))
+    return mean[:, 0], log_mass
 
 
 class LinePlan(NamedTuple):
@@ -52,28 +50,48 @@ class LinePlan(NamedTuple):
     nodes: Panels
     queries: Panels
 
-    def factors(self, nodes: Float, log_factors: Float | None) -> Float | None:
-        """What multiplies the masses, the queries' common offset included."""
-        if self.offset == 0.0:
-            return log_factors
-        own: Float = self.offset * (nodes - self.centre)
-        return own if log_factors is None else own + log_factors
+    @classmethod
+    def of(cls, queries: Float, nodes: Float, extent: float = EXTENT) -> LinePlan:
+        """For nodes and queries within the boxes of these."""
+        low, high = float(nodes.min()), float(nodes.max())
+        centre, reach = 0.5 * (low + high), 0.5 * (high - low)
+        least, most = float(queries.min()), float(queries.max())
+        # an offset would cut the nodes' panels smaller, for nothing
+        offset = 0.5 * (least + most) if abs(least + most) > most - least else 0.0
+        least, most = least - offset, most - offset
+        sources = cut(-reach, reach, max(-least, most, 0.0), extent)
+        return cls(centre, offset, sources, cut(least, most, reach, extent))
+
+    def work(self, points: int) -> tuple[float, float]:
+        """Nanoseconds, roughly: of the sums over Chebyshev points, and for so many nodes and queries."""
+        return 40.0 * self.nodes.number * self.queries.number + 5e4, 15.0 * points
+
+    def collect(self, nodes: Float, masses: Float, log_factors: Float | None) -> tuple[Float, Float]:
+        """The masses at Chebyshev points, the queries' common offset folded in."""
+        nodes = nodes.reshape(-1)
+        if self.offset != 0.0:
+            own = self.offset * (nodes - self.centre)
+            log_factors = own if log_factors is None else own + log_factors
+        return collect(nodes, masses, log_factors, self.centre, self.nodes)
+
+    def tilt(self, nodes: Float, masses: Float, log_factors: Float | None) -> tuple[Float, Float]:
+        """Values of (M, M') over e^level on the queries' panels, and level."""
+        return tilt_line(*self.collect(nodes, masses, log_factors), self.nodes, self.queries)
+
+    def interpolate(self, queries: Float, values: Float, level: Float) -> tuple[Float, Float]:
+        """`(grad log M, log M)`: `(m, 1)`, `(m,)`."""
+        queries = queries.reshape(-1)
+        out = interpolate_on_line(queries - self.offset, self.queries, values, level)
+        return out[1][:, None] + self.centre, out[0] + self.centre * queries
 
 
 def plan_on_line(queries: Float, nodes: Float, extent: float = EXTENT) -> LinePlan | None:
     """How to sum by panels; None where the direct sum is cheaper."""
-    if queries.size * nodes.size < FEW_PAIRS:
+    pairs = queries.size * nodes.size
+    if pairs < FEW_PAIRS:
         return None
-    low, high = float(nodes.min()), float(nodes.max())
-    centre, reach = 0.5 * (low + high), 0.5 * (high - low)
-    least, most = float(queries.min()), float(queries.max())
-    # an offset would cut the nodes' panels smaller, for nothing
-    offset = 0.5 * (least + most) if abs(least + most) > most - least else 0.0
-    least, most = least - offset, most - offset
-    sources = cut(-reach, reach, max(-least, most, 0.0), extent)
-    targets = cut(least, most, reach, extent)
-    work = POINTS * sources.number * targets.number * 2.5 + 15.0 * (nodes.size + queries.size) + 3e4
-    return None if work > PAIR * queries.size * nodes.size else LinePlan(centre, offset, sources, targets)
+    plan = LinePlan.of(queries, nodes, extent)
+    return plan if sum(plan.work(nodes.size + queries.size)) < PAIR * pairs else None
 
 
 def interpolate_on_line(queries: Float, panels: Panels, values: Float, level: Float) -> Float:

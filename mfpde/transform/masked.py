@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfpde.transform.direct import centred, log_masses_of, plain, tilt_by_products
-from mfpde.transform.joining import joined
-from mfpde.transform.scattered import tilted_mean
+from mfpde.transform.direct import PAIR, centred, log_masses_of, plain, tilt_by_products
+from mfpde.transform.line import LinePlan
+from mfpde.transform.plane import PlanePlan
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["tilted_mean_masked"]
-
-_PER_QUERY = (40.0, 150.0)  # nanoseconds of a query of a fast sum, on the line and in the plane
-_PER_SUM = (1e5, 1e6)  # of the fast sum beside that
 
 
 def tilted_mean_masked(
@@ -27,7 +24,7 @@ def tilted_mean_masked(
 
     Nodes `(n, d)` have positions s, masses and log_factors f `(n,)`. A query before all mass has log M = -inf and no
     mean, NaN. Half of all pairs; where few positions are shared by many nodes of the line or the plane, a fast sum for
-    each position.
+    each position, and time linear in nodes and queries.
     """
     queries, query_positions = plain(queries), plain(query_positions)
     logs = log_masses_of(masses, log_factors)
@@ -40,33 +37,39 @@ def tilted_mean_masked(
     mean, log_mass = np.full(queries.shape, np.nan), np.full(queries.shape[0], -np.inf)
     if seeing.size:
         edges = np.append(np.flatnonzero(np.diff(positions)) + 1, positions.size)
-        way = _by_slices if _slices_are_cheaper(edges, ends[seeing], nodes.shape) else _by_pairs
-        mean[seeing], log_mass[seeing] = way(queries[seeing], ends[seeing], nodes, logs, edges)
+        mean[seeing], log_mass[seeing] = _sum(queries[seeing], ends[seeing], nodes, logs, edges)
     return mean, log_mass
 
 
-def _slices_are_cheaper(edges: AnyArray, ends: AnyArray, shape: tuple[int, ...]) -> bool:
-    dimension = shape[1]
-    if dimension > 2:
-        return False
-    met = ends.size - np.searchsorted(ends, edges)  # queries that see each slice
-    fast = float(met.sum()) * _PER_QUERY[dimension - 1] + edges.size * _PER_SUM[dimension - 1] + 100.0 * shape[0]
-    return fast < 1.0 * float(ends.sum())
-
-
-def _by_pairs(queries: Float, ends: AnyArray, nodes: Float, logs: Float, edges: AnyArray) -> tuple[Float, Float]:
-    del edges
+def _sum(queries: Float, ends: AnyArray, nodes: Float, logs: Float, edges: AnyArray) -> tuple[Float, Float]:
+    """Query q sees the nodes before ends[q], which ascend; `edges` are where a position's nodes end."""
+    if nodes.shape[1] <= 2:
+        plan = LinePlan.of(queries, nodes) if nodes.shape[1] == 1 else PlanePlan.of(queries, nodes)
+        each, points = plan.work(nodes.shape[0] + queries.shape[0])
+        if edges.size * each + points < PAIR * float(ends.sum()):
+            return _by_slices(plan, queries, ends, nodes, logs, edges)
     nodes, centre, _ = centred(nodes)
     mean, log_mass = tilt_by_products(queries, nodes, logs, ends)
     return mean + centre, log_mass + queries @ centre
 
 
-def _by_slices(queries: Float, ends: AnyArray, nodes: Float, logs: Float, edges: AnyArray) -> tuple[Float, Float]:
-    mean, log_mass = np.zeros(queries.shape), np.full(queries.shape[0], -np.inf)
-    begin = 0
-    for end in edges:
-        first = int(np.searchsorted(ends, end))  # queries from here on see the whole slice
-        own = tilted_mean(queries[first:], nodes[begin:end], np.ones(end - begin), logs[begin:end])
-        mean[first:], log_mass[first:] = joined([(mean[first:], log_mass[first:]), own])
-        begin = int(end)
+def _by_slices(
+    plan: LinePlan | PlanePlan, queries: Float, ends: AnyArray, nodes: Float, logs: Float, edges: AnyArray
+) -> tuple[Float, Float]:
+    """Values at the Chebyshev points add up, position by position; each query is interpolated once."""
+    mean, log_mass = np.empty(queries.shape), np.empty(queries.shape[0])
+    values, level = plan.tilt(nodes[: edges[0]], np.ones(edges[0]), logs[: edges[0]])
+    for k, end in enumerate(edges):
+        if k > 0:
+            begin = edges[k - 1]
+            own, height = plan.tilt(nodes[begin:end], np.ones(end - begin), logs[begin:end])
+            peak = np.maximum(level, height)
+            values = _lowered(values, level - peak) + _lowered(own, height - peak)
+            level = peak
+        here = slice(*np.searchsorted(ends, [end, end + 1]))
+        mean[here], log_mass[here] = plan.interpolate(queries[here], values, level)
     return mean, log_mass
+
+
+def _lowered(values: Float, by: Float) -> Float:
+    return values * np.exp(by)[..., None, None]

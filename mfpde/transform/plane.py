@@ -14,29 +14,18 @@ from mfpde.transform.scattered_plane_kernels import collect_plane, interpolate_p
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import Float
 
-__all__ = ["PlanePlan", "collect_in_plane", "interpolate_in_plane", "plan_in_plane", "tilted_mean_in_plane"]
+__all__ = [
+    "PlanePlan",
+    "collect_in_plane",
+    "interpolate_in_plane",
+    "plan_in_plane",
+    "tilted_mean_in_plane",
+]
 
-# points along a panel's side and its extent in w or y times the other's reach; both leave 1e-14 before roundoff
-_LAYOUTS = ((16, 1.7), (20, 2.8))
+# points along a panel's side and its extent in w or y times the other's reach; all leave 1e-14 before roundoff. For
+# second moments it is smaller, since y^2 takes two degrees of the polynomials
+_LAYOUTS = {1: ((16, 1.7), (20, 2.8)), 2: ((16, 1.3), (20, 2.3))}
 _BATCH = 1 << 14
-
-
-class PlanePlan(NamedTuple):
-    """Panels of nodes (about `centre`) and of queries (about `offset`), and how many points they have along a side."""
-
-    order: int
-    centre: Float
-    offset: Float
-    nodes: tuple[Panels, Panels]
-    queries: tuple[Panels, Panels]
-    work: float  # nanoseconds, roughly
-
-    def factors(self, nodes: Float, log_factors: Float | None) -> Float | None:
-        """What multiplies the masses, the queries' common offset included."""
-        if not self.offset.any():
-            return log_factors
-        own: Float = (nodes - self.centre) @ self.offset
-        return own if log_factors is None else own + log_factors
 
 
 def tilted_mean_in_plane(
@@ -47,53 +36,81 @@ def tilted_mean_in_plane(
     plan = plan_in_plane(queries, nodes)
     if plan is None:
         return tilted_mean_directly(queries, nodes, masses, log_factors)
-    order, centre, offset = plan.order, plan.centre, plan.offset
-    log_factors = plan.factors(nodes, log_factors)
-    y1, y2 = plan.nodes
-    common = np.zeros((y1.number, y2.number))
-    if log_factors is not None:
-        panel = [panel_indices(nodes[:, i] - centre[i], panels) for i, panels in enumerate((y1, y2))]
-        masses, levels = level_out(masses, log_factors, panel[0] * y2.number + panel[1], common.size)
-        common = levels.reshape(common.shape)
-    moved = collect_in_plane(nodes, masses, centre, y1, y2, order)
-    values, level = tilt_plane(moved, common, (y1, y2), plan.queries, order)
-    out = interpolate_in_plane(queries - offset if offset.any() else queries, *plan.queries, values, level, 3, order)
-    return out[1:].T + centre, out[0] + queries @ centre
+    return plan.interpolate(queries, *plan.tilt(nodes, masses, log_factors))
 
 
-def plan_in_plane(queries: Float, nodes: Float) -> PlanePlan | None:
+class PlanePlan(NamedTuple):
+    """Panels of nodes, about their centre, and of queries, about a common offset if that is large, and how many points
+    they have along a side."""
+
+    order: int
+    centre: Float
+    offset: Float
+    nodes: tuple[Panels, Panels]
+    queries: tuple[Panels, Panels]
+
+    @classmethod
+    def of(cls, queries: Float, nodes: Float, degree: int = 1) -> PlanePlan:
+        """The cheapest for nodes and queries within the boxes of these."""
+        low, high = _box(nodes)
+        least, most = _box(queries)
+        centre, reach = 0.5 * (low + high), 0.5 * (high - low)
+        middle, half = 0.5 * (least + most), 0.5 * (most - least)
+        far = np.abs(middle) > half  # an offset would cut the nodes' panels smaller, for nothing
+        offset = middle if far.any() else np.zeros(2)
+        least, most = least - offset, most - offset
+        size = np.maximum(np.maximum(-least, most), 0.0)
+        plans = []
+        for order, extent in _LAYOUTS[degree]:
+            sources = [cut(-reach[i], reach[i], size[i], extent) for i in range(2)]
+            targets = [cut(least[i], most[i], reach[i], extent) for i in range(2)]
+            plans.append(cls(order, centre, offset, (sources[0], sources[1]), (targets[0], targets[1])))
+        return min(plans, key=lambda plan: sum(plan.work(nodes.shape[0] + queries.shape[0])))
+
+    def work(self, points: int) -> tuple[float, float]:
+        """Nanoseconds, roughly: of the sums over Chebyshev points, and for so many nodes and queries."""
+        order = self.order
+        rows, columns = (order * panels.number for panels in self.nodes)
+        there = order * self.queries[1].number
+        per_column = rows * (0.3 + order / 10) + there * (0.2 + 3 * order / 20)
+        return self.queries[0].number * columns * per_column + 1e5, (40.0 + 0.15 * order**2) * points
+
+    def tilt(self, nodes: Float, masses: Float, log_factors: Float | None, degree: int = 1) -> tuple[Float, Float]:
+        """Values of (M, grad M), of degree 2 second moments too, over e^level on the queries' panels, and level."""
+        (y1, y2), common = self.nodes, np.zeros([panels.number for panels in self.nodes])
+        if self.offset.any():
+            own = (nodes - self.centre) @ self.offset
+            log_factors = own if log_factors is None else own + log_factors
+        if log_factors is not None:
+            panel = [panel_indices(nodes[:, i] - self.centre[i], panels) for i, panels in enumerate((y1, y2))]
+            masses, levels = level_out(masses, log_factors, panel[0] * y2.number + panel[1], common.size)
+            common = levels.reshape(common.shape)
+        moved = collect_in_plane(nodes, masses, self.centre, y1, y2, self.order)
+        return tilt_plane(moved, common, (y1, y2), self.queries, self.order, degree)
+
+    def parts(self, queries: Float, values: Float, level: Float) -> Float:
+        """Log M and the means of y_1, y_2; of degree 2 of y_1, y_1^2, y_2, y_1 y_2, y_2^2. y is about the centre."""
+        local, parts = queries - self.offset if self.offset.any() else queries, values.shape[2] // self.order
+        return interpolate_in_plane(local, *self.queries, values, level, parts, self.order)
+
+    def interpolate(self, queries: Float, values: Float, level: Float) -> tuple[Float, Float]:
+        """`(grad log M, log M)`: `(m, 2)`, `(m,)`."""
+        out = self.parts(queries, values, level)
+        return out[1:].T + self.centre, out[0] + queries @ self.centre
+
+
+def plan_in_plane(queries: Float, nodes: Float, degree: int = 1) -> PlanePlan | None:
     """How to sum by panels; None where the direct sum is cheaper."""
-    pairs = float(queries.shape[0]) * nodes.shape[0]
+    pairs = queries.shape[0] * nodes.shape[0]
     if pairs < FEW_PAIRS:
         return None
-    low, high = _box(nodes)
-    least, most = _box(queries)
-    centre, reach = 0.5 * (low + high), 0.5 * (high - low)
-    middle, half = 0.5 * (least + most), 0.5 * (most - least)
-    far = np.abs(middle) > half  # a common offset would only cut the nodes' panels smaller
-    offset = middle if far.any() else np.zeros(2)
-    least, most = least - offset, most - offset
-    size = np.maximum(np.maximum(-least, most), 0.0)
-    plans = []
-    for order, extent in _LAYOUTS:
-        sources = [cut(-reach[i], reach[i], size[i], extent) for i in range(2)]
-        targets = [cut(least[i], most[i], reach[i], extent) for i in range(2)]
-        work = _work(sources, targets, order) + (40.0 + 0.15 * order**2) * (queries.shape[0] + nodes.shape[0])
-        plans.append(PlanePlan(order, centre, offset, (sources[0], sources[1]), (targets[0], targets[1]), work))
-    best = min(plans, key=lambda plan: plan.work)
-    return best if best.work < PAIR * pairs else None
+    plan = PlanePlan.of(queries, nodes, degree)
+    return plan if sum(plan.work(nodes.shape[0] + queries.shape[0])) < degree * PAIR * pairs else None
 
 
 def _box(points: Float) -> tuple[Float, Float]:
     columns = points[:, 0], points[:, 1]  # numpy is ten times slower along the first axis
     return np.array([column.min() for column in columns]), np.array([column.max() for column in columns])
-
-
-def _work(sources: list[Panels], targets: list[Panels], order: int) -> float:
-    """Nanoseconds of the sums over Chebyshev points, roughly."""
-    rows, columns = (order * panels.number for panels in sources)
-    there = order * targets[1].number
-    return targets[0].number * columns * (rows * (0.3 + order / 10) + there * (0.2 + 3 * order / 20)) + 3e4
 
 
 def collect_in_plane(nodes: Float, masses: Float, centre: Float, y1: Panels, y2: Panels, order: int) -> Float:

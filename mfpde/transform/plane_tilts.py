@@ -8,6 +8,7 @@ from mfpde.compilation import allocating_kernel, kernel
 from mfpde.transform.chebyshev import Panels, chebyshev_points
 from mfpde.transform.direct import log_of
 from mfpde.transform.exponential import exponential
+from mfpde.transform.line_tilts import SEEN
 from mfpde.transform.products import multiply
 from mfpde.transform.threads import run_pieces
 from mfpde.typing import AnyArray, Float
@@ -15,7 +16,6 @@ from mfpde.typing import AnyArray, Float
 __all__ = ["tilt_plane"]
 
 _NOTHING = -1e300  # the logarithm of no mass: below any other, and still a number
-_SEEN = -50.0  # exponents this far below the largest are left out: e^-50 times what a panel adds is nothing
 _TOGETHER = 4  # panels of one product: wide enough for whole registers, and near enough to see the same nodes
 
 
@@ -59,7 +59,7 @@ def _sum_rows(
     size = scaled.shape[0] // panels
     seen, span, factor = np.empty(panels), np.empty(2, dtype=np.int64), np.empty(columns)
     _find_rows(log_masses, centre * middles, largest, seen)
-    _span(seen, _SEEN, span)
+    _span(seen, SEEN, span)
     low, high = span[0], span[1]
     tilted = np.empty(((high - low) * size, columns))
     for s in range(low, high):
@@ -100,7 +100,7 @@ def _sum_columns(
     for start in range(0, panels, _TOGETHER):
         count = min(_TOGETHER, panels - start)
         _find_columns(largest, second, centres[start : start + count], exponents, level[start : start + count], near)
-        _span(near, _SEEN, span)
+        _span(near, SEEN, span)
         low, high = span[0], span[1]
         tilts = room[: (high - low) * count * size].reshape(high - low, count * size)
         for b in range(count):
@@ -130,22 +130,34 @@ def _tilt_row(
     values: Float,
     level: Float,
 ) -> None:
-    """One row of panels: values[b, :, l] = sum (1, y_1, y_2) m e^{w_k y_1 + w_l y_2 - level_b}."""
-    size, columns = powers2.shape[1], second.size
-    sums, largest = np.empty((3 * size, columns)), np.empty(columns)
-    _sum_rows(scaled, log_masses, middles, centre, powers1, sums[: 2 * size], largest)
-    for k in range(size):
-        from_row, out = sums[k], sums[2 * size + k]
+    """One row of panels: values[b, :, l] = sum (1, y_1, y_2) m e^{w_k y_1 + w_l y_2 - level_b}.
+
+    The powers times (1, y_1) are given; with (1, y_1, y_1^2) it is (1, y_1, y_1^2, y_2, y_1 y_2, y_2^2).
+    """
+    size, columns, given = powers2.shape[1], second.size, powers1.shape[0]
+    sums, largest = np.empty((values.shape[1], columns)), np.empty(columns)
+    _sum_rows(scaled, log_masses, middles, centre, powers1, sums[:given], largest)
+    for k in range(given, values.shape[1]):
+        # y_2 from 1, y_1 y_2 from y_1, y_2^2 from y_2
+        out, from_row = sums[k], sums[k - given if k < given + 2 * size else k - 2 * size]
         for j in range(columns):
             out[j] = from_row[j] * second[j]
     _sum_columns(sums, largest, second, centres2, powers2, values, level)
 
 
 def tilt_plane(
-    masses: Float, common: Float, sources: tuple[Panels, Panels], targets: tuple[Panels, Panels], order: int
+    masses: Float,
+    common: Float,
+    sources: tuple[Panels, Panels],
+    targets: tuple[Panels, Panels],
+    order: int,
+    degree: int = 1,
 ) -> tuple[Float, Float]:
     """Values `(panels_1, panels_2, 3 * order, order)` of (M, grad M) over e^level, and level `(panels_1, panels_2)`, of
-    masses `(panels_1 * order, panels_2 * order)` over e^common, common `(panels_1, panels_2)`."""
+    masses `(panels_1 * order, panels_2 * order)` over e^common, common `(panels_1, panels_2)`.
+
+    For degree 2 second moments as well, six parts: of 1, y_1, y_1^2, y_2, y_1 y_2, y_2^2.
+    """
     second, middles, around = sources[1].points(order), sources[0].centres, sources[0].half * chebyshev_points(order)
     blocks = masses.reshape(middles.size, order, second.size)
     sizes = np.abs(blocks).max(axis=1)
@@ -155,13 +167,13 @@ def tilt_plane(
     powers = np.exp(offsets[:, None] * first)
     powers2 = np.exp(second[:, None] * (targets[1].half * chebyshev_points(order)))
     centres1, centres2 = targets[0].centres, targets[1].centres
-    values = np.empty((centres1.size, centres2.size, 3 * order, order))
+    values = np.empty((centres1.size, centres2.size, (degree + 1) * (degree + 2) // 2 * order, order))
     level = np.empty((centres1.size, centres2.size))
 
     def work(panel: int) -> None:
         centre = float(centres1[panel])
         own = powers * np.tile(np.exp(centre * around), middles.size)
-        own = np.concatenate([own, own * first])
+        own = np.concatenate([own * first**k for k in range(degree + 1)])
         _tilt_row(scaled, log_masses, middles, second, centre, own, centres2, powers2, values[panel], level[panel])
 
     run_pieces(work, centres1.size)

@@ -125,13 +125,14 @@ def collect_line(
         sums[:] = 0.0
         for low in range(begin[p], begin[p + 1], TOGETHER):
             here = order[low : min(low + TOGETHER, begin[p + 1])]
-            local(nodes, here, start, half, p, t)
-            lagrange_rows(t, points, weights, ahead, basis)
-            for q in range(TOGETHER):
+            width = -(-here.size // 16) * 16
+            local(nodes, here, start, half, p, t[:width])
+            lagrange_rows(t[:width], points, weights, ahead, basis)
+            for q in range(width):
                 mass[q] = masses[here[q]] if q < here.size else 0.0
             for k in range(size):
                 total, row = sums[k], basis[k]
-                for q in range(TOGETHER):
+                for q in range(width):
                     total[q] += mass[q] * row[q]
         row = out[p]
         for k in range(size):
@@ -172,15 +173,16 @@ def interpolate_line(
     for p in range(count):
         for low in range(begin[p], begin[p + 1], TOGETHER):
             here = order[low : min(low + TOGETHER, begin[p + 1])]
-            local(queries, here, start, half, p, t)
-            lagrange_rows(t, points, weights, ahead, basis)
+            width = -(-here.size // 16) * 16
+            local(queries, here, start, half, p, t[:width])
+            lagrange_rows(t[:width], points, weights, ahead, basis)
             for part in range(parts):
                 total, value = sums[part], values[p, part]
-                for q in range(TOGETHER):
+                for q in range(width):
                     total[q] = 0.0
                 for k in range(0, size, 4):
                     b0, b1, b2, b3 = basis[k], basis[k + 1], basis[k + 2], basis[k + 3]
                     v0, v1, v2, v3 = value[k], value[k + 1], value[k + 2], value[k + 3]
-                    for q in range(TOGETHER):
+                    for q in range(width):
                         total[q] += (v0 * b0[q] + v1 * b1[q]) + (v2 * b2[q] + v3 * b3[q])
             write_out(sums, level[p], here, ahead, out)
