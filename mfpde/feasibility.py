@@ -85,9 +85,10 @@ def _observable_faults(problem: Problem) -> list[Fault]:
 
 
 def _check_observable(problem: Problem, solver: Solver | None, index: int, observable: Observable) -> None:
-    reason = observable.unfit(at_time(problem.equation, 0.0))
+    equation = at_time(problem.equation, 0.0)
+    reason = observable.unfit(equation)
     if reason is None and solver is not None:
-        reason = observable.unfit_solver(solver)
+        reason = observable.unfit_solver(solver, equation)
     if reason is not None:
         raise ProblemError([Fault(("observe", index), f"{_kind(observable)} cannot be observed here: {reason}")])
 

@@ -101,7 +101,7 @@ class Solver(Specification, ABC):
     citations: ClassVar[tuple[str, ...]] = ()
     #: `auto` takes the fitting solver with the greatest preference
     preference: ClassVar[int] = 0
-    #: what its measures are: density, gaussian or particles
+    #: what its measures are: density (on a grid or as a series), gaussian, particles, characteristics
     shows: ClassVar[str] = "density"
     #: names of what `Integration.facts` tells
     facts: ClassVar[frozenset[str]] = frozenset()

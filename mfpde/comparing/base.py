@@ -42,7 +42,7 @@ class Comparison(Specification, ABC):
         """Why the run cannot be compared, or None."""
         kind = getattr(solver, "kind", "")
         if self.distance in NEED_DENSITY and solver.shows != "density":
-            return f"the {self.distance} distance needs a density, and the {kind} solver shows none"
+            return f"the {self.distance} distance needs a density on a grid, and the {kind} solver shows none"
         return self.solver().unfit(problem.equation)
 
     def series(self) -> dict[str, Series]:

@@ -72,14 +72,25 @@ class Observable(Specification, ABC):
             return f"it is made for the {' and the '.join(self.spaces)}, not for the {kind}"
         return None
 
-    def unfit_solver(self, solver: Solver) -> str | None:
-        """Why that solver cannot give it, or None."""
+    def unfit_solver(self, solver: Solver, equation: Equation) -> str | None:
+        """Why that solver cannot give it for that equation, or None."""
         kind = str(getattr(solver, "kind", type(solver).__name__))
-        if self.looks_at and solver.shows not in self.looks_at:
-            return f"it looks at a {' or '.join(self.looks_at)}, and the {kind} solver shows {_PLURALS[solver.shows]}"
+        looks_at = self.looked_at(equation)
+        if looks_at and solver.shows not in looks_at:
+            wanted = " or ".join(_WORDS[one] for one in looks_at)
+            return f"it looks at {wanted}, and the {kind} solver shows {_WORDS[solver.shows]}"
         if self.fact is not None and self.fact not in solver.facts:
             return f"the {kind} solver cannot tell it"
         return None
 
+    def looked_at(self, equation: Equation) -> tuple[str, ...]:
+        """What it can look at (`Solver.shows`) for that equation; none named is all."""
+        return self.looks_at
 
-_PLURALS = {"density": "a density", "gaussian": "a Gaussian", "particles": "particles"}
+
+_WORDS = {
+    "density": "a density on a grid",
+    "gaussian": "a Gaussian",
+    "particles": "particles",
+    "characteristics": "tokens that carry a density",
+}

@@ -44,6 +44,7 @@ class Dissipation(Observable):
     kind: Literal["dissipation"] = "dissipation"
     citations: ClassVar[tuple[str, ...]] = ("carrillo2020",)
     spaces: ClassVar[tuple[str, ...]] = ("circle",)
+    looks_at: ClassVar[tuple[str, ...]] = ("density",)
 
     def series(self, geometry: Geometry) -> dict[str, Series]:
         return {"dissipation": Series("loss of free energy per unit time", units="1/time")}

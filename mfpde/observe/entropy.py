@@ -9,7 +9,7 @@ import numpy as np
 from mfpde.geometry import Geometry
 from mfpde.measure import Measure, Normal
 from mfpde.observe.base import Instant, Observable, Series
-from mfpde.observe.flat import concrete, density_at_nodes, is_circle
+from mfpde.observe.flat import carries_density, concrete, density_at_nodes, is_circle
 from mfpde.observe.trapezoid import CircleGrid, as_density, refined
 from mfpde.registry import register
 from mfpde.typing import Float
@@ -35,14 +35,14 @@ class Entropy(Observable):
     """
 
     kind: Literal["entropy"] = "entropy"
-    looks_at: ClassVar[tuple[str, ...]] = ("density", "gaussian")
+    looks_at: ClassVar[tuple[str, ...]] = ("density", "gaussian", "characteristics")
 
     def series(self, geometry: Geometry) -> dict[str, Series]:
         return {"entropy": Series("entropy")}
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
         measure = concrete(instant.measure)
-        if not is_circle(measure.geometry):
+        if not is_circle(measure.geometry) or carries_density(measure):
             return {"entropy": _in_space(measure)}
         density = as_density(measure, "entropy")
         return {"entropy": float(np.log(2 * np.pi)) - relative_entropy(CircleGrid(density))}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.geometry import Circle, Geometry
-from mfpde.measure import GridDensity, Initial, Measure, Panel
+from mfpde.measure import GridDensity, Initial, Measure, Panel, Particles
 from mfpde.typing import Float
 
-__all__ = ["concrete", "density_at_nodes", "density_on", "is_circle"]
+__all__ = ["carries_density", "concrete", "density_at_nodes", "density_on", "is_circle"]
 
 
 def concrete(measure: Measure) -> Measure:
@@ -19,6 +19,11 @@ def concrete(measure: Measure) -> Measure:
 def is_circle(geometry: Geometry | None) -> bool:
     """Whether densities are series of waves."""
     return isinstance(geometry, Circle)
+
+
+def carries_density(measure: Measure) -> bool:
+    """Whether it is made of points that know the density where they are (characteristics)."""
+    return isinstance(measure, Particles) and type(measure) is not Particles
 
 
 def density_at_nodes(measure: Measure) -> tuple[Float, Float]:

@@ -49,6 +49,9 @@ class FreeEnergy(Observable):
     def unfit(self, equation: Equation) -> str | None:
         return super().unfit(equation) or not_a_gradient_flow(equation)
 
+    def looked_at(self, equation: Equation) -> tuple[str, ...]:
+        return ("density",) if equation.noise.diffusion > 0 else ()
+
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
         potential = potential_of(instant.equation, "free-energy")
         energy = zonal_energy(potential, instant.measure.fourier(potential.size))

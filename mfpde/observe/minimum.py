@@ -9,7 +9,7 @@ import numpy as np
 from mfpde.geometry import Geometry
 from mfpde.measure import GridDensity
 from mfpde.observe.base import Instant, Observable, Series
-from mfpde.observe.flat import concrete, density_at_nodes, is_circle
+from mfpde.observe.flat import carries_density, concrete, density_at_nodes, is_circle
 from mfpde.observe.trapezoid import CircleGrid, as_density
 from mfpde.registry import register
 from mfpde.typing import Float
@@ -21,7 +21,8 @@ __all__ = ["Minimum", "turning_point"]
 class Minimum(Observable):
     """`min rho`: the solution is positive, so anything below minus the tolerance says that resolution is lost.
 
-    On line and plane the smallest cell average, which is never negative. Fails: a Gaussian, whose density comes down to
+    On line and plane the smallest cell average, which is never negative; of characteristics the smallest density that a
+    node carries. Fails: a Gaussian, whose density comes down to
     0.
 
     >>> import mfpde
@@ -34,7 +35,7 @@ class Minimum(Observable):
     """
 
     kind: Literal["minimum"] = "minimum"
-    looks_at: ClassVar[tuple[str, ...]] = ("density",)
+    looks_at: ClassVar[tuple[str, ...]] = ("density", "characteristics")
 
     def series(self, geometry: Geometry) -> dict[str, Series]:
         return {"minimum": Series("smallest density", units="1/radian" if is_circle(geometry) else "1")}
@@ -43,7 +44,7 @@ class Minimum(Observable):
         measure = concrete(instant.measure)
         if isinstance(measure, GridDensity):
             return {"minimum": float(min(panel.values.min() for panel in measure.panels))}
-        if not is_circle(measure.geometry):
+        if not is_circle(measure.geometry) or carries_density(measure):
             return {"minimum": float(density_at_nodes(measure)[1].min())}
         grid = CircleGrid(as_density(measure, "minimum"))
         count = grid.start

@@ -37,7 +37,7 @@ class SupportRadius(Observable):
     kind: Literal["support-radius"] = "support-radius"
     citations: ClassVar[tuple[str, ...]] = ("castin2025",)
     spaces: ClassVar[tuple[str, ...]] = ("line", "plane", "space")
-    looks_at: ClassVar[tuple[str, ...]] = ("density", "particles")
+    looks_at: ClassVar[tuple[str, ...]] = ("density", "particles", "characteristics")
     beyond: Real = Field(default=1e-6, ge=0, lt=1, description="mass that may lie farther out")
 
     def series(self, geometry: Geometry) -> dict[str, Series]:

@@ -64,9 +64,11 @@ def telling(density: Float, count: int) -> list[int]:
 
 def window_of(low: Float, high: Float) -> tuple[float, float]:
     """An interval that shows those of all times; what becomes ever wider is cut: it would leave nothing of the rest."""
-    middle, half = 0.5 * (low + high), 0.5 * (high - low)
-    half = np.minimum(half, _WIDEST * (half[0] or np.inf))
-    first, last = float((middle - half).min()), float((middle + half).max())
+    widest = _WIDEST * float(high[0] - low[0]) or np.inf
+    plain = high - low <= widest
+    first, last = float(low[plain].min()), float(high[plain].max())
+    if not plain.all():
+        first, last = max(float(low.min()), first - widest / 2), min(float(high.max()), last + widest / 2)
     margin = _MARGIN * (last - first) or 1.0
     return first - margin, last + margin
 

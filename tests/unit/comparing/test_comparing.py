@@ -57,7 +57,7 @@ def test_without_a_comparison():
 
 
 def test_what_cannot_be_compared():
-    with pytest.raises(ProblemError, match=r"compare: .* the l1 distance needs a density, and the drift solver shows"):
+    with pytest.raises(ProblemError, match=r"compare: .* the l1 distance needs a density on a grid, and the drift"):
         solve(task(), None, Drift("gaussian"))
 
 

@@ -8,6 +8,7 @@ import pytest
 import mfpde
 from mfpde.measure import CircleDensity, GridDensity, Normal, Panel
 from mfpde.observe import Instant, Observable
+from mfpde.problem import Noise
 from mfpde.registry import members
 
 EQUATION = mfpde.Equation(geometry=mfpde.Circle(), attention=mfpde.Unnormalized(beta=2), noise={"kappa": 1.5})
@@ -80,7 +81,7 @@ def test_values_are_what_the_series_say(name, measure):
 def test_values_on_line_and_plane(name, kind):
     observable: Observable = members("observable")[name]()
     for equation, measure in FLAT[kind]:
-        refused = observable.unfit(equation) or observable.unfit_solver(SHOWS[kind])
+        refused = observable.unfit(equation) or observable.unfit_solver(SHOWS[kind], equation)
         if refused is None:
             values = observable.evaluate(Instant(0.0, measure, equation, lambda: 0.25, {"leak": 0.5}))
             check(name, values, observable.series(equation.geometry))
@@ -101,12 +102,20 @@ class Showing:
 SHOWS = {kind: Showing(kind) for kind in FLAT}
 
 
+def test_free_energy_of_particles_needs_no_density_without_noise():
+    free_energy, particles = members("observable")["free-energy"](), Showing("particles")
+    assert free_energy.unfit_solver(particles, EQUATION).startswith("it looks at a density")
+    assert free_energy.unfit_solver(particles, EQUATION.model_copy(update={"noise": Noise()})) is None
+
+
 def test_what_a_solver_cannot_tell():
     box = members("observable")["box-leak"]()
-    assert box.unfit_solver(Showing("density", facts=frozenset())) == "the some solver cannot tell it"
-    assert box.unfit_solver(Showing("density")) is None
-    said = members("observable")["minimum"]().unfit_solver(Showing("gaussian"))
-    assert said == "it looks at a density, and the some solver shows a Gaussian"
+    assert box.unfit_solver(Showing("density", facts=frozenset()), LINE) == "the some solver cannot tell it"
+    assert box.unfit_solver(Showing("density"), LINE) is None
+    said = members("observable")["minimum"]().unfit_solver(Showing("gaussian"), LINE)
+    assert (
+        said == "it looks at a density on a grid or tokens that carry a density, and the some solver shows a Gaussian"
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -246,7 +246,8 @@ def test_pixels_on_the_line_hold_the_mass_of_mirrored_panels():
 
 def test_windows():
     assert_allclose(window_of(np.array([-1.0, 9.0]), np.array([1.0, 11.0])), (-2.2, 12.2))
-    assert_allclose(window_of(np.array([-1.0, -100.0]), np.array([1.0, 100.0])), (-9.6, 9.6))
+    assert_allclose(window_of(np.array([-1.0, -100.0]), np.array([1.0, 100.0])), (-10.8, 10.8))
+    assert_allclose(window_of(np.array([-1.0, 500.0]), np.array([1.0, 900.0])), (-2.0, 10.0))
     assert_allclose(window_of(np.array([2.0]), np.array([2.0])), (1.0, 3.0))
 
 
