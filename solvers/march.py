@@ -8,12 +8,12 @@ from enum import Enum
 import numpy as np
 
 from mfpde.errors import ProblemError
-from mfpde.solvers.steppers.dop853 import REACH, Dop853, Slope
+from mfpde.solvers.steppers.dop853 import REACH, Dop853, Slope, Step
 from mfpde.solvers.steppers.radau9 import Radau9, slope_matrix
 from mfpde.solvers.steppers.radau9 import Step as ImplicitStep
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["Attempt", "March", "Size"]
+__all__ = ["Attempt", "March", "Size", "before"]
 
 #: relative size of an error of a state
 Size = Callable[[Float], float]
@@ -33,12 +33,19 @@ class Attempt(Enum):
     VANISHED = "the step size has shrunk to nothing"
 
 
+def before(slope: Slope, end: float) -> Slope:
+    """f with the coefficients that hold until `end`: at a jump the earlier ones end a step."""
+    last = float(np.nextafter(end, -np.inf))
+    return lambda time, state: slope(min(time, last), state)
+
+
 class March:
     """`u' = f(t, u)` by `dop853`; by `radau9` where that is `stiff` and may be solved implicitly.
 
     `sizes(state)` measures errors of a state relative to it; a step's stays below `tolerance`. Steps end at `breaks`,
     where f may jump: f is asked for times before the next one only. A look at any time inside the last step leaves the
-    steps as they are.
+    steps as they are. `begin`, when given, is called before every step, and a step then takes nothing from the one
+    before it: it depends on its ends alone.
     """
 
     def __init__(
@@ -50,8 +57,10 @@ class March:
         first_step: float,
         breaks: Sequence[float] = (),
         implicit: bool = False,
+        begin: Callable[[], None] | None = None,
     ) -> None:
         self._given, self._sizes, self._tolerance, self._implicit = slope, sizes, tolerance, implicit
+        self._begin = begin
         self._breaks = [float(time) for time in breaks if time > 0]
         self.time = self.start_time = 0.0
         self.state = self.start = state
@@ -62,6 +71,7 @@ class March:
         self._limited = self._free = 0
         self.counts = {"steps": 0, "rejected": 0, "evaluations": 0}
         self.trouble = ""
+        self.last: Step | None = None  # the last one tried, when it was explicit
         self._first: Float | None = None
 
     @property
@@ -93,6 +103,8 @@ class March:
         self._rejected_before, self._last_implicit = False, slope is None
         self.start_time, self.start = self.time, self.state
         self.time, self.state, self._first, self.trouble = end, state, slope, ""
+        if self._begin is not None:
+            self._first = None
         if end in self._breaks:
             self._first, self._last_step = None, 0.0
             self._stiff, self._limited, self._free = False, 0, 0
@@ -121,6 +133,8 @@ class March:
         with np.errstate(all="ignore"):
             if self._last_implicit:
                 return self._implicitly(slope, self.start_time, self.start, time - self.start_time).end
+            if self._begin is not None:
+                self._begin()
             return Dop853.step(slope, self.start_time, self.start, time - self.start_time).end
 
     def arrays(self) -> dict[str, AnyArray]:
@@ -161,23 +175,25 @@ class March:
         return next((each for each in self._breaks if each > time), np.inf)
 
     def _slope_after(self, time: float) -> Slope:
-        """f with the coefficients that hold from `time` to the next break: at a jump the earlier ones end a step."""
-        last = float(np.nextafter(self._break_after(time), -np.inf))
+        slope = before(self._given, self._break_after(time))
 
-        def slope(when: float, state: Float) -> Float:
+        def counted(when: float, state: Float) -> Float:
             self.counts["evaluations"] += 1
-            return self._given(min(when, last), state)
+            return slope(when, state)
 
-        return slope
+        return counted
 
     def _tried(self, step: float) -> tuple[float, Float, Float | None]:
         """Error relative to the tolerance, the state and the slope at the end."""
         slope = self._slope_after(self.time)
+        if self._begin is not None:
+            self._begin()
         if self._stiff:
             tried = self._implicitly(slope, self.time, self.state, step)
             return tried.error(self._sizes(tried.end)) / self._tolerance, tried.end, None
         explicit = Dop853.step(slope, self.time, self.state, step, self._first)
-        self._first = explicit.slopes[0]
+        self._first = explicit.slopes[0] if self._begin is None else None
+        self.last = explicit
         size = self._sizes(explicit.end)
         error = explicit.error(size) / self._tolerance
         if self._implicit and error <= 1:

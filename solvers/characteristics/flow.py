@@ -1,0 +1,95 @@
+"""Nodes that move by the drift of their own measure, as an ordinary differential equation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mfpde.attention import Velocity
+from mfpde.geometry import Geometry
+from mfpde.measure import Measure, Particles
+from mfpde.solvers.march import Size
+from mfpde.typing import Float
+
+if TYPE_CHECKING:
+    from mfpde.problem import Equation
+
+__all__ = ["Flow", "carried"]
+
+_NOTHING = 1e-60  # of the first spread
+
+
+class Flow:
+    """`x_i' = G_mu(x_i)` for `mu = sum_i w_i delta_{x_i}`; a state holds the points one after the other.
+
+    On the circle states are angles that are not wrapped; on spheres the drift is continued to all lengths, `|x| G(x /
+    |x|)`, so that steps need not stay on the sphere.
+    """
+
+    def __init__(self, equation: Equation, points: Float, weights: Float, positions: Float | None) -> None:
+        self.geometry: Geometry = equation.geometry
+        self.weights, self.positions = weights, positions
+        self.start = np.ascontiguousarray(points, dtype=float).ravel()
+        self._velocity = equation.velocity
+        self._constant = self._velocity.constant
+        self._before: Measure | None = None
+        self._least = _NOTHING * (self._spread(self.start) + float(np.abs(self.start).max(initial=0.0)) + 1e-200)
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        """Times at which a coefficient jumps or has a kink."""
+        return self._velocity.breaks()
+
+    def velocity(self, time: float) -> Velocity:
+        """With the coefficients of that time."""
+        return self._velocity if self._constant else self._velocity.at(time)
+
+    def points(self, state: Float) -> Float:
+        """Native points `(n, components)`."""
+        given = state.reshape(self.weights.size, -1)
+        round_ = not self.geometry.flat and given.shape[1] > 1
+        return given / np.linalg.norm(given, axis=1, keepdims=True) if round_ else self.geometry.points(given)
+
+    def measure(self, state: Float) -> Particles:
+        """The nodes' measure."""
+        return Particles(self.points(state), self.weights, self.geometry, self.positions)
+
+    def slope(self, time: float, state: Float) -> Float:
+        """The right-hand side."""
+        velocity, measure = self.velocity(time), self.measure(state)
+        velocity.prepare(measure, self._before)
+        self._before = measure
+        drift = velocity.drift(measure, measure.points)
+        return carried(self.geometry, state.reshape(measure.points.shape), drift).ravel()
+
+    def cold(self) -> None:
+        """Forget what was found before (potentials of sinkhorn attention): steps must not depend on it."""
+        self._before = None
+
+    def sizes(self, state: Float) -> Size:
+        """The largest error of a point relative to the present spread."""
+        spread = self._spread(state) + self._least
+        return lambda error: float(np.abs(error).max(initial=0.0)) / spread
+
+    def rate(self) -> float:
+        """How fast anything moves at first, relative to the spread."""
+        spread = self._spread(self.start)
+        speed = float(np.abs(self.slope(0.0, self.start)).max(initial=0.0))
+        self.cold()
+        return speed / spread if spread > 0 else 0.0
+
+    def _spread(self, state: Float) -> float:
+        """Standard deviation of the points about their mean; 1 where the space is bounded."""
+        if not self.geometry.flat:
+            return 1.0
+        points = state.reshape(self.weights.size, -1)
+        centred = points - self.weights @ points
+        return float(np.sqrt(self.weights @ np.sum(centred**2, axis=1)))
+
+
+def carried(geometry: Geometry, points: Float, drift: Float) -> Float:
+    """The drift at points that steps have taken off a sphere."""
+    drift = drift.reshape(points.shape)
+    round_ = not geometry.flat and points.shape[1] > 1
+    return drift * np.linalg.norm(points, axis=1, keepdims=True) if round_ else drift

@@ -1,0 +1,140 @@
+"""Characteristics on their way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mfpde.geometry import Layout
+from mfpde.solvers.base import Integration, Progress, State
+from mfpde.solvers.characteristics.flow import Flow
+from mfpde.solvers.characteristics.measure import CarriedMeasure
+from mfpde.solvers.characteristics.nodes import Nodes, chosen_rule
+from mfpde.solvers.characteristics.path import Path
+from mfpde.solvers.forms import particles_fields
+from mfpde.solvers.forms.characteristics import characteristics_layout
+from mfpde.solvers.march import Attempt, March
+from mfpde.typing import AnyArray, Float
+
+if TYPE_CHECKING:
+    from mfpde.problem import Problem
+    from mfpde.solvers.characteristics import Characteristics
+
+__all__ = ["STEP_SHARE", "CharacteristicsIntegration"]
+
+#: of the tolerance, for the error of one step: what is interpolated inside it is ten times less exact than its end
+STEP_SHARE = 0.03
+_NODES_SHARE = 0.1  # of the tolerance, for what more nodes would change
+_FARTHEST = 1e60
+
+
+class CharacteristicsIntegration(Integration):
+    """Nodes moved in steps that do not depend on when somebody looks; looks interpolate."""
+
+    def __init__(self, settings: Characteristics, problem: Problem) -> None:
+        problem.need("initial", "time")
+        assert problem.initial is not None and problem.time is not None  # noqa: S101, PT018 - for the type checker
+        self._equation, self._settings = problem.equation, settings
+        self._initial = problem.initial.on(problem.geometry)
+        limit, until = _NODES_SHARE * settings.tolerance, problem.time.until
+        rule = chosen_rule(self._equation, self._initial, until, limit, settings.max_nodes)
+        self._good_until, self._difference = rule.good_until, rule.difference
+        self._begin(rule.nodes)
+
+    def _begin(self, nodes: Nodes) -> None:
+        self._nodes = nodes
+        flow = Flow(self._equation, nodes.points, nodes.weights, nodes.positions)
+        tolerance = STEP_SHARE * self._settings.tolerance
+        rate = flow.rate()
+        first = 0.01 / rate if rate > 0 else 1.0
+        self._march = March(flow.slope, flow.sizes, flow.start, tolerance, first, flow.breaks, begin=flow.cold)
+        self._path = Path(flow, tolerance, [0.0], [flow.start])
+        self._time, self._state = 0.0, flow.start
+        self._layout = characteristics_layout(nodes.weights, nodes.points.shape[1], nodes.positions, tolerance)
+
+    @property
+    def time(self) -> float:
+        return self._time
+
+    @property
+    def layout(self) -> Layout:
+        return self._layout
+
+    def advance(self, target: float, budget: int) -> Progress:
+        attempts = max(1, int(budget / self._cost()))
+        while self._march.time < target:
+            if self._march.time >= self._good_until:
+                return self._lost()
+            if attempts == 0:
+                return Progress(State.UNDER_WAY)
+            attempts -= 1
+            outcome = self._march.attempt()
+            if outcome is Attempt.VANISHED or np.abs(self._march.state).max() > _FARTHEST:
+                message = self._march.trouble or Attempt.VANISHED.value
+                return Progress(State.NOT_FINITE, message, "the solution may blow up: end the run earlier")
+            if outcome is Attempt.ACCEPTED:
+                self._path.add(self._march.time, self._march.state)
+                if self._march.time < target:
+                    self._stand(self._march.time)
+                elif self._march.last is not None:
+                    self._path.keep(self._march.last)
+        self._stand(target)
+        return Progress(State.REACHED)
+
+    def _stand(self, time: float) -> None:
+        self._time, self._state = time, self._path.nodes(time)
+
+    def _lost(self) -> Progress:
+        message = f"{self._nodes.count} nodes do not give the drift to the tolerance any more"
+        return Progress(State.RESOLUTION_LOST, message, "stop earlier, raise solver.max_nodes or solver.tolerance")
+
+    def _cost(self) -> float:
+        """Microseconds of one attempted step, from the number of operations."""
+        count, width = self._nodes.points.shape
+        pairs = min(float(count) ** 2, {1: 200.0, 2: 4000.0}.get(width, count) * count)
+        return 13 * (200 + 1.5e-3 * pairs)
+
+    def measure(self) -> CarriedMeasure:
+        nodes, path, initial = self._nodes, self._path, self._initial
+        points = path.flow.points(self._state)
+        origin = (lambda: path, lambda: initial, self._time)
+        return CarriedMeasure(points, nodes.weights, path.flow.geometry, nodes.positions, origin)
+
+    def fields(self) -> dict[str, Float]:
+        return particles_fields(self._path.flow.points(self._state))
+
+    def trail(self, since: int) -> dict[str, Float]:
+        shape = (-1, *self._nodes.points.shape)
+        return {
+            "path_time": np.array(self._path.times[since:]),
+            "path_position": np.array(self._path.states[since:]).reshape(shape),
+        }
+
+    def residual(self) -> float:
+        """`sqrt(int |G|^2 dmu)` relative to the spread: how fast tokens move."""
+        flow = self._path.flow
+        flow.cold()
+        speed = flow.slope(self._time, self._state).reshape(self._nodes.points.shape)
+        flow.cold()
+        root = float(np.sqrt(self._nodes.weights @ np.sum(speed**2, axis=1)))
+        return root * flow.sizes(self._state)(np.ones(1))
+
+    def state(self) -> dict[str, AnyArray]:
+        nodes = self._nodes
+        positions = np.zeros(0) if nodes.positions is None else nodes.positions
+        given = {"view_time": np.array(self._time), "points": nodes.points.copy(), "weights": nodes.weights.copy()}
+        return {**given, "positions": positions.copy(), **self._march.arrays()}
+
+    def restore(self, state: Mapping[str, AnyArray]) -> None:
+        positions = state["positions"] if state["positions"].size else None
+        self._begin(Nodes(state["points"], state["weights"], positions))
+        self._march.restore(state)
+        states = state["path_position"].reshape(len(state["path_time"]), -1)
+        self._path.times, self._path.states = [float(time) for time in state["path_time"]], list(states)
+        self._stand(float(state["view_time"]))
+
+    def statistics(self) -> dict[str, float]:
+        counts = {name: float(value) for name, value in self._march.counts.items()}
+        return {**counts, "nodes": float(self._nodes.count), "node-error": self._difference}
