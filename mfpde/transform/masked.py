@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.transform.direct import PAIR, centred, log_masses_of, plain, tilt_by_products
+from mfpde.transform.joining import joined
 from mfpde.transform.line import LinePlan
 from mfpde.transform.plane import PlanePlan
 from mfpde.typing import AnyArray, Float
@@ -23,8 +24,8 @@ def tilted_mean_masked(
     """`(grad log M, log M)` of `M(w, t) = sum_{s_j <= t} m_j e^{f_j + <w, y_j>}` at queries `(m, d)` with positions t.
 
     Nodes `(n, d)` have positions s, masses and log_factors f `(n,)`. A query before all mass has log M = -inf and no
-    mean, NaN. Half of all pairs; where few positions are shared by many nodes of the line or the plane, a fast sum for
-    each position, and time linear in nodes and queries.
+    mean, NaN. Half of all pairs; on the line and in the plane fast sums up to each position if there are few, so that
+    time is linear, or up to some nodes, time n^1.5.
     """
     queries, query_positions = plain(queries), plain(query_positions)
     logs = log_masses_of(masses, log_factors)
@@ -46,30 +47,44 @@ def _sum(queries: Float, ends: AnyArray, nodes: Float, logs: Float, edges: AnyAr
     if nodes.shape[1] <= 2:
         plan = LinePlan.of(queries, nodes) if nodes.shape[1] == 1 else PlanePlan.of(queries, nodes)
         each, points = plan.work(nodes.shape[0] + queries.shape[0])
-        if edges.size * each + points < PAIR * float(ends.sum()):
-            return _by_slices(plan, queries, ends, nodes, logs, edges)
+        stretch = max(1, round((2 * nodes.shape[0] * each / (PAIR * queries.shape[0])) ** 0.5))
+        by_stretches = nodes.shape[0] / stretch * each + 0.5 * PAIR * stretch * queries.shape[0]
+        if points + min(edges.size * each, by_stretches) < PAIR * float(ends.sum()):
+            stops = edges if edges.size * each < by_stretches else np.arange(stretch, nodes.shape[0] + 1, stretch)
+            return _by_stops(plan, queries, ends, nodes, logs, stops)
+    return _by_pairs(queries, ends, nodes, logs)
+
+
+def _by_pairs(queries: Float, ends: AnyArray, nodes: Float, logs: Float) -> tuple[Float, Float]:
     nodes, centre, _ = centred(nodes)
     mean, log_mass = tilt_by_products(queries, nodes, logs, ends)
     return mean + centre, log_mass + queries @ centre
 
 
-def _by_slices(
-    plan: LinePlan | PlanePlan, queries: Float, ends: AnyArray, nodes: Float, logs: Float, edges: AnyArray
+def _by_stops(
+    plan: LinePlan | PlanePlan, queries: Float, ends: AnyArray, nodes: Float, logs: Float, stops: AnyArray
 ) -> tuple[Float, Float]:
-    """Values at the Chebyshev points add up, position by position; each query is interpolated once."""
-    mean, log_mass = np.empty(queries.shape), np.empty(queries.shape[0])
-    values, level = plan.tilt(nodes[: edges[0]], np.ones(edges[0]), logs[: edges[0]])
-    for k, end in enumerate(edges):
-        if k > 0:
-            begin = edges[k - 1]
-            own, height = plan.tilt(nodes[begin:end], np.ones(end - begin), logs[begin:end])
-            peak = np.maximum(level, height)
-            values = _lowered(values, level - peak) + _lowered(own, height - peak)
-            level = peak
-        here = slice(*np.searchsorted(ends, [end, end + 1]))
-        mean[here], log_mass[here] = plan.interpolate(queries[here], values, level)
+    """All nodes before a stop by a fast sum, whose values at the Chebyshev points add up from stop to stop; those
+    between the last stop and a query's end by pairs."""
+    mean, log_mass, begin = np.zeros(queries.shape), np.full(queries.shape[0], -np.inf), 0
+    values, level = np.zeros(0), np.zeros(0)
+    for stop, beyond in zip(np.append(0, stops), np.append(stops, nodes.shape[0] + 1), strict=True):
+        if stop > 0:
+            own = plan.tilt(nodes[begin:stop], np.ones(stop - begin), logs[begin:stop])
+            values, level = own if begin == 0 else _added((values, level), own)
+            begin = stop
+        first, between, last = np.searchsorted(ends, [stop, stop + 1, beyond])
+        if stop > 0 and last > first:
+            mean[first:last], log_mass[first:last] = plan.interpolate(queries[first:last], values, level)
+        if last > between:
+            these = slice(between, last)
+            rest = _by_pairs(queries[these], ends[these] - stop, nodes[stop:beyond], logs[stop:beyond])
+            mean[these], log_mass[these] = joined([(mean[these], log_mass[these]), rest])
     return mean, log_mass
 
 
-def _lowered(values: Float, by: Float) -> Float:
-    return values * np.exp(by)[..., None, None]
+def _added(first: tuple[Float, Float], second: tuple[Float, Float]) -> tuple[Float, Float]:
+    """Values over e^level of two sums, as one."""
+    level = np.maximum(first[1], second[1])
+    one, other = (values * np.exp(own - level)[..., None, None] for values, own in (first, second))
+    return one + other, level

@@ -44,6 +44,26 @@ def test_by_slices(dimension, monkeypatch):
     check(tuple(part[:60] for part in result), queries[:60], query_positions[:60], nodes, positions, masses)
 
 
+@pytest.mark.parametrize("dimension", [1, 2])
+@pytest.mark.parametrize("size", [3.0, 40.0])
+def test_many_positions_by_stretches(size, dimension, monkeypatch):
+    pairs = []
+    by_products = masked.tilt_by_products
+    monkeypatch.setattr(masked, "tilt_by_products", lambda *given: pairs.append(given) or by_products(*given))
+    count = 12000 if dimension == 1 else 30000
+    nodes, positions, masses = RANDOM.uniform(-1, 1, (count, dimension)), RANDOM.random(count), RANDOM.random(count)
+    positions[:2000] = 0.5
+    masses[positions < 0.1] *= 1e-200
+    queries, query_positions = size * nodes, positions.copy()
+    query_positions[:3] = -1.0, 2.0, positions.min()
+    result = transform.tilted_mean_masked(queries, query_positions, nodes, positions, masses)
+    check(tuple(part[:60] for part in result), queries[:60], query_positions[:60], nodes, positions, masses)
+    early = np.argsort(query_positions)[:60]
+    check(tuple(part[early] for part in result), queries[early], query_positions[early], nodes, positions, masses)
+    assert len(pairs) > 5
+    assert sum(float(given[0].shape[0]) * given[1].shape[0] for given in pairs) < 0.3 * count**2
+
+
 def test_few_slices_of_many_nodes_are_summed_fast(monkeypatch):
     monkeypatch.setattr(masked, "tilt_by_products", None)
     nodes, positions = RANDOM.uniform(-1, 1, (20000, 1)), RANDOM.integers(0, 3, 20000)
