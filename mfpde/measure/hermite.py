@@ -23,7 +23,7 @@ def normal_nodes(dimension: int, accuracy: float, refinement: float = 1.0) -> tu
     Equispaced points need half as many nodes for that as Gauss-Hermite: spacing h errs by `2 e^{-2 pi^2 / h^2}` under
     any tilt, an end at |a| + r by `e^{-r^2/2}`. A refinement of both by its root keeps them in balance.
     """
-    digits = -np.log(min(max(accuracy, 1e-16), 0.1) / 4)
+    digits = -np.log(min(max(accuracy, 1e-16), 0.1) / 40)  # second moments lose a digit
     spacing = np.sqrt(2 * np.pi**2 / digits / refinement)
     half = int(np.ceil((TILT + np.sqrt(2 * digits)) * np.sqrt(refinement) / spacing))
     line = spacing * np.arange(-half, half + 1)

@@ -73,6 +73,14 @@ class Particles(Measure):
             return super().tilt(points, matrix)
         return value, mean
 
+    @property
+    def compact(self) -> bool:
+        return True
+
+    def reach(self, tolerance: float = NODES_ACCURACY, tilts: AnyArray | None = None) -> tuple[Float, Float]:
+        points = self._embedded()[0][self.weights > 0]
+        return points.min(axis=0), points.max(axis=0)
+
     def evaluate(self, points: AnyArray) -> Float:
         raise ProblemError.at("measure", "point masses have no density")
 

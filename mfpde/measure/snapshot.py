@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from mfpde.errors import MfpdeError, ProblemError
-from mfpde.geometry import Circle, Geometry
+from mfpde.geometry import Geometry
 from mfpde.measure.base import Initial, Measure
 from mfpde.registry import lookup, register
 from mfpde.specification import Whole
@@ -37,9 +37,21 @@ class Snapshot(Initial):
     index: Whole = Field(default=-1, description="which snapshot; -1 is the last")
 
     def natural_geometry(self) -> Geometry:
-        return Circle()
+        geometry = self._measure().geometry
+        if geometry is None:
+            raise ProblemError.at("initial.file", f"{self.file} does not say on which space it is")
+        return geometry
 
     def on(self, geometry: Geometry) -> Measure:
+        measure = self._measure()
+        if measure.geometry != geometry:
+            raise ProblemError.at(
+                "initial.file",
+                f"{self.file} is a run on {_named(measure.geometry)}, this problem is on {_named(geometry)}",
+            )
+        return measure
+
+    def _measure(self) -> Measure:
         try:
             run = lookup("archive", "run")(self.file)
         except MfpdeError as error:
@@ -49,8 +61,8 @@ class Snapshot(Initial):
                 "initial.index", f"{self.index} is not a snapshot of {self.file}, which has {len(run.times)}"
             )
         measure: Measure = run.measure(self.index)
-        if measure.geometry != geometry:
-            raise ProblemError.at(
-                "initial.file", f"{self.file} is a run on {measure.geometry}, this problem is on {geometry}"
-            )
         return measure
+
+
+def _named(geometry: Geometry | None) -> str:
+    return "R^d" if geometry is None else " ".join(str(value) for value in geometry.model_dump().values())
