@@ -11,6 +11,7 @@ from mfpde.geometry import Circle
 from mfpde.measure.circle_density import CircleDensity, clean
 from mfpde.measure.crossings import crossings
 from mfpde.measure.graded import graded, of_any_item, split
+from mfpde.measure.particles import Particles
 from mfpde.measure.written_density import WrittenDensity
 from mfpde.typing import Complex, Float
 
@@ -21,6 +22,8 @@ _SAMPLES = 2**15
 _MOST_NOISE = 1e-13
 _PIECES = 64  # so that panels stand tilts of 200
 _LOOKS = 4096
+#: modes of a density with edges that are integrals, and how fine the panels are for that
+_EXACT, _FINER = 1024, 5
 
 
 class DensityOnCircle(CircleDensity):
@@ -49,7 +52,11 @@ def density_on_circle(text: str) -> DensityOnCircle:
     known = CircleDensity.of(series[:length])
     if smooth:
         return DensityOnCircle(mass, known.fourier, length, lambda angles: density(angles) / mass)
-    mass = float(_rule(density)[1].sum())
+    points, masses = _rule(density, _FINER)
+    mass = float(masses.sum())
+    exact = Particles(points, masses, Circle()).fourier(_EXACT)
+    series[: min(_EXACT, length)] = exact[:length]  # samples know them to the square of their distance only
+    known = CircleDensity.of(series[:length])
 
     def rule(_accuracy: float, refinement: float) -> tuple[Float, Float]:
         points, masses = _rule(density, int(np.ceil(refinement)))

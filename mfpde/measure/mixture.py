@@ -17,7 +17,7 @@ from mfpde.measure.positioned import Positioned
 from mfpde.measure.superposition import Superposition
 from mfpde.registry import register
 from mfpde.specification import OfFamily
-from mfpde.typing import Complex, Float
+from mfpde.typing import Float
 
 __all__ = ["Mixture", "together"]
 
@@ -88,19 +88,29 @@ class Mixture(Initial):
         return parts
 
 
+class MixtureOnCircle(CircleDensity):
+    """The Fourier series of a sum of measures on the circle; all else by its parts."""
+
+    def __init__(self, parts: Superposition) -> None:
+        widths = [part.bandwidth if isinstance(part, CircleDensity) else None for part in parts.parts]
+        known = [width for width in widths if width is not None]
+        smooth = len(known) == len(widths)
+        super().__init__(
+            lambda count: clean(parts.fourier(count), 4 * np.finfo(float).eps),
+            max(known) if smooth else None,
+            parts.evaluate,
+            None if smooth else parts.nodes,
+        )
+        self.parts = parts
+
+    def sample(self, count: int, seed: int = 0) -> Float:
+        return self.parts.sample(count, seed)
+
+
 def together(shares: Float, parts: Sequence[Measure]) -> Measure:
-    """`sum_i w_i mu_i` of measures on one space; on the circle by their Fourier modes."""
-    sum_ = Superposition(shares, parts)
-    if not isinstance(sum_.geometry, Circle):
-        return sum_
-    widths = [part.bandwidth if isinstance(part, CircleDensity) else None for part in sum_.parts]
-    known = [width for width in widths if width is not None]
-
-    def series(count: int) -> Complex:
-        return clean(sum_.fourier(count), 4 * np.finfo(float).eps)
-
-    smooth = len(known) == len(widths)
-    return CircleDensity(series, max(known) if smooth else None, sum_.evaluate, None if smooth else sum_.nodes)
+    """`sum_i w_i mu_i` of measures on one space."""
+    everything = Superposition(shares, parts)
+    return MixtureOnCircle(everything) if isinstance(everything.geometry, Circle) else everything
 
 
 def _below_initial(fault: Fault) -> tuple[str | int, ...]:

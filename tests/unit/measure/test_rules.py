@@ -16,7 +16,7 @@ def log_sum(points, weights, w):
     return np.log(np.exp(points @ w - np.linalg.norm(w)) @ weights) + np.linalg.norm(w)
 
 
-@pytest.mark.parametrize("count", [1, 2, 7, 64, 300])
+@pytest.mark.parametrize("count", [1, 2, 7, 64, 153])
 def test_gauss_legendre(count):
     points, weights = gauss_legendre(count)
     reference, shares = np.polynomial.legendre.leggauss(count)
