@@ -1,0 +1,78 @@
+"""The cells, in the coordinates z of a frame, and the weight g that noise relaxes to there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from mfpde.typing import Float
+
+__all__ = ["Grid"]
+
+
+class Grid:
+    """Equal cells on `[low_i, high_i]`; arrays over them are `(rows, columns)`, with one row on the line.
+
+    `gaussian`: g is the standard Gaussian of a moving frame, otherwise 1. Only ratios of g matter.
+    """
+
+    def __init__(self, low: Float, high: Float, cells: Sequence[int], gaussian: bool) -> None:
+        self.low, self.high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
+        self.cells = tuple(int(count) for count in cells)
+        self.gaussian = gaussian
+        self.widths = (self.high - self.low) / self.cells
+        self.faces = tuple(
+            np.linspace(start, end, count + 1) for start, end, count in zip(self.low, self.high, self.cells, strict=True)
+        )
+        self.axes = tuple(0.5 * (edges[1:] + edges[:-1]) for edges in self.faces)
+
+    @property
+    def dimension(self) -> int:
+        return len(self.cells)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of the arrays that kernels work on."""
+        return (1, self.cells[0]) if self.dimension == 1 else (self.cells[0], self.cells[1])
+
+    @property
+    def volume(self) -> float:
+        return float(np.prod(self.widths))
+
+    @cached_property
+    def coordinates(self) -> Float:
+        """z of the cells, `(d, rows, columns)`."""
+        return np.stack(np.meshgrid(*self.axes, indexing="ij")).reshape(self.dimension, *self.shape)
+
+    def _weight(self, z: Float) -> Float:
+        return np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi) if self.gaussian else np.ones(z.size)
+
+    @cached_property
+    def weights(self) -> tuple[Float, ...]:
+        """g at the middles, one factor for each direction; the line has a trivial one before."""
+        factors = tuple(self._weight(axis) for axis in self.axes)
+        return (np.ones(1), *factors) if self.dimension == 1 else factors
+
+    @cached_property
+    def face_weights(self) -> tuple[Float, ...]:
+        """g at the faces."""
+        factors = tuple(self._weight(edges) for edges in self.faces)
+        return (np.ones(2), *factors) if self.dimension == 1 else factors
+
+    @cached_property
+    def leaks(self) -> Float:
+        """Largest share of a cell that leaves it per unit time and conductivity along each direction, `(d,)`."""
+        found = []
+        for width, inside, faces in zip(self.widths, self.weights[-self.dimension :], self.face_weights[-self.dimension :], strict=True):
+            out = faces[1:] + faces[:-1]
+            out[0] -= faces[0]
+            out[-1] -= faces[-1]
+            found.append(float((out / inside).max()) / width**2)
+        return np.array(found)
+
+    def mean(self, share: Float) -> Float:
+        """`sum_i share_i z_i` for shares `(rows, columns)`."""
+        marginals = (share.sum(axis=1), share.sum(axis=0))[-self.dimension :]
+        return np.array([part @ axis for part, axis in zip(marginals, self.axes, strict=True)])
