@@ -9,10 +9,10 @@ import numpy as np
 from mfpde.geometry import Lattice
 from mfpde.measure import GridDensity, Panel
 from mfpde.solvers.finite_volume.grid import Grid
-from mfpde.solvers.finite_volume.tail import ClosedDensity
+from mfpde.solvers.finite_volume.tail import ClosedDensity, tail_of
 from mfpde.typing import Float
 
-__all__ = ["Solution", "lattices", "measure_of"]
+__all__ = ["Solution", "lattices", "measure_of", "moments_on"]
 
 
 class Solution(NamedTuple):
@@ -29,24 +29,23 @@ def lattices(solution: Solution, grid: Grid) -> list[Lattice]:
 
 
 def measure_of(solution: Solution, grid: Grid, positions: Float | None, closed: bool) -> GridDensity:
-    """The law of tokens; `closed` continues each panel outside of its cells by its frame's Gaussian."""
-    panels = []
+    """The law of tokens; `closed` continues each panel outside of its cells by a Gaussian of its own moments."""
+    panels, tails = [], []
     for index, lattice in enumerate(lattices(solution, grid)):
-        values = solution.density[index].reshape(grid.cells) / abs(np.linalg.det(lattice.matrix))
+        density = solution.density[index].reshape(grid.cells)
         position = None if positions is None else float(positions[index])
+        values = density / abs(np.linalg.det(lattice.matrix))
         panels.append(Panel(lattice, values, averages=False, position=position))
-    return ClosedDensity(panels, _continuations(solution, grid)) if closed else GridDensity(panels)
+        if closed:
+            tails.append(tail_of(density, grid.axes, *moments_on(grid, solution.density[index])))
+    return ClosedDensity(panels, tails) if closed else GridDensity(panels)
 
 
-_RING = 2  # cells away from the edge, where no wall is felt
-
-
-def _continuations(solution: Solution, grid: Grid) -> Float:
-    """How many times its frame's Gaussian a panel is near its edges, `(panels,)`."""
-    gaussian = np.multiply.outer(*(Grid(grid.low, grid.high, grid.cells, gaussian=True).weights))
-    ring = np.zeros(grid.shape, dtype=bool)
-    inner = tuple(slice(None) if size == 1 else slice(_RING, size - _RING) for size in grid.shape)
-    core = tuple(slice(None) if size == 1 else slice(_RING + 1, size - _RING - 1) for size in grid.shape)
-    ring[inner] = True
-    ring[core] = False
-    return solution.density[:, ring].sum(axis=1) / gaussian[ring].sum()
+def moments_on(grid: Grid, density: Float) -> tuple[Float, Float]:
+    """Mean and covariance of z; in a moving frame they are 0 and 1."""
+    if grid.gaussian:
+        return np.zeros(grid.dimension), np.eye(grid.dimension)
+    share = density / density.sum()
+    middle = grid.mean(share)
+    centred = grid.coordinates - middle[:, None, None]
+    return middle, np.tensordot(share * centred, centred, axes=([1, 2], [1, 2]))

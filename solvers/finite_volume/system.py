@@ -71,11 +71,13 @@ class System:
         order: int,
         frame: str,
         closed: bool,
+        walls: bool,
         positions: Float | None = None,
         rescaling: Callable[[float], Float] | None = None,
     ) -> None:
         self._velocity, self._diffusion_at = velocity, diffusion_at
         self.grid, self._order, self._frame, self._closed = grid, order, frame, closed
+        self._walls = walls
         self.positions, self._rescaling = positions, rescaling
         self._factors = _HIGH if order > 2 else _LOW
 
@@ -152,7 +154,7 @@ class System:
     def _along(self, order: int, u: Float, speed: Float, product: Float, w: Float, k: float, flux: Float) -> None:
         width = self.grid.widths[-1]
         padded = np.empty((u.shape[0], u.shape[1] + 2 * transport.GHOSTS))
-        transport.transport_along(order, u, speed, product, 1.0 / width, padded, flux)
+        transport.transport_along(order, self._walls, u, speed, product, 1.0 / width, padded, flux)
         if k > 0:
             factors = self._factors if order > 1 else _LOW
             room = np.empty((2, padded.shape[1]))
@@ -162,7 +164,7 @@ class System:
     def _across(self, order: int, u: Float, speed: Float, product: Float, w: Float, k: float, flux: Float) -> None:
         width = self.grid.widths[0]
         padded = np.empty((u.shape[0] + 2 * transport.GHOSTS, u.shape[1]))
-        transport.transport_across(order, u, speed, product, 1.0 / width, padded, flux)
+        transport.transport_across(order, self._walls, u, speed, product, 1.0 / width, padded, flux)
         if k > 0:
             factors = self._factors if order > 1 else _LOW
             faces, along = self.grid.face_weights[0], self.grid.weights[1]

@@ -1,14 +1,20 @@
 """Densities that go on where their cells end.
 
 Softmax at x looks at tokens near `m + S A x`, in units of the standard deviation q = |S A| times as far out as x itself.
-Once q > 1 no box is large enough, and what is cut off falsifies the drift further in with time. So the density is
-continued by a multiple of its frame's Gaussian: `M = M_cells + a (M_Gaussian - M_Gaussian, cells)`, where the last is a
-product of two sums along the axes and costs little.
+With q near 1 or beyond no box is large enough: what is cut off falsifies the drift further in with time. So a density is
+continued outside of its cells by a multiple of a Gaussian,
+
+    M = M_cells + a (F - I),      F = e^{<t, m> + <t, C t> / 2},      I = s_1 s_2 / F,
+
+where I is the Gaussian's own sum over the cells, and s_i its sum over the strip that the cells of axis i make. Each
+strip is a sum along one axis, of the conditional Gaussian, and costs little. For C = 1 (moving frames) and on the line
+the product is exact, otherwise wrong by what correlates outside both strips, beyond the corners.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,16 +23,47 @@ from mfpde.geometry import Lattice
 from mfpde.measure import GridDensity, Panel
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["ClosedDensity"]
+__all__ = ["ClosedDensity", "Tail", "tail_of"]
+
+_RING = 2  # cells away from the edge, where no wall is felt
+_FAINT = 1e-250  # Gaussians this small are no measure of anything
+_ALIKE = 4.0  # a density this many times its own Gaussian near the edges has other tails
+
+
+@dataclass(frozen=True)
+class Tail:
+    """`share N(mean, covariance)` in the coordinates of a lattice, per unit mass there."""
+
+    share: float
+    mean: Float
+    covariance: Float
+
+
+def tail_of(density: Float, axes: Sequence[Float], mean: Float, covariance: Float) -> Tail:
+    """The multiple of a Gaussian that a density `(cells, ..)` comes to near its edges.
+
+    On the side where that is least, so that continuing is never worse than cutting off.
+    """
+    inverse = np.linalg.inv(covariance)
+    shares = []
+    for direction, axis in enumerate(axes):
+        for end in (_RING, axis.size - 1 - _RING):
+            grids = [np.array([axis[end]]) if i == direction else other for i, other in enumerate(axes)]
+            z = np.stack(np.meshgrid(*grids, indexing="ij")).reshape(len(axes), -1) - mean[:, None]
+            gaussian = np.exp(-0.5 * np.einsum("im,ij,jm->m", z, inverse, z)).sum()
+            there = float(np.take(density, end, axis=direction).sum())
+            shares.append(there / float(gaussian) if gaussian > _FAINT else 0.0)
+    share = min(shares) * float(np.sqrt(np.linalg.det(2 * np.pi * covariance)))
+    mass = float(density.sum()) * float(np.prod([axis[1] - axis[0] for axis in axes]))
+    return Tail(share if share <= _ALIKE * mass else 0.0, mean, covariance)
 
 
 class ClosedDensity(GridDensity):
-    """A stack of panels, panel p continued by `shares[p]` times the Gaussian `N(origin, matrix matrix^T)` of its
-    lattice."""
+    """A stack of panels, each with its tail."""
 
-    def __init__(self, panels: Sequence[Panel], shares: Float) -> None:
+    def __init__(self, panels: Sequence[Panel], tails: Sequence[Tail]) -> None:
         super().__init__(panels)
-        self._outside = shares
+        self._tails = tuple(tails)
 
     @property
     def compact(self) -> bool:
@@ -35,31 +72,46 @@ class ClosedDensity(GridDensity):
     def log_laplace(self, w: AnyArray | Lattice, gradient: bool = False) -> Any:
         value, mean = super().log_laplace(w, gradient=True)
         queries = w.points().T if isinstance(w, Lattice) else self._tilts(w).T
-        flat = mean.reshape(mean.shape[0], -1) if isinstance(w, Lattice) else mean.T
-        for panel, share in zip(self.panels, self._outside, strict=True):
-            if share > 0:
-                value, flat = _with_outside(panel, float(share), queries, value.ravel(), flat)
-        if isinstance(w, Lattice):
-            value, flat = value.reshape(w.shape), flat.reshape(mean.shape)
-        else:
-            flat = flat.T
-        return (value, flat) if gradient else value
+        shape = mean.shape
+        mean = mean.reshape(shape[0], -1) if isinstance(w, Lattice) else mean.T
+        value = value.ravel()
+        for panel, tail in zip(self.panels, self._tails, strict=True):
+            if tail.share > 0:
+                value, mean = _with_outside(panel, tail, queries, value, mean)
+        mean = mean.reshape(shape) if isinstance(w, Lattice) else mean.T
+        value = value.reshape(w.shape) if isinstance(w, Lattice) else value
+        return (value, mean) if gradient else value
 
 
-def _with_outside(panel: Panel, share: float, w: Float, value: Float, mean: Float) -> tuple[Float, Float]:
+def _with_outside(panel: Panel, tail: Tail, w: Float, value: Float, mean: Float) -> tuple[Float, Float]:
     """(log M, grad log M) with the outside of one panel added; w and mean `(d, m)`."""
-    from mfpde.transform import tilted_mean
-
     lattice = panel.lattice
     tilt = lattice.matrix.T @ w
-    level = lattice.origin @ w + np.log(share)
-    whole, inside, inner = 0.5 * (tilt**2).sum(axis=0) + level, level.copy(), np.empty_like(tilt)
-    for index, (axis, width) in enumerate(zip(lattice.axes, panel.widths, strict=True)):
-        masses = np.exp(-0.5 * axis**2) * (width / np.sqrt(2 * np.pi))
-        centred, logarithm = tilted_mean(tilt[index][:, None], axis[:, None], masses)
-        inner[index], inside = centred[:, 0], inside + logarithm
-    top = np.maximum(value, whole)
-    here, all_of_it, part = np.exp(value - top), np.exp(whole - top), np.exp(inside - top)
-    total = here + (all_of_it - part)
-    outer = lattice.matrix @ (all_of_it * tilt - part * inner) + np.multiply.outer(lattice.origin, all_of_it - part)
+    pushed = tail.covariance @ tilt
+    level = lattice.origin @ w + np.log(tail.share)
+    whole, whole_mean = tail.mean @ tilt + 0.5 * (tilt * pushed).sum(axis=0), tail.mean[:, None] + pushed
+    inside, inside_mean = whole, whole_mean
+    for direction in range(len(tilt)):
+        strip, strip_mean = _strip(panel, tail, direction, tilt)
+        inside, inside_mean = inside + (strip - whole), inside_mean + (strip_mean - whole_mean)
+    top = np.maximum(value, whole + level)
+    here, all_of_it, part = np.exp(value - top), np.exp(whole + level - top), np.exp(inside + level - top)
+    outside = all_of_it - part
+    total = here + outside
+    outer = lattice.matrix @ (all_of_it * whole_mean - part * inside_mean) + np.multiply.outer(lattice.origin, outside)
     return top + np.log(total), (here * mean + outer) / total
+
+
+def _strip(panel: Panel, tail: Tail, direction: int, tilt: Float) -> tuple[Float, Float]:
+    """(log, gradient) of the Gaussian's sum over the cells of one axis, with nothing cut along the other one."""
+    from mfpde.transform import tilted_mean
+
+    axis, width = panel.lattice.axes[direction], panel.widths[direction]
+    middle, variance = tail.mean[direction], tail.covariance[direction, direction]
+    slope = tail.covariance[:, direction] / variance
+    rest = tail.covariance - variance * np.multiply.outer(slope, slope)
+    masses = np.exp(-0.5 * (axis - middle) ** 2 / variance) * (width / np.sqrt(2 * np.pi * variance))
+    along, value = tilted_mean((slope @ tilt)[:, None], axis[:, None], masses)
+    pushed = rest @ tilt
+    value = value + (tail.mean - slope * middle) @ tilt + 0.5 * (tilt * pushed).sum(axis=0)
+    return value, tail.mean[:, None] + pushed + np.multiply.outer(slope, along[:, 0] - middle)

@@ -5,7 +5,7 @@ the flux through a face is the value there of the function whose cell averages a
 the velocity b at the middles serves all faces, in any dimension, and `sum u_i` is conserved exactly. The stencil leans
 to the side the wind comes from.
 
-Arrays are `(rows, columns)`; a face lies before each cell, and one more after the last. Walls let nothing through.
+Arrays are `(rows, columns)`; a face lies before each cell, and one more after the last.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mfpde.typing import Float
 
 __all__ = ["GHOSTS", "transport_across", "transport_along"]
 
-GHOSTS = 4
+GHOSTS = 5
 _TINY = 1e-40  # relative to the values themselves, see _weno
 
 
@@ -23,6 +23,16 @@ _TINY = 1e-40  # relative to the values themselves, see _weno
 def _linear7(a: float, b: float, c: float, d: float, e: float, f: float, g: float) -> float:
     """Value at the right face of the middle cell, seven averages, order seven."""
     return (319.0 * d + 214.0 * e - 101.0 * c - 38.0 * f + 25.0 * b + 4.0 * g - 3.0 * a) * (1.0 / 420.0)
+
+
+@kernel
+def _linear9(
+    a: float, b: float, c: float, d: float, e: float, f: float, g: float, h: float, i: float
+) -> float:
+    """The same from nine averages, order nine."""
+    return (
+        1879.0 * e + 1375.0 * f - 641.0 * d - 305.0 * g + 199.0 * c + 55.0 * h - 41.0 * b - 5.0 * i + 4.0 * a
+    ) * (1.0 / 2520.0)
 
 
 @kernel
@@ -62,26 +72,33 @@ def _faces(
     f5: Float,
     f6: Float,
     f7: Float,
+    f8: Float,
+    f9: Float,
     before: Float,
     after: Float,
     scale: float,
     flux: Float,
 ) -> None:
-    """Adds the fluxes through faces between f3 and f4; `before`, `after` are the speeds on their two sides."""
-    if order == 7:
+    """Fluxes through the faces between f4 and f5; `before`, `after` are the speeds on their two sides."""
+    if order == 9:
         for i in range(flux.size):
-            rightward = _linear7(f0[i], f1[i], f2[i], f3[i], f4[i], f5[i], f6[i])
-            leftward = _linear7(f7[i], f6[i], f5[i], f4[i], f3[i], f2[i], f1[i])
+            rightward = _linear9(f0[i], f1[i], f2[i], f3[i], f4[i], f5[i], f6[i], f7[i], f8[i])
+            leftward = _linear9(f9[i], f8[i], f7[i], f6[i], f5[i], f4[i], f3[i], f2[i], f1[i])
+            flux[i] = scale * (rightward if before[i] + after[i] >= 0.0 else leftward)
+    elif order == 7:
+        for i in range(flux.size):
+            rightward = _linear7(f1[i], f2[i], f3[i], f4[i], f5[i], f6[i], f7[i])
+            leftward = _linear7(f8[i], f7[i], f6[i], f5[i], f4[i], f3[i], f2[i])
             flux[i] = scale * (rightward if before[i] + after[i] >= 0.0 else leftward)
     elif order == 5:
         for i in range(flux.size):
-            rightward = _weno5(f1[i], f2[i], f3[i], f4[i], f5[i])
-            leftward = _weno5(f6[i], f5[i], f4[i], f3[i], f2[i])
+            rightward = _weno5(f2[i], f3[i], f4[i], f5[i], f6[i])
+            leftward = _weno5(f7[i], f6[i], f5[i], f4[i], f3[i])
             flux[i] = scale * (rightward if before[i] + after[i] >= 0.0 else leftward)
     else:
         for i in range(flux.size):
-            rightward = _limited2(f2[i], f3[i], f4[i])
-            leftward = _limited2(f5[i], f4[i], f3[i])
+            rightward = _limited2(f3[i], f4[i], f5[i])
+            leftward = _limited2(f6[i], f5[i], f4[i])
             flux[i] = scale * (rightward if before[i] + after[i] >= 0.0 else leftward)
 
 
@@ -94,68 +111,109 @@ def _upwind(left: Float, right: Float, before: Float, after: Float, scale: float
 
 
 @kernel
-def transport_along(
-    order: int, density: Float, speed: Float, product: Float, scale: float, padded: Float, flux: Float
-) -> None:
-    """flux `(rows, n + 1)` = scale times the flux along rows of `(rows, n)`; padded is room for `(rows, n + 8)`.
+def _beyond(first: float, second: float, third: float, k: int) -> float:
+    """Density k cells beyond the first one of a tail: its logarithm goes on as a parabola, exact for Gaussians.
 
-    `product` is density times speed, and whatever else is to flow.
+    What does not fall off towards the edge, in the way Gaussians do, is not continued.
+    """
+    if not 0.0 < first < second < third:
+        return 0.0
+    ratio = first / second
+    bend = min(1.0, ratio / (second / third))
+    for _ in range(k):
+        ratio *= bend
+        first *= ratio
+    return first
+
+
+@kernel
+def _ghosts(walls: bool, u: Float, b: Float, f: Float) -> None:
+    """The products beyond both ends of a row; f is the padded row."""
+    n = u.size
+    for k in range(1, GHOSTS + 1):
+        if walls:
+            f[GHOSTS - k] = f[GHOSTS]
+            f[n + GHOSTS + k - 1] = f[n + GHOSTS - 1]
+        else:
+            f[GHOSTS - k] = _beyond(u[0], u[1], u[2], k) * (b[0] + k * (b[0] - b[1]))
+            f[n + GHOSTS + k - 1] = _beyond(u[n - 1], u[n - 2], u[n - 3], k) * (b[n - 1] + k * (b[n - 1] - b[n - 2]))
+
+
+@kernel
+def _upwind_ends(walls: bool, u: Float, b: Float, scale: float, flux: Float) -> None:
+    """First-order fluxes through both ends of a row."""
+    n = u.size
+    before, after = _beyond(u[0], u[1], u[2], 1), _beyond(u[n - 1], u[n - 2], u[n - 3], 1)
+    flux[0] = 0.0 if walls else scale * b[0] * (before if b[0] > 0.0 else u[0])
+    flux[n] = 0.0 if walls else scale * b[n - 1] * (u[n - 1] if b[n - 1] > 0.0 else after)
+
+
+@kernel
+def transport_along(
+    order: int, walls: bool, density: Float, speed: Float, product: Float, scale: float, padded: Float, flux: Float
+) -> None:
+    """flux `(rows, n + 1)` = scale times the flux along rows of `(rows, n)`; padded is room for `(rows, n + 10)`.
+
+    `product` is density times speed, and whatever else is to flow. `walls` let nothing through; without them tails go
+    on beyond the cells.
     """
     rows, n = density.shape
     for row in range(rows):
         u, b, out = density[row], speed[row], flux[row]
-        out[0] = 0.0
-        out[n] = 0.0
-        inner = out[1:n]
         if order == 1:
-            _upwind(u[: n - 1], u[1:], b[: n - 1], b[1:], scale, inner)
+            _upwind(u[: n - 1], u[1:], b[: n - 1], b[1:], scale, out[1:n])
+            _upwind_ends(walls, u, b, scale, out)
             continue
         given, f = product[row], padded[row]
         middle = f[GHOSTS : GHOSTS + n]
         for i in range(n):
             middle[i] = given[i]
-        for i in range(GHOSTS):
-            f[i] = given[0]
-            f[n + GHOSTS + i] = given[n - 1]
-        _faces(
-            order,
-            f[1:n],
-            f[2 : n + 1],
-            f[3 : n + 2],
-            f[4 : n + 3],
-            f[5 : n + 4],
-            f[6 : n + 5],
-            f[7 : n + 6],
-            f[8 : n + 7],
-            b[: n - 1],
-            b[1:],
-            scale,
-            inner,
-        )
+        _ghosts(walls, u, b, f)
+        for part in range(3):  # the first face, those inside, the last one
+            start, end = (0, 1) if part == 0 else ((1, n) if part == 1 else (n, n + 1))
+            low, high = max(start - 1, 0), min(start, n - 1)
+            size = end - start
+            _faces(
+                order,
+                f[start:end],
+                f[start + 1 : end + 1],
+                f[start + 2 : end + 2],
+                f[start + 3 : end + 3],
+                f[start + 4 : end + 4],
+                f[start + 5 : end + 5],
+                f[start + 6 : end + 6],
+                f[start + 7 : end + 7],
+                f[start + 8 : end + 8],
+                f[start + 9 : end + 9],
+                b[low : low + size],
+                b[high : high + size],
+                scale,
+                out[start:end],
+            )
+        if walls:
+            out[0] = 0.0
+            out[n] = 0.0
 
 
 @kernel
 def transport_across(
-    order: int, density: Float, speed: Float, product: Float, scale: float, padded: Float, flux: Float
+    order: int, walls: bool, density: Float, speed: Float, product: Float, scale: float, padded: Float, flux: Float
 ) -> None:
-    """The same across the rows of `(n, columns)`: flux `(n + 1, columns)`, padded is room for `(n + 8, columns)`."""
+    """The same across the rows of `(n, columns)`: flux `(n + 1, columns)`, padded is room for `(n + 10, columns)`."""
     n, columns = density.shape
+    if order == 1:
+        for face in range(1, n):
+            _upwind(density[face - 1], density[face], speed[face - 1], speed[face], scale, flux[face])
+        for j in range(columns):
+            _upwind_ends(walls, density[:, j], speed[:, j], scale, flux[:, j])
+        return
     for i in range(n):
         given, f = product[i], padded[i + GHOSTS]
         for j in range(columns):
             f[j] = given[j]
-    for ghost in range(GHOSTS):
-        low, high, first, last = padded[ghost], padded[n + GHOSTS + ghost], padded[GHOSTS], padded[n + GHOSTS - 1]
-        for j in range(columns):
-            low[j] = first[j]
-            high[j] = last[j]
     for j in range(columns):
-        flux[0, j] = 0.0
-        flux[n, j] = 0.0
-    for face in range(1, n):
-        if order == 1:
-            _upwind(density[face - 1], density[face], speed[face - 1], speed[face], scale, flux[face])
-            continue
+        _ghosts(walls, density[:, j], speed[:, j], padded[:, j])
+    for face in range(n + 1):
         _faces(
             order,
             padded[face],
@@ -166,8 +224,14 @@ def transport_across(
             padded[face + 5],
             padded[face + 6],
             padded[face + 7],
-            speed[face - 1],
-            speed[face],
+            padded[face + 8],
+            padded[face + 9],
+            speed[max(face - 1, 0)],
+            speed[min(face, n - 1)],
             scale,
             flux[face],
         )
+    if walls:
+        for j in range(columns):
+            flux[0, j] = 0.0
+            flux[n, j] = 0.0

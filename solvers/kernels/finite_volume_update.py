@@ -2,80 +2,73 @@
 
 from __future__ import annotations
 
-from mfpde.compilation import kernel
+import numpy as np
+
+from mfpde.compilation import allocating_kernel, kernel
 from mfpde.typing import Float
 
 __all__ = ["combine", "limit", "outflow", "update"]
 
+UNDERFLOW = 1e-290  # below it doubles lose their digits, and processors a hundred times their speed
+
+_MARGIN = 1.0 - 1e-10  # of what is left in a cell; the rest covers the rounding of the update
+
 
 @kernel
-def combine(stages: Float, weights: Float, out: Float) -> None:
-    """out = sum_s weights[s] stages[s], in the order of the stages; zero weights are skipped."""
+def combine(flux: Float, weight: float, out: Float) -> None:
+    """out += weight flux."""
     for i in range(out.size):
-        out[i] = 0.0
-    for stage in range(weights.size):
-        weight, row = weights[stage], stages[stage]
-        if weight != 0.0:
-            for i in range(out.size):
-                out[i] += weight * row[i]
+        out[i] += weight * flux[i]
 
 
 @kernel
 def update(density: Float, across: Float, along: Float, new: Float) -> float:
-    """new = density - differences of the fluxes (which carry dt / h); the smallest value."""
+    """new = density - differences of the fluxes (which carry dt / h), 0 where it underflows; the smallest value."""
     rows, columns = density.shape
     least = 0.0
     for i in range(rows):
         u, out, below, above, row = density[i], new[i], across[i], across[i + 1], along[i]
         left, right = row[:columns], row[1:]
         for j in range(columns):
-            out[j] = u[j] - ((above[j] - below[j]) + (right[j] - left[j]))
+            value = u[j] - ((above[j] - below[j]) + (right[j] - left[j]))
+            out[j] = value if abs(value) > UNDERFLOW else 0.0
         for j in range(columns):
             least = min(least, out[j])
     return least
 
 
-@kernel
-def limit(
-    density: Float,
-    across: Float,
-    along: Float,
-    low_across: Float,
-    low_along: Float,
-    share: float,
-    new: Float,
-    keep: Float,
-) -> None:
-    """Moves the fluxes towards `share` times the low ones, no further than new >= 0 needs [zalesak1979].
+@allocating_kernel
+def limit(density: Float, across: Float, along: Float, low_across: Float, low_along: Float, new: Float) -> None:
+    """Moves the fluxes towards the low ones, no further than new >= 0 needs [zalesak1979].
 
-    The low fluxes alone keep densities non-negative (upwind, within the step limit). What a cell would lose through the
-    differences between the fluxes is scaled to what the low fluxes leave in it. `keep` is room for one number a cell.
+    The low fluxes alone keep densities non-negative. What a cell would lose through the differences between the fluxes
+    is scaled to what the low fluxes leave in it.
     """
     rows, columns = density.shape
-    update(density, across, along, new)
+    keep = np.empty((rows, columns))
     for i in range(rows):
         for j in range(columns):
-            left = density[i, j] - share * (
+            left = density[i, j] - (
                 (low_across[i + 1, j] - low_across[i, j]) + (low_along[i, j + 1] - low_along[i, j])
             )
+            left = max(left, 0.0) * _MARGIN
             lost = (
-                max(0.0, across[i + 1, j] - share * low_across[i + 1, j])
-                + max(0.0, share * low_across[i, j] - across[i, j])
-                + max(0.0, along[i, j + 1] - share * low_along[i, j + 1])
-                + max(0.0, share * low_along[i, j] - along[i, j])
+                max(0.0, across[i + 1, j] - low_across[i + 1, j])
+                + max(0.0, low_across[i, j] - across[i, j])
+                + max(0.0, along[i, j + 1] - low_along[i, j + 1])
+                + max(0.0, low_along[i, j] - along[i, j])
             )
-            # one unit in the last place is left for the roundoff of the update
-            keep[i, j] = 1.0 if lost <= max(left, 0.0) * 0.9999999999 else max(left, 0.0) * 0.9999999999 / lost
-    for face in range(1, rows):
+            keep[i, j] = 1.0 if lost <= left else left / lost
+    for face in range(rows + 1):
         for j in range(columns):
-            low = share * low_across[face, j]
-            more = across[face, j] - low
-            across[face, j] = low + more * (keep[face - 1, j] if more > 0.0 else keep[face, j])
+            more = across[face, j] - low_across[face, j]
+            source = face - 1 if more > 0.0 else face
+            across[face, j] = low_across[face, j] + more * (keep[source, j] if 0 <= source < rows else 1.0)
     for i in range(rows):
-        for face in range(1, columns):
-            low = share * low_along[i, face]
-            more = along[i, face] - low
-            along[i, face] = low + more * (keep[i, face - 1] if more > 0.0 else keep[i, face])
+        for face in range(columns + 1):
+            more = along[i, face] - low_along[i, face]
+            source = face - 1 if more > 0.0 else face
+            along[i, face] = low_along[i, face] + more * (keep[i, source] if 0 <= source < columns else 1.0)
     update(density, across, along, new)
 
 
@@ -91,14 +84,14 @@ def outflow(speeds: Float, widths: Float) -> float:
     for i in range(rows):
         for j in range(columns):
             here = along[i, j]
-            right = 0.5 * (here + along[i, j + 1]) if j + 1 < columns else 0.0
-            left = 0.5 * (here + along[i, j - 1]) if j > 0 else 0.0
+            right = 0.5 * (here + along[i, j + 1]) if j + 1 < columns else here
+            left = 0.5 * (here + along[i, j - 1]) if j > 0 else here
             share = (max(right, 0.0) + max(-left, 0.0)) / widths[directions - 1]
             if directions == 2:
                 across = speeds[0]
                 here = across[i, j]
-                above = 0.5 * (here + across[i + 1, j]) if i + 1 < rows else 0.0
-                below = 0.5 * (here + across[i - 1, j]) if i > 0 else 0.0
+                above = 0.5 * (here + across[i + 1, j]) if i + 1 < rows else here
+                below = 0.5 * (here + across[i - 1, j]) if i > 0 else here
                 share += (max(above, 0.0) + max(-below, 0.0)) / widths[0]
             largest = max(largest, share)
     return largest

@@ -1,0 +1,124 @@
+"""One step of an explicit Runge-Kutta scheme that never makes a density negative.
+
+Every stage, and the new solution, is `u_n - dt div(combined fluxes)`. Where that would be negative the combined fluxes
+are moved towards first-order upwind fluxes of u_n, no further than needed [xu2014]: mass is conserved exactly, and
+nothing is cut off.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from mfpde.solvers.finite_volume.solution import Solution
+from mfpde.solvers.finite_volume.system import Fluxes, Rates, System
+from mfpde.solvers.kernels.finite_volume_update import combine, limit, update
+from mfpde.solvers.steppers.explicit import Tableau
+from mfpde.typing import Float
+
+__all__ = ["Attempt", "Limited", "take_step"]
+
+_EULER = 0.9  # of a cell that a first-order step may empty
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A step that was tried: where it leads, or None when it was too long, and its error relative to the solution."""
+
+    solution: Solution | None
+    error: float
+    limited: bool = False
+
+
+class Limited:
+    """Moves a solution by combined rates."""
+
+    def __init__(self, system: System, solution: Solution, first: Rates) -> None:
+        self._system, self._start, self._first = system, solution, first
+        self.used = False
+
+    def moved(self, stages: list[Rates], weights: Float, step: float, share: float) -> Solution:
+        """`solution + step sum weights rates`, a solution at `share` of the step."""
+        across, along = self._combined(stages, weights, step)
+        density = np.empty_like(self._start.density)
+        low: Fluxes | None = None
+        for panel, before in enumerate(self._start.density):
+            if update(before, across[panel], along[panel], density[panel]) >= 0.0:
+                continue
+            low = low or self._low(share * step)
+            limit(before, across[panel], along[panel], low.across[panel], low.along[panel], density[panel])
+            self.used = True
+        mean, matrix = self._start.mean.copy(), self._start.matrix.copy()
+        for weight, rates in zip(weights, stages, strict=False):
+            mean += step * weight * rates.mean
+            matrix += step * weight * rates.matrix
+        return Solution(density, mean, matrix)
+
+    def _low(self, duration: float) -> Fluxes:
+        """What first-order fluxes carry in that time at the velocity of the start, in steps that keep them positive."""
+        first, density = self._first, self._start.density.copy()
+        steps = max(1, math.ceil(duration * first.outflow / _EULER))
+        total = Fluxes(np.zeros_like(first.fluxes.across), np.zeros_like(first.fluxes.along))
+        for _ in range(steps):
+            fluxes = self._system.fluxes(1, density, first.speeds, first.conductivities)
+            for part, out in zip((fluxes.across, fluxes.along), (total.across, total.along), strict=True):
+                part *= duration / steps
+                out += part
+            for panel, before in enumerate(density.copy()):
+                update(before, fluxes.across[panel], fluxes.along[panel], density[panel])
+        return total
+
+    def change(self, stages: list[Rates], weights: Float, step: float) -> tuple[Float, Float, Float]:
+        """`step sum weights rates` of density, mean and matrix: what an error estimate is made of."""
+        across, along = self._combined(stages, weights, step)
+        density = -np.diff(across, axis=1) - np.diff(along, axis=2)
+        mean = step * sum(weight * rates.mean for weight, rates in zip(weights, stages, strict=True))
+        matrix = step * sum(weight * rates.matrix for weight, rates in zip(weights, stages, strict=True))
+        return density, mean, matrix
+
+    def _combined(self, stages: list[Rates], weights: Float, step: float) -> tuple[Float, Float]:
+        across, along = np.zeros_like(stages[0].fluxes.across), np.zeros_like(stages[0].fluxes.along)
+        for weight, rates in zip(weights, stages, strict=False):
+            if weight != 0.0:
+                combine(rates.fluxes.across.ravel(), step * weight, across.ravel())
+                combine(rates.fluxes.along.ravel(), step * weight, along.ravel())
+        return across, along
+
+
+def take_step(system: System, tableau: Tableau, time: float, solution: Solution, first: Rates, step: float, end: float) -> Attempt:
+    """One step; coefficients are never asked for beyond `end`, where they may jump. `first` are the rates at its start."""
+    limited = Limited(system, solution, first)
+    stages = [first]
+    for node, weights in zip(tableau.nodes[1:], tableau.stages[1:], strict=True):
+        stage = limited.moved(stages, weights, step, float(node))
+        if not _sound(stage):
+            return Attempt(None, np.inf, limited.used)
+        stages.append(system.rates(min(time + float(node) * step, end), stage))
+    new = limited.moved(stages, tableau.weights, step, 1.0)
+    if not _sound(new):
+        return Attempt(None, np.inf, limited.used)
+    errors = [_size(solution, *limited.change(stages, row, step)) for row in tableau.errors]
+    error = errors[0]
+    if len(errors) == 2 and error > 0.0:  # as in the method's own code [hairer1993]
+        error = error * error / np.hypot(error, 0.1 * errors[1])
+    return Attempt(new, float(error), limited.used)
+
+
+def _sound(solution: Solution) -> bool:
+    """Finite, and no frame turned inside out."""
+    if not all(np.isfinite(part).all() for part in solution):
+        return False
+    return bool((np.linalg.det(solution.matrix) != 0.0).all())
+
+
+def _size(solution: Solution, density: Float, mean: Float, matrix: Float) -> float:
+    """Changes relative to the largest density, and to the frame, of the worst panel."""
+    size = 0.0
+    for panel, frame in enumerate(solution.matrix):
+        inverse = np.linalg.inv(frame)
+        peak = float(solution.density[panel].max())
+        parts = (np.abs(density[panel]).max() / peak, np.abs(inverse @ mean[panel]).max(), np.abs(inverse @ matrix[panel]).max())
+        size = max(size, *(float(part) for part in parts))
+    return size
