@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mfpde.typing import Float
+from mfpde.typing import AnyArray, Float
 
 __all__ = ["Grid"]
 
@@ -27,6 +27,11 @@ class Grid:
             np.linspace(start, end, count + 1) for start, end, count in zip(self.low, self.high, self.cells, strict=True)
         )
         self.axes = tuple(0.5 * (edges[1:] + edges[:-1]) for edges in self.faces)
+
+    def longer(self, cells: AnyArray) -> Grid:
+        """With so many cells of the same size more at both ends, `(d, 2)`."""
+        low, high = self.low - cells[:, 0] * self.widths, self.high + cells[:, 1] * self.widths
+        return Grid(low, high, [int(count) for count in self.cells + cells.sum(axis=1)], self.gaussian)
 
     @property
     def dimension(self) -> int:
@@ -72,7 +77,9 @@ class Grid:
             found.append(float((out / inside).max()) / width**2)
         return np.array(found)
 
-    def mean(self, share: Float) -> Float:
-        """`sum_i share_i z_i` for shares `(rows, columns)`."""
+    def moments(self, share: Float) -> tuple[Float, Float]:
+        """`sum_i share_i z_i` and `sum_i share_i (z_i - mean) (z_i - mean)^T` for shares `(rows, columns)` of sum 1."""
         marginals = (share.sum(axis=1), share.sum(axis=0))[-self.dimension :]
-        return np.array([part @ axis for part, axis in zip(marginals, self.axes, strict=True)])
+        middle = np.array([part @ axis for part, axis in zip(marginals, self.axes, strict=True)])
+        centred = self.coordinates - middle[:, None, None]
+        return middle, np.tensordot(share * centred, centred, axes=([1, 2], [1, 2]))

@@ -12,7 +12,7 @@ from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.tail import ClosedDensity, tail_of
 from mfpde.typing import Float
 
-__all__ = ["Solution", "lattices", "measure_of", "moments_on"]
+__all__ = ["Solution", "lattices", "measure_of"]
 
 
 class Solution(NamedTuple):
@@ -37,15 +37,12 @@ def measure_of(solution: Solution, grid: Grid, positions: Float | None, closed: 
         values = density / abs(np.linalg.det(lattice.matrix))
         panels.append(Panel(lattice, values, averages=False, position=position))
         if closed:
-            tails.append(tail_of(density, grid.axes, *moments_on(grid, solution.density[index])))
+            tails.append(tail_of(density, grid.axes, *_gaussian_of(grid, solution.density[index])))
     return ClosedDensity(panels, tails) if closed else GridDensity(panels)
 
 
-def moments_on(grid: Grid, density: Float) -> tuple[Float, Float]:
+def _gaussian_of(grid: Grid, density: Float) -> tuple[Float, Float]:
     """Mean and covariance of z; in a moving frame they are 0 and 1."""
     if grid.gaussian:
         return np.zeros(grid.dimension), np.eye(grid.dimension)
-    share = density / density.sum()
-    middle = grid.mean(share)
-    centred = grid.coordinates - middle[:, None, None]
-    return middle, np.tensordot(share * centred, centred, axes=([1, 2], [1, 2]))
+    return grid.moments(density / density.sum())

@@ -72,18 +72,14 @@ class System:
         frame: str,
         closed: bool,
         walls: bool,
-        positions: Float | None = None,
-        rescaling: Callable[[float], Float] | None = None,
+        positions: Float | None,
+        rescaling: Callable[[float], Float],
     ) -> None:
         self._velocity, self._diffusion_at = velocity, diffusion_at
-        self.grid, self._order, self._frame, self._closed = grid, order, frame, closed
-        self._walls = walls
+        self.grid, self.frame, self.walls = grid, frame, walls
+        self._order, self._closed = order, closed
         self.positions, self._rescaling = positions, rescaling
         self._factors = _HIGH if order > 2 else _LOW
-
-    def measure(self, solution: Solution) -> object:
-        """The law of tokens that the velocity sees."""
-        return measure_of(solution, self.grid, self.positions, self._closed)
 
     def rates(self, time: float, solution: Solution) -> Rates:
         """At that time, for that solution."""
@@ -106,16 +102,14 @@ class System:
 
     def _affine(self, time: float, solution: Solution, panel: int, drift: Float) -> tuple[Float, Float]:
         """(c, R)."""
-        if self._frame == "static":
+        if self.frame == "static":
             return np.zeros_like(solution.mean[panel]), np.zeros_like(solution.matrix[panel])
-        if self._rescaling is not None:
+        if self.frame == "rescaled":
             value = self._rescaling(time)
             return value @ solution.mean[panel], value @ solution.matrix[panel]
         share = solution.density[panel] / solution.density[panel].sum()
-        middle = self.grid.mean(share)
-        centred = self.grid.coordinates - middle[:, None, None]
-        weighted = share * centred
-        spread = np.tensordot(weighted, centred, axes=([1, 2], [1, 2]))
+        middle, spread = self.grid.moments(share)
+        weighted = share * (self.grid.coordinates - middle[:, None, None])
         constant = np.tensordot(drift, share, axes=2)
         crossed = np.tensordot(drift - constant[:, None, None], weighted, axes=([1, 2], [1, 2]))
         linear = np.linalg.solve(spread, crossed.T).T
@@ -123,7 +117,7 @@ class System:
 
     def _remainder(self, drift: Float, constant: Float, linear: Float, inverse: Float) -> Float:
         """b."""
-        if self._frame == "static":
+        if self.frame == "static":
             return drift
         left = drift - constant[:, None, None] - np.tensordot(linear, self.grid.coordinates, axes=1)
         return np.tensordot(inverse, left, axes=1)
@@ -154,7 +148,7 @@ class System:
     def _along(self, order: int, u: Float, speed: Float, product: Float, w: Float, k: float, flux: Float) -> None:
         width = self.grid.widths[-1]
         padded = np.empty((u.shape[0], u.shape[1] + 2 * transport.GHOSTS))
-        transport.transport_along(order, self._walls, u, speed, product, 1.0 / width, padded, flux)
+        transport.transport_along(order, self.walls, u, speed, product, 1.0 / width, padded, flux)
         if k > 0:
             factors = self._factors if order > 1 else _LOW
             room = np.empty((2, padded.shape[1]))
@@ -164,7 +158,7 @@ class System:
     def _across(self, order: int, u: Float, speed: Float, product: Float, w: Float, k: float, flux: Float) -> None:
         width = self.grid.widths[0]
         padded = np.empty((u.shape[0] + 2 * transport.GHOSTS, u.shape[1]))
-        transport.transport_across(order, self._walls, u, speed, product, 1.0 / width, padded, flux)
+        transport.transport_across(order, self.walls, u, speed, product, 1.0 / width, padded, flux)
         if k > 0:
             factors = self._factors if order > 1 else _LOW
             faces, along = self.grid.face_weights[0], self.grid.weights[1]
@@ -186,6 +180,18 @@ class System:
             slope = _central(values, 2 - direction) / self.grid.widths[1 - direction]
             found[:, direction] = conductivities[:, direction, 1 - direction, None, None] * weight * slope
         return found
+
+    def residual(self, solution: Solution, rates: Rates) -> float:
+        """`int |d_t rho|` at fixed x, of all panels: what flows through faces less what comes from the frame's motion."""
+        frames = np.empty_like(rates.speeds)
+        for panel, frame in enumerate(solution.matrix):
+            inverse = np.linalg.inv(frame)
+            moving = rates.mean[panel][:, None, None] + np.tensordot(rates.matrix[panel], self.grid.coordinates, axes=1)
+            frames[panel] = np.tensordot(inverse, moving, axes=1)
+        carried = self.fluxes(self._order, solution.density, frames, np.zeros_like(rates.conductivities))
+        across, along = rates.fluxes.across + carried.across, rates.fluxes.along + carried.along
+        change = np.diff(across, axis=1) + np.diff(along, axis=2)
+        return float(np.abs(change).sum() * self.grid.volume)
 
     def _outflow(self, speeds: Float, conductivities: Float) -> float:
         leaks = [self.grid.leaks @ np.diag(matrix) for matrix in conductivities]

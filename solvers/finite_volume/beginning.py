@@ -1,0 +1,160 @@
+"""From settings and a problem to a solution at t = 0: frames, box, cells, and everything that would not work."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mfpde.errors import ProblemError
+from mfpde.measure import Measure
+from mfpde.solvers.finite_volume.control import CFL, StepControl, tableau_of
+from mfpde.solvers.finite_volume.forecast import reach_of_run
+from mfpde.solvers.finite_volume.grid import Grid
+from mfpde.solvers.finite_volume.initial import Part, laid, parts_of
+from mfpde.solvers.finite_volume.integration import FiniteVolumeIntegration
+from mfpde.solvers.finite_volume.solution import Solution
+from mfpde.solvers.finite_volume.system import System
+from mfpde.solvers.finite_volume.watch import LEAST_WIDTH, narrowest_cluster
+from mfpde.typing import Float
+
+if TYPE_CHECKING:
+    from mfpde.problem import Problem
+    from mfpde.solvers.finite_volume import FiniteVolume
+
+__all__ = ["begin"]
+
+_MOVING_CELLS, _RESTING_CELLS, _COARSE_CELLS = {1: 128, 2: 64}, {1: 512, 2: 192}, {1: 48, 2: 24}
+_COARSE_TOLERANCE = 1e-5
+_DEVIATIONS = 9.0  # of a Gaussian that cells reach out to; its tail goes on beyond them
+_MARGIN = 0.1  # of the extent of bounded data, on both sides
+_CUT = 1e-10  # share of the mass that a given box may leave out
+
+
+def begin(settings: FiniteVolume, problem: Problem) -> FiniteVolumeIntegration:
+    """The integration at t = 0."""
+    if problem.initial is None:
+        raise ProblemError.at("", "this needs the block initial")
+    measure = problem.initial.on(problem.geometry)
+    natural = "static" if measure.compact or settings.box is not None else "moving"
+    return _Setup(settings, problem, measure, "rescaled" if settings.rescaled else settings.frame or natural).run()
+
+
+@dataclass(frozen=True)
+class _Setup:
+    """What a run is laid out by; the coarse run before one differs in its frame."""
+
+    settings: FiniteVolume
+    problem: Problem
+    measure: Measure
+    frame: str  # moving, static or rescaled
+
+    @property
+    def dimension(self) -> int:
+        return self.problem.geometry.ambient_dimension
+
+    def run(self) -> FiniteVolumeIntegration:
+        """On the box that the settings, the data or a coarse run say."""
+        moving = self.frame == "moving"
+        parts = self._parts(apart=moving)
+        low, high = self._moving_box(parts) if moving else self._resting_box()
+        grid = Grid(low, high, self._cells(), gaussian=moving)
+        solution = self._solution(grid, parts if moving else [part.at_rest() for part in parts])
+        self._check_cells(grid, solution)
+        return self._integration(grid, solution, self.settings.order, self.settings.tolerance)
+
+    def _parts(self, apart: bool) -> list[Part]:
+        """Components, each at every position of masked attention."""
+        parts = parts_of(self.measure, apart)
+        slices: Callable[[], tuple[float, ...]] | None = getattr(self.problem.law, "slices", None)
+        if slices is None:
+            return parts
+        positions = slices()
+        return [replace(part, share=part.share / len(positions), position=s) for s in positions for part in parts]
+
+    def _solution(self, grid: Grid, parts: list[Part]) -> Solution:
+        densities, means, matrices = (np.stack(each) for each in zip(*(laid(part, grid) for part in parts), strict=True))
+        return Solution(densities, means, matrices)
+
+    def _integration(self, grid: Grid, solution: Solution, order: int, tolerance: float) -> FiniteVolumeIntegration:
+        stepper = self.settings.stepper or ("dop853" if order >= 7 else "ssprk54" if order == 5 else "ssprk3")
+        tableau = tableau_of(stepper)
+        slices = getattr(self.problem.law, "slices", None)
+        positions = None if slices is None else np.repeat(slices(), len(solution.mean) // len(slices()))
+        walls = self.settings.box is not None
+        system = System(
+            self.problem.velocity,
+            self.problem.noise.diffusion_at,
+            grid,
+            order,
+            self.frame,
+            closed=not self.measure.compact and positions is None and not walls,
+            walls=walls,
+            positions=positions,
+            rescaling=self._value_matrix,
+        )
+        breaks = {*self.problem.velocity.breaks(), *self.problem.noise.breaks()}
+        control = StepControl(self.settings.cfl or CFL[stepper], tolerance, tableau.error_order)
+        return FiniteVolumeIntegration(system, solution, tableau, control, sorted(breaks))
+
+    def _value_matrix(self, time: float) -> Float:
+        """V(t), of all heads together."""
+        law = self.problem.attention
+        if law is None:
+            raise ProblemError.at("solver.rescaled", "needs attention, whose V rescales the tokens")
+        value: Float = sum((term.value for term in law.at(time).terms(self.dimension)), np.zeros((self.dimension,) * 2))
+        return value
+
+    def _cells(self) -> tuple[int, ...]:
+        given = self.settings.cells
+        default = (_MOVING_CELLS if self.frame == "moving" else _RESTING_CELLS)[self.dimension]
+        cells = given if isinstance(given, tuple) else (given or default,) * self.dimension
+        if len(cells) != self.dimension:
+            raise ProblemError.at("solver.cells", f"must be one number or {self.dimension}, not {len(cells)}")
+        return cells
+
+    # -- boxes
+    # ---------------------------------------------------------------------------------------------------------
+
+    def _moving_box(self, parts: list[Part]) -> tuple[Float, Float]:
+        """Ends in z that hold every part in its frame; the same for all."""
+        ends = [part.reach(_DEVIATIONS) for part in parts]
+        low, high = np.min([low for low, _ in ends], axis=0), np.max([high for _, high in ends], axis=0)
+        margin = _MARGIN * (high - low) if self.measure.compact else 0.0
+        return low - margin, high + margin
+
+    def _resting_box(self) -> tuple[Float, Float]:
+        """The box that is given; otherwise what a coarse run in moving frames passes through."""
+        if self.settings.box is not None:
+            return self._given_box()
+        coarse = replace(self, frame="moving")
+        parts = coarse._parts(apart=True)
+        grid = Grid(*coarse._moving_box(parts), (_COARSE_CELLS[self.dimension],) * self.dimension, gaussian=True)
+        run = coarse._integration(grid, coarse._solution(grid, parts), 7, _COARSE_TOLERANCE)
+        until = 0.0 if self.problem.time is None else self.problem.time.until
+        rescaling = self._value_matrix if self.frame == "rescaled" else None
+        return reach_of_run(run, until, not self.measure.compact, rescaling)
+
+    def _given_box(self) -> tuple[Float, Float]:
+        given = self.settings.box or ()
+        if len(given) != self.dimension:
+            raise ProblemError.at("solver.box", f"needs {self.dimension} pairs [from, to], not {len(given)}")
+        low, high = np.array(given, dtype=float).T
+        least, most = self.measure.reach(_CUT)
+        if (least < low).any() or (most > high).any():
+            wanted = ", ".join(f"[{a:.4g}, {b:.4g}]" for a, b in zip(least, most, strict=True))
+            raise ProblemError.at("solver.box", f"cuts off initial data; it has to hold at least [{wanted}]")
+        return low, high
+
+    def _check_cells(self, grid: Grid, solution: Solution) -> None:
+        width = narrowest_cluster(solution)
+        if width < LEAST_WIDTH:
+            needed = [math.ceil(1.5 * LEAST_WIDTH / max(width, 0.5) * count) for count in grid.cells]
+            raise ProblemError.at(
+                "solver.cells",
+                f"{list(grid.cells)} are too few for the initial data, whose narrowest cluster is {width:.2g} cells wide; "
+                f"take about {needed}, or frame: moving",
+            )

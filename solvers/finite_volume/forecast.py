@@ -1,0 +1,55 @@
+"""Where a solution will go, from a coarse run in moving frames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mfpde.solvers.base import State
+from mfpde.solvers.finite_volume.grid import Grid
+from mfpde.solvers.finite_volume.integration import FiniteVolumeIntegration
+from mfpde.solvers.finite_volume.solution import Solution
+from mfpde.typing import Float
+
+__all__ = ["reach_of_run"]
+
+_MOST_GROWTH = 30.0  # of the box at the start; who wants more than that needs a moving frame
+_MOST_STEPS = 1000
+
+
+def reach_of_run(
+    run: FiniteVolumeIntegration, until: float, ellipses: bool, rescaling: Callable[[float], Float] | None
+) -> tuple[Float, Float]:
+    """Ends `(d,)` of the smallest box that holds every panel's cells at all times, or the ellipses inscribed in them.
+
+    With `rescaling` V(t) in the coordinates `E^{-1} x`, `E' = V E`.
+    """
+    from scipy.linalg import expm
+
+    scale = np.eye(run.solution.mean.shape[1])
+    low, high = _ends(run.solution, run.grid, ellipses, scale)
+    widest = _MOST_GROWTH * (high - low)
+    for _ in range(_MOST_STEPS):
+        before = run.time
+        if run.advance(until, 1).state is not State.UNDER_WAY and run.time == before:
+            break
+        if rescaling is not None:
+            scale = expm((run.time - before) * rescaling(0.5 * (before + run.time))) @ scale
+        ends = _ends(run.solution, run.grid, ellipses, scale)
+        if not (ends[1] - ends[0] < widest).all():
+            break
+        low, high = np.minimum(low, ends[0]), np.maximum(high, ends[1])
+    return low, high
+
+
+def _ends(solution: Solution, grid: Grid, ellipses: bool, scale: Float) -> tuple[Float, Float]:
+    middle, half = 0.5 * (grid.high + grid.low), 0.5 * (grid.high - grid.low)
+    lows, highs = [], []
+    for mean, matrix in zip(solution.mean, solution.matrix, strict=True):
+        frame = np.linalg.solve(scale, matrix)
+        centre = np.linalg.solve(scale, mean) + frame @ middle
+        reach = np.sqrt((frame * half) ** 2 @ np.ones(half.size)) if ellipses else np.abs(frame) @ half
+        lows.append(centre - reach)
+        highs.append(centre + reach)
+    return np.min(lows, axis=0), np.max(highs, axis=0)

@@ -1,0 +1,114 @@
+"""Initial measures on cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mfpde.errors import ProblemError
+from mfpde.geometry import Lattice
+from mfpde.measure import Measure, Normal, Superposition
+from mfpde.solvers.finite_volume.grid import Grid
+from mfpde.typing import Float
+
+__all__ = ["Part", "laid", "parts_of"]
+
+_MOST_PARTS = 8  # components that get a frame each
+_SMOOTH = 1e-9  # what sums over point values may be wrong by where cells resolve the data
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A component of the initial measure, with its share of the mass, its position, and its affine frame."""
+
+    share: float
+    measure: Measure
+    mean: Float
+    matrix: Float
+    position: float | None = None
+
+    @classmethod
+    def of(cls, share: float, measure: Measure, position: float | None = None) -> Part:
+        """With the frame in which its mean is 0 and its covariance 1."""
+        variances, axes = np.linalg.eigh(measure.covariance)
+        if not variances[0] > 0:
+            raise ProblemError.at(
+                "initial",
+                f"has a covariance with the eigenvalue {variances[0]:.6g}: a measure on a point or a line has no density; "
+                "use the solver particles, characteristics or gaussian",
+            )
+        return cls(share, measure, measure.mean, axes * np.sqrt(variances), position)
+
+    def at_rest(self) -> Part:
+        """The same part in the coordinates x."""
+        return Part(self.share, self.measure, np.zeros_like(self.mean), np.eye(self.mean.size), self.position)
+
+    def reach(self, deviations: float) -> tuple[Float, Float]:
+        """Ends in z, `(d,)` each: of the support, or so many standard deviations of a Gaussian."""
+        if isinstance(self.measure, Normal):
+            return np.full(self.mean.size, -deviations), np.full(self.mean.size, deviations)
+        points, weights = self.measure.nodes()
+        z = np.linalg.solve(self.matrix, (points[weights > 0] - self.mean).T)
+        low, high = z.min(axis=1), z.max(axis=1)
+        if not self.measure.compact:  # nodes end where tails do not matter yet
+            low, high = np.minimum(low, -deviations), np.maximum(high, deviations)
+        return low, high
+
+
+def parts_of(measure: Measure, apart: bool) -> list[Part]:
+    """The components of a mixture when they are to be kept apart, otherwise the measure as it is."""
+    if apart and isinstance(measure, Superposition) and len(measure.parts) <= _MOST_PARTS:
+        found = [parts_of(part, apart) for part in measure.parts]
+        shares = [share * part.share for share, inner in zip(measure.shares, found, strict=True) for part in inner]
+        inner = [part for parts in found for part in parts]
+        if len(inner) <= _MOST_PARTS:
+            return [Part(share, p.measure, p.mean, p.matrix) for share, p in zip(shares, inner, strict=True)]
+    return [Part.of(1.0, measure)]
+
+
+def laid(part: Part, grid: Grid) -> tuple[Float, Float, Float]:
+    """Density `(rows, columns)` in z of one part, and its frame.
+
+    Point values where the cells resolve the measure. Otherwise (edges) cell averages, of the measure stretched a little
+    so that averaging leaves mean and covariance right; a moving frame is stretched instead.
+    """
+    lattice = Lattice(grid.axes, part.mean, part.matrix)
+    volume = abs(np.linalg.det(part.matrix))
+    density = volume * part.measure.evaluate(lattice.points()).reshape(grid.shape)
+    wanted = _wanted(part)
+    if _wrong(grid, density, *wanted) > _SMOOTH:
+        for _ in range(6):
+            density = abs(np.linalg.det(lattice.matrix)) * part.measure.cell_averages(lattice).reshape(grid.shape)
+            inside = float(density.sum() * grid.volume)
+            middle, spread = grid.moments(density / density.sum())
+            # lattice := the affine map of z that gives the averages the moments that are wanted
+            stretch = _root(wanted[1]) @ np.linalg.inv(_root(spread))
+            if np.abs(stretch - np.eye(len(stretch))).max() < 1e-13 or inside < 0.5:
+                break
+            back = np.linalg.inv(stretch)
+            shift = middle - back @ wanted[0]
+            lattice = Lattice(grid.axes, lattice.origin + lattice.matrix @ shift, lattice.matrix @ back)
+    mass = float(density.sum() * grid.volume)
+    return density * (part.share / mass) if mass > 0 else density, part.mean, part.matrix
+
+
+def _wanted(part: Part) -> tuple[Float, Float]:
+    inverse = np.linalg.inv(part.matrix)
+    return inverse @ (part.measure.mean - part.mean), inverse @ part.measure.covariance @ inverse.T
+
+
+def _wrong(grid: Grid, density: Float, mean: Float, covariance: Float) -> float:
+    """How far mass and moments of point values are from the measure's."""
+    mass = float(density.sum() * grid.volume)
+    if not mass > 0:
+        return np.inf
+    middle, spread = grid.moments(density / density.sum())
+    scale = float(np.sqrt(np.trace(covariance)))
+    errors = (abs(mass - 1), np.abs(middle - mean).max() / scale, np.abs(spread - covariance).max() / scale**2)
+    return float(max(errors))
+
+
+def _root(matrix: Float) -> Float:
+    values, vectors = np.linalg.eigh(matrix)
+    return (vectors * np.sqrt(values)) @ vectors.T

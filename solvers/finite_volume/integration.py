@@ -1,0 +1,227 @@
+"""A solution by finite volumes on its way."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from mfpde.errors import ProblemError
+from mfpde.geometry import Axis, Layout
+from mfpde.measure import GridDensity
+from mfpde.solvers.base import Integration, Progress, State
+from mfpde.solvers.finite_volume.control import StepControl
+from mfpde.solvers.finite_volume.grid import Grid
+from mfpde.solvers.finite_volume.solution import Solution, measure_of
+from mfpde.solvers.finite_volume.stepping import Attempt, take_step
+from mfpde.solvers.finite_volume.system import Rates, System
+from mfpde.solvers.finite_volume.watch import LEAST_WIDTH, Growth, edge_mass, narrowest_cluster
+from mfpde.solvers.forms import grid_fields, grid_layout, panels_fields, panels_layout
+from mfpde.solvers.steppers.explicit import Tableau
+from mfpde.typing import AnyArray, Float
+
+__all__ = ["FiniteVolumeIntegration"]
+
+_MOST_AT_EDGE = 1e-9  # of the mass, at which a box without walls grows
+_MOST_CELLS = 4  # times the cells at the start, beyond which it does not
+_FIRST = 0.05  # of a standard deviation that the first step may carry a frame
+_CLOSE = 1e-6  # share of the time to a pole that need not be followed
+
+
+class FiniteVolumeIntegration(Integration):
+    """Densities on panels, moved by `System` in steps that `StepControl` chooses, watched for what could go wrong."""
+
+    def __init__(
+        self, system: System, solution: Solution, tableau: Tableau, control: StepControl, breaks: Sequence[float]
+    ) -> None:
+        self._system, self._solution, self._tableau, self._control = system, solution, tableau, control
+        self._breaks = tuple(float(time) for time in breaks if time > 0)
+        self._time = 0.0
+        self._growth = Growth()
+        self._leak = 0.0
+        self._first_cells = system.grid.cells
+        self._mass = float(solution.density.sum()) * system.grid.volume
+        self._rates: Rates | None = system.rates(0.0, solution)  # compiles before anybody measures a rate
+        self._evaluations = 1
+        self._control.proposed = self._first_step(self._rates)
+
+    @property
+    def solution(self) -> Solution:
+        return self._solution
+
+    @property
+    def grid(self) -> Grid:
+        return self._system.grid
+
+    def _first_step(self, rates: Rates) -> float:
+        """In which no frame moves far."""
+        fastest = 0.0
+        for frame, mean, matrix in zip(self._solution.matrix, rates.mean, rates.matrix, strict=True):
+            inverse = np.linalg.inv(frame)
+            fastest = max(fastest, float(np.abs(inverse @ mean).max()), float(np.abs(inverse @ matrix).max()))
+        return _FIRST / fastest if fastest > 0 else math.inf
+
+    # -- stepping
+    # ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        return self._time
+
+    def advance(self, target: float, budget: int) -> Progress:
+        work = 0.0
+        while self._time < target:
+            trouble = self._trouble()
+            if trouble is not None:
+                return trouble
+            if work >= budget:
+                return Progress(State.UNDER_WAY)
+            if not self._attempt(target):
+                return Progress(
+                    State.NOT_FINITE,
+                    "the step size has shrunk to nothing",
+                    "check the size of the coefficients against time.until, or try a smaller order",
+                )
+            work += self._cost()
+        return self._trouble() or Progress(State.REACHED)
+
+    def _attempt(self, target: float) -> bool:
+        """Try one step; False when steps have become too short."""
+        if self._control.vanished(self._time, target):
+            return False
+        end = min([target, *(time for time in self._breaks if time > self._time)])
+        rates = self._present_rates()
+        length = self._control.step(self._time, end, rates.outflow)
+        self._evaluations += len(self._tableau.weights) - 1
+        latest = float(np.nextafter(end, -np.inf)) if end in self._breaks else end
+        try:
+            with np.errstate(all="ignore"):
+                tried = take_step(self._system, self._tableau, self._time, self._solution, rates, length, latest)
+        except (ProblemError, np.linalg.LinAlgError):  # a trial stage where the drift means nothing
+            tried = Attempt(None, math.inf)
+        error = tried.error / self._control.tolerance if tried.solution is not None else math.inf
+        if self._control.judge(length, error, tried.limited) and tried.solution is not None:
+            self._solution = tried.solution
+            self._time = end if length >= end - self._time else self._time + length
+            self._rates = None
+            self._keep_room()
+        return True
+
+    def _present_rates(self) -> Rates:
+        if self._rates is None:
+            self._rates = self._system.rates(self._time, self._solution)
+            self._evaluations += 1
+            self._growth.see(self._time, self._solution, self._rates)
+        return self._rates
+
+    def _cost(self) -> float:
+        """Microseconds of one attempted step, from the number of operations."""
+        panels, cells = len(self._solution.mean), int(np.prod(self._system.grid.cells))
+        return len(self._tableau.weights) * (300.0 * panels + 1.2 * panels * (panels + 1) * cells)
+
+    # -- watching
+    # ---------------------------------------------------------------------------------------------------------
+
+    def _trouble(self) -> Progress | None:
+        self._present_rates()
+        pole = self._growth.pole(_CLOSE)
+        if pole is not None:
+            message = f"the covariance grows without bound at t = {pole[0]:.8g}"
+            return Progress(State.BLOW_UP, message, time=pole[0], uncertainty=pole[1])
+        width = narrowest_cluster(self._solution)
+        if width < LEAST_WIDTH:
+            return Progress(
+                State.RESOLUTION_LOST,
+                f"a cluster has become narrower than {LEAST_WIDTH:g} cells",
+                "raise solver.cells, add noise, stop earlier, or use frame: moving with one mixture component a cluster",
+            )
+        if self._leak > _MOST_AT_EDGE:
+            return Progress(
+                State.RESOLUTION_LOST,
+                f"the share {self._leak:.2g} of the mass has come to the edge of the box",
+                "give a larger box, or use frame: moving",
+            )
+        return None
+
+    def _keep_room(self) -> None:
+        """Lengthen the box by whole cells where mass comes near its ends."""
+        grid = self._system.grid
+        shares = edge_mass(self._solution, grid)
+        if self._system.walls:
+            return
+        lost = abs(float(self._solution.density.sum()) * grid.volume / self._mass - 1.0)
+        self._leak = lost if lost > 1e-13 else self._leak
+        crowded = shares > _MOST_AT_EDGE
+        if not crowded.any():
+            return
+        room = [_MOST_CELLS * first - now for first, now in zip(self._first_cells, grid.cells, strict=True)]
+        wanted = np.where(crowded, np.maximum(4, np.array(grid.cells) // 8)[:, None], 0)
+        if (wanted.sum(axis=1) > room).any():
+            self._leak = float(shares.max())
+            return
+        self._system.grid = grid.longer(wanted)
+        pads = [(0, 0), *([(0, 0)] if grid.dimension == 1 else []), *(tuple(ends) for ends in wanted.tolist())]
+        self._solution = self._solution._replace(density=np.pad(self._solution.density, pads))
+
+    # -- what is seen
+    # ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def layout(self) -> Layout:
+        grid = self._system.grid
+        axes = [Axis.of_cells(name, faces) for name, faces in zip("xy", grid.faces, strict=False)]
+        if self._plain:
+            return grid_layout(axes, averages=False)
+        return panels_layout(axes, len(self._solution.mean), averages=False, positions=self._system.positions)
+
+    @property
+    def _plain(self) -> bool:
+        return self._system.frame == "static" and len(self._solution.mean) == 1 and self._system.positions is None
+
+    def measure(self) -> GridDensity:
+        return measure_of(self._solution, self._system.grid, self._system.positions, closed=False)
+
+    def fields(self) -> dict[str, Float]:
+        return grid_fields(self.measure()) if self._plain else panels_fields(self.measure(), self.layout)
+
+    def residual(self) -> float:
+        return self._system.residual(self._solution, self._present_rates())
+
+    def facts(self) -> dict[str, float]:
+        return {"leak": max(self._leak, float(edge_mass(self._solution, self._system.grid).max()))}
+
+    def statistics(self) -> dict[str, float]:
+        return {
+            "panels": float(len(self._solution.mean)),
+            "cells": float(np.prod(self._system.grid.cells)),
+            **{name: float(count) for name, count in self._control.counts.items()},
+            "evaluations": float(self._evaluations),
+            "step": self._control.proposed,
+        }
+
+    # -- keeping
+    # ---------------------------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, AnyArray]:
+        grid = self._system.grid
+        return {
+            **{name: part.copy() for name, part in self._solution._asdict().items()},
+            "time": np.array([self._time]),
+            "low": grid.low,
+            "high": grid.high,
+            "cells": np.array(grid.cells),
+            "leak": np.array([self._leak]),
+            "growth": self._growth.rows.copy(),
+            "evaluations": np.array([self._evaluations]),
+            **self._control.arrays(),
+        }
+
+    def restore(self, state: Mapping[str, AnyArray]) -> None:
+        self._solution = Solution(state["density"].copy(), state["mean"].copy(), state["matrix"].copy())
+        self._time, self._leak = float(state["time"][0]), float(state["leak"][0])
+        self._system.grid = Grid(state["low"], state["high"], state["cells"].tolist(), self._system.grid.gaussian)
+        self._control.restore(state)
+        self._rates = self._system.rates(self._time, self._solution)
+        self._growth.rows = state["growth"].copy()
+        self._evaluations = int(state["evaluations"][0])

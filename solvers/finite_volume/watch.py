@@ -1,0 +1,80 @@
+"""What would make a solution worthless: clusters too narrow for the cells, mass at the edges, growth without bound."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mfpde.solvers.finite_volume.grid import Grid
+from mfpde.solvers.finite_volume.solution import Solution
+from mfpde.solvers.finite_volume.system import Rates
+from mfpde.solvers.kernels.finite_volume_peaks import narrowest_peak
+from mfpde.typing import Float
+
+__all__ = ["LEAST_WIDTH", "Growth", "edge_mass", "narrowest_cluster"]
+
+#: cells across a cluster at half of its height
+LEAST_WIDTH = 3.0
+_LEVEL = 0.05  # of the largest density, below which a peak is none
+_RING = 3
+
+
+def narrowest_cluster(solution: Solution) -> float:
+    """Width at half height, in cells, of the narrowest cluster of any panel along any axis."""
+    widths = []
+    for panel in solution.density:
+        level = _LEVEL * float(panel.max())
+        widths.append(narrowest_peak(panel, level))
+        if panel.shape[0] > 1:
+            widths.append(narrowest_peak(np.ascontiguousarray(panel.T), level))
+    return min(widths)
+
+
+def edge_mass(solution: Solution, grid: Grid) -> Float:
+    """Share of the mass within three cells of each end, `(d, 2)`."""
+    total = solution.density.sum(axis=0)
+    shares = np.empty((grid.dimension, 2))
+    for direction in range(grid.dimension):
+        along = total if direction == grid.dimension - 1 else total.T
+        shares[direction] = along[:, :_RING].sum(), along[:, -_RING:].sum()
+    return shares / float(total.sum())
+
+
+class Growth:
+    """The largest variance of any frame, and when it will be infinite.
+
+    With `1/r = lambda / lambda'`, a pole `lambda ~ (t* - t)^{-p}` has `1/r = (t* - t) / p`: a straight line, whose zero
+    two steps tell.
+    """
+
+    def __init__(self) -> None:
+        self.rows = np.zeros((0, 3))  # t, 1/r, estimate of t*
+
+    def see(self, time: float, solution: Solution, rates: Rates) -> None:
+        """Remember the present rate."""
+        inverse_rate = self._inverse_rate(solution, rates)
+        estimate = np.inf
+        if len(self.rows) and time > self.rows[-1, 0] and np.isfinite([inverse_rate, self.rows[-1, 1]]).all():
+            slope = (inverse_rate - self.rows[-1, 1]) / (time - self.rows[-1, 0])
+            estimate = time - inverse_rate / slope if slope < 0 < inverse_rate else np.inf
+        self.rows = np.vstack([self.rows, [time, inverse_rate, estimate]])[-3:]
+
+    def pole(self, closeness: float) -> tuple[float, float] | None:
+        """(t*, how far it may be wrong) once the last estimates leave less than `closeness` of the time to go."""
+        if len(self.rows) < 3:
+            return None
+        time, latest, before = self.rows[-1, 0], self.rows[-1, 2], self.rows[-2, 2]
+        if not (np.isfinite([latest, before]).all() and 0 <= latest - time < closeness * latest):
+            return None
+        return float(latest), float(abs(latest - before) + np.spacing(latest))
+
+    @staticmethod
+    def _inverse_rate(solution: Solution, rates: Rates) -> float:
+        largest, found = 0.0, np.inf
+        for frame, change in zip(solution.matrix, rates.matrix, strict=True):
+            variances, axes = np.linalg.eigh(frame @ frame.T)
+            axis = axes[:, -1]
+            speed = 2.0 * float((axis @ change) @ (frame.T @ axis))
+            if variances[-1] > largest:
+                largest = float(variances[-1])
+                found = largest / speed if speed > 0 else np.inf
+        return found

@@ -1,0 +1,40 @@
+"""How wide clusters are, in cells."""
+
+from __future__ import annotations
+
+from mfpde.compilation import kernel
+from mfpde.typing import Float
+
+__all__ = ["narrowest_peak"]
+
+
+@kernel
+def _width(row: Float, top: int) -> float:
+    """Cells between the places where a row falls to half of row[top]; beyond its ends it is zero."""
+    half, n = 0.5 * row[top], row.size
+    right = top
+    while right < n and row[right] > half:
+        right += 1
+    left = top
+    while left >= 0 and row[left] > half:
+        left -= 1
+    width = float(right - left)
+    inner, outer = row[right - 1], row[right] if right < n else 0.0
+    width -= (half - outer) / (inner - outer)
+    inner, outer = row[left + 1], row[left] if left >= 0 else 0.0
+    return width - (half - outer) / (inner - outer)
+
+
+@kernel
+def narrowest_peak(density: Float, level: float) -> float:
+    """The least width at half height of a peak above `level`, along rows."""
+    rows, columns = density.shape
+    least = float(columns)
+    for i in range(rows):
+        row = density[i]
+        for j in range(columns):
+            before = row[j - 1] if j > 0 else 0.0
+            after = row[j + 1] if j + 1 < columns else 0.0
+            if row[j] > level and row[j] > before and row[j] >= after:
+                least = min(least, _width(row, j))
+    return least
