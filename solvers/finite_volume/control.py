@@ -16,7 +16,7 @@ _CAUTION, _MOST_GROWTH, _LEAST = 0.9, 5.0, 0.2
 _SHORTEST = 2.0**-48  # of the time
 
 #: of a cell that may leave it in a step; what goes beyond would be unstable where cells are full
-CFL = {"dop853": 2.0, "ssprk54": 0.9, "ssprk3": 0.6}
+CFL = {"dop853": 2.5, "ssprk54": 1.4, "ssprk3": 0.9}
 
 
 def tableau_of(stepper: str) -> Tableau:

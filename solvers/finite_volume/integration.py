@@ -23,7 +23,8 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = ["FiniteVolumeIntegration"]
 
-_MOST_AT_EDGE = 1e-9  # of the mass, at which a box without walls grows
+_MOST_AT_EDGE = 1e-14  # of the mass, at which a box without walls grows
+_MOST_LOST = 1e-9  # of the mass, when it cannot
 _MOST_CELLS = 4  # times the cells at the start, beyond which it does not
 _FIRST = 0.05  # of a standard deviation that the first step may carry a frame
 _CLOSE = 1e-6  # share of the time to a pole that need not be followed
@@ -97,11 +98,19 @@ class FiniteVolumeIntegration(Integration):
         latest = float(np.nextafter(end, -np.inf)) if end in self._breaks else end
         try:
             with np.errstate(all="ignore"):
-                tried = take_step(self._system, self._tableau, self._time, self._solution, rates, length, latest)
+                tried = take_step(
+                    self._system,
+                    self._tableau,
+                    self._time,
+                    self._solution,
+                    rates,
+                    length,
+                    latest,
+                    self._control.tolerance,
+                )
         except (ProblemError, np.linalg.LinAlgError):  # a trial stage where the drift means nothing
             tried = Attempt(None, math.inf)
-        error = tried.error / self._control.tolerance if tried.solution is not None else math.inf
-        if self._control.judge(length, error, tried.limited) and tried.solution is not None:
+        if self._control.judge(length, tried.error, tried.limited) and tried.solution is not None:
             self._solution = tried.solution
             self._time = end if length >= end - self._time else self._time + length
             self._rates = None
@@ -136,7 +145,7 @@ class FiniteVolumeIntegration(Integration):
                 f"a cluster has become narrower than {LEAST_WIDTH:g} cells",
                 "raise solver.cells, add noise, stop earlier, or use frame: moving with one mixture component a cluster",
             )
-        if self._leak > _MOST_AT_EDGE:
+        if self._leak > _MOST_LOST:
             return Progress(
                 State.RESOLUTION_LOST,
                 f"the share {self._leak:.2g} of the mass has come to the edge of the box",

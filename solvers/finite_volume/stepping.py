@@ -21,11 +21,12 @@ from mfpde.typing import Float
 __all__ = ["Attempt", "Limited", "take_step"]
 
 _EULER = 0.9  # of a cell that a first-order step may empty
+_OF_SPACE = 0.1  # of the error of the cells that time steps may add
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """A step that was tried: where it leads, or None when it was too long, and its error relative to the solution."""
+    """A step that was tried: where it leads, or None when it was too long, and its error in units of what is allowed."""
 
     solution: Solution | None
     error: float
@@ -87,8 +88,21 @@ class Limited:
         return across, along
 
 
-def take_step(system: System, tableau: Tableau, time: float, solution: Solution, first: Rates, step: float, end: float) -> Attempt:
-    """One step; coefficients are never asked for beyond `end`, where they may jump. `first` are the rates at its start."""
+def take_step(
+    system: System,
+    tableau: Tableau,
+    time: float,
+    solution: Solution,
+    first: Rates,
+    step: float,
+    end: float,
+    tolerance: float,
+) -> Attempt:
+    """One step; coefficients are never asked for beyond `end`, where they may jump. `first` are the rates at its start.
+
+    The error of the frames may be `tolerance` of their size, that of the density as much of its peak, or a share of
+    what the cells leave in that time anyway.
+    """
     limited = Limited(system, solution, first)
     stages = [first]
     for node, weights in zip(tableau.nodes[1:], tableau.stages[1:], strict=True):
@@ -99,7 +113,8 @@ def take_step(system: System, tableau: Tableau, time: float, solution: Solution,
     new = limited.moved(stages, tableau.weights, step, 1.0)
     if not _sound(new):
         return Attempt(None, np.inf, limited.used)
-    errors = [_size(solution, *limited.change(stages, row, step)) for row in tableau.errors]
+    rough = max(tolerance, _OF_SPACE * step * system.roughness(solution, first))
+    errors = [_size(solution, *limited.change(stages, row, step), rough, tolerance) for row in tableau.errors]
     error = errors[0]
     if len(errors) == 2 and error > 0.0:  # as in the method's own code [hairer1993]
         error = error * error / np.hypot(error, 0.1 * errors[1])
@@ -113,12 +128,14 @@ def _sound(solution: Solution) -> bool:
     return bool((np.linalg.det(solution.matrix) != 0.0).all())
 
 
-def _size(solution: Solution, density: Float, mean: Float, matrix: Float) -> float:
-    """Changes relative to the largest density, and to the frame, of the worst panel."""
+def _size(
+    solution: Solution, density: Float, mean: Float, matrix: Float, rough: float, tolerance: float
+) -> float:
+    """Changes relative to the largest density, in units of `rough`, and to the frame, in units of `tolerance`."""
     size = 0.0
     for panel, frame in enumerate(solution.matrix):
         inverse = np.linalg.inv(frame)
         peak = float(solution.density[panel].max())
-        parts = (np.abs(density[panel]).max() / peak, np.abs(inverse @ mean[panel]).max(), np.abs(inverse @ matrix[panel]).max())
-        size = max(size, *(float(part) for part in parts))
+        moved = max(float(np.abs(inverse @ mean[panel]).max()), float(np.abs(inverse @ matrix[panel]).max()))
+        size = max(size, float(np.abs(density[panel]).max()) / (peak * rough), moved / tolerance)
     return size

@@ -181,6 +181,15 @@ class System:
             found[:, direction] = conductivities[:, direction, 1 - direction, None, None] * weight * slope
         return found
 
+    def roughness(self, solution: Solution, rates: Rates) -> float:
+        """Error of space per unit time relative to the peak, from two orders; infinite for the non-linear ones."""
+        if self._order < 7:
+            return np.inf
+        other = self.fluxes(16 - self._order, solution.density, rates.speeds, rates.conductivities)
+        across, along = rates.fluxes.across - other.across, rates.fluxes.along - other.along
+        change = np.diff(across, axis=1) + np.diff(along, axis=2)
+        return float(max(np.abs(part).max() / panel.max() for part, panel in zip(change, solution.density, strict=True)))
+
     def residual(self, solution: Solution, rates: Rates) -> float:
         """`int |d_t rho|` at fixed x, of all panels: what flows through faces less what comes from the frame's motion."""
         frames = np.empty_like(rates.speeds)
