@@ -43,7 +43,7 @@ class FiniteVolume(Solver):
     )
     order: Literal[1, 2, 5, 7, 9] = Field(default=9, description="of the fluxes")
     frame: Literal["moving", "static"] | None = Field(
-        default=None, description="moving (default for unbounded data) or static (default for bounded data)"
+        default=None, description="moving (default) or static (default with a box)"
     )
     rescaled: Truth = Field(default=False, description="cells in the coordinates z = e^{-tV} x")
     stepper: Stepper | None = Field(default=None, description="default dop853; ssprk54 for order 5, ssprk3 below")

@@ -30,7 +30,7 @@ __all__ = ["begin"]
 _MOVING_CELLS, _RESTING_CELLS, _COARSE_CELLS = {1: 128, 2: 64}, {1: 512, 2: 192}, {1: 48, 2: 24}
 _COARSE_TOLERANCE = 1e-5
 _DEVIATIONS = 9.0  # of a Gaussian that cells reach out to; its tail goes on beyond them
-_MARGIN = 0.1  # of the extent of bounded data, on both sides
+_MARGIN = 0.15  # of the extent of bounded data, on both sides
 _CUT = 1e-10  # share of the mass that a given box may leave out
 
 
@@ -39,7 +39,7 @@ def begin(settings: FiniteVolume, problem: Problem) -> FiniteVolumeIntegration:
     if problem.initial is None:
         raise ProblemError.at("", "this needs the block initial")
     measure = problem.initial.on(problem.geometry)
-    natural = "static" if measure.compact or settings.box is not None else "moving"
+    natural = "moving" if settings.box is None else "static"
     return _Setup(settings, problem, measure, "rescaled" if settings.rescaled else settings.frame or natural).run()
 
 

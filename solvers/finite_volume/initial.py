@@ -82,9 +82,11 @@ def laid(part: Part, grid: Grid) -> tuple[Float, Float, Float]:
             density = abs(np.linalg.det(lattice.matrix)) * part.measure.cell_averages(lattice).reshape(grid.shape)
             inside = float(density.sum() * grid.volume)
             middle, spread = grid.moments(density / density.sum())
+            if not (inside > 0.5 and np.linalg.eigvalsh(spread)[0] > 0.25 * np.linalg.eigvalsh(wanted[1])[0]):
+                break  # so few cells hold it that no stretching helps; it will be refused as too narrow
             # lattice := the affine map of z that gives the averages the moments that are wanted
             stretch = _root(wanted[1]) @ np.linalg.inv(_root(spread))
-            if np.abs(stretch - np.eye(len(stretch))).max() < 1e-13 or inside < 0.5:
+            if np.abs(stretch - np.eye(len(stretch))).max() < 1e-13:
                 break
             back = np.linalg.inv(stretch)
             shift = middle - back @ wanted[0]

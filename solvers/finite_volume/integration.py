@@ -27,7 +27,7 @@ _MOST_AT_EDGE = 1e-14  # of the mass, at which a box without walls grows
 _MOST_LOST = 1e-9  # of the mass, when it cannot
 _MOST_CELLS = 4  # times the cells at the start, beyond which it does not
 _FIRST = 0.05  # of a standard deviation that the first step may carry a frame
-_CLOSE = 1e-6  # share of the time to a pole that need not be followed
+_CLOSE = 1e-5  # share of the time to a pole that need not be followed
 
 
 class FiniteVolumeIntegration(Integration):
@@ -134,7 +134,7 @@ class FiniteVolumeIntegration(Integration):
 
     def _trouble(self) -> Progress | None:
         self._present_rates()
-        pole = self._growth.pole(_CLOSE)
+        pole = self._growth.pole(_CLOSE, self._control.tolerance)
         if pole is not None:
             message = f"the covariance grows without bound at t = {pole[0]:.8g}"
             return Progress(State.BLOW_UP, message, time=pole[0], uncertainty=pole[1])

@@ -14,8 +14,10 @@ __all__ = ["LEAST_WIDTH", "Growth", "edge_mass", "narrowest_cluster"]
 
 #: cells across a cluster at half of its height
 LEAST_WIDTH = 3.0
-_LEVEL = 0.05  # of the largest density, below which a peak is none
+_LEVEL = 0.2  # of the largest density, below which a peak is none
 _RING = 3
+_ADDED = 4.0 * np.log(2.0)  # cells squared that averaging adds to the width at half height of a Gaussian, squared
+_REMEMBERED = 12  # estimates of a pole, over which the distance to it shrinks by ten or so
 
 
 def narrowest_cluster(solution: Solution) -> float:
@@ -23,19 +25,26 @@ def narrowest_cluster(solution: Solution) -> float:
     widths = []
     for panel in solution.density:
         level = _LEVEL * float(panel.max())
-        widths.append(narrowest_peak(panel, level))
+        widths.append(narrowest_peak(_smoothed(panel), level))
         if panel.shape[0] > 1:
-            widths.append(narrowest_peak(np.ascontiguousarray(panel.T), level))
-    return min(widths)
+            widths.append(narrowest_peak(_smoothed(panel.T), level))
+    return float(np.sqrt(max(min(widths) ** 2 - _ADDED, 0.0)))
+
+
+def _smoothed(density: Float) -> Float:
+    """Averages (1, 2, 1) / 4 along rows: waves as short as two cells, which edges leave behind, are no clusters."""
+    padded = np.pad(density, [(0, 0), (1, 1)])
+    return 0.25 * (padded[:, :-2] + padded[:, 2:]) + 0.5 * padded[:, 1:-1]
 
 
 def edge_mass(solution: Solution, grid: Grid) -> Float:
-    """Share of the mass within three cells of each end, `(d, 2)`."""
+    """Share of the mass near each end, `(d, 2)`: within a sixteenth of the cells, which no step crosses."""
     total = solution.density.sum(axis=0)
     shares = np.empty((grid.dimension, 2))
     for direction in range(grid.dimension):
         along = total if direction == grid.dimension - 1 else total.T
-        shares[direction] = along[:, :_RING].sum(), along[:, -_RING:].sum()
+        ring = max(_RING, along.shape[1] // 16)
+        shares[direction] = along[:, :ring].sum(), along[:, -ring:].sum()
     return shares / float(total.sum())
 
 
@@ -56,16 +65,17 @@ class Growth:
         if len(self.rows) and time > self.rows[-1, 0] and np.isfinite([inverse_rate, self.rows[-1, 1]]).all():
             slope = (inverse_rate - self.rows[-1, 1]) / (time - self.rows[-1, 0])
             estimate = time - inverse_rate / slope if slope < 0 < inverse_rate else np.inf
-        self.rows = np.vstack([self.rows, [time, inverse_rate, estimate]])[-3:]
+        self.rows = np.vstack([self.rows, [time, inverse_rate, estimate]])[-_REMEMBERED:]
 
-    def pole(self, closeness: float) -> tuple[float, float] | None:
-        """(t*, how far it may be wrong) once the last estimates leave less than `closeness` of the time to go."""
-        if len(self.rows) < 3:
+    def pole(self, closeness: float, tolerance: float) -> tuple[float, float] | None:
+        """(t*, how far it may be wrong) once the last estimates leave less than `closeness` of the time to go;
+        `tolerance` is the relative error of the rates."""
+        if len(self.rows) < _REMEMBERED or not np.isfinite(self.rows[:, 2]).all():
             return None
-        time, latest, before = self.rows[-1, 0], self.rows[-1, 2], self.rows[-2, 2]
-        if not (np.isfinite([latest, before]).all() and 0 <= latest - time < closeness * latest):
+        time, latest = self.rows[-1, 0], self.rows[-1, 2]
+        if not 0 <= latest - time < closeness * latest:
             return None
-        return float(latest), float(abs(latest - before) + np.spacing(latest))
+        return float(latest), float(np.ptp(self.rows[:, 2]) + tolerance * latest)
 
     @staticmethod
     def _inverse_rate(solution: Solution, rates: Rates) -> float:
