@@ -61,7 +61,9 @@ class FiniteVolume(Solver):
             if self.frame == "moving":
                 raise ProblemError.at("box", "stands still; it does not go with frame: moving")
         if self.rescaled and (self.frame == "moving" or self.box is not None):
-            raise ProblemError.at("rescaled", "is a frame of its own; it goes neither with frame: moving nor with a box")
+            raise ProblemError.at(
+                "rescaled", "is a frame of its own; it goes neither with frame: moving nor with a box"
+            )
         for count in self.cells if isinstance(self.cells, tuple) else (self.cells,):
             if count is not None and count < self.least_cells:
                 raise ProblemError.at(

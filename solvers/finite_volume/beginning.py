@@ -76,7 +76,9 @@ class _Setup:
         return [replace(part, share=part.share / len(positions), position=s) for s in positions for part in parts]
 
     def _solution(self, grid: Grid, parts: list[Part]) -> Solution:
-        densities, means, matrices = (np.stack(each) for each in zip(*(laid(part, grid) for part in parts), strict=True))
+        densities, means, matrices = (
+            np.stack(each) for each in zip(*(laid(part, grid) for part in parts), strict=True)
+        )
         return Solution(densities, means, matrices)
 
     def _integration(self, grid: Grid, solution: Solution, order: int, tolerance: float) -> FiniteVolumeIntegration:
@@ -155,6 +157,6 @@ class _Setup:
             needed = [math.ceil(1.5 * LEAST_WIDTH / max(width, 0.5) * count) for count in grid.cells]
             raise ProblemError.at(
                 "solver.cells",
-                f"{list(grid.cells)} are too few for the initial data, whose narrowest cluster is {width:.2g} cells wide; "
-                f"take about {needed}, or frame: moving",
+                f"{list(grid.cells)} are too few for the initial data, whose narrowest cluster is {width:.2g} cells "
+                f"wide; take about {needed}, or frame: moving",
             )

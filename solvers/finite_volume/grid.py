@@ -24,7 +24,8 @@ class Grid:
         self.gaussian = gaussian
         self.widths = (self.high - self.low) / self.cells
         self.faces = tuple(
-            np.linspace(start, end, count + 1) for start, end, count in zip(self.low, self.high, self.cells, strict=True)
+            np.linspace(start, end, count + 1)
+            for start, end, count in zip(self.low, self.high, self.cells, strict=True)
         )
         self.axes = tuple(0.5 * (edges[1:] + edges[:-1]) for edges in self.faces)
 
@@ -70,7 +71,9 @@ class Grid:
     def leaks(self) -> Float:
         """Largest share of a cell that leaves it per unit time and conductivity along each direction, `(d,)`."""
         found = []
-        for width, inside, faces in zip(self.widths, self.weights[-self.dimension :], self.face_weights[-self.dimension :], strict=True):
+        for width, inside, faces in zip(
+            self.widths, self.weights[-self.dimension :], self.face_weights[-self.dimension :], strict=True
+        ):
             out = faces[1:] + faces[:-1]
             out[0] -= faces[0]
             out[-1] -= faces[-1]

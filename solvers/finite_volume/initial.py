@@ -35,8 +35,8 @@ class Part:
         if not variances[0] > 0:
             raise ProblemError.at(
                 "initial",
-                f"has a covariance with the eigenvalue {variances[0]:.6g}: a measure on a point or a line has no density; "
-                "use the solver particles, characteristics or gaussian",
+                f"has a covariance with the eigenvalue {variances[0]:.6g}: a measure on a point or a line has no "
+                "density; use the solver particles, characteristics or gaussian",
             )
         return cls(share, measure, measure.mean, axes * np.sqrt(variances), position)
 

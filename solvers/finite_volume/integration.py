@@ -143,7 +143,7 @@ class FiniteVolumeIntegration(Integration):
             return Progress(
                 State.RESOLUTION_LOST,
                 f"a cluster has become narrower than {LEAST_WIDTH:g} cells",
-                "raise solver.cells, add noise, stop earlier, or use frame: moving with one mixture component a cluster",
+                "raise solver.cells, add noise, stop earlier, or use frame: moving and one mixture component a cluster",
             )
         if self._leak > _MOST_LOST:
             return Progress(

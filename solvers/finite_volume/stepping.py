@@ -26,7 +26,7 @@ _OF_SPACE = 0.1  # of the error of the cells that time steps may add
 
 @dataclass(frozen=True)
 class Attempt:
-    """A step that was tried: where it leads, or None when it was too long, and its error in units of what is allowed."""
+    """A step that was tried: where it leads (None when it was too long), and its error in units of what is allowed."""
 
     solution: Solution | None
     error: float
@@ -64,11 +64,10 @@ class Limited:
         total = Fluxes(np.zeros_like(first.fluxes.across), np.zeros_like(first.fluxes.along))
         for _ in range(steps):
             fluxes = self._system.fluxes(1, density, first.speeds, first.conductivities)
-            for part, out in zip((fluxes.across, fluxes.along), (total.across, total.along), strict=True):
-                part *= duration / steps
-                out += part
+            across, along = fluxes.across * (duration / steps), fluxes.along * (duration / steps)
             for panel, before in enumerate(density.copy()):
-                update(before, fluxes.across[panel], fluxes.along[panel], density[panel])
+                update(before, across[panel], along[panel], density[panel])
+            total = Fluxes(total.across + across, total.along + along)
         return total
 
     def change(self, stages: list[Rates], weights: Float, step: float) -> tuple[Float, Float, Float]:
@@ -128,9 +127,7 @@ def _sound(solution: Solution) -> bool:
     return bool((np.linalg.det(solution.matrix) != 0.0).all())
 
 
-def _size(
-    solution: Solution, density: Float, mean: Float, matrix: Float, rough: float, tolerance: float
-) -> float:
+def _size(solution: Solution, density: Float, mean: Float, matrix: Float, rough: float, tolerance: float) -> float:
     """Changes relative to the largest density, in units of `rough`, and to the frame, in units of `tolerance`."""
     size = 0.0
     for panel, frame in enumerate(solution.matrix):

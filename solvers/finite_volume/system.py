@@ -5,8 +5,8 @@ In a frame `x = m + S z` with `m' = c`, `S' = R` the density u of z moves by
     d_t u + div(u b) = div(g K grad(u / g)),      b = S^{-1} (G(m + S z) - c - R z),      K = D (S^T S)^{-1}.
 
 A frame at rest has c = 0, R = 0, g = 1. A moving one takes `c + R z`, the regression of G under its panel, out of the
-velocity, so that m and S S^T are the panel's mean and covariance for ever; noise widens it, `S' = R + D S^{-T}`, and the
-flux `-K (grad u + z u)` is that of g = N(0, I). A Gaussian then stands still. Rescaled tokens `z = e^{-tV} x` have
+velocity, so that m and S S^T are the panel's mean and covariance for ever; noise widens it, `S' = R + D S^{-T}`, and
+the flux `-K (grad u + z u)` is that of g = N(0, I). A Gaussian then stands still. Rescaled tokens `z = e^{-tV} x` have
 `m' = V m`, `S' = V S`.
 """
 
@@ -92,7 +92,7 @@ class System:
         for panel, lattice in enumerate(lattices(solution, self.grid)):
             position = None if self.positions is None else self.positions[panel]
             drift[panel] = velocity.drift(measure, lattice, position).reshape(shape)
-            inverse = np.linalg.inv(lattice.matrix)
+            inverse = np.linalg.inv(lattice.matrix).astype(float)
             mean[panel], linear = self._affine(time, solution, panel, drift[panel])
             speeds[panel] = self._remainder(drift[panel], mean[panel], linear, inverse)
             conductivities[panel] = strength * inverse @ inverse.T
@@ -112,7 +112,7 @@ class System:
         weighted = share * (self.grid.coordinates - middle[:, None, None])
         constant = np.tensordot(drift, share, axes=2)
         crossed = np.tensordot(drift - constant[:, None, None], weighted, axes=([1, 2], [1, 2]))
-        linear = np.linalg.solve(spread, crossed.T).T
+        linear = np.linalg.solve(spread, crossed.T).T.astype(float)
         return constant - linear @ middle, linear
 
     def _remainder(self, drift: Float, constant: Float, linear: Float, inverse: Float) -> Float:
@@ -169,7 +169,7 @@ class System:
             return density
         values = np.empty_like(density)
         for panel, out in zip(density, values, strict=True):
-            diffusion.ratio(panel, *self.grid.weights, out)
+            diffusion.ratio(panel, self.grid.weights[0], self.grid.weights[1], out)
         return values
 
     def _mixed(self, values: Float, conductivities: Float) -> Float:
@@ -188,10 +188,12 @@ class System:
         other = self.fluxes(16 - self._order, solution.density, rates.speeds, rates.conductivities)
         across, along = rates.fluxes.across - other.across, rates.fluxes.along - other.along
         change = np.diff(across, axis=1) + np.diff(along, axis=2)
-        return float(max(np.abs(part).max() / panel.max() for part, panel in zip(change, solution.density, strict=True)))
+        return float(
+            max(np.abs(part).max() / panel.max() for part, panel in zip(change, solution.density, strict=True))
+        )
 
     def residual(self, solution: Solution, rates: Rates) -> float:
-        """`int |d_t rho|` at fixed x, of all panels: what flows through faces less what comes from the frame's motion."""
+        """`int |d_t rho|` at fixed x, of all panels: what flows through faces, and what the frame's motion adds."""
         frames = np.empty_like(rates.speeds)
         for panel, frame in enumerate(solution.matrix):
             inverse = np.linalg.inv(frame)
@@ -205,7 +207,7 @@ class System:
     def _outflow(self, speeds: Float, conductivities: Float) -> float:
         leaks = [self.grid.leaks @ np.diag(matrix) for matrix in conductivities]
         stiff = max(leaks) * (_STIFFER if self._order > 2 else 1.0)
-        return max(outflow(panel, self.grid.widths) for panel in speeds) + stiff
+        return max(outflow(panel, self.grid.widths) for panel in speeds) + float(stiff)
 
 
 def _central(values: Float, axis: int) -> Float:

@@ -1,8 +1,8 @@
 """Densities that go on where their cells end.
 
-Softmax at x looks at tokens near `m + S A x`, in units of the standard deviation q = |S A| times as far out as x itself.
-With q near 1 or beyond no box is large enough: what is cut off falsifies the drift further in with time. So a density is
-continued outside of its cells by a multiple of a Gaussian,
+Softmax at x looks at tokens near `m + S A x`, in units of the standard deviation q = |S A| times as far out as x
+itself. With q near 1 or beyond no box is large enough: what is cut off falsifies the drift further in with time. So a
+density is continued outside of its cells by a multiple of a Gaussian,
 
     M = M_cells + a (F - I),      F = e^{<t, m> + <t, C t> / 2},      I = s_1 s_2 / F,
 

@@ -26,13 +26,11 @@ def _linear7(a: float, b: float, c: float, d: float, e: float, f: float, g: floa
 
 
 @kernel
-def _linear9(
-    a: float, b: float, c: float, d: float, e: float, f: float, g: float, h: float, i: float
-) -> float:
+def _linear9(a: float, b: float, c: float, d: float, e: float, f: float, g: float, h: float, i: float) -> float:
     """The same from nine averages, order nine."""
-    return (
-        1879.0 * e + 1375.0 * f - 641.0 * d - 305.0 * g + 199.0 * c + 55.0 * h - 41.0 * b - 5.0 * i + 4.0 * a
-    ) * (1.0 / 2520.0)
+    return (1879.0 * e + 1375.0 * f - 641.0 * d - 305.0 * g + 199.0 * c + 55.0 * h - 41.0 * b - 5.0 * i + 4.0 * a) * (
+        1.0 / 2520.0
+    )
 
 
 @kernel

@@ -48,9 +48,7 @@ def limit(density: Float, across: Float, along: Float, low_across: Float, low_al
     keep = np.empty((rows, columns))
     for i in range(rows):
         for j in range(columns):
-            left = density[i, j] - (
-                (low_across[i + 1, j] - low_across[i, j]) + (low_along[i, j + 1] - low_along[i, j])
-            )
+            left = density[i, j] - ((low_across[i + 1, j] - low_across[i, j]) + (low_along[i, j + 1] - low_along[i, j]))
             left = max(left, 0.0) * _MARGIN
             lost = (
                 max(0.0, across[i + 1, j] - low_across[i + 1, j])

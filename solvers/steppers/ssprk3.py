@@ -1,4 +1,4 @@
-"""SSPRK(3,3) [shu1988]: three stages, order three, each a convex combination of forward Euler steps.
+"""SSPRK(3,3) [shu1988]: three stages, order three, each a convex combination of forward Euler steps of h.
 
 The embedded scheme of order two is that of [conde2022].
 """
@@ -11,7 +11,7 @@ import numpy as np
 
 from mfpde.registry import register
 from mfpde.solvers.steppers.explicit import Tableau, explicit_step
-from mfpde.typing import AnyArray, Float
+from mfpde.typing import AnyArray
 
 __all__ = ["TABLEAU", "Ssprk3"]
 

@@ -1,5 +1,4 @@
-"""SSPRK(5,4) [spiteri2002]: five stages, order four, each a convex combination of forward Euler steps 1.5 of which make up
-a step.
+"""SSPRK(5,4) [spiteri2002]: five stages, order four, each a convex combination of forward Euler steps of up to 1/1.5 h.
 
 The embedded scheme of order three is the one that leaves out the third stage.
 """
@@ -12,7 +11,7 @@ import numpy as np
 
 from mfpde.registry import register
 from mfpde.solvers.steppers.explicit import Tableau, explicit_step
-from mfpde.typing import AnyArray, Float
+from mfpde.typing import AnyArray
 
 __all__ = ["TABLEAU", "Ssprk54"]
 
