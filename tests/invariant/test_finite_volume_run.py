@@ -1,0 +1,170 @@
+"""What holds for every solution by finite volumes, whatever the problem."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mfpde
+from mfpde.solvers.base import State
+
+BUMPS = {
+    "kind": "mixture",
+    "components": [
+        {"kind": "gaussian", "mean": -1.0, "covariance": 0.3, "weight": 2},
+        {"kind": "gaussian", "mean": 1.2, "covariance": 0.2},
+    ],
+}
+SQUARE = {"kind": "uniform", "box": [[-1, 1.5], [-0.5, 1]]}
+
+
+def problem(initial, solver=None, A=1.0, V=-1.0, kappa=np.inf, until=1.0, **more):
+    plane = initial.get("box", [0])[0] != 0 and len(initial["box"]) == 2
+    return mfpde.Problem.from_dict(
+        {
+            "geometry": {"kind": "plane" if plane else "line"},
+            "attention": {"kind": "softmax", "A": A, "V": V},
+            "noise": {"kappa": kappa},
+            "initial": initial,
+            "solver": {"kind": "finite-volume", **(solver or {})},
+            "time": {"until": until, "save_every": until / 2},
+            **more,
+        }
+    )
+
+
+def start(*arguments, **settings):
+    asked = problem(*arguments, **settings)
+    return asked.solver.start(asked)
+
+
+def carry(solution, *targets, budget=50_000):
+    for target in targets:
+        while (progress := solution.advance(target, budget)).state is State.UNDER_WAY:
+            pass
+    return progress
+
+
+@given(
+    order=st.sampled_from([1, 2, 5, 7, 9]),
+    kappa=st.sampled_from([np.inf, 5.0]),
+    frame=st.sampled_from(["moving", "static"]),
+    initial=st.sampled_from([BUMPS, {"kind": "uniform", "box": [[-1, 0.7]]}]),
+)
+@settings(max_examples=12)
+def test_mass_and_positivity(order, kappa, frame, initial):
+    solution = start(initial, {"order": order, "frame": frame, "cells": 96}, kappa=kappa, until=0.4)
+    assert carry(solution, 0.4).state is State.REACHED
+    assert abs(solution.measure().mass - 1) < 1e-13
+    assert solution.fields()["density"].min() >= 0.0
+
+
+def test_edges_on_the_plane_stay_positive():
+    solution = start(SQUARE, {"cells": 40, "frame": "static"}, A=[[1, 0.5], [-0.2, 0.7]], V=[[-1, 0.3], [-0.4, -0.8]])
+    assert carry(solution, 0.5).state is State.REACHED
+    assert solution.statistics()["limited"] > 0
+    assert solution.fields()["density"].min() >= 0.0
+    assert abs(solution.measure().mass - 1) < 1e-13
+
+
+@pytest.mark.parametrize("solver", [{}, {"frame": "static"}, {"rescaled": True}], ids=["moving", "static", "rescaled"])
+def test_bits_do_not_depend_on_how_the_way_is_cut_into_calls(solver):
+    whole, pieces = start(BUMPS, {"cells": 128, **solver}), start(BUMPS, {"cells": 128, **solver})
+    carry(whole, 0.5, 1.0)
+    carry(pieces, 0.5, 1.0, budget=1)
+    assert np.array_equal(whole.fields()["density"], pieces.fields()["density"])
+
+
+def test_a_restored_state_goes_on_bit_for_bit():
+    first, second = start(BUMPS, kappa=8.0), start(BUMPS, kappa=8.0)
+    carry(first, 0.5)
+    kept = {name: array.copy() for name, array in first.state().items()}
+    carry(first, 1.0)
+    second.restore(kept)
+    assert second.time == 0.5
+    carry(second, 1.0)
+    for name, array in first.state().items():
+        assert np.array_equal(array, second.state()[name], equal_nan=True), name
+
+
+def test_steps_end_where_coefficients_jump():
+    """Piecewise constant A: `S^{-1}` of a Gaussian grows by `2 A` per unit time, whatever the pieces."""
+    layers = {"times": [0, 0.3, 0.7], "values": [1.0, 0.5, 2.0]}
+    run = mfpde.solve(problem({"kind": "gaussian", "mean": 0, "covariance": 1}, A=layers))
+    grown = 1 + 2 * (0.3 * 1.0 + 0.4 * 0.5 + 0.3 * 2.0)
+    assert abs(run.measure(-1).covariance[0, 0] - 1 / grown) < 1e-11
+
+
+def test_masked_slices_keep_their_mass_and_the_first_sees_only_itself():
+    asked = problem({"kind": "gaussian", "mean": 0, "covariance": 1}, {"cells": 64})
+    asked = asked.model_copy(
+        update={"attention": mfpde.Masked(attention=mfpde.Softmax(A=1, V=-1), positions=(0.1, 0.5, 0.9))}
+    )
+    run = mfpde.solve(asked)
+    panels = run.measure(-1).panels
+    assert [panel.position for panel in panels] == [0.1, 0.5, 0.9]
+    assert all(abs(panel.mass - 1 / 3) < 1e-14 for panel in panels)
+    assert abs(panels[0].moments[1][0, 0] - 1 / 3) < 1e-6  # S^{-1} = 1 + 2 t
+
+
+def test_a_steady_state_is_kept():
+    """`v = - m` pulls every token towards the mean: N(m, D) is steady under softmax with A = 0 and mlp drift -x."""
+    asked = problem({"kind": "gaussian", "mean": 0, "covariance": 0.5}, A=0.0, V=0.0, kappa=2.0)
+    asked = asked.model_copy(
+        update={"drift": mfpde.Mlp(W=[[1.0, -1.0]], U=[[-1.0], [1.0]], b=(0, 0), activation="relu")}
+    )
+    for solver in ({}, {"frame": "static", "box": ((-7, 7),), "cells": 128}):
+        settled = asked.model_copy(update={"solver": mfpde.FiniteVolume(**solver)})
+        solution = settled.solver.start(settled)
+        assert solution.residual() < 1e-6
+        carry(solution, 3.0)
+        assert abs(solution.measure().covariance[0, 0] - 0.5) < 1e-7
+
+
+def test_stiff_diffusion_in_walls_ends_uniform():
+    asked = problem(
+        {"kind": "uniform", "box": [[-1, 1]]}, {"box": [[-2, 2]], "cells": 64}, A=0, V=0, kappa=0.2, until=20
+    )
+    run = mfpde.solve(asked)
+    assert np.abs(run.measure(-1).panels[0].values - 0.25).max() < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("initial", "solver", "said"),
+    [
+        ({"kind": "gaussian", "mean": 0, "covariance": 1}, {"box": [[-2, 2]]}, "cuts off initial data"),
+        (
+            {"kind": "gaussian", "mean": 0, "covariance": 1e-4},
+            {"box": [[-2, 2]], "cells": 64},
+            "too few for the initial",
+        ),
+        ({"kind": "gaussian", "mean": 0, "covariance": 0}, {}, "has no density"),
+        ({"kind": "gaussian", "mean": 0, "covariance": 1}, {"cells": [64, 64]}, "one number or 1"),
+    ],
+)
+def test_what_cannot_work_is_said_before_the_first_step(initial, solver, said):
+    with pytest.raises(mfpde.MfpdeError, match=said):
+        start(initial, solver)
+
+
+@pytest.mark.parametrize(
+    ("solver", "said"),
+    [
+        ({"order": 9, "cells": 12}, "at least 18"),
+        ({"frame": "moving", "box": [[-1, 1]]}, "does not go with frame: moving"),
+        ({"box": [[1, -1]]}, "from < to"),
+        ({"rescaled": True, "frame": "moving"}, "frame of its own"),
+    ],
+)
+def test_settings_that_contradict_each_other(solver, said):
+    with pytest.raises(mfpde.MfpdeError, match=said):
+        problem(BUMPS, solver)
+
+
+def test_a_cluster_narrower_than_its_cells_is_reported():
+    run = mfpde.solve(
+        problem({"kind": "uniform", "box": [[-1, 1]]}, {"frame": "static", "cells": 64}, A=8, V=-1, until=9)
+    )
+    assert run.outcome.kind == "resolution lost"
+    assert "cells" in run.outcome.advice
+    assert run.outcome.time < 9
