@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,30 +53,40 @@ def _data(run: Run) -> dict[str, Any]:
             "time": outcome.time,
             "message": outcome.message,
             "advice": outcome.advice,
+            "uncertainty": outcome.uncertainty,
             "complete": outcome.complete,
         },
         "times": {"first": float(run.times[0]), "last": float(run.times[-1]), "count": len(run.times)},
+        "form": run.layout.form,
         "grid": dict(zip(run.layout.dimensions, run.layout.shape, strict=True)),
+        "sizes": run.layout.sizes,
         "last": {name: values[-1] for name, values in run.series.items() if len(values)},
         "invariants": invariants(run),
+        "comparison": _comparison(run),
         "provenance": dict(run.provenance),
         "problem": run.problem.canonical(),
     }
 
 
+def _comparison(run: Run) -> dict[str, Any] | None:
+    agreement = run.agreement
+    return None if agreement is None else {**asdict(agreement), "passed": agreement.passed}
+
+
 def _text(file: str, run: Run) -> str:
-    from mfpde.cli.summary import flat, invariants, last_values, span
+    from mfpde.cli.summary import flat, invariants, last_values, size, span
     from mfpde.cli.tables import columns, number
 
-    grid = ", ".join(f"{size} {name}" for name, size in zip(run.layout.dimensions, run.layout.shape, strict=True))
     times = span(run)
     rows = [
         ["file", file],
         ["title", run.problem.title or "-"],
         ["outcome", str(run.outcome)],
         ["times", times],
-        ["grid", grid],
+        ["grid", size(run)],
     ]
+    if run.agreement is not None:
+        rows.append(["compared", str(run.agreement)])
     sections = [
         columns(rows) + last_values(run),
         _section("invariants", {name: f"{value:.3g}" for name, value in invariants(run).items()}),

@@ -13,14 +13,18 @@ from mfpde.cli.tables import columns, number
 if TYPE_CHECKING:
     from mfpde.run import Run
 
-__all__ = ["flat", "invariants", "last_values", "span", "summary"]
+__all__ = ["flat", "invariants", "last_values", "size", "span", "summary"]
+
+
+#: statistics worth a line, where a solver has them
+_SIZES = ("steps", "modes", "cells", "panels", "nodes")
 
 
 def summary(run: Run) -> str:
     """What `solve` prints at the end."""
     rows = [["outcome", str(run.outcome)], ["times", span(run)]]
     numbers = flat(run.provenance)
-    rows += [[name, number(numbers[name])] for name in ("steps", "modes") if name in numbers]
+    rows += [[name, number(numbers[name])] for name in _SIZES if name in numbers]
     if run.agreement is not None:
         rows.append(["compared", f"{'ok' if run.agreement.passed else 'FAILED'}: {run.agreement}"])
     wall = numbers.get("seconds")
@@ -34,6 +38,16 @@ def summary(run: Run) -> str:
 def span(run: Run) -> str:
     """From when to when, and how many snapshots."""
     return f"{number(float(run.times[0]))} to {number(float(run.times[-1]))}, {len(run.times)} snapshots"
+
+
+def size(run: Run) -> str:
+    """What a snapshot holds: `2 panel, 128 x`."""
+    layout = run.layout
+    if not layout.axes and "particle" not in layout.extents:
+        return f"none: {', '.join(layout.fields)}"
+    counts = {name: count for name, count in layout.extents.items() if name not in ("component", "column")}
+    counts |= dict(zip(layout.dimensions, layout.shape, strict=True))
+    return ", ".join(f"{count} {name}" for name, count in counts.items())
 
 
 def last_values(run: Run) -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PointsRun"]
 
-_PATHS, _DOTS, _TIMES = 60, 400, 4
+_PATHS, _DOTS, _TIMES = 60, 300, 3
 
 
 @register("portrait", "points")
@@ -125,7 +125,7 @@ class PointsRun(Portrait):
     def _draw_dots(self, axes: Axes) -> None:
         places, chosen = telling(self.positions, _TIMES), self.some(_DOTS)
         texts = time_texts(self.shown_times[places])
-        size = 3 + 9 * self.weights[chosen] / self.weights.max()
+        size = 2 + 8 * self.weights[chosen] / self.weights.max()
         for place, text, colour in zip(places, texts, sequence(len(places)), strict=True):
             x, y = self.positions[place, chosen].T
             axes.scatter(x, y, s=size, color=colour, lw=0, label=text)
