@@ -11,7 +11,7 @@ from mfpde.cli.options import as_json, print_json
 
 __all__ = ["first_sentence", "listing"]
 
-FAMILIES = ("attention", "drift", "geometry", "initial", "solver", "observable", "case")
+FAMILIES = ("attention", "drift", "geometry", "initial", "solver", "observable", "comparison", "case")
 
 
 @click.command("list", short_help="Name what there is: kinds of attention, solvers, ...")
