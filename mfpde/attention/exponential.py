@@ -10,7 +10,7 @@ from mfpde.attention.law import embedded, embedded_nodes
 from mfpde.attention.reweighted import Reweighted
 from mfpde.errors import ProblemError
 from mfpde.geometry import Lattice
-from mfpde.measure import GridDensity, Measure, Particles
+from mfpde.measure import Measure, Particles
 from mfpde.typing import Float
 
 __all__ = ["Exponential"]
@@ -59,7 +59,7 @@ class Exponential(Head):
         return measure.tilt(points, query) if factors is None else Reweighted(measure, factors).tilt(points, query)
 
     def masked_means(self, measure: Measure, points: Float, positions: Float) -> Float:
-        if isinstance(measure, GridDensity) or measure.positions is None:
+        if not isinstance(measure, Particles) or measure.positions is None:
             return super().masked_means(measure, points, positions)
         from mfpde.transform import tilted_mean_masked
 

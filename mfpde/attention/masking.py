@@ -8,7 +8,8 @@ import numpy as np
 
 from mfpde.errors import ProblemError
 from mfpde.geometry import Lattice
-from mfpde.measure import GridDensity, Measure, Particles
+from mfpde.measure import GridDensity, Measure, Particles, Superposition
+from mfpde.measure.positioned import Positioned
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["positions_of", "seen_from", "total_mass", "visible_groups"]
@@ -54,11 +55,15 @@ def visible_groups(measure: Measure, positions: Float) -> Iterator[tuple[AnyArra
 def seen_from(measure: Measure, position: float) -> tuple[Measure, float]:
     """The part of the measure at positions up to that one, and by what its integrals are to be multiplied.
 
-    Panels keep their mass; particles are scaled to mass 1, and their share is the second answer.
+    Panels keep their mass; all else is scaled to mass 1, and its share is the second answer.
     """
     if isinstance(measure, GridDensity):
         seen = [panel for panel in measure.panels if panel.position is not None and panel.position <= position]
         return GridDensity(seen), 1.0
+    if isinstance(measure, Positioned):
+        earlier = [(share, part) for place, share, part in measure.slices if place <= position]
+        shares = np.array([share for share, _ in earlier])
+        return Superposition(shares / shares.sum(), [part for _, part in earlier]), float(shares.sum())
     nodes, weights = measure.nodes()
     there = np.asarray(measure.positions) <= position
     share = float(weights[there].sum() / weights.sum())

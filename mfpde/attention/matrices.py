@@ -66,16 +66,17 @@ def rectangular(name: str, value: Any, dimension: int, rows: int | None = None) 
 
 
 def _array(value: Any) -> Float:
-    """The value as an array; large matrices are kept, because to read half a million numbers from tuples takes long."""
+    """The value as an array. Large matrices are kept, with their tuples, because it takes long to read half a million
+    numbers from tuples."""
     if not isinstance(value, tuple) or len(value) < _LARGE:
         return np.asarray(value, dtype=float)
-    known = _arrays.get(id(value))
-    if known is None or known[0] is not value:
+    if id(value) not in _arrays:
         while len(_arrays) >= _KEPT:
             _arrays.pop(next(iter(_arrays)))
-        known = _arrays[id(value)] = (value, np.array(value, dtype=float))
-        known[1].flags.writeable = False
-    return known[1]
+        array = np.array(value, dtype=float)
+        array.flags.writeable = False
+        _arrays[id(value)] = (value, array)
+    return _arrays[id(value)][1]
 
 
 def product(key: Any, query: Any, dimension: int) -> Float:

@@ -64,13 +64,16 @@ def test_scores_beyond_their_rounding():
         assert np.isfinite(mfpde.Softmax(A=0.04).drift(measure, points)).all()
         with pytest.raises(mfpde.ProblemError, match=r"A is too large for these tokens: scores <Ax, y> reach .e\+0"):
             mfpde.Softmax(A=1).drift(measure, points)
+    skew = [[0.0, 0.0], [1.0, 0.0]]  # <Ax, y> = x_1 y_2
+    mfpde.Softmax(A=skew).drift(mfpde.Particles([[1e4, 1.0]]), [[1e4, 1.0]])
+    with pytest.raises(mfpde.ProblemError, match="too large"):
+        mfpde.Softmax(A=skew).drift(mfpde.Particles([[1.0, 1e4]]), [[1e4, 1.0]])
     sphere = mfpde.Particles([[0.0, 0.0, 1.0]], geometry=mfpde.Sphere())
     assert mfpde.Softmax(A=1e6).drift(sphere, [[0.0, 1.0, 0.0]]).shape == (1, 3)
     with pytest.raises(mfpde.ProblemError, match=r"reach 2e\+06"):
         mfpde.Softmax(A=2e6).drift(sphere, [[0.0, 1.0, 0.0]])
-    many = mfpde.Particles(np.ones((3, 1000)))  # |A| |x| |y| is 1e6, the sum of all |x_i A_ij y_j| 1e9
-    skew = np.ones((1000, 1000))
-    assert np.isfinite(mfpde.Softmax(A=skew * 9e-4).drift(many, np.ones((1, 1000)))).all()
+    many = mfpde.Particles(np.eye(3, 200) * 1e3)  # |A| |x| |y| is 9e5, the largest |x_i| |A_ij| |y_j| sum up to 3e6
+    assert np.isfinite(mfpde.Softmax(A=0.9).drift(many, np.eye(3, 200) * 1e3)).all()
 
 
 @pytest.mark.parametrize("count", [2, 3000])

@@ -5,6 +5,7 @@ import pytest
 from kernel_examples import KINDS, laws, matrix, tokens
 
 import mfpde
+from mfpde.attention.bidiagonal import largest_singular_value
 
 SPACES = {"space": None, "circle": mfpde.Circle(), "sphere": mfpde.Sphere()}
 
@@ -125,6 +126,20 @@ def test_upper_and_lower_bounds():
     for gamma in (0.3, 1.0, 3.0):
         constant = mfpde.Softmax(A=-gamma).lipschitz(mfpde.Particles(worst))
         assert constant >= np.sqrt(count - 1) / (1 + (count - 1) * np.exp(-2 * radius**2 * gamma))
+
+
+def test_the_basis_stays_orthogonal():
+    """A long run towards singular values far apart: without care the largest would come back again and again."""
+    random = np.random.default_rng(1)
+    left, right = (np.linalg.qr(random.standard_normal((60, 60)))[0] for _ in range(2))
+    map_ = (left * 0.6 ** np.arange(60)) @ right.T
+    found = largest_singular_value(
+        lambda u: map_ @ u, lambda v: map_.T @ v, random.standard_normal(60), tolerance=-1.0, most=50
+    )
+    assert found.iterations == 50
+    assert found.value == pytest.approx(1, rel=1e-14)
+    assert np.linalg.norm(found.direction) == pytest.approx(1, rel=1e-13)
+    np.testing.assert_allclose(np.abs(found.direction @ right[:, 0]), 1, rtol=1e-13)
 
 
 def test_many_iterations_are_not_made_for_nothing():

@@ -5,6 +5,7 @@ import pytest
 from kernel_examples import laws, reference, tokens
 
 import mfpde
+from mfpde.measure.positioned import Positioned
 
 KINDS = ["softmax", "unnormalized", "l2", "linear", "relu", "sigmoid", "multi-head"]
 
@@ -67,6 +68,25 @@ def test_panels_are_positions(kind):
         if kind != "multi-head":
             expected = scale * law.drift(particles, points, positions)
             np.testing.assert_allclose(found[0], expected[:, 0], atol=1e-12 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("kind", ["softmax", "l2", "linear", "multi-head"])
+def test_laws_at_positions_are_those_of_their_nodes(kind):
+    """A mixture of earlier laws by their closed forms, against sums over all their nodes."""
+    parts = [mfpde.Normal([m, -m], [[0.3, 0.1 * m], [0.1 * m, 0.2]], mfpde.Plane()) for m in (0.0, 1.0, -0.5)]
+    measure = Positioned([0.1, 0.4, 0.9], parts, [1.0, 2.0, 1.0])
+    law, points = mfpde.Masked(attention=laws(2, 0.7)[kind]), tokens(2, 6, 1).points
+    for position, count in ((0.1, 1), (0.5, 2), (1.0, 3)):
+        nodes, weights = zip(*(part.nodes() for part in parts[:count]), strict=True)
+        shares = [share * w for share, w in zip(measure.shares, weights, strict=False)]
+        seen = mfpde.Particles(np.concatenate(nodes), np.concatenate(shares))
+        expected = law.attention.drift(seen, points)
+        if kind == "linear":
+            expected = expected * measure.shares[:count].sum()
+        found = law.drift(measure, points, np.full(6, position))
+        if kind != "multi-head":
+            assert np.abs(found - expected).max() < 1e-11 * np.abs(expected).max()
+        np.testing.assert_allclose(law.drift(measure, points, position), found)
 
 
 def test_slices():

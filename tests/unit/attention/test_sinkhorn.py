@@ -28,7 +28,9 @@ def test_both_marginals(count, size):
     rows, columns = marginals(law, measure)
     assert measure.weights @ np.abs(rows - 1) < 3e-12
     assert measure.weights @ np.abs(columns - 1) < 3e-12
-    assert law.potentials(measure).error <= 1e-12
+    found = law.potentials(measure)
+    assert found.error <= 1e-12
+    assert found.iterations <= (60 if size == 100 else 20)  # the plain iteration takes up to a thousand
 
 
 @pytest.mark.parametrize("weights", [[0.2, 0.3, 0.5], [1.0, 0.0, 1.0]])
