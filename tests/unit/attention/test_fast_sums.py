@@ -1,7 +1,8 @@
-"""The fast drift of particles is the plain sum, in any dimension."""
+"""Fast paths of the exponential kernels against long double sums: any dimension, any size of the scores."""
 
 import numpy as np
 import pytest
+from kernel_examples import laws, matrix, reference, tokens
 
 import mfpde
 
@@ -37,3 +38,45 @@ def test_matrices_on_the_circle_use_the_projected_sum():
     theta = np.linspace(0, 6, 40)
     difference = attention.drift(measure, theta) - attention.drift_by_quadrature(measure, theta)
     assert np.abs(difference).max() < 1e-12
+
+
+@pytest.mark.parametrize("beta", [0.0, 1.0, 30.0, 200.0])
+@pytest.mark.parametrize("space", [mfpde.Circle(), mfpde.Sphere(), mfpde.Sphere(dimension=4)])
+@pytest.mark.parametrize("normalised", [True, False])
+def test_tokens_on_spheres(beta, space, normalised):
+    measure, queries = tokens(0, 4000, 1, space), tokens(0, 50, 2, space)
+    law = mfpde.Softmax(A=beta, V=-1) if normalised else mfpde.Unnormalized(A=beta, V=-1)
+    x, y = space.embed(queries.points), space.embed(measure.points)
+    outputs = np.asarray(reference(law, x, y, measure.weights), dtype=float)
+    expected = space.tangent(queries.points, outputs)
+    found = law.drift(measure, queries.points)
+    assert np.abs(found - expected).max() < 1e-12 * np.abs(outputs).max()
+
+
+@pytest.mark.parametrize("kind", ["softmax", "l2"])
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+def test_scores_up_to_a_hundred_thousand(kind, dimension):
+    measure, points = tokens(dimension, 2000, 1), tokens(dimension, 40, 2).points
+    for size in (1e3, 1e4, 1e5 / dimension):
+        law = laws(dimension, size)[kind]
+        found = law.drift(measure, points)
+        assert np.abs(found - reference(law, points, measure.points, measure.weights)).max() < 1e-9
+
+
+@pytest.mark.parametrize("size", [20.0, 200.0])
+@pytest.mark.parametrize("shape", ["ramp", "spikes"])
+def test_densities_on_grids(size, shape):
+    """Edges, zeros and lonely cells, at the grid's own points and on a moved lattice."""
+    axes, random = [np.linspace(-1, 1, 33), np.linspace(-0.8, 0.9, 27)], np.random.default_rng(5)
+    values = random.random((33, 27)) if shape == "ramp" else np.zeros((33, 27))
+    values[:9] = 0.0
+    values[[20, 3, 30], [4, 25, 13]] = [1.0, 1e-9, 3.0]
+    density = mfpde.GridDensity.of(axes, values, averages=False)
+    nodes, weights = density.nodes()
+    for kind in ("softmax", "l2"):
+        law = laws(2, size)[kind]
+        for lattice in (density.panels[0].lattice, mfpde.Lattice.of(axes, [0.1, -0.2], matrix(2, 0.8, 3))):
+            picked = RANDOM.choice(33 * 27, 40, replace=False)
+            expected = reference(law, lattice.points()[picked], nodes, weights)
+            found = law.drift(density, lattice).reshape(2, -1).T[picked]
+            assert np.abs(found - expected).max() < 2e-12
