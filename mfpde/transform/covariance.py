@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.transform.covariance_kernels import spread_by_products, spread_directly
-from mfpde.transform.direct import centred, log_masses_of, plain, rows_of_three, with_mass
+from mfpde.transform.direct import centred, log_masses_of, only_with_mass, plain, rows_of_three
 from mfpde.transform.line import interpolate_on_line, panel_indices, plan_on_line
 from mfpde.transform.line_tilts import tilt_line
 from mfpde.transform.plane import PlanePlan, plan_in_plane
@@ -30,6 +30,7 @@ def tilted_covariance(
     weights. Otherwise time is linear, and the covariance has an error of 1e-12 of the support's radius squared, on the
     line of `min(radius, 1 / |w|)^2`.
     """
+    nodes, masses, log_factors = only_with_mass(nodes, masses, log_factors)
     queries, nodes, masses = plain(queries), plain(nodes), plain(masses)
     if nodes.shape[1] == 1:
         fast = _on_line(queries[:, 0], nodes[:, 0], masses, log_factors)
@@ -40,8 +41,8 @@ def tilted_covariance(
         if plan is not None:
             return _in_plane(plan, queries, nodes, masses, log_factors)
     mean, log_mass = tilted_mean(queries, nodes, masses, log_factors)
-    nodes, log_masses = with_mass(nodes, log_masses_of(masses, log_factors))
     nodes, centre, _ = centred(nodes)
+    log_masses = log_masses_of(masses, log_factors)
     spread = _in_few_dimensions if nodes.shape[1] <= 3 else _in_many_dimensions
     return log_mass, mean, spread(queries, nodes, log_masses, log_mass - queries @ centre, mean - centre)
 

@@ -13,8 +13,10 @@ __all__ = [
     "FEW_PAIRS",
     "PAIR",
     "centred",
+    "has_mass",
     "log_masses_of",
     "log_of",
+    "only_with_mass",
     "plain",
     "rows_of_three",
     "tilt_by_products",
@@ -72,6 +74,20 @@ def with_mass(nodes: Float, log_masses: Float) -> tuple[Float, Float]:
     """Only the nodes that have mass: the others say nothing, not even where the centre is."""
     there = log_masses > -np.inf
     return (nodes, log_masses) if there.all() else (nodes[there], log_masses[there])
+
+
+def only_with_mass(nodes: Float, masses: Float, log_factors: Float | None) -> tuple[Float, Float, Float | None]:
+    """The same before logarithms are taken."""
+    there = has_mass(masses, log_factors)
+    if there.all() or not there.any():
+        return nodes, masses, log_factors
+    return nodes[there], masses[there], None if log_factors is None else log_factors[there]
+
+
+def has_mass(masses: Float, log_factors: Float | None) -> AnyArray:
+    """Where m e^f is not 0."""
+    there: AnyArray = masses > 0.0
+    return there if log_factors is None else there & (log_factors > -np.inf)
 
 
 def rows_of_three(points: Float) -> Float:

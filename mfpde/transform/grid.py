@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mfpde.transform.direct import PAIR, plain, tilted_mean_directly
+from mfpde.transform.direct import PAIR, has_mass, plain, tilted_mean_directly
 from mfpde.transform.line import tilted_mean_on_line
 from mfpde.transform.plane_grid import evaluate_plan, make_plan
 from mfpde.typing import Float
@@ -33,6 +33,7 @@ def tilted_mean_on_grid(
     axes, masses, matrix = [plain(axis) for axis in axes], plain(masses), plain(matrix)
     queries = axes if query_axes is None else [plain(axis) for axis in query_axes]
     shift = np.zeros(len(axes)) if offset is None else plain(offset)
+    axes, masses, log_factors = _cropped(axes, masses, log_factors)
     if len(axes) == 1:
         points = matrix[0, 0] * queries[0] + shift[0]
         mean, log_mass = tilted_mean_on_line(points, axes[0], masses, log_factors)
@@ -51,6 +52,17 @@ def tilted_mean_on_grid(
         log_mass += w_centre[0][:, None] + (w_centre[1] + shift @ centre)
         mean += centre[:, None, None]
     return mean, log_mass
+
+
+def _cropped(axes: list[Float], masses: Float, log_factors: Float | None) -> tuple[list[Float], Float, Float | None]:
+    """The box that holds all mass."""
+    there = has_mass(masses, log_factors)
+    if there.all() or not there.any():
+        return axes, masses, log_factors
+    used = [np.flatnonzero(there.any(axis=1 - k) if len(axes) == 2 else there) for k in range(len(axes))]
+    box = tuple(slice(places[0], places[-1] + 1) for places in used)
+    cropped = [plain(axis[places]) for axis, places in zip(axes, box, strict=True)]
+    return cropped, plain(masses[box]), None if log_factors is None else log_factors[box]
 
 
 def _on_points(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mfpde.transform.direct import tilted_mean_directly
+from mfpde.transform.direct import only_with_mass, tilted_mean_directly
 from mfpde.transform.line import tilted_mean_on_line
 from mfpde.transform.plane import tilted_mean_in_plane
 from mfpde.typing import Float
@@ -17,6 +17,7 @@ def tilted_mean(queries: Float, nodes: Float, masses: Float, log_factors: Float 
 
     In one and two dimensions time is linear in m + n; in more the sum is direct, m n.
     """
+    nodes, masses, log_factors = only_with_mass(nodes, masses, log_factors)
     if nodes.shape[1] == 1:
         mean, log_mass = tilted_mean_on_line(queries[:, 0], nodes[:, 0], masses, log_factors)
         return mean[:, None], log_mass

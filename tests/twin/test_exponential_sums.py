@@ -26,7 +26,7 @@ def masses(kind, count):
         return np.exp(-4 * np.linspace(-1, 1, count) ** 2) * (1 + 0.3 * np.cos(np.arange(count)))
     if kind == "tails":
         return np.exp(-RANDOM.uniform(0, 200, count))
-    weights = np.zeros(count)
+    weights = np.full(count, 1e-280)  # nothing, but still there
     weights[RANDOM.integers(0, count, 3)] = 1.0, 0.2, 1e-6
     return weights
 

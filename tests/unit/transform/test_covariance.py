@@ -52,7 +52,7 @@ def test_line_by_panels(size, kind, monkeypatch):
     nodes, queries = RANDOM.uniform(1, 3, (5000, 1)), size * RANDOM.uniform(-1, 1, (5000, 1))
     log_masses = -((nodes[:, 0] - 1.7) ** 2) * 400
     if kind == "points":
-        log_masses[3:] = -np.inf
+        log_masses[3:] = -2e3  # nothing, but still there
     log_mass, mean, spread = transform.tilted_covariance(queries, nodes, np.ones(5000), log_masses)
     exact = expected(queries[:60], nodes, log_masses)
     assert (np.abs(log_mass[:60] - exact[0]) / (1 + np.abs(exact[0]))).max() < 1e-12

@@ -72,6 +72,26 @@ def test_a_node_without_mass_is_not_there():
     assert mean[0, 0] == pytest.approx(1 / (1 + np.exp(-30.0)), abs=1e-15)
 
 
+def test_cells_without_mass_cost_nothing():
+    """A small patch on a large grid gives the very bits that the patch alone gives."""
+    axis = np.linspace(-50.0, 50.0, 501)
+    masses = np.zeros((501, 501))
+    masses[100:130, 300:340] = RANDOM.random((30, 40))
+    queries = np.linspace(-2.0, 2.0, 50)
+    expected = transform.tilted_mean_on_grid(
+        (axis[100:130], axis[300:340]), masses[100:130, 300:340], np.eye(2), query_axes=(queries, queries)
+    )
+    given = transform.tilted_mean_on_grid((axis, axis), masses, np.eye(2), query_axes=(queries, queries))
+    factors = np.where(masses > 0, 0.0, -np.inf)
+    other = transform.tilted_mean_on_grid(
+        (axis, axis), np.ones((501, 501)), np.eye(2), None, (queries, queries), factors
+    )
+    assert np.array_equal(given[0], expected[0])
+    assert np.isfinite(other[0]).all()
+    line = transform.tilted_mean_on_grid((axis,), masses[:, 300], np.eye(1), query_axes=(queries,))
+    assert np.abs(line[0] - transform.tilted_mean(queries[:, None], axis[:, None], masses[:, 300])[0].T).max() < 1e-12
+
+
 def test_no_queries():
     assert transform.tilted_mean(np.zeros((0, 2)), np.ones((9000, 2)), np.ones(9000))[0].shape == (0, 2)
     assert transform.tilted_mean(np.zeros((0, 1)), np.ones((9000, 1)), np.ones(9000))[1].shape == (0,)
