@@ -38,12 +38,14 @@ def _of_one(function: OfItems, low: Float, high: Float, samples: int) -> tuple[I
     side = np.where(values < 0, -1.0, 1.0)
     item, left = np.nonzero(side[:, 1:] != side[:, :-1])
     brackets = [(item, t[item, left], t[item, left + 1], side[item, left])]
-    size = np.abs(values)
+    size = np.pad(np.abs(values), ((0, 0), (1, 1)), constant_values=np.inf)
+    beside = np.pad(side, ((0, 0), (1, 1)), mode="edge")
     dips = (size[:, 1:-1] <= size[:, :-2]) & (size[:, 1:-1] <= size[:, 2:])
-    dips &= (side[:, 1:-1] == side[:, :-2]) & (side[:, 1:-1] == side[:, 2:])
+    dips &= (side == beside[:, :-2]) & (side == beside[:, 2:])
     item, middle = np.nonzero(dips)
     if item.size:
-        start, end, sign = t[item, middle], t[item, middle + 2], side[item, middle]
+        start, end = t[item, np.maximum(middle - 1, 0)], t[item, np.minimum(middle + 1, samples)]
+        sign = side[item, middle]
         lowest = _bottom(function, item, start, end, sign)
         through = function(item, lowest) * sign < 0
         item = item[through]

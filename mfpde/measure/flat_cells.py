@@ -13,6 +13,7 @@ from mfpde.measure.cells import averages_by_gauss
 from mfpde.measure.crossings import crossings
 from mfpde.measure.graded import Items, OfItems, graded, split, sum_by
 from mfpde.measure.graded_plane import OfTwo, Rectangles, graded_twice
+from mfpde.measure.scan import beside
 from mfpde.measure.written_density import WrittenDensity
 from mfpde.typing import Float
 
@@ -35,20 +36,12 @@ def averages_with_edges(density: WrittenDensity, lattice: Lattice, floor: float)
         return _on_line(density, lattice, floor)
     averages = averages_by_gauss(density, lattice, _POINTS)
     rough = np.abs(averages - averages_by_gauss(density, lattice, _FEWER)) > _AGREE * averages
-    rough |= _cut(density, lattice) & _beside(averages > 0)
+    rough |= _cut(density, lattice) & beside(averages > 0)
     cells = np.argwhere(rough)
     for start in range(0, len(cells), _AT_ONCE):
         some = cells[start : start + _AT_ONCE]
         averages[some[:, 0], some[:, 1]] = _averages_of(density, lattice, some, floor)
     return averages
-
-
-def _beside(cells: Truths) -> Truths:
-    """Cells and their neighbours."""
-    wide = np.pad(cells, 1)
-    wide[1:-1] |= wide[:-2] | wide[2:]
-    wide[:, 1:-1] |= wide[:, :-2] | wide[:, 2:]
-    return wide[1:-1, 1:-1]
 
 
 def _halves(lattice: Lattice) -> list[float]:

@@ -26,6 +26,7 @@ OfItems: TypeAlias = Callable[[Items, Float], Float]
 POINTS = 20
 _DEEPEST = 60
 _MANY = 64
+_SLIVER = 256 * float(np.finfo(float).eps)  # narrower panels are rounding
 _LEAST = 1e-290
 _ROUNDING = 2 * float(np.finfo(float).eps)
 
@@ -150,7 +151,8 @@ def split(low: Float, high: Float, item: Items, cuts: Float, edges: Truths | Non
     ends, marks = np.concatenate([low, cuts[inside], high]), np.concatenate([plain, edge[inside], plain])
     order = np.lexsort((ends, owner))
     owner, ends, marks = owner[order], ends[order], marks[order]
-    panel = (owner[1:] == owner[:-1]) & (ends[1:] > ends[:-1])
+    least = _SLIVER * np.maximum(np.abs(ends[1:]), np.abs(ends[:-1]))
+    panel = (owner[1:] == owner[:-1]) & (ends[1:] - ends[:-1] > least)
     count = int(panel.sum())
     owner, low, high = owner[:-1][panel], ends[:-1][panel], ends[1:][panel]
     return Panels(owner, low, high, marks[:-1][panel], marks[1:][panel], np.zeros(count), np.ones(count))

@@ -18,6 +18,7 @@ __all__ = ["OfTwo", "Rectangles", "graded_twice", "outer_extent"]
 OfTwo: TypeAlias = Callable[[Items, Float, Float], Float]
 
 _BISECTIONS = 52
+_SEVERAL = 12
 _NONE = np.zeros(0)
 
 
@@ -112,14 +113,30 @@ def _outer_panels(lines: _Lines, where: Rectangles) -> Panels:
     everyone = np.arange(where.t_low.size)
     owner, cuts = np.repeat(everyone, where.t_cuts.size), np.tile(where.t_cuts, everyone.size)
     if lines.kinks:
-        t = where.t_low[:, None] + (where.t_high - where.t_low)[:, None] * np.linspace(0, 1, where.samples + 1)
-        signs = lines.signature(np.repeat(everyone, t.shape[1]), t.ravel()).reshape(t.shape)
-        item, left = np.nonzero(signs[:, 1:] != signs[:, :-1])
-        low, high, before = t[item, left], t[item, left + 1], signs[item, left]
-        for _ in range(_BISECTIONS if item.size else 0):
-            middle = 0.5 * (low + high)
-            same = lines.signature(item, middle) == before
-            low, high = np.where(same, middle, low), np.where(same, high, middle)
-        owner, cuts = np.concatenate([owner, item]), np.concatenate([cuts, 0.5 * (low + high)])
+        item, changes = _changes(lines, where)
+        owner, cuts = np.concatenate([owner, item]), np.concatenate([cuts, changes])
     marks = np.arange(cuts.size) >= everyone.size * where.t_cuts.size
     return split(where.t_low, where.t_high, owner, cuts, marks)
+
+
+def _changes(lines: _Lines, where: Rectangles) -> tuple[Items, Float]:
+    """Where the signature changes between samples, several times in one interval perhaps."""
+    everyone = np.arange(where.t_low.size)
+    t = where.t_low[:, None] + (where.t_high - where.t_low)[:, None] * np.linspace(0, 1, where.samples + 1)
+    signs = lines.signature(np.repeat(everyone, t.shape[1]), t.ravel()).reshape(t.shape)
+    item, left = np.nonzero(signs[:, 1:] != signs[:, :-1])
+    low, high, before, after = t[item, left], t[item, left + 1], signs[item, left], signs[item, left + 1]
+    items, cuts = [item[:0]], [low[:0]]
+    for _ in range(_SEVERAL):
+        if not item.size:
+            break
+        end = high
+        for _ in range(_BISECTIONS):
+            middle = 0.5 * (low + end)
+            same = lines.signature(item, middle) == before
+            low, end = np.where(same, middle, low), np.where(same, end, middle)
+        items, cuts = [*items, item], [*cuts, 0.5 * (low + end)]
+        here = lines.signature(item, end)
+        more = (here != after) & (end < high)
+        item, low, high, before, after = item[more], end[more], high[more], here[more], after[more]
+    return np.concatenate(items), np.concatenate(cuts)

@@ -88,14 +88,24 @@ def shares_in_disc(lattice: Lattice, centre: Float, radius: float) -> Float:
     corners = np.stack(np.meshgrid(*faces, indexing="ij"), axis=-1) @ frame.T + (lattice.origin - centre) / radius
     four = np.stack([corners[:-1, :-1], corners[1:, :-1], corners[1:, 1:], corners[:-1, 1:]])
     within = (np.sum(four**2, axis=-1) <= 1).all(axis=0)
-    area = abs(float(np.linalg.det(frame))) * (faces[0][1] - faces[0][0]) * (faces[1][1] - faces[1][0])
+    area = float(np.linalg.det(frame)) * (faces[0][1] - faces[0][0]) * (faces[1][1] - faces[1][0])
     size = np.sqrt(np.max(np.sum((four[0] - four[2]) ** 2, axis=-1) + np.sum((four[1] - four[3]) ** 2, axis=-1)))
     away = np.sqrt(np.sum(four**2, axis=-1)).min(axis=0) > 1 + size
     shares = np.where(within, 1.0, 0.0)
     cut = ~within & ~away
-    p = four[:, cut]
-    shares[cut] = np.clip(np.abs(np.sum(_under_arc(p, np.roll(p, -1, axis=0)), axis=0)) / area, 0.0, 1.0)
+    p, q = four[:, cut], np.roll(four[:, cut], -1, axis=0)
+    inside = np.sum(_under_arc(p, q), axis=0) / area
+    around = np.sum(_sector(p, q), axis=0) / np.copysign(np.pi, area) > 0.5  # the centre lies in the cell
+    touched = around | (_distance(p, q) < 1).any(axis=0)
+    shares[cut] = np.where(touched, np.clip(inside, 0.0, 1.0), 0.0)
     return shares
+
+
+def _distance(p: Float, q: Float) -> Float:
+    """Of the segments from p to q to the origin."""
+    step = q - p
+    nearest = np.clip(-np.sum(p * step, axis=-1) / np.sum(step * step, axis=-1), 0.0, 1.0)
+    return np.linalg.norm(p + nearest[..., None] * step, axis=-1)
 
 
 def _under_arc(p: Float, q: Float) -> Float:

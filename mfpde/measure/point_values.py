@@ -44,4 +44,4 @@ def _along_last(averages: Float) -> Float:
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(lost > averages, averages / lost, 1.0)
     into[..., 1:-1] *= np.where(into[..., 1:-1] > 0, share[..., 1:], share[..., :-1])
-    return averages + np.diff(into, axis=-1)
+    return np.maximum(averages + np.diff(into, axis=-1), 0.0)  # below 0 by rounding alone

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mfpde.errors import ProblemError
 from mfpde.measure.rules import tensor
+from mfpde.measure.written_density import WrittenDensity
 from mfpde.typing import Float
 
-__all__ = ["Found", "find"]
+__all__ = ["Found", "beside", "find"]
+
+Truths: TypeAlias = NDArray[np.bool_]
 
 #: what is smaller than this share of the peak is nothing; tilts make much of little
 FLOOR = {1: 1e-280, 2: 1e-62}
@@ -54,7 +58,7 @@ class Found:
         return np.array([np.diff(ends).max() for ends in self.breaks])
 
 
-def find(density: Callable[[Float], Float], dimension: int) -> Found:
+def find(density: WrittenDensity, dimension: int) -> Found:
     """Sampled ever more closely around what was seen. Peaks narrower than 0.01 (0.3 in the plane) and than 1/300 (1/30)
     of their distance to the origin may be missed."""
     axes = [_everywhere(dimension)] * dimension
@@ -93,11 +97,29 @@ def _everywhere(dimension: int) -> Float:
     return np.concatenate([-octaves[::-1], np.linspace(-16, 16, _WITHIN[dimension]), octaves])
 
 
-def _sampled(density: Callable[[Float], Float], axes: list[Float]) -> Float:
-    values = density(tensor(axes)).reshape([axis.size for axis in axes])
+def _sampled(density: WrittenDensity, axes: list[Float]) -> Float:
+    points, shape = tensor(axes), [axis.size for axis in axes]
+    values = density.unchecked(points).reshape(shape)
+    bad = ~np.isfinite(values)
+    if bad.any():
+        # 0 * inf and inf / inf, far out beside nothing, stand for nothing
+        values = np.where(bad, 0.0, values)
+        bad &= beside(values > FLOOR[len(axes)] * values.max())
+        density(points[bad.ravel()])
+    if values.min() < 0:
+        density(points[[values.argmin()]])
     if not values.max() > 0:
         raise ProblemError.at("initial.expression", "has mass 0 as far as can be seen; a density needs positive mass")
     return values
+
+
+def beside(cells: Truths) -> Truths:
+    """Cells and their neighbours."""
+    wide = np.pad(cells, 1)
+    for axis in range(cells.ndim):
+        here = np.moveaxis(wide, axis, 0)
+        here[1:-1] |= here[:-2] | here[2:]
+    return wide[(slice(1, -1),) * cells.ndim]
 
 
 def _reaches_out(values: Float, floor: float) -> bool:

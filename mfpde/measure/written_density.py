@@ -31,15 +31,18 @@ class WrittenDensity:
             )
 
     def __call__(self, points: Float) -> Float:
-        coordinates = self.geometry.coordinates(points)
-        values = self.expression(coordinates)
+        values = self.unchecked(points)
         finite = np.isfinite(values)
         if not finite.all():
-            raise self._error("is not finite", int(np.argmin(finite)), coordinates)
+            raise self._error("is not finite", points[np.argmin(finite)])
         if values.size and values.min() < 0:
             worst = int(values.argmin())
-            raise self._error(f"is negative ({values[worst]:.6g})", worst, coordinates, "; a density is not")
+            raise self._error(f"is negative ({values[worst]:.6g})", points[worst], "; a density is not")
         return values
+
+    def unchecked(self, points: Float) -> Float:
+        """Values as they come, infinite and NaN as well."""
+        return self.expression(self.geometry.coordinates(points))
 
     @property
     def kinks(self) -> list[Callable[[Float], Float]]:
@@ -55,8 +58,8 @@ class WrittenDensity:
             "initial.expression", f"{self.expression.text!r} has mass 0; a density needs positive mass"
         )
 
-    def _error(self, what: str, index: int, coordinates: dict[str, Float], more: str = "") -> ProblemError:
+    def _error(self, what: str, point: Float, more: str = "") -> ProblemError:
+        coordinates = self.geometry.coordinates(np.reshape(point, (1, -1)))
         names = ["theta"] if "theta" in coordinates else list("xyz")
-        shown = {name: values[index] for name, values in coordinates.items() if name in names}
-        where = ", ".join(f"{name} = {value:.6g}" for name, value in shown.items())
+        where = ", ".join(f"{name} = {value[0]:.6g}" for name, value in coordinates.items() if name in names)
         return ProblemError.at("initial.expression", f"{what} at {where}{more}")
