@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from mfpde.compilation import allocating_kernel, kernel
-from mfpde.transform.exponential import exponential
+from mfpde.transform.exponential import arctangent, exponential
 from mfpde.transform.products import multiply
 from mfpde.typing import AnyArray, Float
 
@@ -17,24 +17,29 @@ _EDGE = 4e-15
 _TERMS = 32  # points whose exponentials lie in the second cache together
 
 
-@kernel
+@allocating_kernel
 def unfold(points: Float, out: Float) -> None:
     """Angles on the face of the largest component, both from 0 to pi/2, faces side by side along the first."""
+    slopes, faces = np.empty((2, points.shape[0])), np.empty(points.shape[0])
+    first, second = slopes[0], slopes[1]
     for j in range(points.shape[0]):
         x, y, z = points[j, 0], points[j, 1], points[j, 2]
         if abs(x) >= abs(y) and abs(x) >= abs(z):
-            face, normal, first, second = 0, x, y, z
+            face, normal, u, v = 0, x, y, z
         elif abs(y) >= abs(z):
-            face, normal, first, second = 2, y, z, x
+            face, normal, u, v = 2, y, z, x
         else:
-            face, normal, first, second = 4, z, x, y
-        if normal < 0.0:
-            face += 1
+            face, normal, u, v = 4, z, x, y
         size = abs(normal)
-        angle = math.atan(first / size) + 0.25 * math.pi
+        faces[j], first[j], second[j] = face + (1 if normal < 0.0 else 0), u / size, v / size
+    for j in range(first.size):
+        first[j] = arctangent(first[j]) + 0.25 * math.pi
+    for j in range(first.size):
+        second[j] = arctangent(second[j]) + 0.25 * math.pi
+    for j in range(points.shape[0]):
         # an edge must not round onto the face beside it, which is another face altogether
-        out[j, 0] = face * (0.5 * math.pi) + min(max(angle, _EDGE), 0.5 * math.pi - _EDGE)
-        out[j, 1] = math.atan(second / size) + 0.25 * math.pi
+        out[j, 0] = faces[j] * (0.5 * math.pi) + min(max(first[j], _EDGE), 0.5 * math.pi - _EDGE)
+        out[j, 1] = second[j]
 
 
 @allocating_kernel

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mfpde import transform
-from mfpde.transform.exponential import exponential, logarithm
+from mfpde.transform.exponential import arctangent, exponential, logarithm
 from mfpde.transform.products import multiply
 
 RANDOM = np.random.default_rng(3)
@@ -152,6 +152,13 @@ def test_exponential_and_logarithm():
     exact = np.log(raised.astype(np.longdouble))
     assert (np.abs(back - exact) / np.maximum(np.abs(exact), 1e-2)).max() < 4e-16
     assert logarithm(1.0) == 0.0
+
+
+def test_arctangent():
+    x = np.concatenate([RANDOM.uniform(-1, 1, 3000), [0.0, 1.0, -1.0, 1e-300, 0.41421356237309503, 0.4142135623730951]])
+    given = np.array([arctangent(value) for value in x])
+    exact = np.arctan(x.astype(np.longdouble))
+    assert (np.abs(given - exact) <= 4.4e-16 * np.abs(exact)).all()
 
 
 @pytest.mark.parametrize("terms", [1, 4, 7])
