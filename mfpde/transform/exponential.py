@@ -58,7 +58,7 @@ def logarithm(x: float) -> float:
 
 @kernel
 def arctangent(x: float) -> float:
-    """arctan x for |x| <= 1, by its series for |t| <= tan(pi/8), `arctan x = pi/4 + arctan((x - 1) / (x + 1))` above."""
+    """arctan x for |x| <= 1: its series for |t| <= tan(pi/8), `arctan x = pi/4 + arctan((x - 1) / (x + 1))` above."""
     size = abs(x)
     far = size > 0.41421356237309503
     t = (size - 1.0) / (size + 1.0) if far else size
