@@ -32,9 +32,10 @@ def test_the_readme_runs(root, tmp_path, monkeypatch):
     yaml, python = snippets(root, "yaml"), snippets(root, "python")
     assert yaml
     assert python
-    for text in yaml:
-        Path("kuramoto.yaml").write_text(text, encoding="utf-8")
-        assert mfpde.solve("kuramoto.yaml").outcome.complete
+    for index, text in enumerate(yaml):
+        name = "kuramoto.yaml" if index == 0 else f"problem{index}.yaml"
+        Path(name).write_text(text, encoding="utf-8")
+        assert mfpde.solve(name).outcome.complete
     for code in python:
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
