@@ -17,7 +17,7 @@ def everything():
     axis = np.linspace(-1.0, 1.0, 64)
     grid = transform.tilted_mean_on_grid((axis, axis), np.exp(-np.add.outer(axis**2, axis**2)), MATRIX)
     random = np.random.default_rng(5)
-    points, weights = random.standard_normal((9000, 3)), random.random(9000)
+    points, weights = random.standard_normal((40000, 3)), random.random(40000)  # several batches of points
     unit = points / np.sqrt((points**2).sum(axis=1, keepdims=True))
     return [
         grid,
@@ -32,6 +32,8 @@ def everything():
         transform.cell_correction(points.T, np.array([0.1, 0.2, 0.3])),
         transform.tilted_covariance(points[:900], points[:900], weights[:900]),
         transform.tilted_covariance(points[:, :1], points[:, :1], weights),
+        transform.tilted_covariance(points[:, :2], points[:, :2], weights),
+        transform.tilted_mean_masked(points[:9000, :1], weights[:9000], points[:, :1], weights, weights),
         transform.tilted_mean_masked(points[:900], weights[:900], points[:900], weights[:900], weights[:900]),
         [transform.sigmoid_sum(points[:900], points[:900], weights[:900])],
         [transform.relu_derivative(points[:900], points[:900], weights[:900])],
