@@ -42,6 +42,7 @@ class Characteristics(Solver):
     kind: Literal["characteristics"] = "characteristics"
     citations: ClassVar[tuple[str, ...]] = ("castin2025", "hairer1993")
     preference: ClassVar[int] = -1
+    shows: ClassVar[str] = "characteristics"
 
     tolerance: Real = Field(default=1e-11, ge=1e-13, le=1e-2, description="a tenth of the error that is promised")
     max_nodes: Whole = Field(default=20_000, ge=16, le=2_000_000, description="most nodes a run may use")
