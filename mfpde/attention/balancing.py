@@ -13,7 +13,7 @@ from mfpde.attention.reweighted import Reweighted
 from mfpde.measure import Measure
 from mfpde.typing import Float
 
-__all__ = ["Potentials", "balance", "gaussian_factors", "gaussian_potential"]
+__all__ = ["Potentials", "balance", "gaussian_factors", "gaussian_potential", "reachable"]
 
 #: earlier steps that the next one is extrapolated from
 _MEMORY = 10
@@ -21,6 +21,8 @@ _MEMORY = 10
 _WORSE = 4.0
 #: nodes and iterations up to which, and after which, Newton's method takes over
 _FEW, _SLOW = 600, 50
+#: roundings of the largest score that a marginal may be off by
+_ROUNDINGS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,10 +39,12 @@ class Potentials:
 
 
 def balance(measure: Measure, matrix: Float, start: Float, tolerance: float, most: int) -> Potentials:
-    """Potentials of `e^{<Ax, y>}` to that error, or the best of `most` iterations, from g = start.
+    """Potentials of `e^{<Ax, y>}` to that error, or the best of `most` iterations, from g = start. Scores beyond a
+    thousand are rounded by more than 1e-12: the tolerance is then what rounding leaves, `reachable`.
 
     Sinkhorn's iteration, extrapolated; a few points far apart, where it can take exponentially long, by Newton's.
     """
+    tolerance = reachable(measure, matrix, tolerance)
     few = start.size <= _FEW
     found = _alternate(measure, matrix, start, tolerance, min(most, _SLOW) if few else most)
     if found.error <= tolerance or not few:
@@ -55,6 +59,13 @@ def balance(measure: Measure, matrix: Float, start: Float, tolerance: float, mos
     g = -Reweighted(measure, np.where(there, f, -np.inf)).at_nodes(matrix.T)
     error = float(weights[there] @ np.abs(np.expm1(inside[there] - g[there])))
     return Potentials(f, np.where(there, inside, g), found.iterations + iterations, error)
+
+
+def reachable(measure: Measure, matrix: Float, tolerance: float) -> float:
+    """The tolerance, or the rounding of the largest score if that is more."""
+    keys = embedded_nodes(measure)[0]
+    largest = float(np.abs(keys @ matrix.T).max(axis=0) @ np.abs(keys).max(axis=0))
+    return max(tolerance, _ROUNDINGS * float(np.finfo(float).eps) * largest)
 
 
 def _alternate(measure: Measure, matrix: Float, start: Float, tolerance: float, most: int) -> Potentials:

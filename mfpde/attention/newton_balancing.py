@@ -10,12 +10,30 @@ __all__ = ["balance_by_newton", "log_sum_exp"]
 
 #: longest step of a potential: beyond it the quadratic model says nothing
 _LONGEST = 3.0
+#: steps that are long for a good start, and how often scores are halved for a better one
+_LONG, _HALVINGS = 60, 6
+#: curvature that is roundoff, where 1 is that of an unscaled kernel
+_FLAT = 1e-15
 
 
 def balance_by_newton(scores: Float, weights: Float, g: Float, tolerance: float, most: int) -> tuple[Float, int]:
     """`g` and the number of steps, for `e^{s_ij + f_i + g_j}` with both marginals the weights, from g.
 
-    f follows from g, and g maximises the concave `sum_i w_i (f_i + g_i)`, whose Hessian is `P^T W P - diag(w c)` with
+    Where that takes long, by way of the kernels of s/64, s/32, ..: each is a good start for the next.
+    """
+    found, steps = _ascended(scores, weights, g, tolerance, min(most, _LONG))
+    if steps < _LONG or steps >= most:
+        return found, steps
+    found = np.zeros_like(g)
+    for halvings in reversed(range(_HALVINGS + 1)):
+        share = 0.5**halvings
+        found, more = _ascended(scores * share, weights, 2 * found, tolerance, max(most - steps, 1))
+        steps += more
+    return found, steps
+
+
+def _ascended(scores: Float, weights: Float, g: Float, tolerance: float, most: int) -> tuple[Float, int]:
+    """f follows from g, and g maximises the concave `sum_i w_i (f_i + g_i)`. Its Hessian is `P^T W P - diag(w c)` with
     `P_ij = w_j e^{s_ij + f_i + g_j}` and the marginal c: equations of n unknowns, n^3 a step.
     """
     logs = np.log(weights)
@@ -26,24 +44,26 @@ def balance_by_newton(scores: Float, weights: Float, g: Float, tolerance: float,
         if weights @ np.abs(marginal - 1) <= tolerance:
             return g, step
         lack = weights * (1 - marginal)
-        direction = _solved(np.diag(weights * marginal) - (pairs * weights[:, None]).T @ pairs, lack)
+        hessian = np.diag(weights * marginal) - (pairs * weights[:, None]).T @ pairs
+        direction = _solved(hessian, lack, 1 / np.sqrt(weights))
+        direction -= weights @ direction
+        if not direction.any():  # what is left is rounding
+            return g, step
         g, f = _searched(scores, weights, logs, g, f, direction, float(lack @ direction))
     return g, most
 
 
-def _solved(hessian: Float, lack: Float) -> Float:
-    """`H^-1 lack`, H of deficiency one, scaled by its diagonal; directions in which H is roundoff are left out."""
-    scale = 1 / np.sqrt(np.diag(hessian).clip(1e-300))
+def _solved(hessian: Float, lack: Float, scale: Float) -> Float:
+    """`H^-1 lack`. Directions in which H is roundoff, because every key has only eyes for one query, are made long
+    ones: the search then goes along them as far as a step may."""
     values, vectors = np.linalg.eigh(hessian * scale[:, None] * scale)
-    kept = values > 1e-15 * values[-1]
-    return scale * (vectors[:, kept] @ ((vectors[:, kept].T @ (scale * lack)) / values[kept]))
+    return scale * (vectors @ ((vectors.T @ (scale * lack)) / (values.clip(0) + _FLAT)))
 
 
 def _searched(
     scores: Float, weights: Float, logs: Float, g: Float, f: Float, direction: Float, slope: float
 ) -> tuple[Float, Float]:
     """The first of ever shorter steps that raises what is maximised as a tangent promises."""
-    direction = direction - weights @ direction
     length = min(1.0, _LONGEST / float(np.abs(direction).max()))
     before = weights @ (f + g)
     while True:

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from mfpde.attention.affine import AffineDrift
-from mfpde.attention.balancing import Potentials, balance, gaussian_factors, gaussian_potential
+from mfpde.attention.balancing import Potentials, balance, gaussian_factors, gaussian_potential, reachable
 from mfpde.attention.bilinear import Bilinear
 from mfpde.attention.exponential import Exponential
 from mfpde.attention.head import Head
@@ -70,7 +70,7 @@ class Sinkhorn(Exponential, Bilinear):
         if start is not None and start.g.shape == first.shape:
             first = start.g
         found = balance(measure, matrix, first, self.tolerance, self.iterations)
-        if not found.error <= self.tolerance:
+        if not found.error <= reachable(measure, matrix, self.tolerance):
             raise ProblemError.at(
                 "attention",
                 f"sinkhorn: after {found.iterations} iterations the marginals are off by {found.error:.2g}, and "

@@ -46,6 +46,23 @@ def test_few_points_far_apart(weights, scale):
     np.testing.assert_allclose(mean, measure.mean, atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("points", "weights", "size"),
+    [
+        ([-0.38, 0.978, -0.842], [0.0094, 0.716, 0.2746], -472.0),  # every key has eyes for one query only
+        ([-0.0636, 1.03], [0.49, 0.51], -75.7),
+        ([3.0], [1.0], 80.0),
+        ([1.0, 1.0], [0.3, 0.7], 50.0),
+    ],
+)
+def test_kernels_that_are_all_but_permutations(points, weights, size):
+    measure = mfpde.Particles(points, weights)
+    law = mfpde.Sinkhorn(A=size)
+    for marginal in marginals(law, measure):
+        assert measure.weights @ np.abs(marginal - 1) < 1e-11
+    assert measure.weights @ law.drift(measure, points) == pytest.approx(measure.mean[0], abs=1e-12)
+
+
 @pytest.mark.parametrize("space", [None, mfpde.Circle(), mfpde.Sphere()])
 def test_the_mean_moves_by_v_alone(space):
     measure = tokens(3, 900, 2, space)
