@@ -10,6 +10,7 @@ import numpy as np
 from mfpde.geometry import Sphere
 from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.rules import (
+    ROUNDING,
     about,
     around_axis,
     gauss_legendre,
@@ -49,7 +50,7 @@ class AboutAxis(Measure):
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
         """Gauss angles times a rule of the sphere below; they stand tilts of 100 (d = 2), 40, 16."""
         dimension = self.axis.size
-        tilt = tilt_for(dimension, "a sphere")
+        tilt, accuracy = tilt_for(dimension, "a sphere"), max(accuracy, ROUNDING)
         end, change = self.window(tilt, accuracy)
         line, share = gauss_legendre(
             times(refinement, legendre_count(0.5 * change + tilt * min(end, 1.0) + dimension, accuracy))

@@ -50,8 +50,9 @@ class Measure(ABC):
         """Points `(m, components)` and weights `(m,)` whose sums are integrals of smooth functions, to that accuracy
         relative to their size.
 
-        `refinement`: so many times as many per direction, or fewer below 1, for functions that are steeper or less
-        steep than tilts `e^{<w, y>}`; measures that are points have no others.
+        `refinement`: so many times as many per length, or fewer below 1, for functions that are steeper or less steep
+        than tilts `e^{<w, y>}`; accuracies below rounding take normal laws farther into their tails. Measures that are
+        points have no others.
         """
 
     @property

@@ -51,7 +51,7 @@ class FlatDensity(Measure):
         return self._found.compact
 
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
-        points, masses = self._rule(accuracy, int(np.ceil(refinement)), refinement)
+        points, masses = self._rule(max(accuracy, NODES_ACCURACY), int(np.ceil(refinement)), refinement)
         return points, masses / masses.sum()
 
     def _rule(self, accuracy: float, finer: int = 1, refinement: float = 1.0) -> tuple[Float, Float]:

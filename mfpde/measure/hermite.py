@@ -13,6 +13,7 @@ __all__ = ["normal_nodes"]
 
 #: largest tilt a, in standard deviations, for which `e^{az}` is integrated as accurately as 1 is
 TILT = 8.0
+_ROUNDING, _LEAST = 1e-16, 1e-180
 _MOST = 2_000_000
 
 
@@ -21,11 +22,11 @@ def normal_nodes(dimension: int, accuracy: float, refinement: float = 1.0) -> tu
     """Points `(n, d)` and weights of N(0, I); the mean of `e^{<a, z>}`, |a| <= 8, is right to that relative accuracy.
 
     Equispaced points need half as many nodes for that as Gauss-Hermite: spacing h errs by `2 e^{-2 pi^2 / h^2}` under
-    any tilt, an end at |a| + r by `e^{-r^2/2}`. A refinement of both by its root keeps them in balance.
+    any tilt, an end at |a| + r by `e^{-r^2/2}`, which may be asked to be smaller than rounding.
     """
-    digits = -np.log(min(max(accuracy, 1e-16), 0.1) / 40)  # second moments lose a digit
-    spacing = np.sqrt(2 * np.pi**2 / digits / refinement)
-    half = int(np.ceil((TILT + np.sqrt(2 * digits)) * np.sqrt(refinement) / spacing))
+    digits, beyond = (-np.log(min(max(accuracy, least), 0.1) / 40) for least in (_ROUNDING, _LEAST))
+    spacing = np.sqrt(2 * np.pi**2 / digits) / refinement  # second moments lose the digit
+    half = int(np.ceil((TILT + np.sqrt(2 * beyond)) / spacing))
     line = spacing * np.arange(-half, half + 1)
     if line.size**dimension > _MOST:
         raise ProblemError.at(

@@ -26,6 +26,8 @@ __all__ = [
 #: largest |w| times the half-width for which nodes in d dimensions are made; fewer where there would be too many nodes
 TILTS = {1: 200.0, 2: 100.0, 3: 40.0, 4: 16.0}
 MOST_NODES = 2_000_000
+#: no sum is more accurate
+ROUNDING = 1e-16
 
 
 def tilt_for(dimension: int, what: str) -> float:
@@ -76,7 +78,8 @@ def times(refinement: float, count: int) -> int:
 
 def of_box(dimension: int, accuracy: float, refinement: float = 1.0) -> tuple[Float, Float]:
     """Points in [-1, 1]^d and weights of sum 1."""
-    line, weight = gauss_legendre(times(refinement, legendre_count(tilt_for(dimension, "a box"), accuracy)))
+    count = legendre_count(tilt_for(dimension, "a box"), max(accuracy, ROUNDING))
+    line, weight = gauss_legendre(times(refinement, count))
     return tensor([line] * dimension), tensor([weight] * dimension).prod(axis=1)
 
 
@@ -122,7 +125,7 @@ def jacobi(count: int, alpha: float, beta: float) -> tuple[Float, Float]:
 
 def of_ball(dimension: int, accuracy: float, refinement: float = 1.0) -> tuple[Float, Float]:
     """Points of the unit ball of R^d and weights of sum 1: spheres of Gauss radii."""
-    tilt = tilt_for(dimension, "a ball")
+    tilt, accuracy = tilt_for(dimension, "a ball"), max(accuracy, ROUNDING)
     around, weights = of_sphere(dimension, times(refinement, sphere_degree(tilt, accuracy)))
     radius, share = jacobi(times(refinement, legendre_count(0.5 * tilt, accuracy) + 2), 0.0, dimension - 1.0)
     radius = 0.5 * (1 + radius)

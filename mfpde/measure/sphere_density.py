@@ -41,7 +41,7 @@ class SphereDensity(Measure):
         return Sphere()
 
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
-        points, masses = self._rule(accuracy, refinement)
+        points, masses = self._rule(max(accuracy, NODES_ACCURACY), refinement)
         return points, masses / masses.sum()
 
     def _rule(self, accuracy: float, refinement: float = 1.0) -> tuple[Float, Float]:
