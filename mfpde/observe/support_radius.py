@@ -24,7 +24,7 @@ class SupportRadius(Observable):
 
     Without noise, softmax, l2 and sinkhorn attention let it grow at most like `exp(int |V| dt)` (physics section 9).
     Good values: 1e-3 to 1e-6 for densities, whose edges a grid smears over a few cells; 0 for particles. Known to half
-    a cell. Fails: a Gaussian reaches everywhere.
+    a cell, of characteristics to the outermost node. Fails: a Gaussian reaches everywhere.
 
     >>> import mfpde
     >>> from mfpde.observe import Instant

@@ -22,6 +22,8 @@ __all__ = ["head", "header", "run_figure"]
 
 _LOWER, _LINE = 1.9, 0.19
 _MOST_PANELS = 4
+#: that fit in a line
+_LETTERS = 115
 
 
 @register("view", "figure")
@@ -34,7 +36,8 @@ def run_figure(run: Run, path: str | Path | None = None) -> Figure:
     absent = [name for name in hidden(run, panels) if name not in shown.drawn]
     lines = header(run)
     if absent:
-        lines.append((f"observed, not shown: {', '.join(absent)}", {"color": "0.35"}))
+        told = f"observed, not shown: {', '.join(absent)}"
+        lines += [(line, {"color": "0.35"}) for line in textwrap.wrap(told, _LETTERS)]
     with look():
         rows = _rows(len(panels))
         figure = new_figure(shown.height + len(rows) * _LOWER + _LINE * len(lines) + 0.15)
@@ -71,10 +74,10 @@ def header(run: Run) -> list[tuple[str, dict[str, str]]]:
     lines: list[tuple[str, dict[str, str]]] = []
     if run.problem.title:
         lines += [(line, {"weight": "bold", "size": "11"}) for line in textwrap.wrap(run.problem.title, 90)]
-    lines += [(line, {"color": "0.35"}) for line in textwrap.wrap(describe(run.problem), 125)]
+    lines += [(line, {"color": "0.35"}) for line in textwrap.wrap(describe(run.problem), _LETTERS)]
     if run.outcome.kind != FINISHED:
         colour = "0.35" if run.outcome.complete else ALARM
-        lines += [(line, {"color": colour}) for line in textwrap.wrap(str(run.outcome), 125)]
+        lines += [(line, {"color": colour}) for line in textwrap.wrap(str(run.outcome), _LETTERS)]
     return lines
 
 

@@ -22,6 +22,8 @@ _PHASE = "-phase"
 _SPREAD = ("covariance", "covariance-eigenvalues")
 #: series with as many entries as one cares to ask for: a single one is not the whole
 _LISTS = ("clusters-position", "clusters-mass", "clusters-width", "modes-cosine", "modes-sine")
+#: of which the order of magnitude is what counts
+_MAGNITUDES = ("distance", "residual", "box-leak", "attention-tilt-edge", "dissipation")
 _COMPONENTS = "xyz"
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
@@ -130,6 +132,11 @@ def _value_axis(axes: Axes, name: str, values: Float) -> None:
     """Constant where only rounding moves a series, logarithmic where it runs through decades, linear otherwise."""
     finite = values[np.isfinite(values)]
     if finite.size == 0:
+        return
+    positive = finite[finite > 0]
+    if name in _MAGNITUDES and positive.size:
+        axes.set_yscale("log")
+        axes.set_ylim(0.5 * float(positive.min()), 2 * float(positive.max()))
         return
     least, most, size = float(finite.min()), float(finite.max()), float(np.abs(finite).max())
     if name != "free-energy" and least > 0 and most > 1e3 * least:

@@ -72,6 +72,7 @@ _LABELS = {
     "standard-deviation": "standard deviation",
     "standard-deviations": "standard deviations",
     "clusters": "number of clusters",
+    "distance": "distance from the comparison",
     "attention-tilt": "tilt of attention, |S A|",
     "attention-tilt-edge": "tilted mass at the edge",
     "box-leak": "mass at the walls of the box",

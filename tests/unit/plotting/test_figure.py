@@ -119,6 +119,20 @@ def test_rounding_is_not_blown_up(make_run):
     assert panel(figure, "residual").get_yscale() == "log"
 
 
+def test_magnitudes_are_logarithmic_however_small(make_run):
+    figure = run_figure(make_run(series={"distance": np.array([0.0, 1e-13, 3e-13, 2e-13])}))
+    axes = panel(figure, "distance from the comparison")
+    assert axes.get_yscale() == "log"
+    assert_allclose(axes.get_ylim(), (5e-14, 6e-13))
+
+
+def test_long_lists_of_what_is_not_shown_are_wrapped(make_run):
+    series = {f"series-number-{number}": np.zeros((4, 2)) for number in range(20)}
+    lines = texts(run_figure(make_run(series=series)))
+    assert len(lines) > 4
+    assert max(map(len, lines)) <= 115
+
+
 @pytest.mark.parametrize(
     ("density", "times"),
     [
