@@ -93,7 +93,7 @@ class LineRun(Portrait):
             pieces += [np.array([ends[0] - beyond, ends[-1] + beyond])]
         x = np.unique(np.concatenate(pieces))
         x = x[(x >= low) & (x <= high)]
-        return x, np.sum([_monotone(panel, x) for panel in grid.panels], axis=0)
+        return x, np.sum([_smooth(panel, x) for panel in grid.panels], axis=0)
 
     def _draw_map(self, axes: Axes) -> None:
         times = self.scale.edges(self.shown_times)
@@ -130,9 +130,9 @@ class LineRun(Portrait):
         times_above(axes)
 
 
-def _monotone(panel: Panel, x: Float) -> Float:
-    """The panel's density between its cells, without waves; 0 outside of it."""
-    from scipy.interpolate import PchipInterpolator
+def _smooth(panel: Panel, x: Float) -> Float:
+    """The panel's density between its cells, without waves where they are too few; 0 outside of it."""
+    from scipy.interpolate import Akima1DInterpolator
 
     ends = borders(panel)
     middles, values = (
@@ -141,5 +141,6 @@ def _monotone(panel: Panel, x: Float) -> Float:
     )
     inside = (x >= ends[0]) & (x <= ends[-1])
     density = np.zeros(x.size)
-    density[inside] = PchipInterpolator(middles, values)(np.clip(x[inside], middles[0], middles[-1]))
-    return density
+    between = Akima1DInterpolator(middles, values, method="makima")
+    density[inside] = between(np.clip(x[inside], middles[0], middles[-1]))
+    return np.maximum(density, 0.0)

@@ -86,7 +86,7 @@ def _resting(run: Run, name: str) -> bool:
 
 
 def _rank(name: str) -> int:
-    return 0 if name == "free-energy" else 2 if is_angle(name) else 1
+    return 0 if name in ("free-energy", "distance") else 2 if is_angle(name) else 1
 
 
 def is_angle(name: str) -> bool:
