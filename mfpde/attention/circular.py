@@ -9,6 +9,7 @@ import numpy as np
 
 from mfpde.attention.bilinear import Bilinear
 from mfpde.attention.exponential import Exponential
+from mfpde.attention.matrices import multiple_of_identity
 from mfpde.attention.zonal import Zonal
 from mfpde.errors import ProblemError
 from mfpde.geometry import Circle, Geometry
@@ -31,11 +32,8 @@ class Circular(Exponential, Bilinear):
     def zonal(self, geometry: Geometry) -> Zonal | None:
         if not isinstance(geometry, Circle) or not self.constant:
             return None
-        query, value = self.query_matrix(2), self.terms(2)[0].value
-        scale, factor = float(query[0, 0]), float(value[0, 0])
-        if not (np.array_equal(query, scale * np.eye(2)) and np.array_equal(value, factor * np.eye(2))):
-            return None
-        return exponential_zonal(scale, factor, self.normalised)
+        scale, factor = multiple_of_identity(self.query_matrix(2)), multiple_of_identity(self.terms(2)[0].value)
+        return None if scale is None or factor is None else exponential_zonal(scale, factor, self.normalised)
 
     def convolution(self, measure: Measure) -> Zonal | None:
         return None if isinstance(measure, Particles) else super().convolution(measure)

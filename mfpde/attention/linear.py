@@ -10,7 +10,9 @@ from mfpde.attention.affine import AffineDrift
 from mfpde.attention.bilinear import Bilinear
 from mfpde.attention.law import embedded
 from mfpde.attention.masking import total_mass
-from mfpde.geometry import Lattice
+from mfpde.attention.matrices import multiple_of_identity
+from mfpde.attention.zonal import Zonal
+from mfpde.geometry import Circle, Geometry, Lattice
 from mfpde.measure import Measure
 from mfpde.registry import register
 from mfpde.typing import Float
@@ -37,6 +39,15 @@ class Linear(Bilinear):
 
     def kernel(self, queries: Float, keys: Float, weights: Float) -> Float:
         return self.scores(queries, keys)
+
+    def zonal(self, geometry: Geometry) -> Zonal | None:
+        """On the circle, with `A = a I` and `V = c I`, the drift `-(a c / 2) int sin(2 (theta - phi)) dmu(phi)`."""
+        if not isinstance(geometry, Circle) or not self.constant:
+            return None
+        scale, factor = multiple_of_identity(self.query_matrix(2)), multiple_of_identity(self.terms(2)[0].value)
+        if scale is None or factor is None:
+            return None
+        return Zonal(np.array([0.0, 0.0, scale * factor / 8]), None, abs(scale * factor) / 2)
 
     def sums(self, measure: Measure, points: Float | Lattice) -> Float:
         slope = self._slope(measure)

@@ -10,7 +10,17 @@ from mfpde.errors import ProblemError
 from mfpde.schedule import Schedule
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["as_rows", "finite", "moved", "one_way_to_say_it", "product", "rectangular", "same_rows", "square"]
+__all__ = [
+    "as_rows",
+    "finite",
+    "moved",
+    "multiple_of_identity",
+    "one_way_to_say_it",
+    "product",
+    "rectangular",
+    "same_rows",
+    "square",
+]
 
 
 #: rows of a matrix from which on its array is kept, and how many are
@@ -93,6 +103,12 @@ def same_rows(key: Any, query: Any, dimension: int) -> tuple[Float, Float]:
             "attention.K", f"has shape {keys.shape} and Q {queries.shape}: they need the same number of rows"
         )
     return keys, queries
+
+
+def multiple_of_identity(matrix: Float) -> float | None:
+    """The c of `c I`, if that is what the matrix is."""
+    factor = float(matrix[0, 0])
+    return factor if np.array_equal(matrix, factor * np.eye(matrix.shape[0])) else None
 
 
 def as_rows(matrix: Float) -> tuple[tuple[float, ...], ...]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal, Self
 
+import numpy as np
 from pydantic import Field
 
 from mfpde.attention.base import Attention, Term
-from mfpde.attention.matrices import moved
+from mfpde.attention.matrices import moved, multiple_of_identity, square
+from mfpde.attention.zonal import Zonal
 from mfpde.errors import Fault, ProblemError
+from mfpde.geometry import Circle, Geometry
 from mfpde.registry import register
 from mfpde.specification import OfFamily
 from mfpde.typing import AnyArray
@@ -43,6 +46,21 @@ class MultiHead(Attention):
     def in_coordinates(self, matrix: AnyArray) -> Self:
         heads = tuple(head.in_coordinates(matrix) for head in self.heads)
         return self.model_copy(update={"heads": heads, **moved(self, matrix)})
+
+    def zonal(self, geometry: Geometry) -> Zonal | None:
+        """The sum of the heads' convolutions, if all are gradient flows."""
+        if not isinstance(geometry, Circle) or not self.constant:
+            return None
+        parts = [head.zonal(geometry) for head in self.heads]
+        known = [part for part in parts if part is not None and part.gradient_flow]
+        factor = 1.0 if self.weight is None else multiple_of_identity(square("weight", self.weight, 2))
+        if len(known) < len(parts) or factor is None:
+            return None
+        potential = np.zeros(max(part.potential.size for part in known))
+        for part in known:
+            potential[: part.potential.size] += factor * part.potential
+        bound, offset = (sum(getattr(part, name) for part in known) for name in ("bound", "energy_offset"))
+        return Zonal(potential, None, abs(factor) * bound, factor * offset)
 
     def own_terms(self, dimension: int) -> list[Term]:
         terms = []

@@ -116,6 +116,27 @@ def test_bound_and_growth_rates(law):
     assert rate == pytest.approx(zonal.growth_rates()[k], rel=1e-5)
 
 
+@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize(
+    "law",
+    [
+        mfpde.Linear(A=2, V=-1.5, weight=0.5),
+        mfpde.MultiHead(
+            heads=[mfpde.Unnormalized(beta=3), mfpde.Linear(A=-1), mfpde.Unnormalized(A=-2, V=0.5)], weight=-2
+        ),
+    ],
+    ids=["linear", "multi-head"],
+)
+def test_other_convolutions(law, name):
+    zonal = law.zonal(CIRCLE)
+    assert np.abs(law.drift(MEASURES[name], ANGLES)).max() <= zonal.bound * (1 + 1e-12)
+    modes = MEASURES[name].fourier(zonal.potential.size)
+    by_modes, _ = zonal.velocity(ANGLES, modes)
+    np.testing.assert_allclose(by_modes, law.drift_by_quadrature(MEASURES[name], ANGLES), atol=1e-12 * zonal.bound)
+    assert mfpde.Linear(A=[[1, 0], [0, 2]]).zonal(CIRCLE) is None
+    assert mfpde.MultiHead(heads=[mfpde.Softmax(beta=1)]).zonal(CIRCLE) is None
+
+
 def test_drift_has_the_shape_of_its_points():
     law, measure = mfpde.Softmax(beta=1), MEASURES["broad"]
     flat = law.drift(measure, ANGLES)

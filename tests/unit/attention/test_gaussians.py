@@ -109,3 +109,17 @@ def test_mixtures_of_gaussians_are_sums_of_their_parts(kind):
     law = laws(2, 2.0)[kind]
     expected = law.drift(mfpde.Particles(nodes, weights), POINTS)
     assert np.abs(law.drift(mixture, POINTS) - expected).max() < 1e-12 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("kind", ["softmax", "l2", "sinkhorn", "linear", "sigmoid"])
+def test_cell_averages_are_not_point_values(kind):
+    """What is known of a density on a grid of coarse cells, made of their averages, is its integrals to 1e-11."""
+    normal = mfpde.Normal(MEAN, COVARIANCE, mfpde.Plane())
+    axes = [m + s * np.linspace(-10.5, 10.5, 64) for m, s in zip(MEAN, np.sqrt(np.diag(COVARIANCE)), strict=True)]
+    averages = normal.cell_averages(mfpde.Lattice.of(axes))
+    law = laws(2, 1.5)[kind]
+    expected = law.drift(normal, POINTS)
+    found = law.drift(mfpde.GridDensity.of(axes, averages), POINTS)
+    assert np.abs(found - expected).max() < 1e-11 * np.abs(expected).max()
+    mistaken = law.drift(mfpde.GridDensity.of(axes, averages, averages=False), POINTS)
+    assert np.abs(mistaken - expected).max() > 1e-3 * np.abs(expected).max()
