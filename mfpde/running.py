@@ -214,6 +214,8 @@ class _Course:
                 self._keep_end(interruption)
         except OutputFailed as error:
             return Outcome(OUTPUT_FAILED, self.recorder.last_time, str(error), f"make room; {_CONTINUE}")
+        except ProblemError as error:  # what has a meaning at the start may lose it on the way: a drift that overflows
+            return Outcome(NOT_FINITE, self.integration.time, "; ".join(fault.message for fault in error.faults))
         return outcome
 
     def _to(self, event: Event, interruption: Interruption) -> Outcome | None:

@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 from store import drifting
-from store.heat import Heat, problem, solve
+from store.heat import Heat, Heating, problem, solve
 from store.processes import assert_same, ended, start, wait_for
 
 import mfpde
@@ -127,6 +127,24 @@ def test_resolution_lost(tmp_path, output):
     assert run.outcome.message == "the tail is too large"
     assert run.outcome.advice == "raise max_modes"
     assert run.outcome.time >= 1.05
+    assert run.times[-1] == 1.0
+
+
+@pytest.mark.parametrize("output", [None, "run.h5"])
+def test_what_loses_its_meaning_on_the_way_ends_the_run(tmp_path, output):
+    class Overflowing(Heating):
+        def _step(self, stop):
+            if stop > 1.05:
+                raise ProblemError.at("attention", "overflows: e^800")
+            super()._step(stop)
+
+    class Settings(Heat):
+        def start(self, problem):
+            return Overflowing(self, problem)
+
+    run = solve(problem(), output and tmp_path / output, Settings())
+    assert (run.outcome.kind, run.outcome.message) == ("not finite", "overflows: e^800")
+    assert 1 <= run.outcome.time <= 1.05
     assert run.times[-1] == 1.0
 
 
