@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, ClassVar, Literal
 from weakref import WeakKeyDictionary
 
@@ -16,7 +17,7 @@ from mfpde.attention.head import Head
 from mfpde.attention.law import concrete
 from mfpde.attention.newton_balancing import log_sum_exp
 from mfpde.errors import ProblemError
-from mfpde.measure import Measure
+from mfpde.measure import Measure, Particles
 from mfpde.registry import register
 from mfpde.specification import Real, Whole
 from mfpde.typing import Float
@@ -30,7 +31,7 @@ __all__ = ["Sinkhorn"]
 #: sweeps of the specification, which extrapolates nothing
 _PLAIN_SWEEPS = 20_000
 #: potentials of measures that are still there: many drifts of one measure share them
-_known: WeakKeyDictionary[Measure, tuple[Sinkhorn, Potentials]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Measure, tuple[Sinkhorn, bytes, Potentials]] = WeakKeyDictionary()
 
 
 @register("attention", "sinkhorn")
@@ -62,9 +63,9 @@ class Sinkhorn(Exponential, Bilinear):
         """f and g at the measure's nodes, from the potentials of Gaussians or of an earlier measure with as many
         nodes. They are kept as long as the measure is."""
         measure = concrete(measure)
-        known = _known.get(measure)
-        if known is not None and known[0] == self:
-            return known[1]
+        known, nodes = _known.get(measure), _fingerprint(measure)
+        if known is not None and known[:2] == (self, nodes):
+            return known[2]
         matrix = self.query_matrix(measure.ambient_dimension)
         first = gaussian_potential(measure, matrix)
         if start is not None and start.g.shape == first.shape:
@@ -76,7 +77,7 @@ class Sinkhorn(Exponential, Bilinear):
                 f"sinkhorn: after {found.iterations} iterations the marginals are off by {found.error:.2g}, and "
                 f"{self.tolerance:g} is wanted; allow more iterations, or a larger tolerance, or scale A down",
             )
-        _known[measure] = (self, found)
+        _known[measure] = (self, nodes, found)
         return found
 
     @property
@@ -85,7 +86,7 @@ class Sinkhorn(Exponential, Bilinear):
 
     def prepare(self, measure: Measure, previous: Measure | None = None) -> None:
         known = None if previous is None else _known.get(previous)
-        self.potentials(measure, known[1] if known is not None else None)
+        self.potentials(measure, None if known is None else known[2])
 
     def log_factors(self, measure: Measure) -> Float:
         return self.potentials(measure).g
@@ -122,3 +123,13 @@ class Sinkhorn(Exponential, Bilinear):
         query = self.query_matrix(mean.size)
         factor, _, s, _ = gaussian_factors(covariance, query)
         return AffineDrift(mean, (factor * (2 / (1 + np.sqrt(1 + 4 * s * s)))) @ factor.T @ query)
+
+
+def _fingerprint(measure: Measure) -> bytes:
+    """Of the arrays of particles, which belong to whoever made them and may be written to; other measures do not
+    change."""
+    if not isinstance(measure, Particles):
+        return b""
+    digest = hashlib.blake2b(np.ascontiguousarray(measure.points), digest_size=16)
+    digest.update(np.ascontiguousarray(measure.weights))
+    return digest.digest()

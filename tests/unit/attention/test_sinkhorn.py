@@ -121,6 +121,16 @@ def test_potentials_are_found_once_and_go_with_the_measure(monkeypatch):
     assert len(sinkhorn._known) < kept
 
 
+def test_tokens_that_are_moved_in_place_are_balanced_again():
+    points = tokens(2, 300, 1).points
+    measure, law = mfpde.Particles(points), mfpde.Sinkhorn(A=3)
+    before = law.drift(measure, points)
+    points *= 0.5
+    expected = law.drift(mfpde.Particles(points.copy()), points)
+    np.testing.assert_array_equal(law.drift(measure, points), expected)
+    assert np.abs(before - expected).max() > 1e-2
+
+
 def test_a_clear_failure():
     law = mfpde.Sinkhorn(A=matrix(2, 100.0), iterations=3)
     with pytest.raises(mfpde.ProblemError, match=r"sinkhorn: after 3 iterations the marginals are off by .* 1e-12 is"):
