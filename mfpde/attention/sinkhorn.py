@@ -130,6 +130,6 @@ def _fingerprint(measure: Measure) -> bytes:
     change."""
     if not isinstance(measure, Particles):
         return b""
-    digest = hashlib.blake2b(np.ascontiguousarray(measure.points), digest_size=16)
-    digest.update(np.ascontiguousarray(measure.weights))
+    digest = hashlib.blake2b(measure.points.tobytes(), digest_size=16)
+    digest.update(measure.weights.tobytes())
     return digest.digest()
