@@ -117,6 +117,11 @@ class Attention(Law):
             if term.head is not self and not term.masked:
                 term.head.prepare(measure, previous)
 
+    def check_scores(self, measure: Measure, points: Float | Lattice) -> None:
+        for term in self.terms(measure.ambient_dimension):
+            if term.head is not self:
+                term.head.check_scores(measure, points)
+
     def outputs(self, measure: Measure, points: Float | Lattice, positions: AnyArray | None = None) -> Float:
         total: Any = 0.0
         for term in self.terms(measure.ambient_dimension):

@@ -25,9 +25,11 @@ class Exponential(Head):
     """Attention through `e^{<Ax, y> + g(y)}`: `V grad log M(Ax)`, M the Laplace transform of `e^g mu` (physics section
     2), times `M(Ax)` where the kernel is not normalised."""
 
+    def check_scores(self, measure: Measure, points: Float | Lattice) -> None:
+        check_scores(measure, points, self.query_matrix(measure.ambient_dimension))
+
     def sums(self, measure: Measure, points: Float | Lattice) -> Float:
         query = self.query_matrix(measure.ambient_dimension)
-        check_scores(measure, points, query)
         if not isinstance(points, Lattice) and isinstance(measure, Particles):
             few = points.shape[0] * measure.weights.size <= _FEW_PAIRS
             if few:

@@ -48,8 +48,16 @@ class Law(Specification, ABC):
         """`G_mu(x)` by the fastest path there is: in the shape of the points, or `(d, *shape)` on a lattice.
 
         `positions` of the points are for masked attention; the measure's own are taken where it has them and its own
-        nodes are asked for.
+        nodes are asked for. Coefficients so large that twelve digits are out of reach are an error.
         """
+        self.need_constant()
+        measure = concrete(measure)
+        x = points if isinstance(points, Lattice) else native_points(measure, points)
+        self.check_scores(measure, x)
+        return self.any_drift(measure, points, positions)
+
+    def any_drift(self, measure: Measure, points: AnyArray | Lattice, positions: AnyArray | None = None) -> Float:
+        """The same however large the coefficients: a solution may grow, and loses digits as it does."""
         self.need_constant()
         measure = concrete(measure)
         if isinstance(points, Lattice):
@@ -62,6 +70,9 @@ class Law(Specification, ABC):
             return in_shape_of(points, self._convolved(zonal, measure, x)[:, None])
         output = self.outputs(measure, x, positions)
         return in_shape_of(points, output if measure.geometry is None else measure.geometry.tangent(x, output))
+
+    def check_scores(self, measure: Measure, points: Float | Lattice) -> None:
+        """Fail where coefficients are so large for that measure that rounding alone spoils the drift."""
 
     def convolution(self, measure: Measure) -> Zonal | None:
         """The convolution that is the best way to its drift of that measure, if there is one."""

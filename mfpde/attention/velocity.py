@@ -66,9 +66,9 @@ class Velocity:
     def drift(self, measure: Measure, points: AnyArray | Lattice, positions: AnyArray | None = None) -> Float:
         """As `Law.drift`."""
         if self.law is not None and self.pointwise is None:
-            return self.law.drift(measure, points, positions)
+            return self.law.any_drift(measure, points, positions)
         own = self._pointwise_drift(measure, points)
-        return own if self.law is None else own + self.law.drift(measure, points, positions)
+        return own if self.law is None else own + self.law.any_drift(measure, points, positions)
 
     def _pointwise_drift(self, measure: Measure, points: AnyArray | Lattice) -> Float:
         if isinstance(points, Lattice):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import mfpde
+from mfpde.attention import Velocity
 
 PLANE = mfpde.Particles([[0.0, 1.0], [2.0, 3.0]])
 SQUARE = [[1.0, 2.0], [3.0, 4.0]]
@@ -64,6 +65,8 @@ def test_scores_beyond_their_rounding():
         assert np.isfinite(mfpde.Softmax(A=0.04).drift(measure, points)).all()
         with pytest.raises(mfpde.ProblemError, match=r"A is too large for these tokens: scores <Ax, y> reach .e\+0"):
             mfpde.Softmax(A=1).drift(measure, points)
+        # a solution that grows goes on, with fewer digits
+        assert np.isfinite(Velocity(mfpde.Softmax(A=1)).drift(measure, points)).all()
     skew = [[0.0, 0.0], [1.0, 0.0]]  # <Ax, y> = x_1 y_2
     mfpde.Softmax(A=skew).drift(mfpde.Particles([[1e4, 1.0]]), [[1e4, 1.0]])
     with pytest.raises(mfpde.ProblemError, match="too large"):
