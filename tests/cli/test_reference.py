@@ -59,7 +59,7 @@ def test_an_example_with_a_base_brings_it_along(mfpde, here):
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_every_example_runs_to_its_end(path, mfpde):
     result = mfpde("solve", str(path), "-o", "run.h5")
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == (3 if path.stem == "blow-up" else 0), result.output
 
 
 def test_list_names_every_member_with_a_sentence(mfpde):
