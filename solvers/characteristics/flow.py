@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Flow", "carried"]
 
 _NOTHING = 1e-60  # of the first spread
+_HEAVY = 10.0  # nodes of a ten-thousandth of the largest weight count fully
 
 
 class Flow:
@@ -33,8 +34,11 @@ class Flow:
         self.start = np.ascontiguousarray(points, dtype=float).ravel()
         self._velocity = equation.velocity
         self._constant = self._velocity.constant
+        share = np.minimum(1.0, _HEAVY * (weights / weights.max()) ** 0.25)
+        self._share = np.repeat(share, self.start.size // weights.size)
         self._before: Measure | None = None
-        self._least = _NOTHING * (self._spread(self.start) + float(np.abs(self.start).max(initial=0.0)) + 1e-200)
+        self._least = 0.0
+        self._least = _NOTHING * (self.spread(self.start) + float(np.abs(self.start).max(initial=0.0)) + 1e-200)
 
     @property
     def breaks(self) -> tuple[float, ...]:
@@ -68,24 +72,27 @@ class Flow:
         self._before = None
 
     def sizes(self, state: Float) -> Size:
-        """The largest error of a point relative to the present spread."""
-        spread = self._spread(state) + self._least
-        return lambda error: float(np.abs(error).max(initial=0.0)) / spread
+        """The largest error of a node relative to the present spread.
+
+        Nodes far out in the tails count less. What a node does to all others is about the weight of `N(0, (1 + q^2) S)`
+        there for normal data and tilts q = |S A|: the fourth root of its own weight is that for q^2 = 3.
+        """
+        spread = self.spread(state)
+        return lambda error: float((self._share * np.abs(error)).max(initial=0.0)) / spread
 
     def rate(self) -> float:
         """How fast anything moves at first, relative to the spread."""
-        spread = self._spread(self.start)
-        speed = float(np.abs(self.slope(0.0, self.start)).max(initial=0.0))
+        rate = self.sizes(self.start)(self.slope(0.0, self.start))
         self.cold()
-        return speed / spread if spread > 0 else 0.0
+        return rate
 
-    def _spread(self, state: Float) -> float:
+    def spread(self, state: Float) -> float:
         """Standard deviation of the points about their mean; 1 where the space is bounded."""
         if not self.geometry.flat:
             return 1.0
         points = state.reshape(self.weights.size, -1)
         centred = points - self.weights @ points
-        return float(np.sqrt(self.weights @ np.sum(centred**2, axis=1)))
+        return float(np.sqrt(self.weights @ np.sum(centred**2, axis=1))) + self._least
 
 
 def carried(geometry: Geometry, points: Float, drift: Float) -> Float:

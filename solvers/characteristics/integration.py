@@ -10,8 +10,9 @@ import numpy as np
 from mfpde.geometry import Layout
 from mfpde.solvers.base import Integration, Progress, State
 from mfpde.solvers.characteristics.flow import Flow
-from mfpde.solvers.characteristics.measure import CarriedMeasure
-from mfpde.solvers.characteristics.nodes import Nodes, chosen_rule
+from mfpde.solvers.characteristics.measure import CarriedMeasure, started
+from mfpde.solvers.characteristics.nodes import chosen_rule
+from mfpde.solvers.characteristics.pair import Nodes
 from mfpde.solvers.characteristics.path import Path
 from mfpde.solvers.forms import particles_fields
 from mfpde.solvers.forms.characteristics import characteristics_layout
@@ -37,7 +38,7 @@ class CharacteristicsIntegration(Integration):
         problem.need("initial", "time")
         assert problem.initial is not None and problem.time is not None  # noqa: S101, PT018 - for the type checker
         self._equation, self._settings = problem.equation, settings
-        self._initial = problem.initial.on(problem.geometry)
+        self._initial = started(self._equation)
         limit, until = _NODES_SHARE * settings.tolerance, problem.time.until
         rule = chosen_rule(self._equation, self._initial, until, limit, settings.max_nodes)
         self._good_until, self._difference = rule.good_until, rule.difference
@@ -119,7 +120,7 @@ class CharacteristicsIntegration(Integration):
         speed = flow.slope(self._time, self._state).reshape(self._nodes.points.shape)
         flow.cold()
         root = float(np.sqrt(self._nodes.weights @ np.sum(speed**2, axis=1)))
-        return root * flow.sizes(self._state)(np.ones(1))
+        return root / flow.spread(self._state)
 
     def state(self) -> dict[str, AnyArray]:
         nodes = self._nodes

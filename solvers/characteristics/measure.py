@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mfpde.attention import Masked
+from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry
 from mfpde.measure import Measure, Particles
 from mfpde.measure.base import NODES_ACCURACY
+from mfpde.measure.positioned import Positioned
 from mfpde.solvers.characteristics.path import Path
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["CarriedMeasure"]
+if TYPE_CHECKING:
+    from mfpde.problem import Equation
+
+__all__ = ["CarriedMeasure", "started"]
 
 
 #: the nodes' way, the initial measure, both made when they are asked for; the time
@@ -37,31 +44,30 @@ class CarriedMeasure(Particles):
         return self._density(self._way().flow.geometry.points(np.asarray(points)))
 
     def _density(self, points: Float) -> Float:
-        if self.positions is not None:
-            return sum(
-                (share * self._traced(points, place) for place, share in self._slices()), np.zeros(points.shape[0])
-            )
-        return self._traced(points, None)
+        initial = self._initial()
+        if not isinstance(initial, Positioned):
+            return self._traced(initial, points, None)
+        parts = (share * self._traced(law, points, place) for place, share, law in initial.slices)
+        return sum(parts, np.zeros(points.shape[0]))
 
-    def _slices(self) -> list[tuple[float, float]]:
-        """Positions and their masses."""
-        assert self.positions is not None  # noqa: S101 - for the type checker
-        places, number = np.unique(self.positions, return_inverse=True)
-        return list(zip(places.tolist(), np.bincount(number, weights=self.weights).tolist(), strict=True))
-
-    def _traced(self, points: Float, position: float | None) -> Float:
+    def _traced(self, initial: Measure, points: Float, position: float | None) -> Float:
         positions = None if position is None else np.full(points.shape[0], position)
         origins, grown = self._way().back(points, self._time, positions)
-        return self._initial().evaluate(origins) * np.exp(-grown)
+        return initial.evaluate(origins) * np.exp(-grown)
 
     def sample(self, count: int, seed: int = 0) -> Float:
-        drawn, positions = self._initial().sample(count, seed), None
-        if self.positions is not None:
-            places, shares = (np.array(column) for column in zip(*self._slices(), strict=True))
-            which = np.random.Generator(np.random.Philox(key=[seed, 1])).random(count) * shares.sum()
-            positions = places[np.minimum(np.searchsorted(np.cumsum(shares), which, side="right"), places.size - 1)]
-        path = self._way()
-        return path.flow.geometry.points(path.forward(drawn, self._time, positions))
+        initial, path = self._initial(), self._way()
+        positions = initial.sample_positions(count, seed) if isinstance(initial, Positioned) else None
+        return path.flow.geometry.points(path.forward(initial.sample(count, seed), self._time, positions))
 
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
         return self.points, self.weights
+
+
+def started(equation: Equation) -> Measure:
+    """The initial measure, over positions where attention is masked."""
+    if equation.initial is None:
+        raise ProblemError.at("initial", "is missing: densities are traced back to it")
+    if isinstance(equation.attention, Masked):
+        return equation.initial.over_positions(equation.geometry, equation.attention.slices())
+    return equation.initial.on(equation.geometry)

@@ -141,10 +141,13 @@ class _Fields:
 
     def _sizes(self, components: int) -> Callable[[Float], Size]:
         """Errors of places relative to the nodes' spread, of the integral as they are."""
-        whole = self._flow.sizes(self._path.states[self._number])
-        return lambda _: (
-            lambda error: max(whole(error[:components]), float(np.abs(error[components:]).max(initial=0.0)))
-        )
+        spread = self._flow.spread(self._path.states[self._number])
+
+        def size(error: Float) -> float:
+            places, grown = np.abs(error[:components]), np.abs(error[components:])
+            return max(float(places.max(initial=0.0)) / spread, float(grown.max(initial=0.0)))
+
+        return lambda _: size
 
     def _round(self, places: Float) -> bool:
         return not self._flow.geometry.flat and places.shape[1] > 1

@@ -7,12 +7,11 @@ from functools import cache
 
 import numpy as np
 
-from mfpde.errors import ProblemError
 from mfpde.geometry import Constant, Field, Layout
 from mfpde.measure import Measure
 from mfpde.registry import register
 from mfpde.solvers.characteristics.flow import Flow
-from mfpde.solvers.characteristics.measure import CarriedMeasure
+from mfpde.solvers.characteristics.measure import CarriedMeasure, started
 from mfpde.solvers.characteristics.path import Path
 from mfpde.solvers.forms.base import Form, Written
 from mfpde.solvers.forms.particles import particles_layout
@@ -42,9 +41,7 @@ class CharacteristicsForm(Form):
     def measure(self, written: Written) -> CarriedMeasure:
         @cache
         def initial() -> Measure:
-            if written.equation.initial is None:
-                raise ProblemError.at("initial", "is missing: densities are traced back to it")
-            return written.equation.initial.on(written.equation.geometry)
+            return started(written.equation)
 
         @cache
         def path() -> Path:

@@ -12,8 +12,6 @@ from mfpde.solvers.base import State
 
 STORED = json.loads((Path(__file__).parents[1] / "reference" / "flat.json").read_text(encoding="utf-8"))
 WITHOUT_NOISE = {case["name"]: case for case in STORED["problems"] if "noise" not in case["problem"]}
-#: two Gaussians on the plane take many nodes
-HEAVY = {"contracting-spots": 1e-8, "transposed-spots": 1e-8, "l2-spots": 1e-8}
 
 
 def carry(solution, target):
@@ -25,7 +23,7 @@ def carry(solution, target):
 
 @pytest.mark.parametrize("name", WITHOUT_NOISE)
 def test_moments_and_densities(name):
-    case, tolerance = WITHOUT_NOISE[name], HEAVY.get(name, 1e-11)
+    case, tolerance = WITHOUT_NOISE[name], 1e-11
     blocks = {"solver": {"kind": "characteristics", "tolerance": tolerance}, "time": {"until": case["times"][-1]}}
     task = mfpde.Problem.from_dict({**case["problem"], **blocks})
     solution, allowed = task.solver.start(task), case["accuracy"] + 0.1 * tolerance

@@ -1,0 +1,97 @@
+"""Two sets of nodes for one measure, moved together to see when they part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mfpde.measure import Measure
+from mfpde.solvers.characteristics.flow import Flow, carried
+from mfpde.solvers.march import Size
+from mfpde.typing import Float
+
+if TYPE_CHECKING:
+    from mfpde.problem import Equation
+
+__all__ = ["Nodes", "Pair"]
+
+_PROBES = 256
+_LIGHT = 1e-9  # of the largest weight; what is lighter shows nowhere
+_SLOPE = 10.0  # an error of places shows in the density in proportion to its slope, ten times the density at most
+_WAVE = 2.0  # radians a standard deviation
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """Points `(n, components)`, weights, and positions where tokens have them."""
+
+    points: Float
+    weights: Float
+    positions: Float | None
+
+    @property
+    def count(self) -> int:
+        return int(self.weights.size)
+
+    def only(self, kept: Any) -> Nodes:
+        """Some of them; those left out weigh nothing."""
+        return Nodes(self.points[kept], self.weights[kept], None if self.positions is None else self.positions[kept])
+
+
+class Pair:
+    """The state (nodes, more nodes, probes): probes start at some of the nodes and feel the drift of the others."""
+
+    def __init__(self, equation: Equation, here: Nodes, more: Nodes) -> None:
+        self.flows = [Flow(equation, each.points, each.weights, each.positions) for each in (here, more)]
+        share = np.minimum(1.0, _SLOPE * here.weights / here.weights.max())
+        heavy = np.flatnonzero(share > _LIGHT)
+        self._probes = heavy[:: max(1, heavy.size // _PROBES)]
+        self._share = share[self._probes, None]
+        self._positions = None if here.positions is None else here.positions[self._probes]
+        self._ends = np.cumsum([flow.start.size for flow in self.flows])
+        self._width = here.points.shape[1]
+        self.start = np.concatenate([*(flow.start for flow in self.flows), here.points[self._probes].ravel()])
+
+    def slope(self, time: float, state: Float) -> Float:
+        """The right-hand side."""
+        parts = np.split(state, self._ends)
+        slopes = [flow.slope(time, part) for flow, part in zip(self.flows, parts, strict=False)]
+        other, probes = self.flows[1], parts[2].reshape(-1, self._width)
+        length = 1.0 if other.geometry.flat or self._width == 1 else np.linalg.norm(probes, axis=1, keepdims=True)
+        drift = other.velocity(time).drift(other.measure(parts[1]), probes / length, self._positions)
+        return np.concatenate([*slopes, carried(other.geometry, probes, drift).ravel()])
+
+    def sizes(self, state: Float) -> Size:
+        """Errors relative to the spread, as of flows."""
+        parts = np.split(state, self._ends)
+        sizes = [flow.sizes(part) for flow, part in zip(self.flows, parts, strict=False)]
+        spread = self.flows[1].spread(parts[1])
+
+        def size(error: Float) -> float:
+            first, second, probes = np.split(error, self._ends)
+            apart = self._share * probes.reshape(-1, self._width)
+            return max(sizes[0](first), sizes[1](second), float(np.abs(apart).max(initial=0.0)) / spread)
+
+        return size
+
+    def difference(self, state: Float) -> float:
+        """Of the probes to their nodes, of means, covariances and waves, relative to the spread."""
+        parts = np.split(state, self._ends)
+        spread = self.flows[1].spread(parts[1])
+        apart = parts[0].reshape(-1, self._width)[self._probes] - parts[2].reshape(-1, self._width)
+        first, second = (flow.measure(part) for flow, part in zip(self.flows, parts, strict=False))
+        sums = [_sums(each, second.mean, spread) for each in (first, second)]
+        places = np.abs(self._share * apart).max(initial=0.0) / spread
+        return max(float(places), float(np.abs(sums[0] - sums[1]).max()))
+
+
+def _sums(measure: Measure, centre: Float, spread: float) -> Float:
+    """Integrals that anybody may ask for: first and second moments, and waves as steep as Gaussian tails allow."""
+    points, weights = measure.nodes()
+    z = ((points if measure.geometry is None else measure.geometry.embed(points)) - centre) / spread
+    directions = np.vstack([np.eye(z.shape[1]), np.ones(z.shape[1]) / np.sqrt(z.shape[1])])
+    phases = _WAVE * z @ directions.T
+    second = (weights[:, None] * z).T @ z
+    return np.concatenate([weights @ z, second.ravel(), weights @ np.cos(phases), weights @ np.sin(phases)])
