@@ -25,7 +25,8 @@ class Sigmoid(Bilinear):
 
     Gaussians do not stay Gaussian. *Symmetries:* permutations of the tokens; invertible maps x -> Tx, if A becomes
     `T^-T A T^-1` and V `T V T^-1`. *Good values:* `|A| L^2` from 1 (almost linear) to 100 (almost a step). *Fails:*
-    nowhere in finite time, `|G| <= |V| int |y| dmu`; sums are over all pairs, so a million tokens are too many.
+    nowhere in finite time, `|G| <= |V| int |y| dmu`; from three dimensions on, and for `|A| L^2` beyond some tens, sums
+    are over all pairs, so a million tokens are too many.
 
     >>> import mfpde
     >>> mfpde.Sigmoid(A=1).drift(mfpde.Particles([[1.0, 3.0]]), [[0.0, 0.0], [-500.0, -500.0]])

@@ -6,6 +6,7 @@ import numpy as np
 
 from mfpde.transform.direct import plain
 from mfpde.transform.half_planes import relu_in_plane
+from mfpde.transform.logistic import sum_by_panels
 from mfpde.transform.pairwise_kernels import sum_over_pairs
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import Float
@@ -44,15 +45,24 @@ def relu_derivative(queries: Float, nodes: Float, masses: Float) -> Float:
 def sigmoid_sum(queries: Float, nodes: Float, masses: Float) -> Float:
     """`sum_j m_j y_j / (1 + e^{-<w, y_j>})` at queries `(m, d)`, nodes `(n, d)`, masses `(n,)` of any sign: `(m, d)`.
 
-    All pairs; scores of any size.
+    By panels in one and two dimensions, time linear in m + n for moderate scores; in more all pairs. Scores of any
+    size.
     """
-    queries, nodes, masses = plain(queries), plain(nodes), plain(masses)
-    return sum_pairs(queries, nodes, nodes, masses, logistic=True, slope=False)
+
+    def pairs(w: Float, y: Float, m: Float) -> Float:
+        return sum_pairs(w, y, y, m, logistic=True, slope=False)
+
+    return sum_by_panels(plain(queries), plain(nodes), plain(masses), pairs)
 
 
 def sigmoid_derivative(queries: Float, nodes: Float, masses: Float) -> Float:
     """`D_w` of `sigmoid_sum`: `sum_j m_j s(1 - s) y_j y_j^T`, `s = 1 / (1 + e^{-<w, y_j>})`, `(m, d, d)`."""
-    return _moments(plain(queries), plain(nodes), plain(masses), logistic=True)
+
+    def pairs(w: Float, y: Float, m: Float) -> Float:
+        return _moments(w, y, m, logistic=True).reshape(w.shape[0], -1)
+
+    queries, dimension = plain(queries), nodes.shape[1]
+    return sum_by_panels(queries, plain(nodes), plain(masses), pairs).reshape(-1, dimension, dimension)
 
 
 def _moments(queries: Float, nodes: Float, masses: Float, *, logistic: bool) -> Float:

@@ -50,6 +50,21 @@ def test_sigmoid(size, dimension):
     assert np.abs(transform.sigmoid_derivative(size * queries, nodes, masses) - slope).max() < 1e-13
 
 
+@pytest.mark.parametrize("dimension", [1, 2])
+@pytest.mark.parametrize("size", [0.3, 4.0])
+def test_sigmoid_by_panels(size, dimension):
+    """Many points, off the origin, so many that panels are taken: a few of the queries against all nodes."""
+    nodes, queries = RANDOM.uniform(-1, 2, (8000, dimension)), size * RANDOM.uniform(-1.5, 1, (8000, dimension))
+    masses, few = RANDOM.standard_normal(8000), slice(0, 40)
+    scores = queries[few] @ nodes.T
+    wanted = (masses * expit(scores)) @ nodes
+    assert np.abs(transform.sigmoid_sum(queries, nodes, masses)[few] - wanted).max() < 1e-14 * np.abs(masses).sum()
+    slope = np.einsum("ij,ja,jb->iab", masses * expit(scores) * expit(-scores), nodes, nodes)
+    given = transform.sigmoid_derivative(queries, nodes, masses)[few]
+    assert np.abs(given - slope).max() < 1e-14 * np.abs(masses).sum()
+    assert np.abs(transform.sigmoid_sum(queries[few], nodes, masses) - wanted).max() < 1e-11
+
+
 @pytest.mark.parametrize("function", [transform.relu_sum, transform.sigmoid_sum])
 def test_queries_and_nodes_do_not_change_places(function):
     points, others = RANDOM.standard_normal((50, 3)), RANDOM.standard_normal((50, 3))

@@ -1,0 +1,63 @@
+"""Sums of the logistic function in one and two dimensions by panels.
+
+`1 / (1 + e^{-<w, y>})` is analytic in both arguments for `|Im <w, y>| < pi`. On panels of half-width at most 1.1 over
+the other's reach the nearest pole is so far away that 20 Chebyshev points leave 1e-15: masses move to such points of
+y, the sum over pairs of points is direct, queries interpolate between such points of w.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mfpde.transform.chebyshev import Panels, cut
+from mfpde.transform.direct import FEW_PAIRS
+from mfpde.transform.plane import collect_in_plane, interpolate_in_plane
+from mfpde.typing import Float
+
+__all__ = ["sum_by_panels"]
+
+_ORDER, _EXTENT = 20, 1.1
+_POINT = 300.0  # pairs that moving a node or interpolating a query costs as much as
+
+#: queries (m, d), nodes (n, d), masses (n,) -> sums (m, c) over all pairs
+Pairs = Callable[[Float, Float, Float], Float]
+
+
+def sum_by_panels(queries: Float, nodes: Float, masses: Float, pairs: Pairs) -> Float:
+    """`pairs(queries, nodes, masses)` through Chebyshev points where that costs less; masses of any sign."""
+    dimension = nodes.shape[1]
+    direct = queries.shape[0] * nodes.shape[0]
+    if direct < FEW_PAIRS or dimension > 2:
+        return pairs(queries, nodes, masses)
+    w, y = _in_plane(queries), _in_plane(nodes)
+    centre, middle = (0.5 * (points.min(axis=0) + points.max(axis=0)) for points in (y, w))
+    sources, targets = _panels(y - centre, np.abs(w).max(axis=0)), _panels(w - middle, np.abs(y).max(axis=0))
+    between = _ORDER**4 * float(np.prod([panels.number for panels in (*sources, *targets)]))
+    if between + _POINT * (queries.shape[0] + nodes.shape[0]) > direct:
+        return pairs(queries, nodes, masses)
+    moved = collect_in_plane(y, masses, centre, *sources, _ORDER).ravel()
+    sums = pairs(_points(targets, middle)[:, :dimension], _points(sources, centre)[:, :dimension], moved)
+    first, second = (panels.number for panels in targets)
+    tables = sums.reshape(first, _ORDER, second, _ORDER, -1).transpose(0, 2, 4, 1, 3)
+    ones = np.ones((first, second, 1, _ORDER, _ORDER))  # what is interpolated comes relative to its first part
+    values = np.concatenate([ones, tables], axis=2).reshape(first, second, -1)
+    level, parts = np.zeros((first, second)), 1 + sums.shape[1]
+    return np.ascontiguousarray(interpolate_in_plane(w - middle, *targets, values, level, parts, _ORDER)[1:].T)
+
+
+def _in_plane(points: Float) -> Float:
+    """Points of the line as points of an axis of the plane."""
+    return points if points.shape[1] == 2 else np.column_stack([points, np.zeros(points.shape[0])])
+
+
+def _panels(points: Float, reach: Float) -> tuple[Panels, Panels]:
+    low, high = points.min(axis=0), points.max(axis=0)
+    first, second = (cut(float(low[i]), float(high[i]), float(reach[i]), _EXTENT) for i in range(2))
+    return first, second
+
+
+def _points(panels: tuple[Panels, Panels], about: Float) -> Float:
+    grid = np.meshgrid(*(one.points(_ORDER) for one in panels), indexing="ij")
+    return np.stack([axis.ravel() for axis in grid], axis=1) + about
