@@ -86,6 +86,14 @@ class Flow:
         self.cold()
         return rate
 
+    def growth(self, time: float, state: Float) -> float:
+        """`d/dt log` of the variance."""
+        points, speed = (each.reshape(self.weights.size, -1) for each in (state, self.slope(time, state)))
+        self.cold()
+        centred = points - self.weights @ points
+        variance = float(self.weights @ np.sum(centred**2, axis=1))
+        return 2 * float(self.weights @ np.sum(centred * speed, axis=1)) / variance if variance > 0 else 0.0
+
     def spread(self, state: Float) -> float:
         """Standard deviation of the points about their mean; 1 where the space is bounded."""
         if not self.geometry.flat:

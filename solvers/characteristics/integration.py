@@ -9,6 +9,7 @@ import numpy as np
 
 from mfpde.geometry import Layout
 from mfpde.solvers.base import Integration, Progress, State
+from mfpde.solvers.blow_up import LOOSER, blow_up, ended_early
 from mfpde.solvers.characteristics.flow import Flow
 from mfpde.solvers.characteristics.measure import CarriedMeasure, started
 from mfpde.solvers.characteristics.nodes import chosen_rule
@@ -48,12 +49,16 @@ class CharacteristicsIntegration(Integration):
         self._nodes = nodes
         flow = Flow(self._equation, nodes.points, nodes.weights, nodes.positions)
         tolerance = STEP_SHARE * self._settings.tolerance
-        rate = flow.rate()
-        first = 0.01 / rate if rate > 0 else 1.0
-        self._march = March(flow.slope, flow.sizes, flow.start, tolerance, first, flow.breaks, begin=flow.cold)
+        self._march = self._marching(flow, tolerance)
         self._path = Path(flow, tolerance, [0.0], [flow.start])
         self._time, self._state = 0.0, flow.start
         self._layout = characteristics_layout(nodes.weights, nodes.points.shape[1], nodes.positions, tolerance)
+
+    @staticmethod
+    def _marching(flow: Flow, tolerance: float) -> March:
+        rate = flow.rate()
+        first = 0.01 / rate if rate > 0 else 1.0
+        return March(flow.slope, flow.sizes, flow.start, tolerance, first, flow.breaks, begin=flow.cold)
 
     @property
     def time(self) -> float:
@@ -72,9 +77,10 @@ class CharacteristicsIntegration(Integration):
                 return Progress(State.UNDER_WAY)
             attempts -= 1
             outcome = self._march.attempt()
-            if outcome is Attempt.VANISHED or np.abs(self._march.state).max() > _FARTHEST:
-                message = self._march.trouble or Attempt.VANISHED.value
-                return Progress(State.NOT_FINITE, message, "the solution may blow up: end the run earlier")
+            if outcome is Attempt.VANISHED:
+                return self._stuck()
+            if np.abs(self._march.state).max() > _FARTHEST:
+                return Progress(State.NOT_FINITE, "tokens diverge: they are beyond 1e60", "end the run earlier")
             if outcome is Attempt.ACCEPTED:
                 self._path.add(self._march.time, self._march.state)
                 if self._march.time < target:
@@ -83,6 +89,11 @@ class CharacteristicsIntegration(Integration):
                     self._path.keep(self._march.last)
         self._stand(target)
         return Progress(State.REACHED)
+
+    def _stuck(self) -> Progress:
+        self._stand(self._march.time)
+        looser = self._marching(self._path.flow, LOOSER * STEP_SHARE * self._settings.tolerance)
+        return ended_early("the variance", blow_up(self._path.flow.growth, self._march, looser), self._march)
 
     def _stand(self, time: float) -> None:
         self._time, self._state = time, self._path.nodes(time)

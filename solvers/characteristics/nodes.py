@@ -30,6 +30,7 @@ _FAR = 3.0  # times that for what lies farther out
 _ENDS = 5.0  # times what lies farther out: so much two rules differ because they end at different places
 _PILOT = 1e-6  # tolerance of the comparison's steps: both rules take the same ones, so their errors are no difference
 _MOST_STEPS = 3000
+_POLE = 1e4  # growth rates, in units of 1/t, at which only a pole is left
 _EARLY = 1e-3  # of the run: a rule that is lost before was never good
 
 
@@ -75,9 +76,10 @@ class _Search:
         march = March(pair.slope, pair.sizes, pair.start, _PILOT, first, pair.flows[0].breaks)
         largest, good = pair.difference(pair.start), 0.0
         while largest <= limit and march.time < self._until and march.counts["steps"] < _MOST_STEPS:
-            if march.attempt() is Attempt.VANISHED:
-                return Rule(here, np.inf, largest)  # a pole: the run itself will say so
-            now = pair.difference(march.state)
+            hurry = max(1.0, march.time * pair.growth(march.time, march.state))  # differences of when, not of what
+            if march.attempt() is Attempt.VANISHED or hurry > _POLE:
+                return Rule(here, np.inf, largest)
+            now = pair.difference(march.state) / hurry
             if now > limit:
                 return Rule(here, good, now)
             largest, good = max(largest, now), march.time

@@ -76,6 +76,10 @@ class Pair:
 
         return size
 
+    def growth(self, time: float, state: Float) -> float:
+        """`d/dt log` of the variance."""
+        return self.flows[0].growth(time, np.split(state, self._ends)[0])
+
     def difference(self, state: Float) -> float:
         """Of the probes to their nodes, of means, covariances and waves, relative to the spread."""
         parts = np.split(state, self._ends)

@@ -11,8 +11,9 @@ from mfpde.errors import ProblemError
 from mfpde.geometry import Layout
 from mfpde.measure.normal import Normal
 from mfpde.solvers.base import Integration, Progress, State
+from mfpde.solvers.blow_up import LOOSER, blow_up, ended_early
 from mfpde.solvers.forms import gaussian_fields, gaussian_layout
-from mfpde.solvers.gaussian.fate import Limit, blow_up, limit
+from mfpde.solvers.gaussian.fate import Limit, limit
 from mfpde.solvers.gaussian.moments import Moments
 from mfpde.solvers.march import Attempt, March
 from mfpde.typing import AnyArray, Float
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["GaussianIntegration"]
 
 _SHARE = 0.1  # of the tolerance, for the error of one step
-_LOOSER = 1e3  # times the tolerance: the second opinion on a blow-up
 _MOST_IMPLICIT = 300  # unknowns of which the derivative matrix is made and factorised at every implicit step
 _LARGEST = 1e60  # of a standard deviation: products of two covariances and two matrices still are numbers
 _THIN = 1e-10  # variances below this share of the largest count as that in the residual
@@ -84,13 +84,8 @@ class GaussianIntegration(Integration):
     def _stuck(self) -> Progress:
         """Steps have become too short to go on: at a pole, or for reasons of their own."""
         self._stand(self._march.time, self._march.state)
-        found = blow_up(self._moments, self._march, self._marching(_LOOSER * self._tolerance), _LOOSER)
-        if found is None:
-            message = self._march.trouble or Attempt.VANISHED.value
-            return Progress(State.NOT_FINITE, message, "check the size of the coefficients against time.until")
-        message = f"the covariance becomes infinite at t = {found.time:.13g} +- {found.uncertainty:.1g}"
-        advice = "end the run earlier"
-        return Progress(State.BLOW_UP, message, advice, time=found.time, uncertainty=found.uncertainty)
+        found = blow_up(self._moments.growth, self._march, self._marching(LOOSER * self._tolerance))
+        return ended_early("the covariance", found, self._march)
 
     def _cost(self) -> float:
         """Microseconds of one attempted step, from the number of operations."""

@@ -82,6 +82,11 @@ class Moments:
     def _diffusion_at(self, time: float) -> float:
         return self._noise.diffusion_at(time) if self._diffusion is None else self._diffusion
 
+    def growth(self, time: float, state: Float) -> float:
+        """`d/dt log tr S`."""
+        total = float(np.trace(self.covariance(state)))
+        return float(np.trace(self.speed(time, state)[1])) / total if total > 0 else 0.0
+
     def sizes(self, state: Float) -> Size:
         """Errors of m relative to `|m| + sqrt(tr S)`, of F and N to the same of S."""
         spread = self.spread(state) + self._least

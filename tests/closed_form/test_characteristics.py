@@ -291,3 +291,12 @@ def test_fewer_nodes_for_less_tolerance():
         solve(LINE, CONTRACTING, BUMPS, tolerance=t).provenance["statistics"]["nodes"] for t in (1e-4, 1e-11)
     )
     assert loose < tight
+
+
+def test_blow_up_of_compact_data():
+    """Linear attention in one dimension has `M_2' = 2 V A M_2^2`, whatever the data."""
+    initial = {"kind": "uniform", "box": [[-1, 1]]}
+    outcome = mfpde.solve(problem(LINE, {"kind": "linear", "A": 1, "V": 1}, initial, 5.0)).outcome
+    assert outcome.kind == "blow-up"
+    assert outcome.uncertainty < 1e-10
+    assert outcome.time == pytest.approx(1.5, rel=1e-12)

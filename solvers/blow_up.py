@@ -1,0 +1,61 @@
+"""When a solution becomes infinite: the pole that steps shrink towards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from mfpde.solvers.base import Progress, State
+from mfpde.solvers.march import Attempt, March
+from mfpde.typing import Float
+
+__all__ = ["LOOSER", "BlowUp", "Growth", "blow_up", "ended_early"]
+
+#: `d/dt log` of a variance, at a time and a state
+Growth = Callable[[float, Float], float]
+#: times the tolerance: the second opinion on a blow-up
+LOOSER = 1e3
+
+_FASTER = 1e9  # growth rates that only a pole has, in units of 1/t
+_SAFETY = 10.0
+
+
+@dataclass(frozen=True)
+class BlowUp:
+    """A pole, and how far its time may be wrong."""
+
+    time: float
+    uncertainty: float
+
+
+def blow_up(growth: Growth, march: March, looser: March) -> BlowUp | None:
+    """The pole, and how far it may be wrong: ten times the share that the error of a march with a `LOOSER` tolerance
+    makes one expect. None when steps have not vanished for that reason."""
+    time = _pole(growth, march)
+    if time is None:
+        return None
+    while looser.time < 2 * time and looser.attempt() is not Attempt.VANISHED:
+        pass
+    other = _pole(growth, looser)
+    apart = _SAFETY / LOOSER * abs(time - other) if other is not None else np.inf
+    return BlowUp(time, max(apart, 8 * np.finfo(float).eps * time))
+
+
+def ended_early(what: str, found: BlowUp | None, march: March) -> Progress:
+    """What `advance` says when steps have become too short to go on."""
+    if found is None:
+        message = march.trouble or Attempt.VANISHED.value
+        return Progress(State.NOT_FINITE, message, "check the size of the coefficients against time.until")
+    message = f"{what} becomes infinite at t = {found.time:.13g} +- {found.uncertainty:.1g}"
+    return Progress(State.BLOW_UP, message, "end the run earlier", time=found.time, uncertainty=found.uncertainty)
+
+
+def _pole(growth: Growth, march: March) -> float | None:
+    """The time at which `growth = p / (t* - t)` is infinite, once steps have become too short to go on."""
+    first, last = growth(march.start_time, march.start), growth(march.time, march.state)
+    if not last * march.time > _FASTER:
+        return None
+    power = (march.time - march.start_time) / (1 / first - 1 / last)
+    return march.time + min(max(power, 0.0), 10.0) / last
