@@ -11,7 +11,7 @@ import numpy as np
 
 from mfpde.errors import ProblemError
 from mfpde.measure import Measure
-from mfpde.solvers.finite_volume.control import CFL, StepControl, tableau_of
+from mfpde.solvers.finite_volume.control import StepControl
 from mfpde.solvers.finite_volume.forecast import reach_of_run
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.initial import Part, laid, parts_of
@@ -30,6 +30,7 @@ __all__ = ["begin"]
 _MOVING_CELLS, _RESTING_CELLS, _COARSE_CELLS = {1: 128, 2: 64}, {1: 512, 2: 192}, {1: 48, 2: 24}
 _COARSE_TOLERANCE = 1e-5
 _DEVIATIONS = 9.0  # of a Gaussian that cells reach out to; its tail goes on beyond them
+_STEEPEST = 2.5  # logarithm of the ratio of neighbouring cells in a tail, beyond which stencils cannot follow it
 _MARGIN = 0.15  # of the extent of bounded data, on both sides
 _CUT = 1e-10  # share of the mass that a given box may leave out
 
@@ -56,11 +57,15 @@ class _Setup:
     def dimension(self) -> int:
         return self.problem.geometry.ambient_dimension
 
+    @property
+    def _noisy(self) -> bool:
+        return any(self.problem.noise.diffusion_at(time) > 0 for time in (0.0, *self.problem.noise.breaks()))
+
     def run(self) -> FiniteVolumeIntegration:
         """On the box that the settings, the data or a coarse run say."""
         moving = self.frame == "moving"
         parts = self._parts(apart=moving)
-        low, high = self._moving_box(parts) if moving else self._resting_box()
+        low, high = self._moving_box(parts, self._cells()) if moving else self._resting_box()
         grid = Grid(low, high, self._cells(), gaussian=moving)
         solution = self._solution(grid, parts if moving else [part.at_rest() for part in parts])
         self._check_cells(grid, solution)
@@ -83,7 +88,6 @@ class _Setup:
 
     def _integration(self, grid: Grid, solution: Solution, order: int, tolerance: float) -> FiniteVolumeIntegration:
         stepper = self.settings.stepper or ("dop853" if order >= 7 else "ssprk54" if order == 5 else "ssprk3")
-        tableau = tableau_of(stepper)
         slices = getattr(self.problem.law, "slices", None)
         positions = None if slices is None else np.repeat(slices(), len(solution.mean) // len(slices()))
         walls = self.settings.box is not None
@@ -93,14 +97,14 @@ class _Setup:
             grid,
             order,
             self.frame,
-            closed=not self.measure.compact and positions is None and not walls,
+            closed=(not self.measure.compact or self._noisy) and positions is None and not walls,
             walls=walls,
             positions=positions,
             rescaling=self._value_matrix,
         )
         breaks = {*self.problem.velocity.breaks(), *self.problem.noise.breaks()}
-        control = StepControl(self.settings.cfl or CFL[stepper], tolerance, tableau.error_order)
-        return FiniteVolumeIntegration(system, solution, tableau, control, sorted(breaks))
+        control = StepControl(stepper, self.settings.cfl, tolerance)
+        return FiniteVolumeIntegration(system, solution, control, sorted(breaks))
 
     def _value_matrix(self, time: float) -> Float:
         """V(t), of all heads together."""
@@ -121,9 +125,10 @@ class _Setup:
     # -- boxes
     # ---------------------------------------------------------------------------------------------------------
 
-    def _moving_box(self, parts: list[Part]) -> tuple[Float, Float]:
+    def _moving_box(self, parts: list[Part], cells: tuple[int, ...]) -> tuple[Float, Float]:
         """Ends in z that hold every part in its frame; the same for all."""
-        ends = [part.reach(_DEVIATIONS) for part in parts]
+        resolved = math.sqrt(0.5 * _STEEPEST * min(cells))  # a tail z deviations out falls by e^{-z h} a cell
+        ends = [part.reach(min(_DEVIATIONS, resolved)) for part in parts]
         low, high = np.min([low for low, _ in ends], axis=0), np.max([high for _, high in ends], axis=0)
         margin = _MARGIN * (high - low) if self.measure.compact else 0.0
         return low - margin, high + margin
@@ -134,11 +139,12 @@ class _Setup:
             return self._given_box()
         coarse = replace(self, frame="moving")
         parts = coarse._parts(apart=True)
-        grid = Grid(*coarse._moving_box(parts), (_COARSE_CELLS[self.dimension],) * self.dimension, gaussian=True)
+        cells = (_COARSE_CELLS[self.dimension],) * self.dimension
+        grid = Grid(*coarse._moving_box(parts, cells), cells, gaussian=True)
         run = coarse._integration(grid, coarse._solution(grid, parts), 7, _COARSE_TOLERANCE)
         until = 0.0 if self.problem.time is None else self.problem.time.until
         rescaling = self._value_matrix if self.frame == "rescaled" else None
-        return reach_of_run(run, until, not self.measure.compact, rescaling)
+        return reach_of_run(run, until, None if self.measure.compact else _DEVIATIONS, rescaling)
 
     def _given_box(self) -> tuple[Float, Float]:
         given = self.settings.box or ()

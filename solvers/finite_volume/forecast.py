@@ -19,16 +19,17 @@ _MOST_STEPS = 1000
 
 
 def reach_of_run(
-    run: FiniteVolumeIntegration, until: float, ellipses: bool, rescaling: Callable[[float], Float] | None
+    run: FiniteVolumeIntegration, until: float, deviations: float | None, rescaling: Callable[[float], Float] | None
 ) -> tuple[Float, Float]:
-    """Ends `(d,)` of the smallest box that holds every panel's cells at all times, or the ellipses inscribed in them.
+    """Ends `(d,)` of the smallest box that holds so many standard deviations of every panel at all times; its cells if
+    none are told.
 
     With `rescaling` V(t) in the coordinates `E^{-1} x`, `E' = V E`.
     """
     from scipy.linalg import expm
 
     scale = np.eye(run.solution.mean.shape[1])
-    low, high = _ends(run.solution, run.grid, ellipses, scale)
+    low, high = _ends(run.solution, run.grid, deviations, scale)
     widest = _MOST_GROWTH * (high - low)
     for _ in range(_MOST_STEPS):
         before = run.time
@@ -36,20 +37,20 @@ def reach_of_run(
             break
         if rescaling is not None:
             scale = expm((run.time - before) * rescaling(0.5 * (before + run.time))) @ scale
-        ends = _ends(run.solution, run.grid, ellipses, scale)
+        ends = _ends(run.solution, run.grid, deviations, scale)
         if not (ends[1] - ends[0] < widest).all():
             break
         low, high = np.minimum(low, ends[0]), np.maximum(high, ends[1])
     return low, high
 
 
-def _ends(solution: Solution, grid: Grid, ellipses: bool, scale: Float) -> tuple[Float, Float]:
+def _ends(solution: Solution, grid: Grid, deviations: float | None, scale: Float) -> tuple[Float, Float]:
     middle, half = 0.5 * (grid.high + grid.low), 0.5 * (grid.high - grid.low)
     lows, highs = [], []
     for mean, matrix in zip(solution.mean, solution.matrix, strict=True):
         frame = np.linalg.solve(scale, matrix)
-        centre = np.linalg.solve(scale, mean) + frame @ middle
-        reach = np.sqrt((frame * half) ** 2 @ np.ones(half.size)) if ellipses else np.abs(frame) @ half
+        centre = np.linalg.solve(scale, mean) + (frame @ middle if deviations is None else 0.0)
+        reach = np.abs(frame) @ half if deviations is None else deviations * np.sqrt((frame**2).sum(axis=1))
         lows.append(centre - reach)
         highs.append(centre + reach)
     return np.min(lows, axis=0), np.max(highs, axis=0)

@@ -68,6 +68,11 @@ class Grid:
         return (np.ones(2), *factors) if self.dimension == 1 else factors
 
     @cached_property
+    def gaussian_density(self) -> Float:
+        """g at the middles, `(rows, columns)`."""
+        return np.multiply.outer(*self.weights)
+
+    @cached_property
     def leaks(self) -> Float:
         """Largest share of a cell that leaves it per unit time and conductivity along each direction, `(d,)`."""
         found = []

@@ -30,7 +30,7 @@ class Attempt:
 
     solution: Solution | None
     error: float
-    limited: bool = False
+    limited: bool = False  # whether any density would have become negative
 
 
 class Limited:
@@ -38,7 +38,7 @@ class Limited:
 
     def __init__(self, system: System, solution: Solution, first: Rates) -> None:
         self._system, self._start, self._first = system, solution, first
-        self.used = False
+        self.moved_by = 0.0  # what limiting has changed, relative to the peak
 
     def moved(self, stages: list[Rates], weights: Float, step: float, share: float) -> Solution:
         """`solution + step sum weights rates`, a solution at `share` of the step."""
@@ -49,8 +49,10 @@ class Limited:
             if update(before, across[panel], along[panel], density[panel]) >= 0.0:
                 continue
             low = low or self._low(share * step)
+            unlimited = density[panel].copy()
             limit(before, across[panel], along[panel], low.across[panel], low.along[panel], density[panel])
-            self.used = True
+            change = float(np.abs(density[panel] - unlimited).max() / before.max())
+            self.moved_by = max(self.moved_by, change)
         mean, matrix = self._start.mean.copy(), self._start.matrix.copy()
         for weight, rates in zip(weights, stages, strict=False):
             mean += step * weight * rates.mean
@@ -60,7 +62,7 @@ class Limited:
     def _low(self, duration: float) -> Fluxes:
         """What first-order fluxes carry in that time at the velocity of the start, in steps that keep them positive."""
         first, density = self._first, self._start.density.copy()
-        steps = max(1, math.ceil(duration * first.outflow / _EULER))
+        steps = max(1, math.ceil(duration * first.emptying / _EULER))
         total = Fluxes(np.zeros_like(first.fluxes.across), np.zeros_like(first.fluxes.along))
         for _ in range(steps):
             fluxes = self._system.fluxes(1, density, first.speeds, first.conductivities)
@@ -100,24 +102,24 @@ def take_step(
     """One step; coefficients are never asked for beyond `end`, where they may jump. `first` are the rates at its start.
 
     The error of the frames may be `tolerance` of their size, that of the density as much of its peak, or a share of
-    what the cells leave in that time anyway.
+    what the cells and keeping it positive leave in that time anyway.
     """
     limited = Limited(system, solution, first)
     stages = [first]
     for node, weights in zip(tableau.nodes[1:], tableau.stages[1:], strict=True):
         stage = limited.moved(stages, weights, step, float(node))
         if not _sound(stage):
-            return Attempt(None, np.inf, limited.used)
+            return Attempt(None, np.inf, limited.moved_by > 0)
         stages.append(system.rates(min(time + float(node) * step, end), stage))
     new = limited.moved(stages, tableau.weights, step, 1.0)
     if not _sound(new):
-        return Attempt(None, np.inf, limited.used)
-    rough = max(tolerance, _OF_SPACE * step * system.roughness(solution, first))
+        return Attempt(None, np.inf, limited.moved_by > 0)
+    rough = max(tolerance, _OF_SPACE * step * system.roughness(solution, first), limited.moved_by)
     errors = [_size(solution, *limited.change(stages, row, step), rough, tolerance) for row in tableau.errors]
     error = errors[0]
     if len(errors) == 2 and error > 0.0:  # as in the method's own code [hairer1993]
         error = error * error / np.hypot(error, 0.1 * errors[1])
-    return Attempt(new, float(error), limited.used)
+    return Attempt(new, float(error), limited.moved_by > 0)
 
 
 def _sound(solution: Solution) -> bool:

@@ -57,7 +57,13 @@ class Rates:
     speeds: Float  # b, (panels, d, rows, columns)
     drift: Float  # G, (panels, d, rows, columns)
     conductivities: Float  # K, (panels, d, d)
-    outflow: float  # the largest share of a cell that first-order fluxes take out per unit time
+    outflow: float  # the largest share of a cell that first-order transport takes out per unit time
+    spreading: float  # the same of diffusion
+
+    @property
+    def emptying(self) -> float:
+        """Of both together."""
+        return self.outflow + self.spreading
 
 
 class System:
@@ -98,7 +104,7 @@ class System:
             conductivities[panel] = strength * inverse @ inverse.T
             matrix[panel] = linear + (strength * inverse.T if self.grid.gaussian else 0.0)
         fluxes = self.fluxes(self._order, solution.density, speeds, conductivities)
-        return Rates(fluxes, mean, matrix, speeds, drift, conductivities, self._outflow(speeds, conductivities))
+        return Rates(fluxes, mean, matrix, speeds, drift, conductivities, *self._emptying(speeds, conductivities))
 
     def _affine(self, time: float, solution: Solution, panel: int, drift: Float) -> tuple[Float, Float]:
         """(c, R)."""
@@ -174,11 +180,10 @@ class System:
 
     def _mixed(self, values: Float, conductivities: Float) -> Float:
         """`g K_12 d_2 (u / g)` and `g K_21 d_1 (u / g)` at the middles, by central differences of order eight."""
-        weight = np.multiply.outer(*self.grid.weights)
         found = np.empty((len(values), 2, *self.grid.shape))
         for direction in range(2):
             slope = _central(values, 2 - direction) / self.grid.widths[1 - direction]
-            found[:, direction] = conductivities[:, direction, 1 - direction, None, None] * weight * slope
+            found[:, direction] = conductivities[:, direction, 1 - direction, None, None] * self.grid.gaussian_density * slope
         return found
 
     def roughness(self, solution: Solution, rates: Rates) -> float:
@@ -204,10 +209,10 @@ class System:
         change = np.diff(across, axis=1) + np.diff(along, axis=2)
         return float(np.abs(change).sum() * self.grid.volume)
 
-    def _outflow(self, speeds: Float, conductivities: Float) -> float:
-        leaks = [self.grid.leaks @ np.diag(matrix) for matrix in conductivities]
-        stiff = max(leaks) * (_STIFFER if self._order > 2 else 1.0)
-        return max(outflow(panel, self.grid.widths) for panel in speeds) + float(stiff)
+    def _emptying(self, speeds: Float, conductivities: Float) -> tuple[float, float]:
+        leaks = max(float(self.grid.leaks @ np.diag(matrix)) for matrix in conductivities)
+        spreading = leaks * (_STIFFER if self._order > 2 else 1.0)
+        return max(outflow(panel, self.grid.widths) for panel in speeds), spreading
 
 
 def _central(values: Float, axis: int) -> Float:

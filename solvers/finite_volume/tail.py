@@ -25,9 +25,9 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = ["ClosedDensity", "Tail", "tail_of"]
 
-_RING = 2  # cells away from the edge, where no wall is felt
+_RING = 8  # of the cells between the edge and where tails are compared: there the grid still resolves them
 _FAINT = 1e-250  # Gaussians this small are no measure of anything
-_ALIKE = 4.0  # a density this many times its own Gaussian near the edges has other tails
+_ALIKE = (1e-6, 4.0)  # a density so many times its own Gaussian near the edges, or more, has other tails; or none
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def tail_of(density: Float, axes: Sequence[Float], mean: Float, covariance: Floa
     inverse = np.linalg.inv(covariance)
     shares = []
     for direction, axis in enumerate(axes):
-        for end in (_RING, axis.size - 1 - _RING):
+        for end in (axis.size // _RING, axis.size - 1 - axis.size // _RING):
             grids = [np.array([axis[end]]) if i == direction else other for i, other in enumerate(axes)]
             z = np.stack(np.meshgrid(*grids, indexing="ij")).reshape(len(axes), -1) - mean[:, None]
             gaussian = np.exp(-0.5 * np.einsum("im,ij,jm->m", z, inverse, z)).sum()
@@ -55,7 +55,7 @@ def tail_of(density: Float, axes: Sequence[Float], mean: Float, covariance: Floa
             shares.append(there / float(gaussian) if gaussian > _FAINT else 0.0)
     share = min(shares) * float(np.sqrt(np.linalg.det(2 * np.pi * covariance)))
     mass = float(density.sum()) * float(np.prod([axis[1] - axis[0] for axis in axes]))
-    return Tail(share if share <= _ALIKE * mass else 0.0, mean, covariance)
+    return Tail(share if _ALIKE[0] * mass <= share <= _ALIKE[1] * mass else 0.0, mean, covariance)
 
 
 class ClosedDensity(GridDensity):

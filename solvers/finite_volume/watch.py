@@ -37,9 +37,10 @@ def _smoothed(density: Float) -> Float:
     return 0.25 * (padded[:, :-2] + padded[:, 2:]) + 0.5 * padded[:, 1:-1]
 
 
-def edge_mass(solution: Solution, grid: Grid) -> Float:
-    """Share of the mass near each end, `(d, 2)`: within a sixteenth of the cells, which no step crosses."""
-    total = solution.density.sum(axis=0)
+def edge_mass(density: Float, grid: Grid) -> Float:
+    """Share of the mass near each end, `(d, 2)`: within a sixteenth of the cells, which no step crosses; density
+    `(panels, rows, columns)`."""
+    total = density.sum(axis=0)
     shares = np.empty((grid.dimension, 2))
     for direction in range(grid.dimension):
         along = total if direction == grid.dimension - 1 else total.T
