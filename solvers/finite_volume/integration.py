@@ -23,6 +23,7 @@ from mfpde.typing import AnyArray, Float
 __all__ = ["FiniteVolumeIntegration"]
 
 _MOST_AT_EDGE = 1e-14  # of the mass, at which a box without walls grows
+_ROUNDING = 2e-15  # of the mass, in one step
 _UNNATURAL = 4.0  # times what a Gaussian has there
 _MOST_LOST = 1e-9  # of the mass, when it cannot
 _MOST_CELLS = 4  # times the cells at the start, beyond which it does not
@@ -33,15 +34,14 @@ _CLOSE = 1e-4  # share of the time to a pole that need not be followed
 class FiniteVolumeIntegration(Integration):
     """Densities on panels, moved by `System` in steps that `StepControl` chooses, watched for what could go wrong."""
 
-    def __init__(
-        self, system: System, solution: Solution, control: StepControl, breaks: Sequence[float]
-    ) -> None:
+    def __init__(self, system: System, solution: Solution, control: StepControl, breaks: Sequence[float]) -> None:
         self._system, self._solution, self._control = system, solution, control
         self._breaks = tuple(float(time) for time in breaks if time > 0)
         self._time = 0.0
         self._growth = Growth()
         self._leak = 0.0
         self._first_cells = system.grid.cells
+        self._mass = float(solution.density.sum()) * system.grid.volume
         self._rates: Rates | None = system.rates(0.0, solution)  # compiles before anybody measures a rate
         self._evaluations = 1
         self._control.proposed = self._first_step(self._rates)
@@ -165,12 +165,13 @@ class FiniteVolumeIntegration(Integration):
 
     def _leaves_the_box(self, tried: Solution) -> bool:
         """Whether a step would take mass through open ends; the box then grows, and the step is tried again."""
-        before = float(self._solution.density.sum())
-        lost = abs(float(tried.density.sum()) / before - 1.0)
-        return lost > _MOST_AT_EDGE and self._make_room(np.ones((self._system.grid.dimension, 2), dtype=bool))
+        before, after = float(self._solution.density.sum()), float(tried.density.sum())
+        lost, in_all = abs(after / before - 1.0), abs(after * self._system.grid.volume / self._mass - 1.0)
+        ends = np.ones((self._system.grid.dimension, 2), dtype=bool)
+        return lost > _ROUNDING and in_all > _MOST_AT_EDGE and self._make_room(ends)
 
     def _make_room(self, crowded: AnyArray) -> bool:
-        """Lengthen the box by whole cells at those ends; False where there is nothing to do or it has become too long."""
+        """Lengthen the box by whole cells at those ends; False where nothing is to be done, or it has become too long."""
         if not crowded.any():
             return False
         grid = self._system.grid

@@ -183,7 +183,9 @@ class System:
         found = np.empty((len(values), 2, *self.grid.shape))
         for direction in range(2):
             slope = _central(values, 2 - direction) / self.grid.widths[1 - direction]
-            found[:, direction] = conductivities[:, direction, 1 - direction, None, None] * self.grid.gaussian_density * slope
+            found[:, direction] = (
+                conductivities[:, direction, 1 - direction, None, None] * self.grid.gaussian_density * slope
+            )
         return found
 
     def roughness(self, solution: Solution, rates: Rates) -> float:

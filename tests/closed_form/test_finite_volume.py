@@ -68,9 +68,9 @@ def test_a_gaussian_is_as_exact_as_its_frame(data, kappa):
 
 
 def test_line_at_rest():
-    of_moments, apart = errors(solved(*LINE, frame="static", cells=512), *LINE)
-    assert of_moments < 1e-12
-    assert apart < 1e-10
+    of_moments, apart = errors(solved(*LINE, frame="static", cells=256), *LINE)
+    assert of_moments < 1e-9
+    assert apart < 3e-8
 
 
 def test_line_at_rest_with_noise():
@@ -80,15 +80,15 @@ def test_line_at_rest_with_noise():
 
 
 def test_plane_at_rest():
-    data = (*PLANE[:4], 0.5)
-    of_moments, apart = errors(solved(*data, frame="static", cells=96), *data)
+    data = (*PLANE[:4], 0.3)
+    of_moments, apart = errors(solved(*data, frame="static", cells=112), *data)
     assert of_moments < 1e-6
-    assert apart < 5e-6
+    assert apart < 1e-5
 
 
 @pytest.mark.parametrize(
     ("mean", "covariance", "cells"),
-    [(np.array([0.5]), np.array([[1.0]]), 64), (MEAN, COVARIANCE, 32)],
+    [(np.array([0.5]), np.array([[1.0]]), 64), (MEAN, COVARIANCE, 24)],
     ids=["line", "plane"],
 )
 def test_blow_up(mean, covariance, cells):
@@ -96,9 +96,9 @@ def test_blow_up(mean, covariance, cells):
     run = solved(eye, eye, mean, covariance, 2.0, cells=cells)
     pole = 1 / (2 * np.linalg.eigvalsh(covariance)[-1])
     assert run.outcome.kind == "blow-up"
-    assert abs(run.outcome.time / pole - 1) < 1e-7
+    assert abs(run.outcome.time / pole - 1) < 1e-9
     assert abs(run.outcome.time - pole) < run.outcome.uncertainty
-    assert run.outcome.uncertainty < 1e-5
+    assert run.outcome.uncertainty < 1e-8
     assert np.isfinite(run.density).all()
 
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import mfpde
 from mfpde.solvers.base import State
+from mfpde.solvers.finite_volume import FiniteVolume
 
 BUMPS = {
     "kind": "mixture",
@@ -51,7 +52,7 @@ def carry(solution, *targets, budget=50_000):
     frame=st.sampled_from(["moving", "static"]),
     initial=st.sampled_from([BUMPS, {"kind": "uniform", "box": [[-1, 0.7]]}]),
 )
-@settings(max_examples=12)
+@settings(max_examples=10)
 def test_mass_and_positivity(order, kappa, frame, initial):
     solution = start(initial, {"order": order, "frame": frame, "cells": 96}, kappa=kappa, until=0.4)
     assert carry(solution, 0.4).state is State.REACHED
@@ -114,7 +115,7 @@ def test_a_steady_state_is_kept():
         update={"drift": mfpde.Mlp(W=[[1.0, -1.0]], U=[[-1.0], [1.0]], b=(0, 0), activation="relu")}
     )
     for solver in ({}, {"frame": "static", "box": ((-7, 7),), "cells": 128}):
-        settled = asked.model_copy(update={"solver": mfpde.FiniteVolume(**solver)})
+        settled = asked.model_copy(update={"solver": FiniteVolume(**solver)})
         solution = settled.solver.start(settled)
         assert solution.residual() < 1e-6
         carry(solution, 3.0)
@@ -163,8 +164,8 @@ def test_settings_that_contradict_each_other(solver, said):
 
 def test_a_cluster_narrower_than_its_cells_is_reported():
     run = mfpde.solve(
-        problem({"kind": "uniform", "box": [[-1, 1]]}, {"frame": "static", "cells": 64}, A=8, V=-1, until=9)
+        problem({"kind": "uniform", "box": [[-1, 1]]}, {"frame": "static", "cells": 48}, A=8, V=-1, until=40)
     )
     assert run.outcome.kind == "resolution lost"
     assert "cells" in run.outcome.advice
-    assert run.outcome.time < 9
+    assert run.outcome.time < 40

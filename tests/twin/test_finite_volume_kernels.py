@@ -1,5 +1,7 @@
 """Compiled kernels of the finite volumes against NumPy of a few lines."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy.interpolate import lagrange
@@ -13,6 +15,7 @@ RANDOM = np.random.default_rng(3)
 SHAPE = (14, 23)
 
 
+@cache
 def upwind_weights(order):
     """Value at the right face from `order` cell averages: the derivative of the polynomial through the primitive."""
     edges = np.arange(order + 1) - order // 2 - 1.0  # of the cells; the face is at 0
