@@ -11,6 +11,8 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = ["Grid"]
 
+_FARTHEST = 37.0  # e^{-z^2 / 2} is 1e-297 there
+
 
 class Grid:
     """Equal cells on `[low_i, high_i]`; arrays over them are `(rows, columns)`, with one row on the line.
@@ -33,6 +35,11 @@ class Grid:
         """With so many cells of the same size more at both ends, `(d, 2)`."""
         low, high = self.low - cells[:, 0] * self.widths, self.high + cells[:, 1] * self.widths
         return Grid(low, high, [int(count) for count in self.cells + cells.sum(axis=1)], self.gaussian)
+
+    @property
+    def weighs_everywhere(self) -> bool:
+        """Whether g is a normal number in every cell: ratios to it mean something."""
+        return not self.gaussian or float(max(-self.low.min(), self.high.max())) < _FARTHEST
 
     @property
     def dimension(self) -> int:

@@ -150,7 +150,9 @@ class FiniteVolumeIntegration(Integration):
             return Progress(
                 State.RESOLUTION_LOST,
                 f"the share {self._leak:.2g} of the mass has come to the edge of the box",
-                "give a larger box, or use frame: moving",
+                "use frame: static, or without noise solver.kind: characteristics"
+                if self._system.grid.gaussian
+                else "give a larger box, or use frame: moving",
             )
         return None
 
@@ -177,10 +179,11 @@ class FiniteVolumeIntegration(Integration):
         grid = self._system.grid
         room = [_MOST_CELLS * first - now for first, now in zip(self._first_cells, grid.cells, strict=True)]
         more = np.where(crowded, np.maximum(4, np.array(grid.cells) // 8)[:, None], 0)
-        if (more.sum(axis=1) > room).any():
+        longer = grid.longer(more)
+        if (more.sum(axis=1) > room).any() or not longer.weighs_everywhere:
             self._leak = max(self._leak, float(edge_mass(self._solution.density, grid).max()))
             return False
-        self._system.grid = grid.longer(more)
+        self._system.grid = longer
         pads = [(0, 0), *([(0, 0)] if grid.dimension == 1 else []), *(tuple(ends) for ends in more.tolist())]
         self._solution = self._solution._replace(density=np.pad(self._solution.density, pads))
         self._rates = None
