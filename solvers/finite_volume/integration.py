@@ -173,7 +173,7 @@ class FiniteVolumeIntegration(Integration):
         return lost > _ROUNDING and in_all > _MOST_AT_EDGE and self._make_room(ends)
 
     def _make_room(self, crowded: AnyArray) -> bool:
-        """Lengthen the box by whole cells at those ends; False where nothing is to be done, or it has become too long."""
+        """Lengthen the box by whole cells at those ends; False where nothing is to be done, or it is too long."""
         if not crowded.any():
             return False
         grid = self._system.grid
