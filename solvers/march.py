@@ -79,6 +79,11 @@ class March:
         """Whether steps are implicit at present."""
         return self._stiff
 
+    @property
+    def step(self) -> float:
+        """The length that the next step is to have."""
+        return self._step
+
     def attempt(self) -> Attempt:
         """Try one step from `time`; afterwards `start_time`, `start` are where the last accepted one began."""
         step, end = self._planned()

@@ -42,7 +42,7 @@ class CharacteristicsIntegration(Integration):
         self._initial = started(self._equation)
         limit, until = _NODES_SHARE * settings.tolerance, problem.time.until
         rule = chosen_rule(self._equation, self._initial, until, limit, settings.max_nodes)
-        self._good_until, self._difference = rule.good_until, rule.difference
+        self._rule = rule
         self._begin(rule.nodes)
 
     def _begin(self, nodes: Nodes) -> None:
@@ -71,7 +71,7 @@ class CharacteristicsIntegration(Integration):
     def advance(self, target: float, budget: int) -> Progress:
         attempts = max(1, int(budget / self._cost()))
         while self._march.time < target:
-            if self._march.time >= self._good_until:
+            if self._march.time >= self._rule.good_until:
                 return self._lost()
             if attempts == 0:
                 return Progress(State.UNDER_WAY)
@@ -100,7 +100,7 @@ class CharacteristicsIntegration(Integration):
 
     def _lost(self) -> Progress:
         message = f"{self._nodes.count} nodes do not give the drift to the tolerance any more"
-        return Progress(State.RESOLUTION_LOST, message, "stop earlier, raise solver.max_nodes or solver.tolerance")
+        return Progress(State.RESOLUTION_LOST, message, f"stop earlier; {self._rule.remedy}")
 
     def _cost(self) -> float:
         """Microseconds of one attempted step, from the number of operations."""
@@ -149,4 +149,4 @@ class CharacteristicsIntegration(Integration):
 
     def statistics(self) -> dict[str, float]:
         counts = {name: float(value) for name, value in self._march.counts.items()}
-        return {**counts, "nodes": float(self._nodes.count), "node-error": self._difference}
+        return {**counts, "nodes": float(self._nodes.count), "node-error": self._rule.difference}

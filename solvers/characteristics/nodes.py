@@ -3,7 +3,7 @@ more."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,8 +22,8 @@ __all__ = ["Rule", "chosen_rule"]
 
 #: of the nodes per length that a measure would take for itself; each rule is held against the next
 _REFINEMENTS = (0.125, 0.2, 0.3, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0, 11.0, 16.0, 22.0, 32.0)
-#: of the largest weight, below which nodes are left out: tails to 11, 13, 15, 18, 21, 25 and 28 standard deviations
-_REACHES = (1e-26, 1e-37, 1e-50, 1e-70, 1e-95, 1e-130, 1e-170)
+#: of the largest weight, below which nodes are left out: tails to 11, 13, 15, 18, 21, 25, 28, 32 and 36 deviations
+_REACHES = (1e-26, 1e-37, 1e-50, 1e-70, 1e-95, 1e-130, 1e-170, 1e-220, 1e-290)
 _FARTHEST = 1e-180
 _TAILS = 3.0  # times the limit for data with tails: integrals hardly feel where the comparison is worst
 _FAR = 3.0  # times that for what lies farther out
@@ -36,12 +36,20 @@ _EARLY = 1e-3  # of the run: a rule that is lost before was never good
 
 @dataclass(frozen=True)
 class Rule:
-    """Nodes, the time until which they are enough, and their largest difference till then to more of them, relative to
-    the spread."""
+    """Nodes, the time until which they are enough, their largest difference till then to more of them, relative to the
+    spread, and whether it is what lies farther out that is missing."""
 
     nodes: Nodes
     good_until: float
     difference: float
+    tails: bool = False
+
+    @property
+    def remedy(self) -> str:
+        """What would help."""
+        if self.tails:
+            return "the tails decide what happens: use data of bounded support, or solver gaussian for Gaussian data"
+        return "ask for a larger solver.tolerance, or raise solver.max_nodes"
 
 
 class _Search:
@@ -108,6 +116,8 @@ def chosen_rule(equation: Equation, initial: Measure, until: float, limit: float
     while not search.good(far) and reach < most_far and search.rule(refinement, reach + 1).count <= most:
         reach += 1
         far = wider()
+    if not search.good(far):
+        return _worth(replace(far, tails=True), until, most)
     enough = max(limit, _ENDS * far.difference)
 
     def finer() -> Rule:
@@ -128,8 +138,7 @@ def _worth(rule: Rule, until: float, most: int) -> Rule:
     if rule.good_until <= _EARLY * until:
         raise ProblemError.at(
             "solver.tolerance",
-            f"{rule.nodes.count} nodes give the drift to {rule.difference:.1g} only; ask for a larger tolerance, "
-            "or raise solver.max_nodes",
+            f"{rule.nodes.count} nodes give the drift to {rule.difference:.1g} only; {rule.remedy}",
         )
     return rule
 

@@ -300,3 +300,12 @@ def test_blow_up_of_compact_data():
     assert outcome.kind == "blow-up"
     assert outcome.uncertainty < 1e-10
     assert outcome.time == pytest.approx(1.5, rel=1e-12)
+
+
+def test_points_that_no_token_can_have_come_to():
+    """Back in time a strong contraction throws far points to infinity: nothing is there."""
+    initial = {"kind": "uniform", "box": [[-1, 1]]}
+    measure = solve(LINE, {"kind": "unnormalized", "A": 1, "V": -1}, initial, 0.5, tolerance=1e-8).measure(-1)
+    density = measure.evaluate([-30.0, -8.0, 0.0, 8.0, 30.0])
+    assert density[2] > 0.5
+    np.testing.assert_array_equal(density[[0, 1, 3, 4]], 0.0)

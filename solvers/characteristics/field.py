@@ -1,0 +1,159 @@
+"""The drift while the nodes make one step, and points carried through it from one end to the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mfpde.errors import ProblemError
+from mfpde.measure import Particles
+from mfpde.solvers.characteristics.flow import Flow, carried
+from mfpde.solvers.march import Attempt, March, Size
+from mfpde.solvers.steppers.dop853 import Slope
+from mfpde.typing import AnyArray, Float
+
+__all__ = ["Field"]
+
+_MOST_ATTEMPTS = 10_000  # for one step of the nodes
+_HEAVY = 1e-20  # of the largest weight
+_AWAY = 10.0  # farthest heavy nodes that a point may pass in one step of the nodes
+
+
+@dataclass(frozen=True)
+class _Cloud:
+    """Some of the points on their way: their numbers, what has passed of the step and how fast they go on, their state,
+    their positions."""
+
+    number: AnyArray
+    passed: float
+    step: float
+    places: Float
+    grown: Float
+    positions: Float | None
+
+    def only(self, kept: AnyArray) -> _Cloud:
+        positions = None if self.positions is None else self.positions[kept]
+        return replace(
+            self, number=self.number[kept], places=self.places[kept], grown=self.grown[kept], positions=positions
+        )
+
+
+class Field:
+    """The drift from `start` to `end`, where the nodes' state is `nodes(time)`; `onwards`, or back in time."""
+
+    def __init__(
+        self, flow: Flow, nodes: Callable[[float], Float], start: float, end: float, onwards: bool = False
+    ) -> None:
+        self._flow, self._nodes, self._start, self._end, self._onwards = flow, nodes, start, end, onwards
+        self._last = float(np.nextafter(end, -np.inf))  # at a jump the earlier coefficients end a step
+        self._measures: dict[float, Particles] = {}
+        self._before: Particles | None = None
+        state = nodes(start)
+        self._spread = flow.spread(state)
+        self._reach = self._spread + self._extent(state)
+
+    def carry(self, points: Float, grown: Float, positions: Float | None, tolerance: float) -> tuple[Float, Float]:
+        """Points and `int div G` at the other end. Onwards the integral is not asked for; back in time it is infinite
+        for points that come from infinity, as strong contractions have them."""
+        places, total = points.copy(), grown.copy()
+        cloud = _Cloud(np.arange(points.shape[0]), 0.0, self._length, points, grown, positions)
+        for _ in range(_MOST_ATTEMPTS):
+            away = self._away(cloud)
+            total[cloud.number[away]] = np.inf
+            cloud = self._moved(cloud.only(~away), tolerance)
+            if cloud.number.size == 0 or cloud.passed >= self._length:
+                places[cloud.number], total[cloud.number] = cloud.places, cloud.grown
+                return places, total
+        raise ProblemError.at("points", f"cannot be traced between t = {self._start:g} and {self._end:g}")
+
+    @property
+    def _length(self) -> float:
+        return self._end - self._start
+
+    def _moved(self, cloud: _Cloud, tolerance: float) -> _Cloud:
+        """Until the end, or until one of the points is on its way to infinity."""
+        size, left = cloud.places.size, self._length - cloud.passed
+        if size == 0:
+            return cloud
+        state = np.concatenate([cloud.places.ravel(), cloud.grown])
+        march = March(self._slope(cloud), self._sizes(size), state, tolerance, min(cloud.step, left), breaks=[left])
+        now = cloud
+        for _ in range(_MOST_ATTEMPTS):
+            outcome = march.attempt()
+            if outcome is Attempt.VANISHED:
+                break
+            if outcome is Attempt.ACCEPTED:
+                places = march.state[:size].reshape(cloud.places.shape)
+                places = _unit(places) if self._round(places) else places
+                passed = self._length if march.time == left else cloud.passed + march.time
+                now = replace(cloud, passed=passed, step=march.step, places=places, grown=march.state[size:])
+                if passed == self._length or self._away(now).any():
+                    return now
+        raise ProblemError.at("points", f"cannot be traced between t = {self._start:g} and {self._end:g}")
+
+    def _slope(self, cloud: _Cloud) -> Slope:
+        shape, size = cloud.places.shape, cloud.places.size
+
+        def slope(passed: float, state: Float) -> Float:
+            time, places = self._time(cloud.passed + passed), state[:size].reshape(shape)
+            drift = self._drift(time, places, cloud.positions).ravel()
+            if self._onwards:
+                return np.concatenate([drift, np.zeros(shape[0])])
+            velocity, native = self._flow.velocity(time), self._native(places)
+            return np.concatenate([-drift, velocity.divergence(self._measure(time), native, cloud.positions)])
+
+        return slope
+
+    def _drift(self, time: float, places: Float, positions: Float | None) -> Float:
+        velocity = self._flow.velocity(time)
+        drift = velocity.drift(self._measure(time), self._native(places), positions)
+        return carried(self._flow.geometry, places, drift)
+
+    def _time(self, passed: float) -> float:
+        time = self._start + passed if self._onwards else self._end - passed
+        return min(max(time, self._start), self._last)
+
+    def _measure(self, time: float) -> Particles:
+        if time not in self._measures:
+            if self._before is None:
+                self._flow.cold()
+            measure = self._flow.measure(self._nodes(time))
+            self._flow.velocity(time).prepare(measure, self._before)
+            self._measures[time] = self._before = measure
+        return self._measures[time]
+
+    def _away(self, cloud: _Cloud) -> AnyArray:
+        """Points back in time that would pass all nodes many times over in one step."""
+        none = np.zeros(cloud.number.size, dtype=bool)
+        if self._onwards or not self._flow.geometry.flat or cloud.number.size == 0:
+            return none
+        with np.errstate(all="ignore"):
+            speed = np.abs(self._drift(self._time(cloud.passed), cloud.places, cloud.positions)).max(axis=1)
+        return ~(speed * self._length <= _AWAY * self._reach)
+
+    def _extent(self, state: Float) -> float:
+        weights = self._flow.weights
+        points = state.reshape(weights.size, -1)
+        heavy = weights > _HEAVY * weights.max()
+        return float(np.abs(points[heavy] - weights @ points).max(initial=0.0))
+
+    def _sizes(self, components: int) -> Callable[[Float], Size]:
+        """Errors of places relative to the nodes' spread, of the integral as they are."""
+
+        def size(error: Float) -> float:
+            places, grown = np.abs(error[:components]), np.abs(error[components:])
+            return max(float(places.max(initial=0.0)) / self._spread, float(grown.max(initial=0.0)))
+
+        return lambda _: size
+
+    def _native(self, places: Float) -> Float:
+        return _unit(places) if self._round(places) else self._flow.geometry.points(places)
+
+    def _round(self, places: Float) -> bool:
+        return not self._flow.geometry.flat and places.shape[1] > 1
+
+
+def _unit(places: Float) -> Float:
+    return places / np.linalg.norm(places, axis=1, keepdims=True)
