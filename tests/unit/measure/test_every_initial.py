@@ -93,6 +93,8 @@ CASES = {
         Circle(), {"kind": "uniform", "ball": {"center": [1, 0], "radius": 1}}, edges=(1, 2 * np.pi - 1)
     ),
     "whole sphere": Case(Sphere(), {"kind": "uniform"}),
+    "cap": Case(Sphere(), {"kind": "uniform", "ball": {"center": [0, 0, 1], "radius": 0.7}}, edges=(np.cos(0.7),)),
+    "large cap": Case(Sphere(), {"kind": "uniform", "ball": {"center": [0, 0, 1], "radius": 2}}, edges=(np.cos(2),)),
     "von-mises circle": Case(Circle(), {"kind": "von-mises", "direction": 1, "concentration": 5}),
     "von-mises sphere": Case(Sphere(), {"kind": "von-mises", "direction": [0.6, 0, 0.8], "concentration": 5}),
     "density line": Case(Line(), {"kind": "density", "expression": "exp(-x**4 + x)"}, ((-4, 4),)),
@@ -162,7 +164,7 @@ def rule(case):
         theta, weights = gauss(np.sort([0, *case.edges, *np.linspace(0, 2 * np.pi, 9)[1:]]))
         return theta[:, None], weights
     if isinstance(case.geometry, Sphere):
-        (z, up), turns = gauss(np.linspace(-1, 1, 5), 40), 128
+        (z, up), turns = gauss(np.sort([*case.edges, *np.linspace(-1, 1, 5)]), 40), 128
         phi = 2 * np.pi * np.arange(turns) / turns
         side = np.sqrt(1 - z * z)
         points = np.stack(
