@@ -12,7 +12,7 @@ from mfpde.solvers.base import Integration, Progress, State
 from mfpde.solvers.blow_up import LOOSER, blow_up, ended_early
 from mfpde.solvers.characteristics.flow import Flow
 from mfpde.solvers.characteristics.measure import CarriedMeasure, started
-from mfpde.solvers.characteristics.nodes import chosen_rule
+from mfpde.solvers.characteristics.nodes import chosen_rule, earlier_rule
 from mfpde.solvers.characteristics.pair import Nodes
 from mfpde.solvers.characteristics.path import Path
 from mfpde.solvers.forms import particles_fields
@@ -40,10 +40,9 @@ class CharacteristicsIntegration(Integration):
         assert problem.initial is not None and problem.time is not None  # noqa: S101, PT018 - for the type checker
         self._equation, self._settings = problem.equation, settings
         self._initial = started(self._equation)
-        limit, until = _NODES_SHARE * settings.tolerance, problem.time.until
-        rule = chosen_rule(self._equation, self._initial, until, limit, settings.max_nodes)
-        self._rule = rule
-        self._begin(rule.nodes)
+        self._limit, self._until = _NODES_SHARE * settings.tolerance, problem.time.until
+        self._rule = chosen_rule(self._equation, self._initial, self._until, self._limit, settings.max_nodes)
+        self._begin(self._rule.nodes)
 
     def _begin(self, nodes: Nodes) -> None:
         self._nodes = nodes
@@ -141,7 +140,9 @@ class CharacteristicsIntegration(Integration):
 
     def restore(self, state: Mapping[str, AnyArray]) -> None:
         positions = state["positions"] if state["positions"].size else None
-        self._begin(Nodes(state["points"], state["weights"], positions))
+        nodes = Nodes(state["points"], state["weights"], positions)
+        self._rule = earlier_rule(self._equation, self._initial, nodes, self._rule, self._until, self._limit)
+        self._begin(nodes)
         self._march.restore(state)
         states = state["path_position"].reshape(len(state["path_time"]), -1)
         self._path.times, self._path.states = [float(time) for time in state["path_time"]], list(states)

@@ -18,10 +18,33 @@ from mfpde.typing import Float
 if TYPE_CHECKING:
     from mfpde.problem import Equation
 
-__all__ = ["Rule", "chosen_rule"]
+__all__ = ["Rule", "chosen_rule", "earlier_rule"]
 
 #: of the nodes per length that a measure would take for itself; each rule is held against the next
-_REFINEMENTS = (0.125, 0.2, 0.3, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0, 11.0, 16.0, 22.0, 32.0)
+_REFINEMENTS = (
+    0.125,
+    0.2,
+    0.3,
+    0.5,
+    0.7,
+    1.0,
+    1.4,
+    2.0,
+    2.8,
+    4.0,
+    5.6,
+    8.0,
+    11.0,
+    16.0,
+    22.0,
+    32.0,
+    45.0,
+    64.0,
+    90.0,
+    128.0,
+    180.0,
+    256.0,
+)
 #: of the largest weight, below which nodes are left out: tails to 11, 13, 15, 18, 21, 25, 28, 32 and 36 deviations
 _REACHES = (1e-26, 1e-37, 1e-50, 1e-70, 1e-95, 1e-130, 1e-170, 1e-220, 1e-290)
 _FARTHEST = 1e-180
@@ -129,6 +152,14 @@ def chosen_rule(equation: Equation, initial: Measure, until: float, limit: float
         fine = finer()
     good, difference = min(far.good_until, fine.good_until), max(far.difference, fine.difference)
     return _worth(Rule(search.rule(refinement, reach), good, difference), until, most)
+
+
+def earlier_rule(equation: Equation, initial: Measure, earlier: Nodes, rule: Rule, until: float, limit: float) -> Rule:
+    """Nodes that a run began with when its end was earlier, held against those it would choose now."""
+    if np.array_equal(earlier.points, rule.nodes.points):
+        return rule
+    limit = limit if initial.compact else _TAILS * limit
+    return _Search(equation, initial, until, limit).compared(earlier, rule.nodes, limit)
 
 
 def _worth(rule: Rule, until: float, most: int) -> Rule:

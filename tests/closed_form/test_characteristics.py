@@ -309,3 +309,14 @@ def test_points_that_no_token_can_have_come_to():
     density = measure.evaluate([-30.0, -8.0, 0.0, 8.0, 30.0])
     assert density[2] > 0.5
     np.testing.assert_array_equal(density[[0, 1, 3, 4]], 0.0)
+
+
+def test_a_run_resumed_to_a_later_end_keeps_its_nodes_and_knows_how_long_they_last(tmp_path):
+    """The flow steepens: what was enough for the first end need not be for the second."""
+    arguments = (LINE, {"kind": "softmax", "A": 4, "V": 1}, {"kind": "uniform", "box": [[-1, 1]]})
+    mfpde.solve(problem(*arguments, time={"until": 0.3, "save_every": 0.1}), tmp_path / "run.h5")
+    later = problem(*arguments, time={"until": 0.7, "save_every": 0.1})
+    run = mfpde.solve(later, tmp_path / "run.h5", resume=True)
+    assert run.outcome.kind == "resolution lost"
+    assert 0.3 < run.outcome.time < 0.7
+    assert mfpde.solve(later).outcome.complete
