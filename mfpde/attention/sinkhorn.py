@@ -31,7 +31,7 @@ __all__ = ["Sinkhorn"]
 #: sweeps of the specification, which extrapolates nothing
 _PLAIN_SWEEPS = 20_000
 #: potentials of measures that are still there: many drifts of one measure share them
-_known: WeakKeyDictionary[Measure, tuple[Sinkhorn, bytes, Potentials]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Measure, dict[Sinkhorn, tuple[bytes, Potentials]]] = WeakKeyDictionary()
 
 
 @register("attention", "sinkhorn")
@@ -63,9 +63,9 @@ class Sinkhorn(Exponential, Bilinear):
         """f and g at the measure's nodes, from the potentials of Gaussians or of an earlier measure with as many
         nodes. They are kept as long as the measure is."""
         measure = concrete(measure)
-        known, nodes = _known.get(measure), _fingerprint(measure)
-        if known is not None and known[:2] == (self, nodes):
-            return known[2]
+        known, nodes = _known.setdefault(measure, {}), _fingerprint(measure)
+        if self in known and known[self][0] == nodes:
+            return known[self][1]
         matrix = self.query_matrix(measure.ambient_dimension)
         first = gaussian_potential(measure, matrix)
         if start is not None and start.g.shape == first.shape:
@@ -77,7 +77,7 @@ class Sinkhorn(Exponential, Bilinear):
                 f"sinkhorn: after {found.iterations} iterations the marginals are off by {found.error:.2g}, and "
                 f"{self.tolerance:g} is wanted; allow more iterations, or a larger tolerance, or scale A down",
             )
-        _known[measure] = (self, nodes, found)
+        known[self] = (nodes, found)
         return found
 
     @property
@@ -85,8 +85,8 @@ class Sinkhorn(Exponential, Bilinear):
         return super().symmetries | {"translations"}
 
     def prepare(self, measure: Measure, previous: Measure | None = None) -> None:
-        known = None if previous is None else _known.get(previous)
-        self.potentials(measure, None if known is None else known[2])
+        known = {} if previous is None else _known.get(previous, {})
+        self.potentials(measure, known[self][1] if self in known else None)
 
     def log_factors(self, measure: Measure) -> Float:
         return self.potentials(measure).g

@@ -50,7 +50,7 @@ class Characteristics(Solver):
     def unfit(self, equation: Equation) -> str | None:
         times = (0.0, *equation.noise.breaks())
         if any(equation.noise.diffusion_at(time) > 0 for time in times):
-            return "with noise tokens do not follow the velocity; finite-volume, spectral and particles know noise"
+            return "with noise tokens do not follow the velocity; finite-volume and spectral know noise"
         return None
 
     def start(self, problem: Problem) -> Integration:

@@ -36,7 +36,7 @@ class Part:
             raise ProblemError.at(
                 "initial",
                 f"has a covariance with the eigenvalue {variances[0]:.6g}: a measure on a point or a line has no "
-                "density; use the solver particles, characteristics or gaussian",
+                "density; use solver.kind: characteristics, or gaussian",
             )
         return cls(share, measure, measure.mean, axes * np.sqrt(variances), position)
 
