@@ -36,7 +36,7 @@ class Characteristics(Solver):
     ...     "time": {"until": 1, "save_every": 0.5},
     ... }))
     >>> run.measure(-1).covariance.round(6), run.measure(-1).evaluate([0.0]).round(6)
-    (array([[0.]]), array([0.]))
+    (array([[0.201874]]), array([0.646495]))
     """
 
     kind: Literal["characteristics"] = "characteristics"

@@ -12,6 +12,7 @@ from mfpde.errors import ProblemError
 from mfpde.measure import Measure
 from mfpde.measure.positioned import Positioned
 from mfpde.solvers.characteristics.pair import Nodes, Pair
+from mfpde.solvers.characteristics.panels import adaptive_panels, halved, nodes_of
 from mfpde.solvers.march import Attempt, March
 from mfpde.typing import Float
 
@@ -51,6 +52,7 @@ _FARTHEST = 1e-180
 _TAILS = 3.0  # times the limit for data with tails: integrals hardly feel where the comparison is worst
 _FAR = 3.0  # times that for what lies farther out
 _ENDS = 5.0  # times what lies farther out: so much two rules differ because they end at different places
+_STEEP = 2.8  # refinement beyond which panels are cut where they have to be, on the line and the circle
 _PILOT = 1e-6  # tolerance of the comparison's steps: both rules take the same ones, so their errors are no difference
 _MOST_STEPS = 3000
 _POLE = 1e4  # growth rates, in units of 1/t, at which only a pole is left
@@ -116,6 +118,15 @@ class _Search:
             largest, good = max(largest, now), march.time
         return Rule(here, good, largest)
 
+    def on_panels(self, like: Nodes, limit: float, most: int) -> Rule:
+        """A rule cut into panels where it has to be, where there is one."""
+        ends = _ends(like, self._initial)
+        breaks = ends and adaptive_panels(self._equation, self._initial, ends, self._until, self._limit, most)
+        if breaks is None:
+            return Rule(like, 0.0, np.inf)
+        nodes = nodes_of(self._initial, breaks)
+        return self.compared(nodes, nodes_of(self._initial, halved(breaks)), limit)
+
     def good(self, rule: Rule) -> bool:
         return rule.good_until >= self._until
 
@@ -146,12 +157,31 @@ def chosen_rule(equation: Equation, initial: Measure, until: float, limit: float
     def finer() -> Rule:
         return search.compared(search.rule(refinement, reach), search.rule(refinement + 1, reach), enough)
 
-    fine = finer()
+    fine, cut = finer(), None
     while not search.good(fine) and refinement < most_fine and search.rule(refinement + 1, reach).count <= most:
+        if cut is None and _REFINEMENTS[refinement] >= _STEEP:
+            cut = search.on_panels(search.rule(refinement, reach), enough, most)
+            if search.good(cut):
+                return cut
         refinement += 1
         fine = finer()
     good, difference = min(far.good_until, fine.good_until), max(far.difference, fine.difference)
-    return _worth(Rule(search.rule(refinement, reach), good, difference), until, most)
+    found = Rule(search.rule(refinement, reach), good, difference)
+    return _worth(max(found, cut or found, key=lambda rule: rule.good_until), until, most)
+
+
+def _ends(nodes: Nodes, initial: Measure) -> tuple[float, float] | None:
+    """Between which points of one dimension there is anything, where rules can be cut into panels."""
+    if nodes.points.shape[1] > 1 or nodes.positions is not None:
+        return None
+    if not _is_flat(initial):
+        return 0.0, 2 * np.pi
+    low, high = initial.reach() if initial.compact else (nodes.points.min(axis=0), nodes.points.max(axis=0))
+    return float(low[0]), float(high[0])
+
+
+def _is_flat(measure: Measure) -> bool:
+    return measure.geometry is None or measure.geometry.flat
 
 
 def earlier_rule(equation: Equation, initial: Measure, earlier: Nodes, rule: Rule, until: float, limit: float) -> Rule:

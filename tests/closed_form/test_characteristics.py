@@ -172,6 +172,25 @@ def test_masked_attention_by_double_sums():
     assert measure.evaluate([0.0])[0] == pytest.approx(np.mean(at_zero), rel=1e-10)
 
 
+def test_a_kernel_with_a_kink():
+    """relu on the line: tokens on either side of the origin see their own side only, `G(x) = V M_2(side) x`."""
+    initial = {"kind": "density", "expression": "exp(-(x - 0.3)**2/0.4)"}
+    measure = solve(LINE, {"kind": "relu", "A": 1, "V": -1}, initial).measure(-1)
+    mass = np.sqrt(0.4 * np.pi)
+    for side in (1, -1):
+        y, w = gauss(0, 5 * side, 100)
+        w = np.abs(w) * np.exp(-((y - 0.3) ** 2) / 0.4) / mass
+        wanted = w @ y**2 / (1 + 2 * w @ y**2)  # M' = -2 M^2
+        mine = side * measure.points[:, 0] > 0
+        assert measure.weights[mine] @ measure.points[mine, 0] ** 2 == pytest.approx(wanted, rel=1e-11)
+
+
+def test_a_kink_on_the_plane_takes_more_nodes_than_there_are():
+    disc = {"kind": "uniform", "ball": {"center": [0.5, 0], "radius": 1}}
+    with pytest.raises(ProblemError, match=r"nodes give the drift to .* only; ask for a larger solver\.tolerance"):
+        solve(PLANE, {"kind": "relu", "A": 1, "V": -1}, disc, solver={"max_nodes": 1000})
+
+
 def test_layers_and_a_pointwise_drift():
     """Each layer from the end of the one before, by another program."""
     (x, w), values, ends = gauss(-1, 1, 40), [-1.0, 0.7, -2.0], [0.0, 0.4, 0.7, 1.0]
@@ -262,12 +281,12 @@ def test_steps_depend_neither_on_the_budget_nor_on_looks_nor_on_a_restart(kind):
 @pytest.mark.parametrize(
     ("blocks", "message"),
     [
-        ({"noise": {"kappa": 2}}, "finite-volume, spectral and particles know noise"),
+        ({"noise": {"kappa": 2}}, "finite-volume and spectral know noise"),
         ({"noise": {"kappa": {"times": [0, 1], "values": [np.inf, 3]}}}, "tokens do not follow the velocity"),
         ({"solver": {"max_nodes": 16}}, "solver.max_nodes: is 16, and the initial measure alone takes"),
-        ({"attention": {"kind": "relu", "A": 1, "V": 1}, "tolerance": 1e-12}, "nodes give the drift to .* only"),
+        ({"initial": {"kind": "gaussian", "mean": 0, "covariance": 4}}, "the tails decide what happens"),
     ],
-    ids=["noise", "late-noise", "nodes", "kink"],
+    ids=["noise", "late-noise", "nodes", "tails"],
 )
 def test_what_is_refused_before_the_first_step(blocks, message):
     given = {"attention": CONTRACTING, "initial": BUMPS, **blocks}
@@ -320,3 +339,21 @@ def test_a_run_resumed_to_a_later_end_keeps_its_nodes_and_knows_how_long_they_la
     assert run.outcome.kind == "resolution lost"
     assert 0.3 < run.outcome.time < 0.7
     assert mfpde.solve(later).outcome.complete
+
+
+def test_two_clusters_from_an_interval():
+    """Nodes of another program crowd where tokens part, by y = s^5."""
+    s, w = np.polynomial.legendre.leggauss(300)
+    x, w = s**5, 2.5 * s**4 * w
+
+    def slope(_time, y):
+        score = 4 * np.outer(y, y)
+        raised = np.exp(score - score.max(axis=1, keepdims=True)) * w
+        return (raised @ y) / raised.sum(axis=1)
+
+    moved = solve_ivp(slope, [0, 1.2], x, "DOP853", rtol=1e-12, atol=1e-14).y[:, -1]
+    run = solve(LINE, {"kind": "softmax", "A": 4, "V": 1}, {"kind": "uniform", "box": [[-1, 1]]}, 1.2)
+    measure = run.measure(-1)
+    assert run.provenance["statistics"]["nodes"] < 2000
+    assert measure.covariance[0, 0] == pytest.approx(w @ moved**2, rel=1e-10)
+    assert measure.integrate(lambda y: np.cos(2 * y)) == pytest.approx(w @ np.cos(2 * moved), abs=1e-10)

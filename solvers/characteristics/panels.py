@@ -1,0 +1,90 @@
+"""Gauss panels on the line and the circle, halved where the flow steepens: clusters take few nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mfpde.measure import Measure
+from mfpde.measure.rules import gauss_legendre
+from mfpde.solvers.characteristics.flow import Flow
+from mfpde.solvers.characteristics.pair import Nodes
+from mfpde.solvers.march import Attempt, March
+from mfpde.typing import AnyArray, Float
+
+if TYPE_CHECKING:
+    from mfpde.problem import Equation
+
+__all__ = ["adaptive_panels", "halved", "nodes_of"]
+
+_POINTS = 16
+_FIRST = 16
+_ROUNDS = 60
+_PILOT = 1e-6
+_GAIN = 1.8  # a Gauss rule squares, nearly, what is missing in the polynomial through its points
+_CAUTION = 0.03
+_MOST_STEPS = 3000
+
+
+def adaptive_panels(
+    equation: Equation, initial: Measure, ends: tuple[float, float], until: float, limit: float, most: int
+) -> Float | None:
+    """Ascending breaks between the ends, so that on every panel both the density and the places that tokens come to are
+    polynomials as far as integrals can tell; None when that would take too many nodes."""
+    # tokens at the origin stay there on the line, and kernels with a kink have it there
+    breaks = np.unique(np.concatenate([np.linspace(*ends, _FIRST + 1), [0.0] if ends[0] < 0 < ends[1] else []]))
+    for _ in range(_ROUNDS):
+        if (breaks.size - 1) * _POINTS > most:
+            return None
+        rough = _rough(equation, initial, breaks, until, limit)
+        if not rough.any():
+            return breaks
+        middles = 0.5 * (breaks[:-1] + breaks[1:])[rough]
+        breaks = np.sort(np.concatenate([breaks, middles]))
+    return None
+
+
+def halved(breaks: Float) -> Float:
+    """Twice as many panels."""
+    return np.sort(np.concatenate([breaks, 0.5 * (breaks[:-1] + breaks[1:])]))
+
+
+def nodes_of(initial: Measure, breaks: Float) -> Nodes:
+    """Gauss points of all panels, in ascending order, those without mass left out."""
+    points, _, masses = _points(initial, breaks)
+    there = masses.ravel() > 0
+    return Nodes(points.reshape(-1, 1)[there], masses.ravel()[there] / masses.sum(), None)
+
+
+def _points(initial: Measure, breaks: Float) -> tuple[Float, Float, Float]:
+    """Points, densities and masses, `(panels, points)`."""
+    t, weights = gauss_legendre(_POINTS)
+    width = np.diff(breaks)[:, None]
+    points = breaks[:-1, None] + 0.5 * width * (1 + t)
+    density = initial.evaluate(points.ravel()).reshape(points.shape)
+    return points, density, width * weights * density
+
+
+def _rough(equation: Equation, initial: Measure, breaks: Float, until: float, limit: float) -> AnyArray:
+    """Panels on which anything is missing at the end of any step of the run."""
+    points, density, masses = _points(initial, breaks)
+    flow = Flow(equation, points.reshape(-1, 1), masses.ravel() / masses.sum(), None)
+    rate = flow.rate()
+    march = March(flow.slope, flow.sizes, flow.start, _PILOT, 0.01 / rate if rate > 0 else until, flow.breaks)
+    missing = _last(density / np.maximum(density.max(axis=1, keepdims=True), 1e-300))
+    while march.time < until and march.counts["steps"] < _MOST_STEPS:
+        if march.attempt() is Attempt.VANISHED:
+            break
+        missing = np.maximum(missing, _last(march.state.reshape(points.shape) / flow.spread(march.state)))
+    share = masses.sum(axis=1) / masses.sum()
+    tiny = np.diff(breaks) <= 64 * np.finfo(float).eps * np.abs(breaks).max()
+    return (share * np.minimum(missing, 1.0) ** _GAIN > _CAUTION * limit) & ~tiny
+
+
+def _last(values: Float) -> Float:
+    """The last coefficients of the Legendre series through the values on each panel."""
+    t, weights = gauss_legendre(_POINTS)
+    order = np.arange(_POINTS - 2, _POINTS)
+    shapes = np.polynomial.legendre.legvander(t, _POINTS - 1)[:, order]
+    return np.abs(values @ (weights[:, None] * shapes * (2 * order + 1))).max(axis=1)
