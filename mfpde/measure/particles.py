@@ -38,8 +38,10 @@ class Particles(Measure):
     ) -> None:
         given = np.asarray(points, dtype=float)
         if geometry is None:
-            if given.ndim not in (1, 2) or not np.isfinite(given).all():
-                raise ProblemError.at("points", f"must be finite and of shape (n, d), not {given.shape}")
+            if given.ndim not in (1, 2) or given.size == 0:
+                raise ProblemError.at("points", f"must have shape (n, d) with n and d at least 1, not {given.shape}")
+            if not np.isfinite(given).all():
+                raise ProblemError.at("points", "must be finite")
             self.points = given.reshape(given.shape[0], -1)
         else:
             self.points = geometry.points(given)

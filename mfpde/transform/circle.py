@@ -12,7 +12,7 @@ import numpy as np
 
 from mfpde.compilation import allocating_kernel
 from mfpde.transform.chebyshev import Panels, chebyshev_points
-from mfpde.transform.direct import log_of, plain, tilted_mean_directly
+from mfpde.transform.direct import log_of, over_largest, plain, tilted_mean_directly
 from mfpde.transform.exponential import exponential
 from mfpde.transform.line import EXTENT, collect, interpolate_on_line
 from mfpde.transform.line_tilts import SEEN
@@ -102,10 +102,11 @@ def tilted_mean_on_circle(
     if work > queries.size * nodes.size:
         return tilted_mean_directly(beta * _unit(queries), _unit(nodes), masses, log_factors)
     panels = Panels(0.0, math.pi / count, count)
-    moved, common = collect(_turned(nodes), masses, log_factors, 0.0, panels)
-    values, level = _tilt(moved, common, beta, panels)
+    log_factors, common = over_largest(log_factors)
+    moved, levels = collect(_turned(nodes), masses, log_factors, 0.0, panels)
+    values, level = _tilt(moved, levels, beta, panels)
     out = interpolate_on_line(_turned(queries), panels, values, level)
-    return np.ascontiguousarray(out[1:].T), out[0]
+    return np.ascontiguousarray(out[1:].T), out[0] + common
 
 
 def _turned(angles: Float) -> Float:

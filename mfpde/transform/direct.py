@@ -17,6 +17,7 @@ __all__ = [
     "log_masses_of",
     "log_of",
     "only_with_mass",
+    "over_largest",
     "plain",
     "rows_of_three",
     "tilt_by_products",
@@ -74,6 +75,14 @@ def with_mass(nodes: Float, log_masses: Float) -> tuple[Float, Float]:
     """Only the nodes that have mass: the others say nothing, not even where the centre is."""
     there = log_masses > -np.inf
     return (nodes, log_masses) if there.all() else (nodes[there], log_masses[there])
+
+
+def over_largest(log_factors: Float | None) -> tuple[Float | None, float]:
+    """The factors over the largest, and its logarithm: sums with a common factor of 1e4 would lose four digits."""
+    largest = -np.inf if log_factors is None else float(np.max(log_factors, initial=-np.inf))
+    if log_factors is None or not np.isfinite(largest):
+        return log_factors, 0.0
+    return log_factors - largest, largest
 
 
 def only_with_mass(nodes: Float, masses: Float, log_factors: Float | None) -> tuple[Float, Float, Float | None]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mfpde.transform.direct import PAIR, has_mass, plain, tilted_mean_directly
+from mfpde.transform.direct import PAIR, has_mass, over_largest, plain, tilted_mean_directly
 from mfpde.transform.line import tilted_mean_on_line
 from mfpde.transform.plane_grid import evaluate_plan, make_plan
 from mfpde.typing import Float
@@ -34,24 +34,26 @@ def tilted_mean_on_grid(
     queries = axes if query_axes is None else [plain(axis) for axis in query_axes]
     shift = np.zeros(len(axes)) if offset is None else plain(offset)
     axes, masses, log_factors = _cropped(axes, masses, log_factors)
+    log_factors, common = over_largest(log_factors)
     if len(axes) == 1:
         points = matrix[0, 0] * queries[0] + shift[0]
         mean, log_mass = tilted_mean_on_line(points, axes[0], masses, log_factors)
-        return mean[None], log_mass
+        return mean[None], log_mass + common
     centre = np.array([0.5 * (axis[0] + axis[-1]) for axis in axes])
     centred = (axes[0] - centre[0], axes[1] - centre[1])
     across = (queries[0], queries[1])
     plan = make_plan(centred, across, matrix, shift)
     pairs = masses.size * queries[0].size * queries[1].size
     if plan.cost > PAIR * pairs:
-        return _on_points(axes, masses, queries, matrix, shift, log_factors)
+        mean, log_mass = _on_points(axes, masses, queries, matrix, shift, log_factors)
+        return mean, log_mass + common
     out = evaluate_plan(plan, centred, across, masses, float(matrix[plan.row, plan.column]), log_factors)
     mean, log_mass = out[1:], out[0]
     if centre.any():
         w_centre = [matrix[:, i] @ centre * queries[i] for i in range(2)]
         log_mass += w_centre[0][:, None] + (w_centre[1] + shift @ centre)
         mean += centre[:, None, None]
-    return mean, log_mass
+    return mean, log_mass + common
 
 
 def _cropped(axes: list[Float], masses: Float, log_factors: Float | None) -> tuple[list[Float], Float, Float | None]:

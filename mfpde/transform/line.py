@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.transform.chebyshev import Panels, chebyshev_points, cut, interpolation_weights
-from mfpde.transform.direct import FEW_PAIRS, PAIR, log_masses_of, plain, tilted_mean_directly
+from mfpde.transform.direct import FEW_PAIRS, PAIR, log_masses_of, over_largest, plain, tilted_mean_directly
 from mfpde.transform.line_tilts import tilt_line
 from mfpde.transform.scattered_kernels import POINTS, collect_line, find_panels, interpolate_line
 from mfpde.transform.threads import pieces, run_pieces
@@ -34,12 +34,13 @@ def tilted_mean_on_line(
 ) -> tuple[Float, Float]:
     """`(grad log M, log M)` at queries `(m,)` for nodes and masses `(n,)`; time linear in m + n."""
     queries, nodes, masses = plain(queries), plain(nodes), plain(masses)
+    log_factors, common = over_largest(log_factors)
     plan = plan_on_line(queries, nodes)
     if plan is None:
         mean, log_mass = tilted_mean_directly(queries[:, None], nodes[:, None], masses, log_factors)
     else:
         mean, log_mass = plan.interpolate(queries, *plan.tilt(nodes, masses, log_factors))
-    return mean[:, 0], log_mass
+    return mean[:, 0], log_mass + common
 
 
 class LinePlan(NamedTuple):

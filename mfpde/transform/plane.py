@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.transform.chebyshev import Panels, chebyshev_points, cut, interpolation_weights
-from mfpde.transform.direct import FEW_PAIRS, PAIR, plain, tilted_mean_directly
+from mfpde.transform.direct import FEW_PAIRS, PAIR, over_largest, plain, tilted_mean_directly
 from mfpde.transform.line import level_out, panel_indices
 from mfpde.transform.plane_tilts import tilt_plane
 from mfpde.transform.scattered_plane_kernels import collect_plane, interpolate_plane
@@ -33,10 +33,13 @@ def tilted_mean_in_plane(
 ) -> tuple[Float, Float]:
     """`(grad log M, log M)` at queries `(m, 2)` for nodes `(n, 2)`; time linear in m + n."""
     queries, nodes, masses = plain(queries), plain(nodes), plain(masses)
+    log_factors, common = over_largest(log_factors)
     plan = plan_in_plane(queries, nodes)
     if plan is None:
-        return tilted_mean_directly(queries, nodes, masses, log_factors)
-    return plan.interpolate(queries, *plan.tilt(nodes, masses, log_factors))
+        mean, log_mass = tilted_mean_directly(queries, nodes, masses, log_factors)
+    else:
+        mean, log_mass = plan.interpolate(queries, *plan.tilt(nodes, masses, log_factors))
+    return mean, log_mass + common
 
 
 class PlanePlan(NamedTuple):
