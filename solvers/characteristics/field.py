@@ -137,7 +137,7 @@ class Field:
         weights = self._flow.weights
         points = state.reshape(weights.size, -1)
         heavy = weights > _HEAVY * weights.max()
-        return float(np.abs(points[heavy] - weights @ points).max(initial=0.0))
+        return float(np.abs(points[heavy] - np.einsum("n,nd->d", weights, points)).max(initial=0.0))
 
     def _sizes(self, components: int) -> Callable[[Float], Size]:
         """Errors of places relative to the nodes' spread, of the integral as they are."""

@@ -90,17 +90,22 @@ class Flow:
         """`d/dt log` of the variance."""
         points, speed = (each.reshape(self.weights.size, -1) for each in (state, self.slope(time, state)))
         self.cold()
-        centred = points - self.weights @ points
-        variance = float(self.weights @ np.sum(centred**2, axis=1))
-        return 2 * float(self.weights @ np.sum(centred * speed, axis=1)) / variance if variance > 0 else 0.0
+        centred = points - self._mean(points)
+        variance = float(self._mean(np.sum(centred**2, axis=1)))
+        covariance = float(self._mean(np.sum(centred * speed, axis=1)))
+        return 2 * covariance / variance if variance > 0 else 0.0
 
     def spread(self, state: Float) -> float:
         """Standard deviation of the points about their mean; 1 where the space is bounded."""
         if not self.geometry.flat:
             return 1.0
         points = state.reshape(self.weights.size, -1)
-        centred = points - self.weights @ points
-        return float(np.sqrt(self.weights @ np.sum(centred**2, axis=1))) + self._least
+        centred = points - self._mean(points)
+        return float(np.sqrt(self._mean(np.sum(centred**2, axis=1)))) + self._least
+
+    def _mean(self, values: Float) -> Float:
+        # not a product of matrices: its bits would depend on the number of threads, and steps on its bits
+        return np.einsum("n,n...->...", self.weights, values)
 
 
 def carried(geometry: Geometry, points: Float, drift: Float) -> Float:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from mfpde.geometry import Layout
 from mfpde.solvers.base import Integration, Progress, State
@@ -41,7 +42,8 @@ class CharacteristicsIntegration(Integration):
         self._equation, self._settings = problem.equation, settings
         self._initial = started(self._equation)
         self._limit, self._until = _NODES_SHARE * settings.tolerance, problem.time.until
-        self._rule = chosen_rule(self._equation, self._initial, self._until, self._limit, settings.max_nodes)
+        with threadpool_limits(1, user_api="blas"):  # the choice must not depend on the number of threads
+            self._rule = chosen_rule(self._equation, self._initial, self._until, self._limit, settings.max_nodes)
         self._begin(self._rule.nodes)
 
     def _begin(self, nodes: Nodes) -> None:
@@ -141,7 +143,8 @@ class CharacteristicsIntegration(Integration):
     def restore(self, state: Mapping[str, AnyArray]) -> None:
         positions = state["positions"] if state["positions"].size else None
         nodes = Nodes(state["points"], state["weights"], positions)
-        self._rule = earlier_rule(self._equation, self._initial, nodes, self._rule, self._until, self._limit)
+        with threadpool_limits(1, user_api="blas"):
+            self._rule = earlier_rule(self._equation, self._initial, nodes, self._rule, self._until, self._limit)
         self._begin(nodes)
         self._march.restore(state)
         states = state["path_position"].reshape(len(state["path_time"]), -1)

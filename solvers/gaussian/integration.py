@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from mfpde.errors import ProblemError
 from mfpde.geometry import Layout
@@ -26,6 +27,7 @@ __all__ = ["GaussianIntegration"]
 
 _SHARE = 0.1  # of the tolerance, for the error of one step
 _MOST_IMPLICIT = 300  # unknowns of which the derivative matrix is made and factorised at every implicit step
+_SMALL = 32  # dimensions up to which products of matrices are done by one thread anyway
 _LARGEST = 1e60  # of a standard deviation: products of two covariances and two matrices still are numbers
 _THIN = 1e-10  # variances below this share of the largest count as that in the residual
 
@@ -62,6 +64,12 @@ class GaussianIntegration(Integration):
         return self._layout
 
     def advance(self, target: float, budget: int) -> Progress:
+        if self._moments.dimension <= _SMALL:
+            return self._advanced(target, budget)
+        with threadpool_limits(1, user_api="blas"):  # bits must not depend on the number of threads
+            return self._advanced(target, budget)
+
+    def _advanced(self, target: float, budget: int) -> Progress:
         attempts = max(1, int(budget / self._cost()))
         while self._march.time < target:
             if attempts == 0:
