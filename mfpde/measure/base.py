@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from mfpde.errors import ProblemError
-from mfpde.geometry import Geometry, Lattice
+from mfpde.geometry import Circle, Geometry, Lattice
 from mfpde.specification import Real, Specification
 from mfpde.typing import AnyArray, Complex, Float
 
@@ -230,7 +230,7 @@ class Initial(Specification, Measure, ABC):
         return self.on(self.geometry).cell_averages(lattice)
 
     def fourier(self, count: int) -> Complex:
-        return self.on(self.geometry).fourier(count)
+        return self.on(Circle()).fourier(count)
 
     @property
     def mean(self) -> Float:

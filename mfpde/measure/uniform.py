@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from mfpde.errors import ProblemError
-from mfpde.geometry import Circle, Geometry, Plane, Space, Sphere
+from mfpde.geometry import Circle, Geometry, Line, Plane, Space, Sphere
 from mfpde.measure.base import Initial, Measure
 from mfpde.measure.circle_density import CircleDensity
 from mfpde.measure.rules import of_box
@@ -62,8 +62,10 @@ class Uniform(Initial):
         return self
 
     def natural_geometry(self) -> Geometry:
-        dimension = 1 if self.box is None and self.ball is None else len(self.box or self._center())
-        return {1: Circle(), 2: Plane()}.get(dimension) or Space(dimension=dimension)
+        if self.box is None and self.ball is None:
+            return Circle()
+        dimension = len(self.box or self._center())
+        return {1: Line(), 2: Plane()}.get(dimension) or Space(dimension=dimension)
 
     def on(self, geometry: Geometry) -> Measure:
         if isinstance(geometry, Circle):

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from mfpde.errors import ProblemError
+from mfpde.measure import Gaussian, Points
 from mfpde.registry import register
 from mfpde.solvers.base import Integration, Solver
 from mfpde.specification import Real, Truth, Vector, Whole
+from mfpde.typing import Float
 
 if TYPE_CHECKING:
     from mfpde.problem import Equation, Problem
@@ -17,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["FiniteVolume"]
 
 Stepper = Literal["dop853", "ssprk54", "ssprk3"]
+_MOST_CELLS = 2**24
+_SINGULAR = 1e-15  # smallest over largest eigenvalue, where the smallest is rounding
 
 
 @register("solver", "finite-volume")
@@ -64,6 +70,9 @@ class FiniteVolume(Solver):
             raise ProblemError.at(
                 "rescaled", "is a frame of its own; it goes neither with frame: moving nor with a box"
             )
+        given = self.cells if isinstance(self.cells, tuple) else (self.cells or 1,)
+        if math.prod(given) > _MOST_CELLS:
+            raise ProblemError.at("cells", f"may be {_MOST_CELLS:,} in all, not {math.prod(given):,}")
         for count in self.cells if isinstance(self.cells, tuple) else (self.cells,):
             if count is not None and count < self.least_cells:
                 raise ProblemError.at(
@@ -80,9 +89,21 @@ class FiniteVolume(Solver):
         kind = equation.geometry.model_dump()["kind"]
         if kind not in ("line", "plane"):
             return f"it works on the line and on the plane, not on the {kind}"
+        if isinstance(equation.initial, Points):
+            return "point masses have no density"
+        if isinstance(equation.initial, Gaussian) and _is_singular(np.asarray(equation.initial.covariance)):
+            return "a Gaussian on a point or a line has no density"
         return None
 
     def start(self, problem: Problem) -> Integration:
         from mfpde.solvers.finite_volume.beginning import begin
 
         return begin(self, problem)
+
+
+def _is_singular(covariance: Float) -> bool:
+    square = covariance.ndim == 2 and covariance.shape[0] == covariance.shape[1] and np.isfinite(covariance).all()
+    if not square:
+        return False  # which is said of the initial measure
+    values = np.linalg.eigvalsh(covariance)
+    return bool(values[-1] >= 0 and abs(values[0]) <= _SINGULAR * values[-1])

@@ -59,7 +59,7 @@ R3 = Space(dimension=3)
         (lambda: Points(values=[[0, 1], [1, 1]]).on(Line()), r"initial.values: .*\(m,\) or \(m, 1\), not \(2, 2\)"),
         (lambda: Points(values=[0, 1], weights=[1]).on(Line()), r"initial.weights: must have shape \(2,\)"),
         (lambda: Points(values=[0, 1], weights=[0, 0]).on(Line()), "not all zero"),
-        (lambda: Particles(np.zeros((2, 2, 2))), r"of shape \(n, d\), not \(2, 2, 2\)"),
+        (lambda: Particles(np.zeros((2, 2, 2))), r"have shape \(n, d\) with n and d at least 1, not \(2, 2, 2\)"),
         (lambda: Particles([1.0, np.nan]), "must be finite"),
         (
             lambda: Mixture(components=[Gaussian(mean=0, covariance=1), Uniform()]).on(Line()),
