@@ -73,7 +73,10 @@ def test_mean_and_covariance_are_integrals(name):
         [integral(measure, lambda t: math.cos(t) ** 2), integral(measure, lambda t: math.cos(t) * math.sin(t))],
         [integral(measure, lambda t: math.cos(t) * math.sin(t)), integral(measure, lambda t: math.sin(t) ** 2)],
     ]
-    np.testing.assert_allclose(measure.on(mfpde.Circle()).covariance, second - np.outer(mean, mean), atol=accuracy(name))
+    covariance = measure.on(mfpde.Circle()).covariance
+    np.testing.assert_allclose(covariance, second - np.outer(mean, mean), atol=accuracy(name))
+        measure.on(mfpde.Circle()).covariance, second - np.outer(mean, mean), atol=accuracy(name)
+    )
 
 
 @pytest.mark.parametrize("name", MEASURES)
