@@ -75,8 +75,6 @@ def test_mean_and_covariance_are_integrals(name):
     ]
     covariance = measure.on(mfpde.Circle()).covariance
     np.testing.assert_allclose(covariance, second - np.outer(mean, mean), atol=accuracy(name))
-        measure.on(mfpde.Circle()).covariance, second - np.outer(mean, mean), atol=accuracy(name)
-    )
 
 
 @pytest.mark.parametrize("name", MEASURES)
