@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mfpde.errors import ProblemError
-from mfpde.measure import Measure
+from mfpde.measure import Measure, Positioned
+from mfpde.solvers.characteristics.measure import started
 from mfpde.solvers.finite_volume.control import StepControl
 from mfpde.solvers.finite_volume.forecast import reach_of_run
 from mfpde.solvers.finite_volume.grid import Grid
@@ -32,14 +32,13 @@ _COARSE_TOLERANCE = 1e-5
 _DEVIATIONS = 9.0  # of a Gaussian that cells reach out to; its tail goes on beyond them
 _STEEPEST = 2.5  # logarithm of the ratio of neighbouring cells in a tail, beyond which stencils cannot follow it
 _MARGIN = 0.15  # of the extent of bounded data, on both sides
+_MOST_CROSSED = 1e7  # cells that a token may cross in a run
 _CUT = 1e-10  # share of the mass that a given box may leave out
 
 
 def begin(settings: FiniteVolume, problem: Problem) -> FiniteVolumeIntegration:
     """The integration at t = 0."""
-    if problem.initial is None:
-        raise ProblemError.at("", "this needs the block initial")
-    measure = problem.initial.on(problem.geometry)
+    measure = started(problem.equation)
     natural = "moving" if settings.box is None else "static"
     return _Setup(settings, problem, measure, "rescaled" if settings.rescaled else settings.frame or natural).run()
 
@@ -58,6 +57,10 @@ class _Setup:
         return self.problem.geometry.ambient_dimension
 
     @property
+    def _until(self) -> float:
+        return 0.0 if self.problem.time is None else self.problem.time.until
+
+    @property
     def _noisy(self) -> bool:
         return any(self.problem.noise.diffusion_at(time) > 0 for time in (0.0, *self.problem.noise.breaks()))
 
@@ -69,16 +72,19 @@ class _Setup:
         grid = Grid(low, high, self._cells(), gaussian=moving)
         solution = self._solution(grid, parts if moving else [part.at_rest() for part in parts])
         self._check_cells(grid, solution)
-        return self._integration(grid, solution, self.settings.order, self.settings.tolerance)
+        integration = self._integration(grid, solution, parts, self.settings.order, self.settings.tolerance)
+        self._check_speed(integration.outflow)
+        return integration
 
     def _parts(self, apart: bool) -> list[Part]:
         """Components, each at every position of masked attention."""
-        parts = parts_of(self.measure, apart)
-        slices: Callable[[], tuple[float, ...]] | None = getattr(self.problem.law, "slices", None)
-        if slices is None:
-            return parts
-        positions = slices()
-        return [replace(part, share=part.share / len(positions), position=s) for s in positions for part in parts]
+        if not isinstance(self.measure, Positioned):
+            return parts_of(self.measure, apart)
+        return [
+            replace(part, share=share * part.share, position=place)
+            for place, share, law in self.measure.slices
+            for part in parts_of(law, apart)
+        ]
 
     def _solution(self, grid: Grid, parts: list[Part]) -> Solution:
         densities, means, matrices = (
@@ -86,10 +92,12 @@ class _Setup:
         )
         return Solution(densities, means, matrices)
 
-    def _integration(self, grid: Grid, solution: Solution, order: int, tolerance: float) -> FiniteVolumeIntegration:
+    def _integration(
+        self, grid: Grid, solution: Solution, parts: list[Part], order: int, tolerance: float
+    ) -> FiniteVolumeIntegration:
         stepper = self.settings.stepper or ("dop853" if order >= 7 else "ssprk54" if order == 5 else "ssprk3")
-        slices = getattr(self.problem.law, "slices", None)
-        positions = None if slices is None else np.repeat(slices(), len(solution.mean) // len(slices()))
+        masked = isinstance(self.measure, Positioned)
+        positions = np.array([part.position for part in parts], dtype=float) if masked else None
         walls = self.settings.box is not None
         system = System(
             self.problem.velocity,
@@ -141,10 +149,9 @@ class _Setup:
         parts = coarse._parts(apart=True)
         cells = (_COARSE_CELLS[self.dimension],) * self.dimension
         grid = Grid(*coarse._moving_box(parts, cells), cells, gaussian=True)
-        run = coarse._integration(grid, coarse._solution(grid, parts), 7, _COARSE_TOLERANCE)
-        until = 0.0 if self.problem.time is None else self.problem.time.until
+        run = coarse._integration(grid, coarse._solution(grid, parts), parts, 7, _COARSE_TOLERANCE)
         rescaling = self._value_matrix if self.frame == "rescaled" else None
-        return reach_of_run(run, until, None if self.measure.compact else _DEVIATIONS, rescaling)
+        return reach_of_run(run, self._until, None if self.measure.compact else _DEVIATIONS, rescaling)
 
     def _given_box(self) -> tuple[Float, Float]:
         given = self.settings.box or ()
@@ -156,6 +163,14 @@ class _Setup:
             wanted = ", ".join(f"[{a:.4g}, {b:.4g}]" for a, b in zip(least, most, strict=True))
             raise ProblemError.at("solver.box", f"cuts off initial data; it has to hold at least [{wanted}]")
         return low, high
+
+    def _check_speed(self, outflow: float) -> None:
+        if outflow * self._until > _MOST_CROSSED:
+            raise ProblemError.at(
+                "solver",
+                f"tokens at the edges of the cells would cross {outflow:.3g} cells per unit time: this attention of "
+                "tails has no bound; take bounded initial data, a smaller solver.box, or solver.kind: characteristics",
+            )
 
     def _check_cells(self, grid: Grid, solution: Solution) -> None:
         width = narrowest_cluster(solution)

@@ -51,6 +51,11 @@ class FiniteVolumeIntegration(Integration):
         return self._solution
 
     @property
+    def outflow(self) -> float:
+        """The largest share of a cell that leaves it per unit time."""
+        return self._present_rates().outflow
+
+    @property
     def grid(self) -> Grid:
         return self._system.grid
 
@@ -167,6 +172,8 @@ class FiniteVolumeIntegration(Integration):
 
     def _leaves_the_box(self, tried: Solution) -> bool:
         """Whether a step would take mass through open ends; the box then grows, and the step is tried again."""
+        if self._system.walls:
+            return False
         before, after = float(self._solution.density.sum()), float(tried.density.sum())
         lost, in_all = abs(after / before - 1.0), abs(after * self._system.grid.volume / self._mass - 1.0)
         ends = np.ones((self._system.grid.dimension, 2), dtype=bool)

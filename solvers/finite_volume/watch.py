@@ -60,7 +60,9 @@ class Growth:
         self.rows = np.zeros((0, 3))  # t, 1/r, estimate of t*
 
     def see(self, time: float, solution: Solution, rates: Rates) -> None:
-        """Remember the present rate."""
+        """Remember the present rate, once for each time."""
+        if len(self.rows) and time == self.rows[-1, 0]:
+            return
         inverse_rate = self._inverse_rate(solution, rates)
         estimate = np.inf
         if len(self.rows) and time > self.rows[-1, 0] and np.isfinite([inverse_rate, self.rows[-1, 1]]).all():

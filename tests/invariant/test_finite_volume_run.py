@@ -148,6 +148,13 @@ def test_what_cannot_work_is_said_before_the_first_step(initial, solver, said):
         start(initial, solver)
 
 
+def test_attention_without_bound_is_said_before_the_first_step():
+    asked = problem({"kind": "gaussian", "mean": 0.5, "covariance": 1})
+    asked = asked.model_copy(update={"attention": mfpde.Unnormalized(A=1, V=-0.5)})
+    with pytest.raises(mfpde.MfpdeError, match="has no bound"):
+        asked.solver.start(asked)
+
+
 @pytest.mark.parametrize(
     ("solver", "said"),
     [
