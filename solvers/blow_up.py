@@ -53,9 +53,7 @@ def ended_early(what: str, found: BlowUp | None, march: March) -> Progress:
 
 
 def _pole(growth: Growth, march: March) -> float | None:
-    """The time at which `growth = p / (t* - t)` is infinite, once steps have become too short to go on."""
-    first, last = growth(march.start_time, march.start), growth(march.time, march.state)
-    if not last * march.time > _FASTER:
-        return None
-    power = (march.time - march.start_time) / (1 / first - 1 / last)
-    return march.time + min(max(power, 0.0), 10.0) / last
+    """Where `growth = p / (t* - t)` is infinite, once steps have become too short to go on: some roundings of t
+    further."""
+    rate = growth(march.time, march.state)
+    return march.time + 1 / rate if rate * march.time > _FASTER else None
