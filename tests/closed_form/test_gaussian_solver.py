@@ -281,6 +281,19 @@ def test_steps_depend_neither_on_the_budget_nor_on_looks_nor_on_a_restart(noise)
             np.testing.assert_array_equal(again.state()[name], values)
 
 
+def test_implicit_steps_go_on_bit_for_bit():
+    attention = {"kind": "softmax", "A": 1, "V": -np.diag([1.0, 1e4])}
+    task = problem(attention, until=5.0, noise={"kappa": {"times": [0, 3], "values": [2, 4]}})
+    whole, cut, again = (task.solver.start(task) for _ in range(3))
+    carry(whole, 4.0)
+    for target in (0.1, 2.9, 3.0, 3.3):
+        carry(cut, target, budget=1)
+    assert cut.statistics()["implicit"] == 1
+    again.restore(cut.state())
+    carry(again, 4.0, budget=1)
+    np.testing.assert_array_equal(again.fields()["gaussian_covariance"], whole.fields()["gaussian_covariance"])
+
+
 def test_the_residual_bounds_the_speed_of_the_density():
     solution, x = integration(noise={"kappa": 2.0}), np.linspace(-6, 6, 241)
     grid = np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1).reshape(-1, 2)
