@@ -23,9 +23,9 @@ class Characteristics(Solver):
     Without noise, for every kernel, on the line, the plane, the circle and spheres. `tolerance` is a promise: at every
     output time the relative error of moments, and of the density where it is not far out in the tails, stays below ten
     times it. Good values: 1e-11 (the default) to 1e-6 (quick). There are as many nodes as that takes, found by
-    comparing with twice as many; should more than `max_nodes` be needed, the run ends "resolution lost". The density at
-    m points costs as much as m tokens moved along the whole way. Fails: noise; kernels with a kink (relu) on the plane
-    at small tolerances.
+    comparing with more; should more than `max_nodes` be needed, the run ends "resolution lost". The density at m points
+    costs as much as m tokens moved along the whole way. Fails: noise; kernels with a kink (relu) on the plane at small
+    tolerances; Gaussian tails that the tilt looks far into, |S A| well above 1.
 
     >>> import mfpde
     >>> run = mfpde.solve(mfpde.Problem.from_dict({
