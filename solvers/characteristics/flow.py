@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Flow", "carried"]
 
 _NOTHING = 1e-60  # of the first spread
+_ONE_PLACE = 8 * np.finfo(float).eps  # of the distance from the origin: a spread below is rounding
 _HEAVY = 10.0  # nodes of a ten-thousandth of the largest weight count fully
 
 
@@ -96,12 +97,14 @@ class Flow:
         return 2 * covariance / variance if variance > 0 else 0.0
 
     def spread(self, state: Float) -> float:
-        """Standard deviation of the points about their mean; 1 where the space is bounded."""
+        """Standard deviation of the points about their mean; 1 where the space is bounded, and how far out they are
+        where they are all in one place."""
         if not self.geometry.flat:
             return 1.0
         points = state.reshape(self.weights.size, -1)
         centred = points - self._mean(points)
-        return float(np.sqrt(self._mean(np.sum(centred**2, axis=1)))) + self._least
+        deviation, farthest = float(np.sqrt(self._mean(np.sum(centred**2, axis=1)))), float(np.abs(points).max())
+        return (deviation if deviation > _ONE_PLACE * farthest else farthest) + self._least
 
     def _mean(self, values: Float) -> Float:
         # not a product of matrices: its bits would depend on the number of threads, and steps on its bits

@@ -357,3 +357,15 @@ def test_two_clusters_from_an_interval():
     assert run.provenance["statistics"]["nodes"] < 2000
     assert measure.covariance[0, 0] == pytest.approx(w @ moved**2, rel=1e-10)
     assert measure.integrate(lambda y: np.cos(2 * y)) == pytest.approx(w @ np.cos(2 * moved), abs=1e-10)
+
+
+def test_tokens_in_one_place_move_as_one():
+    """A point mass under softmax attention with V = -1 moves like e^-t, whatever A: steps must not look for a width."""
+    problem = {
+        "geometry": {"kind": "line"},
+        "attention": {"kind": "softmax", "A": 1, "V": -1},
+        "initial": {"kind": "points", "values": [[0.5], [0.5]]},
+        "solver": {"kind": "characteristics"},
+        "time": {"until": 0.3},
+    }
+    assert abs(mfpde.solve(mfpde.Problem.from_dict(problem)).measure(-1).mean[0] - 0.5 * np.exp(-0.3)) < 1e-12
