@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from mfpde.solvers.finite_volume.tail import ring_of
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["Grid"]
@@ -92,9 +93,34 @@ class Grid:
             found.append(float((out / inside).max()) / width**2)
         return np.array(found)
 
-    def moments(self, share: Float) -> tuple[Float, Float]:
-        """`sum_i share_i z_i` and `sum_i share_i (z_i - mean) (z_i - mean)^T` for shares `(rows, columns)` of sum 1."""
+    @cached_property
+    def standard(self) -> tuple[Float, Float]:
+        """Mean and covariance of g."""
+        return np.zeros(self.dimension), np.eye(self.dimension)
+
+    @cached_property
+    def ring(self) -> list[tuple[int, int, float]]:
+        """Where tails are compared with g, and what g has there."""
+        return ring_of(self.axes, *self.standard)
+
+    def moments(self, density: Float) -> tuple[Float, Float]:
+        """Mean and covariance of z over the cells of a density `(rows, columns)`."""
+        share = density / density.sum()
         marginals = (share.sum(axis=1), share.sum(axis=0))[-self.dimension :]
         middle = np.array([part @ axis for part, axis in zip(marginals, self.axes, strict=True)])
-        centred = self.coordinates - middle[:, None, None]
-        return middle, np.tensordot(share * centred, centred, axes=([1, 2], [1, 2]))
+        centred = [axis - m for axis, m in zip(self.axes, middle, strict=True)]
+        spread = np.diag([part @ z**2 for part, z in zip(marginals, centred, strict=True)])
+        if self.dimension == 2:
+            spread[0, 1] = spread[1, 0] = centred[0] @ share @ centred[1]
+        return middle, spread
+
+    def regression(self, values: Float, density: Float) -> tuple[Float, Float]:
+        """(c, R) for which `c + R z` is nearest to values `(d, rows, columns)` in the mean square over a density."""
+        middle, spread = self.moments(density)
+        share = density / density.sum()
+        constant = (values * share).reshape(self.dimension, -1).sum(axis=1)
+        weighted = ((values - constant[:, None, None]) * share).reshape(self.dimension, *self.cells)
+        sums = [weighted.sum(axis=tuple(j + 1 for j in range(self.dimension) if j != i)) for i in range(self.dimension)]
+        crossed = np.stack([part @ (axis - m) for part, axis, m in zip(sums, self.axes, middle, strict=True)], axis=1)
+        linear: Float = np.linalg.solve(spread, crossed.T).T.astype(float)
+        return constant - linear @ middle, linear

@@ -82,7 +82,7 @@ def laid(part: Part, grid: Grid) -> tuple[Float, Float, Float]:
         for _ in range(6):
             density = abs(np.linalg.det(lattice.matrix)) * part.measure.cell_averages(lattice).reshape(grid.shape)
             inside = float(density.sum() * grid.volume)
-            middle, spread = grid.moments(density / density.sum())
+            middle, spread = grid.moments(density)
             if not (inside > 0.5 and np.linalg.eigvalsh(spread)[0] > 0.25 * np.linalg.eigvalsh(wanted[1])[0]):
                 break  # so few cells hold it that no stretching helps; it will be refused as too narrow
             # lattice := the affine map of z that gives the averages the moments that are wanted
@@ -106,7 +106,7 @@ def _wrong(grid: Grid, density: Float, mean: Float, covariance: Float) -> float:
     mass = float(density.sum() * grid.volume)
     if not mass > 0:
         return np.inf
-    middle, spread = grid.moments(density / density.sum())
+    middle, spread = grid.moments(density)
     scale = float(np.sqrt(np.trace(covariance)))
     errors = (abs(mass - 1), np.abs(middle - mean).max() / scale, np.abs(spread - covariance).max() / scale**2)
     return float(max(errors))

@@ -27,7 +27,7 @@ _ROUNDING = 2e-15  # of the mass, in one step
 _UNNATURAL = 4.0  # times what a Gaussian has there
 _MOST_LOST = 1e-9  # of the mass, when it cannot
 _MOST_CELLS = 4  # times the cells at the start, beyond which it does not
-_FIRST = 0.05  # of a standard deviation that the first step may carry a frame
+_FIRST = 0.8  # of a standard deviation that the first step may carry a frame, for a tolerance of 1
 _CLOSE = 1e-4  # share of the time to a pole that need not be followed
 
 
@@ -65,7 +65,8 @@ class FiniteVolumeIntegration(Integration):
         for frame, mean, matrix in zip(self._solution.matrix, rates.mean, rates.matrix, strict=True):
             inverse = np.linalg.inv(frame)
             fastest = max(fastest, float(np.abs(inverse @ mean).max()), float(np.abs(inverse @ matrix).max()))
-        return _FIRST / fastest if fastest > 0 else math.inf
+        share = _FIRST * self._control.tolerance ** (1 / self._control.tableau.error_order)
+        return share / fastest if fastest > 0 else math.inf
 
     # -- stepping
     # ---------------------------------------------------------------------------------------------------------

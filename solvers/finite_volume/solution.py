@@ -9,7 +9,7 @@ import numpy as np
 from mfpde.geometry import Lattice
 from mfpde.measure import GridDensity, Panel
 from mfpde.solvers.finite_volume.grid import Grid
-from mfpde.solvers.finite_volume.tail import ClosedDensity, tail_of
+from mfpde.solvers.finite_volume.tail import ClosedDensity, ring_of, tail_of
 from mfpde.typing import Float
 
 __all__ = ["Solution", "lattices", "measure_of"]
@@ -37,12 +37,7 @@ def measure_of(solution: Solution, grid: Grid, positions: Float | None, closed: 
         values = density / abs(np.linalg.det(lattice.matrix))
         panels.append(Panel(lattice, values, averages=False, position=position))
         if closed:
-            tails.append(tail_of(density, grid.axes, *_gaussian_of(grid, solution.density[index])))
+            moments = grid.standard if grid.gaussian else grid.moments(solution.density[index])
+            ring = grid.ring if grid.gaussian else ring_of(grid.axes, *moments)
+            tails.append(tail_of(density, grid.volume, ring, *moments))
     return ClosedDensity(panels, tails) if closed else GridDensity(panels)
-
-
-def _gaussian_of(grid: Grid, density: Float) -> tuple[Float, Float]:
-    """Mean and covariance of z; in a moving frame they are 0 and 1."""
-    if grid.gaussian:
-        return np.zeros(grid.dimension), np.eye(grid.dimension)
-    return grid.moments(density / density.sum())

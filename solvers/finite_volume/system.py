@@ -113,20 +113,16 @@ class System:
         if self.frame == "rescaled":
             value = self._rescaling(time)
             return value @ solution.mean[panel], value @ solution.matrix[panel]
-        share = solution.density[panel] / solution.density[panel].sum()
-        middle, spread = self.grid.moments(share)
-        weighted = share * (self.grid.coordinates - middle[:, None, None])
-        constant = np.tensordot(drift, share, axes=2)
-        crossed = np.tensordot(drift - constant[:, None, None], weighted, axes=([1, 2], [1, 2]))
-        linear = np.linalg.solve(spread, crossed.T).T.astype(float)
-        return constant - linear @ middle, linear
+        return self.grid.regression(drift, solution.density[panel])
 
     def _remainder(self, drift: Float, constant: Float, linear: Float, inverse: Float) -> Float:
         """b."""
         if self.frame == "static":
             return drift
-        left = drift - constant[:, None, None] - np.tensordot(linear, self.grid.coordinates, axes=1)
-        return np.tensordot(inverse, left, axes=1)
+        left = drift - constant[:, None, None]
+        left -= (linear @ self.grid.coordinates.reshape(constant.size, -1)).reshape(left.shape)
+        remainder: Float = (inverse @ left.reshape(constant.size, -1)).reshape(left.shape)
+        return remainder
 
     def fluxes(self, order: int, density: Float, speeds: Float, conductivities: Float) -> Fluxes:
         """Of every panel. Order 1 is the upwind scheme that keeps densities non-negative."""

@@ -23,7 +23,7 @@ from mfpde.geometry import Lattice
 from mfpde.measure import GridDensity, Panel
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["ClosedDensity", "Tail", "tail_of"]
+__all__ = ["ClosedDensity", "Tail", "ring_of", "tail_of"]
 
 _RING = 8  # of the cells between the edge and where tails are compared: there the grid still resolves them
 _FAINT = 1e-250  # Gaussians this small are no measure of anything
@@ -39,22 +39,30 @@ class Tail:
     covariance: Float
 
 
-def tail_of(density: Float, axes: Sequence[Float], mean: Float, covariance: Float) -> Tail:
-    """The multiple of a Gaussian that a density `(cells, ..)` comes to near its edges.
-
-    On the side where that is least, so that continuing is never worse than cutting off.
-    """
-    inverse = np.linalg.inv(covariance)
-    shares = []
+def ring_of(axes: Sequence[Float], mean: Float, covariance: Float) -> list[tuple[int, int, float]]:
+    """The rows of cells near every edge, as direction and index, with the sum of `e^{-<z, C^{-1} z> / 2}` over each."""
+    inverse, found = np.linalg.inv(covariance), []
     for direction, axis in enumerate(axes):
         for end in (axis.size // _RING, axis.size - 1 - axis.size // _RING):
             grids = [np.array([axis[end]]) if i == direction else other for i, other in enumerate(axes)]
             z = np.stack(np.meshgrid(*grids, indexing="ij")).reshape(len(axes), -1) - mean[:, None]
-            gaussian = np.exp(-0.5 * np.einsum("im,ij,jm->m", z, inverse, z)).sum()
-            there = float(np.take(density, end, axis=direction).sum())
-            shares.append(there / float(gaussian) if gaussian > _FAINT else 0.0)
-    share = min(shares) * float(np.sqrt(np.linalg.det(2 * np.pi * covariance)))
-    mass = float(density.sum()) * float(np.prod([axis[1] - axis[0] for axis in axes]))
+            found.append((direction, end, float(np.exp(-0.5 * np.einsum("im,ij,jm->m", z, inverse, z)).sum())))
+    return found
+
+
+def tail_of(
+    density: Float, volume: float, ring: Sequence[tuple[int, int, float]], mean: Float, covariance: Float
+) -> Tail:
+    """The multiple of a Gaussian that a density `(cells, ..)` comes to near its edges.
+
+    On the side where that is least, so that continuing is never worse than cutting off.
+    """
+    least = min(
+        float(density.take(end, axis=direction).sum()) / gaussian if gaussian > _FAINT else 0.0
+        for direction, end, gaussian in ring
+    )
+    share = least * float(np.sqrt(np.linalg.det(2 * np.pi * covariance)))
+    mass = float(density.sum()) * volume
     return Tail(share if _ALIKE[0] * mass <= share <= _ALIKE[1] * mass else 0.0, mean, covariance)
 
 
