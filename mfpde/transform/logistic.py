@@ -7,6 +7,7 @@ y, the sum over pairs of points is direct, queries interpolate between such poin
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -34,7 +35,7 @@ def sum_by_panels(queries: Float, nodes: Float, masses: Float, pairs: Pairs) -> 
     w, y = _in_plane(queries), _in_plane(nodes)
     centre, middle = (0.5 * (points.min(axis=0) + points.max(axis=0)) for points in (y, w))
     sources, targets = _panels(y - centre, np.abs(w).max(axis=0)), _panels(w - middle, np.abs(y).max(axis=0))
-    between = _ORDER**4 * float(np.prod([panels.number for panels in (*sources, *targets)]))
+    between = math.prod(float(_ORDER * panels.number) for panels in (*sources, *targets))  # more than an int64 holds
     if between + _POINT * (queries.shape[0] + nodes.shape[0]) > direct:
         return pairs(queries, nodes, masses)
     moved = collect_in_plane(y, masses, centre, *sources, _ORDER).ravel()

@@ -130,7 +130,7 @@ def test_dissipation_vanishes_in_a_stationary_state():
 
 
 def test_dissipation_of_a_jump_is_infinite_under_noise_and_finite_without():
-    arc = mfpde.Uniform(box=[[-1, 1]])
+    arc = mfpde.Uniform(box=[[-1, 1]]).on(mfpde.Circle())
     law = mfpde.Unnormalized(beta=0)
     assert observe("dissipation", arc, equation(law, 2.0))["dissipation"] == math.inf
     r = math.sin(1.0)
