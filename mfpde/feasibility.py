@@ -51,7 +51,7 @@ def _initial_faults(problem: Problem) -> list[Fault]:
     if initial is None:
         return []
     with np.errstate(all="ignore"):
-        return _collected(lambda: initial.on(problem.geometry), "initial")
+        return _collected(problem.initial_measure, "initial")
 
 
 def _law_faults(problem: Problem) -> list[Fault]:

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 from pydantic import Field, field_validator, model_validator
 
-from mfpde.attention import Attention, Interaction, Law, PointwiseDrift, Velocity
+from mfpde.attention import Attention, Interaction, Law, Masked, PointwiseDrift, Velocity
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry
-from mfpde.measure import Initial
+from mfpde.measure import Initial, Measure
 from mfpde.registry import lookup
 from mfpde.schedule import NumberInTime, NumberSchedule, at_time, breaks_of
 from mfpde.specification import OfFamily, Real, Specification, Truth, Vector
@@ -152,6 +152,14 @@ class Equation(Specification):
                 "initial.weight", "is the share of a component of a mixture; it means nothing on its own"
             )
         return self
+
+    def initial_measure(self) -> Measure:
+        """The initial measure on its space, over positions where attention is masked."""
+        if self.initial is None:
+            raise ProblemError.at("initial", "is missing")
+        if isinstance(self.attention, Masked):
+            return self.initial.over_positions(self.geometry, self.attention.slices())
+        return self.initial.on(self.geometry)
 
     @property
     def law(self) -> Law | None:

@@ -12,7 +12,7 @@ from mfpde.geometry import Layout
 from mfpde.solvers.base import Integration, Progress, State
 from mfpde.solvers.blow_up import LOOSER, blow_up, ended_early
 from mfpde.solvers.characteristics.flow import Flow
-from mfpde.solvers.characteristics.measure import CarriedMeasure, started
+from mfpde.solvers.characteristics.measure import CarriedMeasure
 from mfpde.solvers.characteristics.nodes import chosen_rule, earlier_rule
 from mfpde.solvers.characteristics.pair import Nodes
 from mfpde.solvers.characteristics.path import Path
@@ -40,7 +40,7 @@ class CharacteristicsIntegration(Integration):
         problem.need("initial", "time")
         assert problem.initial is not None and problem.time is not None  # noqa: S101, PT018 - for the type checker
         self._equation, self._settings = problem.equation, settings
-        self._initial = started(self._equation)
+        self._initial = self._equation.initial_measure()
         self._limit, self._until = _NODES_SHARE * settings.tolerance, problem.time.until
         with threadpool_limits(1, user_api="blas"):  # the choice must not depend on the number of threads
             self._rule = chosen_rule(self._equation, self._initial, self._until, self._limit, settings.max_nodes)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mfpde.attention import Masked
-from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry
 from mfpde.measure import Measure, Particles
 from mfpde.measure.base import NODES_ACCURACY
@@ -16,10 +13,7 @@ from mfpde.measure.positioned import Positioned
 from mfpde.solvers.characteristics.path import Path
 from mfpde.typing import AnyArray, Float
 
-if TYPE_CHECKING:
-    from mfpde.problem import Equation
-
-__all__ = ["CarriedMeasure", "started"]
+__all__ = ["CarriedMeasure"]
 
 
 #: the nodes' way, the initial measure, both made when they are asked for; the time
@@ -62,12 +56,3 @@ class CarriedMeasure(Particles):
 
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
         return self.points, self.weights
-
-
-def started(equation: Equation) -> Measure:
-    """The initial measure, over positions where attention is masked."""
-    if equation.initial is None:
-        raise ProblemError.at("initial", "is missing: densities are traced back to it")
-    if isinstance(equation.attention, Masked):
-        return equation.initial.over_positions(equation.geometry, equation.attention.slices())
-    return equation.initial.on(equation.geometry)

@@ -10,7 +10,6 @@ import numpy as np
 
 from mfpde.errors import ProblemError
 from mfpde.measure import Measure, Positioned
-from mfpde.solvers.characteristics.measure import started
 from mfpde.solvers.finite_volume.control import StepControl
 from mfpde.solvers.finite_volume.forecast import reach_of_run
 from mfpde.solvers.finite_volume.grid import Grid
@@ -38,7 +37,7 @@ _CUT = 1e-10  # share of the mass that a given box may leave out
 
 def begin(settings: FiniteVolume, problem: Problem) -> FiniteVolumeIntegration:
     """The integration at t = 0."""
-    measure = started(problem.equation)
+    measure = problem.initial_measure()
     natural = "moving" if settings.box is None else "static"
     return _Setup(settings, problem, measure, "rescaled" if settings.rescaled else settings.frame or natural).run()
 

@@ -11,7 +11,7 @@ from mfpde.geometry import Constant, Field, Layout
 from mfpde.measure import Measure
 from mfpde.registry import register
 from mfpde.solvers.characteristics.flow import Flow
-from mfpde.solvers.characteristics.measure import CarriedMeasure, started
+from mfpde.solvers.characteristics.measure import CarriedMeasure
 from mfpde.solvers.characteristics.path import Path
 from mfpde.solvers.forms.base import Form, Written
 from mfpde.solvers.forms.particles import particles_layout
@@ -41,7 +41,7 @@ class CharacteristicsForm(Form):
     def measure(self, written: Written) -> CarriedMeasure:
         @cache
         def initial() -> Measure:
-            return started(written.equation)
+            return written.equation.initial_measure()
 
         @cache
         def path() -> Path:

@@ -93,3 +93,11 @@ def test_a_comparison_that_does_not_fit():
     assert told(compare={"kind": "gaussian-closed-form"}) == [
         "compare: gaussian-closed-form cannot be compared with: Gaussians live on the line, the plane and space"
     ]
+
+
+def test_positions_are_known_under_masked_attention_only():
+    masked = {"kind": "masked", "attention": {"kind": "softmax", "A": 1, "V": -1}, "positions": 3}
+    shifted = {"kind": "density", "expression": "exp(-(x-s)**2)"}
+    assert told(geometry={"kind": "line"}, attention=masked, initial=shifted, solver={"kind": "auto"}) == []
+    (said,) = told(geometry={"kind": "line"}, attention=masked["attention"], initial=shifted, solver={"kind": "auto"})
+    assert "only masked attention" in said
