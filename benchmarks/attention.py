@@ -24,7 +24,6 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # KeOps
@@ -39,6 +38,7 @@ from mfpde import transform  # before numba: it says where compiled code is kept
 
 import numba  # isort: skip
 from baselines import direct_attention  # isort: skip
+from baselines.timing import best  # isort: skip
 
 Array = NDArray[np.float64]
 MATRIX = np.array([[0.7, 0.4], [-0.3, 0.6]])
@@ -46,17 +46,6 @@ MATRIX *= 20 / np.linalg.norm(MATRIX, 2)
 RANDOM = np.random.default_rng(11)
 _SLOW = 20.0  # seconds
 HEADER = f"{'case':34}{'mfpde':>11}{'baseline':>20}{'time':>12}{'ratio':>9}{'at least':>10}{'aim':>7}{'error':>10}"
-
-
-def best(function: Callable[[], Any], repeats: int, clock: Callable[[], float] = time.process_time) -> float:
-    """Seconds, after one call that compiles."""
-    function()
-    times = []
-    for _ in range(repeats):
-        start = clock()
-        function()
-        times.append(clock() - start)
-    return min(times)
 
 
 def show(case: str, ours: float, baseline: str, theirs: float, least: float, aim: float, error: float) -> None:

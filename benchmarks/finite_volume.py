@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import numpy as np
 from baselines.numpy_finite_volume import Line, solve_line, solve_plane
+from baselines.timing import best
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
@@ -32,17 +33,6 @@ import numba  # isort: skip
 Array = NDArray[np.float64]
 MEAN, COVARIANCE = np.array([0.5, 0.0]), np.array([[1.0, 0.3], [0.3, 0.5]])
 A, V = np.array([[1.0, 0.5], [-0.2, 0.7]]), np.array([[-1.0, 0.3], [-0.4, -0.8]])
-
-
-def best(function: Callable[[], Any], repeats: int, clock: Callable[[], float] = time.process_time) -> float:
-    """Seconds, after one call that compiles."""
-    function()
-    times = []
-    for _ in range(repeats):
-        start = clock()
-        function()
-        times.append(clock() - start)
-    return min(times)
 
 
 def problem(mean: Any, covariance: Any, until: float, query: Any = 1, value: Any = -1, **solver: Any) -> mfpde.Problem:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
 from pydantic import Discriminator, Field, Tag, model_validator
@@ -15,6 +15,7 @@ from mfpde.typing import AnyArray
 
 __all__ = [
     "SCHEDULE",
+    "InTime",
     "MatrixInTime",
     "MatrixSchedule",
     "NumberInTime",
@@ -162,3 +163,20 @@ def breaks_of(specification: Specification) -> tuple[float, ...]:
             else:
                 break
     return tuple(sorted(found))
+
+
+class InTime(Specification):
+    """A specification whose coefficients may be schedules."""
+
+    def at(self, time: float) -> Self:
+        """The same specification with the coefficients of that time, constant."""
+        return at_time(self, time)
+
+    def breaks(self) -> tuple[float, ...]:
+        """Times at which a coefficient jumps or has a kink, ascending."""
+        return breaks_of(self)
+
+    @property
+    def constant(self) -> bool:
+        """Whether no coefficient depends on time."""
+        return at_time(self, 0.0) is self

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,8 +12,7 @@ from mfpde.attention.zonal import Zonal
 from mfpde.errors import ProblemError
 from mfpde.geometry import Circle, Geometry, Lattice
 from mfpde.measure import Initial, Measure
-from mfpde.schedule import at_time, breaks_of
-from mfpde.specification import Specification
+from mfpde.schedule import InTime
 from mfpde.typing import AnyArray, Float
 
 #: normalisers below this share of that of the uniform state are not taken from Fourier modes
@@ -31,7 +30,7 @@ __all__ = [
 ]
 
 
-class Law(Specification, ABC):
+class Law(InTime, ABC):
     """Anything that gives every measure a drift: `G_mu(x)`."""
 
     citations: ClassVar[tuple[str, ...]] = ()
@@ -95,19 +94,6 @@ class Law(Specification, ABC):
 
     # -- dependence on time
     # ---------------------------------------------------------------------------------------------------------
-
-    def at(self, time: float) -> Self:
-        """The same law with the coefficients of that time, constant."""
-        return at_time(self, time)
-
-    def breaks(self) -> tuple[float, ...]:
-        """Times at which a coefficient jumps or has a kink, ascending."""
-        return breaks_of(self)
-
-    @property
-    def constant(self) -> bool:
-        """Whether no coefficient depends on time."""
-        return at_time(self, 0.0) is self
 
     def need_constant(self) -> None:
         """Fail while a coefficient depends on time."""

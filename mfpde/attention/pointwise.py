@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
 from mfpde.attention.law import in_shape_of
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry
-from mfpde.schedule import at_time, breaks_of
-from mfpde.specification import Specification
+from mfpde.schedule import InTime
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["PointwiseDrift"]
 
 
-class PointwiseDrift(Specification, ABC):
+class PointwiseDrift(InTime, ABC):
     """A vector field g(x) on R^d, projected on spheres, that adds to the drift of the law."""
 
     citations: ClassVar[tuple[str, ...]] = ()
@@ -43,19 +42,6 @@ class PointwiseDrift(Specification, ABC):
         """Fail when the coefficients, at any time, do not fit the space."""
         for time in (-np.inf, *self.breaks()):
             self.at(time).check_dimension(geometry.ambient_dimension)
-
-    def at(self, time: float) -> Self:
-        """The same drift with the coefficients of that time, constant."""
-        return at_time(self, time)
-
-    def breaks(self) -> tuple[float, ...]:
-        """Times at which a coefficient jumps or has a kink, ascending."""
-        return breaks_of(self)
-
-    @property
-    def constant(self) -> bool:
-        """Whether no coefficient depends on time."""
-        return at_time(self, 0.0) is self
 
     def need_constant(self) -> None:
         """Fail while a coefficient depends on time."""

@@ -7,10 +7,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from mfpde.attention.affine import AffineDrift
-from mfpde.attention.bilinear import Bilinear
-from mfpde.attention.law import embedded, embedded_nodes, on_lattice
+from mfpde.attention.pairwise import Pairwise
 from mfpde.errors import ProblemError
-from mfpde.geometry import Lattice
 from mfpde.measure import Measure, Normal
 from mfpde.registry import register
 from mfpde.typing import Float
@@ -19,7 +17,7 @@ __all__ = ["Relu"]
 
 
 @register("attention", "relu")
-class Relu(Bilinear):
+class Relu(Pairwise):
     """`G_mu(x) = int max(0, <Ax,y>) V y dmu(y)`.
 
     A centred Gaussian `N(0, S)` has `G(x) = V S A x / 2` and stays one. *Symmetries:* permutations of the tokens;
@@ -39,21 +37,18 @@ class Relu(Bilinear):
     def kernel(self, queries: Float, keys: Float, weights: Float) -> Float:
         return np.maximum(0.0, self.scores(queries, keys))
 
-    def sums(self, measure: Measure, points: Float | Lattice) -> Float:
+    def sum_over(self, tilts: Float, keys: Float, weights: Float) -> Float:
         from mfpde.transform import relu_sum
 
-        if isinstance(points, Lattice):
-            return on_lattice(points, self.sums(measure, points.points()))
-        tilts = embedded(measure, points) @ self.query_matrix(measure.ambient_dimension).T
-        if isinstance(measure, Normal):
-            return _of_normal(measure, tilts)
-        return relu_sum(tilts, *embedded_nodes(measure))
+        return relu_sum(tilts, keys, weights)
 
-    def slopes(self, measure: Measure, points: Float) -> Float:
+    def derivative_over(self, tilts: Float, keys: Float, weights: Float) -> Float:
         from mfpde.transform import relu_derivative
 
-        query = self.query_matrix(measure.ambient_dimension)
-        return relu_derivative(embedded(measure, points) @ query.T, *embedded_nodes(measure)) @ query
+        return relu_derivative(tilts, keys, weights)
+
+    def sum_of_normal(self, measure: Normal, tilts: Float) -> Float:
+        return _of_normal(measure, tilts)
 
     def couplings(self, scores: Float, weights: Float) -> tuple[Float, Float]:
         return np.maximum(0.0, scores) * weights, (scores > 0) * weights

@@ -6,10 +6,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from mfpde.attention.bilinear import Bilinear
-from mfpde.attention.law import embedded, embedded_nodes, on_lattice
-from mfpde.geometry import Lattice
-from mfpde.measure import Measure, Normal
+from mfpde.attention.pairwise import Pairwise
+from mfpde.measure import Normal
 from mfpde.registry import register
 from mfpde.typing import Float
 
@@ -20,7 +18,7 @@ _DEVIATIONS = 8.8
 
 
 @register("attention", "sigmoid")
-class Sigmoid(Bilinear):
+class Sigmoid(Pairwise):
     """`G_mu(x) = int V y / (1 + e^{-<Ax,y>}) dmu(y)`.
 
     Gaussians do not stay Gaussian. *Symmetries:* permutations of the tokens; invertible maps x -> Tx, if A becomes
@@ -41,21 +39,18 @@ class Sigmoid(Bilinear):
     def kernel(self, queries: Float, keys: Float, weights: Float) -> Float:
         return _logistic(self.scores(queries, keys))
 
-    def sums(self, measure: Measure, points: Float | Lattice) -> Float:
+    def sum_over(self, tilts: Float, keys: Float, weights: Float) -> Float:
         from mfpde.transform import sigmoid_sum
 
-        if isinstance(points, Lattice):
-            return on_lattice(points, self.sums(measure, points.points()))
-        tilts = embedded(measure, points) @ self.query_matrix(measure.ambient_dimension).T
-        if isinstance(measure, Normal):
-            return _of_normal(measure, tilts)
-        return sigmoid_sum(tilts, *embedded_nodes(measure))
+        return sigmoid_sum(tilts, keys, weights)
 
-    def slopes(self, measure: Measure, points: Float) -> Float:
+    def derivative_over(self, tilts: Float, keys: Float, weights: Float) -> Float:
         from mfpde.transform import sigmoid_derivative
 
-        query = self.query_matrix(measure.ambient_dimension)
-        return sigmoid_derivative(embedded(measure, points) @ query.T, *embedded_nodes(measure)) @ query
+        return sigmoid_derivative(tilts, keys, weights)
+
+    def sum_of_normal(self, measure: Normal, tilts: Float) -> Float:
+        return _of_normal(measure, tilts)
 
     def couplings(self, scores: Float, weights: Float) -> tuple[Float, Float]:
         kernel = _logistic(scores)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mfpde.measure import GridDensity, Panel
 from mfpde.plotting.parts import colour_bar, mark_times, telling, time_texts, times_above, window_of
-from mfpde.plotting.portrait import Portrait, side_by_side
+from mfpde.plotting.portrait import GridPortrait, side_by_side
 from mfpde.plotting.raster import borders, pixels_on_line, reach_of
 from mfpde.plotting.scales import DensityScale
 from mfpde.plotting.style import MAP, label, sequence, stroked
@@ -34,7 +34,7 @@ _FINER = 4
 
 
 @register("portrait", "line")
-class LineRun(Portrait):
+class LineRun(GridPortrait):
     """A run whose snapshots are densities over x."""
 
     @classmethod
@@ -51,15 +51,6 @@ class LineRun(Portrait):
         from mfpde.plotting.line_scene import LineScene
 
         return LineScene(self, snapshots)
-
-    @property
-    def drawn(self) -> tuple[str, ...]:
-        return ("clusters-position",)
-
-    @property
-    def grids(self) -> list[GridDensity]:
-        """Densities at the shown snapshots."""
-        return cast("list[GridDensity]", self.measures)
 
     @cached_property
     def window(self) -> tuple[float, float]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from mfpde.measure import GridDensity
 from mfpde.plotting.parts import telling, time_texts
-from mfpde.plotting.portrait import Portrait
+from mfpde.plotting.portrait import GridPortrait
 from mfpde.plotting.raster import pixels_on_plane, reach_of
 from mfpde.plotting.scales import DensityScale
 from mfpde.plotting.style import MAP, stroked
@@ -45,7 +45,7 @@ Window = tuple[Float, Float]
 
 
 @register("portrait", "plane")
-class PlaneRun(Portrait):
+class PlaneRun(GridPortrait):
     """A run whose snapshots are densities over x and y: pictures at a few times."""
 
     height: ClassVar[float] = 5.6
@@ -74,15 +74,6 @@ class PlaneRun(Portrait):
         from mfpde.plotting.plane_scene import PlaneScene
 
         return PlaneScene(self, snapshots)
-
-    @property
-    def drawn(self) -> tuple[str, ...]:
-        return ("clusters-position",)
-
-    @property
-    def grids(self) -> list[GridDensity]:
-        """Densities at the shown snapshots."""
-        return cast("list[GridDensity]", self.measures)
 
     @cached_property
     def chosen(self) -> list[int]:

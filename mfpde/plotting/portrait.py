@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 
 from mfpde.errors import MfpdeError
-from mfpde.measure import Measure
+from mfpde.measure import GridDensity, Measure
 from mfpde.plotting.scales import TimeScale
 from mfpde.plotting.series import SeriesPanel, curves_of, observed_panels
 from mfpde.registry import members
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from mfpde.plotting.scene import Scene
 
-__all__ = ["Portrait", "portrait_of", "side_by_side"]
+__all__ = ["GridPortrait", "Portrait", "portrait_of", "side_by_side"]
 
 #: snapshots that a time axis can show
 _MOST_TIMES = 800
@@ -99,6 +99,19 @@ class Portrait(ABC):
     def moments(self) -> tuple[Float, Float]:
         """Means `(shown, d)` and covariances `(shown, d, d)`."""
         return np.array([one.mean for one in self.measures]), np.array([one.covariance for one in self.measures])
+
+
+class GridPortrait(Portrait):
+    """Of a run whose snapshots are densities on grids."""
+
+    @property
+    def drawn(self) -> tuple[str, ...]:
+        return ("clusters-position",)
+
+    @property
+    def grids(self) -> list[GridDensity]:
+        """Densities at the shown snapshots."""
+        return cast("list[GridDensity]", self.measures)
 
 
 def portrait_of(run: Run) -> Portrait:

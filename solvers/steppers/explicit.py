@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["Tableau", "explicit_step"]
+__all__ = ["ExplicitScheme", "Tableau", "explicit_step"]
 
 
 class Tableau(NamedTuple):
@@ -36,3 +36,16 @@ def explicit_step(
         return step * sum((weight * k for weight, k in zip(weights, slopes, strict=True)), np.zeros_like(state))
 
     return state + along(tableau.weights), tuple(along(row) for row in tableau.errors)
+
+
+class ExplicitScheme:
+    """The scheme of a tableau in NumPy."""
+
+    tableau: ClassVar[Tableau]
+
+    @classmethod
+    def step(
+        cls, state: AnyArray, step: float, linear: AnyArray, nonlinear: Callable[[AnyArray], AnyArray]
+    ) -> tuple[AnyArray, tuple[AnyArray, ...]]:
+        """The state one step later, and its differences to the embedded solutions; both parts are explicit."""
+        return explicit_step(cls.tableau, state, step, lambda u: linear * u + nonlinear(u))

@@ -5,13 +5,10 @@ The embedded scheme of order two is that of [conde2022].
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from mfpde.registry import register
-from mfpde.solvers.steppers.explicit import Tableau, explicit_step
-from mfpde.typing import AnyArray
+from mfpde.solvers.steppers.explicit import ExplicitScheme, Tableau
 
 __all__ = ["TABLEAU", "Ssprk3"]
 
@@ -26,7 +23,7 @@ TABLEAU = Tableau(
 
 
 @register("stepper", "ssprk3")
-class Ssprk3:
+class Ssprk3(ExplicitScheme):
     """The scheme in NumPy, one step of `u' = L u + N(u)`, both parts explicit.
 
     >>> u, _ = Ssprk3.step(np.array([1.0]), 0.01, np.array([-1.0]), lambda u: 0 * u)
@@ -35,10 +32,4 @@ class Ssprk3:
     """
 
     order = TABLEAU.order
-
-    @staticmethod
-    def step(
-        state: AnyArray, step: float, linear: AnyArray, nonlinear: Callable[[AnyArray], AnyArray]
-    ) -> tuple[AnyArray, tuple[AnyArray, ...]]:
-        """The state one step later, and its difference to the embedded solution of order two."""
-        return explicit_step(TABLEAU, state, step, lambda u: linear * u + nonlinear(u))
+    tableau = TABLEAU
