@@ -2,32 +2,72 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import math
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
-from pydantic import BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandler, Strict, WithJsonSchema
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    Strict,
+    ValidationError,
+    WithJsonSchema,
+)
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from mfpde.registry import members
+from mfpde.errors import Fault, ProblemError
+from mfpde.registry import lookup, members
 
 __all__ = ["Matrix", "OfFamily", "Real", "Specification", "Truth", "Vector", "Whole"]
 
 
 class Specification(BaseModel):
     """A frozen description with a canonical form. Unknown keys are errors; two equal descriptions have one
-    `content_hash`.
+    `content_hash`. What cannot be built is a `ProblemError` with the sentences that a problem file gets.
 
     >>> from mfpde import Softmax
     >>> Softmax(beta=2) == Softmax(beta=2.0)
     True
     >>> Softmax(beta=2).content_hash == Softmax(beta=3).content_hash
     False
+    >>> Softmax(beta="much")
+    Traceback (most recent call last):
+        ...
+    mfpde.errors.ProblemError: Softmax: beta: must be a number, not 'much'
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, validate_default=False)
+
+    def __init__(self, /, *given: Any, **data: Any) -> None:
+        """Every value by its name; all that is wrong is raised at once, as a `ProblemError`."""
+        if given:
+            known = ", ".join(name for name in type(self).model_fields if name != "kind")
+            raise self._problem((), f"takes its values by name, not {_shown(given[0])}; known: {known or 'none'}")
+        try:
+            super().__init__(**data)
+        except ValidationError as error:
+            faults = lookup("reader", "faults")(error, data, type(self))
+            raise ProblemError(Fault(f.path, f.message, type(self).__name__) for f in faults) from None
+
+    # pydantic takes it for its own: same signature, and blocks inside others do not pass here
+    functools.update_wrapper(__init__, BaseModel.__init__, assigned=())
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        try:
+            super().__setattr__(name, value)
+        except ValidationError:
+            raise self._problem((name,), "cannot be changed: make another one, with what is to be different") from None
+
+    def __delattr__(self, name: str) -> None:
+        raise self._problem((name,), "cannot be taken away: make another one without it")
+
+    def _problem(self, path: tuple[str, ...], message: str) -> ProblemError:
+        return ProblemError([Fault(path, message, type(self).__name__)])
 
     def canonical(self) -> dict[str, Any]:
         """Keys in words, values in plain Python, nothing that is absent: what YAML shows and the hash sees."""

@@ -30,14 +30,15 @@ class Spot:
     family: str | None
 
 
-def spot(location: Sequence[str | int], data: Any) -> Spot:
-    """Follow pydantic's location through the data and the classes, and leave out what is neither key nor position.
+def spot(location: Sequence[str | int], data: Any, root: type[Specification] = Problem) -> Spot:
+    """Follow pydantic's location through the data of a `root` and the classes, and leave out what is neither key nor
+    position.
 
     >>> spot(("attention", "softmax", "beta"), {"attention": {"kind": "softmax", "beta": "x"}}).path
     ('attention', 'beta')
     """
-    wanted: Any = Problem
-    owner: type[Specification] | None = Problem
+    wanted: Any = root
+    owner: type[Specification] | None = root
     path: list[str | int] = []
     for part in location:
         family = _family(wanted)

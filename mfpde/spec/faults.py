@@ -9,18 +9,24 @@ from typing import Any
 from pydantic import ValidationError
 
 from mfpde.errors import Fault, ProblemError
+from mfpde.problem import Problem
+from mfpde.registry import register
 from mfpde.spec.anatomy import spot
+from mfpde.spec.native import native
 from mfpde.spec.sentences import Found, sentence
+from mfpde.specification import Specification
 
 __all__ = ["schema_faults"]
 
 
-def schema_faults(error: ValidationError, data: Any) -> list[Fault]:
-    """What is wrong with the data of a problem, one fault for each place."""
-    written, data = data, _long_observables(data)
+@register("reader", "faults")
+def schema_faults(error: ValidationError, data: Any, root: type[Specification] = Problem) -> list[Fault]:
+    """What is wrong with the data of a problem, or of another specification, one fault for each place."""
+    written = native(data)
+    data = _long_observables(written)
     faults: dict[tuple[str | int, ...], list[str]] = {}
     for details in _relevant(error.errors(include_url=False)):
-        for fault in _faults(details, data, written):
+        for fault in _faults(details, data, written, root):
             faults.setdefault(fault.path, []).append(fault.message)
     return [Fault(path, message) for path, messages in faults.items() for message in _joined(messages)]
 
@@ -35,26 +41,27 @@ def _long_observables(data: Any) -> Any:
 
 def _relevant(errors: Iterable[Any]) -> list[Any]:
     """Without "too short" where entries are there but are wrong themselves."""
-    return [
-        details
-        for details in errors
-        if not (details["type"] == "too_short" and len(details["input"]) > details["ctx"]["actual_length"])
-    ]
+    return [details for details in errors if details["type"] != "too_short" or _is_short(details)]
 
 
-def _faults(details: Mapping[str, Any], data: Any, written: Any) -> list[Fault]:
+def _is_short(details: Mapping[str, Any]) -> bool:
+    given = details["input"]
+    return not isinstance(given, Specification) and len(given) <= details["ctx"]["actual_length"]
+
+
+def _faults(details: Mapping[str, Any], data: Any, written: Any, root: type[Specification]) -> list[Fault]:
     context = dict(details.get("ctx") or {})
     inside = tuple(context.get("where", ()))
-    where = spot([*details["loc"], *inside], data)
-    if inside and where.path[-len(inside) :] != inside:  # e.g. a value that was a numpy array
-        where = spot(details["loc"], data)
+    where = spot([*details["loc"], *inside], data, root)
     own = context.get("error")
     if isinstance(own, ProblemError):
         return [Fault((*where.path, *fault.path), fault.message) for fault in own.faults]
     context.setdefault("message", details["msg"])
     names_a_kind = details["type"] == "union_tag_invalid" and isinstance(_at(written, where.path), Mapping)
     path = (*where.path, "kind") if names_a_kind else where.path
-    return [Fault(path, sentence(details["type"], Found(where, context)))]
+    # pydantic reads a specification where a list belongs as the list of its fields
+    unlisted = isinstance(where.given, Specification) and isinstance(details["loc"][-1], int)
+    return [Fault(path, sentence("list_type" if unlisted else details["type"], Found(where, context)))]
 
 
 def _at(data: Any, path: tuple[str | int, ...]) -> Any:

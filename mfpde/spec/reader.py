@@ -7,18 +7,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from pydantic import ValidationError
 
 from mfpde.errors import Fault, ProblemError
 from mfpde.problem import Problem
 from mfpde.registry import register
-from mfpde.spec.document import MOST_DEPTH, UnreadableError
+from mfpde.spec.document import UnreadableError
 from mfpde.spec.faults import schema_faults
 from mfpde.spec.inheritance import read_tree
+from mfpde.spec.native import native
 from mfpde.spec.node import Node
 from mfpde.spec.settings import with_settings
-from mfpde.specification import Specification
 
 __all__ = ["Document", "read_dict", "read_document", "read_yaml"]
 
@@ -74,22 +73,7 @@ def read_dict(data: Mapping[str, Any]) -> Problem:
     """The same keys as a file, numpy values welcome."""
     if not isinstance(data, Mapping):
         raise ProblemError.at("", f"a problem is a dict with the keys of a problem file, not {type(data).__name__}")
-    return _validated(_native(data, ()))
-
-
-def _native(value: Any, path: tuple[str | int, ...]) -> Any:
-    """Numpy values and exotic mappings as plain Python; specifications stay what they are."""
-    if len(path) > MOST_DEPTH:
-        raise ProblemError([Fault(path[:6], f"is nested more than {MOST_DEPTH} deep")])
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    if isinstance(value, Specification):
-        return value
-    if isinstance(value, Mapping):
-        return {key: _native(item, (*path, str(key))) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_native(item, (*path, index)) for index, item in enumerate(value)]
-    return str(value) if isinstance(value, Path) else value
+    return _validated(native(data))
 
 
 def _validated(data: Any) -> Problem:

@@ -11,6 +11,7 @@ from typing import Any
 from mfpde.errors import nearest
 from mfpde.registry import members
 from mfpde.spec.anatomy import Spot
+from mfpde.specification import Specification
 
 __all__ = ["SENTENCES", "Found", "sentence", "shown"]
 
@@ -37,6 +38,8 @@ def shown(value: Any) -> str:
         return "nothing"
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, Specification):
+        return type(value).__name__
     text = (
         re.sub(r"\b(True|False)\b", lambda word: word[0].lower(), repr(value))
         if isinstance(value, list | dict)
@@ -76,7 +79,8 @@ def _unknown_key(found: Found) -> str:
 def _unknown_kind(found: Found) -> str:
     family = found.spot.family or ""
     known = members(family) if family else {}
-    given = found.spot.given.get("kind") if isinstance(found.spot.given, Mapping) else found.spot.given
+    given = found.spot.given
+    given = given.get("kind") if isinstance(given, Mapping) else getattr(given, "kind", given)
     near = nearest(given, known) if isinstance(given, str) else ""
     return f"no {_called(family)} is called {shown(given)}{near}; known: {', '.join(known) or 'none'}"
 
@@ -86,6 +90,9 @@ def _called(family: str) -> str:
 
 
 def _no_kind(found: Found) -> str:
+    given = found.spot.given
+    if isinstance(given, type):
+        return f"must be made first, {given.__name__}(...), and not the class itself"
     return f"has no kind{_for_example(found)}"
 
 
@@ -101,11 +108,9 @@ def _block(found: Found) -> str:
 
 
 def _list(found: Found) -> str:
-    hint = (
-        f"; write [{found.spot.given}]"
-        if isinstance(found.spot.given, str) and len(found.spot.given) < _MOST_CHARACTERS
-        else ""
-    )
+    given = found.spot.given
+    one = isinstance(given, Specification) or (isinstance(given, str) and len(given) < _MOST_CHARACTERS)
+    hint = f"; write [{given if isinstance(given, str) else found.given}]" if one else ""
     return f"must be a list, not {found.given}{hint}"
 
 
