@@ -140,7 +140,9 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(_WHERE[name]), name)
         globals()[name] = value
         return value
-    raise AttributeError(f"module 'mfpde' has no attribute {name!r}")
+    from mfpde.errors import nearest
+
+    raise AttributeError(f"module 'mfpde' has no attribute {name!r}{nearest(name, __all__)}")
 
 
 def __dir__() -> list[str]:

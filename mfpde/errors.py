@@ -5,8 +5,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
-__all__ = ["Fault", "MfpdeError", "OutputError", "ProblemError", "ResumeError", "nearest"]
+__all__ = ["Fault", "MfpdeError", "OutputError", "ProblemError", "ResumeError", "nearest", "shown"]
+
+_MOST_LETTERS = 60
 
 
 class MfpdeError(Exception):
@@ -99,3 +102,15 @@ def nearest(given: str, known: Iterable[str]) -> str:
     """
     matches = difflib.get_close_matches(given, list(known), n=1, cutoff=0.6)
     return f" (did you mean {matches[0]!r}?)" if matches else ""
+
+
+def shown(given: Any) -> str:
+    """What was given, short enough for a message.
+
+    >>> shown("x" * 1000000), shown([3])
+    ("'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'...", '[3]')
+    """
+    if isinstance(given, str | bytes) and len(given) > _MOST_LETTERS:
+        return f"{given[:_MOST_LETTERS]!r}..."
+    text = " ".join(repr(given).split())
+    return text if len(text) <= _MOST_LETTERS + 2 else f"{text[: _MOST_LETTERS - 1]}..."

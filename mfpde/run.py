@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from mfpde.errors import MfpdeError, nearest
+from mfpde.arguments import whole
+from mfpde.errors import MfpdeError, nearest, shown
 from mfpde.geometry import Layout
 from mfpde.measure import Measure
 from mfpde.registry import lookup
@@ -159,7 +160,7 @@ class Run:
                 return axis.values
         known = f"has the axes {', '.join(self.layout.dimensions)}" if self.layout.axes else "has no grid"
         raise MfpdeError(
-            f"this run {known}, not {name!r}" if self.layout.axes else f"this run {known}: no axis {name!r}"
+            f"this run {known}, not {shown(name)}" if self.layout.axes else f"this run {known}: no axis {shown(name)}"
         )
 
     def _field(self, name: str, instead: str) -> Float:
@@ -174,13 +175,17 @@ class Run:
         return MfpdeError(f"this run has no {what}, it holds {', '.join(self.stored)}; {instead}")
 
     def __getitem__(self, name: str) -> Float:
+        known = ", ".join(self.series) or "none: name it under observe"
+        if not isinstance(name, str):
+            raise MfpdeError(f"a series is asked for by its name, not by {shown(name)}; observed: {known}")
         if name not in self.series:
-            known = ", ".join(self.series) or "none: name it under observe"
-            raise MfpdeError(f"{name!r} was not observed{nearest(name, self.series)}; observed: {known}")
+            raise MfpdeError(f"{shown(name)} was not observed{nearest(name, self.series)}; observed: {known}")
         return self.series[name]
 
     def measure(self, index: int) -> Measure:
-        """The law of tokens at one snapshot, the same that the solver had."""
+        """The law of tokens at one snapshot, the same that the solver had; -1 is the last."""
+        count = len(self.times)
+        whole("index", index, least=-count, below=count)
         fields = {name: np.asarray(rows[index]) for name, rows in self.stored.items()}
         time = float(self.times[index])
         return written_measure(Written(self.problem.equation, time, self.layout, fields, self.trail))

@@ -7,11 +7,13 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mfpde.arguments import file_path, instance
 from mfpde.errors import OutputError, ProblemError, ResumeError
 from mfpde.feasibility import chosen_solver, faults, layout_faults
 from mfpde.observe.base import Instant
@@ -76,7 +78,9 @@ def solve(
     >>> run.times
     array([0. , 0.5, 1. ])
     """
-    task = problem if isinstance(problem, Problem) else Problem.from_yaml(problem)
+    task = _task(problem, progress)
+    if output is not None:
+        file_path("output", output, "run.h5")
     found = faults(task)
     if found:
         raise ProblemError(found)
@@ -98,6 +102,17 @@ def solve(
         companion = _companion(task, 0.0)
         recorder = _recorder(task, integration, companion, target, force=force)
     return _Course(task, integration, recorder, _observers(task, recorder, progress), companion).run()
+
+
+def _task(problem: Problem | str | Path, progress: object) -> Problem:
+    if not isinstance(progress, bool):
+        instance("progress", progress, Callable, "True, False or a function that takes a ProgressReport")  # type: ignore[arg-type]
+    if isinstance(problem, Problem):
+        return problem
+    instance(
+        "problem", problem, str | PathLike, "a Problem (Problem.from_dict makes one of a dict) or the name of its file"
+    )
+    return Problem.from_yaml(problem)
 
 
 def _history() -> str:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar
 import numpy as np
 from pydantic import Discriminator, Field, Tag, model_validator
 
+from mfpde.arguments import number
 from mfpde.errors import ProblemError
 from mfpde.specification import Matrix, Real, Specification, Vector
 from mfpde.typing import AnyArray
@@ -170,6 +171,7 @@ class InTime(Specification):
 
     def at(self, time: float) -> Self:
         """The same specification with the coefficients of that time, constant."""
+        number("time", time)
         return at_time(self, time)
 
     def breaks(self) -> tuple[float, ...]:

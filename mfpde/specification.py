@@ -20,7 +20,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from mfpde.errors import Fault, ProblemError
+from mfpde.errors import Fault, ProblemError, shown
 from mfpde.registry import lookup, members
 
 __all__ = ["Matrix", "OfFamily", "Real", "Specification", "Truth", "Vector", "Whole"]
@@ -47,7 +47,7 @@ class Specification(BaseModel):
         """Every value by its name; all that is wrong is raised at once, as a `ProblemError`."""
         if given:
             known = ", ".join(name for name in type(self).model_fields if name != "kind")
-            raise self._problem((), f"takes its values by name, not {_shown(given[0])}; known: {known or 'none'}")
+            raise self._problem((), f"takes its values by name, not {shown(given[0])}; known: {known or 'none'}")
         try:
             super().__init__(**data)
         except ValidationError as error:
@@ -113,7 +113,7 @@ def _number_inside(value: Any, where: tuple[int, ...]) -> float:
     if isinstance(value, str) and value.lower().lstrip("+") in ("inf", ".inf", "infinity"):
         return math.inf
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise PydanticCustomError("number", "must be a number, not {given}", {"given": _shown(value), "where": where})
+        raise PydanticCustomError("number", "must be a number, not {given}", {"given": shown(value), "where": where})
     try:
         number = float(value)
     except OverflowError:
@@ -121,11 +121,6 @@ def _number_inside(value: Any, where: tuple[int, ...]) -> float:
     if math.isnan(number):
         raise PydanticCustomError("number", "must be a number, not NaN", {"where": where})
     return number + 0.0  # -0.0 becomes 0.0: equal problems have equal hashes
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:37]}..."
 
 
 def _nested(value: Any, depth: int, where: tuple[int, ...] = ()) -> Any:
@@ -136,7 +131,7 @@ def _nested(value: Any, depth: int, where: tuple[int, ...] = ()) -> Any:
         return _number_inside(value, where)
     if not isinstance(value, list | tuple):
         what = ("list", "matrix")[depth - 1]
-        details = {"what": what, "given": _shown(value), "where": where}
+        details = {"what": what, "given": shown(value), "where": where}
         raise PydanticCustomError("array", "must be a {what}, not {given}", details)
     rows = tuple(_nested(item, depth - 1, (*where, index)) for index, item in enumerate(value))
     if depth == 2 and len({len(row) for row in rows}) > 1:

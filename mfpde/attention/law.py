@@ -7,10 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from mfpde.arguments import instance, numbers
 from mfpde.attention.affine import AffineDrift
 from mfpde.attention.zonal import Zonal
 from mfpde.errors import ProblemError
-from mfpde.geometry import Circle, Geometry, Lattice
+from mfpde.geometry import Circle, Geometry, Lattice, need_space
 from mfpde.measure import Initial, Measure
 from mfpde.schedule import InTime
 from mfpde.typing import AnyArray, Float
@@ -102,6 +103,7 @@ class Law(InTime, ABC):
 
     def check(self, geometry: Geometry) -> None:
         """Fail when the coefficients, at any time, do not fit the space."""
+        need_space(geometry)
         for time in (-np.inf, *self.breaks()):
             self.at(time).check_constant(geometry)
 
@@ -126,10 +128,10 @@ class Law(InTime, ABC):
 
     def jacobian(self, measure: Measure, points: AnyArray, positions: AnyArray | None = None) -> Float:
         """`D_x G_mu(x)`, `(m, d, d)`: rows are components of G, columns of x (flat spaces)."""
-        if measure.geometry is not None and not measure.geometry.flat:
-            raise ProblemError.at("points", "the Jacobian is one of drifts in R^d; ask for the divergence")
         self.need_constant()
         measure = concrete(measure)
+        if measure.geometry is not None and not measure.geometry.flat:
+            raise ProblemError.at("points", "the Jacobian is one of drifts in R^d; ask for the divergence")
         return self.output_jacobians(measure, native_points(measure, points), positions)
 
     def divergence(self, measure: Measure, points: AnyArray, positions: AnyArray | None = None) -> Float:
@@ -147,6 +149,7 @@ class Law(InTime, ABC):
 
 def concrete(measure: Measure) -> Measure:
     """A measure written down for a problem, on its natural space."""
+    instance("measure", measure, Measure, "a measure such as mfpde.Particles(points)")
     return measure.on(measure.geometry) if isinstance(measure, Initial) else measure
 
 
@@ -164,8 +167,8 @@ def embedded_nodes(measure: Measure) -> tuple[Float, Float]:
 def native_points(measure: Measure, points: AnyArray) -> Float:
     """Points in the native form of the measure's space, `(m, c)`; those of another space are refused."""
     if measure.geometry is not None:
-        return measure.geometry.points(np.asarray(points))
-    given = np.asarray(points, dtype=float)
+        return measure.geometry.points(points)
+    given = numbers("points", points)
     dimension = measure.ambient_dimension
     flat = given.reshape(given.shape[0], -1) if given.ndim else given.reshape(1, 1)
     if given.ndim > 2 or flat.shape[1] != dimension:

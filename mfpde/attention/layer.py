@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mfpde.arguments import number, numbers, random_stream, whole
 from mfpde.attention.base import Attention
 from mfpde.attention.bidiagonal import largest_singular_value
 from mfpde.attention.law import concrete, embedded
@@ -60,9 +61,12 @@ class Layer:
 
     def lipschitz(self, tolerance: float, seed: int, iterations: int) -> LipschitzConstant:
         """The largest singular value of the derivative, in the norm `|u|^2 = sum_i w_i |u_i|^2`."""
+        whole("iterations", iterations, least=1)
+        if not number("tolerance", tolerance) > 0:
+            raise ProblemError.at("tolerance", f"must be greater than 0, not {tolerance:g}")
         root = np.sqrt(self.weights)[:, None]
         inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
-        start = np.random.Generator(np.random.Philox(key=seed)).standard_normal(self.nodes.shape)
+        start = random_stream(len(self.nodes), seed).standard_normal(self.nodes.shape)
         start = np.where(root > 0, start, 0.0)
         found = largest_singular_value(
             lambda u: root * self.product(inverse * u),
@@ -78,7 +82,7 @@ class Layer:
         return constant
 
     def _checked(self, directions: AnyArray) -> Float:
-        given = np.asarray(directions, dtype=float)
+        given = numbers("directions", directions)
         given = given[:, None] if given.ndim == 1 and self.nodes.shape[1] == 1 else given
         if given.shape != self.nodes.shape or not np.isfinite(given).all():
             raise ProblemError.at(

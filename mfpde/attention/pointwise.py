@@ -9,7 +9,7 @@ import numpy as np
 
 from mfpde.attention.law import in_shape_of
 from mfpde.errors import ProblemError
-from mfpde.geometry import Geometry
+from mfpde.geometry import Geometry, need_space
 from mfpde.schedule import InTime
 from mfpde.typing import AnyArray, Float
 
@@ -35,7 +35,8 @@ class PointwiseDrift(InTime, ABC):
 
     def drift(self, geometry: Geometry, points: AnyArray) -> Float:
         """g in the shape of the points, projected where the space is curved."""
-        x = geometry.points(np.asarray(points))
+        need_space(geometry)
+        x = geometry.points(points)
         return in_shape_of(points, geometry.tangent(x, self.outputs(geometry.embed(x))))
 
     def check(self, geometry: Geometry) -> None:

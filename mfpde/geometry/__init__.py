@@ -1,6 +1,6 @@
 """Where tokens live."""
 
-from mfpde.geometry.base import Geometry
+from mfpde.geometry.base import Geometry, need_space
 from mfpde.geometry.circle import Circle
 from mfpde.geometry.lattice import Lattice
 from mfpde.geometry.layout import Axis, Constant, Field, Layout
@@ -21,4 +21,5 @@ __all__ = [
     "Plane",
     "Space",
     "Sphere",
+    "need_space",
 ]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
+from mfpde.arguments import instance
 from mfpde.specification import Specification
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["Geometry"]
+__all__ = ["Geometry", "need_space"]
 
 
 class Geometry(Specification, ABC):
@@ -37,3 +38,8 @@ class Geometry(Specification, ABC):
     @abstractmethod
     def tangent(self, points: Float, vectors: Float) -> Float:
         """Vectors of R^d at native points, projected and written in native components, `(m, components)`."""
+
+
+def need_space(geometry: object) -> None:
+    """Fail when something else is given where a geometry is wanted."""
+    instance("geometry", geometry, Geometry, "a space such as mfpde.Circle() or mfpde.Plane()")

@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from mfpde.arguments import numbers
 from mfpde.errors import ProblemError
 from mfpde.geometry.base import Geometry
 from mfpde.geometry.layout import Axis, Constant, Field, Layout
@@ -33,7 +34,7 @@ class Circle(Geometry):
         return 2
 
     def points(self, points: AnyArray) -> Float:
-        given = np.asarray(points, dtype=float)
+        given = numbers("points", points)
         if not np.isfinite(given).all():
             raise ProblemError.at("points", "must be finite")
         if given.ndim == 2 and given.shape[1] == 2:

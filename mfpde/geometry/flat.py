@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from mfpde.arguments import numbers
 from mfpde.errors import ProblemError
 from mfpde.geometry.base import Geometry
 from mfpde.typing import AnyArray, Float
@@ -25,7 +26,7 @@ class Flat(Geometry):
         """The d of R^d."""
 
     def points(self, points: AnyArray) -> Float:
-        given = np.asarray(points, dtype=float)
+        given = numbers("points", points)
         dimension = self.ambient_dimension
         if dimension == 1 and given.ndim == 1:
             given = given[:, None]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mfpde.arguments import instance, numbers
 from mfpde.errors import ProblemError
 from mfpde.typing import AnyArray, Float
 
@@ -30,13 +31,16 @@ class Lattice:
     @classmethod
     def of(cls, axes: Sequence[AnyArray], origin: AnyArray | None = None, matrix: AnyArray | None = None) -> Lattice:
         """From axes, unmoved unless told."""
-        grid = tuple(np.asarray(axis, dtype=float) for axis in axes)
+        instance("axes", axes, Sequence | np.ndarray, "a list of axes such as [[0.0, 0.5, 1.0]]")
+        grid = tuple(numbers(f"axes.{index}", axis) for index, axis in enumerate(axes))
+        if not grid:
+            raise ProblemError.at("axes", "must be at least one")
         dimension = len(grid)
         for index, axis in enumerate(grid):
             if axis.ndim != 1 or axis.size == 0 or not np.isfinite(axis).all() or np.any(np.diff(axis) <= 0):
                 raise ProblemError.at("axes", f"must be ascending lists of finite numbers, axis {index} is not")
-        start = np.zeros(dimension) if origin is None else np.asarray(origin, dtype=float)
-        frame = np.eye(dimension) if matrix is None else np.asarray(matrix, dtype=float)
+        start = np.zeros(dimension) if origin is None else numbers("origin", origin)
+        frame = np.eye(dimension) if matrix is None else numbers("matrix", matrix)
         if start.shape != (dimension,) or frame.shape != (dimension, dimension):
             raise ProblemError.at(
                 "axes",

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
+from mfpde.arguments import numbers
 from mfpde.errors import ProblemError
 from mfpde.geometry.base import Geometry
 from mfpde.registry import register
@@ -36,7 +37,7 @@ class Sphere(Geometry):
         return self.dimension
 
     def points(self, points: AnyArray) -> Float:
-        given = np.asarray(points, dtype=float)
+        given = numbers("points", points)
         if given.ndim != 2 or given.shape[1] != self.dimension:
             raise ProblemError.at(
                 "points", f"on the sphere in R^{self.dimension} have shape (m, {self.dimension}), not {given.shape}"

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from mfpde.arguments import random_stream
 from mfpde.geometry import Sphere
 from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.rules import (
@@ -63,7 +64,7 @@ class AboutAxis(Measure):
         return about(self.axis, around_axis(angle, around)), np.outer(share / share.sum(), weights).ravel()
 
     def sample(self, count: int, seed: int = 0) -> Float:
-        turn, direction = (np.random.Generator(np.random.Philox(key=[seed, part])) for part in range(2))
+        turn, direction = (random_stream(count, seed, part) for part in range(2))
         angle = np.interp(turn.random(count), *self._distribution)
         side = direction.standard_normal((count, self.axis.size))
         side -= np.outer(side @ self.axis, self.axis)

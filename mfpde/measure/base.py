@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field
 
+from mfpde.arguments import instance, numbers
 from mfpde.errors import ProblemError
 from mfpde.geometry import Circle, Geometry, Lattice
 from mfpde.specification import Real, Specification
@@ -86,7 +87,7 @@ class Measure(ABC):
         return value, mean
 
     def _tilts(self, w: AnyArray) -> Float:
-        given = np.asarray(w, dtype=float)
+        given = numbers("w", w)
         dimension = self.ambient_dimension
         if given.ndim == 1 and dimension == 1:
             given = given[:, None]
@@ -150,6 +151,7 @@ class Measure(ABC):
 
     def integrate(self, function: Callable[[Float], Any]) -> Any:
         """`int f dmu`; `f` may return one value or an array per point."""
+        instance("function", function, Callable, "a function of points such as numpy.cos")  # type: ignore[arg-type]
         points, weights = self.nodes()
         values = np.asarray(function(points[:, 0] if points.shape[1] == 1 else points))
         if values.shape[:1] != weights.shape:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from mfpde.arguments import random_stream
 from mfpde.geometry import Circle
 from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.rules import times
@@ -65,7 +66,7 @@ class CircleDensity(Measure):
         return np.fft.irfft(_resized(self.fourier((count + 1) // 2), count // 2 + 1), count) * (count / (2 * np.pi))
 
     def evaluate(self, points: AnyArray) -> Float:
-        theta = Circle().points(np.asarray(points))[:, 0]
+        theta = Circle().points(points)[:, 0]
         if self._density is not None:
             return self._density(theta)
         modes = self.fourier(self.bandwidth or LONGEST)
@@ -103,7 +104,7 @@ class CircleDensity(Measure):
         theta = np.linspace(0, 2 * np.pi, grid + 1)
         density = np.maximum(self.evaluate(theta), 0.0)
         cumulative = np.concatenate([[0.0], np.cumsum(density[1:] + density[:-1])])
-        uniform = np.random.Generator(np.random.Philox(key=seed)).random(count)
+        uniform = random_stream(count, seed).random(count)
         return np.interp(uniform * cumulative[-1], cumulative, theta)[:, None]
 
 

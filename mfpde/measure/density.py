@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field, field_validator
 
 from mfpde.errors import Fault, ProblemError
-from mfpde.geometry import Circle, Geometry, Line, Plane, Sphere
+from mfpde.geometry import Circle, Geometry, Line, Plane, Sphere, need_space
 from mfpde.measure.base import Initial
 from mfpde.measure.circle_expression import DensityOnCircle, density_on_circle
 from mfpde.measure.expression import Expression
@@ -76,6 +76,7 @@ class Density(Initial):
         return Positioned(positions, slices, np.array([part.norm for part in slices]))
 
     def on(self, geometry: Geometry) -> FlatDensity | SphereDensity | DensityOnCircle:
+        need_space(geometry)
         if isinstance(geometry, Circle):
             return density_on_circle(self.expression)
         if geometry.ambient_dimension > (2 if geometry.flat else 3):

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from mfpde.errors import Fault, ProblemError
-from mfpde.geometry import Geometry, Line, Plane, Space
+from mfpde.geometry import Geometry, Line, Plane, Space, need_space
 from mfpde.measure.base import Initial, fields_like_properties
 from mfpde.measure.normal import Normal
 from mfpde.registry import register
@@ -43,6 +43,7 @@ with fields_like_properties("mean", "covariance"):
             return {1: Line(), 2: Plane()}.get(dimension) or Space(dimension=max(dimension, 1))
 
         def on(self, geometry: Geometry) -> Normal:
+            need_space(geometry)
             if not geometry.flat:
                 raise self.unfit(geometry, "von-mises")
             try:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mfpde.arguments import instance, numbers, random_stream
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry, Lattice, Line, Plane
 from mfpde.measure.base import NODES_ACCURACY, Measure
@@ -32,7 +33,10 @@ class GridDensity(Measure):
     """
 
     def __init__(self, panels: Sequence[Panel]) -> None:
+        instance("panels", panels, Sequence, "a list of panels; GridDensity.of(axes, values) makes one")
         self.panels = tuple(panels)
+        for index, panel in enumerate(self.panels):
+            instance(f"panels.{index}", panel, Panel, "a panel: mfpde.Panel(lattice, values)")
         dimensions = sorted({panel.lattice.dimension for panel in self.panels})
         if len(dimensions) != 1:
             raise ProblemError.at("panels", f"must be at least one, all of one dimension, not {dimensions}")
@@ -46,7 +50,7 @@ class GridDensity(Measure):
     @classmethod
     def of(cls, axes: Sequence[AnyArray], values: AnyArray, averages: bool = True) -> GridDensity:
         """One panel that does not move, from its axes and densities."""
-        return cls([Panel(Lattice.of(axes), np.asarray(values, dtype=float), averages)])
+        return cls([Panel(Lattice.of(axes), numbers("values", values), averages)])
 
     @property
     def geometry(self) -> Geometry:
@@ -110,7 +114,7 @@ class GridDensity(Measure):
         return sum((_interpolated(panel, x) for panel in self.panels), np.zeros(x.shape[0]))
 
     def sample(self, count: int, seed: int = 0) -> Float:
-        draws = np.random.Generator(np.random.Philox(key=seed)).random((count, 1 + self.ambient_dimension))
+        draws = random_stream(count, seed).random((count, 1 + self.ambient_dimension))
         masses = np.concatenate([panel.masses.ravel() for panel in self.panels])
         ends = np.cumsum(masses)
         chosen = np.minimum(np.searchsorted(ends, draws[:, 0] * ends[-1], side="right"), np.flatnonzero(masses)[-1])

@@ -6,8 +6,9 @@ from functools import cached_property
 
 import numpy as np
 
+from mfpde.arguments import numbers, random_stream
 from mfpde.errors import ProblemError
-from mfpde.geometry import Geometry, Lattice
+from mfpde.geometry import Geometry, Lattice, Space, need_space
 from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.hermite import normal_nodes
 from mfpde.measure.normal_cells import averages_of_normal
@@ -29,9 +30,11 @@ class Normal(Measure):
     """
 
     def __init__(self, mean: AnyArray, covariance: AnyArray, geometry: Geometry | None = None) -> None:
-        self._mean = np.array(mean, dtype=float, ndmin=1)
+        self._mean = np.array(numbers("mean", mean), ndmin=1)
+        if geometry is not None:
+            need_space(geometry)
         dimension = self._mean.size
-        given = np.array(covariance, dtype=float)
+        given = numbers("covariance", covariance)
         self._covariance = given * np.eye(dimension) if given.ndim == 0 else given
         self._geometry = geometry
         _check(self._mean, self._covariance, geometry)
@@ -88,7 +91,7 @@ class Normal(Measure):
         return np.exp(-0.5 * np.sum(z * z, axis=1) - log_volume)
 
     def sample(self, count: int, seed: int = 0) -> Float:
-        random = np.random.Generator(np.random.Philox(key=seed))
+        random = random_stream(count, seed)
         return self._mean + random.standard_normal((count, self.rank)) @ self.factor.T
 
     def _cell_averages(self, lattice: Lattice) -> Float:
@@ -108,8 +111,7 @@ class Normal(Measure):
     def _points(self, points: AnyArray) -> Float:
         if self._geometry is not None:
             return self._geometry.points(points)
-        given = np.asarray(points, dtype=float)
-        return given[:, None] if given.ndim == 1 and self._mean.size == 1 else given
+        return Space(dimension=self._mean.size).points(points)
 
     def _need_density(self) -> None:
         if self.rank < self._mean.size:

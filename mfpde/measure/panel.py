@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from mfpde.arguments import instance, number, numbers
 from mfpde.errors import ProblemError
 from mfpde.geometry import Lattice
 from mfpde.measure.point_values import point_values
@@ -34,6 +35,10 @@ class Panel:
     position: float | None = None
 
     def __post_init__(self) -> None:
+        instance("lattice", self.lattice, Lattice, "a lattice such as mfpde.Lattice.of([[0.0, 0.5, 1.0]])")
+        object.__setattr__(self, "values", numbers("values", self.values))
+        if self.position is not None:
+            number("position", self.position)
         if self.values.shape != self.lattice.shape:
             raise ProblemError.at(
                 "values", f"must have the shape of the lattice, {self.lattice.shape}, not {self.values.shape}"

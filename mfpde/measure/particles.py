@@ -9,8 +9,9 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
+from mfpde.arguments import numbers, random_stream
 from mfpde.errors import Fault, ProblemError
-from mfpde.geometry import Circle, Geometry, Plane, Space
+from mfpde.geometry import Circle, Geometry, Plane, Space, need_space
 from mfpde.measure.base import NODES_ACCURACY, Initial, Measure, fields_like_properties
 from mfpde.measure.circle_density import clean
 from mfpde.measure.positioned import Positioned
@@ -36,7 +37,7 @@ class Particles(Measure):
         geometry: Geometry | None = None,
         positions: AnyArray | None = None,
     ) -> None:
-        given = np.asarray(points, dtype=float)
+        given = numbers("points", points)
         if geometry is None:
             if given.ndim not in (1, 2) or given.size == 0:
                 raise ProblemError.at("points", f"must have shape (n, d) with n and d at least 1, not {given.shape}")
@@ -44,6 +45,7 @@ class Particles(Measure):
                 raise ProblemError.at("points", "must be finite")
             self.points = given.reshape(given.shape[0], -1)
         else:
+            need_space(geometry)
             self.points = geometry.points(given)
         self.weights = _weights(weights, self.points.shape[0])
         self._geometry = geometry
@@ -97,7 +99,7 @@ class Particles(Measure):
         return clean(modes)
 
     def sample(self, count: int, seed: int = 0) -> Float:
-        uniform = np.random.Generator(np.random.Philox(key=seed)).random(count)
+        uniform = random_stream(count, seed).random(count)
         chosen = np.searchsorted(np.cumsum(self.weights), uniform * self.weights.sum(), side="right")
         return self.points[np.minimum(chosen, self.weights.size - 1)]
 
@@ -107,7 +109,7 @@ def _weights(given: AnyArray | None, count: int) -> Float:
         raise ProblemError.at("points", "must be at least one")
     if given is None:
         return np.full(count, 1 / count)
-    weights = np.asarray(given, dtype=float)
+    weights = numbers("weights", given)
     if weights.shape != (count,):
         raise ProblemError.at("weights", f"must have shape ({count},), one for each point, not {weights.shape}")
     if not np.isfinite(weights).all() or weights.min() < 0 or weights.sum() <= 0:
@@ -118,7 +120,7 @@ def _weights(given: AnyArray | None, count: int) -> Float:
 def _positions(given: AnyArray | None, count: int) -> Float | None:
     if given is None:
         return None
-    positions = np.asarray(given, dtype=float)
+    positions = numbers("positions", given)
     if positions.shape != (count,) or not np.isfinite(positions).all():
         raise ProblemError.at(
             "positions", f"must be finite and have shape ({count},), one for each point, not {positions.shape}"

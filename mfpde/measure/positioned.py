@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from mfpde.arguments import instance, numbers
 from mfpde.errors import ProblemError
 from mfpde.measure.base import Measure
 from mfpde.measure.superposition import Superposition
@@ -28,11 +29,14 @@ class Positioned(Superposition):
     def __init__(
         self, positions: Sequence[float] | AnyArray, measures: Sequence[Measure], masses: AnyArray | None = None
     ) -> None:
-        given = np.array(positions, dtype=float)
+        given = numbers("positions", positions)
+        instance("measures", measures, Sequence, "a list of measures")
+        for index, measure in enumerate(measures):
+            instance(f"measures.{index}", measure, Measure, "a measure such as mfpde.Normal(0.0, 1.0)")
         count = len(measures)
         if given.shape != (count,) or not np.isfinite(given).all() or np.any(np.diff(given) <= 0):
             raise ProblemError.at("positions", f"must be {count} ascending numbers, one for each measure")
-        shares = np.ones(count) if masses is None else np.array(masses, dtype=float)
+        shares = np.ones(count) if masses is None else numbers("masses", masses)
         if shares.shape != (count,) or not np.isfinite(shares).all() or shares.min() < 0 or shares.sum() <= 0:
             raise ProblemError.at("masses", f"must be {count} finite numbers, not negative and not all zero")
         super().__init__(shares / shares.sum(), measures)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from mfpde.arguments import random_stream
 from mfpde.geometry import Sphere
 from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.graded import Items
@@ -89,7 +90,7 @@ class SphereDensity(Measure):
         heights, turns = _TABLE
         z, phi = 2 * (np.arange(heights) + 0.5) / heights - 1, 2 * np.pi * (np.arange(turns) + 0.5) / turns
         ends = np.cumsum(self._density(_at(np.repeat(np.arccos(z), turns), np.tile(phi, heights))))
-        draws = np.random.Generator(np.random.Philox(key=seed)).random((count, 3))
+        draws = random_stream(count, seed).random((count, 3))
         cell = np.minimum(np.searchsorted(ends, draws[:, 0] * ends[-1], side="right"), np.searchsorted(ends, ends[-1]))
         height = z[cell // turns] + (2 * draws[:, 1] - 1) / heights
         return _at(np.arccos(height), phi[cell % turns] + (2 * draws[:, 2] - 1) * np.pi / turns)

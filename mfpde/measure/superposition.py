@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from mfpde.arguments import random_stream
 from mfpde.geometry import Geometry, Lattice
 from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.sums import log_sum
@@ -87,7 +88,7 @@ class Superposition(Measure):
     def _chosen(self, count: int, seed: int) -> Whole:
         """Which part each draw is from."""
         ends = np.cumsum(self.shares)
-        drawn = np.random.Generator(np.random.Philox(key=seed)).random(count) * ends[-1]
+        drawn = random_stream(count, seed).random(count) * ends[-1]
         return np.searchsorted(ends[:-1], drawn, side="right")
 
     @property

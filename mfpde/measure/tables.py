@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from mfpde.arguments import random_stream
 from mfpde.measure.rules import tensor
 from mfpde.typing import Float
 
@@ -22,6 +23,6 @@ def draw_from_cells(density: Callable[[Float], Float], breaks: Sequence[Float], 
     middles = tensor([0.5 * (face[1:] + face[:-1]) for face in faces])
     widths = tensor([np.diff(face) for face in faces])
     ends = np.cumsum(density(middles) * widths.prod(axis=1))
-    draws = np.random.Generator(np.random.Philox(key=seed)).random((count, 1 + len(breaks)))
+    draws = random_stream(count, seed).random((count, 1 + len(breaks)))
     chosen = np.minimum(np.searchsorted(ends, draws[:, 0] * ends[-1], side="right"), np.searchsorted(ends, ends[-1]))
     return middles[chosen] + (draws[:, 1:] - 0.5) * widths[chosen]

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from mfpde.errors import ProblemError
-from mfpde.geometry import Circle, Geometry, Line, Plane, Space, Sphere
+from mfpde.geometry import Circle, Geometry, Line, Plane, Space, Sphere, need_space
 from mfpde.measure.base import Initial, Measure
 from mfpde.measure.circle_density import CircleDensity
 from mfpde.measure.rules import of_box
@@ -68,6 +68,7 @@ class Uniform(Initial):
         return {1: Line(), 2: Plane()}.get(dimension) or Space(dimension=dimension)
 
     def on(self, geometry: Geometry) -> Measure:
+        need_space(geometry)
         if isinstance(geometry, Circle):
             return self._on_circle()
         if isinstance(geometry, Sphere):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mfpde.arguments import random_stream
 from mfpde.geometry import Geometry, Lattice
 from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.bessel import log_phi, slope_over_x
@@ -69,7 +70,7 @@ class UniformBall(Measure):
 
     def sample(self, count: int, seed: int = 0) -> Float:
         dimension = self.centre.size
-        radius, direction = (np.random.Generator(np.random.Philox(key=[seed, part])) for part in range(2))
+        radius, direction = (random_stream(count, seed, part) for part in range(2))
         draws = direction.standard_normal((count, dimension))
         draws *= (radius.random(count) ** (1 / dimension) / np.linalg.norm(draws, axis=1))[:, None]
         return self.centre + self.radius * draws

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mfpde.arguments import random_stream
 from mfpde.geometry import Geometry, Lattice
 from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.overlap import shares_in_box
@@ -62,7 +63,7 @@ class UniformBox(Measure):
         return np.where(np.all((x >= self.low) & (x <= self.high), axis=1), 1 / np.prod(self.sides), 0.0)
 
     def sample(self, count: int, seed: int = 0) -> Float:
-        draws = np.random.Generator(np.random.Philox(key=seed)).random((count, self.low.size))
+        draws = random_stream(count, seed).random((count, self.low.size))
         return self.low + draws * self.sides
 
     def reach(self, tolerance: float = NODES_ACCURACY, tilts: AnyArray | None = None) -> tuple[Float, Float]:

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from mfpde.errors import ProblemError
-from mfpde.geometry import Circle, Geometry, Sphere
+from mfpde.geometry import Circle, Geometry, Sphere, need_space
 from mfpde.measure.base import Initial
 from mfpde.measure.circle_density import CircleDensity, clean
 from mfpde.measure.von_mises_fisher import VonMisesFisher
@@ -42,6 +42,7 @@ class VonMises(Initial):
         return Circle() if dimension <= 2 else Sphere(dimension=dimension)
 
     def on(self, geometry: Geometry) -> CircleDensity | VonMisesFisher:
+        need_space(geometry)
         if isinstance(geometry, Circle):
             return self._on_circle(geometry)
         if not isinstance(geometry, Sphere):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mfpde._version import __version__
+from mfpde.arguments import file_path
 from mfpde.errors import MfpdeError, OutputError
 from mfpde.plotting.style import look
 
@@ -29,7 +30,7 @@ _METADATA: dict[str, dict[str, Any]] = {
 
 def extension_of(path: str | Path, allowed: Sequence[str], what: str, otherwise: str = "") -> str:
     """The extension in small letters; one that is not allowed is an error that names those that are."""
-    extension = Path(path).suffix.lower()
+    extension = file_path("path", path, f"run{allowed[0]}").suffix.lower()
     if extension not in allowed:
         wanted = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
         given = repr(extension) if extension else "without an extension"

@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from mfpde.arguments import file_path, instance
 from mfpde.errors import Fault, ProblemError
 from mfpde.problem import Problem
 from mfpde.registry import register
@@ -42,8 +43,11 @@ def read_yaml(path: str | Path, settings: Mapping[str, str] | None = None) -> Pr
 
 def read_document(path: str | Path, settings: Mapping[str, str] | None = None) -> Document:
     """As `read_yaml`, with the positions."""
+    place = file_path("path", path, "problem.yaml")
+    if settings is not None:
+        instance("settings", settings, Mapping, "a mapping such as {'noise.kappa': '2'}")
     try:
-        reading = read_tree(Path(path))
+        reading = read_tree(place)
     except UnreadableError as error:
         raise ProblemError([error.fault]) from None
     tree, faults = with_settings(reading.root, settings or {})

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mfpde.arguments import file_path
 from mfpde.errors import MfpdeError, ProblemError
 from mfpde.problem import Problem
 from mfpde.registry import lookup, register
@@ -41,8 +42,9 @@ def load(path: str | Path) -> Run:
     ...     print(loaded.outcome, (loaded.density == run.density).all())
     finished at t = 2 True
     """
-    with opened(Path(path)) as file:
-        kind = _kind(Path(path), file)
+    place = file_path("path", path, "run.h5")
+    with opened(place) as file:
+        kind = _kind(place, file)
     run: Run = lookup("archive", kind)(path)
     return run
 

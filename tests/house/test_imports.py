@@ -20,6 +20,7 @@ LAYERS = {
     "engine": {"mfpde.transform"},
     "ground": {
         "mfpde._version",
+        "mfpde.arguments",
         "mfpde.compilation",
         "mfpde.errors",
         "mfpde.registry",

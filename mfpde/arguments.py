@@ -1,0 +1,103 @@
+"""What callers hand to functions, checked: every error says what was given and what is wanted."""
+
+from __future__ import annotations
+
+import operator
+import os
+from pathlib import Path
+from types import UnionType
+from typing import Any
+
+import numpy as np
+
+from mfpde.errors import ProblemError, shown
+from mfpde.typing import Float
+
+__all__ = ["file_path", "instance", "number", "numbers", "random_stream", "whole"]
+
+
+def numbers(name: str, given: Any) -> Float:
+    """An array of real numbers, of any shape.
+
+    >>> numbers("points", [[0, 1], [2]])
+    Traceback (most recent call last):
+        ...
+    mfpde.errors.ProblemError: points: must be an array of numbers with rows of one length, not [[0, 1], [2]]
+    """
+    if isinstance(given, np.ndarray) and given.dtype == np.float64:
+        return given
+    try:
+        array = np.asarray(given)
+    except ValueError:
+        raise ProblemError.at(
+            name, f"must be an array of numbers with rows of one length, not {shown(given)}"
+        ) from None
+    if array.dtype.kind not in "biuf":
+        raise ProblemError.at(name, f"must be an array of real numbers, not {shown(given)}")
+    return array.astype(np.float64)
+
+
+def number(name: str, given: Any) -> float:
+    """One real number.
+
+    >>> number("time", "now")
+    Traceback (most recent call last):
+        ...
+    mfpde.errors.ProblemError: time: must be a number, not 'now'
+    """
+    if isinstance(given, bool) or not isinstance(given, int | float | np.integer | np.floating):
+        raise ProblemError.at(name, f"must be a number, not {shown(given)}")
+    return float(given)
+
+
+def whole(name: str, given: Any, least: int = 0, below: int | None = None) -> int:
+    """A whole number from `least` on, below `below`.
+
+    >>> whole("count", -1)
+    Traceback (most recent call last):
+        ...
+    mfpde.errors.ProblemError: count: must be a whole number from 0 on, not -1
+    """
+    try:
+        number = operator.index(given)
+    except TypeError:
+        number = least - 1
+    if isinstance(given, bool) or number < least or (below is not None and number >= below):
+        span = f"from {least} on" if below is None else f"from {least} to {below - 1}"
+        raise ProblemError.at(name, f"must be a whole number {span}, not {shown(given)}")
+    return number
+
+
+def instance(name: str, given: Any, wanted: type | UnionType, example: str) -> None:
+    """Fail when it is not one of that class.
+
+    >>> instance("problem", 3, dict, "a problem such as {}")
+    Traceback (most recent call last):
+        ...
+    mfpde.errors.ProblemError: problem: must be a problem such as {}, not 3
+    """
+    if not isinstance(given, wanted):
+        what = f"the class {given.__name__} itself" if isinstance(given, type) else shown(given)
+        raise ProblemError.at(name, f"must be {example}, not {what}")
+
+
+def file_path(name: str, given: Any, example: str) -> Path:
+    """The name of a file, as text or as a path.
+
+    >>> file_path("output", 3, "run.h5")
+    Traceback (most recent call last):
+        ...
+    mfpde.errors.ProblemError: output: must be the name of a file such as 'run.h5', not 3
+    """
+    if not isinstance(given, str | os.PathLike) or isinstance(os.fspath(given), bytes):
+        raise ProblemError.at(name, f"must be the name of a file such as {example!r}, not {shown(given)}")
+    if not os.fspath(given):
+        raise ProblemError.at(name, f"must be the name of a file such as {example!r}, not an empty text")
+    return Path(given)
+
+
+def random_stream(count: int, seed: int, stream: int | None = None) -> np.random.Generator:
+    """Random numbers for so many draws: one stream of a seed, or its only one."""
+    whole("count", count)
+    key = whole("seed", seed, below=2**128 if stream is None else 2**64)
+    return np.random.Generator(np.random.Philox(key=key if stream is None else [key, stream]))
