@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
@@ -16,28 +16,25 @@ import numpy as np
 from mfpde.arguments import file_path, instance
 from mfpde.errors import OutputError, ProblemError, ResumeError
 from mfpde.feasibility import chosen_solver, faults, layout_faults
-from mfpde.observe.base import Instant
 from mfpde.observe.interruption import Interruption
 from mfpde.observe.progress import Progress, ProgressReport, show_line
 from mfpde.observe.schedule import Event, events, time_of
 from mfpde.observe.steady import THRESHOLD, Steady
+from mfpde.observing import Observing
 from mfpde.problem import Problem
 from mfpde.run import BLOW_UP, FINISHED, INTERRUPTED, NOT_FINITE, OUTPUT_FAILED, RESOLUTION_LOST, Outcome, Run
-from mfpde.schedule import at_time
 from mfpde.solvers.base import Integration, State
 from mfpde.solvers.base import Progress as Progressed
 from mfpde.store.memory import MemoryRecorder
 from mfpde.store.placing import check_target
 from mfpde.store.provenance import provenance_of
-from mfpde.store.recorder import OutputFailed, Recorder, Row, comparison, observables, observed_series, reason
+from mfpde.store.recorder import OutputFailed, Recorder, Row, observed_series, reason
 from mfpde.store.resuming import earlier_run, reached, resume_file
 from mfpde.store.schema import Header
 from mfpde.store.status import StatusFile
 from mfpde.store.writer import FileRecorder
-from mfpde.typing import Float
 
 if TYPE_CHECKING:
-    from mfpde.comparing import Companion
     from mfpde.observe.observer import Observer
 
 __all__ = ["solve"]
@@ -92,16 +89,16 @@ def solve(
             return earlier
         integration = chosen_solver(task).start(task)
         recorder: Recorder = resume_file(earlier, place, task, integration, _history())
-        companion = _companion(task, integration.time)
+        observing = Observing(task, integration.time)
     else:
         target = None if output is None else check_target(output, force=force)
         integration = chosen_solver(task).start(task)
         lacking = layout_faults(task, integration.layout)
         if lacking:
             raise ProblemError(lacking)
-        companion = _companion(task, 0.0)
-        recorder = _recorder(task, integration, companion, target, force=force)
-    return _Course(task, integration, recorder, _observers(task, recorder, progress), companion).run()
+        observing = Observing(task)
+        recorder = _recorder(task, integration, observing, target, force=force)
+    return _Course(task, integration, recorder, _observers(task, recorder, progress), observing).run()
 
 
 def _task(problem: Problem | str | Path, progress: object) -> Problem:
@@ -120,24 +117,11 @@ def _history() -> str:
     return f"{now} {shlex.join(sys.argv)}"
 
 
-def _companion(problem: Problem, time: float) -> Companion | None:
-    """Brought to that time by the steps it would have taken from the start."""
-    compared = comparison(problem)
-    if compared is None:
-        return None
-    companion = compared.start(problem)
-    for event in events(time_of(problem)):
-        if event.time <= time:
-            companion.follow(event.time)
-    companion.follow(time)
-    return companion
-
-
 def _recorder(
-    problem: Problem, integration: Integration, companion: Companion | None, target: Path | None, *, force: bool
+    problem: Problem, integration: Integration, observing: Observing, target: Path | None, *, force: bool
 ) -> Recorder:
     """With the row of t = 0 in it."""
-    first = _row(problem, integration, companion, Event(integration.time, save=True, observe=True))
+    first = observing.row(integration, Event(integration.time, save=True, observe=True))
     if target is None:
         memory = MemoryRecorder(problem, integration.layout)
         memory.add(first, integration)
@@ -166,26 +150,6 @@ def _observers(
     return found
 
 
-def _row(problem: Problem, integration: Integration, companion: Companion | None, event: Event) -> Row:
-    time, values = integration.time, None
-    if event.observe and observed_series(problem):
-        measure = integration.measure()
-        equation = at_time(problem.equation, time)
-        instant = Instant(time, measure, equation, integration.residual, integration.facts())
-        values = _observed(problem, instant)
-        if companion is not None:
-            companion.follow(time)
-            values |= companion.distance(measure)
-    return Row(time, integration.layout, integration.fields() if event.save else None, values)
-
-
-def _observed(problem: Problem, instant: Instant) -> dict[str, float | Float]:
-    values: dict[str, float | Float] = {}
-    for observable in observables(problem):
-        values.update(observable.evaluate(instant))
-    return values
-
-
 @dataclass
 class _Course:
     """One run on its way."""
@@ -194,7 +158,7 @@ class _Course:
     integration: Integration
     recorder: Recorder
     observers: Sequence[Observer]
-    companion: Companion | None
+    observing: Observing
     message: str = ""  # what the integration said last
 
     def run(self) -> Run:
@@ -203,7 +167,7 @@ class _Course:
             try:
                 for observer in self.observers:
                     observer.begin(self.integration, time_of(self.problem).until)
-                outcome = self._outcome(interruption)
+                outcome = self._told(self._outcome(interruption))
                 with interruption.shield():
                     return self.recorder.finish(outcome, self.integration)
             except BaseException:
@@ -212,6 +176,11 @@ class _Course:
             finally:
                 for observer in self.observers:
                     observer.end(self.integration)
+
+    def _told(self, outcome: Outcome) -> Outcome:
+        """With what could not be measured, beside what the solver says."""
+        message = "; ".join(filter(None, [outcome.message, self.observing.message]))
+        return replace(outcome, message=message)
 
     def _outcome(self, interruption: Interruption) -> Outcome:
         schedule = events(time_of(self.problem))
@@ -247,7 +216,7 @@ class _Course:
             outcome = self._look(at_event=False)
             if outcome is not None or interruption.asked:
                 return outcome or self._interrupted()
-        row = _row(self.problem, self.integration, self.companion, event)
+        row = self.observing.row(self.integration, event)
         if not _finite(row):
             return Outcome(NOT_FINITE, self.integration.time, "the solution holds values that are not finite")
         with interruption.shield():
@@ -280,7 +249,7 @@ class _Course:
         missing = Event(time, save=self.recorder.saved_time < time, observe=self.recorder.observed_time < time)
         own_times = time_of(self.problem).observe_every is not None
         if missing.save or (missing.observe and own_times and observed_series(self.problem)):
-            row = _row(self.problem, self.integration, self.companion, missing)
+            row = self.observing.row(self.integration, missing)
             if _finite(row):
                 with interruption.shield():
                     self.recorder.add(row, self.integration)

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from mfpde.comparing.agreement import Agreement
 from mfpde.comparing.distances import DISTANCES, NEED_DENSITY
+from mfpde.errors import ProblemError
 from mfpde.observe.base import Series
 from mfpde.solvers.base import Integration, Solver, State
 from mfpde.specification import Real, Specification
@@ -67,16 +68,26 @@ class Companion:
     def __init__(self, comparison: Comparison, integration: Integration) -> None:
         self._comparison = comparison
         self._integration = integration
-        self._ended = False
+        #: that it ended before the run did, when and why; empty while it goes on
+        self.end = ""
 
     def follow(self, time: float) -> None:
         """Go to that time; nothing happens beyond the end of a solution that has one."""
-        while not self._ended and self._integration.time < time:
-            state = self._integration.advance(time, _SLICE).state
-            self._ended = state not in (State.UNDER_WAY, State.REACHED)
+        while not self.end and self._integration.time < time:
+            try:
+                progress = self._integration.advance(time, _SLICE)
+            except ProblemError as error:
+                self._stop("; ".join(fault.message for fault in error.faults))
+            else:
+                if progress.state not in (State.UNDER_WAY, State.REACHED):
+                    self._stop(": ".join(filter(None, [progress.state.value, progress.message])))
+
+    def _stop(self, reason: str) -> None:
+        kind = self._comparison.canonical()["kind"]
+        self.end = f"{kind} ends at t = {self._integration.time:.6g}, nothing to compare with after that: {reason}"
 
     def distance(self, measure: Measure) -> dict[str, float | Float]:
         """How far the measure is from it; infinite where it has ended."""
-        if self._ended:
+        if self.end:
             return {"distance": np.inf}
         return {"distance": DISTANCES[self._comparison.distance](measure, self._integration.measure())}

@@ -13,7 +13,15 @@ import mfpde
 LAYERS = {
     "edge": {"mfpde.__main__", "mfpde.cli", "mfpde.plotting", "mfpde.reporting", "mfpde.spec"},
     "studies": {"mfpde.bifurcation", "mfpde.sweeping", "mfpde.validation"},
-    "run": {"mfpde.comparing", "mfpde.feasibility", "mfpde.observe", "mfpde.run", "mfpde.running", "mfpde.store"},
+    "run": {
+        "mfpde.comparing",
+        "mfpde.feasibility",
+        "mfpde.observe",
+        "mfpde.observing",
+        "mfpde.run",
+        "mfpde.running",
+        "mfpde.store",
+    },
     "solve": {"mfpde.solvers"},
     "describe": {"mfpde.problem"},
     "nouns": {"mfpde.attention", "mfpde.geometry", "mfpde.measure"},

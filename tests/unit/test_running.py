@@ -14,6 +14,8 @@ from store.processes import assert_same, ended, start, wait_for
 import mfpde
 from mfpde.errors import ProblemError, ResumeError
 from mfpde.observe.interruption import Interruption
+from mfpde.observe.mass import Mass
+from mfpde.observe.mean import Mean
 from mfpde.observe.schedule import Event, events
 
 SLOW = ["until=100", "save_every=0.1", "seconds=0.003"]
@@ -146,6 +148,37 @@ def test_what_loses_its_meaning_on_the_way_ends_the_run(tmp_path, output):
     assert (run.outcome.kind, run.outcome.message) == ("not finite", "overflows: e^800")
     assert 1 <= run.outcome.time <= 1.05
     assert run.times[-1] == 1.0
+
+
+class Failing(Mean):
+    """A mean that has no meaning any more from a time on."""
+
+    def evaluate(self, instant):
+        if instant.time >= self.since:
+            raise ProblemError.at("attention", "overflows: e^800")
+        return super().evaluate(instant)
+
+
+@pytest.mark.parametrize("output", [None, "run.h5"])
+def test_what_cannot_be_observed_any_more_does_not_end_the_run(tmp_path, output, monkeypatch):
+    monkeypatch.setattr(Failing, "since", 0.55, raising=False)
+    task = drifting.problem(observe=["mean", "mass"]).model_copy(update={"observe": (Failing(), Mass())})
+    run = drifting.solve(task, output and tmp_path / output)
+    assert run.outcome.kind == "finished"
+    assert run.outcome.message == "tends to infinity; mean is NaN where it cannot be observed: overflows: e^800"
+    plain = drifting.solve(drifting.problem(observe=["mean"]), None)
+    np.testing.assert_array_equal(run["mean"][run.times < 0.55], plain["mean"][run.times < 0.55])
+    assert np.isnan(run["mean"][run.times >= 0.55]).all()
+    assert np.isfinite(run["mass"]).all()
+    assert_same(drifting.solve(task, output and tmp_path / "other.h5"), run)
+
+
+def test_what_cannot_be_observed_at_the_start_is_bad_input(tmp_path, monkeypatch):
+    monkeypatch.setattr(Failing, "since", 0.0, raising=False)
+    task = drifting.problem().model_copy(update={"observe": (Mass(), Failing())})
+    with pytest.raises(ProblemError, match=r"^observe\.1: mean cannot be observed here: overflows: e\^800$"):
+        drifting.solve(task, tmp_path / "run.h5")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("output", [None, "run.h5"])

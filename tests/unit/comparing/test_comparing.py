@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from store.drifting import Drift, problem, solve
+from store.drifting import Drift, Drifting, problem, solve
 from store.processes import assert_same
 
 import mfpde
@@ -50,6 +50,40 @@ def test_a_companion_that_ends_is_infinitely_far(monkeypatch):
     assert np.isfinite(run["distance"][:6]).all()
     assert np.isinf(run["distance"][6:]).all()
     assert not run.agreement.passed
+    assert run.outcome.kind == "finished"
+    told = (
+        "tends to infinity; gaussian-closed-form ends at t = 0.56, nothing to compare with after that: resolution lost"
+    )
+    assert run.outcome.message == f"{told}: too narrow"
+
+
+def test_a_companion_that_fails_is_not_the_run_that_fails(monkeypatch):
+    class Overflowing(Drifting):
+        def _step(self, stop):
+            if stop > 0.55:
+                raise ProblemError.at("attention", "overflows: e^800")
+            super()._step(stop)
+
+    monkeypatch.setattr(
+        Drift, "start", lambda self, problem: (Overflowing if self.step == 1 else Drifting)(self, problem)
+    )
+    monkeypatch.setattr(GaussianClosedForm, "solver", lambda _: Drift("gaussian", step=1))
+    run = solve(task(), None)
+    assert run.outcome.kind == "finished"
+    assert run.outcome.message.endswith("t = 0.5, nothing to compare with after that: overflows: e^800")
+    assert np.isinf(run["distance"][6:]).all()
+
+
+def test_a_companion_that_cannot_start_is_a_fault_of_the_comparison(monkeypatch):
+    def start(self, problem):
+        if self.step == 1:
+            raise ProblemError.at("initial", "has no nodes")
+        return Drifting(self, problem)
+
+    monkeypatch.setattr(Drift, "start", start)
+    monkeypatch.setattr(GaussianClosedForm, "solver", lambda _: Drift("gaussian", step=1))
+    with pytest.raises(ProblemError, match=r"^compare: gaussian-closed-form cannot be compared with: has no nodes"):
+        solve(task(), None)
 
 
 def test_without_a_comparison():

@@ -1,0 +1,93 @@
+"""What is measured of a run on its way, and what kept something from being measured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mfpde.errors import Fault, ProblemError
+from mfpde.observe.base import Instant, Observable
+from mfpde.observe.schedule import Event, events, time_of
+from mfpde.schedule import at_time
+from mfpde.store.recorder import Row, comparison, observables, observed_series
+
+if TYPE_CHECKING:
+    from mfpde.comparing import Companion
+    from mfpde.geometry import Layout
+    from mfpde.problem import Problem
+    from mfpde.solvers.base import Integration
+    from mfpde.typing import Float
+
+__all__ = ["Observing"]
+
+
+class Observing:
+    """Makes the rows of a run: its snapshots and what is observed of them.
+
+    What cannot be observed at the start is bad input. What fails later is NaN, or an infinite distance, the run goes
+    on, and `message` says why: the solution is none the worse.
+    """
+
+    def __init__(self, problem: Problem, time: float = 0.0) -> None:
+        self._problem = problem
+        self._companion = _companion(problem, time)
+        self._troubles: dict[int, str] = {}
+
+    def row(self, integration: Integration, event: Event) -> Row:
+        """What is kept of the instant the integration stands at."""
+        time, values = integration.time, None
+        if event.observe and observed_series(self._problem):
+            measure = integration.measure()
+            equation = at_time(self._problem.equation, time)
+            instant = Instant(time, measure, equation, integration.residual, integration.facts())
+            values = self._observed(instant, integration.layout)
+            if self._companion is not None:
+                self._companion.follow(time)
+                values |= self._companion.distance(measure)
+        return Row(time, integration.layout, integration.fields() if event.save else None, values)
+
+    @property
+    def message(self) -> str:
+        """What could not be measured, and why; empty when everything was."""
+        lost = [] if self._companion is None or not self._companion.end else [self._companion.end]
+        return "; ".join([*self._troubles.values(), *lost])
+
+    def _observed(self, instant: Instant, layout: Layout) -> dict[str, float | Float]:
+        values: dict[str, float | Float] = {}
+        for index, observable in enumerate(observables(self._problem)):
+            try:
+                values.update(observable.evaluate(instant))
+            except ProblemError as error:
+                reason = "; ".join(fault.message for fault in error.faults)
+                name = str(observable.canonical()["kind"])
+                if instant.time == 0:
+                    message = f"{name} cannot be observed here: {reason}"
+                    raise ProblemError([Fault(("observe", index), message)]) from error
+                self._troubles.setdefault(index, f"{name} is NaN where it cannot be observed: {reason}")
+                values.update(self._unknown(observable, layout))
+        return values
+
+    def _unknown(self, observable: Observable, layout: Layout) -> dict[str, float | Float]:
+        return {
+            name: np.full([size or layout.extents[axis] for axis, size in series.extent], np.nan)
+            for name, series in observable.series(self._problem.geometry).items()
+        }
+
+
+def _companion(problem: Problem, time: float) -> Companion | None:
+    """Brought to that time by the steps it would have taken from the start."""
+    compared = comparison(problem)
+    if compared is None:
+        return None
+    try:
+        companion = compared.start(problem)
+    except ProblemError as error:
+        reason = "; ".join(fault.message for fault in error.faults)
+        message = f"{compared.canonical()['kind']} cannot be compared with: {reason}"
+        raise ProblemError([Fault(("compare",), message)]) from error
+    for event in events(time_of(problem)):
+        if event.time <= time:
+            companion.follow(event.time)
+    companion.follow(time)
+    return companion
