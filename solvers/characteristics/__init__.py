@@ -24,8 +24,9 @@ class Characteristics(Solver):
     output time the relative error of moments, and of the density where it is not far out in the tails, stays below ten
     times it. Good values: 1e-11 (the default) to 1e-6 (quick). There are as many nodes as that takes, found by
     comparing with more; should more than `max_nodes` be needed, the run ends "resolution lost". The density at m points
-    costs as much as m tokens moved along the whole way. Fails: noise; kernels with a kink (relu) on the plane at small
-    tolerances; Gaussian tails that the tilt looks far into, |S A| well above 1.
+    costs as much as m tokens moved along the whole way. Data that stay Gaussian lend their nodes the exact tails where
+    tilts look into them, |S A| well above 1. Fails: noise; kernels with a kink (relu) on the plane at small tolerances;
+    other data with tails so wide.
 
     >>> import mfpde
     >>> run = mfpde.solve(mfpde.Problem.from_dict({

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mfpde.errors import ProblemError
-from mfpde.measure import Particles
+from mfpde.measure import Normal, Particles
 from mfpde.solvers.characteristics.flow import Flow, carried
 from mfpde.solvers.march import Attempt, March, Size
 from mfpde.solvers.steppers.dop853 import Slope
@@ -48,8 +48,8 @@ class Field:
     ) -> None:
         self._flow, self._nodes, self._start, self._end, self._onwards = flow, nodes, start, end, onwards
         self._last = float(np.nextafter(end, -np.inf))  # at a jump the earlier coefficients end a step
-        self._measures: dict[float, Particles] = {}
-        self._before: Particles | None = None
+        self._sources: dict[float, Particles | Normal] = {}
+        self._before: Particles | Normal | None = None
         state = nodes(start)
         self._spread = flow.spread(state)
         self._reach = self._spread + self._extent(state)
@@ -102,27 +102,25 @@ class Field:
             if self._onwards:
                 return np.concatenate([drift, np.zeros(shape[0])])
             velocity, native = self._flow.velocity(time), self._native(places)
-            return np.concatenate([-drift, velocity.divergence(self._measure(time), native, cloud.positions)])
+            return np.concatenate([-drift, velocity.divergence(self._source(time), native, cloud.positions)])
 
         return slope
 
     def _drift(self, time: float, places: Float, positions: Float | None) -> Float:
         velocity = self._flow.velocity(time)
-        drift = velocity.drift(self._measure(time), self._native(places), positions)
+        drift = velocity.drift(self._source(time), self._native(places), positions)
         return carried(self._flow.geometry, places, drift)
 
     def _time(self, passed: float) -> float:
         time = self._start + passed if self._onwards else self._end - passed
         return min(max(time, self._start), self._last)
 
-    def _measure(self, time: float) -> Particles:
-        if time not in self._measures:
+    def _source(self, time: float) -> Particles | Normal:
+        if time not in self._sources:
             if self._before is None:
                 self._flow.cold()
-            measure = self._flow.measure(self._nodes(time))
-            self._flow.velocity(time).prepare(measure, self._before)
-            self._measures[time] = self._before = measure
-        return self._measures[time]
+            self._sources[time] = self._before = self._flow.source(time, self._nodes(time), self._before)
+        return self._sources[time]
 
     def _away(self, cloud: _Cloud) -> AnyArray:
         """Points back in time that would pass all nodes many times over in one step."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from mfpde.attention import Velocity
 from mfpde.geometry import Geometry
-from mfpde.measure import Measure, Particles
+from mfpde.measure import Normal, Particles
 from mfpde.solvers.march import Size
 from mfpde.typing import Float
 
@@ -26,18 +26,22 @@ class Flow:
     """`x_i' = G_mu(x_i)` for `mu = sum_i w_i delta_{x_i}`; a state holds the points one after the other.
 
     On the circle states are angles that are not wrapped; on spheres the drift is continued to all lengths, `|x| G(x /
-    |x|)`, so that steps need not stay on the sphere.
+    |x|)`, so that steps need not stay on the sphere. `normal` nodes stand for the normal law that has their mean and
+    covariance, with all of its tails.
     """
 
-    def __init__(self, equation: Equation, points: Float, weights: Float, positions: Float | None) -> None:
+    def __init__(
+        self, equation: Equation, points: Float, weights: Float, positions: Float | None, normal: bool = False
+    ) -> None:
         self.geometry: Geometry = equation.geometry
+        self._normal = normal
         self.weights, self.positions = weights, positions
         self.start = np.ascontiguousarray(points, dtype=float).ravel()
         self._velocity = equation.velocity
         self._constant = self._velocity.constant
         share = np.minimum(1.0, _HEAVY * (weights / weights.max()) ** 0.25)
         self._share = np.repeat(share, self.start.size // weights.size)
-        self._before: Measure | None = None
+        self._before: Particles | Normal | None = None
         self._least = 0.0
         self._least = _NOTHING * (self.spread(self.start) + float(np.abs(self.start).max(initial=0.0)) + 1e-200)
 
@@ -60,13 +64,26 @@ class Flow:
         """The nodes' measure."""
         return Particles(self.points(state), self.weights, self.geometry, self.positions)
 
+    def source(self, time: float, state: Float, before: Particles | Normal | None) -> Particles | Normal:
+        """What makes the drift, quicker after an earlier one."""
+        nodes = self.measure(state)
+        if self._normal:
+            return Normal(nodes.mean, nodes.covariance, self.geometry)
+        self.velocity(time).prepare(nodes, before)
+        return nodes
+
     def slope(self, time: float, state: Float) -> Float:
         """The right-hand side."""
-        velocity, measure = self.velocity(time), self.measure(state)
-        velocity.prepare(measure, self._before)
-        self._before = measure
-        drift = velocity.drift(measure, measure.points)
-        return carried(self.geometry, state.reshape(measure.points.shape), drift).ravel()
+        source = self._before = self.source(time, state, self._before)
+        points = source.points if isinstance(source, Particles) else self.points(state)
+        drift = self.velocity(time).drift(source, points)
+        return carried(self.geometry, state.reshape(points.shape), drift).ravel()
+
+    @property
+    def latest(self) -> Particles | Normal:
+        """What made the drift that was asked for last."""
+        assert self._before is not None  # noqa: S101 - for the type checker
+        return self._before
 
     def cold(self) -> None:
         """Forget what was found before (potentials of sinkhorn attention): steps must not depend on it."""

@@ -14,7 +14,7 @@ from mfpde.solvers.blow_up import LOOSER, blow_up, ended_early
 from mfpde.solvers.characteristics.flow import Flow
 from mfpde.solvers.characteristics.measure import CarriedMeasure
 from mfpde.solvers.characteristics.nodes import chosen_rule, earlier_rule
-from mfpde.solvers.characteristics.pair import Nodes
+from mfpde.solvers.characteristics.pair import Nodes, flow_of
 from mfpde.solvers.characteristics.path import Path
 from mfpde.solvers.forms import particles_fields
 from mfpde.solvers.forms.characteristics import characteristics_layout
@@ -48,12 +48,12 @@ class CharacteristicsIntegration(Integration):
 
     def _begin(self, nodes: Nodes) -> None:
         self._nodes = nodes
-        flow = Flow(self._equation, nodes.points, nodes.weights, nodes.positions)
+        flow = flow_of(self._equation, nodes)
         tolerance = STEP_SHARE * self._settings.tolerance
         self._march = self._marching(flow, tolerance)
         self._path = Path(flow, tolerance, [0.0], [flow.start])
         self._time, self._state = 0.0, flow.start
-        self._layout = characteristics_layout(nodes.weights, nodes.points.shape[1], nodes.positions, tolerance)
+        self._layout = characteristics_layout(nodes, tolerance)
 
     @staticmethod
     def _marching(flow: Flow, tolerance: float) -> March:
@@ -138,11 +138,12 @@ class CharacteristicsIntegration(Integration):
         nodes = self._nodes
         positions = np.zeros(0) if nodes.positions is None else nodes.positions
         given = {"view_time": np.array(self._time), "points": nodes.points.copy(), "weights": nodes.weights.copy()}
-        return {**given, "positions": positions.copy(), **self._march.arrays()}
+        kept = {"positions": positions.copy(), "normal": np.array(nodes.normal)}
+        return {**given, **kept, **self._march.arrays()}
 
     def restore(self, state: Mapping[str, AnyArray]) -> None:
         positions = state["positions"] if state["positions"].size else None
-        nodes = Nodes(state["points"], state["weights"], positions)
+        nodes = Nodes(state["points"], state["weights"], positions, bool(state["normal"]))
         with threadpool_limits(1, user_api="blas"):
             self._rule = earlier_rule(self._equation, self._initial, nodes, self._rule, self._until, self._limit)
         self._begin(nodes)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mfpde.errors import ProblemError
-from mfpde.measure import Measure
+from mfpde.measure import Measure, Normal
 from mfpde.measure.positioned import Positioned
 from mfpde.solvers.characteristics.pair import Nodes, Pair
 from mfpde.solvers.characteristics.panels import adaptive_panels, halved, nodes_of
@@ -57,6 +57,7 @@ _PILOT = 1e-6  # tolerance of the comparison's steps: both rules take the same o
 _MOST_STEPS = 3000
 _POLE = 1e4  # growth rates, in units of 1/t, at which only a pole is left
 _EARLY = 1e-3  # of the run: a rule that is lost before was never good
+_PATIENCE = 2  # reaches more that are tried where a closed form of the tails is at hand
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,9 @@ class Rule:
     def remedy(self) -> str:
         """What would help."""
         if self.tails:
-            return "the tails decide what happens: use data of bounded support, or solver gaussian for Gaussian data"
+            return (
+                "the tails decide what happens, and only those of Gaussian data are known: use data of bounded support"
+            )
         return "ask for a larger solver.tolerance, or raise solver.max_nodes"
 
 
@@ -83,6 +86,7 @@ class _Search:
     def __init__(self, equation: Equation, initial: Measure, until: float, limit: float) -> None:
         self._equation, self._initial, self._until, self._limit = equation, initial, until, limit
         self._rules: dict[tuple[int, int], Nodes] = {}
+        self.stays_normal = _stays_normal(equation, initial)
 
     def rule(self, refinement: int, reach: int) -> Nodes:
         if (refinement, reach) not in self._rules:
@@ -101,7 +105,7 @@ class _Search:
 
     def compared(self, here: Nodes, more: Nodes, limit: float) -> Rule:
         """Both moved together, until they part."""
-        if here.count == more.count:
+        if here.count == more.count and here.normal == more.normal:
             return Rule(here, np.inf, 0.0)
         pair = Pair(self._equation, here, more)
         rate = max(flow.rate() for flow in pair.flows)
@@ -134,14 +138,37 @@ class _Search:
 def chosen_rule(equation: Equation, initial: Measure, until: float, limit: float, most: int) -> Rule:
     """The smallest rule that stays within the limit until the end, otherwise the largest that is allowed.
 
-    First the spacing that the initial measure itself needs, then the reach (where nodes end shows in every comparison),
-    then the spacing that the flow needs.
+    Where a tilt looks farther out than tokens are, no reach is far enough: nodes of a law that stays normal then stand
+    for the normal law.
     """
     limit = limit if initial.compact else _TAILS * limit
-    search, refinement, reach = _Search(equation, initial, until, limit), 0, 0
-    most_fine, most_far = len(_REFINEMENTS) - 2, len(_REACHES) - 2
-    while refinement < most_fine and search.coarse(refinement, reach):
+    search = _Search(equation, initial, until, limit)
+    refinement = 0
+    while refinement < len(_REFINEMENTS) - 2 and search.coarse(refinement, 0):
         refinement += 1
+    found = _far_and_fine(search, refinement, limit, most)
+    if search.good(found) or not search.stays_normal:
+        return _worth(found, until, most)
+    return _worth(Rule(replace(search.rule(refinement, 0), normal=True), np.inf, 0.0), until, most)
+
+
+def _stays_normal(equation: Equation, initial: Measure) -> bool:
+    """Whether the law of tokens is normal at all times, and its drift known."""
+    dimension = equation.geometry.ambient_dimension
+    if not isinstance(initial, Normal) or equation.velocity.gaussian_unfit(dimension) is not None:
+        return False
+    try:
+        equation.velocity.at(0.0).gaussian_drift(initial.mean, initial.covariance)
+    except ProblemError:
+        return False
+    return True
+
+
+def _far_and_fine(search: _Search, refinement: int, limit: float, most: int) -> Rule:
+    """From the spacing that the initial measure itself needs on, first the reach (where nodes end shows in every
+    comparison), then the spacing that the flow needs."""
+    reach, most_fine = 0, len(_REFINEMENTS) - 2
+    most_far = _PATIENCE if search.stays_normal else len(_REACHES) - 2
 
     def wider() -> Rule:
         return search.compared(search.rule(refinement, reach), search.rule(refinement, reach + 1), _FAR * limit)
@@ -151,7 +178,7 @@ def chosen_rule(equation: Equation, initial: Measure, until: float, limit: float
         reach += 1
         far = wider()
     if not search.good(far):
-        return _worth(replace(far, tails=True), until, most)
+        return replace(far, tails=True)
     enough = max(limit, _ENDS * far.difference)
 
     def finer() -> Rule:
@@ -167,7 +194,7 @@ def chosen_rule(equation: Equation, initial: Measure, until: float, limit: float
         fine = finer()
     good, difference = min(far.good_until, fine.good_until), max(far.difference, fine.difference)
     found = Rule(search.rule(refinement, reach), good, difference)
-    return _worth(max(found, cut or found, key=lambda rule: rule.good_until), until, most)
+    return max(found, cut or found, key=lambda rule: rule.good_until)
 
 
 def _ends(nodes: Nodes, initial: Measure) -> tuple[float, float] | None:
@@ -186,7 +213,9 @@ def _is_flat(measure: Measure) -> bool:
 
 def earlier_rule(equation: Equation, initial: Measure, earlier: Nodes, rule: Rule, until: float, limit: float) -> Rule:
     """Nodes that a run began with when its end was earlier, held against those it would choose now."""
-    if np.array_equal(earlier.points, rule.nodes.points):
+    if earlier.normal:
+        return Rule(earlier, np.inf, 0.0)
+    if not rule.nodes.normal and np.array_equal(earlier.points, rule.nodes.points):
         return rule
     limit = limit if initial.compact else _TAILS * limit
     return _Search(equation, initial, until, limit).compared(earlier, rule.nodes, limit)

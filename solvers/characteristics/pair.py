@@ -15,7 +15,7 @@ from mfpde.typing import Float
 if TYPE_CHECKING:
     from mfpde.problem import Equation
 
-__all__ = ["Nodes", "Pair"]
+__all__ = ["Nodes", "Pair", "flow_of"]
 
 _PROBES = 256
 _LIGHT = 1e-9  # of the largest weight; what is lighter shows nowhere
@@ -25,11 +25,13 @@ _WAVE = 2.0  # radians a standard deviation
 
 @dataclass(frozen=True)
 class Nodes:
-    """Points `(n, components)`, weights, and positions where tokens have them."""
+    """Points `(n, components)`, weights, and positions where tokens have them; `normal` ones stand for the normal law
+    that has their mean and covariance."""
 
     points: Float
     weights: Float
     positions: Float | None
+    normal: bool = False
 
     @property
     def count(self) -> int:
@@ -40,11 +42,16 @@ class Nodes:
         return Nodes(self.points[kept], self.weights[kept], None if self.positions is None else self.positions[kept])
 
 
+def flow_of(equation: Equation, nodes: Nodes) -> Flow:
+    """The flow of these nodes."""
+    return Flow(equation, nodes.points, nodes.weights, nodes.positions, nodes.normal)
+
+
 class Pair:
     """The state (nodes, more nodes, probes): probes start at some of the nodes and feel the drift of the others."""
 
     def __init__(self, equation: Equation, here: Nodes, more: Nodes) -> None:
-        self.flows = [Flow(equation, each.points, each.weights, each.positions) for each in (here, more)]
+        self.flows = [flow_of(equation, each) for each in (here, more)]
         share = np.minimum(1.0, _SLOPE * here.weights / here.weights.max())
         heavy = np.flatnonzero(share > _LIGHT)
         self._probes = heavy[:: max(1, heavy.size // _PROBES)]
@@ -60,7 +67,7 @@ class Pair:
         slopes = [flow.slope(time, part) for flow, part in zip(self.flows, parts, strict=False)]
         other, probes = self.flows[1], parts[2].reshape(-1, self._width)
         length = 1.0 if other.geometry.flat or self._width == 1 else np.linalg.norm(probes, axis=1, keepdims=True)
-        drift = other.velocity(time).drift(other.measure(parts[1]), probes / length, self._positions)
+        drift = other.velocity(time).drift(other.latest, probes / length, self._positions)
         return np.concatenate([*slopes, carried(other.geometry, probes, drift).ravel()])
 
     def sizes(self, state: Float) -> Size:
