@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from pydantic import Field
@@ -123,13 +123,11 @@ class Attention(Law):
                 term.head.check_scores(measure, points)
 
     def outputs(self, measure: Measure, points: Float | Lattice, positions: AnyArray | None = None) -> Float:
-        total: Any = 0.0
+        parts = []
         for term in self.terms(measure.ambient_dimension):
             mean = term.means(measure, points, positions)
-            moved = np.tensordot(term.value, mean, axes=1) if isinstance(points, Lattice) else mean @ term.value.T
-            total = total + moved
-        output: Float = total
-        return output
+            parts.append(_on_grid(term.value, mean) if isinstance(points, Lattice) else mean @ term.value.T)
+        return sum(parts[1:], parts[0])
 
     def drift_by_quadrature(self, measure: Measure, points: AnyArray, positions: AnyArray | None = None) -> Float:
         measure, x = concrete(measure), native_points(measure, points)
@@ -193,3 +191,9 @@ class Attention(Law):
         for term in self.terms(mean.size):
             total = total + term.head.gaussian_mean(mean, covariance).times(term.value)
         return total
+
+
+def _on_grid(matrix: Float, vectors: Float) -> Float:
+    from mfpde.transform import mapped  # compiled code, which a few particles do not need
+
+    return mapped(matrix, vectors)

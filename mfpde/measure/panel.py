@@ -111,7 +111,8 @@ class Panel:
             tilts = sum((matrix[:, i, None, None] * axes[i] for i in range(w.dimension)), offset[:, None, None])
             self._take_out_cells(tilts.reshape(mean.shape), mean, value)
         slope = w.matrix.T @ self.lattice.origin
-        value += (sum(slope[i] * axes[i] for i in range(w.dimension)) + w.origin @ self.lattice.origin).reshape(w.shape)
+        first = slope[0] * axes[0] + w.origin @ self.lattice.origin
+        value += sum((slope[i] * axes[i] for i in range(1, w.dimension)), first).reshape(w.shape)
         return value, self._moved(mean)
 
     def log_laplace_at(self, w: Float) -> tuple[Float, Float]:
@@ -137,12 +138,14 @@ class Panel:
         value -= log_factor
 
     def _moved(self, mean: Float) -> Float:
+        from mfpde.transform import mapped
+
         frame, origin = self.lattice.matrix, self.lattice.origin
         if np.array_equal(frame, np.eye(origin.size)):
             if origin.any():
                 mean += origin.reshape(-1, *[1] * (mean.ndim - 1))
             return mean
-        return np.tensordot(frame, mean, axes=1) + origin.reshape(-1, *[1] * (mean.ndim - 1))
+        return mapped(frame, mean, origin)
 
 
 def _open(axes: tuple[Float, ...]) -> list[Float]:

@@ -13,6 +13,7 @@ from mfpde.transform.covariance import tilted_covariance
 from mfpde.transform.direct import tilted_mean_directly
 from mfpde.transform.grid import tilted_mean_on_grid
 from mfpde.transform.joining import joined
+from mfpde.transform.mapping import mapped
 from mfpde.transform.masked import tilted_mean_masked
 from mfpde.transform.pairwise import relu_derivative, relu_sum, sigmoid_derivative, sigmoid_sum
 from mfpde.transform.scattered import tilted_mean
@@ -21,6 +22,7 @@ from mfpde.transform.sphere import tilted_mean_on_sphere
 __all__ = [
     "cell_correction",
     "joined",
+    "mapped",
     "relu_derivative",
     "relu_sum",
     "sigmoid_derivative",

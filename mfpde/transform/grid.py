@@ -38,7 +38,7 @@ def tilted_mean_on_grid(
     if len(axes) == 1:
         points = matrix[0, 0] * queries[0] + shift[0]
         mean, log_mass = tilted_mean_on_line(points, axes[0], masses, log_factors)
-        return mean[None], log_mass + common
+        return mean[None], _raised(log_mass, common)
     centre = np.array([0.5 * (axis[0] + axis[-1]) for axis in axes])
     centred = (axes[0] - centre[0], axes[1] - centre[1])
     across = (queries[0], queries[1])
@@ -46,14 +46,18 @@ def tilted_mean_on_grid(
     pairs = masses.size * queries[0].size * queries[1].size
     if plan.cost > PAIR * pairs:
         mean, log_mass = _on_points(axes, masses, queries, matrix, shift, log_factors)
-        return mean, log_mass + common
+        return mean, _raised(log_mass, common)
     out = evaluate_plan(plan, centred, across, masses, float(matrix[plan.row, plan.column]), log_factors)
     mean, log_mass = out[1:], out[0]
     if centre.any():
         w_centre = [matrix[:, i] @ centre * queries[i] for i in range(2)]
         log_mass += w_centre[0][:, None] + (w_centre[1] + shift @ centre)
         mean += centre[:, None, None]
-    return mean, log_mass + common
+    return mean, _raised(log_mass, common)
+
+
+def _raised(log_mass: Float, common: float) -> Float:
+    return log_mass + common if common != 0.0 else log_mass
 
 
 def _cropped(axes: list[Float], masses: Float, log_factors: Float | None) -> tuple[list[Float], Float, Float | None]:

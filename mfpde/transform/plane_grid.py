@@ -7,13 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.transform.chebyshev import Panels, chebyshev_points, chebyshev_transform, cut
-from mfpde.transform.direct import log_masses_of
+from mfpde.transform.direct import log_of
 from mfpde.transform.plane_kernels import POINTS, transform_panel
-from mfpde.transform.threads import run_pieces
+from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import Float
 
 __all__ = ["Plan", "evaluate_plan", "make_plan"]
 
+_BLOCK = 1 << 14
 _EXTENT = 2.8  # of w on a panel times y: 20 points then leave 1e-14, and roundoff grows by e^5.6
 Axes = tuple[Float, Float]
 
@@ -62,8 +63,12 @@ def _beginnings(plan: Plan, position: Float, pivot: float) -> tuple[Float, Float
     """(begin, end) of each panel's queries, `(panels, x_other)`."""
     edges = plan.panels.start + 2 * plan.panels.half * np.arange(1, plan.panels.number)
     bounds = np.zeros((plan.panels.number + 1, plan.shifts.size), dtype=np.int64)
+
+    def work(panel: int) -> None:
+        bounds[panel + 1] = np.searchsorted(position, (edges[panel] - plan.shifts) / pivot)
+
     if pivot != 0.0:
-        bounds[1:-1] = np.searchsorted(position, (edges[:, None] - plan.shifts) / pivot)
+        run_pieces(work, edges.size)
     bounds[0 if pivot < 0.0 else -1] = position.size
     return np.minimum(bounds[:-1], bounds[1:]), np.maximum(bounds[:-1], bounds[1:])
 
@@ -74,8 +79,9 @@ def evaluate_plan(
     """`(log M, mean_1, mean_2)` on the grid of queries, `(3, n_1, n_2)`."""
     first, second = node_axes[plan.row], node_axes[1 - plan.row]
     position = query_axes[plan.column]
-    log_masses = log_masses_of(masses, log_factors)
-    log_masses = np.ascontiguousarray(log_masses if plan.row == 0 else log_masses.T)
+    log_masses = _logarithms(masses if plan.row == 0 else masses.T)
+    if log_factors is not None:
+        log_masses += log_factors if plan.row == 0 else log_factors.T
     begin, end = _beginnings(plan, position, pivot)
     offsets = plan.panels.half * chebyshev_points(POINTS)[:, None]
     powers = np.exp(offsets * first)
@@ -101,11 +107,34 @@ def evaluate_plan(
             pivot,
             begin[panel],
             end[panel],
-            out,
+            out[0],
+            out[1 + plan.row],
+            out[2 - plan.row],
         )
 
     run_pieces(work, plan.panels.number)
-    order = [0, 1, 2] if plan.row == 0 else [0, 2, 1]
-    if plan.column == 1 and plan.row == 0:
-        return out
-    return np.ascontiguousarray((out if plan.column == 1 else out.transpose(0, 2, 1))[order])
+    return out if plan.column == 1 else _turned(out)
+
+
+def _logarithms(masses: Float) -> Float:
+    logs, blocks = np.empty(masses.shape), pieces(masses.shape[0], max(1, _BLOCK // masses.shape[1]))
+
+    def work(piece: int) -> None:
+        here = slice(*blocks[piece])
+        logs[here] = log_of(masses[here])
+
+    run_pieces(work, len(blocks))
+    return logs
+
+
+def _turned(fields: Float) -> Float:
+    """Rows and columns of `(parts, n, m)` exchanged; so few at a time that what is read stays near."""
+    parts, rows, columns = fields.shape
+    turned, blocks = np.empty((parts, columns, rows)), pieces(columns, 32)
+
+    def work(piece: int) -> None:
+        here = slice(*blocks[piece])
+        turned[:, here] = fields[:, :, here].transpose(0, 2, 1)
+
+    run_pieces(work, len(blocks))
+    return turned

@@ -121,9 +121,11 @@ def transform_panel(
     pivot: float,
     begin: AnyArray,
     end: AnyArray,
-    out: Float,
+    value: Float,
+    mean1: Float,
+    mean2: Float,
 ) -> None:
-    """All queries of one panel: row j holds positions begin[j] .. end[j]. out = (log M, mean_1, mean_2)."""
+    """(log M, mean_1, mean_2) at all queries of one panel: row j holds positions begin[j] .. end[j]."""
     low, high = 0, begin.size
     while low < high and begin[low] >= end[low]:
         low += 1
@@ -154,7 +156,7 @@ def transform_panel(
             pivot / half,
             (shifts[j] - centre) / half,
             peak[j - low],
-            out[0, j, start:stop],
-            out[1, j, start:stop],
-            out[2, j, start:stop],
+            value[j, start:stop],
+            mean1[j, start:stop],
+            mean2[j, start:stop],
         )

@@ -7,11 +7,14 @@ from functools import cached_property
 
 import numpy as np
 
-from mfpde.solvers.finite_volume.tail import ring_of
+from mfpde.solvers.finite_volume.tail import Outside
+from mfpde.solvers.kernels.finite_volume_frame import SUMS, remainder, row_sums
+from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["Grid"]
 
+_BLOCK = 1 << 14  # cells
 _FARTHEST = 37.0  # e^{-z^2 / 2} is 1e-297 there
 
 
@@ -94,14 +97,11 @@ class Grid:
         return np.array(found)
 
     @cached_property
-    def standard(self) -> tuple[Float, Float]:
-        """Mean and covariance of g."""
-        return np.zeros(self.dimension), np.eye(self.dimension)
-
-    @cached_property
-    def ring(self) -> list[tuple[int, int, float]]:
-        """Where tails are compared with g, and what g has there."""
-        return ring_of(self.axes, *self.standard)
+    def outside(self) -> Outside | None:
+        """What g, where it is a Gaussian, has outside of the cells."""
+        if not self.gaussian:
+            return None
+        return Outside.of(self.axes, self.widths, np.zeros(self.dimension), np.eye(self.dimension))
 
     def moments(self, density: Float) -> tuple[Float, Float]:
         """Mean and covariance of z over the cells of a density `(rows, columns)`."""
@@ -116,11 +116,34 @@ class Grid:
 
     def regression(self, values: Float, density: Float) -> tuple[Float, Float]:
         """(c, R) for which `c + R z` is nearest to values `(d, rows, columns)` in the mean square over a density."""
-        middle, spread = self.moments(density)
-        share = density / density.sum()
-        constant = (values * share).reshape(self.dimension, -1).sum(axis=1)
-        weighted = ((values - constant[:, None, None]) * share).reshape(self.dimension, *self.cells)
-        sums = [weighted.sum(axis=tuple(j + 1 for j in range(self.dimension) if j != i)) for i in range(self.dimension)]
-        crossed = np.stack([part @ (axis - m) for part, axis, m in zip(sums, self.axes, middle, strict=True)], axis=1)
+        d, blocks = self.dimension, self.blocks
+        levels = values[:, self.shape[0] // 2, self.shape[1] // 2]  # sums about them lose no digits
+        sums = np.empty((self.shape[0], SUMS))
+
+        def work(piece: int) -> None:
+            row_sums(density, values[0], values[-1], levels[[0, -1]], self.axes[-1], *blocks[piece], sums)
+
+        run_pieces(work, len(blocks))
+        x = self.axes[0] if d == 2 else np.zeros(1)
+        total, across = sums.sum(axis=0), x @ sums
+        middle = np.array([across[0], total[1]])[-d:] / total[0]
+        square = np.array([[x * x @ sums[:, 0], across[1]], [across[1], total[2]]])[-d:, -d:] / total[0]
+        constant = total[[3, 5]][:d] / total[0]
+        products = np.array([[across[3], total[4]], [across[5], total[6]]])[:d, -d:] / total[0]
+        spread, crossed = square - np.outer(middle, middle), products - np.outer(constant, middle)
         linear: Float = np.linalg.solve(spread, crossed.T).T.astype(float)
-        return constant - linear @ middle, linear
+        return levels + constant - linear @ middle, linear
+
+    def remainder(self, drift: Float, constant: Float, linear: Float, inverse: Float, out: Float) -> None:
+        """out = `S^{-1} (G - c - R z)`, `(d, rows, columns)`."""
+        blocks = self.blocks
+
+        def work(piece: int) -> None:
+            remainder(drift, constant, linear, inverse, self.axes[0], self.axes[-1], *blocks[piece], out)
+
+        run_pieces(work, len(blocks))
+
+    @cached_property
+    def blocks(self) -> list[tuple[int, int]]:
+        """Rows that are done at a time."""
+        return pieces(self.shape[0], max(1, _BLOCK // self.shape[1]))

@@ -9,7 +9,7 @@ import numpy as np
 from mfpde.geometry import Lattice
 from mfpde.measure import GridDensity, Panel
 from mfpde.solvers.finite_volume.grid import Grid
-from mfpde.solvers.finite_volume.tail import ClosedDensity, ring_of, tail_of
+from mfpde.solvers.finite_volume.tail import ClosedDensity, Outside, Tail
 from mfpde.typing import Float
 
 __all__ = ["Solution", "lattices", "measure_of"]
@@ -37,7 +37,6 @@ def measure_of(solution: Solution, grid: Grid, positions: Float | None, closed: 
         values = density / abs(np.linalg.det(lattice.matrix))
         panels.append(Panel(lattice, values, averages=False, position=position))
         if closed:
-            moments = grid.standard if grid.gaussian else grid.moments(solution.density[index])
-            ring = grid.ring if grid.gaussian else ring_of(grid.axes, *moments)
-            tails.append(tail_of(density, grid.volume, ring, *moments))
+            outside = grid.outside or Outside.of(grid.axes, grid.widths, *grid.moments(solution.density[index]))
+            tails.append(Tail.of(density, grid.volume, outside))
     return ClosedDensity(panels, tails) if closed else GridDensity(panels)

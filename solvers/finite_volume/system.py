@@ -23,7 +23,7 @@ from mfpde.solvers.finite_volume.solution import Solution, lattices, measure_of
 from mfpde.solvers.kernels import finite_volume_diffusion as diffusion
 from mfpde.solvers.kernels import finite_volume_transport as transport
 from mfpde.solvers.kernels.finite_volume_update import outflow
-from mfpde.transform.threads import run_pieces
+from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Fluxes", "Rates", "System"]
 
+_BLOCK = 1 << 15  # cells
 # the staggered difference of order eight, and of order two for the lower orders
 _HIGH = np.array([1225 / 1024, -245 / 3072, 49 / 5120, -5 / 7168])
 _LOW = np.array([1.0, 0.0, 0.0, 0.0])
@@ -55,7 +56,6 @@ class Rates:
     mean: Float
     matrix: Float
     speeds: Float  # b, (panels, d, rows, columns)
-    drift: Float  # G, (panels, d, rows, columns)
     conductivities: Float  # K, (panels, d, d)
     outflow: float  # the largest share of a cell that first-order transport takes out per unit time
     spreading: float  # the same of diffusion
@@ -92,19 +92,22 @@ class System:
         velocity, strength = self._velocity.at(time), self._diffusion_at(time)
         measure = measure_of(solution, self.grid, self.positions, self._closed)
         shape = (self.grid.dimension, *self.grid.shape)
-        drift, speeds = np.empty((2, len(solution.mean), *shape))
+        speeds = np.empty((len(solution.mean), *shape))
         mean, matrix = np.zeros_like(solution.mean), np.zeros_like(solution.matrix)
         conductivities = np.zeros_like(solution.matrix)
         for panel, lattice in enumerate(lattices(solution, self.grid)):
             position = None if self.positions is None else self.positions[panel]
-            drift[panel] = velocity.drift(measure, lattice, position).reshape(shape)
+            drift = np.ascontiguousarray(velocity.drift(measure, lattice, position)).reshape(shape)
             inverse = np.linalg.inv(lattice.matrix).astype(float)
-            mean[panel], linear = self._affine(time, solution, panel, drift[panel])
-            speeds[panel] = self._remainder(drift[panel], mean[panel], linear, inverse)
+            mean[panel], linear = self._affine(time, solution, panel, drift)
+            if self.frame == "static":
+                speeds[panel] = drift
+            else:
+                self.grid.remainder(drift, mean[panel], linear, inverse, speeds[panel])
             conductivities[panel] = strength * inverse @ inverse.T
             matrix[panel] = linear + (strength * inverse.T if self.grid.gaussian else 0.0)
         fluxes = self.fluxes(self._order, solution.density, speeds, conductivities)
-        return Rates(fluxes, mean, matrix, speeds, drift, conductivities, *self._emptying(speeds, conductivities))
+        return Rates(fluxes, mean, matrix, speeds, conductivities, *self._emptying(speeds, conductivities))
 
     def _affine(self, time: float, solution: Solution, panel: int, drift: Float) -> tuple[Float, Float]:
         """(c, R)."""
@@ -115,74 +118,81 @@ class System:
             return value @ solution.mean[panel], value @ solution.matrix[panel]
         return self.grid.regression(drift, solution.density[panel])
 
-    def _remainder(self, drift: Float, constant: Float, linear: Float, inverse: Float) -> Float:
-        """b."""
-        if self.frame == "static":
-            return drift
-        left = drift - constant[:, None, None]
-        left -= (linear @ self.grid.coordinates.reshape(constant.size, -1)).reshape(left.shape)
-        remainder: Float = (inverse @ left.reshape(constant.size, -1)).reshape(left.shape)
-        return remainder
-
     def fluxes(self, order: int, density: Float, speeds: Float, conductivities: Float) -> Fluxes:
         """Of every panel. Order 1 is the upwind scheme that keeps densities non-negative."""
         panels, rows, columns = density.shape
         out = Fluxes(np.zeros((panels, rows + 1, columns)), np.zeros((panels, rows, columns + 1)))
-        directions = self.grid.dimension
-        products = density[:, None] * speeds
         noisy = bool(conductivities.any())
         values = self._ratios(density) if noisy else density
-        if noisy and order > 1 and directions == 2:
-            products -= self._mixed(values, conductivities)
+        mixed = noisy and order > 1 and self.grid.dimension == 2
+        tasks = [(panel, direction, lines) for panel in range(panels) for direction, lines in self._lines]
 
         def work(piece: int) -> None:
-            panel, direction = divmod(piece, directions)
-            part = (density[panel], speeds[panel, direction], products[panel, direction])
-            conductivity = conductivities[panel, direction, direction]
-            if direction == directions - 1:
-                self._along(order, *part, values[panel], conductivity, out.along[panel])
-            else:
-                self._across(order, *part, values[panel], conductivity, out.across[panel])
+            panel, direction, lines = tasks[piece]
+            along = direction == self.grid.dimension - 1
+            here = (lines, slice(None)) if along else (slice(None), lines)
+            u, w = np.ascontiguousarray(density[panel][here]), np.ascontiguousarray(values[panel][here])
+            speed = np.ascontiguousarray(speeds[panel, direction][here])
+            product = u * speed
+            conductivity = conductivities[panel, direction]
+            if mixed:
+                product -= self._mixed(values[panel], conductivity[1 - direction], direction, lines)
+            flux = (out.along if along else out.across)[panel]
+            method = self._along if along else self._across
+            flux[here] = method(order, u, speed, product, w, conductivity[direction], lines)
 
-        run_pieces(work, panels * directions)
+        run_pieces(work, len(tasks))
         return out
 
-    def _along(self, order: int, u: Float, speed: Float, product: Float, w: Float, k: float, flux: Float) -> None:
-        width = self.grid.widths[-1]
-        padded = np.empty((u.shape[0], u.shape[1] + 2 * transport.GHOSTS))
+    @property
+    def _lines(self) -> list[tuple[int, slice]]:
+        """Directions, and which rows or columns along them are done at a time."""
+        rows, columns = self.grid.shape
+        found = [(self.grid.dimension - 1, slice(*lines)) for lines in pieces(rows, max(1, _BLOCK // columns))]
+        if self.grid.dimension == 2:
+            found += [(0, slice(*lines)) for lines in pieces(columns, max(1, _BLOCK // rows))]
+        return found
+
+    def _along(self, order: int, u: Float, speed: Float, product: Float, w: Float, k: float, lines: slice) -> Float:
+        width, (rows, columns) = self.grid.widths[-1], u.shape
+        flux, padded = np.zeros((rows, columns + 1)), np.empty((rows, columns + 2 * transport.GHOSTS))
         transport.transport_along(order, self.walls, u, speed, product, 1.0 / width, padded, flux)
         if k > 0:
             factors = self._factors if order > 1 else _LOW
             room = np.empty((2, padded.shape[1]))
-            faces = self.grid.face_weights[1]
-            diffusion.spread_along(w, factors, k / width**2, self.grid.weights[0], faces, room, flux)
+            across, faces = self.grid.weights[0][lines], self.grid.face_weights[1]
+            diffusion.spread_along(w, factors, k / width**2, across, faces, room, flux)
+        return flux
 
-    def _across(self, order: int, u: Float, speed: Float, product: Float, w: Float, k: float, flux: Float) -> None:
-        width = self.grid.widths[0]
-        padded = np.empty((u.shape[0] + 2 * transport.GHOSTS, u.shape[1]))
+    def _across(self, order: int, u: Float, speed: Float, product: Float, w: Float, k: float, lines: slice) -> Float:
+        width, (rows, columns) = self.grid.widths[0], u.shape
+        flux, padded = np.zeros((rows + 1, columns)), np.empty((rows + 2 * transport.GHOSTS, columns))
         transport.transport_across(order, self.walls, u, speed, product, 1.0 / width, padded, flux)
         if k > 0:
             factors = self._factors if order > 1 else _LOW
-            faces, along = self.grid.face_weights[0], self.grid.weights[1]
+            faces, along = self.grid.face_weights[0], self.grid.weights[1][lines]
             diffusion.spread_across(w, factors, k / width**2, faces, along, padded, np.empty_like(padded), flux)
+        return flux
 
     def _ratios(self, density: Float) -> Float:
         if not self.grid.gaussian:
             return density
-        values = np.empty_like(density)
-        for panel, out in zip(density, values, strict=True):
-            diffusion.ratio(panel, self.grid.weights[0], self.grid.weights[1], out)
+        values, blocks = np.empty_like(density), self.grid.blocks
+        tasks = [(panel, slice(*block)) for panel in range(len(density)) for block in blocks]
+
+        def work(piece: int) -> None:
+            panel, rows = tasks[piece]
+            diffusion.ratio(density[panel, rows], self.grid.weights[0][rows], self.grid.weights[1], values[panel, rows])
+
+        run_pieces(work, len(tasks))
         return values
 
-    def _mixed(self, values: Float, conductivities: Float) -> Float:
-        """`g K_12 d_2 (u / g)` and `g K_21 d_1 (u / g)` at the middles, by central differences of order eight."""
-        found = np.empty((len(values), 2, *self.grid.shape))
-        for direction in range(2):
-            slope = _central(values, 2 - direction) / self.grid.widths[1 - direction]
-            found[:, direction] = (
-                conductivities[:, direction, 1 - direction, None, None] * self.grid.gaussian_density * slope
-            )
-        return found
+    def _mixed(self, values: Float, conductivity: float, direction: int, lines: slice) -> Float:
+        """`g K_12 d_2 (u / g)` or `g K_21 d_1 (u / g)` at the middles of some lines along a direction."""
+        axis = 1 - direction
+        weights = [factor if k != axis else factor[lines] for k, factor in enumerate(self.grid.weights)]
+        strength = conductivity / self.grid.widths[axis]
+        return _central(values, axis, lines) * np.multiply.outer(strength * weights[0], weights[1])
 
     def roughness(self, solution: Solution, rates: Rates) -> float:
         """Error of space per unit time relative to the peak, from two orders; infinite for the non-linear ones."""
@@ -210,14 +220,24 @@ class System:
     def _emptying(self, speeds: Float, conductivities: Float) -> tuple[float, float]:
         leaks = max(float(self.grid.leaks @ np.diag(matrix)) for matrix in conductivities)
         spreading = leaks * (_STIFFER if self._order > 2 else 1.0)
-        return max(outflow(panel, self.grid.widths) for panel in speeds), spreading
+        blocks = self.grid.blocks
+        shares = np.empty((len(speeds), len(blocks)))
+
+        def work(piece: int) -> None:
+            panel, block = divmod(piece, len(blocks))
+            shares[panel, block] = outflow(speeds[panel], self.grid.widths, *blocks[block])
+
+        run_pieces(work, shares.size)
+        return float(shares.max()), spreading
 
 
-def _central(values: Float, axis: int) -> Float:
-    """h times the derivative, order eight; walls are mirrors."""
-    padded = np.pad(values, [(4, 4) if direction == axis else (0, 0) for direction in range(3)], mode="symmetric")
-    moved, length = np.moveaxis(padded, axis, 0), values.shape[axis]
-    slope = np.zeros((length, *moved.shape[1:]))
+def _central(values: Float, axis: int, lines: slice) -> Float:
+    """h times the derivative along an axis at some of its places, order eight; walls are mirrors."""
+    count, length = values.shape[axis], lines.stop - lines.start
+    near = np.arange(lines.start - 4, lines.stop + 4)
+    mirrored = np.where(near < 0, -1 - near, np.where(near >= count, 2 * count - 1 - near, near))
+    padded = np.moveaxis(values.take(mirrored, axis), axis, 0)
+    slope = np.zeros((length, *padded.shape[1:]))
     for shift, factor in enumerate((4 / 5, -1 / 5, 4 / 105, -1 / 280), start=1):
-        slope += factor * (moved[4 + shift : 4 + shift + length] - moved[4 - shift : 4 - shift + length])
+        slope += factor * (padded[4 + shift : 4 + shift + length] - padded[4 - shift : 4 - shift + length])
     return np.moveaxis(slope, 0, axis)

@@ -4,66 +4,169 @@ Softmax at x looks at tokens near `m + S A x`, in units of the standard deviatio
 itself. With q near 1 or beyond no box is large enough: what is cut off falsifies the drift further in with time. So a
 density is continued outside of its cells by a multiple of a Gaussian,
 
-    M = M_cells + a (F - I),      F = e^{<t, m> + <t, C t> / 2},      I = s_1 s_2 / F,
+    M = M_cells + a F (1 - r_1 r_2),      F = e^{<t, m> + <t, C t> / 2},
 
-where I is the Gaussian's own sum over the cells, and s_i its sum over the strip that the cells of axis i make. Each
-strip is a sum along one axis, of the conditional Gaussian, and costs little. For C = 1 (moving frames) and on the line
-the product is exact, otherwise wrong by what correlates outside both strips, beyond the corners.
+where r_i is the share of the Gaussian tilted by t that the cells of axis i hold: a sum along one axis, and a function
+of one number, the place `c_i = (m + C t)_i` of its mean. For C = 1 (moving frames) and on the line this is exact,
+otherwise wrong by what correlates outside both strips, beyond the corners.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mfpde.geometry import Lattice
 from mfpde.measure import GridDensity, Panel
+from mfpde.solvers.kernels.finite_volume_tail import ROOM, TERMS, add_outside
+from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["ClosedDensity", "Tail", "ring_of", "tail_of"]
+__all__ = ["ClosedDensity", "Outside", "Tail", "shares_beyond"]
 
 _RING = 8  # of the cells between the edge and where tails are compared: there the grid still resolves them
 _FAINT = 1e-250  # Gaussians this small are no measure of anything
 _ALIKE = (1e-6, 4.0)  # a density so many times its own Gaussian near the edges, or more, has other tails; or none
+_FAR = 9.0  # deviations beyond which a Gaussian has nothing, 1e-19
+_FINE = 8.0  # polynomials of a table for each deviation: their remainders are roundoff
+_BLOCK = 1 << 13
 
 
-@dataclass(frozen=True)
-class Tail:
-    """`share N(mean, covariance)` in the coordinates of a lattice, per unit mass there."""
+class Shares(NamedTuple):
+    """Share of a Gaussian beyond both ends of an axis, by the place c of its mean: Taylor polynomials of
+    `(c - start) per_unit` about 0, 1, 2, .. as rows."""
 
-    share: float
+    table: Float
+    start: float
+    per_unit: float
+
+
+_NOTHING = Shares(np.zeros((1, TERMS)), 0.0, 1.0)
+
+
+def shares_beyond(axis: Float, width: float, variance: float) -> Shares:
+    """`1 - sum_j h N(z_j - c)`, N the Gaussian of that variance, z_j the cells of the axis.
+
+    The n-th derivative of `N(z_j - c)` is a Hermite function of `z_j - c`. Seen from places on a lattice that holds the
+    cells, sums of them over j are differences of running sums.
+    """
+    deviation = float(np.sqrt(variance))
+    finer = max(1, int(np.ceil(_FINE * width / deviation)))  # places for each cell, or cells for each place:
+    fewer = max(1, int(deviation / (_FINE * width)))
+    step = width / finer
+    far = int(np.ceil(_FAR * deviation / step))
+    size = -(-(2 * far + 1) // finer) * finer
+    x, small = (np.arange(size) - far) * (step / deviation), fewer * step / deviation
+    terms = np.zeros((TERMS + 1, size))
+    terms[1] = np.exp(-0.5 * x * x) * (width / deviation / np.sqrt(2 * np.pi))
+    for n in range(1, TERMS):
+        terms[n + 1] = (small / n) * (x * terms[n] - small * terms[n - 1])
+    running = np.zeros((TERMS, size + 1))  # the last stands for those before the first
+    running[:, :-1] = terms[1:].reshape(TERMS, -1, finer).cumsum(axis=1).reshape(TERMS, size)
+    last_cell = (axis.size - 1) * finer
+    places = np.arange(-far, last_cell + far + fewer, fewer)
+
+    def up_to(offset: AnyArray) -> Float:
+        index = offset - places + far
+        beyond = size - 1 - (size - 1 - index) % finer  # where sums do not change any more
+        return running[:, np.where(index < 0, size, np.minimum(index, beyond))]
+
+    table = up_to(np.array(-finer)) - up_to(np.array(last_cell))
+    table[0] += 1.0
+    return Shares(np.ascontiguousarray(table.T), float(axis[0]) - far * step, 1.0 / (fewer * step))
+
+
+class Outside(NamedTuple):
+    """A Gaussian in the coordinates of a lattice, and what of it lies where the lattice has no cells."""
+
     mean: Float
     covariance: Float
+    ring: list[tuple[int, int, float]]  # rows of cells near every edge: direction, index, `sum e^{-<z, C^-1 z> / 2}`
+    beyond: list[Shares]  # along each axis
+
+    @classmethod
+    def of(cls, axes: Sequence[Float], widths: Float, mean: Float, covariance: Float) -> Outside:
+        """Of N(mean, covariance) and so wide cells at these places."""
+        inverse, ring = np.linalg.inv(covariance), []
+        for direction, axis in enumerate(axes):
+            for end in (axis.size // _RING, axis.size - 1 - axis.size // _RING):
+                grids = [np.array([axis[end]]) if i == direction else other for i, other in enumerate(axes)]
+                z = np.stack(np.meshgrid(*grids, indexing="ij")).reshape(len(axes), -1) - mean[:, None]
+                ring.append((direction, end, float(np.exp(-0.5 * np.einsum("im,ij,jm->m", z, inverse, z)).sum())))
+        variances = np.diag(covariance)
+        beyond = [shares_beyond(*each) for each in zip(axes, widths, variances, strict=True)]
+        return cls(mean, covariance, ring, beyond)
 
 
-def ring_of(axes: Sequence[Float], mean: Float, covariance: Float) -> list[tuple[int, int, float]]:
-    """The rows of cells near every edge, as direction and index, with the sum of `e^{-<z, C^{-1} z> / 2}` over each."""
-    inverse, found = np.linalg.inv(covariance), []
-    for direction, axis in enumerate(axes):
-        for end in (axis.size // _RING, axis.size - 1 - axis.size // _RING):
-            grids = [np.array([axis[end]]) if i == direction else other for i, other in enumerate(axes)]
-            z = np.stack(np.meshgrid(*grids, indexing="ij")).reshape(len(axes), -1) - mean[:, None]
-            found.append((direction, end, float(np.exp(-0.5 * np.einsum("im,ij,jm->m", z, inverse, z)).sum())))
-    return found
+@dataclass(frozen=True, eq=False)
+class Tail:
+    """So much of a Gaussian, per unit mass in the coordinates of a lattice, outside of its cells."""
+
+    share: float
+    outside: Outside
+
+    @classmethod
+    def of(cls, density: Float, volume: float, outside: Outside) -> Tail:
+        """What a density `(cells, ..)` comes to near its edges.
+
+        On the side where that is least, so that continuing is never worse than cutting off.
+        """
+        least = min(
+            float(density.take(end, axis=direction).sum()) / gaussian if gaussian > _FAINT else 0.0
+            for direction, end, gaussian in outside.ring
+        )
+        share = least * float(np.sqrt(np.linalg.det(2 * np.pi * outside.covariance)))
+        mass = float(density.sum()) * volume
+        return cls(share if _ALIKE[0] * mass <= share <= _ALIKE[1] * mass else 0.0, outside)
+
+    def add(self, lattice: Lattice, w: Float | Lattice, value: Float, mean: Float) -> None:
+        """To (log M, grad log M) of a lattice's cells at w, `(n,)` and `(d, n)`: those of the whole, in place."""
+        dimension, stretches = lattice.dimension, list(_stretches(w))
+        frame, origin = _on_plane(lattice.matrix), _on_plane(lattice.origin)
+        covariance, middle = _on_plane(self.outside.covariance), _on_plane(self.outside.mean)
+        first, second = self.outside.beyond[0], self.outside.beyond[-1] if dimension == 2 else _NOTHING
+        starts, per_unit = np.array([first.start, second.start]), np.array([first.per_unit, second.per_unit])
+        log_share = float(np.log(self.share))
+
+        def work(piece: int) -> None:
+            here, rows = stretches[piece]
+            tilts = _tilts(w, rows)
+            room, means = np.empty((ROOM, tilts.shape[1])), [part[here] for part in mean]
+            if dimension == 1:
+                tilts, means = np.concatenate([tilts, np.zeros_like(tilts)]), [*means, np.zeros(tilts.shape[1])]
+            gaussian = (log_share, origin, frame, middle, covariance)
+            shares = (first.table, second.table, starts, per_unit)
+            add_outside(tilts[0], tilts[1], *gaussian, *shares, room, value[here], means[0], means[1])
+
+        run_pieces(work, len(stretches))
 
 
-def tail_of(
-    density: Float, volume: float, ring: Sequence[tuple[int, int, float]], mean: Float, covariance: Float
-) -> Tail:
-    """The multiple of a Gaussian that a density `(cells, ..)` comes to near its edges.
+def _on_plane(array: Float) -> Float:
+    full = np.zeros((2,) * array.ndim)
+    full[(slice(array.shape[0]),) * array.ndim] = array
+    return full
 
-    On the side where that is least, so that continuing is never worse than cutting off.
-    """
-    least = min(
-        float(density.take(end, axis=direction).sum()) / gaussian if gaussian > _FAINT else 0.0
-        for direction, end, gaussian in ring
-    )
-    share = least * float(np.sqrt(np.linalg.det(2 * np.pi * covariance)))
-    mass = float(density.sum()) * volume
-    return Tail(share if _ALIKE[0] * mass <= share <= _ALIKE[1] * mass else 0.0, mean, covariance)
+
+def _stretches(w: Float | Lattice) -> Iterator[tuple[slice, slice]]:
+    """Which tilts are done at a time, and the rows of w `(m, d)` or of a lattice that they are."""
+    count = w.shape[0]
+    each = int(np.prod(w.shape[1:])) if isinstance(w, Lattice) else 1
+    for begin, end in pieces(count, max(1, _BLOCK // each)):
+        yield slice(begin * each, end * each), slice(begin, end)
+
+
+def _tilts(w: Float | Lattice, rows: slice) -> Float:
+    """Those rows, `(d, n)`."""
+    if not isinstance(w, Lattice):
+        return np.ascontiguousarray(w[rows].T)
+    first, *others = np.meshgrid(w.axes[0][rows], *w.axes[1:], indexing="ij", sparse=True)
+    tilts = np.multiply.outer(w.matrix[:, 0], first) + w.origin.reshape(-1, *[1] * first.ndim)
+    for k, axis in enumerate(others, start=1):
+        tilts = tilts + np.multiply.outer(w.matrix[:, k], axis)
+    return tilts.reshape(w.dimension, -1)
 
 
 class ClosedDensity(GridDensity):
@@ -79,47 +182,10 @@ class ClosedDensity(GridDensity):
 
     def log_laplace(self, w: AnyArray | Lattice, gradient: bool = False) -> Any:
         value, mean = super().log_laplace(w, gradient=True)
-        queries = w.points().T if isinstance(w, Lattice) else self._tilts(w).T
-        shape = mean.shape
-        mean = mean.reshape(shape[0], -1) if isinstance(w, Lattice) else mean.T
-        value = value.ravel()
+        queries, on_lattice = (w, True) if isinstance(w, Lattice) else (self._tilts(w), False)
+        logs, means = value.ravel(), np.ascontiguousarray(mean if on_lattice else mean.T)
         for panel, tail in zip(self.panels, self._tails, strict=True):
             if tail.share > 0:
-                value, mean = _with_outside(panel, tail, queries, value, mean)
-        mean = mean.reshape(shape) if isinstance(w, Lattice) else mean.T
-        value = value.reshape(w.shape) if isinstance(w, Lattice) else value
+                tail.add(panel.lattice, queries, logs, means.reshape(self.ambient_dimension, -1))
+        value, mean = logs.reshape(value.shape), means if on_lattice else means.T
         return (value, mean) if gradient else value
-
-
-def _with_outside(panel: Panel, tail: Tail, w: Float, value: Float, mean: Float) -> tuple[Float, Float]:
-    """(log M, grad log M) with the outside of one panel added; w and mean `(d, m)`."""
-    lattice = panel.lattice
-    tilt = lattice.matrix.T @ w
-    pushed = tail.covariance @ tilt
-    level = lattice.origin @ w + np.log(tail.share)
-    whole, whole_mean = tail.mean @ tilt + 0.5 * (tilt * pushed).sum(axis=0), tail.mean[:, None] + pushed
-    inside, inside_mean = whole, whole_mean
-    for direction in range(len(tilt)):
-        strip, strip_mean = _strip(panel, tail, direction, tilt)
-        inside, inside_mean = inside + (strip - whole), inside_mean + (strip_mean - whole_mean)
-    top = np.maximum(value, whole + level)
-    here, all_of_it, part = np.exp(value - top), np.exp(whole + level - top), np.exp(inside + level - top)
-    outside = all_of_it - part
-    total = here + outside
-    outer = lattice.matrix @ (all_of_it * whole_mean - part * inside_mean) + np.multiply.outer(lattice.origin, outside)
-    return top + np.log(total), (here * mean + outer) / total
-
-
-def _strip(panel: Panel, tail: Tail, direction: int, tilt: Float) -> tuple[Float, Float]:
-    """(log, gradient) of the Gaussian's sum over the cells of one axis, with nothing cut along the other one."""
-    from mfpde.transform import tilted_mean
-
-    axis, width = panel.lattice.axes[direction], panel.widths[direction]
-    middle, variance = tail.mean[direction], tail.covariance[direction, direction]
-    slope = tail.covariance[:, direction] / variance
-    rest = tail.covariance - variance * np.multiply.outer(slope, slope)
-    masses = np.exp(-0.5 * (axis - middle) ** 2 / variance) * (width / np.sqrt(2 * np.pi * variance))
-    along, value = tilted_mean((slope @ tilt)[:, None], axis[:, None], masses)
-    pushed = rest @ tilt
-    value = value + (tail.mean - slope * middle) @ tilt + 0.5 * (tilt * pushed).sum(axis=0)
-    return value, tail.mean[:, None] + pushed + np.multiply.outer(slope, along[:, 0] - middle)

@@ -71,15 +71,16 @@ def limit(density: Float, across: Float, along: Float, low_across: Float, low_al
 
 
 @kernel
-def outflow(speeds: Float, widths: Float) -> float:
-    """The largest share of a cell that upwind fluxes take out per unit time; speeds `(d, rows, columns)`.
+def outflow(speeds: Float, widths: Float, start: int, stop: int) -> float:
+    """The largest share of a cell that upwind fluxes take out per unit time, in the rows from start to stop; speeds
+    `(d, rows, columns)`.
 
     On the line the only direction is along rows, and `widths` has one entry.
     """
     directions, rows, columns = speeds.shape
     largest = 0.0
     along = speeds[directions - 1]
-    for i in range(rows):
+    for i in range(start, stop):
         for j in range(columns):
             here = along[i, j]
             right = 0.5 * (here + along[i, j + 1]) if j + 1 < columns else here

@@ -168,7 +168,7 @@ def test_outflow_is_the_largest_share_that_upwind_fluxes_take():
         n = SHAPE[direction]
         right, left = np.take(face, range(1, n + 1), direction), np.take(face, range(n), direction)
         share += (np.maximum(right, 0) + np.maximum(-left, 0)) / widths[direction]
-    assert abs(updating.outflow(speeds, widths) - share.max()) < 1e-13
+    assert abs(updating.outflow(speeds, widths, 0, SHAPE[0]) - share.max()) < 1e-13
 
 
 def test_width_of_the_narrowest_peak():

@@ -1,0 +1,80 @@
+"""What a Gaussian has outside of the cells of a lattice, added to sums over the cells."""
+
+from __future__ import annotations
+
+from mfpde.compilation import kernel
+from mfpde.transform.exponential import exponential, logarithm
+from mfpde.typing import Float
+
+__all__ = ["TERMS", "add_outside"]
+
+TERMS = 11  # of the Taylor polynomials of a table
+ROOM = 7  # arrays that `add_outside` works in
+
+
+@kernel
+def _look_up(table: Float, start: float, per_unit: float, places: Float, values: Float, slopes: Float) -> None:
+    """Values and slopes of a function at `places` from its Taylor polynomials about `start + k / per_unit`, the rows of
+    the table; beyond both ends it is constant."""
+    last = table.shape[0] - 1
+    for i in range(places.size):
+        place = min(max((places[i] - start) * per_unit, 0.0), float(last))
+        row = int(place + 0.5)
+        s, c = place - row, table[row]
+        value, slope = c[TERMS - 1], 0.0
+        for k in range(TERMS - 2, -1, -1):
+            slope = slope * s + value
+            value = value * s + c[k]
+        values[i] = value
+        slopes[i] = slope * per_unit
+
+
+@kernel
+def add_outside(
+    w1: Float,
+    w2: Float,
+    log_share: float,
+    origin: Float,
+    frame: Float,
+    mean: Float,
+    covariance: Float,
+    table1: Float,
+    table2: Float,
+    starts: Float,
+    per_unit: Float,
+    room: Float,
+    value: Float,
+    mean1: Float,
+    mean2: Float,
+) -> None:
+    """(log M, grad log M) at tilts w, in place: M grows by a multiple of `int e^{<w, x>} N(z) dz` over all z outside of
+    the box, `x = origin + frame z`. The tables hold the share of the Gaussian beyond the ends of each axis, by the
+    place of its mean there.
+
+    What is tilted by w has in z the mean `c = m + C t`, `t = frame^T w`, and the mass `F = e^{<t, m> + <t, C t> / 2}`;
+    outside are `F (u_1 + u_2 - u_1 u_2)` of it, u_i the shares at c_i. room is for `(7, n)`.
+    """
+    c1, c2, level, u1, u2, s1, s2 = room[0], room[1], room[2], room[3], room[4], room[5], room[6]
+    for i in range(value.size):
+        t1 = frame[0, 0] * w1[i] + frame[1, 0] * w2[i]
+        t2 = frame[0, 1] * w1[i] + frame[1, 1] * w2[i]
+        p1 = covariance[0, 0] * t1 + covariance[0, 1] * t2
+        p2 = covariance[1, 0] * t1 + covariance[1, 1] * t2
+        c1[i] = mean[0] + p1
+        c2[i] = mean[1] + p2
+        mass = (mean[0] + 0.5 * p1) * t1 + (mean[1] + 0.5 * p2) * t2
+        level[i] = mass + (origin[0] * w1[i] + origin[1] * w2[i]) + log_share
+    _look_up(table1, starts[0], per_unit[0], c1[: value.size], u1, s1)
+    _look_up(table2, starts[1], per_unit[1], c2[: value.size], u2, s2)
+    for i in range(value.size):
+        top = max(value[i], level[i])
+        inside, whole = exponential(value[i] - top), exponential(level[i] - top)
+        share = u1[i] + u2[i] - u1[i] * u2[i]
+        g1, g2 = s1[i] * (1.0 - u2[i]), s2[i] * (1.0 - u1[i])
+        z1 = whole * (share * c1[i] + covariance[0, 0] * g1 + covariance[0, 1] * g2)
+        z2 = whole * (share * c2[i] + covariance[1, 0] * g1 + covariance[1, 1] * g2)
+        outside = whole * share
+        total = inside + outside
+        value[i] = top + logarithm(total)
+        mean1[i] = (inside * mean1[i] + origin[0] * outside + frame[0, 0] * z1 + frame[0, 1] * z2) / total
+        mean2[i] = (inside * mean2[i] + origin[1] * outside + frame[1, 0] * z1 + frame[1, 1] * z2) / total

@@ -1,0 +1,125 @@
+"""What finite volumes do block by block, on any number of threads, against NumPy of a few lines."""
+
+import numpy as np
+import pytest
+
+import mfpde
+from mfpde.geometry import Lattice
+from mfpde.measure import Normal, Panel
+from mfpde.solvers.finite_volume import grid as grids
+from mfpde.solvers.finite_volume import system as systems
+from mfpde.solvers.finite_volume.grid import Grid
+from mfpde.solvers.finite_volume.tail import ClosedDensity, Outside, Tail, shares_beyond
+from mfpde.transform import mapped, threads
+
+RANDOM = np.random.default_rng(5)
+
+
+@pytest.mark.parametrize("width", [0.9, 0.3, 0.01])
+def test_shares_beyond_the_cells(width):
+    axis = -2.0 + width * np.arange(40)
+    deviation = 0.7
+    shares = shares_beyond(axis, width, deviation**2)
+    places = np.concatenate([RANDOM.uniform(axis[0] - 4, axis[-1] + 4, 200), axis[[0, 3, -1]]])
+    z = (axis - places[:, None]) / deviation
+    inside = (np.exp(-0.5 * z**2) * width / deviation / np.sqrt(2 * np.pi)).sum(axis=1)
+    index = np.rint((places - shares.start) * shares.per_unit).astype(int)
+    offset = (places - shares.start) * shares.per_unit - index
+    found = sum(shares.table[index, k] * offset**k for k in range(shares.table.shape[1]))
+    assert np.abs(found - (1 - inside)).max() < 1e-14  # places are rounded
+    ends = shares.table[[0, -1], 0]
+    assert np.abs(ends - 1).max() < 1e-15
+
+
+@pytest.mark.parametrize("dimension", [1, 2])
+@pytest.mark.parametrize("where", ["lattice", "points"])
+def test_a_closed_gaussian_is_a_whole_one(dimension, where):
+    """Cut off at 2 to 4 deviations and asked what lies 12 of them out."""
+    low, high = np.array([-2.0, -3.0])[:dimension], np.array([4.0, 2.5])[:dimension]
+    grid = Grid(low, high, [30, 26][:dimension], gaussian=True)
+    frame, origin = np.array([[1.3, 0.4], [-0.2, 0.6]])[:dimension, :dimension], np.array([0.7, -2.0])[:dimension]
+    lattice = Lattice(grid.axes, origin, frame)
+    z = Lattice.of(grid.axes).points()
+    density = 0.5 * np.exp(-0.5 * (z**2).sum(axis=1)).reshape(grid.cells) / (2 * np.pi) ** (dimension / 2)
+    panel = Panel(lattice, density / abs(np.linalg.det(frame)), averages=False)
+    closed = ClosedDensity([panel], [Tail.of(density, grid.volume, grid.outside)])
+    normal = Normal(origin, frame @ frame.T)
+    axes = [np.linspace(-5, 8, 300), np.linspace(-9, 6, 90)][:dimension]  # several blocks
+    w = Lattice(tuple(axes), RANDOM.standard_normal(dimension), RANDOM.standard_normal((dimension, dimension)))
+    asked = w if where == "lattice" else w.points()
+    value, mean = closed.log_laplace(asked, gradient=True)
+    exact, exact_mean = normal.log_laplace(asked, gradient=True)
+    assert np.abs(value - (exact + np.log(0.5))).max() < 1e-13 * np.abs(exact).max()
+    assert np.abs(mean - exact_mean).max() < 1e-13 * np.abs(exact_mean).max()
+
+
+def test_oblique_gaussians_are_cut_off_at_both_strips():
+    """Against the same sums taken cell by cell, over boxes so long that they end nowhere."""
+    covariance, mean = np.array([[1.2, 0.5], [0.5, 0.8]]), np.array([0.3, -0.1])
+    inside = [0.25 * np.arange(-12, 16), 0.25 * np.arange(-10, 9)]
+    everywhere = 0.25 * np.arange(-80, 81)
+    w = RANDOM.standard_normal((20, 2))
+
+    def total(x, y):
+        z = np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1).reshape(-1, 2)
+        scores = z @ w.T - 0.5 * np.einsum("ni,ij,nj->n", z - mean, np.linalg.inv(covariance), z - mean)[:, None]
+        raised = np.exp(scores) * 0.25**2 / np.sqrt(np.linalg.det(2 * np.pi * covariance))
+        return raised.sum(axis=0), raised.T @ z
+
+    cells, whole = total(*inside), total(everywhere, everywhere)
+    strips = total(inside[0], everywhere), total(everywhere, inside[1])
+    share, product = 0.6, strips[0][0] * strips[1][0] / whole[0]
+    slope = strips[0][1] / strips[0][0][:, None] + strips[1][1] / strips[1][0][:, None] - whole[1] / whole[0][:, None]
+    mass = cells[0] + share * (whole[0] - product)
+    moment = cells[1] + share * (whole[1] - product[:, None] * slope)
+
+    value, means = np.log(cells[0]), np.ascontiguousarray((cells[1] / cells[0][:, None]).T)
+    outside = Outside.of(inside, np.array([0.25, 0.25]), mean, covariance)
+    Tail(share, outside).add(Lattice.of(inside), w, value, means)
+    assert np.abs(value - np.log(mass)).max() < 1e-13
+    assert np.abs(means.T - moment / mass[:, None]).max() < 1e-12
+
+
+def test_regression_and_what_it_leaves():
+    grid = Grid(np.array([-3.0, -2.0]), np.array([4.0, 2.0]), (20, 16), gaussian=True)
+    density, drift = RANDOM.random(grid.shape), 1e3 + RANDOM.standard_normal((2, *grid.shape))
+    constant, linear = grid.regression(drift, density)
+    table = np.column_stack([np.ones(320), grid.coordinates.reshape(2, -1).T]) * np.sqrt(density.reshape(-1, 1))
+    expected = np.linalg.lstsq(table, (drift * np.sqrt(density)).reshape(2, -1).T)[0]
+    assert np.abs(constant - expected[0]).max() < 1e-10
+    assert np.abs(linear - expected[1:].T).max() < 1e-10
+    inverse, left = RANDOM.standard_normal((2, 2)), np.empty_like(drift)
+    grid.remainder(drift, constant, linear, inverse, left)
+    fitted = constant[:, None, None] + np.tensordot(linear, grid.coordinates, axes=1)
+    assert np.abs(left - np.tensordot(inverse, drift - fitted, axes=1)).max() < 1e-11
+
+
+def test_matrices_times_grids():
+    matrix, origin, field = RANDOM.random((2, 2)), RANDOM.random(2), RANDOM.random((2, 150, 130))
+    found = mapped(matrix, field, origin)
+    assert np.abs(found - np.tensordot(matrix, field, axes=1) - origin[:, None, None]).max() < 1e-15
+
+
+@pytest.mark.parametrize("kappa", [np.inf, 4.0], ids=["quiet", "noisy"])
+def test_bits_depend_neither_on_threads_nor_on_blocks(kappa, monkeypatch):
+    problem = mfpde.Problem.from_dict(
+        {
+            "geometry": {"kind": "plane"},
+            "attention": {"kind": "softmax", "A": [[1.0, 0.5], [-0.2, 0.7]], "V": [[-1.0, 0.3], [-0.4, -0.8]]},
+            "noise": {"kappa": kappa},
+            "initial": {"kind": "gaussian", "mean": [0.5, 0], "covariance": [[1.0, 0.3], [0.3, 0.5]]},
+            "solver": {"kind": "finite-volume", "cells": [60, 48]},
+            "time": {"until": 1.0},
+        }
+    )
+    found = []
+    for count, block in ((1, 1 << 20), (3, 1 << 20), (3, 480)):
+        monkeypatch.setattr(threads, "thread_count", lambda count=count: count)
+        monkeypatch.setattr(systems, "_BLOCK", block)
+        monkeypatch.setattr(grids, "_BLOCK", block)
+        solution = problem.solver.start(problem)
+        solution.advance(1.0, 1)
+        found.append(solution.state())
+    for other in found[1:]:
+        for name, array in found[0].items():
+            assert np.array_equal(array, other[name], equal_nan=True), name
