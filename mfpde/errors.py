@@ -10,6 +10,7 @@ from typing import Any
 __all__ = ["Fault", "MfpdeError", "OutputError", "ProblemError", "ResumeError", "nearest", "shown"]
 
 _MOST_LETTERS = 60
+_MOST_OF_A_MESSAGE = 1000
 
 
 class MfpdeError(Exception):
@@ -48,8 +49,9 @@ class Fault:
         if self.source is not None:
             position = "" if self.line is None else f":{self.line}:{self.column or 1}"
             place = f"{self.source}{position}: "
-        key = ".".join(str(part) for part in self.path)
-        return f"{place}{key}: {self.message}" if key else f"{place}{self.message}"
+        key = ".".join(_cut(str(part), _MOST_LETTERS) for part in self.path)
+        message = _cut(self.message, _MOST_OF_A_MESSAGE)
+        return f"{place}{key}: {message}" if key else f"{place}{message}"
 
 
 class ProblemError(MfpdeError, ValueError):
@@ -112,5 +114,13 @@ def shown(given: Any) -> str:
     """
     if isinstance(given, str | bytes) and len(given) > _MOST_LETTERS:
         return f"{given[:_MOST_LETTERS]!r}..."
-    text = " ".join(repr(given).split())
+    try:
+        text = " ".join(repr(given).split())
+    except ValueError:  # Python does not write down whole numbers of more than 4300 digits
+        return "what is too long to be shown"
     return text if len(text) <= _MOST_LETTERS + 2 else f"{text[: _MOST_LETTERS - 1]}..."
+
+
+def _cut(text: str, most: int) -> str:
+    """Beginning and end of what is too long."""
+    return text if len(text) <= most else f"{text[: most * 3 // 4]} ... {text[-most // 4 :]}"

@@ -228,8 +228,9 @@ class Problem(Equation):
         )
 
     @classmethod
-    def from_yaml(cls, path: str | Path, settings: Mapping[str, str] | None = None) -> Problem:
-        """Read a problem file; `settings` are `--set` style overrides. All faults at once, as a `ProblemError`."""
+    def from_yaml(cls, path: str | Path, settings: Mapping[str, Any] | None = None) -> Problem:
+        """Read a problem file. `settings` change values of it, `{"noise.kappa": 2}`: a text is read as after `--set`,
+        anything else is taken as it is. All faults at once, as a `ProblemError`."""
         problem: Problem = lookup("reader", "yaml")(path, settings or {})
         return problem
 

@@ -16,7 +16,7 @@ import pkgutil
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from mfpde.errors import MfpdeError, nearest
+from mfpde.errors import MfpdeError, nearest, shown
 
 __all__ = ["FAMILIES", "lookup", "members", "register"]
 
@@ -74,5 +74,7 @@ def lookup(family: str, name: str) -> Any:
     """
     known = members(family)
     if name not in known:
-        raise MfpdeError(f"no {family} is called {name!r}{nearest(name, known)}; known: {', '.join(known) or 'none'}")
+        raise MfpdeError(
+            f"no {family} is called {shown(name)}{nearest(name, known)}; known: {', '.join(known) or 'none'}"
+        )
     return known[name]

@@ -136,7 +136,7 @@ def _nested(value: Any, depth: int, where: tuple[int, ...] = ()) -> Any:
     rows = tuple(_nested(item, depth - 1, (*where, index)) for index, item in enumerate(value))
     if depth == 2 and len({len(row) for row in rows}) > 1:
         raise PydanticCustomError(
-            "rows", "has rows of different lengths {lengths}", {"lengths": [len(r) for r in rows]}
+            "rows", "has rows of different lengths {lengths}", {"lengths": shown([len(r) for r in rows])}
         )
     return rows
 

@@ -15,10 +15,11 @@ FAMILIES = ("attention", "drift", "geometry", "initial", "solver", "observable",
 
 
 @click.command("list", short_help="Name what there is: kinds of attention, solvers, ...")
-@click.argument("family", type=click.Choice(FAMILIES), required=False)
+@click.argument("family", type=click.Choice(FAMILIES), required=False, metavar="[FAMILY]")
 @as_json
 def listing(family: str | None, as_json: bool) -> None:
-    """Name what there is of a family; of every family without one."""
+    """Name what there is of a FAMILY: attention, drift, geometry, initial, solver, observable, comparison or case; of
+    every family without one."""
     from mfpde.cli.tables import columns
     from mfpde.registry import members
 

@@ -18,7 +18,7 @@ VIEWS = {".png": "figure", ".pdf": "figure", ".svg": "figure", ".mp4": "movie", 
 )
 def plot(file: str, output: str | None) -> None:
     """Draw a run: a figure, or a movie. An older plot of that name is overwritten."""
-    from mfpde.errors import OutputError
+    from mfpde.errors import MfpdeError, OutputError
     from mfpde.registry import lookup
     from mfpde.store import load
 
@@ -29,6 +29,8 @@ def plot(file: str, output: str | None) -> None:
     run = load(Path(file))
     try:
         lookup("view", view)(run, target)
+    except MfpdeError:
+        raise
     except OSError as error:
         raise OutputError(f"cannot write {target}: {error.strerror or error}") from None
     click.echo(f"wrote {target}", err=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mfpde.errors import ProblemError, nearest
+from mfpde.errors import ProblemError, nearest, shown
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["COORDINATES", "FUNCTIONS", "Expression"]
@@ -117,13 +117,13 @@ def _parse(text: str) -> ast.expr:
     if len(text) > _MOST_CHARACTERS:
         raise ProblemError.at("expression", f"has {len(text)} characters; at most {_MOST_CHARACTERS} are allowed")
     if "#" in text:  # Python would read a comment
-        raise ProblemError.at("expression", f"{text!r} cannot be read as arithmetic")
+        raise ProblemError.at("expression", f"{shown(text)} cannot be read as arithmetic")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # 1or 2 and the like: Python would print a warning and go on
             tree = ast.parse(" ".join(text.split()), mode="eval").body
     except (SyntaxError, Warning, ValueError, RecursionError, MemoryError):
-        raise ProblemError.at("expression", f"{text!r} cannot be read as arithmetic") from None
+        raise ProblemError.at("expression", f"{shown(text)} cannot be read as arithmetic") from None
     parts = sum(1 for _ in ast.walk(tree))
     if parts > _MOST_PARTS:
         raise ProblemError.at("expression", f"has {parts} parts; at most {_MOST_PARTS} are allowed")
@@ -152,8 +152,8 @@ def _check(node: ast.expr, depth: int) -> None:
         case _:
             raise ProblemError.at(
                 "expression",
-                f"{ast.unparse(node)!r} is not arithmetic; allowed are + - * / **, parentheses, numbers, coordinates, "
-                f"pi and {', '.join(FUNCTIONS)}",
+                f"{shown(ast.unparse(node))} is not arithmetic; allowed are + - * / **, parentheses, numbers, "
+                f"coordinates, pi and {', '.join(FUNCTIONS)}",
             )
     for child in children:
         _check(child, depth + 1)
@@ -164,14 +164,16 @@ def _check_name(name: str) -> None:
         raise ProblemError.at("expression", f"{name} is a function: write {name}(...)")
     if name not in CONSTANTS and name not in COORDINATES:
         known = [*COORDINATES, *CONSTANTS, *FUNCTIONS]
-        raise ProblemError.at("expression", f"does not know {name!r}{nearest(name, known)}; known: {', '.join(known)}")
+        raise ProblemError.at(
+            "expression", f"does not know {shown(name)}{nearest(name, known)}; known: {', '.join(known)}"
+        )
 
 
 def _check_call(name: str, given: int) -> None:
     if name not in FUNCTIONS:
         raise ProblemError.at(
             "expression",
-            f"does not know the function {name!r}{nearest(name, FUNCTIONS)}; known: {', '.join(FUNCTIONS)}",
+            f"does not know the function {shown(name)}{nearest(name, FUNCTIONS)}; known: {', '.join(FUNCTIONS)}",
         )
     wanted = FUNCTIONS[name][0]
     if given != wanted:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TypeVar
 import numpy as np
 from pydantic import Field, model_validator
 
-from mfpde.errors import Fault, ProblemError
+from mfpde.errors import Fault, ProblemError, shown
 from mfpde.geometry import Circle, Geometry
 from mfpde.measure.base import Initial, Measure
 from mfpde.measure.circle_density import CircleDensity, clean
@@ -44,7 +44,7 @@ class Mixture(Initial):
     def _weights(self) -> Mixture:
         given = [1.0 if part.weight is None else part.weight for part in self.components]
         if min(given) < 0 or not 0 < sum(given) < float("inf"):
-            raise ValueError(f"the weights {given} of a mixture must be finite, not negative and not all zero")
+            raise ValueError(f"the weights {shown(given)} of a mixture must be finite, not negative and not all zero")
         return self
 
     @cached_property
@@ -54,7 +54,26 @@ class Mixture(Initial):
         return given / given.sum()
 
     def natural_geometry(self) -> Geometry:
-        return self.components[0].natural_geometry()
+        """That of a component, on which the others make sense as well."""
+        return self._space
+
+    @cached_property
+    def _space(self) -> Geometry:
+        found = list(dict.fromkeys(part.natural_geometry() for part in self.components))
+        if len(found) == 1:
+            return found[0]
+        # the circle is where a measure goes that says nothing of its space
+        return min(found, key=lambda space: (self._strangers(space), isinstance(space, Circle)))
+
+    def _strangers(self, geometry: Geometry) -> int:
+        """How many components make no sense on that space."""
+        count = 0
+        for part in self.components:
+            try:
+                part.on(geometry)
+            except ProblemError:
+                count += 1
+        return count
 
     def on(self, geometry: Geometry) -> Measure:
         return together(self.shares, self._each(lambda part: part.on(geometry)))

@@ -43,6 +43,8 @@ def replacing(path: str | Path) -> Iterator[Path]:
     """A temporary neighbour of `path`, which takes its place when the block ends well and is removed otherwise."""
     target = Path(path)
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    if not target.parent.is_dir():
+        raise OutputError(f"cannot write {path}: there is no folder {target.parent}")
     try:
         temporary.touch()  # whether it can be written shows before the work is done
         yield temporary

@@ -36,16 +36,16 @@ class Document:
 
 
 @register("reader", "yaml")
-def read_yaml(path: str | Path, settings: Mapping[str, str] | None = None) -> Problem:
+def read_yaml(path: str | Path, settings: Mapping[str, Any] | None = None) -> Problem:
     """The problem in a file, with `settings` such as `{"noise.kappa": "2"}` on top of it."""
     return read_document(path, settings).problem
 
 
-def read_document(path: str | Path, settings: Mapping[str, str] | None = None) -> Document:
+def read_document(path: str | Path, settings: Mapping[str, Any] | None = None) -> Document:
     """As `read_yaml`, with the positions."""
     place = file_path("path", path, "problem.yaml")
     if settings is not None:
-        instance("settings", settings, Mapping, "a mapping such as {'noise.kappa': '2'}")
+        instance("settings", settings, Mapping, "a mapping such as {'noise.kappa': 2}")
     try:
         reading = read_tree(place)
     except UnreadableError as error:

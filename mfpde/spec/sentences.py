@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mfpde import errors
 from mfpde.errors import nearest
 from mfpde.registry import members
 from mfpde.spec.anatomy import Spot
@@ -40,12 +41,8 @@ def shown(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, Specification):
         return type(value).__name__
-    text = (
-        re.sub(r"\b(True|False)\b", lambda word: word[0].lower(), repr(value))
-        if isinstance(value, list | dict)
-        else repr(value)
-    )
-    return text if len(text) <= _MOST_CHARACTERS else f"{text[: _MOST_CHARACTERS - 3]}..."
+    text = errors.shown(value)
+    return re.sub(r"\b(True|False)\b", lambda word: word[0].lower(), text) if isinstance(value, list | dict) else text
 
 
 def sentence(kind: str, found: Found) -> str:
@@ -71,6 +68,8 @@ def _for_example(found: Found) -> str:
 def _unknown_key(found: Found) -> str:
     key = str(found.spot.path[-1])
     known = [] if found.spot.owner is None else list(found.spot.owner.model_fields)
+    if _is_joined(key):
+        return _with_a_space(key)
     if found.spot.path == ("base",):
         return "works in problem files only: write the whole problem here"
     return f"unknown key {shown(key)}{nearest(key, known)}; known: {', '.join(known)}"
@@ -93,7 +92,18 @@ def _no_kind(found: Found) -> str:
     given = found.spot.given
     if isinstance(given, type):
         return f"must be made first, {given.__name__}(...), and not the class itself"
-    return f"has no kind{_for_example(found)}"
+    joined = next((key for key in given if _is_joined(key)), None) if isinstance(given, Mapping) else None
+    return f"has no kind{_for_example(found)}" if joined is None else _with_a_space(joined)
+
+
+def _is_joined(key: Any) -> bool:
+    """`kind:softmax`, which YAML reads as one word."""
+    return isinstance(key, str) and re.fullmatch(r"[A-Za-z_]+:\S+", key) is not None
+
+
+def _with_a_space(key: str) -> str:
+    name, _, value = key.partition(":")
+    return f"{shown(key)} is one word to YAML; a colon is followed by a space: {name}: {value[:_MOST_CHARACTERS]}"
 
 
 def _block(found: Found) -> str:

@@ -3,38 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from mfpde.errors import Fault
 from mfpde.spec.document import UnreadableError, parse
+from mfpde.spec.native import native
 from mfpde.spec.node import Node, Place, fault_at
 
 __all__ = ["with_settings"]
 
 
-def with_settings(root: Node, settings: Mapping[str, str]) -> tuple[Node, list[Fault]]:
+#: of a value, in the name of the setting it belongs to
+_MOST_LETTERS = 80
+
+
+def with_settings(root: Node, settings: Mapping[str, Any]) -> tuple[Node, list[Fault]]:
     """The tree with every setting in its place, and what is wrong with the settings themselves.
 
-    A key that no specification knows is put into the tree all the same: it is reported like one in the file.
+    A text is read as YAML; what else a Python program gives is taken as it is. A key that no specification knows is put
+    into the tree all the same: it is reported like one in the file.
     """
     faults: list[Fault] = []
-    for key, text in settings.items():
-        place = Place(f"--set {key}={text}")
+    for key, given in settings.items():
+        place, path = _place(key, given), tuple(str(key).split("."))
         try:
-            value, more = parse(text, place.source)
-            faults += [fault_at(place, fault.message, tuple(key.split("."))) for fault in more]
-            root = _put(root, tuple(key.split(".")), _moved(value or Node(None, place), place))
+            value, more = _read(given, place)
+            faults += [_in_value(fault, place, path) for fault in more]
+            root = _put(root, path, value)
         except UnreadableError as error:
-            faults.append(fault_at(place, error.fault.message, tuple(key.split("."))))
+            faults.append(_in_value(error.fault, place, path))
     return root, faults
 
 
-def _moved(node: Node, place: Place) -> Node:
-    """The whole value at one place: a position within a command line helps nobody."""
-    content = node.content
-    if isinstance(content, dict):
-        content = {key: _moved(child, place) for key, child in content.items()}
-    elif isinstance(content, list):
-        content = [_moved(child, place) for child in content]
+def _place(key: str, given: Any) -> Place:
+    text = " ".join(str(given).split())
+    return Place(f"--set {key}={text if len(text) <= _MOST_LETTERS else f'{text[:_MOST_LETTERS]}...'}")
+
+
+def _in_value(fault: Fault, place: Place, path: tuple[str, ...]) -> Fault:
+    """A fault of the text itself, with where in the text it is."""
+    where = "" if fault.column is None else f" (character {fault.column} of the value"
+    where += f", line {fault.line})" if where and fault.line != 1 else ")" if where else ""
+    return fault_at(place, f"{fault.message}{where}", (*path, *fault.path))
+
+
+def _read(given: Any, place: Place) -> tuple[Node, list[Fault]]:
+    if not isinstance(given, str):
+        return _tree(native(given), place), []
+    value, faults = parse(given, place.source)
+    return _tree(None if value is None else value.plain(), place), faults
+
+
+def _tree(value: Any, place: Place) -> Node:
+    """A plain value as a tree, all of it at one place: that of the setting."""
+    content = value
+    if isinstance(value, dict):
+        content = {str(key): _tree(child, place) for key, child in value.items()}
+    elif isinstance(value, list):
+        content = [_tree(child, place) for child in value]
     return Node(content, place, place)
 
 

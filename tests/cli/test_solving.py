@@ -101,7 +101,8 @@ def test_plot_draws_a_figure_and_overwrites_it(mfpde, solved):
         assert (result.exit_code, result.stdout) == (0, "")
         assert "wrote small.png" in result.stderr
     assert Path("small.png").read_bytes().startswith(b"\x89PNG")
-    assert mfpde("plot", "small.h5", "-o", "no/such/folder.png").exit_code == 2
+    result = mfpde("plot", "small.h5", "-o", "no/such/folder.png")
+    assert (result.exit_code, result.stderr) == (2, "cannot write no/such/folder.png: there is no folder no/such\n")
 
 
 def test_cite_names_what_this_run_used(mfpde, solved):

@@ -52,6 +52,17 @@ def test_a_named_solver_that_does_not_fit():
     assert said.startswith("solver: spectral cannot solve this: it needs A and V to be multiples of the identity")
 
 
+def test_a_head_that_is_masked_alone():
+    softmax = {"kind": "softmax", "beta": 1}
+    masked = {"kind": "masked", "attention": softmax}
+    inner = {"kind": "multi-head", "heads": [masked, softmax]}
+    said = told(attention={"kind": "multi-head", "heads": [softmax, masked, inner]}, drift={"kind": "mlp"}, noise=None)
+    assert [line.partition(": ")[0] for line in said] == ["attention.heads.1", "attention.heads.2.heads.0"]
+    assert "put masked around it all" in said[0]
+    whole = {"kind": "masked", "attention": {"kind": "multi-head", "heads": [softmax, softmax]}}
+    assert told(attention=whole, noise=None, solver={"kind": "characteristics"}) == []
+
+
 def test_a_matrix_of_the_wrong_shape_is_told_once():
     assert told(attention={"kind": "softmax", "A": [[1, 2]]}, observe=["free-energy", "energy"]) == [
         "attention.A: has shape (1, 2); tokens in R^2 need (2, 2)"

@@ -366,3 +366,28 @@ def test_on_its_own_it_lives_on_its_natural_space(name, geometry):
     np.testing.assert_array_equal(initial.mean, initial.on(geometry).mean)
     np.testing.assert_array_equal(initial.covariance, initial.on(geometry).covariance)
     np.testing.assert_array_equal(initial.sample(3), initial.on(geometry).sample(3))
+
+
+@pytest.mark.parametrize(
+    ("parts", "space"),
+    [
+        ([mfpde.Points(values=[0.0, 1.0]), mfpde.Gaussian(mean=[0], covariance=[[1]])], mfpde.Line()),
+        ([mfpde.Uniform(), mfpde.VonMises(direction=[0, 0, 1], concentration=1)], mfpde.Sphere()),
+        ([mfpde.Uniform(), mfpde.VonMises(direction=0, concentration=1)], mfpde.Circle()),
+        ([mfpde.Density(expression="1"), mfpde.Density(expression="1 + cos(theta)")], mfpde.Circle()),
+    ],
+    ids=str,
+)
+def test_the_space_of_a_mixture_is_one_on_which_all_components_make_sense(parts, space):
+    for order in (parts, parts[::-1]):
+        mixture = mfpde.Mixture(components=order)
+        assert mixture.geometry == space
+        np.testing.assert_allclose(mixture.mean, 0.5 * sum(part.on(space).mean for part in parts), atol=1e-12)
+
+
+def test_a_mixture_without_a_common_space_names_the_component_at_fault():
+    for order in (0, 1):
+        parts = [mfpde.Uniform(), mfpde.Gaussian(mean=[0], covariance=[[1]])]
+        mixture = mfpde.Mixture(components=parts[:: 1 - 2 * order])
+        with pytest.raises(mfpde.ProblemError, match=rf"components\.{order}: uniform needs a box or a ball on a space"):
+            mixture.sample(3)

@@ -183,7 +183,7 @@ def test_unknown_extension_is_answered_with_the_known_ones(run, tmp_path, name):
 
 
 def test_unwritable_path_is_one_line(run, tmp_path):
-    with pytest.raises(OutputError, match=r"^cannot write .*run\.png: No such file or directory$"):
+    with pytest.raises(OutputError, match=r"^cannot write .*run\.png: there is no folder .*"):
         run.plot(tmp_path / "nowhere" / "run.png")
     (tmp_path / "taken.png").mkdir()
     with pytest.raises(OutputError, match="Is a directory"):

@@ -142,3 +142,22 @@ def test_numbers_that_yaml_1_2_has_are_numbers(tmp_path):
     }.items():
         path.write_text(f"{HEAD}noise: {{kappa: {text}}}")
         assert read_yaml(path).noise.kappa == value
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"initial: {{kind: density, expression: {'1+' * 900}x'}}",
+        f"initial: {{kind: density, expression: {'(' * 900000}}}",
+        f"attention: {{kind: {'x' * 900000}}}",
+        f"attention: {{kind: softmax, A: {'x' * 900000}}}",
+        f"attention: {{kind: softmax, beta: 1, {'x' * 900000}: 1}}",
+        f"{'x' * 900000}: 1",
+        f"attention: {{kind: softmax, A: [{', '.join(str([1] * n) for n in range(1, 300))}]}}",
+        f"initial: {{kind: mixture, components: [{', '.join(['{kind: uniform, weight: -1}'] * 9000)}]}}",
+    ],
+    ids=lambda line: line[:40],
+)
+def test_what_is_long_is_not_repeated_whole(line, complaints):
+    said = complaints(f"{HEAD}{line}\n")
+    assert max(map(len, said)) < 1500

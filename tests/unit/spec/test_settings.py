@@ -1,5 +1,6 @@
 """`--set KEY=VALUE`."""
 
+import numpy as np
 import pytest
 
 from mfpde.spec import read_yaml
@@ -34,6 +35,18 @@ def test_lists_are_counted_from_zero(problem):
     assert problem(initial__components__0__weight="2").initial.components[0].weight == 2
 
 
+def test_python_gives_values_as_they_are(problem):
+    assert problem(noise__kappa=2).noise.kappa == 2
+    assert problem(noise={"kappa": np.float64(0.5)}, time__save=False).noise.kappa == 0.5
+    assert problem(time__save_at=np.array([1.0, 2.0])).time.save_at == (1.0, 2.0)
+
+
+def test_a_long_value_is_named_by_its_beginning(complaints):
+    (said,) = complaints(TEXT, noise__kappa="x" * 900_000)
+    assert len(said) < 400
+    assert said.startswith("--set noise.kappa=xxx")
+
+
 def test_later_settings_see_earlier_ones(problem):
     assert problem(noise="{kappa: 3}", noise__kappa="4").noise.kappa == 4
 
@@ -56,7 +69,31 @@ def test_later_settings_see_earlier_ones(problem):
             {"initial__components__first": "2"},
             "--set initial.components.first=2: initial.components.first: 'first' is not a position",
         ),
-        ({"time__until": "["}, "--set time.until=[: time.until: the text ends in the middle of a value"),
+        (
+            {"time__until": "[1, 2"},
+            (
+                "--set time.until=[1, 2: time.until: a comma or a closing bracket is missing before this "
+                "(character 6 of the value)"
+            ),
+        ),
+        (
+            {"noise": "{kappa: 1,\n kappa: 2}"},
+            (
+                "--set noise={kappa: 1, kappa: 2}: noise.kappa: the key 'kappa' is there twice (first in line 1) "
+                "(character 2 of the value, line 2)"
+            ),
+        ),
+        (
+            {"noise": "{kappa:2}"},
+            (
+                "--set noise={kappa:2}: noise.kappa:2: 'kappa:2' is one word to YAML; a colon is followed by a space: "
+                "kappa: 2"
+            ),
+        ),
+        (
+            {"attention": "{kind:softmax,beta:1}"},
+            "--set attention={kind:softmax,beta:1}: attention: 'kind:softmax' is one word to YAML; a colon is",
+        ),
         ({"time__until": ""}, "--set time.until=: time.until: must be a number, not nothing"),
         ({"time____until": "3"}, "--set time..until=3: time..until: a setting is written key.key=value"),
         ({"base": "x.yaml"}, "--set base=x.yaml: base: "),
