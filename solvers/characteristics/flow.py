@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mfpde.attention import Velocity
+from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry
 from mfpde.measure import Normal, Particles
 from mfpde.solvers.march import Size
@@ -19,6 +20,7 @@ __all__ = ["Flow", "carried"]
 
 _NOTHING = 1e-60  # of the first spread
 _ONE_PLACE = 8 * np.finfo(float).eps  # of the distance from the origin: a spread below is rounding
+_NOWHERE = 1e120
 _HEAVY = 10.0  # nodes of a ten-thousandth of the largest weight count fully
 
 
@@ -61,7 +63,9 @@ class Flow:
         return given / np.linalg.norm(given, axis=1, keepdims=True) if round_ else self.geometry.points(given)
 
     def measure(self, state: Float) -> Particles:
-        """The nodes' measure."""
+        """The nodes' measure; trial steps may try nodes that are nowhere."""
+        if not float(np.abs(state).max(initial=0.0)) < _NOWHERE:
+            raise ProblemError.at("points", "are beyond all bounds")
         return Particles(self.points(state), self.weights, self.geometry, self.positions)
 
     def source(self, time: float, state: Float, before: Particles | Normal | None) -> Particles | Normal:
@@ -104,14 +108,20 @@ class Flow:
         self.cold()
         return rate
 
-    def growth(self, time: float, state: Float) -> float:
-        """`d/dt log` of the variance."""
+    def growth(self, time: float, state: Float) -> tuple[float, float]:
+        """`d/dt log` of the variance, and of the squared distance of the farthest token from the mean."""
         points, speed = (each.reshape(self.weights.size, -1) for each in (state, self.slope(time, state)))
         self.cold()
-        centred = points - self._mean(points)
-        variance = float(self._mean(np.sum(centred**2, axis=1)))
-        covariance = float(self._mean(np.sum(centred * speed, axis=1)))
-        return 2 * covariance / variance if variance > 0 else 0.0
+        centred, apart = points - self._mean(points), speed - self._mean(speed)
+        squares, products = np.sum(centred**2, axis=1), np.sum(centred * apart, axis=1)
+        far = int(np.argmax(squares))
+        pairs = (self._mean(products), self._mean(squares)), (products[far], squares[far])
+        variance, farthest = (2 * float(up) / float(down) if down > 0 else 0.0 for up, down in pairs)
+        return variance, farthest
+
+    def escape(self, time: float, state: Float) -> float:
+        """The faster of the two."""
+        return max(self.growth(time, state))
 
     def spread(self, state: Float) -> float:
         """Standard deviation of the points about their mean; 1 where the space is bounded, and how far out they are

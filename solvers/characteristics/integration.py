@@ -10,7 +10,8 @@ from threadpoolctl import threadpool_limits
 
 from mfpde.geometry import Layout
 from mfpde.solvers.base import Integration, Progress, State
-from mfpde.solvers.blow_up import LOOSER, blow_up, ended_early
+from mfpde.solvers.blow_up import LOOSER
+from mfpde.solvers.characteristics.ending import ending
 from mfpde.solvers.characteristics.flow import Flow
 from mfpde.solvers.characteristics.measure import CarriedMeasure
 from mfpde.solvers.characteristics.nodes import chosen_rule, earlier_rule
@@ -80,21 +81,23 @@ class CharacteristicsIntegration(Integration):
             outcome = self._march.attempt()
             if outcome is Attempt.VANISHED:
                 return self._stuck()
-            if np.abs(self._march.state).max() > _FARTHEST:
-                return Progress(State.NOT_FINITE, "tokens diverge: they are beyond 1e60", "end the run earlier")
             if outcome is Attempt.ACCEPTED:
                 self._path.add(self._march.time, self._march.state)
-                if self._march.time < target:
-                    self._stand(self._march.time)
-                elif self._march.last is not None:
+                if self._march.time >= target and self._march.last is not None:
                     self._path.keep(self._march.last)
+                self._stand(min(self._march.time, target))
+                if np.abs(self._march.state).max() > _FARTHEST:
+                    return Progress(State.NOT_FINITE, "tokens diverge: they are beyond 1e60", "end the run earlier")
         self._stand(target)
         return Progress(State.REACHED)
 
     def _stuck(self) -> Progress:
         self._stand(self._march.time)
-        looser = self._marching(self._path.flow, LOOSER * STEP_SHARE * self._settings.tolerance)
-        return ended_early("the variance", blow_up(self._path.flow.growth, self._march, looser), self._march)
+        others = None if self._rule.others is None else flow_of(self._equation, self._rule.others)
+        tolerance = LOOSER * STEP_SHARE * self._settings.tolerance
+        return ending(
+            self._path.flow, self._march, others, lambda flow: self._marching(flow, tolerance), self._initial.compact
+        )
 
     def _stand(self, time: float) -> None:
         self._time, self._state = time, self._path.nodes(time)

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mfpde.attention import Attention, Softmax, Unnormalized
 from mfpde.errors import ProblemError
-from mfpde.measure import Measure, Normal
+from mfpde.measure import Measure, Normal, Superposition
+from mfpde.measure.flat_density import FlatDensity
 from mfpde.measure.positioned import Positioned
 from mfpde.solvers.characteristics.pair import Nodes, Pair
-from mfpde.solvers.characteristics.panels import adaptive_panels, halved, nodes_of
+from mfpde.solvers.characteristics.panels import POLE, adaptive_panels, halved, nodes_of
 from mfpde.solvers.march import Attempt, March
 from mfpde.typing import Float
 
@@ -55,20 +57,21 @@ _ENDS = 5.0  # times what lies farther out: so much two rules differ because the
 _STEEP = 2.8  # refinement beyond which panels are cut where they have to be, on the line and the circle
 _PILOT = 1e-6  # tolerance of the comparison's steps: both rules take the same ones, so their errors are no difference
 _MOST_STEPS = 3000
-_POLE = 1e4  # growth rates, in units of 1/t, at which only a pole is left
 _EARLY = 1e-3  # of the run: a rule that is lost before was never good
+_THERE = 1e-9  # of the largest weight: tokens whose drift has to exist
 _PATIENCE = 2  # reaches more that are tried where a closed form of the tails is at hand
 
 
 @dataclass(frozen=True)
 class Rule:
     """Nodes, the time until which they are enough, their largest difference till then to more of them, relative to the
-    spread, and whether it is what lies farther out that is missing."""
+    spread, whether it is what lies farther out that is missing, and others to compare with."""
 
     nodes: Nodes
     good_until: float
     difference: float
     tails: bool = False
+    others: Nodes | None = None
 
     @property
     def remedy(self) -> str:
@@ -113,14 +116,14 @@ class _Search:
         march = March(pair.slope, pair.sizes, pair.start, _PILOT, first, pair.flows[0].breaks)
         largest, good = pair.difference(pair.start), 0.0
         while largest <= limit and march.time < self._until and march.counts["steps"] < _MOST_STEPS:
-            hurry = max(1.0, march.time * pair.growth(march.time, march.state))  # differences of when, not of what
-            if march.attempt() is Attempt.VANISHED or hurry > _POLE:
-                return Rule(here, np.inf, largest)
-            now = pair.difference(march.state) / hurry
+            variance, farthest = (march.time * rate for rate in pair.growth(march.time, march.state))
+            if march.attempt() is Attempt.VANISHED or max(variance, farthest) > POLE:
+                return Rule(here, np.inf, largest, others=more)
+            now = pair.difference(march.state) / max(1.0, variance)  # differences of when, not of what
             if now > limit:
-                return Rule(here, good, now)
+                return Rule(here, good, now, others=more)
             largest, good = max(largest, now), march.time
-        return Rule(here, good, largest)
+        return Rule(here, good, largest, others=more)
 
     def on_panels(self, like: Nodes, limit: float, most: int) -> Rule:
         """A rule cut into panels where it has to be, where there is one."""
@@ -146,10 +149,22 @@ def chosen_rule(equation: Equation, initial: Measure, until: float, limit: float
     refinement = 0
     while refinement < len(_REFINEMENTS) - 2 and search.coarse(refinement, 0):
         refinement += 1
+    _need_finite_tilts(equation, initial, search.rule(refinement, 0))
     found = _far_and_fine(search, refinement, limit, most)
     if search.good(found) or not search.stays_normal:
         return _worth(found, until, most)
     return _worth(Rule(replace(search.rule(refinement, 0), normal=True), np.inf, 0.0), until, most)
+
+
+def _need_finite_tilts(equation: Equation, initial: Measure, nodes: Nodes) -> None:
+    """Fail where `int e^<Ax, y> dmu(y)` is infinite at tokens x that are there."""
+    law = equation.velocity.at(0.0).law
+    if initial.compact or not isinstance(law, Attention) or not isinstance(initial, FlatDensity | Superposition):
+        return
+    heavy = nodes.points[nodes.weights > _THERE * nodes.weights.max()]
+    for term in law.terms(equation.geometry.ambient_dimension):
+        if isinstance(term.head, Softmax | Unnormalized):
+            initial.log_laplace(heavy @ term.head.query_matrix(heavy.shape[1]).T)
 
 
 def _stays_normal(equation: Equation, initial: Measure) -> bool:
@@ -193,7 +208,8 @@ def _far_and_fine(search: _Search, refinement: int, limit: float, most: int) -> 
         refinement += 1
         fine = finer()
     good, difference = min(far.good_until, fine.good_until), max(far.difference, fine.difference)
-    found = Rule(search.rule(refinement, reach), good, difference)
+    others = search.rule(refinement + 1, reach + 1)
+    found = Rule(search.rule(refinement, reach), good, difference, others=others)
     return max(found, cut or found, key=lambda rule: rule.good_until)
 
 

@@ -83,8 +83,8 @@ class Pair:
 
         return size
 
-    def growth(self, time: float, state: Float) -> float:
-        """`d/dt log` of the variance."""
+    def growth(self, time: float, state: Float) -> tuple[float, float]:
+        """As of flows."""
         return self.flows[0].growth(time, np.split(state, self._ends)[0])
 
     def difference(self, state: Float) -> float:

@@ -16,7 +16,10 @@ from mfpde.typing import AnyArray, Float
 if TYPE_CHECKING:
     from mfpde.problem import Equation
 
-__all__ = ["adaptive_panels", "halved", "nodes_of"]
+__all__ = ["POLE", "adaptive_panels", "halved", "nodes_of"]
+
+#: growth rates, in units of 1/t, at which only a pole is left
+POLE = 1e4
 
 _POINTS = 16
 _FIRST = 16
@@ -74,7 +77,7 @@ def _rough(equation: Equation, initial: Measure, breaks: Float, until: float, li
     march = March(flow.slope, flow.sizes, flow.start, _PILOT, 0.01 / rate if rate > 0 else until, flow.breaks)
     missing = _last(density / np.maximum(density.max(axis=1, keepdims=True), 1e-300))
     while march.time < until and march.counts["steps"] < _MOST_STEPS:
-        if march.attempt() is Attempt.VANISHED:
+        if march.attempt() is Attempt.VANISHED or march.time * flow.escape(march.time, march.state) > POLE:
             break
         missing = np.maximum(missing, _last(march.state.reshape(points.shape) / flow.spread(march.state)))
     share = masses.sum(axis=1) / masses.sum()

@@ -342,8 +342,9 @@ def test_steps_depend_neither_on_the_budget_nor_on_looks_nor_on_a_restart(kind):
         ({"noise": {"kappa": {"times": [0, 1], "values": [np.inf, 3]}}}, "tokens do not follow the velocity"),
         ({"solver": {"max_nodes": 16}}, "solver.max_nodes: is 16, and the initial measure alone takes"),
         ({"initial": {"kind": "density", "expression": "exp(-x**2/8)*(1 + x**2)"}}, "the tails decide what happens"),
+        ({"initial": {"kind": "density", "expression": "1/cosh(x)"}}, "like an exponential or slower it is infinite"),
     ],
-    ids=["noise", "late-noise", "nodes", "tails"],
+    ids=["noise", "late-noise", "nodes", "tails", "infinite"],
 )
 def test_what_is_refused_before_the_first_step(blocks, message):
     given = {"attention": CONTRACTING, "initial": BUMPS, **blocks}
@@ -376,6 +377,24 @@ def test_blow_up_of_compact_data():
     assert outcome.kind == "blow-up"
     assert outcome.uncertainty < 1e-10
     assert outcome.time == pytest.approx(1.5, rel=1e-12)
+
+
+def test_blow_up_that_begins_at_the_edge():
+    """`x' = V int e^{xy} y dmu`: the outermost tokens go first, and how soon depends on how well nodes show the edge.
+    Nodes of another program crowd there, by x = 1.5 - 2.5 u^4: 60, 120 and 240 of them agree to 1e-14."""
+    initial = {"kind": "uniform", "box": [[-1, 1.5]]}
+    outcome = mfpde.solve(problem(LINE, {"kind": "unnormalized", "A": 1, "V": 0.5}, initial)).outcome
+    assert outcome.kind == "blow-up"
+    assert outcome.uncertainty < 1e-6
+    assert abs(outcome.time - 0.2950881583557536) < outcome.uncertainty
+
+
+def test_tails_that_run_to_infinity_at_once():
+    """`x' = e^{x^2 / 2} x / 2` takes a token from x to infinity the sooner the larger x is."""
+    initial = {"kind": "gaussian", "mean": 0.3, "covariance": 0.6}
+    outcome = mfpde.solve(problem(LINE, {"kind": "unnormalized", "A": 1, "V": 0.5}, initial)).outcome
+    assert outcome.kind == "not finite"
+    assert "there is no solution" in outcome.message
 
 
 def test_points_that_no_token_can_have_come_to():

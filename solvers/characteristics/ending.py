@@ -1,0 +1,42 @@
+"""How runs end whose steps have shrunk to nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from mfpde.solvers.base import Progress, State
+from mfpde.solvers.blow_up import BlowUp, blow_up, ended_early
+from mfpde.solvers.characteristics.flow import Flow
+from mfpde.solvers.march import Attempt, March
+
+__all__ = ["ending"]
+
+_AT_ONCE = 0.1  # of the time of a blow-up, between those of nodes that reach out to different distances
+_SAFETY = 3.0
+
+#: a looser march of a flow
+Looser = Callable[[Flow], March]
+
+
+def ending(flow: Flow, march: March, other: Flow | None, looser: Looser, compact: bool) -> Progress:
+    """A blow-up, whose time other nodes of the same law must agree about, or no reason that is known."""
+    again = looser(flow)
+    found = blow_up(flow.escape, march, again)
+    if found is None or other is None:
+        return ended_early("the variance", found, march)
+    apart = abs(again.time - _end(looser(other), 2 * found.time))
+    if not compact and apart > _AT_ONCE * found.time:
+        message = "tokens of the tails run to infinity, the sooner the farther out they are: there is no solution"
+        return Progress(State.NOT_FINITE, message, "use data of bounded support")
+    return ended_early("the variance", _within(found, apart), march)
+
+
+def _end(march: March, latest: float) -> float:
+    while march.time < latest and march.attempt() is not Attempt.VANISHED:
+        pass
+    return march.time
+
+
+def _within(found: BlowUp, apart: float) -> BlowUp:
+    return replace(found, uncertainty=max(found.uncertainty, _SAFETY * apart))
