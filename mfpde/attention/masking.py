@@ -58,8 +58,7 @@ def seen_from(measure: Measure, position: float) -> tuple[Measure, float]:
     Panels keep their mass; all else is scaled to mass 1, and its share is the second answer.
     """
     if isinstance(measure, GridDensity):
-        seen = [panel for panel in measure.panels if panel.position is not None and panel.position <= position]
-        return GridDensity(seen), 1.0
+        return measure.up_to(position), 1.0
     if isinstance(measure, Positioned):
         earlier = [(share, part) for place, share, part in measure.slices if place <= position]
         shares = np.array([share for share, _ in earlier])

@@ -94,6 +94,22 @@ class GridDensity(Measure):
             return None
         return np.concatenate([np.full(panel.values.size, panel.position) for panel in self.panels])
 
+    def up_to(self, position: float) -> GridDensity:
+        """The panels at positions up to that one, which masked attention there sees; the same object every time."""
+        places = [np.inf if panel.position is None else panel.position for panel in self.panels]
+        seen = [index for index, place in enumerate(places) if place <= position]
+        if len(seen) not in self._earlier:
+            self._earlier[len(seen)] = self._restricted(seen)
+        return self._earlier[len(seen)]
+
+    def _restricted(self, panels: Sequence[int]) -> GridDensity:
+        """Those panels alone, by their numbers, with all that is known of them."""
+        return GridDensity([self.panels[index] for index in panels])
+
+    @cached_property
+    def _earlier(self) -> dict[int, GridDensity]:
+        return {}
+
     def log_laplace(self, w: AnyArray | Lattice, gradient: bool = False) -> Any:
         if not isinstance(w, Lattice):
             return super().log_laplace(w, gradient)

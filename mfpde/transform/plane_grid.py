@@ -63,12 +63,14 @@ def _beginnings(plan: Plan, position: Float, pivot: float) -> tuple[Float, Float
     """(begin, end) of each panel's queries, `(panels, x_other)`."""
     edges = plan.panels.start + 2 * plan.panels.half * np.arange(1, plan.panels.number)
     bounds = np.zeros((plan.panels.number + 1, plan.shifts.size), dtype=np.int64)
+    blocks = pieces(edges.size, max(1, (_BLOCK >> 2) // plan.shifts.size))
 
-    def work(panel: int) -> None:
-        bounds[panel + 1] = np.searchsorted(position, (edges[panel] - plan.shifts) / pivot)
+    def work(piece: int) -> None:
+        begin, end = blocks[piece]
+        bounds[1 + begin : 1 + end] = np.searchsorted(position, (edges[begin:end, None] - plan.shifts) / pivot)
 
     if pivot != 0.0:
-        run_pieces(work, edges.size)
+        run_pieces(work, len(blocks))
     bounds[0 if pivot < 0.0 else -1] = position.size
     return np.minimum(bounds[:-1], bounds[1:]), np.maximum(bounds[:-1], bounds[1:])
 

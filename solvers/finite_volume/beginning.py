@@ -104,7 +104,7 @@ class _Setup:
             grid,
             order,
             self.frame,
-            closed=(not self.measure.compact or self._noisy) and positions is None and not walls,
+            closed=(not self.measure.compact or self._noisy) and not walls,
             walls=walls,
             positions=positions,
             rescaling=self._value_matrix,

@@ -180,6 +180,9 @@ class ClosedDensity(GridDensity):
     def compact(self) -> bool:
         return False
 
+    def _restricted(self, panels: Sequence[int]) -> ClosedDensity:
+        return ClosedDensity([self.panels[index] for index in panels], [self._tails[index] for index in panels])
+
     def log_laplace(self, w: AnyArray | Lattice, gradient: bool = False) -> Any:
         value, mean = super().log_laplace(w, gradient=True)
         queries, on_lattice = (w, True) if isinstance(w, Lattice) else (self._tilts(w), False)
