@@ -101,13 +101,23 @@ class Time(Specification):
             )
         return self
 
+    @property
+    def default_spacing(self) -> bool:
+        """Whether it is left to mfpde how far apart snapshots are."""
+        return self.save and self.save_every is None and self.save_at is None
+
+    @property
+    def spacing(self) -> float:
+        """Time between snapshots, where they are evenly spaced."""
+        return self.save_every or self.until / DEFAULT_SNAPSHOTS
+
     def save_times(self) -> list[float]:
         """Times of the snapshots: 0 and the end included, sorted, none twice."""
         if not self.save:
             return [0.0, self.until]
         if self.save_at is not None:
             return sorted({0.0, *self.save_at, self.until})
-        return _every(self.save_every or self.until / DEFAULT_SNAPSHOTS, self.until)
+        return _every(self.spacing, self.until)
 
     def observe_times(self) -> list[float] | None:
         """Times of the observations when they have times of their own."""

@@ -57,7 +57,7 @@ def solve(
     problem: a `Problem`, or the path of its YAML file. output: the HDF5 file to write; without it the run stays in
     memory. progress: True shows a line on stderr, a function gets a `ProgressReport` up to ten times a second. resume:
     continue the interrupted run in `output`, bit for bit; only `time.until` may have become later (the row at the old
-    end stays, and the steps go on from there). force: overwrite `output`.
+    end stays, the steps go on from there, snapshots stay as far apart as they were). force: overwrite `output`.
 
     The solution does not depend on output, progress or the clock. How the run ended is in `run.outcome`: Ctrl-C and
     SIGTERM end it cleanly, a second one at once.
@@ -84,7 +84,7 @@ def solve(
     if resume:
         if output is None or force:
             raise ResumeError("resume needs the output to continue, and goes without force")
-        earlier, place = earlier_run(output, task)
+        earlier, place, task = earlier_run(output, task)
         if reached(earlier, task):
             return earlier
         integration = chosen_solver(task).start(task)

@@ -31,8 +31,9 @@ _FREE = {"time.until"}
 _DAMAGE = (OSError, KeyError, ValueError, RuntimeError)
 
 
-def earlier_run(path: str | Path, problem: Problem) -> tuple[Run, Path]:
-    """The run to continue and where it is; a `ResumeError` when there is none, or it is of another problem."""
+def earlier_run(path: str | Path, problem: Problem) -> tuple[Run, Path, Problem]:
+    """The run to continue, where it is, and the problem as it goes on there; a `ResumeError` when there is none, or it
+    is of another problem."""
     try:
         target = Path(os.path.realpath(path))
         if not target.exists():
@@ -42,7 +43,11 @@ def earlier_run(path: str | Path, problem: Problem) -> tuple[Run, Path]:
         if isinstance(error, ResumeError):
             raise
         raise ResumeError(f"cannot resume: {error}") from None
-    changed = changed_keys(run.problem, problem)
+    before = run.problem
+    if _keeps_spacing(problem, before):
+        spacing = time_of(before).spacing
+        problem, before = _spaced(problem, spacing), _spaced(before, spacing)
+    changed = changed_keys(before, problem)
     if changed:
         raise ResumeError(
             f"cannot resume {path}: it holds another problem, different in {', '.join(changed)}; "
@@ -53,7 +58,19 @@ def earlier_run(path: str | Path, problem: Problem) -> tuple[Run, Path]:
             f"cannot resume {path}: it runs to t = {time_of(run.problem).until:g}, and time.until may only become "
             f"later, not {time_of(problem).until:g}"
         )
-    return run, target
+    return run, target, problem
+
+
+def _keeps_spacing(problem: Problem, before: Problem) -> bool:
+    """Whether snapshots are to stay as far apart as they were: where that is left to mfpde it is a share of the run,
+    which would be more when the end is a later one."""
+    time, earlier = time_of(problem), time_of(before)
+    return time.default_spacing and earlier.save and earlier.save_at is None and earlier != time
+
+
+def _spaced(problem: Problem, spacing: float) -> Problem:
+    """With the spacing of its snapshots written down."""
+    return problem.model_copy(update={"time": time_of(problem).model_copy(update={"save_every": spacing})})
 
 
 def reached(run: Run, problem: Problem) -> bool:

@@ -346,6 +346,16 @@ def test_resume_with_a_later_end(tmp_path):
     assert [one.name for one in tmp_path.iterdir()] == ["run.h5"]
 
 
+def test_resume_with_a_later_end_keeps_the_spacing_it_chose_itself(tmp_path):
+    path = tmp_path / "run.h5"
+    solve(problem(until=1, save_every=None), path)
+    solve(problem(until=1.5, save_every=None), path, Heat(lost=1.205), resume=True)
+    run = solve(problem(until=2, save_every=None), path, resume=True)
+    np.testing.assert_array_equal(run.times, [0.01 * index for index in range(201)])
+    assert run.problem.time.save_every == 0.01
+    np.testing.assert_array_equal(run.density, solve(problem(until=2, save_every=0.01)).density)
+
+
 def test_resume_another_problem(tmp_path):
     path = tmp_path / "run.h5"
     solve(problem(), path)
