@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -61,13 +61,17 @@ class Rows(Protocol):
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended: its kind (finished, steady, blow-up, interrupted, resolution lost, not finite, output failed),
-    when, why, and what would help.
+    """How a run ended: its `kind`, when, why, and what would help.
 
-    The `time` of a blow-up is extrapolated, after the last snapshot, and wrong by about its `uncertainty`.
+    Kinds are `finished` and `steady` (then it is `complete`), `blow-up`, `interrupted`, `resolution lost`, `not finite`
+    and `output failed`: the same words everywhere, in files and in `mfpde info`, too. An outcome equals a text that
+    names its kind. The `time` of a blow-up is extrapolated, after the last snapshot, and wrong by about its
+    `uncertainty`.
 
     >>> str(Outcome("finished", 40.0)), str(Outcome("blow-up", 0.5, uncertainty=1e-6))
     ('finished at t = 40', 'blow-up at t = 0.5000000 +- 1e-06')
+    >>> Outcome("blow-up", 0.5) == "blow-up", Outcome("blow-up", 0.5).complete
+    (True, False)
     """
 
     kind: str
@@ -81,6 +85,14 @@ class Outcome:
     def complete(self) -> bool:
         """True when the run came to the end it was asked for."""
         return self.kind in (FINISHED, STEADY)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            return self.kind == other
+        return astuple(self) == astuple(other) if isinstance(other, Outcome) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.kind)
 
     def __str__(self) -> str:
         when = f"{self.time:.6g}" if not self.uncertainty else _with_uncertainty(self.time, self.uncertainty)
