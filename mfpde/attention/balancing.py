@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -36,17 +36,24 @@ class Potentials:
     g: Float
     iterations: int
     error: float
+    secants: Secants | None = None  # how the iteration's last steps altered it: quicker for measures nearby
 
 
-def balance(measure: Measure, matrix: Float, start: Float, tolerance: float, most: int) -> Potentials:
-    """Potentials of `e^{<Ax, y>}` to that error, or the best of `most` iterations, from g = start. Scores beyond a
-    thousand are rounded by more than 1e-12: the tolerance is then what rounding leaves, `reachable`.
+Secants: TypeAlias = tuple[list[Float], list[Float]]
+
+
+def balance(
+    measure: Measure, matrix: Float, start: Float, tolerance: float, most: int, secants: Secants | None = None
+) -> Potentials:
+    """Potentials of `e^{<Ax, y>}` to that error, or the best of `most` iterations, from g = start, and from the secants
+    of a measure nearby. Scores beyond a thousand are rounded by more than 1e-12: the tolerance is then what rounding
+    leaves, `reachable`.
 
     Sinkhorn's iteration, extrapolated; a few points far apart, where it can take exponentially long, by Newton's.
     """
     tolerance = reachable(measure, matrix, tolerance)
     few = start.size <= _FEW
-    found = _alternate(measure, matrix, start, tolerance, min(most, _SLOW) if few else most)
+    found = _alternate(measure, matrix, start, tolerance, min(most, _SLOW) if few else most, secants)
     if found.error <= tolerance or not few:
         return found
     keys, weights = embedded_nodes(measure)
@@ -68,42 +75,44 @@ def reachable(measure: Measure, matrix: Float, tolerance: float) -> float:
     return max(tolerance, _ROUNDINGS * float(np.finfo(float).eps) * largest)
 
 
-def _alternate(measure: Measure, matrix: Float, start: Float, tolerance: float, most: int) -> Potentials:
+def _alternate(
+    measure: Measure, matrix: Float, start: Float, tolerance: float, most: int, secants: Secants | None
+) -> Potentials:
     """`f = -log int e^{<Ax,y> + g(y)} dmu(y)`, `g = -log int e^{<Ax,y> + f(x)} dmu(x)`, extrapolated by Anderson's
     method: the error falls like that of conjugate gradients."""
     weights = measure.nodes()[1]
     g, best = start, Potentials(start, start, 0, np.inf)
-    after = start
-    points: list[Float] = []
-    changes: list[Float] = []
+    after, last = start, None
+    moves, steps = ([], []) if secants is None else (list(part) for part in secants)
     iteration = 0
     while iteration < most:
         iteration += 1
         f = -Reweighted(measure, g).at_nodes(matrix)
         swept = -Reweighted(measure, f).at_nodes(matrix.T)
-        error = float(weights @ np.abs(np.expm1(np.minimum(g - swept, 700.0))))
+        change = swept - g
+        error = float(weights @ np.abs(np.expm1(np.minimum(-change, 700.0))))
         if error < best.error:
             best, after = Potentials(f, g, iteration, error), swept
+        if error > _WORSE * best.error:
+            moves, steps, last, g = [], [], None, after
+            continue
+        if last is not None:
+            moves, steps = [*moves, g - last[0]][-_MEMORY:], [*steps, change - last[1]][-_MEMORY:]
         if error <= tolerance:
             break
-        if error <= _WORSE * best.error:
-            points, changes = [*points[-_MEMORY:], g], [*changes[-_MEMORY:], swept - g]
-            g = _extrapolated(points, changes, weights)
-        else:
-            points, changes, g = [], [], after
-    return Potentials(best.f, best.g, iteration, best.error)
+        last = (g, change)
+        g = _extrapolated(g, change, moves, steps, weights)
+    return replace(best, iterations=iteration, secants=(moves, steps))
 
 
-def _extrapolated(points: list[Float], changes: list[Float], weights: Float) -> Float:
-    """Anderson's next point: the mixture of earlier ones whose change is smallest, and that change."""
-    g, change = points[-1], changes[-1]
-    if len(points) == 1:
+def _extrapolated(g: Float, change: Float, moves: list[Float], steps: list[Float], weights: Float) -> Float:
+    """Anderson's next point: the mixture of earlier ones whose change is smallest, and that change. What is known of
+    earlier points are the moves between them and by what these altered the change."""
+    if not moves:
         return g + change
     root = np.sqrt(weights)
-    steps = np.stack([new - old for old, new in pairwise(changes)])
-    moves = np.stack([new - old for old, new in pairwise(points)])
-    shares = np.linalg.lstsq((steps * root).T, change * root, rcond=1e-10)[0]
-    return g + change - shares @ (moves + steps)
+    shares = np.linalg.lstsq((np.stack(steps) * root).T, change * root, rcond=1e-10)[0]
+    return g + change - shares @ (np.stack(moves) + np.stack(steps))
 
 
 def gaussian_factors(covariance: Float, matrix: Float) -> tuple[Float, Float, Float, Float]:

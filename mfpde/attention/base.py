@@ -11,7 +11,7 @@ from pydantic import Field
 
 from mfpde.attention.affine import AffineDrift
 from mfpde.attention.law import Law, concrete, in_shape_of, native_points
-from mfpde.attention.masking import positions_of, seen_from, visible_groups
+from mfpde.attention.masking import positions_of, seen_from, views, visible_groups
 from mfpde.attention.matrices import square
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry, Lattice
@@ -114,8 +114,9 @@ class Attention(Law):
 
     def prepare(self, measure: Measure, previous: Measure | None = None) -> None:
         for term in self.terms(measure.ambient_dimension):
-            if term.head is not self and not term.masked:
-                term.head.prepare(measure, previous)
+            if term.head is not self:
+                for seen, before in views(measure, previous) if term.masked else [(measure, previous)]:
+                    term.head.prepare(seen, before)
 
     def check_scores(self, measure: Measure, points: Float | Lattice) -> None:
         for term in self.terms(measure.ambient_dimension):

@@ -12,7 +12,7 @@ from mfpde.measure import GridDensity, Measure, Particles, Superposition
 from mfpde.measure.positioned import Positioned
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["positions_of", "seen_from", "total_mass", "visible_groups"]
+__all__ = ["positions_of", "seen_from", "total_mass", "views", "visible_groups"]
 
 
 def positions_of(measure: Measure, points: AnyArray | Lattice, positions: AnyArray | None) -> Float:
@@ -67,6 +67,15 @@ def seen_from(measure: Measure, position: float) -> tuple[Measure, float]:
     there = np.asarray(measure.positions) <= position
     share = float(weights[there].sum() / weights.sum())
     return Particles(nodes[there], weights[there], measure.geometry), share
+
+
+def views(measure: Measure, previous: Measure | None) -> Iterator[tuple[Measure, Measure | None]]:
+    """What the positions of panels see of the measure, and saw of an earlier one. Nothing is kept of what is seen of
+    other measures, so there is nothing to prepare."""
+    if isinstance(measure, GridDensity) and measure.positions is not None:
+        for position in sorted({panel.position for panel in measure.panels if panel.position is not None}):
+            before = previous.up_to(position) if isinstance(previous, GridDensity) else None
+            yield measure.up_to(position), before
 
 
 def total_mass(measure: Measure) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 from weakref import WeakKeyDictionary
 
@@ -60,17 +61,16 @@ class Sinkhorn(Exponential, Bilinear):
     iterations: Whole = Field(default=1000, ge=1, le=1_000_000, description="most that may be made to reach it")
 
     def potentials(self, measure: Measure, start: Potentials | None = None) -> Potentials:
-        """f and g at the measure's nodes, from the potentials of Gaussians or of an earlier measure with as many
-        nodes. They are kept as long as the measure is."""
+        """f and g at the measure's nodes, from those of Gaussians or from some that are near. They are kept as long as
+        the measure is."""
         measure = concrete(measure)
         known, nodes = _known.setdefault(measure, {}), _fingerprint(measure)
         if self in known and known[self][0] == nodes:
             return known[self][1]
         matrix = self.query_matrix(measure.ambient_dimension)
-        first = gaussian_potential(measure, matrix)
-        if start is not None and start.g.shape == first.shape:
-            first = start.g
-        found = balance(measure, matrix, first, self.tolerance, self.iterations)
+        first = gaussian_potential(measure, matrix) if start is None else start.g
+        secants = None if start is None else start.secants
+        found = balance(measure, matrix, first, self.tolerance, self.iterations, secants)
         if not found.error <= reachable(measure, matrix, self.tolerance):
             raise ProblemError.at(
                 "attention",
@@ -85,8 +85,14 @@ class Sinkhorn(Exponential, Bilinear):
         return super().symmetries | {"translations"}
 
     def prepare(self, measure: Measure, previous: Measure | None = None) -> None:
-        known = {} if previous is None else _known.get(previous, {})
-        self.potentials(measure, known[self][1] if self in known else None)
+        known = None if previous is None else _known.get(previous, {}).get(self)
+        if previous is None or known is None or known[1].g.size != measure.nodes()[1].size:
+            self.potentials(measure)
+            return
+        # Gaussians with the moments of the two measures say most of what has changed
+        matrix = self.query_matrix(measure.ambient_dimension)
+        change = gaussian_potential(measure, matrix) - gaussian_potential(previous, matrix)
+        self.potentials(measure, replace(known[1], g=known[1].g + change))
 
     def log_factors(self, measure: Measure) -> Float:
         return self.potentials(measure).g

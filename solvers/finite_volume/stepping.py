@@ -110,7 +110,7 @@ def take_step(
         stage = limited.moved(stages, weights, step, float(node))
         if not _sound(stage):
             return Attempt(None, np.inf, limited.moved_by > 0)
-        stages.append(system.rates(min(time + float(node) * step, end), stage))
+        stages.append(system.rates(min(time + float(node) * step, end), stage, stages[-1]))
     new = limited.moved(stages, tableau.weights, step, 1.0)
     if not _sound(new):
         return Attempt(None, np.inf, limited.moved_by > 0)

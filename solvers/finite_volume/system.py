@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mfpde.measure import GridDensity
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.solution import Solution, lattices, measure_of
 from mfpde.solvers.kernels import finite_volume_diffusion as diffusion
@@ -53,6 +54,7 @@ class Rates:
     """How fast everything moves, and what it follows from."""
 
     fluxes: Fluxes
+    measure: GridDensity
     mean: Float
     matrix: Float
     speeds: Float  # b, (panels, d, rows, columns)
@@ -87,10 +89,11 @@ class System:
         self.positions, self._rescaling = positions, rescaling
         self._factors = _HIGH if order > 2 else _LOW
 
-    def rates(self, time: float, solution: Solution) -> Rates:
-        """At that time, for that solution."""
+    def rates(self, time: float, solution: Solution, nearby: Rates | None = None) -> Rates:
+        """At that time, for that solution; potentials of the attention are found from those of rates nearby."""
         velocity, strength = self._velocity.at(time), self._diffusion_at(time)
         measure = measure_of(solution, self.grid, self.positions, self._closed)
+        velocity.prepare(measure, None if nearby is None else nearby.measure)
         shape = (self.grid.dimension, *self.grid.shape)
         speeds = np.empty((len(solution.mean), *shape))
         mean, matrix = np.zeros_like(solution.mean), np.zeros_like(solution.matrix)
@@ -107,7 +110,7 @@ class System:
             conductivities[panel] = strength * inverse @ inverse.T
             matrix[panel] = linear + (strength * inverse.T if self.grid.gaussian else 0.0)
         fluxes = self.fluxes(self._order, solution.density, speeds, conductivities)
-        return Rates(fluxes, mean, matrix, speeds, conductivities, *self._emptying(speeds, conductivities))
+        return Rates(fluxes, measure, mean, matrix, speeds, conductivities, *self._emptying(speeds, conductivities))
 
     def _affine(self, time: float, solution: Solution, panel: int, drift: Float) -> tuple[Float, Float]:
         """(c, R)."""
