@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from mfpde.geometry import Layout
 from mfpde.measure import Measure
@@ -105,6 +105,11 @@ class Solver(Specification, ABC):
     shows: ClassVar[str] = "density"
     #: names of what `Integration.facts` tells
     facts: ClassVar[frozenset[str]] = frozenset()
+
+    def sources(self, equation: Equation, statistics: Mapping[str, Any]) -> tuple[str, ...]:
+        """Keys of the papers behind what it did for that equation, by a run's statistics; without them (an empty
+        mapping) behind what it may do."""
+        return self.citations
 
     @abstractmethod
     def unfit(self, equation: Equation) -> str | None:

@@ -1,7 +1,7 @@
 """The circle equation by vectorised NumPy: pseudo-spectral, fixed step, ETDRK4.
 
-Cox and Matthews, J. Comput. Phys. 176 (2002); coefficients by contour means as in Kassam and Trefethen, SIAM J. Sci.
-Comput. 26 (2005). Coefficients are c_k = int e^{-ik theta} dmu, k = 0 .. points/2.
+The scheme of [cox2002]; its coefficients by contour means [kassam2005]. Modes are c_k = int e^{-ik theta} dmu, k = 0 ..
+points/2.
 """
 
 from collections.abc import Callable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,29 +22,30 @@ OWN = "mfpde"
 def cite(file: str) -> None:
     """Print BibTeX of the papers behind what this run (or problem file) used."""
     known = bibliography()
-    keys = citations(_problem(Path(file)))
+    keys = citations(*_problem(Path(file)))
     click.echo("\n\n".join(known[key] for key in keys))
 
 
-def _problem(path: Path) -> Problem:
+def _problem(path: Path) -> tuple[Problem, dict[str, Any]]:
+    """And the statistics of its run, if it is one."""
     if path.suffix in (".yaml", ".yml"):
         from mfpde.spec import read_yaml
 
-        return read_yaml(path)
+        return read_yaml(path), {}
     from mfpde.store import load
 
     run: Any = load(path)
-    problem: Problem = run.problem
-    return problem
+    return run.problem, dict(run.provenance.get("statistics", {}))
 
 
-def citations(problem: Problem) -> list[str]:
+def citations(problem: Problem, statistics: Mapping[str, Any]) -> list[str]:
     """Keys of everything the problem uses, mfpde first, each once."""
     from mfpde.feasibility import chosen_solver
+    from mfpde.solvers.base import Solver
 
-    parts = [*_parts(problem), chosen_solver(problem)]
+    parts = [part for part in _parts(problem) if not isinstance(part, Solver)]
     found = [key for part in parts for key in getattr(type(part), "citations", ())]
-    return list(dict.fromkeys([OWN, *found]))
+    return list(dict.fromkeys([OWN, *found, *chosen_solver(problem).sources(problem.equation, statistics)]))
 
 
 def _parts(specification: Any) -> Iterator[Any]:

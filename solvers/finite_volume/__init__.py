@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, ClassVar, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -12,6 +13,7 @@ from mfpde.errors import ProblemError
 from mfpde.measure import Gaussian, Points
 from mfpde.registry import register
 from mfpde.solvers.base import Integration, Solver
+from mfpde.solvers.finite_volume.sources import sources_of
 from mfpde.specification import Real, Truth, Vector, Whole
 from mfpde.typing import Float
 
@@ -39,7 +41,7 @@ class FiniteVolume(Solver):
     """
 
     kind: Literal["finite-volume"] = "finite-volume"
-    citations: ClassVar[tuple[str, ...]] = ("shu1988", "zalesak1979", "hairer1993")
+    citations: ClassVar[tuple[str, ...]] = ("xu2014", "zalesak1979", "gustafsson1994")
     facts: ClassVar[frozenset[str]] = frozenset({"leak"})
     preference: ClassVar[int] = 5
 
@@ -84,6 +86,15 @@ class FiniteVolume(Solver):
     def least_cells(self) -> int:
         """So many that the stencil of the order fits in."""
         return max(8, 2 * self.order)
+
+    @property
+    def chosen_stepper(self) -> Stepper:
+        """The one given, or the one that goes with the order."""
+        return self.stepper or ("dop853" if self.order >= 7 else "ssprk54" if self.order == 5 else "ssprk3")
+
+    def sources(self, equation: Equation, statistics: Mapping[str, Any]) -> tuple[str, ...]:
+        noisy = equation.noise != type(equation.noise)()
+        return (*self.citations, *sources_of(self.order, self.chosen_stepper, noisy, statistics))
 
     def unfit(self, equation: Equation) -> str | None:
         kind = equation.geometry.model_dump()["kind"]

@@ -1,6 +1,6 @@
 """SSPRK(3,3) [shu1988]: three stages, order three, each a convex combination of forward Euler steps of h.
 
-The embedded scheme of order two is that of [conde2022].
+The embedded scheme of order two is that of [fekete2022].
 """
 
 from __future__ import annotations
