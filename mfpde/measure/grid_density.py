@@ -12,6 +12,7 @@ from mfpde.arguments import instance, numbers, random_stream
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry, Lattice, Line, Plane
 from mfpde.measure.base import NODES_ACCURACY, Measure
+from mfpde.measure.interpolation import interpolated
 from mfpde.measure.panel import Panel
 from mfpde.measure.sums import log_sum
 from mfpde.typing import AnyArray, Float
@@ -125,9 +126,9 @@ class GridDensity(Measure):
         return value, np.ascontiguousarray(mean.T)
 
     def evaluate(self, points: AnyArray) -> Float:
-        """Interpolated to order six between the lattices' points, never below 0; 0 outside of the cells."""
+        """Interpolated to order fourteen between the lattices' points, never below 0; 0 outside of the cells."""
         x = self.geometry.points(points)
-        return sum((_interpolated(panel, x) for panel in self.panels), np.zeros(x.shape[0]))
+        return sum((interpolated(panel, x) for panel in self._there), np.zeros(x.shape[0]))
 
     def sample(self, count: int, seed: int = 0) -> Float:
         draws = random_stream(count, seed).random((count, 1 + self.ambient_dimension))
@@ -142,16 +143,3 @@ class GridDensity(Measure):
             z = lattice.points()[chosen[here] - start] + (draws[here, 1:] - 0.5) * panel.widths
             out[here] = z @ panel.lattice.matrix.T + panel.lattice.origin
         return out
-
-
-def _interpolated(panel: Panel, x: Float) -> Float:
-    from scipy.ndimage import map_coordinates
-
-    z = np.linalg.solve(panel.lattice.matrix, (x - panel.lattice.origin).T)
-    starts = np.array([axis[0] for axis in panel.lattice.axes])
-    place = (z - starts[:, None]) / panel.widths[:, None]  # counted in cells from the first point
-    inside = np.all((place >= -0.5) & (place <= np.array(panel.lattice.shape)[:, None] - 0.5), axis=0)
-    order: Any = min(5, *(size - 1 for size in panel.lattice.shape))
-    density = np.zeros(x.shape[0])
-    density[inside] = map_coordinates(panel.at_points, place[:, inside], order=order, mode="nearest")
-    return np.maximum(density, 0.0)

@@ -13,11 +13,12 @@ from mfpde.measure import Measure, Positioned
 from mfpde.solvers.finite_volume.control import StepControl
 from mfpde.solvers.finite_volume.forecast import reach_of_run
 from mfpde.solvers.finite_volume.grid import Grid
-from mfpde.solvers.finite_volume.initial import Part, laid, parts_of
+from mfpde.solvers.finite_volume.initial import Laid, Part, laid, parts_of
 from mfpde.solvers.finite_volume.integration import FiniteVolumeIntegration
+from mfpde.solvers.finite_volume.resolution import PILOT_TOLERANCE, Range, enough_cells
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.system import System
-from mfpde.solvers.finite_volume.watch import LEAST_WIDTH, narrowest_cluster
+from mfpde.solvers.finite_volume.watch import LEAST_WIDTH, Missed, narrowest_cluster
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
@@ -26,8 +27,12 @@ if TYPE_CHECKING:
 
 __all__ = ["begin"]
 
-_MOVING_CELLS, _RESTING_CELLS, _COARSE_CELLS = {1: 128, 2: 64}, {1: 512, 2: 192}, {1: 48, 2: 24}
-_COARSE_TOLERANCE = 1e-5
+_MOVING = {1: Range(128, 512, 1024), 2: Range(64, 96, 192)}
+_RESTING = {1: Range(256, 512, 2048), 2: Range(96, 192, 256)}
+_TOLERANCE = {1: 1e-8, 2: 1e-6}
+_KEPT = 10.0  # tolerances that the error stays below
+_OF_STEPS, _LEAST_OF_STEPS, _SHARE_OF_STEPS = 1e-10, 1e-14, 0.1  # error of one: without a tolerance, at least, with one
+_COARSE_CELLS, _COARSE_TOLERANCE = {1: 48, 2: 24}, 1e-5
 _DEVIATIONS = 9.0  # of a Gaussian that cells reach out to; its tail goes on beyond them
 _STEEPEST = 2.5  # logarithm of the ratio of neighbouring cells in a tail, beyond which stencils cannot follow it
 _MARGIN = 0.15  # of the extent of bounded data, on both sides
@@ -64,14 +69,43 @@ class _Setup:
         return any(self.problem.noise.diffusion_at(time) > 0 for time in (0.0, *self.problem.noise.breaks()))
 
     def run(self) -> FiniteVolumeIntegration:
-        """On the box that the settings, the data or a coarse run say."""
-        moving = self.frame == "moving"
-        parts = self._parts(apart=moving)
-        low, high = self._moving_box(parts, self._cells()) if moving else self._resting_box()
-        grid = Grid(low, high, self._cells(), gaussian=moving)
-        solution = self._solution(grid, parts if moving else [part.at_rest() for part in parts])
-        self._check_cells(grid, solution)
-        integration = self._integration(grid, solution, parts, self.settings.order, self.settings.tolerance)
+        """With the cells that are given, or that pilots ask for."""
+        parts = self._parts(apart=self._moving)
+        box = None if self._moving else self._resting_box()
+
+        def start(cells: tuple[int, ...], tolerance: float) -> FiniteVolumeIntegration:
+            return self._started(parts, *(box or self._moving_box(parts, cells)), cells, tolerance)
+
+        given = self.settings.cells
+        if given is None:
+            within = (_MOVING if self._moving else _RESTING)[self.dimension]
+            given = enough_cells(
+                lambda count: start((count,) * self.dimension, PILOT_TOLERANCE), within, self._until, self._error
+            )
+        cells = given if isinstance(given, tuple) else (given,) * self.dimension
+        if len(cells) != self.dimension:
+            raise ProblemError.at("solver.cells", f"must be one number or {self.dimension}, not {len(cells)}")
+        asked = self.settings.tolerance
+        integration = start(cells, _OF_STEPS if asked is None else max(_SHARE_OF_STEPS * asked, _LEAST_OF_STEPS))
+        self._check_cells(integration)
+        return integration
+
+    @property
+    def _moving(self) -> bool:
+        return self.frame == "moving"
+
+    @property
+    def _error(self) -> float:
+        """What the tolerance promises."""
+        asked = self.settings.tolerance
+        return _KEPT * (_TOLERANCE[self.dimension] if asked is None else asked)
+
+    def _started(
+        self, parts: list[Part], low: Float, high: Float, cells: tuple[int, ...], tolerance: float
+    ) -> FiniteVolumeIntegration:
+        grid = Grid(low, high, cells, gaussian=self._moving)
+        pieces = [laid(part if self._moving else part.at_rest(), grid) for part in parts]
+        integration = self._integration(grid, pieces, parts, self.settings.order, tolerance)
         self._check_speed(integration.outflow)
         return integration
 
@@ -85,14 +119,8 @@ class _Setup:
             for part in parts_of(law, apart)
         ]
 
-    def _solution(self, grid: Grid, parts: list[Part]) -> Solution:
-        densities, means, matrices = (
-            np.stack(each) for each in zip(*(laid(part, grid) for part in parts), strict=True)
-        )
-        return Solution(densities, means, matrices)
-
     def _integration(
-        self, grid: Grid, solution: Solution, parts: list[Part], order: int, tolerance: float
+        self, grid: Grid, pieces: list[Laid], parts: list[Part], order: int, tolerance: float
     ) -> FiniteVolumeIntegration:
         stepper = self.settings.stepper or ("dop853" if order >= 7 else "ssprk54" if order == 5 else "ssprk3")
         masked = isinstance(self.measure, Positioned)
@@ -111,7 +139,9 @@ class _Setup:
         )
         breaks = {*self.problem.velocity.breaks(), *self.problem.noise.breaks()}
         control = StepControl(stepper, self.settings.cfl, tolerance)
-        return FiniteVolumeIntegration(system, solution, control, sorted(breaks))
+        solution = Solution(*(np.stack(each) for each in list(zip(*pieces, strict=True))[:3]))
+        missed = Missed(max(piece.missed for piece in pieces), self._error, order)
+        return FiniteVolumeIntegration(system, solution, control, sorted(breaks), missed)
 
     def _value_matrix(self, time: float) -> Float:
         """V(t), of all heads together."""
@@ -120,14 +150,6 @@ class _Setup:
             raise ProblemError.at("solver.rescaled", "needs attention, whose V rescales the tokens")
         value: Float = sum((term.value for term in law.at(time).terms(self.dimension)), np.zeros((self.dimension,) * 2))
         return value
-
-    def _cells(self) -> tuple[int, ...]:
-        given = self.settings.cells
-        default = (_MOVING_CELLS if self.frame == "moving" else _RESTING_CELLS)[self.dimension]
-        cells = given if isinstance(given, tuple) else (given or default,) * self.dimension
-        if len(cells) != self.dimension:
-            raise ProblemError.at("solver.cells", f"must be one number or {self.dimension}, not {len(cells)}")
-        return cells
 
     # -- boxes
     # ---------------------------------------------------------------------------------------------------------
@@ -148,7 +170,7 @@ class _Setup:
         parts = coarse._parts(apart=True)
         cells = (_COARSE_CELLS[self.dimension],) * self.dimension
         grid = Grid(*coarse._moving_box(parts, cells), cells, gaussian=True)
-        run = coarse._integration(grid, coarse._solution(grid, parts), parts, 7, _COARSE_TOLERANCE)
+        run = coarse._integration(grid, [laid(part, grid) for part in parts], parts, 7, _COARSE_TOLERANCE)
         rescaling = self._value_matrix if self.frame == "rescaled" else None
         return reach_of_run(run, self._until, None if self.measure.compact else _DEVIATIONS, rescaling)
 
@@ -171,12 +193,12 @@ class _Setup:
                 "tails has no bound; take bounded initial data, a smaller solver.box, or solver.kind: characteristics",
             )
 
-    def _check_cells(self, grid: Grid, solution: Solution) -> None:
-        width = narrowest_cluster(solution)
+    def _check_cells(self, integration: FiniteVolumeIntegration) -> None:
+        width, cells = narrowest_cluster(integration.solution), integration.grid.cells
         if width < LEAST_WIDTH:
-            needed = [math.ceil(1.5 * LEAST_WIDTH / max(width, 0.5) * count) for count in grid.cells]
+            needed = [math.ceil(1.5 * LEAST_WIDTH / max(width, 0.5) * count) for count in cells]
             raise ProblemError.at(
                 "solver.cells",
-                f"{list(grid.cells)} are too few for the initial data, whose narrowest cluster is {width:.2g} cells "
+                f"{list(cells)} are too few for the initial data, whose narrowest cluster is {width:.2g} cells "
                 f"wide; take about {needed}, or frame: moving",
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from mfpde.measure import Measure, Normal, Superposition
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.typing import Float
 
-__all__ = ["Part", "laid", "parts_of"]
+__all__ = ["Laid", "Part", "laid", "parts_of"]
 
 _MOST_PARTS = 8  # components that get a frame each
 _SMOOTH = 1e-9  # what sums over point values may be wrong by where cells resolve the data
@@ -45,15 +46,14 @@ class Part:
         return Part(self.share, self.measure, np.zeros_like(self.mean), np.eye(self.mean.size), self.position)
 
     def reach(self, deviations: float) -> tuple[Float, Float]:
-        """Ends in z, `(d,)` each: of the support, or so many standard deviations of a Gaussian."""
+        """Ends in z, `(d,)` each: of the support, or where tails are as thin as a Gaussian's are so many deviations
+        out."""
         if isinstance(self.measure, Normal):
             return np.full(self.mean.size, -deviations), np.full(self.mean.size, deviations)
         points, weights = self.measure.nodes()
-        z = np.linalg.solve(self.matrix, (points[weights > 0] - self.mean).T)
-        low, high = z.min(axis=1), z.max(axis=1)
-        if not self.measure.compact:  # nodes end where tails do not matter yet
-            low, high = np.minimum(low, -deviations), np.maximum(high, deviations)
-        return low, high
+        least = 0.0 if self.measure.compact else np.exp(-0.5 * deviations**2) * weights.max()
+        z = np.linalg.solve(self.matrix, (points[weights > least] - self.mean).T)
+        return z.min(axis=1), z.max(axis=1)
 
 
 def parts_of(measure: Measure, apart: bool) -> list[Part]:
@@ -67,8 +67,18 @@ def parts_of(measure: Measure, apart: bool) -> list[Part]:
     return [Part.of(1.0, measure)]
 
 
-def laid(part: Part, grid: Grid) -> tuple[Float, Float, Float]:
-    """Density `(rows, columns)` in z of one part, and its frame.
+class Laid(NamedTuple):
+    """A part on cells: its density `(rows, columns)` in z, its frame, and how far averages over the cells are from
+    values at their middles, relative to the peak, where only averages would do."""
+
+    density: Float
+    mean: Float
+    matrix: Float
+    missed: float
+
+
+def laid(part: Part, grid: Grid) -> Laid:
+    """One part on cells.
 
     Point values where the cells resolve the measure. Otherwise (edges) cell averages, of the measure stretched a little
     so that averaging leaves mean and covariance right; a moving frame is stretched instead.
@@ -77,6 +87,7 @@ def laid(part: Part, grid: Grid) -> tuple[Float, Float, Float]:
     volume = abs(np.linalg.det(part.matrix))
     density = volume * part.measure.evaluate(lattice.points()).reshape(grid.shape)
     wanted = _wanted(part)
+    missed, values = 0.0, density
     in_its_frame = grid.gaussian and isinstance(part.measure, Normal)  # cut off, and yet resolved
     if not in_its_frame and _wrong(grid, density, *wanted) > _SMOOTH:
         for _ in range(6):
@@ -92,8 +103,9 @@ def laid(part: Part, grid: Grid) -> tuple[Float, Float, Float]:
             back = np.linalg.inv(stretch)
             shift = middle - back @ wanted[0]
             lattice = Lattice(grid.axes, lattice.origin + lattice.matrix @ shift, lattice.matrix @ back)
+        missed = float(np.abs(density - values).max() / density.max()) if density.any() else np.inf
     mass = float(density.sum() * grid.volume)
-    return density * (part.share / mass) if mass > 0 else density, part.mean, part.matrix
+    return Laid(density * (part.share / mass) if mass > 0 else density, part.mean, part.matrix, missed)
 
 
 def _wanted(part: Part) -> tuple[Float, Float]:

@@ -16,7 +16,7 @@ from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.solution import Solution, measure_of
 from mfpde.solvers.finite_volume.stepping import Attempt, take_step
 from mfpde.solvers.finite_volume.system import Rates, System
-from mfpde.solvers.finite_volume.watch import LEAST_WIDTH, Growth, edge_mass, narrowest_cluster
+from mfpde.solvers.finite_volume.watch import LEAST_WIDTH, Growth, Missed, edge_mass, narrowest_cluster
 from mfpde.solvers.forms import grid_fields, grid_layout, panels_fields, panels_layout
 from mfpde.typing import AnyArray, Float
 
@@ -34,15 +34,18 @@ _CLOSE = 1e-4  # share of the time to a pole that need not be followed
 class FiniteVolumeIntegration(Integration):
     """Densities on panels, moved by `System` in steps that `StepControl` chooses, watched for what could go wrong."""
 
-    def __init__(self, system: System, solution: Solution, control: StepControl, breaks: Sequence[float]) -> None:
+    def __init__(
+        self, system: System, solution: Solution, control: StepControl, breaks: Sequence[float], missed: Missed
+    ) -> None:
         self._system, self._solution, self._control = system, solution, control
         self._breaks = tuple(float(time) for time in breaks if time > 0)
         self._time = 0.0
-        self._growth = Growth()
+        self._growth, self._missed = Growth(), missed
         self._leak = 0.0
         self._first_cells = system.grid.cells
         self._mass = float(solution.density.sum()) * system.grid.volume
         self._rates: Rates | None = system.rates(0.0, solution)  # compiles before anybody measures a rate
+        self._roughness: float | None = None
         self._evaluations = 1
         self._control.proposed = self._first_step(self._rates)
 
@@ -54,6 +57,11 @@ class FiniteVolumeIntegration(Integration):
     def outflow(self) -> float:
         """The largest share of a cell that leaves it per unit time."""
         return self._present_rates().outflow
+
+    @property
+    def missed(self) -> float:
+        """What the cells have left out so far, relative to the peak."""
+        return self._missed.so_far
 
     @property
     def grid(self) -> Grid:
@@ -90,7 +98,7 @@ class FiniteVolumeIntegration(Integration):
                     "check the size of the coefficients against time.until, or try a smaller order",
                 )
             work += self._cost()
-        return self._trouble() or Progress(State.REACHED)
+        return self._trouble() or Progress(State.REACHED, self._missed.message())
 
     def _attempt(self, target: float) -> bool:
         """Try one step; False when steps have become too short."""
@@ -100,6 +108,8 @@ class FiniteVolumeIntegration(Integration):
         rates = self._present_rates()
         plan = self._control.plan(self._time, end, rates.outflow, rates.spreading)
         self._evaluations += len(plan.tableau.weights) - 1
+        if self._roughness is None:
+            self._roughness = self._system.roughness(self._solution, rates)
         latest = float(np.nextafter(end, -np.inf)) if end in self._breaks else end
         try:
             with np.errstate(all="ignore"):
@@ -112,6 +122,7 @@ class FiniteVolumeIntegration(Integration):
                     plan.length,
                     latest,
                     self._control.tolerance,
+                    self._roughness,
                 )
         except (ProblemError, np.linalg.LinAlgError):  # a trial stage where the drift means nothing
             tried = Attempt(None, math.inf)
@@ -119,8 +130,9 @@ class FiniteVolumeIntegration(Integration):
             return True
         if self._control.judge(plan, tried.error, tried.limited) and tried.solution is not None:
             self._solution = tried.solution
+            self._missed.differed += plan.length * self._roughness
             self._time = end if plan.length >= end - self._time else self._time + plan.length
-            self._rates = None
+            self._rates = self._roughness = None
             self._make_room(self._crowded())
         return True
 
@@ -194,7 +206,7 @@ class FiniteVolumeIntegration(Integration):
         self._system.grid = longer
         pads = [(0, 0), *([(0, 0)] if grid.dimension == 1 else []), *(tuple(ends) for ends in more.tolist())]
         self._solution = self._solution._replace(density=np.pad(self._solution.density, pads))
-        self._rates = None
+        self._rates = self._roughness = None
         return True
 
     # -- what is seen
@@ -231,6 +243,7 @@ class FiniteVolumeIntegration(Integration):
             **{name: float(count) for name, count in self._control.counts.items()},
             "evaluations": float(self._evaluations),
             "step": self._control.proposed,
+            "cell-error": self.missed,
         }
 
     # -- keeping
@@ -245,6 +258,8 @@ class FiniteVolumeIntegration(Integration):
             "high": grid.high,
             "cells": np.array(grid.cells),
             "leak": np.array([self._leak]),
+            "missed": np.array([self._missed.initial, self._missed.differed]),
+            "first_cells": np.array(self._first_cells),
             "growth": self._growth.rows.copy(),
             "evaluations": np.array([self._evaluations]),
             **self._control.arrays(),
@@ -255,6 +270,8 @@ class FiniteVolumeIntegration(Integration):
         self._time, self._leak = float(state["time"][0]), float(state["leak"][0])
         self._system.grid = Grid(state["low"], state["high"], state["cells"].tolist(), self._system.grid.gaussian)
         self._control.restore(state)
-        self._rates = self._system.rates(self._time, self._solution)
+        self._rates, self._roughness = self._system.rates(self._time, self._solution), None
+        self._missed.initial, self._missed.differed = (float(part) for part in state["missed"])
+        self._first_cells = tuple(state["first_cells"].tolist())
         self._growth.rows = state["growth"].copy()
         self._evaluations = int(state["evaluations"][0])

@@ -98,11 +98,12 @@ def take_step(
     step: float,
     end: float,
     tolerance: float,
+    roughness: float,
 ) -> Attempt:
     """One step; coefficients are never asked for beyond `end`, where they may jump. `first` are the rates at its start.
 
     The error of the frames may be `tolerance` of their size, that of the density as much of its peak, or a share of
-    what the cells and keeping it positive leave in that time anyway.
+    what keeping it positive and the cells, with `roughness` per unit time, leave in that time anyway.
     """
     limited = Limited(system, solution, first)
     stages = [first]
@@ -114,7 +115,7 @@ def take_step(
     new = limited.moved(stages, tableau.weights, step, 1.0)
     if not _sound(new):
         return Attempt(None, np.inf, limited.moved_by > 0)
-    rough = max(tolerance, _OF_SPACE * step * system.roughness(solution, first), limited.moved_by)
+    rough = max(tolerance, _OF_SPACE * step * roughness, limited.moved_by)
     errors = [_size(solution, *limited.change(stages, row, step), rough, tolerance) for row in tableau.errors]
     error = errors[0]
     if len(errors) == 2 and error > 0.0:  # as in the method's own code [hairer1993]

@@ -33,9 +33,11 @@ if TYPE_CHECKING:
 __all__ = ["Fluxes", "Rates", "System"]
 
 _BLOCK = 1 << 15  # cells
-# the staggered difference of order eight, and of order two for the lower orders
-_HIGH = np.array([1225 / 1024, -245 / 3072, 49 / 5120, -5 / 7168])
-_LOW = np.array([1.0, 0.0, 0.0, 0.0])
+# staggered differences of order two, six and eight, by the order of transport
+_SECOND = np.array([1.0, 0.0, 0.0, 0.0])
+_SIXTH = np.array([75 / 64, -25 / 384, 3 / 640, 0.0])
+_EIGHTH = np.array([1225 / 1024, -245 / 3072, 49 / 5120, -5 / 7168])
+_STAGGERED = {1: _SECOND, 2: _SECOND, 5: _SIXTH, 7: _SIXTH, 9: _EIGHTH}
 # twice the staggered difference against the second difference, at the shortest wave
 _STIFFER = 1.7
 
@@ -87,7 +89,6 @@ class System:
         self.grid, self.frame, self.walls = grid, frame, walls
         self._order, self._closed = order, closed
         self.positions, self._rescaling = positions, rescaling
-        self._factors = _HIGH if order > 2 else _LOW
 
     def rates(self, time: float, solution: Solution, nearby: Rates | None = None) -> Rates:
         """At that time, for that solution; potentials of the attention are found from those of rates nearby."""
@@ -161,10 +162,9 @@ class System:
         flux, padded = np.zeros((rows, columns + 1)), np.empty((rows, columns + 2 * transport.GHOSTS))
         transport.transport_along(order, self.walls, u, speed, product, 1.0 / width, padded, flux)
         if k > 0:
-            factors = self._factors if order > 1 else _LOW
             room = np.empty((2, padded.shape[1]))
             across, faces = self.grid.weights[0][lines], self.grid.face_weights[1]
-            diffusion.spread_along(w, factors, k / width**2, across, faces, room, flux)
+            diffusion.spread_along(w, _STAGGERED[order], k / width**2, across, faces, room, flux)
         return flux
 
     def _across(self, order: int, u: Float, speed: Float, product: Float, w: Float, k: float, lines: slice) -> Float:
@@ -172,9 +172,9 @@ class System:
         flux, padded = np.zeros((rows + 1, columns)), np.empty((rows + 2 * transport.GHOSTS, columns))
         transport.transport_across(order, self.walls, u, speed, product, 1.0 / width, padded, flux)
         if k > 0:
-            factors = self._factors if order > 1 else _LOW
             faces, along = self.grid.face_weights[0], self.grid.weights[1][lines]
-            diffusion.spread_across(w, factors, k / width**2, faces, along, padded, np.empty_like(padded), flux)
+            room, factors = np.empty_like(padded), _STAGGERED[order]
+            diffusion.spread_across(w, factors, k / width**2, faces, along, padded, room, flux)
         return flux
 
     def _ratios(self, density: Float) -> Float:
@@ -198,10 +198,9 @@ class System:
         return _central(values, axis, lines) * np.multiply.outer(strength * weights[0], weights[1])
 
     def roughness(self, solution: Solution, rates: Rates) -> float:
-        """Error of space per unit time relative to the peak, from two orders; infinite for the non-linear ones."""
-        if self._order < 7:
-            return np.inf
-        other = self.fluxes(16 - self._order, solution.density, rates.speeds, rates.conductivities)
+        """Error of the cells per unit time relative to the peak: how much another order makes of it, of the next lower
+        one for the highest."""
+        other = self.fluxes(7 if self._order == 9 else 9, solution.density, rates.speeds, rates.conductivities)
         across, along = rates.fluxes.across - other.across, rates.fluxes.along - other.along
         change = np.diff(across, axis=1) + np.diff(along, axis=2)
         return float(

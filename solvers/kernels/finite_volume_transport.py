@@ -16,6 +16,8 @@ from mfpde.typing import Float
 __all__ = ["GHOSTS", "transport_across", "transport_along"]
 
 GHOSTS = 5
+_TURNING = 0.1  # of the strongest wind, below which it has no side
+_CALM = 1e-300
 _TINY = 1e-40  # relative to the values themselves, see _weno
 
 
@@ -60,6 +62,22 @@ def _weno5(a: float, b: float, c: float, d: float, e: float) -> float:
 
 
 @kernel
+def _strongest(before: Float, after: Float) -> float:
+    """Twice the largest speed."""
+    found = 0.0
+    for i in range(before.size):
+        found = max(found, abs(before[i] + after[i]))
+    return found
+
+
+@kernel
+def _direction(wind: float, turning: float) -> float:
+    """-1 or 1, smoothly from one to the other where |wind| is below `turning`."""
+    t = min(1.0, max(-1.0, wind / (turning + _CALM)))
+    return t * (1.5 - 0.5 * t * t)
+
+
+@kernel
 def _faces(
     order: int,
     f0: Float,
@@ -77,17 +95,23 @@ def _faces(
     scale: float,
     flux: Float,
 ) -> None:
-    """Fluxes through the faces between f4 and f5; `before`, `after` are the speeds on their two sides."""
+    """Fluxes through the faces between f4 and f5; `before`, `after` are the speeds on their two sides.
+
+    Where the wind turns, the linear ones turn smoothly: a jump, small as it is, would be all that time steps see.
+    """
+    turning = _TURNING * _strongest(before, after)
     if order == 9:
         for i in range(flux.size):
             rightward = _linear9(f0[i], f1[i], f2[i], f3[i], f4[i], f5[i], f6[i], f7[i], f8[i])
             leftward = _linear9(f9[i], f8[i], f7[i], f6[i], f5[i], f4[i], f3[i], f2[i], f1[i])
-            flux[i] = scale * (rightward if before[i] + after[i] >= 0.0 else leftward)
+            wind = _direction(before[i] + after[i], turning)
+            flux[i] = scale * (0.5 * (1.0 + wind) * rightward + 0.5 * (1.0 - wind) * leftward)
     elif order == 7:
         for i in range(flux.size):
             rightward = _linear7(f1[i], f2[i], f3[i], f4[i], f5[i], f6[i], f7[i])
             leftward = _linear7(f8[i], f7[i], f6[i], f5[i], f4[i], f3[i], f2[i])
-            flux[i] = scale * (rightward if before[i] + after[i] >= 0.0 else leftward)
+            wind = _direction(before[i] + after[i], turning)
+            flux[i] = scale * (0.5 * (1.0 + wind) * rightward + 0.5 * (1.0 - wind) * leftward)
     elif order == 5:
         for i in range(flux.size):
             rightward = _weno5(f2[i], f3[i], f4[i], f5[i], f6[i])

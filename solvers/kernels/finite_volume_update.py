@@ -10,6 +10,7 @@ from mfpde.typing import Float
 __all__ = ["combine", "limit", "outflow", "update"]
 
 UNDERFLOW = 1e-290  # below it doubles lose their digits, and processors a hundred times their speed
+ROUNDING = 1e-15  # of what goes through a cell
 
 _MARGIN = 1.0 - 1e-10  # of what is left in a cell; the rest covers the rounding of the update
 
@@ -23,7 +24,8 @@ def combine(flux: Float, weight: float, out: Float) -> None:
 
 @kernel
 def update(density: Float, across: Float, along: Float, new: Float) -> float:
-    """new = density - differences of the fluxes (which carry dt / h), 0 where it underflows; the smallest value."""
+    """new = density - differences of the fluxes (which carry dt / h), 0 where it underflows or is negative by the
+    rounding of what goes through the cell; the smallest value."""
     rows, columns = density.shape
     least = 0.0
     for i in range(rows):
@@ -31,7 +33,8 @@ def update(density: Float, across: Float, along: Float, new: Float) -> float:
         left, right = row[:columns], row[1:]
         for j in range(columns):
             value = u[j] - ((above[j] - below[j]) + (right[j] - left[j]))
-            out[j] = value if abs(value) > UNDERFLOW else 0.0
+            through = abs(above[j]) + abs(below[j]) + abs(right[j]) + abs(left[j])
+            out[j] = 0.0 if abs(value) <= UNDERFLOW or 0.0 > value >= -ROUNDING * through else value
         for j in range(columns):
             least = min(least, out[j])
     return least

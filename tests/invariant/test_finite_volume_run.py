@@ -176,3 +176,51 @@ def test_a_cluster_narrower_than_its_cells_is_reported():
     assert run.outcome.kind == "resolution lost"
     assert "cells" in run.outcome.advice
     assert run.outcome.time < 40
+
+
+KINK = {
+    "geometry": {"kind": "line"},
+    "attention": {"kind": "softmax", "A": 1, "V": -1},
+    "drift": {"kind": "mlp", "W": [[1.0]], "U": [[1.0]], "b": [0.2], "activation": "relu"},
+    "initial": {"kind": "gaussian", "mean": [0.3], "covariance": [[0.5]]},
+    "solver": {"kind": "finite-volume"},
+    "time": {"until": 0.5, "save": False},
+}
+WAVES = {
+    "geometry": {"kind": "plane"},
+    "attention": {"kind": "softmax", "A": [[1.0, 0.5], [0.0, 0.8]], "V": [[-1.0, 0.2], [0.0, -0.7]]},
+    "noise": {"kappa": 4},
+    "initial": {"kind": "density", "expression": "exp(-x**2 - y**2)*(1 + 0.5*sin(2*x)*cos(y))"},
+    "solver": {"kind": "finite-volume", "cells": 64},
+    "time": {"until": 0.5, "save": False},
+}
+
+
+def ended(problem):
+    return mfpde.solve(mfpde.Problem.from_dict(problem))
+
+
+def test_a_kink_that_cells_cannot_follow_is_said_at_the_end():
+    message = ended(KINK).outcome.message
+    assert "the cells leave an error of about" in message
+    assert "or more" in message
+
+
+def test_too_few_cells_are_said_at_the_end_and_enough_are_found():
+    smooth = {**KINK, "drift": {**KINK["drift"], "activation": "tanh"}}
+    few = ended({**smooth, "solver": {"kind": "finite-volume", "box": [[-20, 20]], "cells": 96}})
+    assert "raise solver.cells" in few.outcome.message
+    assert not ended(smooth).outcome.message
+    (loose,) = ended({**smooth, "solver": {"kind": "finite-volume", "tolerance": 1e-4}}).measure(-1).panels
+    (tight,) = ended({**smooth, "solver": {"kind": "finite-volume", "tolerance": 1e-10}}).measure(-1).panels
+    assert tight.values.size > 1.5 * loose.values.size
+
+
+def test_steps_of_a_noisy_run_are_not_refused_for_the_sake_of_its_cells():
+    """A stencil that jumps from one side to the other with the wind is what time steps would see."""
+    problem = mfpde.Problem.from_dict(WAVES)
+    run = problem.solver.start(problem)
+    run.advance(0.5, 10**9)
+    counts = run.statistics()
+    assert counts["rejected"] < 0.25 * counts["steps"]
+    assert counts["cells"] < 1.2 * 64**2  # the box has not grown for the sake of tails that nobody sees

@@ -1,0 +1,102 @@
+"""Densities between the points of a lattice.
+
+Polynomials through the fourteen nearest points along each axis, of the density or, where that is smoother, of its
+ratio to the Gaussian of the same moments: then Gaussians are exact, and what is near one nearly so.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mfpde.geometry import Lattice
+from mfpde.measure.panel import Panel
+from mfpde.typing import Float
+
+__all__ = ["interpolated"]
+
+_POINTS = 14  # along each axis
+_AT_ONCE = 1 << 12
+_STEEPEST = 300.0  # the largest difference of exponents between neighbours in a stencil
+
+
+def interpolated(panel: Panel, x: Float) -> Float:
+    """Density of a panel at points `(m, d)`, never below 0; 0 outside of the cells."""
+    lattice, widths = Lattice.of(panel.lattice.axes), panel.widths[:, None]
+    z: Float = np.linalg.solve(panel.lattice.matrix, (x - panel.lattice.origin).T).astype(float)
+    places = (z - lattice.points()[0][:, None]) / widths  # counted in cells from the first point
+    inside = np.all((places >= -0.5) & (places <= np.array(lattice.shape)[:, None] - 0.5), axis=0)
+    chosen = np.flatnonzero(inside)
+    form = _gaussian_form(panel)
+    raised = _exponents(form, lattice.points().T).reshape(lattice.shape)
+    out = np.zeros(x.shape[0])
+    for start in range(0, chosen.size, _AT_ONCE):
+        here = chosen[start : start + _AT_ONCE]
+        out[here] = _between(panel.at_points, raised, places[:, here], _exponents(form, z[:, here]))
+    return np.maximum(out, 0.0)
+
+
+def _gaussian_form(panel: Panel) -> tuple[Float, Float]:
+    """Middle and inverse covariance of the Gaussian, in the lattice's coordinates; the inverse is 0 where the density
+    itself is smoother."""
+    mean, covariance = panel.moments
+    inverse = np.linalg.inv(panel.lattice.matrix)
+    middle, none = inverse @ (mean - panel.lattice.origin), np.zeros_like(covariance)
+    spread = inverse @ covariance @ inverse.T
+    if not np.linalg.eigvalsh(spread)[0] > 0:
+        return middle, none
+    form = middle, np.linalg.inv(spread)
+    points = Lattice.of(panel.lattice.axes).points().T
+    raised = _exponents(form, points).reshape(panel.values.shape)
+    plain = np.zeros_like(raised)
+    return form if _bends(panel.at_points, raised) < _bends(panel.at_points, plain) else (middle, none)
+
+
+def _exponents(form: tuple[Float, Float], z: Float) -> Float:
+    """`<z - m, C^{-1} (z - m)> / 2` for z `(d, n)`."""
+    away = z - form[0][:, None]
+    found: Float = 0.5 * np.einsum("in,ij,jn->n", away, form[1], away)
+    return found
+
+
+def _bends(values: Float, exponents: Float) -> float:
+    """The largest difference of order fourteen along any axis, of `values e^exponents` over the Gaussian there."""
+    largest = 0.0
+    for axis in range(values.ndim):
+        u, q = np.moveaxis(values, axis, 0), np.moveaxis(exponents, axis, 0)
+        size = len(u) - _POINTS
+        if size <= 0:
+            continue
+        middle, total = q[_POINTS // 2 : _POINTS // 2 + size], np.zeros_like(u[:size])
+        for k in range(_POINTS + 1):
+            factor = (-1) ** k * math.comb(_POINTS, k)
+            total += factor * u[k : k + size] * np.exp(np.minimum(q[k : k + size] - middle, _STEEPEST))
+        largest = max(largest, float(np.abs(total).max()))
+    return largest
+
+
+def _between(values: Float, raised: Float, places: Float, levels: Float) -> Float:
+    """Polynomials of `values e^raised` at places `(d, m)`, over `e^levels`."""
+    count = places.shape[1]
+    weights, index = np.ones((count, 1)), np.zeros((count, 1), dtype=np.int64)
+    for place, size in zip(places, values.shape, strict=True):
+        points = min(_POINTS, size)
+        first = np.clip(np.floor(place).astype(np.int64) - (points // 2 - 1), 0, size - points)
+        factors = _lagrange(place - first, points)
+        weights = (weights[:, :, None] * factors[:, None, :]).reshape(count, -1)
+        here = first[:, None] + np.arange(points)
+        index = (index[:, :, None] * size + here[:, None, :]).reshape(count, -1)
+    steps = np.minimum(raised.ravel()[index] - levels[:, None], _STEEPEST)
+    found: Float = np.einsum("mk,mk,mk->m", weights, values.ravel()[index], np.exp(steps))
+    return found
+
+
+def _lagrange(t: Float, count: int) -> Float:
+    """Factors `(m, count)` of the values at 0, 1, .., count - 1 in the polynomial at t."""
+    out = np.ones((t.size, count))
+    for k in range(count):
+        for j in range(count):
+            if j != k:
+                out[:, k] *= (t - j) / (k - j)
+    return out

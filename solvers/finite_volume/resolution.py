@@ -1,0 +1,86 @@
+"""How many cells: as many as keep what coarser ones are seen to leave below the tolerance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mfpde.solvers.base import State
+from mfpde.solvers.finite_volume.integration import FiniteVolumeIntegration
+from mfpde.solvers.finite_volume.watch import LEAST_WIDTH, narrowest_cluster
+
+__all__ = ["PILOT_TOLERANCE", "Range", "enough_cells"]
+
+#: of the time steps of pilots
+PILOT_TOLERANCE = 1e-6
+
+_MULTIPLE = 16
+_CLOSER = math.sqrt(2.0)  # times the cells of the pilot before
+_SLOW, _FAST = 2.0, 9.0  # powers of the cells: of what is not smooth, and the best that the estimate can do
+_FARTHEST = 2.5  # times the cells of a pilot that its error is carried over to
+_SAFETY = 0.5  # pilots take other steps
+_AFFORDABLE = 4_000_000  # microseconds of work, by count, that a pilot may take
+
+
+@dataclass(frozen=True)
+class Range:
+    """Cells a side: the fewest, as many as pay where something is not smooth, and the most."""
+
+    fewest: int
+    rough: int
+    most: int
+
+
+@dataclass(frozen=True)
+class _Pilot:
+    """What a run with so many cells leaves; infinite where they do not hold it."""
+
+    cells: int
+    missed: float
+    finished: bool = True
+
+
+def enough_cells(start: Callable[[int], FiniteVolumeIntegration], within: Range, until: float, wanted: float) -> int:
+    """Cells a side with which a run to `until` leaves an error of `wanted`, found from pilots with fewer.
+
+    Two pilots tell the power with which the error falls. Where it hardly does (edges, kinks), or where pilots take too
+    long, the number is a compromise, and the run says in the end what its cells have left.
+    """
+    wanted *= _SAFETY
+    last: _Pilot | None = None
+    cells = within.fewest // 2
+    while True:
+        pilot = _flown(start, cells, until, wanted)
+        if pilot.missed <= wanted:
+            return max(cells, within.fewest)
+        if not pilot.finished:
+            return max(cells, within.rough)
+        if last is not None and pilot.missed < math.inf:
+            power = math.log(last.missed / pilot.missed) / math.log(cells / last.cells) if last.missed < math.inf else 0
+            if power < _SLOW and cells >= within.fewest:
+                return max(cells, within.rough)
+            needed = cells * (pilot.missed / wanted) ** (1 / min(max(power, 1.0), _FAST))
+            if needed <= _FARTHEST * cells:
+                return _rounded(min(max(needed, within.fewest), within.most))
+        if cells >= within.most / _CLOSER:
+            return within.most
+        last, cells = pilot, min(_rounded(_CLOSER * cells), within.most)
+
+
+def _rounded(cells: float) -> int:
+    return _MULTIPLE * math.ceil(cells / _MULTIPLE)
+
+
+def _flown(start: Callable[[int], FiniteVolumeIntegration], cells: int, until: float, wanted: float) -> _Pilot:
+    run = start(cells)
+    if narrowest_cluster(run.solution) < LEAST_WIDTH:
+        return _Pilot(cells, math.inf)
+    if run.missed > wanted:
+        return _Pilot(cells, run.missed)
+    state = run.advance(until, _AFFORDABLE).state
+    if state is State.RESOLUTION_LOST:
+        return _Pilot(cells, math.inf)
+    if state is State.UNDER_WAY:
+        return _Pilot(cells, run.missed * until / run.time if run.time > 0 else math.inf, finished=False)
+    return _Pilot(cells, run.missed)
