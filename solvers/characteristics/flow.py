@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mfpde.attention import Velocity
+from mfpde.attention import L2, Attention, Softmax, Unnormalized, Velocity
+from mfpde.attention.head import Head
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry
 from mfpde.measure import Normal, Particles
@@ -16,12 +17,19 @@ from mfpde.typing import Float
 if TYPE_CHECKING:
     from mfpde.problem import Equation
 
-__all__ = ["Flow", "carried"]
+__all__ = ["Flow", "carried", "heads"]
 
 _NOTHING = 1e-60  # of the first spread
 _ONE_PLACE = 8 * np.finfo(float).eps  # of the distance from the origin: a spread below is rounding
 _NOWHERE = 1e120
+_TILTED, _PLAIN = 0.25, 0.5  # powers of weights that errors count by
 _HEAVY = 10.0  # nodes of a ten-thousandth of the largest weight count fully
+
+
+def heads(equation: Equation) -> list[Head]:
+    """The kernels of the attention, with the coefficients of the beginning."""
+    law = equation.velocity.at(0.0).law
+    return [term.head for term in law.terms(equation.geometry.ambient_dimension)] if isinstance(law, Attention) else []
 
 
 class Flow:
@@ -41,7 +49,8 @@ class Flow:
         self.start = np.ascontiguousarray(points, dtype=float).ravel()
         self._velocity = equation.velocity
         self._constant = self._velocity.constant
-        share = np.minimum(1.0, _HEAVY * (weights / weights.max()) ** 0.25)
+        power = _TILTED if any(isinstance(head, Softmax | Unnormalized | L2) for head in heads(equation)) else _PLAIN
+        share = np.minimum(1.0, _HEAVY * (weights / weights.max()) ** power)
         self._share = np.repeat(share, self.start.size // weights.size)
         self._before: Particles | Normal | None = None
         self._least = 0.0
@@ -97,7 +106,8 @@ class Flow:
         """The largest error of a node relative to the present spread.
 
         Nodes far out in the tails count less. What a node does to all others is about the weight of `N(0, (1 + q^2) S)`
-        there for normal data and tilts q = |S A|: the fourth root of its own weight is that for q^2 = 3.
+        there for normal data and tilts q = |S A|: the fourth root of its own weight is that for q^2 = 3. Where nothing
+        is tilted it is its own weight, and of that the root.
         """
         spread = self.spread(state)
         return lambda error: float((self._share * np.abs(error)).max(initial=0.0)) / spread

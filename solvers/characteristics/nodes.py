@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mfpde.attention import Attention, Softmax, Unnormalized
+from mfpde.attention import Softmax, Unnormalized
 from mfpde.errors import ProblemError
 from mfpde.measure import Measure, Normal, Superposition
 from mfpde.measure.flat_density import FlatDensity
 from mfpde.measure.positioned import Positioned
+from mfpde.solvers.characteristics.flow import heads
 from mfpde.solvers.characteristics.pair import Nodes, Pair
-from mfpde.solvers.characteristics.panels import POLE, adaptive_panels, halved, nodes_of
+from mfpde.solvers.characteristics.panels import POLE, adaptive_panels, cut, density_panels, nodes_of
 from mfpde.solvers.march import Attempt, March
 from mfpde.typing import Float
 
@@ -59,6 +60,7 @@ _PILOT = 1e-6  # tolerance of the comparison's steps: both rules take the same o
 _MOST_STEPS = 3000
 _EARLY = 1e-3  # of the run: a rule that is lost before was never good
 _THERE = 1e-9  # of the largest weight: tokens whose drift has to exist
+_MANY = 500  # nodes of a rule on the line that may do with less
 _PATIENCE = 2  # reaches more that are tried where a closed form of the tails is at hand
 
 
@@ -95,16 +97,28 @@ class _Search:
         if (refinement, reach) not in self._rules:
             full = _nodes(self._initial, _REFINEMENTS[refinement])
             kept = full.weights >= _REACHES[reach] * full.weights.max()
-            self._rules[refinement, reach] = full if self._initial.compact else full.only(kept)
+            found = full if self._initial.compact else full.only(kept)
+            self._rules[refinement, reach] = self._leaner(found, _REFINEMENTS[refinement])
         return self._rules[refinement, reach]
 
+    def _leaner(self, nodes: Nodes, refinement: float) -> Nodes:
+        """Panels as wide as the density allows, where it has long tails on the line that are not Gaussian."""
+        ends = _ends(nodes, self._initial)
+        if self._initial.compact or nodes.count < _MANY or ends is None:
+            return nodes
+        breaks = density_panels(self._initial, ends, self._limit, nodes.count)
+        return nodes if breaks is None else nodes_of(self._initial, cut(breaks, int(np.ceil(refinement))))
+
+    def next(self, refinement: int, reach: int) -> int:
+        """Of the next rule with more nodes; of this one where there is none."""
+        count, finer = self.rule(refinement, reach).count, range(refinement + 1, len(_REFINEMENTS))
+        return next((number for number in finer if self.rule(number, reach).count > count), refinement)
+
     def coarse(self, refinement: int, reach: int) -> bool:
-        """Whether a finer rule differs before anything has moved, or this one cannot be so coarse."""
-        here, finer = self.rule(refinement, reach), self.rule(refinement + 1, reach)
-        if here.count == finer.count:
-            return _REFINEMENTS[refinement] < 1
-        pair = Pair(self._equation, here, finer)
-        return pair.difference(pair.start) > self._limit
+        """Whether a finer rule differs before anything has moved."""
+        following = self.next(refinement, reach)
+        pair = Pair(self._equation, self.rule(refinement, reach), self.rule(following, reach))
+        return following > refinement and pair.difference(pair.start) > self._limit
 
     def compared(self, here: Nodes, more: Nodes, limit: float) -> Rule:
         """Both moved together, until they part."""
@@ -132,7 +146,7 @@ class _Search:
         if breaks is None:
             return Rule(like, 0.0, np.inf)
         nodes = nodes_of(self._initial, breaks)
-        return self.compared(nodes, nodes_of(self._initial, halved(breaks)), limit)
+        return self.compared(nodes, nodes_of(self._initial, cut(breaks, 2)), limit)
 
     def good(self, rule: Rule) -> bool:
         return rule.good_until >= self._until
@@ -147,8 +161,8 @@ def chosen_rule(equation: Equation, initial: Measure, until: float, limit: float
     limit = limit if initial.compact else _TAILS * limit
     search = _Search(equation, initial, until, limit)
     refinement = 0
-    while refinement < len(_REFINEMENTS) - 2 and search.coarse(refinement, 0):
-        refinement += 1
+    while search.coarse(refinement, 0):
+        refinement = search.next(refinement, 0)
     _need_finite_tilts(equation, initial, search.rule(refinement, 0))
     found = _far_and_fine(search, refinement, limit, most)
     if search.good(found) or not search.stays_normal:
@@ -158,13 +172,12 @@ def chosen_rule(equation: Equation, initial: Measure, until: float, limit: float
 
 def _need_finite_tilts(equation: Equation, initial: Measure, nodes: Nodes) -> None:
     """Fail where `int e^<Ax, y> dmu(y)` is infinite at tokens x that are there."""
-    law = equation.velocity.at(0.0).law
-    if initial.compact or not isinstance(law, Attention) or not isinstance(initial, FlatDensity | Superposition):
+    if initial.compact or not isinstance(initial, FlatDensity | Superposition):
         return
     heavy = nodes.points[nodes.weights > _THERE * nodes.weights.max()]
-    for term in law.terms(equation.geometry.ambient_dimension):
-        if isinstance(term.head, Softmax | Unnormalized):
-            initial.log_laplace(heavy @ term.head.query_matrix(heavy.shape[1]).T)
+    for head in heads(equation):
+        if isinstance(head, Softmax | Unnormalized):
+            initial.log_laplace(heavy @ head.query_matrix(heavy.shape[1]).T)
 
 
 def _stays_normal(equation: Equation, initial: Measure) -> bool:
@@ -182,7 +195,7 @@ def _stays_normal(equation: Equation, initial: Measure) -> bool:
 def _far_and_fine(search: _Search, refinement: int, limit: float, most: int) -> Rule:
     """From the spacing that the initial measure itself needs on, first the reach (where nodes end shows in every
     comparison), then the spacing that the flow needs."""
-    reach, most_fine = 0, len(_REFINEMENTS) - 2
+    reach = 0
     most_far = _PATIENCE if search.stays_normal else len(_REACHES) - 2
 
     def wider() -> Rule:
@@ -197,20 +210,24 @@ def _far_and_fine(search: _Search, refinement: int, limit: float, most: int) -> 
     enough = max(limit, _ENDS * far.difference)
 
     def finer() -> Rule:
-        return search.compared(search.rule(refinement, reach), search.rule(refinement + 1, reach), enough)
+        following = search.rule(search.next(refinement, reach), reach)
+        return search.compared(search.rule(refinement, reach), following, enough)
 
-    fine, cut = finer(), None
-    while not search.good(fine) and refinement < most_fine and search.rule(refinement + 1, reach).count <= most:
-        if cut is None and _REFINEMENTS[refinement] >= _STEEP:
-            cut = search.on_panels(search.rule(refinement, reach), enough, most)
-            if search.good(cut):
-                return cut
-        refinement += 1
+    fine, panelled = finer(), None
+    while not search.good(fine):
+        following = search.next(refinement, reach)
+        if following == refinement or search.rule(following, reach).count > most:
+            break
+        if panelled is None and _REFINEMENTS[refinement] >= _STEEP:
+            panelled = search.on_panels(search.rule(refinement, reach), enough, most)
+            if search.good(panelled):
+                return panelled
+        refinement = following
         fine = finer()
     good, difference = min(far.good_until, fine.good_until), max(far.difference, fine.difference)
-    others = search.rule(refinement + 1, reach + 1)
+    others = search.rule(search.next(refinement, reach), reach + 1)
     found = Rule(search.rule(refinement, reach), good, difference, others=others)
-    return max(found, cut or found, key=lambda rule: rule.good_until)
+    return max(found, panelled or found, key=lambda rule: rule.good_until)
 
 
 def _ends(nodes: Nodes, initial: Measure) -> tuple[float, float] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +17,7 @@ from mfpde.typing import AnyArray, Float
 if TYPE_CHECKING:
     from mfpde.problem import Equation
 
-__all__ = ["POLE", "adaptive_panels", "halved", "nodes_of"]
+__all__ = ["POLE", "adaptive_panels", "cut", "density_panels", "nodes_of"]
 
 #: growth rates, in units of 1/t, at which only a pole is left
 POLE = 1e4
@@ -35,22 +36,36 @@ def adaptive_panels(
 ) -> Float | None:
     """Ascending breaks between the ends, so that on every panel both the density and the places that tokens come to are
     polynomials as far as integrals can tell; None when that would take too many nodes."""
+    return _until_smooth(ends, most, lambda breaks: _rough(equation, initial, breaks, until, limit))
+
+
+def density_panels(initial: Measure, ends: tuple[float, float], limit: float, most: int) -> Float | None:
+    """The same before anything has moved."""
+
+    def rough(breaks: Float) -> AnyArray:
+        _, density, masses = _points(initial, breaks)
+        return _missed(_missing(density), masses, breaks, limit)
+
+    return _until_smooth(ends, most, rough)
+
+
+def _until_smooth(ends: tuple[float, float], most: int, rough: Callable[[Float], AnyArray]) -> Float | None:
     # tokens at the origin stay there on the line, and kernels with a kink have it there
     breaks = np.unique(np.concatenate([np.linspace(*ends, _FIRST + 1), [0.0] if ends[0] < 0 < ends[1] else []]))
     for _ in range(_ROUNDS):
         if (breaks.size - 1) * _POINTS > most:
             return None
-        rough = _rough(equation, initial, breaks, until, limit)
-        if not rough.any():
+        where = rough(breaks)
+        if not where.any():
             return breaks
-        middles = 0.5 * (breaks[:-1] + breaks[1:])[rough]
-        breaks = np.sort(np.concatenate([breaks, middles]))
+        breaks = np.sort(np.concatenate([breaks, 0.5 * (breaks[:-1] + breaks[1:])[where]]))
     return None
 
 
-def halved(breaks: Float) -> Float:
-    """Twice as many panels."""
-    return np.sort(np.concatenate([breaks, 0.5 * (breaks[:-1] + breaks[1:])]))
+def cut(breaks: Float, parts: int) -> Float:
+    """So many times as many panels."""
+    steps = np.arange(parts) / parts
+    return np.append((breaks[:-1, None] + np.diff(breaks)[:, None] * steps).ravel(), breaks[-1])
 
 
 def nodes_of(initial: Measure, breaks: Float) -> Nodes:
@@ -75,11 +90,21 @@ def _rough(equation: Equation, initial: Measure, breaks: Float, until: float, li
     flow = Flow(equation, points.reshape(-1, 1), masses.ravel() / masses.sum(), None)
     rate = flow.rate()
     march = March(flow.slope, flow.sizes, flow.start, _PILOT, 0.01 / rate if rate > 0 else until, flow.breaks)
-    missing = _last(density / np.maximum(density.max(axis=1, keepdims=True), 1e-300))
+    missing = _missing(density)
     while march.time < until and march.counts["steps"] < _MOST_STEPS:
         if march.attempt() is Attempt.VANISHED or march.time * flow.escape(march.time, march.state) > POLE:
             break
         missing = np.maximum(missing, _last(march.state.reshape(points.shape) / flow.spread(march.state)))
+    return _missed(missing, masses, breaks, limit)
+
+
+def _missing(density: Float) -> Float:
+    """Of the density on each panel, relative to its largest value there."""
+    return _last(density / np.maximum(density.max(axis=1, keepdims=True), 1e-300))
+
+
+def _missed(missing: Float, masses: Float, breaks: Float, limit: float) -> AnyArray:
+    """Whether integrals feel what is missing on a panel, and halves could have it."""
     share = masses.sum(axis=1) / masses.sum()
     tiny = np.diff(breaks) <= 64 * np.finfo(float).eps * np.abs(breaks).max()
     return (share * np.minimum(missing, 1.0) ** _GAIN > _CAUTION * limit) & ~tiny

@@ -248,6 +248,35 @@ def test_a_kink_on_the_plane_takes_more_nodes_than_there_are():
         solve(PLANE, {"kind": "relu", "A": 1, "V": -1}, disc, solver={"max_nodes": 1000})
 
 
+@pytest.mark.parametrize("expression", ["1/cosh(3*x)", "(1 + x**2)**-4"], ids=["sech", "student"])
+def test_long_tails_of_other_kinds(expression):
+    """Wherever the drift exists; nodes of another program stand at x = sinh(u), evenly in u: they need no panels."""
+    u = np.arange(-6, 6.01, 0.04)
+    x = np.sinh(u)
+    density = 1 / np.cosh(np.minimum(3 * np.abs(x), 700)) if "cosh" in expression else (1 + x**2) ** -4.0
+    w = np.cosh(u) * density
+    w = w / w.sum()
+
+    def slope(_time, y):
+        raised = np.exp(-((y[:, None] - y) ** 2)) * w
+        return -(raised @ y) / raised.sum(axis=1)
+
+    moved = solve_ivp(slope, [0, 1], x, "DOP853", rtol=1e-12, atol=1e-14).y[:, -1]
+    run = solve(LINE, {"kind": "l2", "Q": 1, "K": 1, "V": -1}, {"kind": "density", "expression": expression})
+    measure = run.measure(-1)
+    assert run.provenance["statistics"]["nodes"] < 3000
+    assert measure.covariance[0, 0] == pytest.approx(w @ moved**2, rel=1e-11)
+    assert measure.integrate(lambda y: np.cos(2 * y)) == pytest.approx(w @ np.cos(2 * moved), abs=1e-11)
+
+
+def test_sinkhorn_of_long_tails_takes_few_steps():
+    """Potentials far out are rounding: steps must not look at them. The mean moves like `e^{tV}` whatever the data."""
+    initial = {"kind": "density", "expression": "1/cosh(3*(x - 0.5))"}
+    run = solve(LINE, {"kind": "sinkhorn", "A": 1, "V": -1}, initial)
+    assert run.provenance["statistics"]["steps"] < 100
+    np.testing.assert_allclose(run.measure(-1).mean, 0.5 * np.exp(-1), rtol=1e-11)
+
+
 def test_layers_and_a_pointwise_drift():
     """Each layer from the end of the one before, by another program."""
     (x, w), values, ends = gauss(-1, 1, 40), [-1.0, 0.7, -2.0], [0.0, 0.4, 0.7, 1.0]
