@@ -6,12 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mfpde.transform.direct import PAIR, has_mass, over_largest, plain, tilted_mean_directly
+from mfpde.transform.direct import PAIR, has_mass, log_of, over_largest, plain, tilted_mean_directly
 from mfpde.transform.line import tilted_mean_on_line
 from mfpde.transform.plane_grid import evaluate_plan, make_plan
+from mfpde.transform.plane_rows import evaluate_rows, make_row_plan
+from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import Float
 
 __all__ = ["tilted_mean_on_grid"]
+
+_BLOCK = 1 << 14
 
 
 def tilted_mean_on_grid(
@@ -42,18 +46,52 @@ def tilted_mean_on_grid(
     centre = np.array([0.5 * (axis[0] + axis[-1]) for axis in axes])
     centred = (axes[0] - centre[0], axes[1] - centre[1])
     across = (queries[0], queries[1])
-    plan = make_plan(centred, across, matrix, shift)
+    plan, rows = make_plan(centred, across, matrix, shift), make_row_plan(centred, across, matrix)
     pairs = masses.size * queries[0].size * queries[1].size
-    if plan.cost > PAIR * pairs:
+    if min(plan.cost, rows.cost) > PAIR * pairs:
         mean, log_mass = _on_points(axes, masses, queries, matrix, shift, log_factors)
         return mean, _raised(log_mass, common)
-    out = evaluate_plan(plan, centred, across, masses, float(matrix[plan.row, plan.column]), log_factors)
+    chosen = plan if plan.cost < rows.cost else rows
+    log_masses = _logarithms(masses, log_factors, chosen.row)
+    if plan.cost < rows.cost:
+        out = evaluate_plan(plan, centred, across, log_masses, float(matrix[plan.row, plan.column]))
+    else:
+        out = evaluate_rows(rows, centred, across, log_masses, matrix, shift)
+    out = out if chosen.column == 1 else _turned(out)
     mean, log_mass = out[1:], out[0]
     if centre.any():
         w_centre = [matrix[:, i] @ centre * queries[i] for i in range(2)]
         log_mass += w_centre[0][:, None] + (w_centre[1] + shift @ centre)
         mean += centre[:, None, None]
     return mean, _raised(log_mass, common)
+
+
+def _logarithms(masses: Float, log_factors: Float | None, row: int) -> Float:
+    """log m + f, turned so that the axis `row` comes first."""
+    turned = masses if row == 0 else masses.T
+    logs, blocks = np.empty(turned.shape), pieces(turned.shape[0], max(1, _BLOCK // turned.shape[1]))
+
+    def work(piece: int) -> None:
+        here = slice(*blocks[piece])
+        logs[here] = log_of(turned[here])
+        if log_factors is not None:
+            logs[here] += (log_factors if row == 0 else log_factors.T)[here]
+
+    run_pieces(work, len(blocks))
+    return logs
+
+
+def _turned(fields: Float) -> Float:
+    """Rows and columns of `(parts, n, m)` exchanged; so few at a time that what is read stays near."""
+    parts, rows, columns = fields.shape
+    turned, blocks = np.empty((parts, columns, rows)), pieces(columns, 32)
+
+    def work(piece: int) -> None:
+        here = slice(*blocks[piece])
+        turned[:, here] = fields[:, :, here].transpose(0, 2, 1)
+
+    run_pieces(work, len(blocks))
+    return turned
 
 
 def _raised(log_mass: Float, common: float) -> Float:

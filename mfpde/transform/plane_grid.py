@@ -7,15 +7,15 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.transform.chebyshev import Panels, chebyshev_points, chebyshev_transform, cut
-from mfpde.transform.direct import log_of
 from mfpde.transform.plane_kernels import POINTS, transform_panel
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import Float
 
-__all__ = ["Plan", "evaluate_plan", "make_plan"]
+__all__ = ["CALL", "Plan", "evaluate_plan", "make_plan"]
 
 _BLOCK = 1 << 14
 _EXTENT = 2.8  # of w on a panel times y: 20 points then leave 1e-14, and roundoff grows by e^5.6
+CALL = 4e3  # nanoseconds that a piece of work takes before it begins
 Axes = tuple[Float, Float]
 
 
@@ -46,7 +46,7 @@ def _plan(row: int, column: int, node_axes: Axes, query_axes: Axes, matrix: Floa
     first, second = node_axes[row].size, node_axes[other_row].size
     met = (float(np.ptp(ends)) + 2 * panels.half) / (high - low + 2 * panels.half)
     per_panel = second * (first * (0.9 + POINTS / 10) + across.size * met * (0.7 + 3 * POINTS / 20))
-    cost = panels.number * per_panel + 4.0 * position.size * across.size
+    cost = panels.number * (per_panel + CALL) + 4.0 * position.size * across.size
     return Plan(row, column, ratio, shifts, slopes, panels, np.zeros(0), cost)
 
 
@@ -75,15 +75,10 @@ def _beginnings(plan: Plan, position: Float, pivot: float) -> tuple[Float, Float
     return np.minimum(bounds[:-1], bounds[1:]), np.maximum(bounds[:-1], bounds[1:])
 
 
-def evaluate_plan(
-    plan: Plan, node_axes: Axes, query_axes: Axes, masses: Float, pivot: float, log_factors: Float | None
-) -> Float:
-    """`(log M, mean_1, mean_2)` on the grid of queries, `(3, n_1, n_2)`."""
+def evaluate_plan(plan: Plan, node_axes: Axes, query_axes: Axes, log_masses: Float, pivot: float) -> Float:
+    """`(log M, mean_1, mean_2)`, `(3, x_other, x_column)`; log_masses with the component summed first as rows."""
     first, second = node_axes[plan.row], node_axes[1 - plan.row]
     position = query_axes[plan.column]
-    log_masses = _logarithms(masses if plan.row == 0 else masses.T)
-    if log_factors is not None:
-        log_masses += log_factors if plan.row == 0 else log_factors.T
     begin, end = _beginnings(plan, position, pivot)
     offsets = plan.panels.half * chebyshev_points(POINTS)[:, None]
     powers = np.exp(offsets * first)
@@ -115,28 +110,4 @@ def evaluate_plan(
         )
 
     run_pieces(work, plan.panels.number)
-    return out if plan.column == 1 else _turned(out)
-
-
-def _logarithms(masses: Float) -> Float:
-    logs, blocks = np.empty(masses.shape), pieces(masses.shape[0], max(1, _BLOCK // masses.shape[1]))
-
-    def work(piece: int) -> None:
-        here = slice(*blocks[piece])
-        logs[here] = log_of(masses[here])
-
-    run_pieces(work, len(blocks))
-    return logs
-
-
-def _turned(fields: Float) -> Float:
-    """Rows and columns of `(parts, n, m)` exchanged; so few at a time that what is read stays near."""
-    parts, rows, columns = fields.shape
-    turned, blocks = np.empty((parts, columns, rows)), pieces(columns, 32)
-
-    def work(piece: int) -> None:
-        here = slice(*blocks[piece])
-        turned[:, here] = fields[:, :, here].transpose(0, 2, 1)
-
-    run_pieces(work, len(blocks))
-    return turned
+    return out

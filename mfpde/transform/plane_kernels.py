@@ -15,7 +15,7 @@ from mfpde.transform.exponential import exponential, logarithm
 from mfpde.transform.products import multiply
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["POINTS", "tilt_rows", "transform_panel"]
+__all__ = ["POINTS", "tilt_rows", "transform_panel", "transform_rows"]
 
 POINTS = 20
 _NOTHING = -1e300  # the level where there is no mass: below any other, and still a number
@@ -160,3 +160,61 @@ def transform_panel(
             mean1[j, start:stop],
             mean2[j, start:stop],
         )
+
+
+@allocating_kernel
+def transform_rows(
+    log_masses: Float,
+    first: Float,
+    second: Float,
+    pushes: Float,
+    slopes: Float,
+    along: Float,
+    powers: Float,
+    basis: Float,
+    start: int,
+    stop: int,
+    begin: int,
+    value: Float,
+    mean1: Float,
+    mean2: Float,
+) -> None:
+    """(log M, mean_1, mean_2) in rows from start to stop, from position `begin`: w_1 is `pushes` and what the Chebyshev
+    points add to it, whose `powers` are e^{.. y_1} and y_1 times that; w_2 is `slopes + along`."""
+    columns, window, points = second.size, along.size, basis.shape[0]
+    tilted, level, sums = np.empty((first.size, columns)), np.empty(columns), np.empty((2 * points, columns))
+    series, values = np.empty((3 * points, columns)), np.empty((3 * points, window))
+    raised, peak, at, parts = np.empty((columns, window)), np.empty(window), np.empty(window), np.empty((3, window))
+    for i in range(start, stop):
+        tilt_rows(log_masses, first, pushes[i], tilted, level)
+        multiply(powers, tilted, sums)
+        for k in range(points):
+            mass, moment, low, high, other = (
+                sums[k],
+                sums[points + k],
+                series[k],
+                series[points + k],
+                series[2 * points + k],
+            )
+            for j in range(columns):
+                low[j] = mass[j]
+                high[j] = moment[j]
+                other[j] = mass[j] * second[j]
+        for j in range(window):
+            at[j] = slopes[i] + along[j]
+        _tilt_columns(level, second, at, raised, peak)
+        multiply(series, raised, values)
+        for part in range(3):
+            total = parts[part]
+            for j in range(window):
+                total[j] = 0.0
+            for k in range(points):
+                share, found = basis[k], values[part * points + k]
+                for j in range(window):
+                    total[j] += share[j] * found[j]
+        logs, means1, means2 = value[i], mean1[i], mean2[i]
+        total, moment1, moment2 = parts[0], parts[1], parts[2]
+        for j in range(window):
+            logs[begin + j] = logarithm(total[j]) + peak[j]
+            means1[begin + j] = moment1[j] / total[j]
+            means2[begin + j] = moment2[j] / total[j]
