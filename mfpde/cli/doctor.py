@@ -80,7 +80,8 @@ def _backends() -> dict[str, Any]:
     scipy.linalg.blas.ddot(np.ones(2), np.ones(2))  # loads scipy's BLAS, which may be another one than numpy's
     for index, library in enumerate(item for item in threadpool_info() if item.get("user_api") == "blas"):
         name = f"{library.get('internal_api')} {library.get('version')}, {library.get('num_threads')} threads"
-        found[f"BLAS {index + 1}"] = name
+        owner = next((owner for owner in ("numpy", "scipy") if f"/{owner}" in str(library.get("filepath"))), index + 1)
+        found[f"BLAS of {owner}" if isinstance(owner, str) else f"BLAS {owner}"] = name
     return found
 
 
@@ -89,7 +90,7 @@ def _fft() -> str:
         import pyfftw
     except ImportError as error:
         return f"numpy (pyfftw cannot be imported: {error})"
-    return f"{pyfftw.fftw_version}".strip() or "FFTW"
+    return f"FFTW {pyfftw.fftw_version}".strip()
 
 
 def _surroundings() -> dict[str, Any]:

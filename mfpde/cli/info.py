@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["info"]
 
+_EFFORT = ("timings", "statistics")
+
 
 @click.command(short_help="Tell what a run is and how far or well it went.")
 @click.argument("file", metavar="RUN.h5")
@@ -83,17 +85,28 @@ def _text(file: str, run: Run) -> str:
         ["title", run.problem.title or "-"],
         ["outcome", str(run.outcome)],
         ["times", times],
-        ["grid", size(run)],
+        ["snapshot", size(run)],
     ]
     if run.agreement is not None:
         rows.append(["compared", str(run.agreement)])
     sections = [
         columns(rows) + last_values(run),
         _section("invariants", {name: f"{value:.3g}" for name, value in invariants(run).items()}),
-        _section("made by", {name: number(value) for name, value in flat(run.provenance).items()}),
+        _section("effort", {name: number(value) for name, value in flat(_effort(run)).items()}),
+        _section("made by", {name: number(value) for name, value in flat(_origin(run)).items()}),
         "problem\n" + "\n".join(f"  {line}" for line in run.problem.to_yaml().splitlines()),
     ]
     return "\n".join(section for section in sections if section)
+
+
+def _effort(run: Run) -> dict[str, Any]:
+    """What of its provenance says how much there was to do."""
+    return {name: value for name, value in run.provenance.items() if name in _EFFORT}
+
+
+def _origin(run: Run) -> dict[str, Any]:
+    """What says where it comes from."""
+    return {name: value for name, value in run.provenance.items() if name not in _EFFORT}
 
 
 def _section(name: str, rows: dict[str, str]) -> str:

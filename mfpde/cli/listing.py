@@ -18,8 +18,8 @@ FAMILIES = ("attention", "drift", "geometry", "initial", "solver", "observable",
 @click.argument("family", type=click.Choice(FAMILIES), required=False, metavar="[FAMILY]")
 @as_json
 def listing(family: str | None, as_json: bool) -> None:
-    """Name what there is of a FAMILY: attention, drift, geometry, initial, solver, observable, comparison or case; of
-    every family without one."""
+    """Name what there is of a FAMILY and its keys in problem files: attention, drift, geometry, initial, solver,
+    observable, comparison or case. Without one, name what there is of every family."""
     from mfpde.cli.tables import columns
     from mfpde.registry import members
 
@@ -31,8 +31,14 @@ def listing(family: str | None, as_json: bool) -> None:
     for name, parts in found.items():
         if family is None:
             click.echo(f"{name}:")
-        rows = [[part, about["summary"]] for part, about in parts.items()] or [["(none yet)", ""]]
+        rows = [_row(part, about, keys=family is not None) for part, about in parts.items()] or [["(none yet)", ""]]
         click.echo(columns(rows, indent="" if family else "  "))
+
+
+def _row(part: str, about: dict[str, Any], *, keys: bool) -> list[str]:
+    """What it is, and which keys it has."""
+    named = f"keys: {', '.join(about['keys'])}" if about["keys"] else ""
+    return [part, about["summary"], *([named] if keys else [])]
 
 
 def _described(part: Any) -> dict[str, Any]:

@@ -34,6 +34,13 @@ INTERNAL_ERROR = 70
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 
+_BEGINNING = """Mean-field PDEs of Transformers: solve, look at and verify problems written as YAML files.
+
+\b
+To begin:  mfpde examples noisy-kuramoto -o .
+           mfpde solve noisy-kuramoto.yaml
+           mfpde plot noisy-kuramoto.h5
+"""
 _EPILOG = (
     "Exit codes: 0 done; 1 a check failed; 2 bad input, nothing written; 3 the run ended early, the file says why; "
     "130 interrupted."
@@ -130,7 +137,7 @@ def _drop_output() -> None:
 
 main = Program(
     "mfpde",
-    help="Mean-field PDEs of Transformers: solve, look at and verify problems written as YAML files.",
+    help=_BEGINNING,
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"]},
     commands=[solve, check, validate, plot, info, examples, schema, listing, cite, doctor],

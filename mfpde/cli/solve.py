@@ -25,11 +25,14 @@ INTERRUPTED = 130
     "-o", "--output", metavar="RUN.h5", help="Where to write the run; FILE's name with .h5, here, by default."
 )
 @problem_settings
-@click.option("--resume", is_flag=True, help="Continue an interrupted run.")
+@click.option("--resume", is_flag=True, help="Continue an interrupted run, also to a later time.until.")
 @click.option("--force", is_flag=True, help="Overwrite an existing output file.")
 @click.option("--quiet", is_flag=True, help="No progress and no summary, only errors.")
 def solve(file: str, output: str | None, settings: dict[str, str], resume: bool, force: bool, quiet: bool) -> int:
-    """Solve the problem in FILE.yaml and write the run as HDF5."""
+    """Solve the problem in FILE.yaml and write the run as HDF5.
+
+    Ctrl-C ends it cleanly: the file holds everything up to there, and --resume continues it.
+    """
     from mfpde.cli.progress import display
     from mfpde.cli.summary import summary
     from mfpde.compilation import compiled_before

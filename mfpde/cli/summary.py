@@ -41,10 +41,10 @@ def span(run: Run) -> str:
 
 
 def size(run: Run) -> str:
-    """What a snapshot holds: `2 panel, 128 x`."""
+    """What a snapshot holds: `2 panel, 128 x`, or the names of its arrays."""
     layout = run.layout
     if not layout.axes and "particle" not in layout.extents:
-        return f"none: {', '.join(layout.fields)}"
+        return ", ".join(layout.fields)
     counts = {name: count for name, count in layout.extents.items() if name not in ("component", "column")}
     counts |= dict(zip(layout.dimensions, layout.shape, strict=True))
     return ", ".join(f"{count} {name}" for name, count in counts.items())
@@ -53,7 +53,8 @@ def size(run: Run) -> str:
 def last_values(run: Run) -> str:
     """The observables at the end, one to a line."""
     rows = [[name, number(np.asarray(values)[-1])] for name, values in run.series.items() if len(values)]
-    return "\nlast values\n" + columns(rows, indent="  ") if rows else ""
+    when = f"at t = {number(float(run.series_times[-1]))}" if rows else ""
+    return f"\nlast values, {when}\n{columns(rows, indent='  ')}" if rows else ""
 
 
 def flat(details: Mapping[str, Any]) -> dict[str, Any]:

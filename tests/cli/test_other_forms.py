@@ -25,8 +25,8 @@ def gaussian(mfpde) -> Path:
 
 def test_what_a_gaussian_run_is(gaussian, mfpde):
     told = mfpde("info", str(gaussian)).stdout
-    assert "outcome  finished at t = 1" in told
-    assert "none: gaussian_mean, gaussian_covariance" in told
+    assert "outcome   finished at t = 1" in told
+    assert "snapshot  gaussian_mean, gaussian_covariance" in told
     data = json.loads(mfpde("info", str(gaussian), "--json").stdout)
     assert data["form"] == "gaussian"
     assert data["grid"] == {}

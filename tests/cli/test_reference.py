@@ -69,6 +69,8 @@ def test_list_names_every_member_with_a_sentence(mfpde):
         assert all(part["summary"] for part in parts)
         lines = mfpde("list", family).stdout.splitlines()
         assert [line.split()[0] for line in lines] == list(members(family))
+        for part, line in zip(parts, lines, strict=True):
+            assert line.endswith(f"keys: {', '.join(part['keys'])}" if part["keys"] else part["summary"])
     text = mfpde("list").stdout
     assert all(f"{family}:" in text for family in everything)
 
