@@ -7,8 +7,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["AnyArray", "Complex", "Float"]
+__all__ = ["AnyArray", "Complex", "Float", "Truths"]
 
 Float: TypeAlias = NDArray[np.float64]
 Complex: TypeAlias = NDArray[np.complex128]
+Truths: TypeAlias = NDArray[np.bool_]
 AnyArray: TypeAlias = NDArray[Any]

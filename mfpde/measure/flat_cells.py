@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mfpde.geometry import Lattice
 from mfpde.measure.cells import averages_by_gauss
@@ -15,11 +13,10 @@ from mfpde.measure.graded import Items, OfItems, graded, split, sum_by
 from mfpde.measure.graded_plane import OfTwo, Rectangles, graded_twice
 from mfpde.measure.scan import beside
 from mfpde.measure.written_density import WrittenDensity
-from mfpde.typing import Float
+from mfpde.typing import Float, Truths
 
 __all__ = ["averages_with_edges"]
 
-Truths: TypeAlias = NDArray[np.bool_]
 
 _ACCURACY = 1e-14
 _POINTS = 10

@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 
 from mfpde.errors import ProblemError
 from mfpde.measure.rules import MOST_NODES, gauss_legendre
-from mfpde.typing import Float
+from mfpde.typing import Float, Truths
 
 __all__ = ["Items", "OfItems", "Panels", "graded", "of_any_item", "split", "sum_by"]
 
 Items: TypeAlias = NDArray[np.intp]
-Truths: TypeAlias = NDArray[np.bool_]
 #: values at points t, each of an item
 OfItems: TypeAlias = Callable[[Items, Float], Float]
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-from numpy.typing import NDArray
 
 from mfpde.geometry import Lattice
-from mfpde.typing import Float
+from mfpde.typing import Float, Truths
 
 __all__ = ["shares_in_box", "shares_in_disc", "shares_in_interval"]
-
-Truths: TypeAlias = NDArray[np.bool_]
 
 
 def shares_in_interval(faces: Float, low: float, high: float) -> Float:

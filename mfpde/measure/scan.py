@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mfpde.errors import ProblemError
 from mfpde.measure.rules import tensor
 from mfpde.measure.written_density import WrittenDensity
-from mfpde.typing import Float
+from mfpde.typing import Float, Truths
 
 __all__ = ["Found", "beside", "find"]
 
-Truths: TypeAlias = NDArray[np.bool_]
 
 #: what is smaller than this share of the peak is nothing; tilts make much of little
 FLOOR = {1: 1e-280, 2: 1e-62}

@@ -10,6 +10,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any
 
 __all__ = ["pieces", "run_pieces", "thread_count"]
@@ -44,7 +45,8 @@ def run_pieces(work: Callable[[int], Any], count: int) -> None:
             work(piece)
         return
     left = iter(range(count))  # whoever is free takes the next
-    others = [_pool(threads).submit(_take, work, left) for _ in range(1, threads)]
+    # in this thread's context: what numpy is to say of overflows is part of it
+    others = [_pool(threads).submit(copy_context().run, _take, work, left) for _ in range(1, threads)]
     _take(work, left)
     for other in others:
         other.result()

@@ -35,7 +35,6 @@ _OF_STEPS, _LEAST_OF_STEPS, _SHARE_OF_STEPS = 1e-10, 1e-14, 0.1  # error of one:
 _COARSE_CELLS, _COARSE_TOLERANCE = {1: 48, 2: 24}, 1e-5
 _DEVIATIONS = 9.0  # of a Gaussian that cells reach out to; its tail goes on beyond them
 _STEEPEST = 2.5  # logarithm of the ratio of neighbouring cells in a tail, beyond which stencils cannot follow it
-_MARGIN = 0.15  # of the extent of bounded data, on both sides
 _MOST_CROSSED = 1e7  # cells that a token may cross in a run
 _CUT = 1e-10  # share of the mass that a given box may leave out
 
@@ -65,8 +64,9 @@ class _Setup:
         return 0.0 if self.problem.time is None else self.problem.time.until
 
     @property
-    def _noisy(self) -> bool:
-        return any(self.problem.noise.diffusion_at(time) > 0 for time in (0.0, *self.problem.noise.breaks()))
+    def _noise(self) -> float:
+        """The strongest diffusion."""
+        return max(self.problem.noise.diffusion_at(time) for time in (0.0, *self.problem.noise.breaks()))
 
     def run(self) -> FiniteVolumeIntegration:
         """With the cells that are given, or that pilots ask for."""
@@ -132,7 +132,7 @@ class _Setup:
             grid,
             order,
             self.frame,
-            closed=(not self.measure.compact or self._noisy) and not walls,
+            closed=(not self.measure.compact or self._noise > 0) and not walls,
             walls=walls,
             positions=positions,
             rescaling=self._value_matrix,
@@ -159,8 +159,13 @@ class _Setup:
         resolved = math.sqrt(0.5 * _STEEPEST * min(cells))  # a tail z deviations out falls by e^{-z h} a cell
         ends = [part.reach(min(_DEVIATIONS, resolved)) for part in parts]
         low, high = np.min([low for low, _ in ends], axis=0), np.max([high for _, high in ends], axis=0)
-        margin = _MARGIN * (high - low) if self.measure.compact else 0.0
-        return low - margin, high + margin
+        # noise makes Gaussian tails, as long as it has time
+        length = _DEVIATIONS * math.sqrt(2.0 * self._noise * self._until)
+        spread = max(length / float(np.linalg.svd(part.matrix, compute_uv=False)[-1]) for part in parts)
+        return (
+            np.minimum(low, np.maximum(low - spread, -_DEVIATIONS)),
+            np.maximum(high, np.minimum(high + spread, _DEVIATIONS)),
+        )
 
     def _resting_box(self) -> tuple[Float, Float]:
         """The box that is given; otherwise what a coarse run in moving frames passes through."""

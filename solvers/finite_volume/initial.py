@@ -11,11 +11,13 @@ from mfpde.errors import ProblemError
 from mfpde.geometry import Lattice
 from mfpde.measure import Measure, Normal, Superposition
 from mfpde.solvers.finite_volume.grid import Grid
-from mfpde.typing import Float
+from mfpde.typing import Float, Truths
 
 __all__ = ["Laid", "Part", "laid", "parts_of"]
 
 _MOST_PARTS = 8  # components that get a frame each
+_MARGIN = 0.15  # of the extent, at the ends of bounded data
+_END, _ABRUPT = 0.02, 1e-8  # share of the extent at an end, and of the largest weight there, where there is no tail
 _SMOOTH = 1e-9  # what sums over point values may be wrong by where cells resolve the data
 
 
@@ -46,14 +48,24 @@ class Part:
         return Part(self.share, self.measure, np.zeros_like(self.mean), np.eye(self.mean.size), self.position)
 
     def reach(self, deviations: float) -> tuple[Float, Float]:
-        """Ends in z, `(d,)` each: of the support, or where tails are as thin as a Gaussian's are so many deviations
-        out."""
+        """Ends in z, `(d,)` each: where tails are as thin as a Gaussian's are so many deviations out, or beyond the
+        support, where the measure ends like that."""
         if isinstance(self.measure, Normal):
             return np.full(self.mean.size, -deviations), np.full(self.mean.size, deviations)
         points, weights = self.measure.nodes()
-        least = 0.0 if self.measure.compact else np.exp(-0.5 * deviations**2) * weights.max()
-        z = np.linalg.solve(self.matrix, (points[weights > least] - self.mean).T)
-        return z.min(axis=1), z.max(axis=1)
+        there = weights > (0.0 if self.measure.compact else np.exp(-0.5 * deviations**2) * weights.max())
+        z, weights = np.linalg.solve(self.matrix, (points[there] - self.mean).T), weights[there]
+        low, high = z.min(axis=1), z.max(axis=1)
+        near = _END * (high - low)[:, None]
+        margin = _MARGIN * (high - low)
+        return low - margin * self._abrupt(z < low[:, None] + near, weights), high + margin * self._abrupt(
+            z > high[:, None] - near, weights
+        )
+
+    def _abrupt(self, at_end: Truths, weights: Float) -> Truths:
+        """Whether the measure ends there without a tail, `(d,)`."""
+        largest = np.where(at_end, weights, 0.0).max(axis=1)
+        return self.measure.compact | (largest > _ABRUPT * weights.max())
 
 
 def parts_of(measure: Measure, apart: bool) -> list[Part]:

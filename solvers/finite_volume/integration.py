@@ -130,7 +130,7 @@ class FiniteVolumeIntegration(Integration):
             return True
         if self._control.judge(plan, tried.error, tried.limited) and tried.solution is not None:
             self._solution = tried.solution
-            self._missed.differed += plan.length * self._roughness
+            self._missed.add(plan.length, self._roughness, self._system.smoothing(rates))
             self._time = end if plan.length >= end - self._time else self._time + plan.length
             self._rates = self._roughness = None
             self._make_room(self._crowded())

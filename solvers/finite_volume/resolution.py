@@ -48,6 +48,7 @@ def enough_cells(start: Callable[[int], FiniteVolumeIntegration], within: Range,
     long, the number is a compromise, and the run says in the end what its cells have left.
     """
     wanted *= _SAFETY
+    slow = False
     last: _Pilot | None = None
     cells = within.fewest // 2
     while True:
@@ -58,8 +59,9 @@ def enough_cells(start: Callable[[int], FiniteVolumeIntegration], within: Range,
             return max(cells, within.rough)
         if last is not None and pilot.missed < math.inf:
             power = math.log(last.missed / pilot.missed) / math.log(cells / last.cells) if last.missed < math.inf else 0
-            if power < _SLOW and cells >= within.fewest:
+            if power < _SLOW and slow:
                 return max(cells, within.rough)
+            slow = power < _SLOW
             needed = cells * (pilot.missed / wanted) ** (1 / min(max(power, 1.0), _FAST))
             if needed <= _FARTHEST * cells:
                 return _rounded(min(max(needed, within.fewest), within.most))

@@ -38,6 +38,7 @@ _SECOND = np.array([1.0, 0.0, 0.0, 0.0])
 _SIXTH = np.array([75 / 64, -25 / 384, 3 / 640, 0.0])
 _EIGHTH = np.array([1225 / 1024, -245 / 3072, 49 / 5120, -5 / 7168])
 _STAGGERED = {1: _SECOND, 2: _SECOND, 5: _SIXTH, 7: _SIXTH, 9: _EIGHTH}
+_WAVE = 50.0  # cells
 # twice the staggered difference against the second difference, at the shortest wave
 _STIFFER = 1.7
 
@@ -207,6 +208,11 @@ class System:
             max(np.abs(part).max() / panel.max() for part, panel in zip(change, solution.density, strict=True))
         )
 
+    def smoothing(self, rates: Rates) -> float:
+        """How fast noise wears off waves as short as edges leave behind."""
+        strengths = np.diagonal(rates.conductivities, axis1=1, axis2=2) / (_WAVE * self.grid.widths) ** 2
+        return float(strengths.min()) * (2 * np.pi) ** 2
+
     def residual(self, solution: Solution, rates: Rates) -> float:
         """`int |d_t rho|` at fixed x, of all panels: what flows through faces, and what the frame's motion adds."""
         frames = np.empty_like(rates.speeds)
@@ -220,8 +226,10 @@ class System:
         return float(np.abs(change).sum() * self.grid.volume)
 
     def _emptying(self, speeds: Float, conductivities: Float) -> tuple[float, float]:
-        leaks = max(float(self.grid.leaks @ np.diag(matrix)) for matrix in conductivities)
-        spreading = leaks * (_STIFFER if self._order > 2 else 1.0)
+        spreading = 0.0
+        if conductivities.any():  # g has then to be more than nothing in every cell
+            leaks = max(float(self.grid.leaks @ np.diag(matrix)) for matrix in conductivities)
+            spreading = leaks * (_STIFFER if self._order > 2 else 1.0)
         blocks = self.grid.blocks
         shares = np.empty((len(speeds), len(blocks)))
 

@@ -27,7 +27,7 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = ["ClosedDensity", "Outside", "Tail", "shares_beyond"]
 
-_RING = 8  # of the cells between the edge and where tails are compared: there the grid still resolves them
+_RINGS = (8, 16)  # of the cells between the edges and where tails are compared: there the grid still resolves them
 _FAINT = 1e-250  # Gaussians this small are no measure of anything
 _ALIKE = (1e-6, 4.0)  # a density so many times its own Gaussian near the edges, or more, has other tails; or none
 _FAR = 9.0  # deviations beyond which a Gaussian has nothing, 1e-19
@@ -92,7 +92,7 @@ class Outside(NamedTuple):
         """Of N(mean, covariance) and so wide cells at these places."""
         inverse, ring = np.linalg.inv(covariance), []
         for direction, axis in enumerate(axes):
-            for end in (axis.size // _RING, axis.size - 1 - axis.size // _RING):
+            for end in (place for ring in _RINGS for place in (axis.size // ring, axis.size - 1 - axis.size // ring)):
                 grids = [np.array([axis[end]]) if i == direction else other for i, other in enumerate(axes)]
                 z = np.stack(np.meshgrid(*grids, indexing="ij")).reshape(len(axes), -1) - mean[:, None]
                 ring.append((direction, end, float(np.exp(-0.5 * np.einsum("im,ij,jm->m", z, inverse, z)).sum())))

@@ -59,7 +59,7 @@ class Missed:
     would differ.
 
     Held against the next lower order, errors of order p look like the (p - 2)-th power of what is small; they are the
-    p-th.
+    p-th. Noise makes what edges have left behind forgotten.
     """
 
     initial: float
@@ -72,14 +72,26 @@ class Missed:
         """The estimate."""
         return self.initial + (_SHARP * self.differed ** (9 / 7) if self.order == 9 else self.differed)
 
+    @property
+    def edges(self) -> bool:
+        """Whether the initial data have edges that cells cannot follow."""
+        return self.initial > self.allowed
+
+    def add(self, step: float, roughness: float, smoothing: float) -> None:
+        """A step: its length, the difference between two orders and the decay of short waves, per unit time."""
+        if self.edges:
+            kept = float(np.exp(-smoothing * step))
+            self.initial, self.differed = kept * self.initial, kept * self.differed
+        self.differed += step * roughness
+
     def message(self) -> str:
         """What there is to say of it at the end."""
         if self.so_far <= self.allowed:
             return ""
-        if self.initial > self.allowed:
+        if self.edges:
             return (
-                f"the initial data have edges inside cells, near which the density is off by up to {self.initial:.1g} "
-                "of its peak (moments far less); solver.kind: characteristics follows edges"
+                f"the initial data have edges inside cells, near which the density is off by {self.so_far:.1g} of its "
+                "peak or more (moments by far less)"
             )
         more = " or more" if self.so_far > _ROUGH else ""  # kinks make every order wrong alike
         return f"the cells leave an error of about {self.so_far:.1g} of the peak{more}; raise solver.cells"
