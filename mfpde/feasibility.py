@@ -36,7 +36,8 @@ def faults(problem: Problem) -> list[Fault]:
     ]
     found = [*absent, *_initial_faults(problem)]
     law = _law_faults(problem)  # a matrix of the wrong shape would stop the solver and every observable alike
-    return found + (law or [*_solver_faults(problem), *_observable_faults(problem), *_comparison_faults(problem)])
+    found += law or [*_solver_faults(problem), *_observable_faults(problem), *_comparison_faults(problem)]
+    return list(dict.fromkeys(found))
 
 
 def chosen_solver(problem: Problem) -> Solver:

@@ -143,7 +143,14 @@ def _nested(value: Any, depth: int, where: tuple[int, ...] = ()) -> Any:
 
 def _matrix(value: Any) -> Any:
     scalar = isinstance(value, int | float | str | np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0)
-    return _number(value.item() if isinstance(value, np.ndarray) else value) if scalar else _nested(value, 2)
+    if scalar:
+        return _number(value.item() if isinstance(value, np.ndarray) else value)
+    rows = _nested(value, 2)
+    if not rows or not rows[0]:
+        raise PydanticCustomError(
+            "rows", "must be a matrix with at least one entry, not {given}", {"given": shown(value)}
+        )
+    return rows
 
 
 def _unboxed(value: Any) -> Any:

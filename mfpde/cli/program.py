@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -33,6 +34,7 @@ BAD_INPUT = 2
 INTERNAL_ERROR = 70
 INTERRUPTED = 130
 PIPE_CLOSED = 141
+_DEBUG = "MFPDE_DEBUG"
 
 _BEGINNING = """Mean-field PDEs of Transformers: solve, look at and verify problems written as YAML files.
 
@@ -91,7 +93,10 @@ def _exit_code(run: Callable[[], Any]) -> int:
         if hasattr(stream, "reconfigure"):  # a terminal that cannot show a letter shows its code
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = run()
+        with warnings.catch_warnings():
+            if os.environ.get(_DEBUG) != "1":  # what overflows is told by the outcome, not by numpy
+                warnings.simplefilter("ignore", RuntimeWarning)
+            code = run()
     except PipeClosedError:
         _drop_output()
         return PIPE_CLOSED
@@ -123,7 +128,7 @@ def _confess(error: Exception) -> None:
         "with the problem file and what MFPDE_DEBUG=1 prints)",
         err=True,
     )
-    if os.environ.get("MFPDE_DEBUG") == "1":
+    if os.environ.get(_DEBUG) == "1":
         click.echo("".join(traceback.format_exception(error)), err=True)
 
 

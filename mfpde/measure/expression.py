@@ -123,7 +123,9 @@ def _parse(text: str) -> ast.expr:
             warnings.simplefilter("error")  # 1or 2 and the like: Python would print a warning and go on
             tree = ast.parse(" ".join(text.split()), mode="eval").body
     except (SyntaxError, Warning, ValueError, RecursionError, MemoryError):
-        raise ProblemError.at("expression", f"{shown(text)} cannot be read as arithmetic") from None
+        cut = text.count("(") > text.count(")")
+        hint = ": a bracket is not closed; inside { }, a text with commas needs quotes" if cut else ""
+        raise ProblemError.at("expression", f"{shown(text)} cannot be read as arithmetic{hint}") from None
     parts = sum(1 for _ in ast.walk(tree))
     if parts > _MOST_PARTS:
         raise ProblemError.at("expression", f"has {parts} parts; at most {_MOST_PARTS} are allowed")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -199,7 +200,11 @@ def _array(values: tuple[float, ...] | None) -> Float | None:
 def _read_points(file: str) -> Float:
     path = Path(file)
     try:
-        return np.load(path, allow_pickle=False) if path.suffix == ".npy" else np.loadtxt(path, ndmin=2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)  # of an empty file
+            return np.load(path, allow_pickle=False) if path.suffix == ".npy" else np.loadtxt(path, ndmin=2)
+    except UserWarning:
+        raise ProblemError.at("initial.file", f"{file} holds no points") from None
     except OSError as error:
         raise ProblemError.at("initial.file", f"cannot read {file}: {error.strerror or error}") from None
     except ValueError as error:

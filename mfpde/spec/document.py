@@ -21,7 +21,7 @@ from ruamel.yaml.events import (
 )
 from ruamel.yaml.reader import ReaderError
 
-from mfpde.errors import Fault
+from mfpde.errors import Fault, shown
 from mfpde.spec.node import Node, Place, fault_at
 from mfpde.spec.scalar import meaning
 
@@ -187,8 +187,14 @@ class _Builder:
     def _key(self, node: Node) -> tuple[str, Place] | None:
         if isinstance(node.content, str):
             return node.content, node.place
-        shown = "a block or list" if self._is_container(node) else repr(node.content)
-        self.faults.append(fault_at(node.place, f"a key must be a word, not {shown}"))
+        given = (
+            "a block or list"
+            if self._is_container(node)
+            else "nothing"
+            if node.content is None
+            else shown(node.content)
+        )
+        self.faults.append(fault_at(node.place, f"a key must be a word, not {given}"))
         return None
 
     def _put(self, parent: _Open, node: Node) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
-from mfpde.errors import ProblemError
+from mfpde.errors import ProblemError, shown
 from mfpde.measure import Gaussian, Points
 from mfpde.registry import register
 from mfpde.solvers.base import Integration, Solver
@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 __all__ = ["FiniteVolume"]
 
 Stepper = Literal["dop853", "ssprk54", "ssprk3"]
+Box = Annotated[
+    tuple[Vector, ...] | None,
+    BeforeValidator(lambda given: None if isinstance(given, str) and given == "auto" else given),
+    WithJsonSchema({"anyOf": [{"const": "auto"}, {"type": "array", "items": {"type": "array"}}]}),
+]
 _MOST_CELLS = 2**24
 _SINGULAR = 1e-15  # smallest over largest eigenvalue, where the smallest is rounding
 
@@ -47,9 +52,7 @@ class FiniteVolume(Solver):
     preference: ClassVar[int] = 5
 
     cells: Whole | tuple[Whole, ...] | None = Field(default=None, description="how many, or one number for each axis")
-    box: tuple[Vector, ...] | None = Field(
-        default=None, description="`[[from, to], ...]` with walls; without it the box is found from the data"
-    )
+    box: Box = Field(default=None, description="`[[from, to], ...]` with walls; auto (default): found from the data")
     order: Literal[1, 2, 5, 7, 9] = Field(default=9, description="of the fluxes")
     frame: Literal["moving", "static"] | None = Field(
         default=None, description="moving (default) or static (default with a box)"
@@ -71,8 +74,10 @@ class FiniteVolume(Solver):
     def _consistent(self) -> FiniteVolume:
         if self.box is not None:
             for side in self.box:
-                if len(side) != 2 or not side[0] < side[1]:
-                    raise ProblemError.at("box", f"needs pairs [from, to] with from < to, not {list(side)}")
+                if len(side) != 2 or not -math.inf < side[0] < side[1] < math.inf:
+                    raise ProblemError.at(
+                        "box", f"needs finite pairs [from, to] with from < to, not {shown(list(side))}"
+                    )
             if self.frame == "moving":
                 raise ProblemError.at("box", "stands still; it does not go with frame: moving")
         if self.rescaled and (self.frame == "moving" or self.box is not None):
@@ -107,11 +112,18 @@ class FiniteVolume(Solver):
         kind = equation.geometry.model_dump()["kind"]
         if kind not in ("line", "plane"):
             return f"it works on the line and on the plane, not on the {kind}"
+        self._check_axes(equation.geometry.ambient_dimension, kind)
         if isinstance(equation.initial, Points):
             return "point masses have no density"
         if isinstance(equation.initial, Gaussian) and _is_singular(np.asarray(equation.initial.covariance)):
             return "a Gaussian on a point or a line has no density"
         return None
+
+    def _check_axes(self, dimension: int, kind: str) -> None:
+        for key, given in (("cells", self.cells), ("box", self.box)):
+            if isinstance(given, tuple) and len(given) != dimension:
+                wanted = f"one entry for {'the axis' if dimension == 1 else 'each of the two axes'} of the {kind}"
+                raise ProblemError.at(f"solver.{key}", f"must have {wanted}, not {len(given)}")
 
     def start(self, problem: Problem) -> Integration:
         from mfpde.solvers.finite_volume.beginning import begin

@@ -1,5 +1,6 @@
 """What keeps a problem from being solved is known before anything runs."""
 
+import numpy as np
 import pytest
 
 from mfpde.errors import ProblemError
@@ -50,6 +51,35 @@ def test_everything_is_told_at_once():
 def test_a_named_solver_that_does_not_fit():
     (said,) = told(attention={"kind": "softmax", "A": [[1, 2], [3, 4]]}, solver={"kind": "spectral"})
     assert said.startswith("solver: spectral cannot solve this: it needs A and V to be multiples of the identity")
+
+
+FLAT = {"geometry": {"kind": "line"}, "initial": {"kind": "gaussian", "mean": 0, "covariance": 1}}
+
+
+@pytest.mark.parametrize(
+    ("solver", "said"),
+    [
+        ({"cells": [32, 32]}, "solver.cells: must have one entry for the axis of the line, not 2"),
+        ({"cells": []}, "solver.cells: must have one entry for the axis of the line, not 0"),
+        ({"box": [[-8, 8], [-8, 8]]}, "solver.box: must have one entry for the axis of the line, not 2"),
+        ({"box": "auto"}, None),
+    ],
+)
+def test_axes_of_finite_volumes(solver, said):
+    assert told(**FLAT, solver={"kind": "finite-volume", **solver}) == ([] if said is None else [said])
+
+
+@pytest.mark.parametrize("box", [[[-np.inf, np.inf]], [[1, -1]], [[0, 1, 2]]])
+def test_boxes_of_finite_volumes_are_finite(box):
+    with pytest.raises(ProblemError, match=r"solver\.box: needs finite pairs \[from, to\] with from < to"):
+        told(**FLAT, solver={"kind": "finite-volume", "box": box})
+
+
+def test_a_fault_that_several_would_tell_is_told_once():
+    flat = {**FLAT, "initial": {"kind": "gaussian", "mean": 0, "covariance": -1}}
+    assert told(**flat, solver={"kind": "finite-volume"}) == [
+        "initial.covariance: must be positive semi-definite, but has the eigenvalue -1"
+    ]
 
 
 def test_a_head_that_is_masked_alone():

@@ -66,6 +66,12 @@ ONE_FAULT = {
     "attention: {kind: softmax, A: [[1, 2], [3]]}": (
         "p.yaml:2:31: attention.A: has rows of different lengths [2, 1]"
     ),
+    "attention: {kind: softmax, A: []}": (
+        "p.yaml:2:31: attention.A: must be a matrix with at least one entry, not []"
+    ),
+    "attention: {kind: softmax, A: 1, V: [[]]}": (
+        "p.yaml:2:37: attention.V: must be a matrix with at least one entry, not [[]]"
+    ),
     "attention: {kind: softmax, A: [[1, 2], 3]}": "p.yaml:2:40: attention.A.1: must be a list, not 3",
     "initial: {kind: von-mises, concentration: 1, direction: x}": (
         "p.yaml:2:57: initial.direction: must be a number or a list, not 'x'"
@@ -81,6 +87,11 @@ ONE_FAULT = {
         "p.yaml:2:34: initial.weight: is the share of a component of a mixture; it means nothing on its own"
     ),
     "initial: {kind: density, expression: 1 + cos(thta)}": None,
+    "initial: {kind: density, expression: 2 * (1 + cos(theta)}": (
+        "p.yaml:2:38: initial.expression: '2 * (1 + cos(theta)' cannot be read as arithmetic: a bracket is not closed; "
+        "inside { }, a text with commas needs quotes"
+    ),
+    "? \n: 3": "p.yaml:2:2: a key must be a word, not nothing",
     "time: {save: false}": "p.yaml:2:1: time.until: is missing",
     "initial: {kind: mixture, components: [{kind: von-mises}]}": (
         "p.yaml:2:39: initial.components.0.concentration: is missing"
