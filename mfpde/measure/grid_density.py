@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -104,8 +105,8 @@ class GridDensity(Measure):
         return self._earlier[len(seen)]
 
     def _restricted(self, panels: Sequence[int]) -> GridDensity:
-        """Those panels alone, by their numbers, with all that is known of them."""
-        return GridDensity([self.panels[index] for index in panels])
+        """Those panels alone, by their numbers, with all that is known of them; on a common lattice they are one."""
+        return GridDensity(_merged([self.panels[index] for index in panels]))
 
     @cached_property
     def _earlier(self) -> dict[int, GridDensity]:
@@ -143,3 +144,16 @@ class GridDensity(Measure):
             z = lattice.points()[chosen[here] - start] + (draws[here, 1:] - 0.5) * panel.widths
             out[here] = z @ panel.lattice.matrix.T + panel.lattice.origin
         return out
+
+
+def _merged(panels: Sequence[Panel]) -> list[Panel]:
+    """The same density with one panel on each lattice, at the last of the positions: a sum then costs as much as over
+    one of them."""
+    groups: dict[tuple[bytes, ...], list[Panel]] = {}
+    for panel in panels:
+        arrays = (*panel.lattice.axes, panel.lattice.origin, panel.lattice.matrix, np.array(panel.averages))
+        groups.setdefault(tuple(array.tobytes() for array in arrays), []).append(panel)
+    return [
+        same[0] if len(same) == 1 else replace(same[-1], values=np.sum([panel.values for panel in same], axis=0))
+        for same in groups.values()
+    ]

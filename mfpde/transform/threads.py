@@ -17,6 +17,7 @@ __all__ = ["pieces", "run_pieces", "thread_count"]
 
 _pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
 _lock = threading.Lock()
+_here = threading.local()
 
 
 def thread_count() -> int:
@@ -38,8 +39,8 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 
 
 def run_pieces(work: Callable[[int], Any], count: int) -> None:
-    """work(0) .. work(count - 1), in any order."""
-    threads = min(thread_count(), count)
+    """work(0) .. work(count - 1), in any order. Pieces of a piece are done by whoever does that."""
+    threads = 1 if getattr(_here, "busy", False) else min(thread_count(), count)
     if threads <= 1:
         for piece in range(count):
             work(piece)
@@ -53,8 +54,12 @@ def run_pieces(work: Callable[[int], Any], count: int) -> None:
 
 
 def _take(work: Callable[[int], Any], left: Iterator[int]) -> None:
-    for piece in left:
-        work(piece)
+    _here.busy = True
+    try:
+        for piece in left:
+            work(piece)
+    finally:
+        _here.busy = False
 
 
 def pieces(length: int, size: int) -> list[tuple[int, int]]:

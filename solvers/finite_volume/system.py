@@ -24,7 +24,7 @@ from mfpde.solvers.finite_volume.solution import Solution, lattices, measure_of
 from mfpde.solvers.kernels import finite_volume_diffusion as diffusion
 from mfpde.solvers.kernels import finite_volume_transport as transport
 from mfpde.solvers.kernels.finite_volume_update import outflow
-from mfpde.transform.threads import pieces, run_pieces
+from mfpde.transform.threads import pieces, run_pieces, thread_count
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
@@ -100,7 +100,11 @@ class System:
         speeds = np.empty((len(solution.mean), *shape))
         mean, matrix = np.zeros_like(solution.mean), np.zeros_like(solution.matrix)
         conductivities = np.zeros_like(solution.matrix)
-        for panel, lattice in enumerate(lattices(solution, self.grid)):
+        frames = lattices(solution, self.grid)
+
+        def work(piece: int) -> None:
+            panel = len(frames) - 1 - piece  # later positions see more, and are begun first
+            lattice = frames[panel]
             position = None if self.positions is None else self.positions[panel]
             drift = np.ascontiguousarray(velocity.drift(measure, lattice, position)).reshape(shape)
             inverse = np.linalg.inv(lattice.matrix).astype(float)
@@ -111,6 +115,12 @@ class System:
                 self.grid.remainder(drift, mean[panel], linear, inverse, speeds[panel])
             conductivities[panel] = strength * inverse @ inverse.T
             matrix[panel] = linear + (strength * inverse.T if self.grid.gaussian else 0.0)
+
+        if len(frames) < 2 * thread_count():  # threads then share the work of each panel
+            for piece in range(len(frames)):
+                work(piece)
+        else:
+            run_pieces(work, len(frames))
         fluxes = self.fluxes(self._order, solution.density, speeds, conductivities)
         return Rates(fluxes, measure, mean, matrix, speeds, conductivities, *self._emptying(speeds, conductivities))
 

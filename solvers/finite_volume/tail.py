@@ -170,9 +170,9 @@ def _tilts(w: Float | Lattice, rows: slice) -> Float:
 
 
 class ClosedDensity(GridDensity):
-    """A stack of panels, each with its tail."""
+    """A stack of panels, and the tails that go on beyond the cells of these lattices."""
 
-    def __init__(self, panels: Sequence[Panel], tails: Sequence[Tail]) -> None:
+    def __init__(self, panels: Sequence[Panel], tails: Sequence[tuple[Lattice, Tail]]) -> None:
         super().__init__(panels)
         self._tails = tuple(tails)
 
@@ -181,14 +181,14 @@ class ClosedDensity(GridDensity):
         return False
 
     def _restricted(self, panels: Sequence[int]) -> ClosedDensity:
-        return ClosedDensity([self.panels[index] for index in panels], [self._tails[index] for index in panels])
+        return ClosedDensity(super()._restricted(panels).panels, [self._tails[index] for index in panels])
 
     def log_laplace(self, w: AnyArray | Lattice, gradient: bool = False) -> Any:
         value, mean = super().log_laplace(w, gradient=True)
         queries, on_lattice = (w, True) if isinstance(w, Lattice) else (self._tilts(w), False)
         logs, means = value.ravel(), np.ascontiguousarray(mean if on_lattice else mean.T)
-        for panel, tail in zip(self.panels, self._tails, strict=True):
+        for lattice, tail in self._tails:
             if tail.share > 0:
-                tail.add(panel.lattice, queries, logs, means.reshape(self.ambient_dimension, -1))
+                tail.add(lattice, queries, logs, means.reshape(self.ambient_dimension, -1))
         value, mean = logs.reshape(value.shape), means if on_lattice else means.T
         return (value, mean) if gradient else value

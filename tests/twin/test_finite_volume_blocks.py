@@ -42,7 +42,7 @@ def test_a_closed_gaussian_is_a_whole_one(dimension, where):
     z = Lattice.of(grid.axes).points()
     density = 0.5 * np.exp(-0.5 * (z**2).sum(axis=1)).reshape(grid.cells) / (2 * np.pi) ** (dimension / 2)
     panel = Panel(lattice, density / abs(np.linalg.det(frame)), averages=False)
-    closed = ClosedDensity([panel], [Tail.of(density, grid.volume, grid.outside)])
+    closed = ClosedDensity([panel], [(lattice, Tail.of(density, grid.volume, grid.outside))])
     normal = Normal(origin, frame @ frame.T)
     axes = [np.linspace(-5, 8, 300), np.linspace(-9, 6, 90)][:dimension]  # several blocks
     w = Lattice(tuple(axes), RANDOM.standard_normal(dimension), RANDOM.standard_normal((dimension, dimension)))
@@ -101,7 +101,8 @@ def test_matrices_times_grids():
 
 
 @pytest.mark.parametrize("kappa", [np.inf, 4.0], ids=["quiet", "noisy"])
-def test_bits_depend_neither_on_threads_nor_on_blocks(kappa, monkeypatch):
+def test_neither_threads_nor_blocks_matter(kappa, monkeypatch):
+    """Threads do not change a bit; blocks, which go by the number of cells, no more than rounding."""
     problem = mfpde.Problem.from_dict(
         {
             "geometry": {"kind": "plane"},
@@ -113,13 +114,80 @@ def test_bits_depend_neither_on_threads_nor_on_blocks(kappa, monkeypatch):
         }
     )
     found = []
-    for count, block in ((1, 1 << 20), (3, 1 << 20), (3, 480)):
+    for count, block in ((1, 1 << 20), (1, 480), (3, 480)):
         monkeypatch.setattr(threads, "thread_count", lambda count=count: count)
         monkeypatch.setattr(systems, "_BLOCK", block)
         monkeypatch.setattr(grids, "_BLOCK", block)
         solution = problem.solver.start(problem)
         solution.advance(1.0, 1)
         found.append(solution.state())
-    for other in found[1:]:
-        for name, array in found[0].items():
-            assert np.array_equal(array, other[name], equal_nan=True), name
+    for name in ("density", "mean", "matrix"):
+        assert np.abs(found[0][name] - found[1][name]).max() < 1e-14
+    for name, array in found[1].items():
+        assert np.array_equal(array, found[2][name], equal_nan=True), name
+
+
+def masked(frame, positions, **settings):
+    problem = mfpde.Problem.from_dict(
+        {
+            "geometry": {"kind": "line"},
+            "attention": {
+                "kind": "masked",
+                "attention": {"kind": "softmax", "A": 1.2, "V": -0.5},
+                "positions": positions,
+            },
+            "initial": {
+                "kind": "mixture",
+                "components": [
+                    {"kind": "gaussian", "mean": -1.0, "covariance": 0.3},
+                    {"kind": "gaussian", "mean": 1.0, "covariance": 0.2},
+                ],
+            },
+            "solver": {"kind": "finite-volume", "cells": 60, "frame": frame, **settings},
+            "time": {"until": 1.0},
+        }
+    )
+    return problem.solver.start(problem)
+
+
+def test_panels_may_be_shared_out_among_threads(monkeypatch):
+    found = []
+    for count in (1, 3):
+        monkeypatch.setattr(threads, "thread_count", lambda count=count: count)
+        monkeypatch.setattr(systems, "thread_count", lambda count=count: count)
+        solution = masked("moving", 4)
+        solution.advance(1.0, 1)
+        found.append(solution.state())
+    for name, array in found[0].items():
+        assert np.array_equal(array, found[1][name], equal_nan=True), name
+
+
+def test_slices_on_one_lattice_are_summed_before_they_are_transformed(monkeypatch):
+    """One sum for each position, not for each pair of positions."""
+    solution = masked("static", 6, box=[[-8, 8]])
+    measure, calls = solution.measure(), []
+    transform = Panel.log_laplace_on
+    monkeypatch.setattr(Panel, "log_laplace_on", lambda panel, w: calls.append(panel) or transform(panel, w))
+    attention = mfpde.Softmax(A=1.2, V=-0.5)
+    for place, panel in enumerate(measure.panels, start=1):
+        calls.clear()
+        found = mfpde.Masked(attention=attention).drift(measure, panel.lattice, panel.position)
+        assert len(calls) == 1
+        expected = attention.drift(mfpde.GridDensity(measure.panels[:place]), panel.lattice)
+        assert np.abs(found - expected).max() < 1e-13
+
+
+def test_pieces_of_pieces_and_what_is_ignored(monkeypatch):
+    """A piece may have pieces of its own; overflow that the caller ignores is ignored on every thread."""
+    monkeypatch.setattr(threads, "thread_count", lambda: 3)
+    done = np.zeros((8, 5))
+
+    def work(outer):
+        def inner(piece):
+            done[outer, piece] += np.exp(np.full(2, 1000.0)).min() > 0
+
+        threads.run_pieces(inner, 5)
+
+    with np.errstate(over="ignore"):
+        threads.run_pieces(work, 8)
+    assert (done == 1).all()
