@@ -13,6 +13,7 @@ __all__ = ["crossings"]
 
 _BISECTIONS = 60
 _DIPS = 45
+_DEEPEST = 2.0  # times the largest fall from one sample to the next nearby
 _GOLDEN = 0.5 * (3 - np.sqrt(5))
 
 
@@ -20,7 +21,8 @@ def crossings(functions: Sequence[OfItems], low: Float, high: Float, samples: in
     """Zeros along `[low, high]`, an interval for each item: `(item, t, which function)`, ascending within each item,
     and the functions' signs at `low`, `(functions, items)`.
 
-    Looked for between `samples` points, and where a function only dips to zero between them.
+    Looked for between `samples` points, and where a function only dips to zero between them: about as deep as it falls
+    from one sample to the next.
     """
     parts = [_of_one(function, low, high, samples) for function in functions]
     item = np.concatenate([part[0] for part in parts] or [np.zeros(0, dtype=np.intp)])
@@ -42,6 +44,8 @@ def _of_one(function: OfItems, low: Float, high: Float, samples: int) -> tuple[I
     beside = np.pad(side, ((0, 0), (1, 1)), mode="edge")
     dips = (size[:, 1:-1] <= size[:, :-2]) & (size[:, 1:-1] <= size[:, 2:])
     dips &= (side == beside[:, :-2]) & (side == beside[:, 2:])
+    falls = np.pad(np.abs(np.diff(values, axis=1)), ((0, 0), (2, 2)))
+    dips &= np.abs(values) <= _DEEPEST * np.max([falls[:, k : k + samples + 1] for k in range(4)], axis=0)
     item, middle = np.nonzero(dips)
     if item.size:
         start, end = t[item, np.maximum(middle - 1, 0)], t[item, np.minimum(middle + 1, samples)]

@@ -73,14 +73,21 @@ class _Setup:
         parts = self._parts(apart=self._moving)
         box = None if self._moving else self._resting_box()
 
-        def start(cells: tuple[int, ...], tolerance: float) -> FiniteVolumeIntegration:
-            return self._started(parts, *(box or self._moving_box(parts, cells)), cells, tolerance)
+        def start(cells: tuple[int, ...], tolerance: float, pilot: bool = False) -> FiniteVolumeIntegration:
+            grid = Grid(*(box or self._moving_box(parts, cells)), cells, gaussian=self._moving)
+            pieces = [laid(part if self._moving else part.at_rest(), grid, stretched=not pilot) for part in parts]
+            integration = self._integration(grid, pieces, parts, self.settings.order, tolerance)
+            self._check_speed(integration.outflow)
+            return integration
 
         given = self.settings.cells
         if given is None:
             within = (_MOVING if self._moving else _RESTING)[self.dimension]
             given = enough_cells(
-                lambda count: start((count,) * self.dimension, PILOT_TOLERANCE), within, self._until, self._error
+                lambda count: start((count,) * self.dimension, PILOT_TOLERANCE, pilot=True),
+                within,
+                self._until,
+                self._error,
             )
         cells = given if isinstance(given, tuple) else (given,) * self.dimension
         if len(cells) != self.dimension:
@@ -99,15 +106,6 @@ class _Setup:
         """What the tolerance promises."""
         asked = self.settings.tolerance
         return _KEPT * (_TOLERANCE[self.dimension] if asked is None else asked)
-
-    def _started(
-        self, parts: list[Part], low: Float, high: Float, cells: tuple[int, ...], tolerance: float
-    ) -> FiniteVolumeIntegration:
-        grid = Grid(low, high, cells, gaussian=self._moving)
-        pieces = [laid(part if self._moving else part.at_rest(), grid) for part in parts]
-        integration = self._integration(grid, pieces, parts, self.settings.order, tolerance)
-        self._check_speed(integration.outflow)
-        return integration
 
     def _parts(self, apart: bool) -> list[Part]:
         """Components, each at every position of masked attention."""

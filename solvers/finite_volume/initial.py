@@ -18,6 +18,7 @@ __all__ = ["Laid", "Part", "laid", "parts_of"]
 _MOST_PARTS = 8  # components that get a frame each
 _MARGIN = 0.15  # of the extent, at the ends of bounded data
 _END, _ABRUPT = 0.02, 1e-8  # share of the extent at an end, and of the largest weight there, where there is no tail
+_STRETCHES = 6  # at most, until nothing changes
 _SMOOTH = 1e-9  # what sums over point values may be wrong by where cells resolve the data
 
 
@@ -89,11 +90,11 @@ class Laid(NamedTuple):
     missed: float
 
 
-def laid(part: Part, grid: Grid) -> Laid:
+def laid(part: Part, grid: Grid, stretched: bool = True) -> Laid:
     """One part on cells.
 
     Point values where the cells resolve the measure. Otherwise (edges) cell averages, of the measure stretched a little
-    so that averaging leaves mean and covariance right; a moving frame is stretched instead.
+    so that averaging leaves mean and covariance right, unless told not to; a moving frame is stretched instead.
     """
     lattice = Lattice(grid.axes, part.mean, part.matrix)
     volume = abs(np.linalg.det(part.matrix))
@@ -102,7 +103,7 @@ def laid(part: Part, grid: Grid) -> Laid:
     missed, values = 0.0, density
     in_its_frame = grid.gaussian and isinstance(part.measure, Normal)  # cut off, and yet resolved
     if not in_its_frame and _wrong(grid, density, *wanted) > _SMOOTH:
-        for _ in range(6):
+        for _ in range(_STRETCHES if stretched else 1):
             density = abs(np.linalg.det(lattice.matrix)) * part.measure.cell_averages(lattice).reshape(grid.shape)
             inside = float(density.sum() * grid.volume)
             middle, spread = grid.moments(density)
