@@ -21,7 +21,10 @@ Size = Callable[[Float], float]
 _MOST_GROWTH, _MOST_SHRINKING, _CAUTION = 5.0, 0.2, 0.9
 _PATIENCE = 15  # steps that stability has limited before the implicit scheme takes over, as in Hairer's programs
 _FORGIVEN = 6  # steps in a row that it has not, after which the count starts again
+_ACCURATE = 20.0  # h |lambda| that accuracy alone would let pass, for a tolerance of 1 (the power 1/8 of it for others)
+_LEAST_REACH = 0.15  # of the stability region: what follows a fast motion is hard to follow well before that
 _NEWTON = 0.01  # of the tolerance
+_LOOK = 100.0  # of the tolerance: a look must not fail where the step, which is longer, has not
 _SHORTEST = 2.0**-50  # of the time; one unit in the last place is 2^-52
 
 
@@ -92,7 +95,7 @@ class March:
         with np.errstate(all="ignore"):
             try:
                 error, state, slope = self._tried(step)
-            except (ProblemError, np.linalg.LinAlgError) as trouble:  # a trial state where f means nothing
+            except (ProblemError, np.linalg.LinAlgError, OverflowError) as trouble:  # f means nothing there
                 self.trouble = str(trouble)
                 error = np.nan
         factor = self._factor(step, error)
@@ -137,10 +140,14 @@ class March:
         slope = self._slope_after(self.start_time)
         with np.errstate(all="ignore"):
             if self._last_implicit:
-                return self._implicitly(slope, self.start_time, self.start, time - self.start_time).end
+                return self._implicitly(slope, self.start_time, self.start, time - self.start_time, _LOOK).end
             if self._begin is not None:
                 self._begin()
             return Dop853.step(slope, self.start_time, self.start, time - self.start_time).end
+
+    def replace(self, state: Float) -> None:
+        """Go on from another form of the same state."""
+        self.state, self._first = state, None
 
     def arrays(self) -> dict[str, AnyArray]:
         """Everything that `restore` needs to go on bit for bit."""
@@ -151,6 +158,7 @@ class March:
             "march_times": np.array([self.start_time, self.time, self._step, self._last_step, self._last_error]),
             "march_switches": np.array(switches, dtype=np.int64),
             "march_counts": np.array(list(self.counts.values())),
+            "march_slope": np.zeros(0) if self._first is None else self._first.copy(),
         }
 
     def restore(self, arrays: Mapping[str, AnyArray]) -> None:
@@ -161,7 +169,7 @@ class March:
         *flags, self._limited, self._free = (int(number) for number in arrays["march_switches"])
         self._rejected_before, self._stiff, self._last_implicit = (bool(flag) for flag in flags)
         self.counts = dict(zip(self.counts, (int(count) for count in arrays["march_counts"]), strict=True))
-        self._first = None
+        self._first = arrays["march_slope"].copy() if arrays["march_slope"].size else None
 
     # -- one step
     # ---------------------------------------------------------------------------------------------------------
@@ -205,13 +213,14 @@ class March:
             self._watch(explicit.stiffness(size))
         return error, explicit.end, explicit.slopes[12]
 
-    def _implicitly(self, slope: Slope, time: float, state: Float, step: float) -> ImplicitStep:
-        size = self._sizes(state)
+    def _implicitly(self, slope: Slope, time: float, state: Float, step: float, bearable: float = 1.0) -> ImplicitStep:
+        size, tolerance = self._sizes(state), self._tolerance
         matrix = slope_matrix(slope, time, state, float(np.abs(state).max(initial=0.0)))
-        return Radau9.step(slope, time, state, step, matrix, size, _NEWTON * self._tolerance)
+        return Radau9.step(slope, time, state, step, matrix, size, _NEWTON * tolerance, bearable * tolerance)
 
     def _watch(self, stiffness: float) -> None:
-        if stiffness > REACH:
+        accurate = _ACCURATE * self._tolerance**0.125
+        if stiffness > min(REACH, max(_LEAST_REACH * REACH, accurate)):
             self._limited, self._free = self._limited + 1, 0
         else:
             self._free += 1

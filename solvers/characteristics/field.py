@@ -51,7 +51,7 @@ class Field:
         self._sources: dict[float, Particles | Normal] = {}
         self._before: Particles | Normal | None = None
         state = nodes(start)
-        self._spread = flow.spread(state)
+        self._spread, self._rounding = flow.spread(state), flow.rounding(state)
         self._reach = self._spread + self._extent(state)
 
     def carry(self, points: Float, grown: Float, positions: Float | None, tolerance: float) -> tuple[Float, Float]:
@@ -142,7 +142,8 @@ class Field:
 
         def size(error: Float) -> float:
             places, grown = np.abs(error[:components]), np.abs(error[components:])
-            return max(float(places.max(initial=0.0)) / self._spread, float(grown.max(initial=0.0)))
+            known = max(float(places.max(initial=0.0)) - self._rounding, 0.0)
+            return max(known / self._spread, float(grown.max(initial=0.0)))
 
         return lambda _: size
 

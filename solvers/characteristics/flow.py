@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 __all__ = ["Flow", "carried", "heads"]
 
 _NOTHING = 1e-60  # of the first spread
+_ROUNDINGS = 8  # of a place, in one step
 _ONE_PLACE = 8 * np.finfo(float).eps  # of the distance from the origin: a spread below is rounding
-_NOWHERE = 1e120
-_TILTED, _PLAIN = 0.25, 0.5  # powers of weights that errors count by
+_NOWHERE = 1e80
+_TILTED, _PLAIN = 0.25, 1.0  # powers of weights that errors count by
 _HEAVY = 10.0  # nodes of a ten-thousandth of the largest weight count fully
 
 
@@ -107,10 +108,14 @@ class Flow:
 
         Nodes far out in the tails count less. What a node does to all others is about the weight of `N(0, (1 + q^2) S)`
         there for normal data and tilts q = |S A|: the fourth root of its own weight is that for q^2 = 3. Where nothing
-        is tilted it is its own weight, and of that the root.
+        is tilted it is its own weight.
         """
-        spread = self.spread(state)
-        return lambda error: float((self._share * np.abs(error)).max(initial=0.0)) / spread
+        spread, rounding = self.spread(state), self.rounding(state)
+        return lambda error: float((self._share * np.maximum(np.abs(error) - rounding, 0)).max(initial=0.0)) / spread
+
+    def rounding(self, state: Float) -> float:
+        """What errors of places are not known better than to: far from the origin clusters are as narrow as that."""
+        return _ROUNDINGS * float(np.finfo(float).eps) * float(np.abs(state).max(initial=0.0))
 
     def rate(self) -> float:
         """How fast anything moves at first, relative to the spread."""

@@ -20,6 +20,7 @@ __all__ = ["Nodes", "Pair", "flow_of"]
 _PROBES = 256
 _LIGHT = 1e-9  # of the largest weight; what is lighter shows nowhere
 _SLOPE = 10.0  # an error of places shows in the density in proportion to its slope, ten times the density at most
+_STEPS = 8.0  # whose rounding adds up
 _WAVE = 2.0  # radians a standard deviation
 
 
@@ -74,12 +75,12 @@ class Pair:
         """Errors relative to the spread, as of flows."""
         parts = np.split(state, self._ends)
         sizes = [flow.sizes(part) for flow, part in zip(self.flows, parts, strict=False)]
-        spread = self.flows[1].spread(parts[1])
+        spread, rounding = (measured(parts[1]) for measured in (self.flows[1].spread, self.flows[1].rounding))
 
         def size(error: Float) -> float:
             first, second, probes = np.split(error, self._ends)
-            apart = self._share * probes.reshape(-1, self._width)
-            return max(sizes[0](first), sizes[1](second), float(np.abs(apart).max(initial=0.0)) / spread)
+            apart = self._share * np.maximum(np.abs(probes.reshape(-1, self._width)) - rounding, 0.0)
+            return max(sizes[0](first), sizes[1](second), float(apart.max(initial=0.0)) / spread)
 
         return size
 
@@ -95,7 +96,8 @@ class Pair:
         first, second = (flow.measure(part) for flow, part in zip(self.flows, parts, strict=False))
         sums = [_sums(each, second.mean, spread) for each in (first, second)]
         places = np.abs(self._share * apart).max(initial=0.0) / spread
-        return max(float(places), float(np.abs(sums[0] - sums[1]).max()))
+        known = _STEPS * self.flows[1].rounding(parts[1]) / spread
+        return max(0.0, max(float(places), float(np.abs(sums[0] - sums[1]).max())) - known)
 
 
 def _sums(measure: Measure, centre: Float, spread: float) -> Float:

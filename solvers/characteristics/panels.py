@@ -94,7 +94,8 @@ def _rough(equation: Equation, initial: Measure, breaks: Float, until: float, li
     while march.time < until and march.counts["steps"] < _MOST_STEPS:
         if march.attempt() is Attempt.VANISHED or march.time * flow.escape(march.time, march.state) > POLE:
             break
-        missing = np.maximum(missing, _last(march.state.reshape(points.shape) / flow.spread(march.state)))
+        bent = _last(march.state.reshape(points.shape)) - flow.rounding(march.state)
+        missing = np.maximum(missing, bent / flow.spread(march.state))
     return _missed(missing, masses, breaks, limit)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from functools import partial
 
@@ -16,6 +17,7 @@ from mfpde.typing import Float
 __all__ = ["Path"]
 
 _AT_ONCE = 1 << 15  # points carried together
+_KEPT = 8  # steps that can be looked into at once
 
 
 class Path:
@@ -25,7 +27,7 @@ class Path:
     def __init__(self, flow: Flow, tolerance: float, times: Sequence[float], states: Sequence[Float]) -> None:
         self.flow, self._tolerance = flow, tolerance
         self.times, self.states = list(times), list(states)
-        self._shapes: dict[int, Float] = {}
+        self._shapes: OrderedDict[int, Float] = OrderedDict()
 
     def add(self, time: float, state: Float) -> None:
         """One more end of a step."""
@@ -34,7 +36,7 @@ class Path:
 
     def keep(self, step: Step) -> None:
         """The last step as it was done, so that it need not be done again."""
-        self._shapes[len(self.times) - 2] = step.shape(self._slope_of(len(self.times) - 2))
+        self._keep(len(self.times) - 2, step.shape(self._slope_of(len(self.times) - 2)))
 
     def nodes(self, time: float) -> Float:
         """The nodes' state at a time up to the last end."""
@@ -65,11 +67,19 @@ class Path:
 
     def _inside(self, number: int, time: float) -> Float:
         start, end = self.times[number], self.times[number + 1]
-        if number not in self._shapes:
+        if number in self._shapes:
+            self._shapes.move_to_end(number)
+        else:
             self.flow.cold()
             slope = self._slope_of(number)
-            self._shapes[number] = Dop853.step(slope, start, self.states[number], end - start).shape(slope)
+            self._keep(number, Dop853.step(slope, start, self.states[number], end - start).shape(slope))
         return interpolate(self._shapes[number], (time - start) / (end - start))
+
+    def _keep(self, number: int, shape: Float) -> None:
+        """Of the steps that were looked into, the latest: each takes as much room as eight states."""
+        self._shapes[number] = shape
+        if len(self._shapes) > _KEPT:
+            self._shapes.popitem(last=False)
 
     def _pieces(self, time: float) -> list[tuple[int, float, float]]:
         """Steps up to a time: number, start and end."""

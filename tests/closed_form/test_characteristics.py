@@ -354,6 +354,7 @@ def test_steps_depend_neither_on_the_budget_nor_on_looks_nor_on_a_restart(kind):
         carry(cut, target, budget=1)
     again.restore({**cut.state(), **cut.trail(0)})
     carry(again, 0.9, budget=1)
+    assert again.statistics() == whole.statistics()
     np.testing.assert_array_equal(again.fields()["position"], whole.fields()["position"])
     for name, rows in whole.trail(0).items():
         np.testing.assert_array_equal(again.trail(0)[name], rows)
@@ -462,6 +463,30 @@ def test_two_clusters_from_an_interval():
     assert run.provenance["statistics"]["nodes"] < 2000
     assert measure.covariance[0, 0] == pytest.approx(w @ moved**2, rel=1e-10)
     assert measure.integrate(lambda y: np.cos(2 * y)) == pytest.approx(w @ np.cos(2 * moved), abs=1e-10)
+
+
+def test_a_cluster_far_from_the_origin():
+    """A pointwise drift gathers tokens at 1 until rounding is all that is between them; no number of nodes helps then.
+    Alone it makes `sinh(x - 1)` fall like `e^{-5 t}`."""
+    drift = {"kind": "mlp", "W": -5, "U": 1, "b": [-1.0], "activation": "tanh"}
+    initial = {"kind": "uniform", "box": [[0.5, 1.5]]}
+    run = solve(LINE, {"kind": "linear", "A": 0, "V": 0}, initial, 6.0, drift=drift)
+    assert run.provenance["statistics"]["nodes"] < 100
+    assert run.provenance["statistics"]["steps"] < 1000
+    z, w = gauss(-0.5, 0.5)
+    for time, measure in zip(run.times, (run.measure(k) for k in range(run.times.size)), strict=True):
+        wanted = w @ np.arcsinh(np.sinh(z) * np.exp(-5 * time)) ** 2
+        assert np.sqrt(measure.covariance[0, 0]) == pytest.approx(np.sqrt(wanted), rel=1e-11, abs=2e-14)
+
+
+def test_looks_into_many_steps_take_little_room():
+    solution = (task := problem(LINE, CONTRACTING, BUMPS, 4.0)).solver.start(task)
+    carry(solution, 4.0)
+    path = solution._path
+    assert len(path.times) > 30
+    x = solution.measure().evaluate([0.1])
+    assert len(path._shapes) < 10
+    np.testing.assert_array_equal(solution.measure().evaluate([0.1]), x)
 
 
 def test_tokens_in_one_place_move_as_one():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from mfpde.solvers.march import March
 from mfpde.solvers.steppers.dop853 import Dop853, interpolate
 from mfpde.solvers.steppers.radau9 import NODES, STAGE_WEIGHTS, Radau9, slope_matrix
 
@@ -115,3 +116,19 @@ def test_stiffness_is_noticed():
 
     assert slope(7.0) == pytest.approx(7.0)
     assert slope(0.5) == pytest.approx(0.5)
+
+
+def test_a_march_goes_on_from_its_arrays_with_the_evaluations_it_would_have_made():
+    def march():
+        return March(lambda _, u: -u, lambda _: lambda error: float(np.abs(error).max()), np.ones(1), 1e-10, 0.01)
+
+    whole, first, second = march(), march(), march()
+    for _ in range(4):
+        whole.attempt()
+        first.attempt()
+    second.restore(first.arrays())
+    for _ in range(4):
+        whole.attempt()
+        second.attempt()
+    assert second.counts == whole.counts
+    np.testing.assert_array_equal(second.state, whole.state)
