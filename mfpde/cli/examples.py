@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -62,8 +64,12 @@ def _copy(source: Path, target: Path, force: bool) -> None:
 
     if target.exists() and not force:
         raise OutputError(f"{target} exists; --force overwrites it")
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        target.write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
+        part.write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
+        part.replace(target)
     except OSError as error:
+        with suppress(OSError):
+            part.unlink()
         raise OutputError(f"cannot write {target}: {error.strerror or error}") from None
     click.echo(f"wrote {target}", err=True)

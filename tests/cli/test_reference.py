@@ -1,5 +1,6 @@
 """examples, list, schema, doctor, validate, help: what there is, in words and for machines."""
 
+import errno
 import json
 import re
 from pathlib import Path
@@ -60,6 +61,18 @@ def test_an_example_with_a_base_brings_it_along(mfpde, here):
 def test_every_example_runs_to_its_end(path, mfpde):
     result = mfpde("solve", str(path), "-o", "run.h5")
     assert result.exit_code == (3 if path.stem == "blow-up" else 0), result.output
+
+
+def test_a_copy_that_does_not_fit_leaves_nothing(mfpde, here, monkeypatch):
+    def fill(path, text, **_):
+        path.write_bytes(text.encode()[:10])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    before = sorted(here.iterdir())
+    monkeypatch.setattr(Path, "write_text", fill)
+    result = mfpde("examples", "blow-up", "-o", "up.yaml")
+    assert (result.exit_code, result.stderr) == (2, "cannot write up.yaml: No space left on device\n")
+    assert sorted(here.iterdir()) == before
 
 
 def test_list_names_every_member_with_a_sentence(mfpde):
