@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from mfpde.errors import ProblemError
+from mfpde.errors import ProblemError, shown
 from mfpde.geometry import Circle, Geometry, Line, Plane, Space, Sphere, need_space
 from mfpde.measure.base import Initial, Measure
 from mfpde.measure.circle_density import CircleDensity
@@ -56,7 +56,7 @@ class Uniform(Initial):
             raise ValueError("box and ball cannot both be given")
         for side in self.box or ():
             if len(side) != 2 or not np.isfinite(side).all() or not side[0] < side[1]:
-                raise ProblemError.at("box", f"needs pairs [from, to] with from < to, not {list(side)}")
+                raise ProblemError.at("box", f"needs pairs [from, to] with from < to, not {shown(list(side))}")
         if self.box == ():
             raise ProblemError.at("box", "needs one pair [from, to] for each dimension, not none")
         return self
