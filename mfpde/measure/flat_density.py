@@ -39,7 +39,7 @@ class FlatDensity(Measure):
         self._density = density
         self._found = find(density, density.geometry.ambient_dimension)
         self._smooth: dict[tuple[float, float], tuple[Float, Float] | None] = {}
-        self._rules: dict[tuple[float, int], tuple[Float, Float]] = {}
+        self._rules: dict[tuple[float, float], tuple[Float, Float]] = {}
         self.norm = float(self._rule(NODES_ACCURACY)[1].sum())
 
     @property
@@ -51,11 +51,13 @@ class FlatDensity(Measure):
         return self._found.compact
 
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
-        points, masses = self._rule(max(accuracy, NODES_ACCURACY), int(np.ceil(refinement)), refinement)
+        finer = float(np.ceil(refinement)) if refinement > 1 else 1 / np.floor(1 / refinement)
+        points, masses = self._rule(max(accuracy, NODES_ACCURACY), finer, refinement)
         return points, masses / masses.sum()
 
-    def _rule(self, accuracy: float, finer: int = 1, refinement: float = 1.0) -> tuple[Float, Float]:
-        """Points and masses; panels are divided by `finer` once more where that is asked for."""
+    def _rule(self, accuracy: float, finer: float = 1.0, refinement: float = 1.0) -> tuple[Float, Float]:
+        """Points and masses; panels are divided by `finer` once more where that is asked for, or so many as 1 / finer
+        are one."""
         if (accuracy, refinement) not in self._smooth:
             plain = self._found.compact or self._found.heavy
             box = self._found.low, self._found.high

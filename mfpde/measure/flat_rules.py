@@ -18,8 +18,8 @@ __all__ = ["extent", "of_two", "rule_with_edges"]
 _LOOKS = {1: 4096, 2: 256}  # samples a side between which edges are looked for
 
 
-def rule_with_edges(density: WrittenDensity, found: Found, accuracy: float, finer: int) -> tuple[Float, Float]:
-    """Points `(n, d)` and masses."""
+def rule_with_edges(density: WrittenDensity, found: Found, accuracy: float, finer: float) -> tuple[Float, Float]:
+    """Points `(n, d)` and masses; `finer`, or 1 / `finer`, is a whole number."""
     cuts = [_finer(breaks, finer) for breaks in found.breaks]
     if len(cuts) == 1:
         edges = _edges(density, found)
@@ -33,7 +33,11 @@ def rule_with_edges(density: WrittenDensity, found: Found, accuracy: float, fine
     return np.column_stack([x, y]), masses
 
 
-def _finer(breaks: Float, parts: int) -> Float:
+def _finer(breaks: Float, finer: float) -> Float:
+    """The panels' beginnings, and more of them, or fewer."""
+    if finer < 1:
+        return breaks[: -1 : round(1 / finer)]
+    parts = round(finer)
     steps = np.arange(parts) / parts
     return (breaks[:-1, None] + np.diff(breaks)[:, None] * steps).ravel()
 

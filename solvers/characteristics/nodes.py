@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mfpde.attention import Softmax, Unnormalized
+from mfpde.attention import Sinkhorn, Softmax, Unnormalized
 from mfpde.errors import ProblemError
 from mfpde.measure import Measure, Normal, Superposition
 from mfpde.measure.flat_density import FlatDensity
@@ -53,6 +53,7 @@ _REFINEMENTS = (
 _REACHES = (1e-26, 1e-37, 1e-50, 1e-70, 1e-95, 1e-130, 1e-170, 1e-220, 1e-290)
 _FARTHEST = 1e-180
 _TAILS = 3.0  # times the limit for data with tails: integrals hardly feel where the comparison is worst
+_BALANCED = 10.0  # times the tolerance of marginals: drifts of sinkhorn attention are known to that
 _FAR = 3.0  # times that for what lies farther out
 _ENDS = 5.0  # times what lies farther out: so much two rules differ because they end at different places
 _STEEP = 2.8  # refinement beyond which panels are cut where they have to be, on the line and the circle
@@ -158,7 +159,7 @@ def chosen_rule(equation: Equation, initial: Measure, until: float, limit: float
     Where a tilt looks farther out than tokens are, no reach is far enough: nodes of a law that stays normal then stand
     for the normal law.
     """
-    limit = limit if initial.compact else _TAILS * limit
+    limit = _known(equation, initial, limit)
     search = _Search(equation, initial, until, limit)
     refinement = 0
     while search.coarse(refinement, 0):
@@ -168,6 +169,12 @@ def chosen_rule(equation: Equation, initial: Measure, until: float, limit: float
     if search.good(found) or not search.stays_normal:
         return _worth(found, until, most)
     return _worth(Rule(replace(search.rule(refinement, 0), normal=True), np.inf, 0.0), until, most)
+
+
+def _known(equation: Equation, initial: Measure, limit: float) -> float:
+    """The limit, or what differences are not known better than to."""
+    balanced = [head.tolerance for head in heads(equation) if isinstance(head, Sinkhorn)]
+    return max(limit if initial.compact else _TAILS * limit, _BALANCED * max(balanced, default=0.0))
 
 
 def _need_finite_tilts(equation: Equation, initial: Measure, nodes: Nodes) -> None:
@@ -250,7 +257,7 @@ def earlier_rule(equation: Equation, initial: Measure, earlier: Nodes, rule: Rul
         return Rule(earlier, np.inf, 0.0)
     if not rule.nodes.normal and np.array_equal(earlier.points, rule.nodes.points):
         return rule
-    limit = limit if initial.compact else _TAILS * limit
+    limit = _known(equation, initial, limit)
     return _Search(equation, initial, until, limit).compared(earlier, rule.nodes, limit)
 
 

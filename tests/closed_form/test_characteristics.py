@@ -277,6 +277,32 @@ def test_sinkhorn_of_long_tails_takes_few_steps():
     np.testing.assert_allclose(run.measure(-1).mean, 0.5 * np.exp(-1), rtol=1e-11)
 
 
+def test_a_density_with_kinks_on_the_plane():
+    """A pyramid; nodes of another program stand on its four sides."""
+    (t, share), points, weights = gauss(0, 1, 14), [], []
+    for right in (1, -1):
+        for up in (1, -1):
+            y = np.multiply.outer(1 - t, t) * up
+            x = np.broadcast_to((0.2 + right * t)[:, None], y.shape)
+            points.append(np.stack([x, y], -1).reshape(-1, 2))
+            weights.append(((share * (1 - t))[:, None] * share * (1 - np.abs(x - 0.2) - np.abs(y))).ravel())
+    start, w = np.concatenate(points), np.concatenate(weights) / np.sum(weights)
+
+    def slope(_time, state):
+        z = state.reshape(-1, 2)
+        raised = np.exp(z @ A.T @ z.T) * w
+        return (raised @ z / raised.sum(axis=1, keepdims=True) @ V.T).ravel()
+
+    moved = solve_ivp(slope, [0, 1], start.ravel(), "DOP853", rtol=1e-12, atol=1e-14).y[:, -1].reshape(-1, 2)
+    attention = {"kind": "softmax", "A": A, "V": V}
+    run = solve(PLANE, attention, {"kind": "density", "expression": "maximum(0, 1 - abs(x - 0.2) - abs(y))"})
+    measure = run.measure(-1)
+    assert run.provenance["statistics"]["nodes"] < 10_000
+    np.testing.assert_allclose(measure.mean, w @ moved, atol=1e-12)
+    centred = moved - w @ moved
+    np.testing.assert_allclose(measure.covariance, (w[:, None] * centred).T @ centred, atol=1e-12)
+
+
 def test_layers_and_a_pointwise_drift():
     """Each layer from the end of the one before, by another program."""
     (x, w), values, ends = gauss(-1, 1, 40), [-1.0, 0.7, -2.0], [0.0, 0.4, 0.7, 1.0]

@@ -145,3 +145,17 @@ def test_what_may_bend_is_read_off_the_expression():
     kinks = Expression("maximum(x, 1) + abs(y)**0.5 + sqrt(2) + (x + y)**2 + x**(1/2)").kinks
     assert sorted(kink.text for kink in kinks) == ["abs(y)", "x", "x - 1", "y"]
     assert Expression("s*x + s").at(s=-0.5).text == "-0.5 * x + -0.5"
+
+
+@pytest.mark.parametrize(
+    ("expression", "second"),
+    [("maximum(0, 1 - abs(x) - abs(y))", 1 / 10), ("maximum(0, 1 - x**2 - y**2)", 1 / 6)],
+    ids=["pyramid", "cap"],
+)
+def test_few_nodes_where_there_are_only_edges(expression, second):
+    """Panels are cut at edges whatever the refinement; solvers begin with few. `int x^2` of these is 1/10 and 1/6."""
+    measure = Density(expression=expression).on(Plane())
+    points, weights = measure.nodes(refinement=0.125)
+    assert weights.size < 5000
+    assert weights @ points[:, 0] ** 2 == pytest.approx(second, rel=1e-13)
+    assert measure.nodes(refinement=0.5)[1].size > weights.size
