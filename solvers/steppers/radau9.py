@@ -58,7 +58,8 @@ class Step:
 class Radau9:
     """One step of `u' = f(t, u)`, by Newton's method with the derivative `matrix` of f, which may be rough.
 
-    `size` measures corrections of u; they are repeated until they are smaller than `enough`.
+    `size` measures corrections of u; they are repeated until they are smaller than `enough`, or, where rounding keeps
+    them from becoming smaller, than `bearable`.
 
     >>> stiff = lambda t, u: -1e6 * (u - np.cos(t))
     >>> step = Radau9.step(stiff, 0.0, np.array([1.0]), 0.5, np.array([[-1e6]]), lambda e: np.abs(e).max(), 1e-14)
@@ -77,6 +78,7 @@ class Radau9:
         matrix: Float,
         size: Callable[[Float], float],
         enough: float,
+        bearable: float = 0.0,
     ) -> Step:
         """A step from `state`."""
         from scipy.linalg import lu_factor, lu_solve
@@ -90,10 +92,10 @@ class Radau9:
             change = lu_solve(factors, missed.ravel(), check_finite=False).reshape(stages.shape)
             stages = stages + change
             length = max(size(row) for row in change)
-            if not length < max(0.8 * before, enough):
-                return Step(time, step, state, np.full(count, np.nan), np.full(count, np.nan))
-            if length <= enough:
+            if length <= enough or 0.8 * before <= length <= bearable:
                 break
+            if not length < 0.8 * before:
+                return Step(time, step, state, np.full(count, np.nan), np.full(count, np.nan))
             before = length
         raw = step * DAMPING * slope(time, state) + ERROR @ (_TO_SLOPES @ stages)
         difference = np.asarray(np.linalg.solve(np.eye(count) - step * DAMPING * matrix, raw), dtype=float)
