@@ -13,7 +13,7 @@ from mfpde.measure import Measure, Positioned
 from mfpde.solvers.finite_volume.control import StepControl
 from mfpde.solvers.finite_volume.forecast import reach_of_run
 from mfpde.solvers.finite_volume.grid import Grid
-from mfpde.solvers.finite_volume.initial import Laid, Part, laid, parts_of
+from mfpde.solvers.finite_volume.initial import Laid, Part, Reach, laid, parts_of
 from mfpde.solvers.finite_volume.integration import FiniteVolumeIntegration
 from mfpde.solvers.finite_volume.resolution import PILOT_TOLERANCE, Range, enough_cells
 from mfpde.solvers.finite_volume.solution import Solution
@@ -132,6 +132,7 @@ class _Setup:
             self.frame,
             closed=(not self.measure.compact or self._noise > 0) and not walls,
             walls=walls,
+            noisy=self._noise > 0,
             positions=positions,
             rescaling=self._value_matrix,
         )
@@ -155,8 +156,15 @@ class _Setup:
     def _moving_box(self, parts: list[Part], cells: tuple[int, ...]) -> tuple[Float, Float]:
         """Ends in z that hold every part in its frame; the same for all."""
         resolved = math.sqrt(0.5 * _STEEPEST * min(cells))  # a tail z deviations out falls by e^{-z h} a cell
-        ends = [part.reach(min(_DEVIATIONS, resolved)) for part in parts]
-        low, high = np.min([low for low, _ in ends], axis=0), np.max([high for _, high in ends], axis=0)
+        ends = Reach(
+            *(np.array(each) for each in zip(*(p.reach(min(_DEVIATIONS, resolved)) for p in parts), strict=True))
+        )
+        low, high = ends.low.min(axis=0), ends.high.max(axis=0)
+        # whole cells beyond edges, which then lie on faces; more than `crowded` looks at
+        beyond = np.array([count // 16 + max(2, count // 64) for count in cells])
+        before, after = beyond * ends.edge_low.any(axis=0), beyond * ends.edge_high.any(axis=0)
+        width = (high - low) / (np.array(cells) - before - after)
+        low, high = low - before * width, high + after * width
         # noise makes Gaussian tails, as long as it has time
         length = _DEVIATIONS * math.sqrt(2.0 * self._noise * self._until)
         spread = max(length / float(np.linalg.svd(part.matrix, compute_uv=False)[-1]) for part in parts)

@@ -12,7 +12,7 @@ from mfpde.solvers.kernels.finite_volume_frame import SUMS, remainder, row_sums
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["Grid"]
+__all__ = ["Grid", "root"]
 
 _BLOCK = 1 << 14  # cells
 _FARTHEST = 37.0  # e^{-z^2 / 2} is 1e-297 there
@@ -147,3 +147,9 @@ class Grid:
     def blocks(self) -> list[tuple[int, int]]:
         """Rows that are done at a time."""
         return pieces(self.shape[0], max(1, _BLOCK // self.shape[1]))
+
+
+def root(matrix: Float) -> Float:
+    """The symmetric square root."""
+    values, vectors = np.linalg.eigh(matrix)
+    return (vectors * np.sqrt(values)) @ vectors.T

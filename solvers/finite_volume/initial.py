@@ -10,16 +10,24 @@ import numpy as np
 from mfpde.errors import ProblemError
 from mfpde.geometry import Lattice
 from mfpde.measure import Measure, Normal, Superposition
-from mfpde.solvers.finite_volume.grid import Grid
+from mfpde.solvers.finite_volume.grid import Grid, root
 from mfpde.typing import Float, Truths
 
-__all__ = ["Laid", "Part", "laid", "parts_of"]
+__all__ = ["Laid", "Part", "Reach", "laid", "parts_of"]
 
 _MOST_PARTS = 8  # components that get a frame each
-_MARGIN = 0.15  # of the extent, at the ends of bounded data
 _END, _ABRUPT = 0.02, 1e-8  # share of the extent at an end, and of the largest weight there, where there is no tail
 _STRETCHES = 6  # at most, until nothing changes
 _SMOOTH = 1e-9  # what sums over point values may be wrong by where cells resolve the data
+
+
+class Reach(NamedTuple):
+    """From where to where cells have to be, `(d,)`, and whether there is an edge at that end."""
+
+    low: Float
+    high: Float
+    edge_low: Truths
+    edge_high: Truths
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,20 +56,25 @@ class Part:
         """The same part in the coordinates x."""
         return Part(self.share, self.measure, np.zeros_like(self.mean), np.eye(self.mean.size), self.position)
 
-    def reach(self, deviations: float) -> tuple[Float, Float]:
-        """Ends in z, `(d,)` each: where tails are as thin as a Gaussian's are so many deviations out, or beyond the
-        support, where the measure ends like that."""
+    def reach(self, deviations: float) -> Reach:
+        """In z: where tails are as thin as a Gaussian's are so many deviations out, or the ends of the support."""
         if isinstance(self.measure, Normal):
-            return np.full(self.mean.size, -deviations), np.full(self.mean.size, deviations)
+            everywhere, nowhere = np.full(self.mean.size, deviations), np.zeros(self.mean.size, dtype=bool)
+            return Reach(-everywhere, everywhere, nowhere, nowhere)
         points, weights = self.measure.nodes()
         there = weights > (0.0 if self.measure.compact else np.exp(-0.5 * deviations**2) * weights.max())
         z, weights = np.linalg.solve(self.matrix, (points[there] - self.mean).T), weights[there]
-        low, high = z.min(axis=1), z.max(axis=1)
+        low, high = self._support() or (z.min(axis=1), z.max(axis=1))
         near = _END * (high - low)[:, None]
-        margin = _MARGIN * (high - low)
-        return low - margin * self._abrupt(z < low[:, None] + near, weights), high + margin * self._abrupt(
-            z > high[:, None] - near, weights
-        )
+        ends = [self._abrupt(at_end, weights) for at_end in (z < low[:, None] + near, z > high[:, None] - near)]
+        return Reach(low, high, *ends)
+
+    def _support(self) -> tuple[Float, Float] | None:
+        """Its ends to the last digit, where the frame's axes are those of the box that the measure tells."""
+        if not self.measure.compact or np.count_nonzero(self.matrix) > self.mean.size:
+            return None
+        ends = np.linalg.solve(self.matrix, (np.array(self.measure.reach()) - self.mean).T)
+        return ends.min(axis=1), ends.max(axis=1)
 
     def _abrupt(self, at_end: Truths, weights: Float) -> Truths:
         """Whether the measure ends there without a tail, `(d,)`."""
@@ -110,7 +123,7 @@ def laid(part: Part, grid: Grid, stretched: bool = True) -> Laid:
             if not (inside > 0.5 and np.linalg.eigvalsh(spread)[0] > 0.25 * np.linalg.eigvalsh(wanted[1])[0]):
                 break  # so few cells hold it that no stretching helps; it will be refused as too narrow
             # lattice := the affine map of z that gives the averages the moments that are wanted
-            stretch = _root(wanted[1]) @ np.linalg.inv(_root(spread))
+            stretch = root(wanted[1]) @ np.linalg.inv(root(spread))
             if np.abs(stretch - np.eye(len(stretch))).max() < 1e-13:
                 break
             back = np.linalg.inv(stretch)
@@ -135,8 +148,3 @@ def _wrong(grid: Grid, density: Float, mean: Float, covariance: Float) -> float:
     scale = float(np.sqrt(np.trace(covariance)))
     errors = (abs(mass - 1), np.abs(middle - mean).max() / scale, np.abs(spread - covariance).max() / scale**2)
     return float(max(errors))
-
-
-def _root(matrix: Float) -> Float:
-    values, vectors = np.linalg.eigh(matrix)
-    return (vectors * np.sqrt(values)) @ vectors.T

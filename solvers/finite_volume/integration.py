@@ -129,7 +129,7 @@ class FiniteVolumeIntegration(Integration):
         if tried.solution is not None and self._leaves_the_box(tried.solution):
             return True
         if self._control.judge(plan, tried.error, tried.limited) and tried.solution is not None:
-            self._solution = tried.solution
+            self._solution = self._system.restored(self._solution, tried.solution)
             self._missed.add(plan.length, self._roughness, self._system.smoothing(rates))
             self._time = end if plan.length >= end - self._time else self._time + plan.length
             self._rates = self._roughness = None
@@ -200,7 +200,7 @@ class FiniteVolumeIntegration(Integration):
         room = [_MOST_CELLS * first - now for first, now in zip(self._first_cells, grid.cells, strict=True)]
         more = np.where(crowded, np.maximum(4, np.array(grid.cells) // 8)[:, None], 0)
         longer = grid.longer(more)
-        if (more.sum(axis=1) > room).any() or not longer.weighs_everywhere:
+        if (more.sum(axis=1) > room).any() or (self._system.noisy and not longer.weighs_everywhere):
             self._leak = max(self._leak, float(edge_mass(self._solution.density, grid).max()))
             return False
         self._system.grid = longer

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mfpde.measure import GridDensity
-from mfpde.solvers.finite_volume.grid import Grid
+from mfpde.solvers.finite_volume.grid import Grid, root
 from mfpde.solvers.finite_volume.solution import Solution, lattices, measure_of
 from mfpde.solvers.kernels import finite_volume_diffusion as diffusion
 from mfpde.solvers.kernels import finite_volume_transport as transport
@@ -83,11 +83,12 @@ class System:
         frame: str,
         closed: bool,
         walls: bool,
+        noisy: bool,
         positions: Float | None,
         rescaling: Callable[[float], Float],
     ) -> None:
         self._velocity, self._diffusion_at = velocity, diffusion_at
-        self.grid, self.frame, self.walls = grid, frame, walls
+        self.grid, self.frame, self.walls, self.noisy = grid, frame, walls, noisy
         self._order, self._closed = order, closed
         self.positions, self._rescaling = positions, rescaling
 
@@ -217,6 +218,21 @@ class System:
         return float(
             max(np.abs(part).max() / panel.max() for part, panel in zip(change, solution.density, strict=True))
         )
+
+    def restored(self, before: Solution, after: Solution) -> Solution:
+        """After a step, with mean and covariance where the frame's own equation has taken them.
+
+        In a moving frame without noise those of z do not change. What limited fluxes have done to them, at edges, the
+        frame takes back.
+        """
+        if self.frame != "moving" or self.noisy:
+            return after
+        mean, matrix = after.mean.copy(), after.matrix.copy()
+        for panel, frame in enumerate(after.matrix):
+            (m0, c0), (m1, c1) = (self.grid.moments(solution.density[panel]) for solution in (before, after))
+            matrix[panel] = frame @ root(c0) @ np.linalg.inv(root(c1))
+            mean[panel] += frame @ m0 - matrix[panel] @ m1
+        return Solution(after.density, mean, matrix)
 
     def smoothing(self, rates: Rates) -> float:
         """How fast noise wears off waves as short as edges leave behind."""

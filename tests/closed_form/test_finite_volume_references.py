@@ -27,7 +27,7 @@ def test_moments_and_density(entry):
         }
     )
     run = mfpde.solve(problem)
-    allowed = 3e-4 if rough(entry) else 1e-9 if line else 1e-7
+    allowed = 1e-4 if rough(entry) else 1e-9 if line else 1e-7
     for index, expected in zip(np.searchsorted(run.times, entry["times"]), entry["moments"], strict=True):
         measure = run.measure(int(index))
         found = np.concatenate([measure.mean, measure.covariance.ravel()])
