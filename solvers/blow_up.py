@@ -29,6 +29,11 @@ class BlowUp:
     time: float
     uncertainty: float
 
+    def progress(self, what: str) -> Progress:
+        """What `advance` says of it."""
+        message = f"{what} becomes infinite at t = {self.time:.13g} +- {self.uncertainty:.1g}"
+        return Progress(State.BLOW_UP, message, "end the run earlier", time=self.time, uncertainty=self.uncertainty)
+
 
 def blow_up(growth: Growth, march: March, looser: March) -> BlowUp | None:
     """The pole, and how far it may be wrong: ten times the share that the error of a march with a `LOOSER` tolerance
@@ -48,8 +53,7 @@ def ended_early(what: str, found: BlowUp | None, march: March) -> Progress:
     if found is None:
         message = march.trouble or Attempt.VANISHED.value
         return Progress(State.NOT_FINITE, message, "check the size of the coefficients against time.until")
-    message = f"{what} becomes infinite at t = {found.time:.13g} +- {found.uncertainty:.1g}"
-    return Progress(State.BLOW_UP, message, "end the run earlier", time=found.time, uncertainty=found.uncertainty)
+    return found.progress(what)
 
 
 def _pole(growth: Growth, march: March) -> float | None:

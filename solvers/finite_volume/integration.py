@@ -155,8 +155,7 @@ class FiniteVolumeIntegration(Integration):
         self._present_rates()
         pole = self._growth.pole(_CLOSE, self._control.tolerance)
         if pole is not None:
-            message = f"the covariance grows without bound at t = {pole[0]:.8g}"
-            return Progress(State.BLOW_UP, message, time=pole[0], uncertainty=pole[1])
+            return pole.progress("the covariance")
         width = narrowest_cluster(self._solution)
         if width < LEAST_WIDTH:
             return Progress(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mfpde.solvers.blow_up import BlowUp
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.system import Rates
@@ -118,15 +119,15 @@ class Growth:
             estimate = time - inverse_rate / slope if slope < 0 < inverse_rate else np.inf
         self.rows = np.vstack([self.rows, [time, inverse_rate, estimate]])[-_REMEMBERED:]
 
-    def pole(self, closeness: float, tolerance: float) -> tuple[float, float] | None:
-        """(t*, how far it may be wrong) once the last estimates leave less than `closeness` of the time to go;
+    def pole(self, closeness: float, tolerance: float) -> BlowUp | None:
+        """The pole, once the last estimates leave less than `closeness` of the time to go;
         `tolerance` is the relative error of the rates."""
         if len(self.rows) < _REMEMBERED or not np.isfinite(self.rows[:, 2]).all():
             return None
         time, latest = self.rows[-1, 0], self.rows[-1, 2]
         if not 0 <= latest - time < closeness * latest:
             return None
-        return float(latest), float(np.ptp(self.rows[:, 2]) + tolerance * latest)
+        return BlowUp(float(latest), float(np.ptp(self.rows[:, 2]) + tolerance * latest))
 
     @staticmethod
     def _inverse_rate(solution: Solution, rates: Rates) -> float:
