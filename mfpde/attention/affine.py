@@ -9,7 +9,7 @@ import numpy as np
 from mfpde.geometry import Lattice
 from mfpde.typing import Float
 
-__all__ = ["AffineDrift"]
+__all__ = ["AffineDrift", "square_root"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,3 +35,9 @@ class AffineDrift:
         axes = np.meshgrid(*moved.axes, indexing="ij", sparse=True)
         rows = [sum(part * axis for part, axis in zip(row, axes, strict=True)) for row in moved.matrix]
         return np.stack([start + row for start, row in zip(moved.origin, rows, strict=True)])
+
+
+def square_root(covariance: Float) -> Float:
+    """F with `F F^T = S`, `(d, d)`; what rounding has made negative counts as nothing."""
+    variances, axes = np.linalg.eigh(covariance)
+    return np.asarray(axes * np.sqrt(np.maximum(variances, 0.0)))

@@ -184,13 +184,13 @@ class Attention(Law):
         ]
         return next(filter(None, reasons), None)
 
-    def gaussian_drift(self, mean: Float, covariance: Float) -> AffineDrift:
+    def gaussian_drift(self, mean: Float, covariance: Float, factor: Float | None = None) -> AffineDrift:
         reason = self.gaussian_unfit(mean.size)
         if reason is not None:
             raise ProblemError.at("attention", f"has no closed form for Gaussians: {reason}")
         total = AffineDrift(np.zeros(mean.size), np.zeros((mean.size, mean.size)))
         for term in self.terms(mean.size):
-            total = total + term.head.gaussian_mean(mean, covariance).times(term.value)
+            total = total + term.head.gaussian_mean(mean, covariance, factor).times(term.value)
         return total
 
 

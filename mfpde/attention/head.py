@@ -85,7 +85,7 @@ class Head(Attention):
         """Why its drift of a Gaussian is not affine, or None."""
         return f"{self._name} attention does not keep Gaussians"
 
-    def gaussian_mean(self, mean: Float, covariance: Float) -> AffineDrift:
+    def gaussian_mean(self, mean: Float, covariance: Float, factor: Float | None = None) -> AffineDrift:
         """`int k(x, y) y dmu(y)` for `mu = N(mean, covariance)`, an affine function of x."""
         raise ProblemError.at("attention", f"has no closed form for Gaussians: {self.gaussian_unfit_head}")
 

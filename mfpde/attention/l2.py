@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from mfpde.attention.affine import AffineDrift
+from mfpde.attention.affine import AffineDrift, square_root
 from mfpde.attention.exponential import Exponential
 from mfpde.attention.law import embedded_nodes, on_lattice
 from mfpde.attention.matrices import as_rows, finite, moved, product, rectangular, same_rows, square
@@ -119,7 +119,14 @@ class L2(Exponential):
     def gaussian_unfit_head(self) -> str | None:
         return None
 
-    def gaussian_mean(self, mean: Float, covariance: Float) -> AffineDrift:
-        narrowing = np.linalg.inv(np.eye(mean.size) + 2 * covariance @ self.key_form(mean.size))
-        slope: Float = narrowing @ covariance @ self.query_matrix(mean.size)
-        return AffineDrift(narrowing @ mean + slope @ mean, slope)
+    def gaussian_mean(self, mean: Float, covariance: Float, factor: Float | None = None) -> AffineDrift:
+        """`E = 2 S K^T (I + 2 K S K^T)^-1`, `c = m + E (Q - K) m`, `B = E Q`. With `S = F F^T` and the QR decomposition
+        of `[sqrt(2) K F; I]`, `E = sqrt(2) F R^-1 Q_1^T`: no small column of F is lost beside a large one."""
+        queries, keys = (rectangular(name, getattr(self, name), mean.size) for name in ("Q", "K"))
+        root = square_root(covariance) if factor is None else factor
+        if root.shape[1] == 0:
+            return AffineDrift(mean.copy(), np.zeros((mean.size, mean.size)))
+        root = root[:, np.argsort(-np.sum((root / np.abs(root).max(initial=1e-300)) ** 2, axis=0), kind="stable")]
+        unit, triangle = np.linalg.qr(np.vstack([np.sqrt(2) * keys @ root, np.eye(root.shape[1])]))
+        moved = np.sqrt(2) * np.linalg.solve(triangle.T, root.T).T @ unit[: keys.shape[0]].T
+        return AffineDrift(mean + moved @ ((queries - keys) @ mean), moved @ queries)

@@ -122,7 +122,7 @@ class Law(InTime, ABC):
         """Why Gaussians of R^d do not stay Gaussian, or None where they do."""
         return "its drift of a Gaussian is not affine"
 
-    def gaussian_drift(self, mean: Float, covariance: Float) -> AffineDrift:
+    def gaussian_drift(self, mean: Float, covariance: Float, factor: Float | None = None) -> AffineDrift:
         """The affine drift of `N(mean, covariance)` (physics section 4)."""
         raise ProblemError.at("attention", f"has no closed form for Gaussians: {self.gaussian_unfit(mean.size)}")
 

@@ -70,6 +70,6 @@ class Linear(Bilinear):
     def gaussian_unfit_head(self) -> str | None:
         return None
 
-    def gaussian_mean(self, mean: Float, covariance: Float) -> AffineDrift:
+    def gaussian_mean(self, mean: Float, covariance: Float, factor: Float | None = None) -> AffineDrift:
         slope = (covariance + np.outer(mean, mean)) @ self.query_matrix(mean.size)
         return AffineDrift(slope @ mean, slope)

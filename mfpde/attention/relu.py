@@ -57,7 +57,7 @@ class Relu(Pairwise):
     def gaussian_unfit_head(self) -> str | None:
         return None
 
-    def gaussian_mean(self, mean: Float, covariance: Float) -> AffineDrift:
+    def gaussian_mean(self, mean: Float, covariance: Float, factor: Float | None = None) -> AffineDrift:
         if mean.any():
             raise ProblemError.at("initial.mean", "must be 0: relu attention keeps centred Gaussians only")
         return AffineDrift(np.zeros(mean.size), 0.5 * covariance @ self.query_matrix(mean.size))

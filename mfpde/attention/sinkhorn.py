@@ -125,7 +125,7 @@ class Sinkhorn(Exponential, Bilinear):
     def gaussian_unfit_head(self) -> str | None:
         return None
 
-    def gaussian_mean(self, mean: Float, covariance: Float) -> AffineDrift:
+    def gaussian_mean(self, mean: Float, covariance: Float, factor: Float | None = None) -> AffineDrift:
         query = self.query_matrix(mean.size)
         factor, _, s, _ = gaussian_factors(covariance, query)
         return AffineDrift(mean, (factor * (2 / (1 + np.sqrt(1 + 4 * s * s)))) @ factor.T @ query)

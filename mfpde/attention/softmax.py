@@ -42,6 +42,6 @@ class Softmax(Circular):
     def gaussian_unfit_head(self) -> str | None:
         return None
 
-    def gaussian_mean(self, mean: Float, covariance: Float) -> AffineDrift:
+    def gaussian_mean(self, mean: Float, covariance: Float, factor: Float | None = None) -> AffineDrift:
         slope = covariance @ self.query_matrix(mean.size)
         return AffineDrift(mean + slope @ mean, slope)

@@ -110,11 +110,11 @@ class Velocity:
             return "a pointwise drift does not keep Gaussians"
         return None if self.law is None else self.law.gaussian_unfit(dimension)
 
-    def gaussian_drift(self, mean: Float, covariance: Float) -> AffineDrift:
+    def gaussian_drift(self, mean: Float, covariance: Float, factor: Float | None = None) -> AffineDrift:
         """As `Law.gaussian_drift`."""
         reason = self.gaussian_unfit(mean.size)
         if reason is not None:
             raise ProblemError.at("attention", f"has no closed form for Gaussians: {reason}")
         if self.law is None:
             return AffineDrift(np.zeros(mean.size), np.zeros((mean.size, mean.size)))
-        return self.law.gaussian_drift(mean, covariance)
+        return self.law.gaussian_drift(mean, covariance, factor)
