@@ -2,55 +2,171 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from mfpde.solvers.gaussian.lines import family, resting_lines
 from mfpde.solvers.gaussian.moments import Moments
-from mfpde.typing import Float
+from mfpde.typing import AnyArray, Float
 
-__all__ = ["Limit", "limit"]
+__all__ = ["Course", "Limit", "limit"]
 
 _MOVING = 0.1  # powers of time with which something goes to zero or to infinity; 1/sqrt(t) is the slowest that occurs
-_AGE = 3.0  # times of the initial drift before which nobody can tell
+_STILL = 1e-6  # powers below which something rests, whatever it did before
+_FALLING = 0.8  # from half of the time to now: the power of something that is coming to rest
+_LASTING = 0.5  # the same of something that goes on
+_AGE = 10.0  # times of the fastest drift before which nobody can tell
 _FLAT = 1e-13  # of the largest variance
+_NAMES = {0: "to zero", 1: "to a line", 2: "to a plane"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Limit:
     """Where the covariance tends: `kind`, and the `dimension` of the space it keeps extending in.
 
-    Kinds: "to zero", "to a line", "to a plane", "to a subspace", "at rest" (in all directions), "diverges", and "under
-    way" where it is too early to tell.
+    Kinds: "to zero", "to a line", "to two lines", "to a plane", "to a subspace", "at rest" (in all directions),
+    "diverges", "turns" (for ever), and "under way" where it is too early to tell. `lines` are unit vectors along the
+    line it tends to and the others that it could have tended to. `mean` is what the mean does, if it does not come to
+    rest: "diverges", "turns".
     """
 
     kind: str
     dimension: int
+    mean: str = ""
+    lines: tuple[Float, ...] = ()
 
     def __str__(self) -> str:
         if self.kind == "under way":
             return ""
-        if self.kind == "to a subspace":
-            return f"tends to a subspace of dimension {self.dimension}"
-        return f"tends {self.kind}" if self.kind.startswith("to ") else self.kind
+        name = {"to a subspace": f"to a subspace of dimension {self.dimension}"}.get(self.kind, self.kind)
+        text = f"tends {name}" if name.startswith("to ") else name
+        if self.kind == "to two lines":
+            here, other = (", ".join(f"{part:.4g}" for part in line) for line in self.lines)
+            text += f": from here to the one along ({here}), from elsewhere to the one along ({other})"
+        return f"{text}; its mean {self.mean}" if self.mean and self.kind != self.mean else text
 
 
-def limit(moments: Moments, time: float, state: Float) -> Limit:
-    """Read from the powers `d log lambda / d log t` with which the eigenvalues lambda of S change at that time.
+class Course:
+    """What has to be known of the way so far: the fastest rate, and two earlier states, one at least twice as old as
+    the other."""
 
-    A single Gaussian cannot tend to two lines or two points; mixtures can, which finite volumes follow.
+    def __init__(self, moments: Moments) -> None:
+        self._moments = moments
+        self._rate = 0.0
+        self._noted = [(0.0, moments.start), (0.0, moments.start)]
+
+    def note(self, time: float, state: Float) -> None:
+        """Called once for every step, with its start."""
+        self._rate = max(self._rate, self._moments.pace(time, state))
+        if time > 0 and time >= 2 * self._noted[-1][0]:
+            self._noted = [self._noted[-1], (time, state)]
+
+    def old_enough(self, time: float) -> bool:
+        """Whether the fastest motion has had time to show where it leads."""
+        return time > 0 and time * self._rate >= _AGE
+
+    def earlier(self, time: float) -> tuple[float, Float] | None:
+        """The last state known from at most half of that time."""
+        return next(((then, state) for then, state in reversed(self._noted) if 0 < then <= 0.5 * time), None)
+
+    def arrays(self) -> dict[str, AnyArray]:
+        """For `restore`."""
+        times, states = zip(*self._noted, strict=True)
+        return {"course_rate": np.array(self._rate), "course_times": np.array(times), "course_states": np.array(states)}
+
+    def restore(self, arrays: Mapping[str, AnyArray]) -> None:
+        """Go on from there."""
+        self._rate = float(arrays["course_rate"])
+        pairs = zip(arrays["course_times"], arrays["course_states"], strict=True)
+        self._noted = [(float(time), state.copy()) for time, state in pairs]
+
+
+@dataclass(frozen=True, eq=False)
+class _Motion:
+    """Powers of time, `t d log / dt`, with which the variances along the axes and the mean grow and turn."""
+
+    grows: Float
+    turns: Float
+    flat: AnyArray
+    mean_grows: float
+    mean_turns: float
+
+
+def limit(moments: Moments, course: Course, time: float, state: Float) -> Limit:
+    """Read from the powers of t with which the eigenvalues of S grow and its axes turn, now and at half the time.
+
+    What grows or shrinks with a power that does not fall goes on; what has a small power that falls comes to rest.
     """
-    covariance = moments.covariance(state)
+    if any(each > time for each in moments.breaks):
+        return Limit("under way", moments.dimension)
+    if _rests(moments, time, state):
+        kept = int(np.linalg.matrix_rank(moments.covariance(state), tol=0.0, hermitian=True))
+        return _resting(moments, time, state, kept, "")
+    before = course.earlier(time)
+    if before is None or not course.old_enough(time):
+        return Limit("under way", moments.dimension)
+    now, then = _motion(moments, time, state), _motion(moments, *before)
+    kind, kept, mean = (
+        _trend(now, then),
+        int(np.sum(~now.flat & _comes_to_rest(now.grows, then.grows))),
+        _mean(now, then),
+    )
+    return _resting(moments, time, state, kept, mean) if kind == "at rest" else Limit(kind, kept, mean)
+
+
+def _trend(now: _Motion, then: _Motion) -> str:
+    going, still = _goes_on(now.grows, then.grows), now.flat | _comes_to_rest(now.grows, then.grows)
+    if np.any(going & (now.grows > 0) & ~now.flat):
+        return "diverges"
+    turning, turned = (float(np.max(motion.turns[still & ~now.flat], initial=0.0)) for motion in (now, then))
+    if not np.all(still | going) or not (_goes_on(turning, turned) or _comes_to_rest(turning, turned)):
+        return "under way"
+    return "turns" if _goes_on(turning, turned) else "at rest"
+
+
+def _resting(moments: Moments, time: float, state: Float, kept: int, mean: str) -> Limit:
+    d = moments.dimension
+    if kept == 1 and d > 1 and not moments.noisy:
+        lines = resting_lines(moments, time, state)
+        return Limit("to two lines" if len(lines) == 2 else "to a line", 1, mean, lines)
+    if kept == d and not (d == kept == 2 and not moments.noisy and family(moments, time, state) == 2):
+        return Limit("at rest" if d > 0 and kept > 0 else "to zero", kept, mean)
+    return Limit(_NAMES.get(kept, "to a subspace"), kept, mean)
+
+
+def _rests(moments: Moments, time: float, state: Float) -> bool:
     velocity, change = moments.speed(time, state)
-    variances, axes = np.linalg.eigh(covariance)
+    return not velocity.any() and not change.any()
+
+
+def _motion(moments: Moments, time: float, state: Float) -> _Motion:
+    velocity, change = moments.speed(time, state)
+    variances, axes = np.linalg.eigh(moments.covariance(state))
     flat = variances <= _FLAT * variances[-1]
-    powers = time * np.einsum("ij,ik,kj->j", axes, change, axes) / np.where(flat, 1.0, variances)
-    away = state[: moments.dimension] @ velocity * time / max(float(np.sum(state[: moments.dimension] ** 2)), 1e-300)
-    kept = int(np.sum(~flat & (powers > -_MOVING)))
-    if time * moments.rate(0.0, moments.start) < _AGE:
-        return Limit("under way", kept)
-    if np.any(powers[~flat] > _MOVING) or away > _MOVING:
-        return Limit("diverges", kept)
-    if kept == moments.dimension:
-        return Limit("at rest", kept)
-    return Limit({0: "to zero", 1: "to a line", 2: "to a plane"}.get(kept, "to a subspace"), kept)
+    relative = time * (axes.T @ change @ axes) / np.where(flat, np.inf, variances)[:, None]
+    turns = np.abs(relative - np.diag(np.diag(relative))).max(axis=1, initial=0.0)
+    mean = state[: moments.dimension]
+    square = float(mean @ mean)
+    if square == 0:
+        return _Motion(np.diag(relative), turns, flat, 0.0, 0.0)
+    along = float(mean @ velocity) / square
+    across = float(np.linalg.norm(velocity - along * mean)) / np.sqrt(square)
+    return _Motion(np.diag(relative), turns, flat, time * along, time * across)
+
+
+def _goes_on(now: AnyArray | float, then: AnyArray | float) -> AnyArray:
+    return (np.abs(now) > _MOVING) & (np.abs(now) >= _LASTING * np.abs(then))
+
+
+def _comes_to_rest(now: AnyArray | float, then: AnyArray | float) -> AnyArray:
+    slow = np.abs(now) <= _MOVING
+    return slow & ((np.abs(now) < _STILL) | (np.abs(now) <= _FALLING * np.abs(then)))
+
+
+def _mean(now: _Motion, then: _Motion) -> str:
+    if now.mean_grows > 0 and _goes_on(now.mean_grows, then.mean_grows):
+        return "diverges"
+    steady = abs(now.mean_grows) <= _MOVING
+    return "turns" if steady and _goes_on(now.mean_turns, then.mean_turns) else ""

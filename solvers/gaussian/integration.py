@@ -14,7 +14,7 @@ from mfpde.measure.normal import Normal
 from mfpde.solvers.base import Integration, Progress, State
 from mfpde.solvers.blow_up import LOOSER, blow_up, ended_early
 from mfpde.solvers.forms import gaussian_fields, gaussian_layout
-from mfpde.solvers.gaussian.fate import Limit, limit
+from mfpde.solvers.gaussian.fate import Course, Limit, limit
 from mfpde.solvers.gaussian.moments import Moments
 from mfpde.solvers.march import Attempt, March
 from mfpde.typing import AnyArray, Float
@@ -29,6 +29,8 @@ _SHARE = 0.1  # of the tolerance, for the error of one step
 _MOST_IMPLICIT = 300  # unknowns of which the derivative matrix is made and factorised at every implicit step
 _SMALL = 32  # dimensions up to which products of matrices are done by one thread anyway
 _LARGEST = 1e60  # of a standard deviation: products of two covariances and two matrices still are numbers
+_FARTHEST = 1e100  # of a mean
+_FASTEST = 1e100  # of a rate
 _THIN = 1e-10  # variances below this share of the largest count as that in the residual
 
 
@@ -43,6 +45,8 @@ class GaussianIntegration(Integration):
             raise ProblemError.at("initial", "solver gaussian needs a Gaussian; this measure is not one")
         self._geometry = problem.geometry
         self._moments = Moments(problem.equation, initial)
+        _check(self._moments)
+        self._course = Course(self._moments)
         self._tolerance = _SHARE * settings.tolerance
         self._march = self._marching(self._tolerance)
         self._time, self._state = 0.0, self._moments.start
@@ -75,12 +79,18 @@ class GaussianIntegration(Integration):
             if attempts == 0:
                 return Progress(State.UNDER_WAY)
             attempts -= 1
-            if self._march.attempt() is Attempt.VANISHED:
+            self._course.note(self._march.time, self._march.state)
+            tried = self._march.attempt()
+            if tried is Attempt.VANISHED:
                 return self._stuck()
-            if self._moments.spread(self._march.state) > _LARGEST:
+            if tried is Attempt.ACCEPTED:
+                upright = self._moments.upright(self._march.state)
+                if upright is not None:
+                    self._march.replace(upright)
+            grown = _grown(self._moments, self._march.state)
+            if grown is not None:
                 self._stand(self._march.start_time, self._march.start)
-                advice = "end the run earlier"
-                return Progress(State.NOT_FINITE, "the covariance diverges: it has grown beyond 1e120", advice)
+                return Progress(State.NOT_FINITE, grown, "end the run earlier")
             if self._march.time < target:
                 self._stand(self._march.time, self._march.state)
         self._stand(target, self._march.look(target))
@@ -93,7 +103,9 @@ class GaussianIntegration(Integration):
         """Steps have become too short to go on: at a pole, or for reasons of their own."""
         self._stand(self._march.time, self._march.state)
         found = blow_up(self._moments.growth, self._march, self._marching(LOOSER * self._tolerance))
-        return ended_early("the covariance", found, self._march)
+        mean, still = self._moments.split(self._state)[0], self._moments.spread(self._moments.start) == 0
+        alone = still and self._moments.spread(self._state) < _THIN * float(np.linalg.norm(mean))
+        return ended_early("the mean" if alone else "the covariance", found, self._march)
 
     def _cost(self) -> float:
         """Microseconds of one attempted step, from the number of operations."""
@@ -105,7 +117,8 @@ class GaussianIntegration(Integration):
 
     def limit(self) -> Limit:
         """Where the covariance tends, as far as the present state tells."""
-        return limit(self._moments, self._time, self._state)
+        with np.errstate(all="ignore"):
+            return limit(self._moments, self._course, self._time, self._state)
 
     def measure(self) -> Normal:
         mean = self._moments.split(self._state)[0]
@@ -120,20 +133,45 @@ class GaussianIntegration(Integration):
         beside the largest count as not quite so small."""
         velocity, change = self._moments.speed(self._time, self._state)
         variances, axes = np.linalg.eigh(self._moments.covariance(self._state))
-        variances = np.maximum(variances, _THIN * variances[-1])
         if variances[-1] <= 0:
             return float(np.linalg.norm(velocity))
-        along, turned = axes.T @ velocity, axes.T @ change @ axes
-        moved = np.sum(along**2 / variances) + 0.5 * np.sum(turned**2 / np.outer(variances, variances))
-        return float(np.sqrt(moved))
+        widths = np.sqrt(np.maximum(variances, _THIN * variances[-1]))
+        along, turned = axes.T @ velocity / widths, axes.T @ change @ axes / widths / widths[:, None]
+        return float(np.hypot(np.linalg.norm(along), np.sqrt(0.5) * np.linalg.norm(turned)))
 
     def state(self) -> dict[str, AnyArray]:
-        return {"view_time": np.array(self._time), "view": self._state.copy(), **self._march.arrays()}
+        view = {"view_time": np.array(self._time), "view": self._state.copy()}
+        return {**view, **self._march.arrays(), **self._course.arrays()}
 
     def restore(self, state: Mapping[str, AnyArray]) -> None:
         self._stand(float(state["view_time"]), state["view"].copy())
         self._march.restore(state)
+        self._course.restore(state)
 
     def statistics(self) -> dict[str, float]:
         counts = {name: float(value) for name, value in self._march.counts.items()}
         return {**counts, "implicit": float(self._march.stiff)}
+
+
+def _check(moments: Moments) -> None:
+    """Refuse numbers that the equations would square out of the range of doubles."""
+    mean, variance = np.abs(moments.split(moments.start)[0]).max(), moments.covariance(moments.start).max()
+    if mean > _FARTHEST:
+        raise ProblemError.at("initial.mean", f"must stay below 1e100, not {mean:.3g}; measure x in another unit")
+    if variance > _LARGEST**2 or 0 < variance < _LARGEST**-2:
+        wanted = "must be 0 or between 1e-120 and 1e120"
+        raise ProblemError.at("initial.covariance", f"{wanted}, not {variance:.3g}; measure x in another unit")
+    with np.errstate(all="ignore"):
+        rate = moments.rate(0.0, moments.start)
+    if not rate < _FASTEST:
+        advice = "measure x or time in another unit, or scale A and V down"
+        raise ProblemError.at("attention", f"moves this Gaussian faster than at a rate of 1e100; {advice}")
+
+
+def _grown(moments: Moments, state: Float) -> str | None:
+    """What has left the range in which the equations can be followed."""
+    if moments.spread(state) > _LARGEST:
+        return "the covariance diverges: it has grown beyond 1e120"
+    if np.abs(moments.split(state)[0]).max() > _FARTHEST:
+        return "the mean diverges: it has grown beyond 1e100"
+    return None

@@ -8,6 +8,7 @@ import numpy as np
 
 from mfpde.attention.affine import AffineDrift
 from mfpde.measure.normal import Normal
+from mfpde.solvers.gaussian.columns import leaning, orthogonalised
 from mfpde.solvers.march import Size
 from mfpde.typing import Float
 
@@ -18,6 +19,8 @@ __all__ = ["Moments"]
 
 #: sizes below this share of the first ones are as good as zero
 _NOTHING = 1e-60
+#: share of a motion that may lead out of a plane by rounding
+_IN_IT = 1e-12
 
 
 class Moments:
@@ -51,6 +54,16 @@ class Moments:
         mean, factor, rest = state[:d], state[d : d + d * r].reshape(d, r), state[d + d * r :]
         return mean, factor, rest.reshape(d, d) if self.noisy else None
 
+    def upright(self, state: Float) -> Float | None:
+        """The state with `F Q` for F, Q orthogonal, which is another factor of the same S, if columns of F have leant
+        towards each other: all do towards what grows most, and what is thin would be lost between them."""
+        factor = self.split(state)[1]
+        if self.rank < 2 or not leaning(factor):
+            return None
+        turned = state.copy()
+        turned[self.dimension : self.dimension * (1 + self.rank)] = orthogonalised(factor).ravel()
+        return turned
+
     def covariance(self, state: Float) -> Float:
         """S."""
         _, factor, noise = self.split(state)
@@ -59,8 +72,15 @@ class Moments:
 
     def drift(self, time: float, state: Float) -> AffineDrift:
         """c and B."""
+        mean, factor, noise = self.split(state)
+        if noise is None:
+            return self.drift_of(time, mean, factor @ factor.T, factor)
+        return self.drift_of(time, mean, self.covariance(state))
+
+    def drift_of(self, time: float, mean: Float, covariance: Float, factor: Float | None = None) -> AffineDrift:
+        """c and B of any Gaussian."""
         velocity = self._velocity if self._constant else self._velocity.at(time)
-        return velocity.gaussian_drift(state[: self.dimension], self.covariance(state))
+        return velocity.gaussian_drift(mean, covariance, factor)
 
     def slope(self, time: float, state: Float) -> Float:
         """The right-hand side."""
@@ -83,9 +103,11 @@ class Moments:
         return self._noise.diffusion_at(time) if self._diffusion is None else self._diffusion
 
     def growth(self, time: float, state: Float) -> float:
-        """`d/dt log tr S`."""
-        total = float(np.trace(self.covariance(state)))
-        return float(np.trace(self.speed(time, state)[1])) / total if total > 0 else 0.0
+        """`d/dt log (tr S + |m|^2)`."""
+        mean = state[: self.dimension]
+        velocity, change = self.speed(time, state)
+        total = float(np.trace(self.covariance(state))) + float(mean @ mean)
+        return (float(np.trace(change)) + 2 * float(mean @ velocity)) / total if total > 0 else 0.0
 
     def sizes(self, state: Float) -> Size:
         """Errors of m relative to `|m| + sqrt(tr S)`, of F and N to the same of S."""
@@ -106,6 +128,23 @@ class Moments:
         drift = self.drift(time, state)
         spread = self.spread(state) + float(np.linalg.norm(state[: self.dimension]))
         return float(np.linalg.norm(drift.B)) + (float(np.linalg.norm(drift.c)) / spread if spread > 0 else 0.0)
+
+    def pace(self, time: float, state: Float) -> float:
+        """`rate`, and how fast noise widens the Gaussian."""
+        noise, square = 2 * self.dimension * self._diffusion_at(time), self.spread(state) ** 2
+        return self.rate(time, state) + (noise / square if square > 0 else np.inf if noise > 0 else 0.0)
+
+    def plane(self) -> Float | None:
+        """An orthonormal basis (d, 2) of the plane that it is in and never leaves, if there is one."""
+        if self.dimension == 2:
+            return np.eye(2)
+        if self.noisy or self.rank != 2:
+            return None
+        mean, factor, _ = self.split(self.start)
+        basis: Float = np.linalg.qr(factor)[0]
+        moved = self.drift_of(0.0, mean, basis @ basis.T).B @ basis
+        outside = np.linalg.norm(moved - basis @ (basis.T @ moved))
+        return basis if outside <= _IN_IT * np.linalg.norm(moved) else None
 
     def spread(self, state: Float) -> float:
         """`sqrt(tr S)`."""

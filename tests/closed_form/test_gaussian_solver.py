@@ -224,32 +224,6 @@ def test_a_stiff_problem_takes_few_steps():
     assert run.provenance["statistics"]["implicit"] == 1
 
 
-# -- what becomes of it
-# ------------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("attention", "blocks", "message"),
-    [
-        ({"kind": "softmax", "A": 1, "V": -1}, {}, "tends to zero"),
-        ({"kind": "softmax", "A": [[1, 0], [0, 0]], "V": -1}, {}, "tends to a line"),
-        ({"kind": "sinkhorn", "A": 1, "V": 0.4}, {}, "diverges"),
-        ({"kind": "softmax", "A": 1, "V": -1}, {"noise": {"kappa": 1}}, "at rest"),
-        ({"kind": "softmax", "A": 1, "V": -1}, {"until": 0.5}, ""),
-    ],
-    ids=["zero", "line", "diverging", "rest", "early"],
-)
-def test_the_outcome_says_where_it_tends(attention, blocks, message):
-    outcome = mfpde.solve(problem(attention, **{"until": 40.0, **blocks})).outcome
-    assert outcome.message == message
-
-
-def test_limits_in_more_dimensions():
-    for kept, name in [(2, "tends to a plane"), (3, "tends to a subspace of dimension 3")]:
-        V = -np.diag([0.0] * kept + [1.0] * (4 - kept))
-        assert mfpde.solve(problem({"kind": "softmax", "A": 1, "V": V}, np.eye(4), until=40.0)).outcome.message == name
-
-
 # -- bit for bit, and what is refused
 # ------------------------------------------------------------------------------------------------------------------
 
@@ -313,6 +287,11 @@ def test_a_gaussian_run_can_be_continued_from_its_snapshot(tmp_path):
     close(later, end(attention, until=2.0)[1])
 
 
+def gaussian(mean, covariance):
+    return {"kind": "gaussian", "mean": mean, "covariance": covariance}
+
+
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -320,9 +299,17 @@ def test_a_gaussian_run_can_be_continued_from_its_snapshot(tmp_path):
         ({"geometry": {"kind": "circle"}, "initial": {"kind": "uniform"}}, "Gaussians live on the line"),
         ({"initial": {"kind": "uniform", "box": [[-1, 1], [-1, 1]]}}, "to be a gaussian, not uniform"),
         ({"initial": {"kind": "gaussian", "mean": [0, 0], "covariance": [[1, 2], [2, 1]]}}, "positive semi-definite"),
-        ({"attention": {"kind": "relu", "A": 1, "V": 1}}, "mean"),
+        (
+            {"attention": {"kind": "relu", "A": 1, "V": 1}},
+            "cannot solve this: .* must be 0: relu .*; solvers that can: finite-volume, characteristics",
+        ),
+        ({"initial": gaussian(MEAN, 1e300)}, "initial.covariance: must be 0 or between 1e-120 and 1e120, not 1e\\+300"),
+        ({"initial": gaussian(MEAN, 1e-300)}, "initial.covariance: must be 0 or between"),
+        ({"initial": gaussian([1e160, 0], 1)}, "initial.mean: must stay below 1e100"),
+        ({"attention": {"kind": "softmax", "A": 1e300, "V": 1}}, "attention: moves .* faster than at a rate of 1e100"),
+        ({"attention": {"kind": "linear", "A": 1, "V": 1}, "initial": gaussian([1e160, 0], 1)}, "initial.mean"),
     ],
-    ids=["kernel", "circle", "initial", "indefinite", "relu"],
+    ids=["kernel", "circle", "initial", "indefinite", "relu", "large", "small", "far", "fast", "far-linear"],
 )  # fmt: skip
 def test_what_is_refused_before_the_first_step(changes, message):
     data = {**problem({"kind": "softmax", "A": 1, "V": -1}, mean=MEAN).canonical(), **changes}
@@ -330,6 +317,16 @@ def test_what_is_refused_before_the_first_step(changes, message):
         mfpde.solve(mfpde.Problem.from_dict(data))
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("variance", [1e-110, 1e110])
+def test_extreme_units_are_no_problem(variance):
+    """`1/S = 1/S_0 + 2 t A`, in units in which S_0 is 1."""
+    run = mfpde.solve(problem({"kind": "softmax", "A": 1 / variance, "V": -1}, np.diag([variance, 0.5 * variance])))
+    assert run.outcome.complete
+    np.testing.assert_allclose(np.diag(run.measure(-1).covariance), [variance / 5, variance / 6], rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("error")
 def test_growth_beyond_numbers_is_said():
     run = mfpde.solve(problem({"kind": "sinkhorn", "A": 1.0, "V": 5.0}, 1.0, mean=[0.1], until=1000.0))
     assert run.outcome.kind == "not finite"
