@@ -5,12 +5,16 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import time
+from contextlib import suppress
 from pathlib import Path
 
 from mfpde.errors import OutputError
 from mfpde.store.recorder import reason
 
-__all__ = ["check_target", "is_locked", "publish", "temporary"]
+__all__ = ["check_target", "is_locked", "publish", "sweep", "temporary"]
+
+_LEFT = 60.0  # seconds without a change: a process on another machine may be about to open its file
 
 
 def check_target(path: str | Path, *, force: bool) -> Path:
@@ -30,6 +34,7 @@ def check_target(path: str | Path, *, force: bool) -> Path:
         trial = temporary(target)
         trial.touch(exist_ok=False)
         trial.unlink()
+        sweep(target)
     except OutputError:
         raise
     except (OSError, ValueError) as error:
@@ -40,6 +45,28 @@ def check_target(path: str | Path, *, force: bool) -> Path:
 def temporary(target: Path) -> Path:
     """A name nobody else uses, in the same folder."""
     return target.with_name(f".{target.name[:80]}.{os.getpid()}-{secrets.token_hex(4)}.part")
+
+
+def sweep(target: Path) -> None:
+    """Remove what runs that were killed have left half written beside the target: files as `temporary` names them that
+    nobody has touched or holds, of processes that are no more."""
+    beginning = f".{target.name[:80]}."
+    with suppress(OSError):
+        for path in target.parent.iterdir():
+            process = path.name.removeprefix(beginning).partition("-")[0]
+            ours = path.name.startswith(beginning) and path.suffix == ".part" and process.isdecimal()
+            if ours and time.time() - path.stat().st_mtime > _LEFT and not _runs(int(process)) and not is_locked(path):
+                path.unlink()
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # somebody else's
+        return True
+    return True
 
 
 def is_locked(path: Path) -> bool:

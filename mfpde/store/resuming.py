@@ -13,6 +13,7 @@ from mfpde.observe.schedule import time_of
 from mfpde.run import BLOW_UP, Run
 from mfpde.store import schema
 from mfpde.store.checkpoint import Checkpoint, read_slots
+from mfpde.store.placing import sweep
 from mfpde.store.reader import committed, load_run
 from mfpde.store.recorder import reason
 from mfpde.store.rewriting import rewrite
@@ -58,6 +59,7 @@ def earlier_run(path: str | Path, problem: Problem) -> tuple[Run, Path, Problem]
             f"cannot resume {path}: it runs to t = {time_of(run.problem).until:g}, and time.until may only become "
             f"later, not {time_of(problem).until:g}"
         )
+    sweep(target)
     return run, target, problem
 
 

@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -134,3 +135,22 @@ def test_a_run_under_way_is_not_replaced(tmp_path):
 
     solve(problem(), path, Heat(seconds=0.003), progress=look)
     assert len(seen) > 1
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_what_killed_runs_left_half_written_is_swept_away(tmp_path, resume):
+    path, nobody = tmp_path / "run.h5", 2**22 + 1
+    if resume:
+        solve(problem(), path, Heat(lost=1.05))
+    names = {
+        f".run.h5.{nobody}-0badcafe.part": 100,  # of a process that is no more
+        f".run.h5.{nobody}-00c0ffee.part": 1,  # may be of one on another machine
+        f".run.h5.{os.getpid()}-0badcafe.part": 100,  # of one that lives
+        f".other.h5.{nobody}-0badcafe.part": 100,
+        ".run.h5.mine.part": 100,
+    }
+    for name, age in names.items():
+        (tmp_path / name).write_bytes(b"half")
+        os.utime(tmp_path / name, (time.time() - age,) * 2)
+    solve(problem(), path, resume=resume)
+    assert {one.name for one in tmp_path.iterdir()} == {"run.h5", *list(names)[1:]}
