@@ -134,6 +134,7 @@ class Measure(ABC):
         return averages_by_gauss(self.evaluate, lattice)
 
     def _check_cells(self, lattice: Lattice) -> None:
+        instance("lattice", lattice, Lattice, "a lattice such as mfpde.Lattice.of([[0.0, 0.5, 1.0]])")
         flat = self.geometry is None or self.geometry.flat
         if not flat or lattice.dimension != self.ambient_dimension:
             here = f"R^{self.ambient_dimension}" if flat else f"the {self.geometry.model_dump()['kind']}"  # type: ignore[union-attr]

@@ -59,6 +59,7 @@ MEASURES = {
     "panels": (lambda: mfpde.GridDensity([3]), r"panels\.0: must be a panel: mfpde.Panel\(lattice, values\), not 3"),
     "no panels": (lambda: mfpde.GridDensity(3), "panels: must be a list of panels"),
     "lattice": (lambda: mfpde.Panel(3, [1.0]), "lattice: must be a lattice such as"),
+    "cells": (lambda: NORMAL.cell_averages(3), "lattice: must be a lattice such as .*, not 3"),
     "values": (lambda: mfpde.Panel(LATTICE, "x"), "values: must be an array of real numbers, not 'x'"),
     "position": (lambda: mfpde.Panel(LATTICE, [1, 1, 1], position="x"), "position: must be a number, not 'x'"),
     "axes": (lambda: mfpde.Lattice.of(3), "axes: must be a list of axes such as"),
