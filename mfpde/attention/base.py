@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from mfpde.attention.affine import AffineDrift
 from mfpde.attention.law import Law, concrete, in_shape_of, native_points
 from mfpde.attention.masking import positions_of, seen_from, views, visible_groups
-from mfpde.attention.matrices import square
+from mfpde.attention.matrices import finite, square
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry, Lattice
 from mfpde.measure import Measure
@@ -81,6 +81,11 @@ class Attention(Law):
     spheres (physics section 2)."""
 
     weight: MatrixInTime | None = Field(default=None, description="W_h of a head of multi-head attention, default 1")
+
+    @model_validator(mode="after")
+    def _finite_weight(self) -> Self:
+        finite(self, ("weight",))
+        return self
 
     @abstractmethod
     def own_terms(self, dimension: int) -> list[Term]:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mfpde.errors import ProblemError
 from mfpde.typing import Float
 
 __all__ = [
@@ -45,6 +46,8 @@ class Panels(NamedTuple):
 def cut(low: float, high: float, reach: float, most: float) -> Panels:
     """[low, high] in equal panels of half-width at most `most / reach`."""
     half = 0.5 * (high - low)
+    if not math.isfinite(half * reach):
+        raise ProblemError.at("attention", "has scores <Ax, y> beyond the largest double for these tokens")
     count = max(1, math.ceil(half * reach / most))
     if half == 0.0:  # a single point: a panel so small that rounding within it is nothing, but a number
         half = 1e-8 * min(1.0, most / (1.0 + reach)) + 1e-12 * abs(low)

@@ -95,6 +95,7 @@ def test_unnormalized_overflow(count):
         ({"kind": "relu", "A": 1, "K": 1}, "needs exactly one of beta, A, or Q and K; given: A, Q and K"),
         ({"kind": "linear", "Q": 1}, "attention: needs Q and K together"),
         ({"kind": "sigmoid", "A": float("inf")}, "attention: A must be finite"),
+        ({"kind": "softmax", "A": 1, "weight": float("-inf")}, "attention: weight must be finite"),
         ({"kind": "softmax", "beta": -1}, "beta stands for A = beta I, V = I with beta >= 0"),
         ({"kind": "multi-head", "heads": []}, "attention.heads: must have at least 1 entry, not 0"),
         (
@@ -108,3 +109,20 @@ def test_blocks_of_a_file(law, message):
     with pytest.raises(mfpde.ProblemError) as caught:
         mfpde.Problem.from_dict({"geometry": {"kind": "plane"}, "attention": law})
     assert message in str(caught.value)
+
+
+def test_scores_beyond_all_doubles_are_bad_input_of_a_run():
+    problem = mfpde.Problem.from_dict(
+        {
+            "geometry": {"kind": "plane"},
+            "attention": {"kind": "softmax", "A": [[1e308, 0], [0, 1e308]], "V": -1},
+            "initial": {"kind": "gaussian", "mean": [0.5, 0], "covariance": [[1, 0.3], [0.3, 0.5]]},
+            "solver": {"kind": "finite-volume", "cells": 24},
+            "time": {"until": 0.02, "save": False},
+        }
+    )
+    with (
+        np.errstate(all="ignore"),
+        pytest.raises(mfpde.ProblemError, match=r"^attention: has scores <Ax, y> beyond the largest double"),
+    ):
+        mfpde.solve(problem)
