@@ -35,7 +35,8 @@ _OF_STEPS, _LEAST_OF_STEPS, _SHARE_OF_STEPS = 1e-10, 1e-14, 0.1  # error of one:
 _COARSE_CELLS, _COARSE_TOLERANCE = {1: 48, 2: 24}, 1e-5
 _DEVIATIONS = 9.0  # of a Gaussian that cells reach out to; its tail goes on beyond them
 _STEEPEST = 2.5  # logarithm of the ratio of neighbouring cells in a tail, beyond which stencils cannot follow it
-_MOST_CROSSED = 1e7  # cells that a token may cross in a run
+_MOST_CROSSED = 1e7  # cells that a token may cross while the whole moves as far as it is wide, or in a run
+_NARROWER = 0.9  # error of the initial data, relative to the peak, that edges never make: cells have lost a peak
 _CUT = 1e-10  # share of the mass that a given box may leave out
 
 
@@ -77,7 +78,7 @@ class _Setup:
             grid = Grid(*(box or self._moving_box(parts, cells)), cells, gaussian=self._moving)
             pieces = [laid(part if self._moving else part.at_rest(), grid, stretched=not pilot) for part in parts]
             integration = self._integration(grid, pieces, parts, self.settings.order, tolerance)
-            self._check_speed(integration.outflow)
+            self._check_speed(integration)
             return integration
 
         given = self.settings.cells
@@ -120,7 +121,6 @@ class _Setup:
     def _integration(
         self, grid: Grid, pieces: list[Laid], parts: list[Part], order: int, tolerance: float
     ) -> FiniteVolumeIntegration:
-        stepper = self.settings.stepper or ("dop853" if order >= 7 else "ssprk54" if order == 5 else "ssprk3")
         masked = isinstance(self.measure, Positioned)
         positions = np.array([part.position for part in parts], dtype=float) if masked else None
         walls = self.settings.box is not None
@@ -137,10 +137,18 @@ class _Setup:
             rescaling=self._value_matrix,
         )
         breaks = {*self.problem.velocity.breaks(), *self.problem.noise.breaks()}
-        control = StepControl(stepper, self.settings.cfl, tolerance)
+        control = StepControl(self.settings.chosen_stepper, self.settings.cfl, tolerance)
         solution = Solution(*(np.stack(each) for each in list(zip(*pieces, strict=True))[:3]))
         missed = Missed(max(piece.missed for piece in pieces), self._error, order)
-        return FiniteVolumeIntegration(system, solution, control, sorted(breaks), missed)
+        try:
+            with np.errstate(all="ignore"):
+                integration = FiniteVolumeIntegration(system, solution, control, sorted(breaks), missed)
+                overflows = not integration.finite
+        except ArithmeticError:
+            overflows = True
+        if overflows:
+            raise ProblemError.at("attention", "has coefficients so large that scores of the initial data overflow")
+        return integration
 
     def _value_matrix(self, time: float) -> Float:
         """V(t), of all heads together."""
@@ -196,16 +204,19 @@ class _Setup:
             raise ProblemError.at("solver.box", f"cuts off initial data; it has to hold at least [{wanted}]")
         return low, high
 
-    def _check_speed(self, outflow: float) -> None:
-        if outflow * self._until > _MOST_CROSSED:
+    def _check_speed(self, integration: FiniteVolumeIntegration) -> None:
+        if integration.outflow > _MOST_CROSSED * max(integration.pace, 1.0 / self._until if self._until > 0 else 0.0):
             raise ProblemError.at(
                 "solver",
-                f"tokens at the edges of the cells would cross {outflow:.3g} cells per unit time: this attention of "
-                "tails has no bound; take bounded initial data, a smaller solver.box, or solver.kind: characteristics",
+                f"tokens at the edges of the cells would cross {integration.outflow:.3g} cells per unit time: this "
+                "attention of tails has no bound; take bounded initial data, a smaller solver.box, or solver.kind: "
+                "characteristics",
             )
 
     def _check_cells(self, integration: FiniteVolumeIntegration) -> None:
         width, cells = narrowest_cluster(integration.solution), integration.grid.cells
+        if integration.missed > _NARROWER:
+            width = min(width, 1.0)
         if width < LEAST_WIDTH:
             needed = [math.ceil(1.5 * LEAST_WIDTH / max(width, 0.5) * count) for count in cells]
             raise ProblemError.at(

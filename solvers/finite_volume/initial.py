@@ -17,6 +17,7 @@ __all__ = ["Laid", "Part", "Reach", "laid", "parts_of"]
 
 _MOST_PARTS = 8  # components that get a frame each
 _END, _ABRUPT = 0.02, 1e-8  # share of the extent at an end, and of the largest weight there, where there is no tail
+_NO_WIDTH = 1e-200  # variances whose inverses do not fit into numbers much longer
 _STRETCHES = 6  # at most, until nothing changes
 _SMOOTH = 1e-9  # what sums over point values may be wrong by where cells resolve the data
 
@@ -44,7 +45,7 @@ class Part:
     def of(cls, share: float, measure: Measure, position: float | None = None) -> Part:
         """With the frame in which its mean is 0 and its covariance 1."""
         variances, axes = np.linalg.eigh(measure.covariance)
-        if not variances[0] > 0:
+        if not variances[0] > _NO_WIDTH:
             raise ProblemError.at(
                 "initial",
                 f"has a covariance with the eigenvalue {variances[0]:.6g}: a measure on a point or a line has no "

@@ -67,12 +67,33 @@ class FiniteVolumeIntegration(Integration):
     def grid(self) -> Grid:
         return self._system.grid
 
-    def _first_step(self, rates: Rates) -> float:
-        """In which no frame moves far."""
+    @property
+    def finite(self) -> bool:
+        """Whether rates are numbers."""
+        rates = self._present_rates()
+        return all(np.isfinite(part).all() for part in (rates.speeds, rates.mean, rates.matrix))
+
+    @property
+    def pace(self) -> float:
+        """How fast the whole moves or changes, per unit time, relative to how wide it is."""
+        rates = self._present_rates()
+        fastest = self._pace_of_frames(rates)
+        for density, speeds in zip(self._solution.density, rates.speeds, strict=True):
+            share = density / density.sum()
+            typical = np.sqrt((speeds**2 * share).reshape(len(speeds), -1).sum(axis=1))
+            fastest = max(fastest, float((typical / np.sqrt(np.diag(self.grid.moments(density)[1]))).max()))
+        return fastest
+
+    def _pace_of_frames(self, rates: Rates) -> float:
         fastest = 0.0
         for frame, mean, matrix in zip(self._solution.matrix, rates.mean, rates.matrix, strict=True):
             inverse = np.linalg.inv(frame)
             fastest = max(fastest, float(np.abs(inverse @ mean).max()), float(np.abs(inverse @ matrix).max()))
+        return fastest
+
+    def _first_step(self, rates: Rates) -> float:
+        """In which no frame moves far."""
+        fastest = self._pace_of_frames(rates)
         share = _FIRST * self._control.tolerance ** (1 / self._control.tableau.error_order)
         return share / fastest if fastest > 0 else math.inf
 
@@ -124,7 +145,7 @@ class FiniteVolumeIntegration(Integration):
                     self._control.tolerance,
                     self._roughness,
                 )
-        except (ProblemError, np.linalg.LinAlgError):  # a trial stage where the drift means nothing
+        except (ProblemError, ArithmeticError, np.linalg.LinAlgError):  # a trial stage where the drift means nothing
             tried = Attempt(None, math.inf)
         if tried.solution is not None and self._leaves_the_box(tried.solution):
             return True

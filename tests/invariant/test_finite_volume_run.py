@@ -16,6 +16,7 @@ BUMPS = {
         {"kind": "gaussian", "mean": 1.2, "covariance": 0.2},
     ],
 }
+GAUSSIAN = {"kind": "gaussian", "mean": 0.5, "covariance": 1.0}
 SQUARE = {"kind": "uniform", "box": [[-1, 1.5], [-0.5, 1]]}
 
 
@@ -224,3 +225,18 @@ def test_steps_of_a_noisy_run_are_not_refused_for_the_sake_of_its_cells():
     counts = run.statistics()
     assert counts["rejected"] < 0.25 * counts["steps"]
     assert counts["cells"] < 1.2 * 64**2  # the box has not grown for the sake of tails that nobody sees
+
+
+def test_peaks_between_cells_and_overflowing_scores_are_said_before_the_first_step():
+    peaks = [{"kind": "gaussian", "mean": [k], "covariance": [[1e-4]], "weight": 0.05} for k in range(20)]
+    with pytest.raises(mfpde.ProblemError, match="too few for the initial data"):
+        start({"kind": "mixture", "components": peaks}, {"cells": 32}, until=0.01)
+    with pytest.raises(mfpde.ProblemError, match="overflow"):
+        start(GAUSSIAN, A=1e308)
+    with pytest.raises(mfpde.ProblemError, match="on a point or a line"):
+        start({"kind": "gaussian", "mean": [0.0], "covariance": [[5e-324]]})
+
+
+def test_a_long_run_is_no_attention_without_bound():
+    solution = start(GAUSSIAN, until=1e300)
+    assert solution.advance(1.0, 10**9).state is State.REACHED
