@@ -19,6 +19,8 @@ __all__ = ["Potentials", "balance", "gaussian_factors", "gaussian_potential", "r
 _MEMORY = 10
 #: an extrapolation that makes the error so many times larger is taken back
 _WORSE = 4.0
+#: potentials are made better than asked for, so that those of measures nearby do not differ by what is left
+_MARGIN = 1e-2
 #: nodes and iterations up to which, and after which, Newton's method takes over
 _FEW, _SLOW = 600, 50
 #: roundings of the largest score that a marginal may be off by
@@ -93,12 +95,15 @@ def _alternate(
         error = float(weights @ np.abs(np.expm1(np.minimum(-change, 700.0))))
         if error < best.error:
             best, after = Potentials(f, g, iteration, error), swept
-        if error > _WORSE * best.error:
+        if not error <= _WORSE * best.error:
             moves, steps, last, g = [], [], None, after
             continue
         if last is not None:
             moves, steps = [*moves, g - last[0]][-_MEMORY:], [*steps, change - last[1]][-_MEMORY:]
         if error <= tolerance:
+            if error > _MARGIN * tolerance:  # half an iteration more, for a digit or two
+                g = _extrapolated(g, change, moves, steps, weights)
+                best = Potentials(-Reweighted(measure, g).at_nodes(matrix), g, iteration, error)
             break
         last = (g, change)
         g = _extrapolated(g, change, moves, steps, weights)
