@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mfpde.arguments import file_path, instance
-from mfpde.errors import OutputError, ProblemError, ResumeError
+from mfpde.errors import Fault, OutputError, ProblemError, ResumeError
 from mfpde.feasibility import chosen_solver, faults, layout_faults
 from mfpde.observe.interruption import Interruption
 from mfpde.observe.progress import Progress, ProgressReport, show_line
@@ -23,7 +23,7 @@ from mfpde.observe.steady import THRESHOLD, Steady
 from mfpde.observing import Observing
 from mfpde.problem import Problem
 from mfpde.run import BLOW_UP, FINISHED, INTERRUPTED, NOT_FINITE, OUTPUT_FAILED, RESOLUTION_LOST, Outcome, Run
-from mfpde.solvers.base import Integration, State
+from mfpde.solvers.base import Integration, Solver, State
 from mfpde.solvers.base import Progress as Progressed
 from mfpde.store.memory import MemoryRecorder
 from mfpde.store.placing import check_target
@@ -87,12 +87,12 @@ def solve(
         earlier, place, task = earlier_run(output, task)
         if reached(earlier, task):
             return earlier
-        integration = chosen_solver(task).start(task)
+        integration = _started(task)
         recorder: Recorder = resume_file(earlier, place, task, integration, _history())
         observing = Observing(task, integration.time)
     else:
         target = None if output is None else check_target(output, force=force)
-        integration = chosen_solver(task).start(task)
+        integration = _started(task)
         lacking = layout_faults(task, integration.layout)
         if lacking:
             raise ProblemError(lacking)
@@ -110,6 +110,22 @@ def _task(problem: Problem | str | Path, progress: object) -> Problem:
         "problem", problem, str | PathLike, "a Problem (Problem.from_dict makes one of a dict) or the name of its file"
     )
     return Problem.from_yaml(problem)
+
+
+def _started(problem: Problem) -> Integration:
+    """The integration at t = 0; what is wrong is about a block of the problem, whoever notices it."""
+    solver = chosen_solver(problem)
+    try:
+        return solver.start(problem)
+    except ProblemError as error:
+        raise ProblemError(_of_block(solver, fault) for fault in error.faults) from error
+
+
+def _of_block(solver: Solver, fault: Fault) -> Fault:
+    if not fault.path or fault.path[0] in Problem.model_fields:
+        return fault
+    inside = Fault(fault.path, fault.message)
+    return Fault(("solver",), f"{solver.canonical()['kind']} cannot start: {inside}")
 
 
 def _history() -> str:

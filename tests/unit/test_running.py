@@ -232,6 +232,26 @@ def test_what_cannot_be_solved_is_said_before_anything_else(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("points", "solver: drift cannot start: points: must be finite"),
+        ("initial.mean", "initial.mean: must be finite"),
+        ("", "must be finite"),
+    ],
+)
+def test_what_a_solver_cannot_start_with_is_about_a_block(tmp_path, monkeypatch, where, said):
+    def start(self, problem):
+        raise ProblemError.at(where, "must be finite")
+
+    monkeypatch.setattr(drifting.Drift, "start", start)
+    monkeypatch.setattr(drifting.Drift, "canonical", lambda _: {"kind": "drift"}, raising=False)
+    with pytest.raises(ProblemError) as caught:
+        drifting.solve(drifting.problem(), tmp_path / "run.h5")
+    assert str(caught.value) == said
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_path_is_read(tmp_path):
     file = tmp_path / "heat.yaml"
     file.write_text(problem().to_yaml(), encoding="utf-8")
