@@ -38,5 +38,5 @@ def measure_of(solution: Solution, grid: Grid, positions: Float | None, closed: 
         panels.append(Panel(lattice, values, averages=False, position=position))
         if closed:
             outside = grid.outside or Outside.of(grid.axes, grid.widths, *grid.moments(solution.density[index]))
-            tails.append((lattice, Tail.of(density, grid.volume, outside)))
+            tails.append((lattice, Tail.of(density, panels[-1].mass, outside)))
     return ClosedDensity(panels, tails) if closed else GridDensity(panels)

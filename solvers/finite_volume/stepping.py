@@ -16,6 +16,7 @@ from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.system import Fluxes, Rates, System
 from mfpde.solvers.kernels.finite_volume_update import combine, limit, update
 from mfpde.solvers.steppers.explicit import Tableau
+from mfpde.transform.threads import run_pieces
 from mfpde.typing import Float
 
 __all__ = ["Attempt", "Limited", "take_step"]
@@ -46,7 +47,7 @@ class Limited:
         density = np.empty_like(self._start.density)
         low: Fluxes | None = None
         for panel, before in enumerate(self._start.density):
-            if update(before, across[panel], along[panel], density[panel]) >= 0.0:
+            if self._updated(before, across[panel], along[panel], density[panel]) >= 0.0:
                 continue
             low = low or self._low(share * step)
             unlimited = density[panel].copy()
@@ -59,6 +60,19 @@ class Limited:
             matrix += step * weight * rates.matrix
         return Solution(density, mean, matrix)
 
+    def _updated(self, before: Float, across: Float, along: Float, new: Float) -> float:
+        """The smallest of the new densities."""
+        blocks = self._system.grid.blocks
+        least = np.empty(len(blocks))
+
+        def work(piece: int) -> None:
+            start, stop = blocks[piece]
+            rows = slice(start, stop)
+            least[piece] = update(before[rows], across[start : stop + 1], along[rows], new[rows])
+
+        run_pieces(work, len(blocks))
+        return float(least.min())
+
     def _low(self, duration: float) -> Fluxes:
         """What first-order fluxes carry in that time at the velocity of the start, in steps that keep them positive."""
         first, density = self._first, self._start.density.copy()
@@ -68,7 +82,7 @@ class Limited:
             fluxes = self._system.fluxes(1, density, first.speeds, first.conductivities)
             across, along = fluxes.across * (duration / steps), fluxes.along * (duration / steps)
             for panel, before in enumerate(density.copy()):
-                update(before, across[panel], along[panel], density[panel])
+                self._updated(before, across[panel], along[panel], density[panel])
             total = Fluxes(total.across + across, total.along + along)
         return total
 
@@ -81,12 +95,20 @@ class Limited:
         return density, mean, matrix
 
     def _combined(self, stages: list[Rates], weights: Float, step: float) -> tuple[Float, Float]:
-        across, along = np.zeros_like(stages[0].fluxes.across), np.zeros_like(stages[0].fluxes.along)
-        for weight, rates in zip(weights, stages, strict=False):
-            if weight != 0.0:
-                combine(rates.fluxes.across.ravel(), step * weight, across.ravel())
-                combine(rates.fluxes.along.ravel(), step * weight, along.ravel())
-        return across, along
+        fluxes = stages[0].fluxes
+        total = Fluxes(np.zeros_like(fluxes.across), np.zeros_like(fluxes.along))
+        tasks = [(name, panel) for name in ("across", "along") for panel in range(len(fluxes.across))]
+
+        def work(piece: int) -> None:
+            name, panel = tasks[piece]
+            for weight, rates in zip(weights, stages, strict=False):
+                if weight != 0.0:
+                    combine(
+                        getattr(rates.fluxes, name)[panel].ravel(), step * weight, getattr(total, name)[panel].ravel()
+                    )
+
+        run_pieces(work, len(tasks))
+        return total.across, total.along
 
 
 def take_step(

@@ -109,7 +109,7 @@ class Tail:
     outside: Outside
 
     @classmethod
-    def of(cls, density: Float, volume: float, outside: Outside) -> Tail:
+    def of(cls, density: Float, mass: float, outside: Outside) -> Tail:
         """What a density `(cells, ..)` comes to near its edges.
 
         On the side where that is least, so that continuing is never worse than cutting off.
@@ -119,7 +119,6 @@ class Tail:
             for direction, end, gaussian in outside.ring
         )
         share = least * float(np.sqrt(np.linalg.det(2 * np.pi * outside.covariance)))
-        mass = float(density.sum()) * volume
         return cls(share if _ALIKE[0] * mass <= share <= _ALIKE[1] * mass else 0.0, outside)
 
     def add(self, lattice: Lattice, w: Float | Lattice, value: Float, mean: Float) -> None:

@@ -42,7 +42,7 @@ def test_a_closed_gaussian_is_a_whole_one(dimension, where):
     z = Lattice.of(grid.axes).points()
     density = 0.5 * np.exp(-0.5 * (z**2).sum(axis=1)).reshape(grid.cells) / (2 * np.pi) ** (dimension / 2)
     panel = Panel(lattice, density / abs(np.linalg.det(frame)), averages=False)
-    closed = ClosedDensity([panel], [(lattice, Tail.of(density, grid.volume, grid.outside))])
+    closed = ClosedDensity([panel], [(lattice, Tail.of(density, panel.mass, grid.outside))])
     normal = Normal(origin, frame @ frame.T)
     axes = [np.linspace(-5, 8, 300), np.linspace(-9, 6, 90)][:dimension]  # several blocks
     w = Lattice(tuple(axes), RANDOM.standard_normal(dimension), RANDOM.standard_normal((dimension, dimension)))
