@@ -44,8 +44,8 @@ class _Pilot:
 def enough_cells(start: Callable[[int], FiniteVolumeIntegration], within: Range, until: float, wanted: float) -> int:
     """Cells a side with which a run to `until` leaves an error of `wanted`, found from pilots with fewer.
 
-    Two pilots tell the power with which the error falls. Where it hardly does (edges, kinks), or where pilots take too
-    long, the number is a compromise, and the run says in the end what its cells have left.
+    Two pilots tell the power with which the error falls. Where it hardly does (edges, kinks) the number is a
+    compromise, and where a pilot takes too long its own; the run says in the end what its cells have left.
     """
     wanted *= _SAFETY
     slow = False
@@ -56,7 +56,7 @@ def enough_cells(start: Callable[[int], FiniteVolumeIntegration], within: Range,
         if pilot.missed <= wanted:
             return max(cells, within.fewest)
         if not pilot.finished:
-            return max(cells, within.rough)
+            return max(cells, within.fewest)
         if last is not None and pilot.missed < math.inf:
             power = math.log(last.missed / pilot.missed) / math.log(cells / last.cells) if last.missed < math.inf else 0
             if power < _SLOW and slow:
