@@ -19,6 +19,7 @@ Growth = Callable[[float, Float], float]
 LOOSER = 1e3
 
 _FASTER = 1e9  # growth rates that only a pole has, in units of 1/t
+_NEAR = 1e-11  # steps, in units of t, that only a pole asks for
 _SAFETY = 10.0
 
 
@@ -41,8 +42,8 @@ def blow_up(growth: Growth, march: March, looser: March) -> BlowUp | None:
     time = _pole(growth, march)
     if time is None:
         return None
-    while looser.time < 2 * time and looser.attempt() is not Attempt.VANISHED:
-        pass
+    while looser.time < 2 * time and looser.step > _NEAR * looser.time:  # shorter ones might step over the pole
+        looser.attempt()
     other = _pole(growth, looser)
     apart = _SAFETY / LOOSER * abs(time - other) if other is not None else np.inf
     return BlowUp(time, max(apart, 8 * np.finfo(float).eps * time))
