@@ -24,9 +24,10 @@ class Characteristics(Solver):
     output time the relative error of moments, and of the density where it is not far out in the tails, stays below ten
     times it. Good values: 1e-11 (the default) to 1e-6 (quick). There are as many nodes as that takes, found by
     comparing with more; should more than `max_nodes` be needed, the run ends "resolution lost". The density at m points
-    costs as much as m tokens moved along the whole way. Data that stay Gaussian lend their nodes the exact tails where
-    tilts look into them, |S A| well above 1. Fails: noise; kernels with a kink (relu) on the plane at small tolerances;
-    other data with tails so wide.
+    costs as much as m tokens moved along the whole way. Where tilts look far into the tails, |S A| well above 1, data
+    that stay Gaussian lend their nodes the exact ones, and mixtures of Gaussians on the line those of their widest
+    components. Fails: noise; kernels with a kink (relu) on the plane and the circle at small tolerances; other data
+    with tails so wide.
 
     >>> import mfpde
     >>> run = mfpde.solve(mfpde.Problem.from_dict({

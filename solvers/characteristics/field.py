@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mfpde.errors import ProblemError
-from mfpde.measure import Normal, Particles
-from mfpde.solvers.characteristics.flow import Flow, carried
+from mfpde.solvers.characteristics.flow import Flow, Source, carried
 from mfpde.solvers.march import Attempt, March, Size
 from mfpde.solvers.steppers.dop853 import Slope
 from mfpde.typing import AnyArray, Float
@@ -48,8 +47,8 @@ class Field:
     ) -> None:
         self._flow, self._nodes, self._start, self._end, self._onwards = flow, nodes, start, end, onwards
         self._last = float(np.nextafter(end, -np.inf))  # at a jump the earlier coefficients end a step
-        self._sources: dict[float, Particles | Normal] = {}
-        self._before: Particles | Normal | None = None
+        self._sources: dict[float, Source] = {}
+        self._before: Source | None = None
         state = nodes(start)
         self._spread, self._rounding = flow.spread(state), flow.rounding(state)
         self._reach = self._spread + self._extent(state)
@@ -101,21 +100,20 @@ class Field:
             drift = self._drift(time, places, cloud.positions).ravel()
             if self._onwards:
                 return np.concatenate([drift, np.zeros(shape[0])])
-            velocity, native = self._flow.velocity(time), self._native(places)
-            return np.concatenate([-drift, velocity.divergence(self._source(time), native, cloud.positions)])
+            grows = self._flow.divergence(time, self._source(time), self._native(places), cloud.positions)
+            return np.concatenate([-drift, grows])
 
         return slope
 
     def _drift(self, time: float, places: Float, positions: Float | None) -> Float:
-        velocity = self._flow.velocity(time)
-        drift = velocity.drift(self._source(time), self._native(places), positions)
+        drift = self._flow.drift(time, self._source(time), self._native(places), positions)
         return carried(self._flow.geometry, places, drift)
 
     def _time(self, passed: float) -> float:
         time = self._start + passed if self._onwards else self._end - passed
         return min(max(time, self._start), self._last)
 
-    def _source(self, time: float) -> Particles | Normal:
+    def _source(self, time: float) -> Source:
         if time not in self._sources:
             if self._before is None:
                 self._flow.cold()

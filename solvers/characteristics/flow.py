@@ -11,13 +11,17 @@ from mfpde.attention.head import Head
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry
 from mfpde.measure import Normal, Particles
+from mfpde.solvers.characteristics.tails import MARKERS, Tailed, Tails
 from mfpde.solvers.march import Size
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
     from mfpde.problem import Equation
 
-__all__ = ["Flow", "carried", "heads"]
+__all__ = ["Flow", "Source", "carried", "heads"]
+
+#: what makes a drift
+Source = Particles | Normal | Tailed
 
 _NOTHING = 1e-60  # of the first spread
 _ROUNDINGS = 8  # of a place, in one step
@@ -38,22 +42,28 @@ class Flow:
 
     On the circle states are angles that are not wrapped; on spheres the drift is continued to all lengths, `|x| G(x /
     |x|)`, so that steps need not stay on the sphere. `normal` nodes stand for the normal law that has their mean and
-    covariance, with all of its tails.
+    covariance, with all of its tails; `tails` go on where nodes end, and the last nodes are their markers.
     """
 
     def __init__(
-        self, equation: Equation, points: Float, weights: Float, positions: Float | None, normal: bool = False
+        self,
+        equation: Equation,
+        points: Float,
+        weights: Float,
+        positions: Float | None,
+        normal: bool = False,
+        tails: Tails | None = None,
     ) -> None:
         self.geometry: Geometry = equation.geometry
-        self._normal = normal
+        self._normal, self._tails = normal, tails
         self.weights, self.positions = weights, positions
         self.start = np.ascontiguousarray(points, dtype=float).ravel()
         self._velocity = equation.velocity
         self._constant = self._velocity.constant
         power = _TILTED if any(isinstance(head, Softmax | Unnormalized | L2) for head in heads(equation)) else _PLAIN
-        share = np.minimum(1.0, _HEAVY * (weights / weights.max()) ** power)
+        share = np.where(weights > 0, np.minimum(1.0, _HEAVY * (weights / weights.max()) ** power), 1.0)
         self._share = np.repeat(share, self.start.size // weights.size)
-        self._before: Particles | Normal | None = None
+        self._before: Source | None = None
         self._least = 0.0
         self._least = _NOTHING * (self.spread(self.start) + float(np.abs(self.start).max(initial=0.0)) + 1e-200)
 
@@ -78,23 +88,41 @@ class Flow:
             raise ProblemError.at("points", "are beyond all bounds")
         return Particles(self.points(state), self.weights, self.geometry, self.positions)
 
-    def source(self, time: float, state: Float, before: Particles | Normal | None) -> Particles | Normal:
+    def source(self, time: float, state: Float, before: Source | None) -> Source:
         """What makes the drift, quicker after an earlier one."""
         nodes = self.measure(state)
         if self._normal:
             return Normal(nodes.mean, nodes.covariance, self.geometry)
-        self.velocity(time).prepare(nodes, before)
+        if self._tails is not None:
+            return self._tails.source(state, self.weights)
+        self.velocity(time).prepare(nodes, before if isinstance(before, Particles) else None)
         return nodes
+
+    def drift(self, time: float, source: Source, points: Float, positions: Float | None = None) -> Float:
+        """At native points."""
+        velocity = self.velocity(time)
+        if isinstance(source, Tailed):
+            return source.drift(velocity, points)
+        return velocity.drift(source, points, positions)
+
+    def divergence(self, time: float, source: Source, points: Float, positions: Float | None = None) -> Float:
+        """Of the drift, at native points."""
+        velocity = self.velocity(time)
+        if isinstance(source, Tailed):
+            return source.divergence(velocity, points)
+        return velocity.divergence(source, points, positions)
 
     def slope(self, time: float, state: Float) -> Float:
         """The right-hand side."""
         source = self._before = self.source(time, state, self._before)
         points = source.points if isinstance(source, Particles) else self.points(state)
-        drift = self.velocity(time).drift(source, points)
+        drift = self.drift(time, source, points)
+        if isinstance(source, Tailed):
+            drift[-MARKERS:, 0] = source.marker_drift(self.velocity(time))
         return carried(self.geometry, state.reshape(points.shape), drift).ravel()
 
     @property
-    def latest(self) -> Particles | Normal:
+    def latest(self) -> Source:
         """What made the drift that was asked for last."""
         assert self._before is not None  # noqa: S101 - for the type checker
         return self._before

@@ -17,6 +17,7 @@ from mfpde.solvers.characteristics.measure import CarriedMeasure
 from mfpde.solvers.characteristics.nodes import chosen_rule, earlier_rule
 from mfpde.solvers.characteristics.pair import Nodes, flow_of
 from mfpde.solvers.characteristics.path import Path
+from mfpde.solvers.characteristics.tails import Reach
 from mfpde.solvers.forms import particles_fields
 from mfpde.solvers.forms.characteristics import characteristics_layout
 from mfpde.solvers.march import Attempt, March
@@ -142,11 +143,13 @@ class CharacteristicsIntegration(Integration):
         positions = np.zeros(0) if nodes.positions is None else nodes.positions
         given = {"view_time": np.array(self._time), "points": nodes.points.copy(), "weights": nodes.weights.copy()}
         kept = {"positions": positions.copy(), "normal": np.array(nodes.normal)}
+        kept["reach"] = np.zeros(0) if nodes.reach is None else nodes.reach.numbers
         return {**given, **kept, **self._march.arrays()}
 
     def restore(self, state: Mapping[str, AnyArray]) -> None:
         positions = state["positions"] if state["positions"].size else None
-        nodes = Nodes(state["points"], state["weights"], positions, bool(state["normal"]))
+        reach = Reach(*map(float, state["reach"])) if state["reach"].size else None
+        nodes = Nodes(state["points"], state["weights"], positions, bool(state["normal"]), reach)
         with threadpool_limits(1, user_api="blas"):
             self._rule = earlier_rule(self._equation, self._initial, nodes, self._rule, self._until, self._limit)
         self._begin(nodes)

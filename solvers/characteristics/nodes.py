@@ -16,6 +16,7 @@ from mfpde.measure.positioned import Positioned
 from mfpde.solvers.characteristics.flow import heads
 from mfpde.solvers.characteristics.pair import Nodes, Pair
 from mfpde.solvers.characteristics.panels import POLE, adaptive_panels, cut, density_panels, nodes_of
+from mfpde.solvers.characteristics.tails import Reach, farthest_tilt, has_tails, nodes_between
 from mfpde.solvers.march import Attempt, March
 from mfpde.typing import Float
 
@@ -62,6 +63,7 @@ _MOST_STEPS = 3000
 _EARLY = 1e-3  # of the run: a rule that is lost before was never good
 _THERE = 1e-9  # of the largest weight: tokens whose drift has to exist
 _MANY = 500  # nodes of a rule on the line that may do with less
+_BEYOND = 12.0  # deviations, that tails are followed farther than anybody looks
 _PATIENCE = 2  # reaches more that are tried where a closed form of the tails is at hand
 
 
@@ -81,7 +83,8 @@ class Rule:
         """What would help."""
         if self.tails:
             return (
-                "the tails decide what happens, and only those of Gaussian data are known: use data of bounded support"
+                "the tails decide what happens, and are known of Gaussian data only, on the line also of mixtures of "
+                "them: use data of bounded support"
             )
         return "ask for a larger solver.tolerance, or raise solver.max_nodes"
 
@@ -109,6 +112,16 @@ class _Search:
             return nodes
         breaks = density_panels(self._initial, ends, self._limit, nodes.count)
         return nodes if breaks is None else nodes_of(self._initial, cut(breaks, int(np.ceil(refinement))))
+
+    def tailed(self, refinement: int, reach: int) -> Nodes:
+        """A rule with tails beyond its ends, followed as far as tokens look, and those that they look at."""
+        assert isinstance(self._initial, Superposition)  # noqa: S101 - nothing else has them
+        points = self.rule(refinement, reach).points
+        widest = float(np.sqrt(max(part.covariance[0, 0] for part in self._initial.parts)))
+        across = farthest_tilt(self._equation, widest**2, self._until)
+        far = (2 + across) * np.abs(points - self._initial.mean).max() / widest + _BEYOND
+        ends = Reach(float(points.min()), float(points.max()), _REFINEMENTS[refinement], float(far))
+        return Nodes(*nodes_between(self._initial, ends), None, reach=ends)
 
     def next(self, refinement: int, reach: int) -> int:
         """Of the next rule with more nodes; of this one where there is none."""
@@ -166,6 +179,8 @@ def chosen_rule(equation: Equation, initial: Measure, until: float, limit: float
         refinement = search.next(refinement, 0)
     _need_finite_tilts(equation, initial, search.rule(refinement, 0))
     found = _far_and_fine(search, refinement, limit, most)
+    if not search.good(found) and has_tails(equation, initial):
+        found = _with_tails(search, refinement, limit, most)
     if search.good(found) or not search.stays_normal:
         return _worth(found, until, most)
     return _worth(Rule(replace(search.rule(refinement, 0), normal=True), np.inf, 0.0), until, most)
@@ -185,6 +200,26 @@ def _need_finite_tilts(equation: Equation, initial: Measure, nodes: Nodes) -> No
     for head in heads(equation):
         if isinstance(head, Softmax | Unnormalized):
             initial.log_laplace(heavy @ head.query_matrix(heavy.shape[1]).T)
+
+
+def _with_tails(search: _Search, refinement: int, limit: float, most: int) -> Rule:
+    """As far and as fine, where tails go on beyond the nodes."""
+    here, reach = search.tailed(refinement, 0), 0
+    found = search.compared(here, search.tailed(refinement, 1), _FAR * limit)
+    while not search.good(found) and reach < len(_REACHES) - 2:
+        reach += 1
+        here, more = search.tailed(refinement, reach), search.tailed(refinement, reach + 1)
+        found = search.compared(here, more, _FAR * limit)
+    if not search.good(found):
+        return replace(found, tails=True)
+    enough = max(limit, _ENDS * found.difference)
+    while refinement < len(_REFINEMENTS) - 1 and here.count <= most:
+        here, more = search.tailed(refinement, reach), search.tailed(refinement + 1, reach)
+        found = search.compared(here, more, enough)
+        if search.good(found):
+            break
+        refinement += 1
+    return found
 
 
 def _stays_normal(equation: Equation, initial: Measure) -> bool:
@@ -253,7 +288,7 @@ def _is_flat(measure: Measure) -> bool:
 
 def earlier_rule(equation: Equation, initial: Measure, earlier: Nodes, rule: Rule, until: float, limit: float) -> Rule:
     """Nodes that a run began with when its end was earlier, held against those it would choose now."""
-    if earlier.normal:
+    if earlier.normal or (earlier.reach is not None and earlier.reach == rule.nodes.reach):
         return Rule(earlier, np.inf, 0.0)
     if not rule.nodes.normal and np.array_equal(earlier.points, rule.nodes.points):
         return rule

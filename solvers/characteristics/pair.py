@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mfpde.measure import Measure
+from mfpde.measure import Measure, Superposition
 from mfpde.solvers.characteristics.flow import Flow, carried
+from mfpde.solvers.characteristics.tails import Reach, Tails
 from mfpde.solvers.march import Size
 from mfpde.typing import Float
 
@@ -27,12 +28,13 @@ _WAVE = 2.0  # radians a standard deviation
 @dataclass(frozen=True)
 class Nodes:
     """Points `(n, components)`, weights, and positions where tokens have them; `normal` ones stand for the normal law
-    that has their mean and covariance."""
+    that has their mean and covariance, those with a `reach` have tails."""
 
     points: Float
     weights: Float
     positions: Float | None
     normal: bool = False
+    reach: Reach | None = None
 
     @property
     def count(self) -> int:
@@ -45,7 +47,12 @@ class Nodes:
 
 def flow_of(equation: Equation, nodes: Nodes) -> Flow:
     """The flow of these nodes."""
-    return Flow(equation, nodes.points, nodes.weights, nodes.positions, nodes.normal)
+    tails = None
+    if nodes.reach is not None:
+        initial = equation.initial_measure()
+        assert isinstance(initial, Superposition)  # noqa: S101 - nothing else has them
+        tails = Tails(initial, nodes.reach)
+    return Flow(equation, nodes.points, nodes.weights, nodes.positions, nodes.normal, tails)
 
 
 class Pair:
@@ -68,7 +75,7 @@ class Pair:
         slopes = [flow.slope(time, part) for flow, part in zip(self.flows, parts, strict=False)]
         other, probes = self.flows[1], parts[2].reshape(-1, self._width)
         length = 1.0 if other.geometry.flat or self._width == 1 else np.linalg.norm(probes, axis=1, keepdims=True)
-        drift = other.velocity(time).drift(other.latest, probes / length, self._positions)
+        drift = other.drift(time, other.latest, probes / length, self._positions)
         return np.concatenate([*slopes, carried(other.geometry, probes, drift).ravel()])
 
     def sizes(self, state: Float) -> Size:

@@ -13,6 +13,7 @@ from mfpde.registry import register
 from mfpde.solvers.characteristics.measure import CarriedMeasure
 from mfpde.solvers.characteristics.pair import Nodes, flow_of
 from mfpde.solvers.characteristics.path import Path
+from mfpde.solvers.characteristics.tails import Reach
 from mfpde.solvers.forms.base import Form, Written
 from mfpde.solvers.forms.particles import particles_layout
 
@@ -30,6 +31,10 @@ def characteristics_layout(nodes: Nodes, tolerance: float) -> Layout:
         "path_tolerance": Constant(Field((), "tolerance of a step along the way"), np.array(tolerance)),
         "path_normal": Constant(Field((), "1 where the law is normal, tails and all"), np.array(float(nodes.normal))),
     }
+    if nodes.reach is not None:
+        meaning = "low and high end of the nodes, refinement, deviations that tails are followed"
+        kept["path_reach"] = Constant(Field(("reach",), meaning), nodes.reach.numbers)
+        like = replace(like, extents={**like.extents, "reach": nodes.reach.numbers.size})
     return replace(like, form="characteristics", trail=trail, constants={**like.constants, **kept})
 
 
@@ -61,5 +66,7 @@ def _path(written: Written) -> Path:
     weights, tolerance = written.constant("weight"), written.constant("path_tolerance")
     assert weights is not None and tolerance is not None  # noqa: S101, PT018 - for the type checker
     points, normal = states[0].reshape(weights.size, -1), written.constant("path_normal")
-    nodes = Nodes(points, weights, written.constant("particle_position"), bool(normal))
+    numbers = written.constant("path_reach")
+    reach = None if numbers is None else Reach(*map(float, numbers))
+    nodes = Nodes(points, weights, written.constant("particle_position"), bool(normal), reach)
     return Path(flow_of(written.equation, nodes), float(tolerance), [float(time) for time in times[:count]], states)

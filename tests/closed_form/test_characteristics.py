@@ -135,6 +135,68 @@ def test_gaussian_tails_that_tilts_look_far_into(dimension, width, tmp_path):
     np.testing.assert_array_equal(mfpde.load(tmp_path / "run.h5").measure(-1).evaluate(z), living.evaluate(z))
 
 
+WIDE = {
+    "kind": "mixture",
+    "components": [
+        {"kind": "gaussian", "mean": -1, "covariance": 1, "weight": 0.4},
+        {"kind": "gaussian", "mean": 1, "covariance": 2, "weight": 0.6},
+    ],
+}
+
+
+def wide_mixture(query, value, until):
+    """Mean, variance and `int cos(2x)` of WIDE by a program with even labels: inside 16 they move by themselves, then
+    by the affine drift of the wide component, as far out as anybody looks."""
+    y = np.arange(-80, 80.1, 0.25)
+    narrow, wide = np.log(0.4) - 0.5 * (y + 1) ** 2, np.log(0.6 / np.sqrt(2)) - 0.25 * (y - 1) ** 2
+    logs, inside = np.logaddexp(narrow, wide) + np.log(0.25 / np.sqrt(2 * np.pi)), np.abs(y) < 16
+
+    def places(state):
+        x = state[-2] + state[-1] * y
+        x[inside] = state[:-2]
+        return x
+
+    def slope(_time, state):
+        x, (b, B) = places(state), state[-2:]
+        scores = query * np.outer(state[:-2], x) + logs
+        raised = np.exp(scores - scores.max(axis=1, keepdims=True))
+        m, S = b + B, 2 * B * B
+        return value * np.concatenate([raised @ x / raised.sum(axis=1), [m + S * query * b, S * query * B]])
+
+    start = np.concatenate([y[inside], [0.0, 1.0]])
+    x = places(solve_ivp(slope, [0, until], start, "DOP853", rtol=1e-12, atol=1e-13).y[:, -1])
+    w = np.exp(logs)
+    return w @ x, w @ (x - w @ x) ** 2, w @ np.cos(2 * x)
+
+
+@pytest.mark.parametrize(("query", "value", "until"), [(1, -1, 1.0), (1, 0.2, 0.3), (-1, 1, 0.5)])
+def test_tails_of_mixtures_that_tilts_look_far_into(query, value, until, tmp_path):
+    """|S A| = 2 and more: no reach of nodes is far enough. A loaded run evaluates like the living one, and is resumed
+    as if it had not stopped."""
+    arguments = (LINE, {"kind": "softmax", "A": query, "V": value}, WIDE)
+    task = problem(*arguments, time={"until": until, "save_every": until / 2})
+    mfpde.solve(task, tmp_path / "run.h5")
+    measure, living = mfpde.load(tmp_path / "run.h5").measure(-1), mfpde.solve(task).measure(-1)
+    mean, variance, wave = wide_mixture(query, value, until)
+    assert measure.mean[0] == pytest.approx(mean, abs=1e-11)
+    assert measure.covariance[0, 0] == pytest.approx(variance, rel=1e-11)
+    assert measure.integrate(lambda x: np.cos(2 * x)) == pytest.approx(wave, abs=1e-10)
+    np.testing.assert_array_equal(measure.evaluate([0.1, 2.0]), living.evaluate([0.1, 2.0]))
+    x, w = gauss(-14, 14, 400)
+    density = measure.evaluate(x)
+    assert [w @ density, (w * density) @ np.cos(2 * x)] == pytest.approx([1, wave], abs=1e-10)
+
+
+def test_a_mixture_of_equal_gaussians_is_one():
+    """|S A| = 12; S^-1 = S_0^-1 + 2 A t."""
+    part = {"kind": "gaussian", "mean": 0.5, "covariance": 4.0}
+    run = solve(LINE, {"kind": "softmax", "A": 3, "V": -1}, {"kind": "mixture", "components": [part, part]})
+    assert run.measure(-1).covariance[0, 0] == pytest.approx(1 / (0.25 + 6.0), rel=1e-11)
+    growing = {"kind": "softmax", "A": 0.1, "V": 1}
+    early = solve(LINE, growing, {"kind": "mixture", "components": [part, part]})
+    assert early.measure(-1).covariance[0, 0] == pytest.approx(1 / (0.25 - 0.2), rel=1e-10)
+
+
 def test_blow_up_of_a_gaussian():
     """`S^-1 = S_0^-1 - 2 A t`."""
     initial = {"kind": "gaussian", "mean": 0.3, "covariance": 2}
