@@ -46,6 +46,9 @@ class Head(Attention):
         """A as a `(d, d)` array, where the kernel depends on x through Ax."""
         raise ProblemError.at("attention", f"{self._name} attention has no matrix A")
 
+    def prepare(self, measure: Measure, previous: Measure | None = None) -> None:
+        """Nothing is shared by the drifts of a measure, for most kernels."""
+
     def sums(self, measure: Measure, points: Float | Lattice) -> Float:
         """`int k(x, y) y dmu(y)` by the fastest sums over nodes: `(m, d)` at native points, `(d, *shape)` on a
         lattice."""

@@ -96,7 +96,8 @@ class System:
         """At that time, for that solution; potentials of the attention are found from those of rates nearby."""
         velocity, strength = self._velocity.at(time), self._diffusion_at(time)
         measure = measure_of(solution, self.grid, self.positions, self._closed)
-        velocity.prepare(measure, None if nearby is None else nearby.measure)
+        if nearby is not None:
+            velocity.prepare(measure, nearby.measure)
         shape = (self.grid.dimension, *self.grid.shape)
         speeds = np.empty((len(solution.mean), *shape))
         mean, matrix = np.zeros_like(solution.mean), np.zeros_like(solution.matrix)
