@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -39,7 +40,7 @@ class Velocity:
             return self
         return Velocity(*(None if part is None else part.at(time) for part in (self.law, self.pointwise)))  # type: ignore[arg-type]
 
-    @property
+    @cached_property
     def constant(self) -> bool:
         """Whether nothing depends on time."""
         return all(part is None or part.constant for part in (self.law, self.pointwise))

@@ -13,6 +13,7 @@ from mfpde.typing import Float
 __all__ = ["borders", "pixels_on_line", "pixels_on_plane", "reach_of"]
 
 _MOST_PARTS = 64  # that a cell is cut into along each side
+_COVERED = 0.75  # share of a pixel, from which on all of it is
 _COARSE = 2.0  # pixels from which on a cell is looked at from the pixels
 
 
@@ -49,8 +50,7 @@ def borders(panel: Panel) -> Float:
 def pixels_on_plane(measure: GridDensity, low: Float, high: Float, count: int) -> Float:
     """Mean density of `count` by `count` pixels of a box, `[x, y]`: mass over area."""
     size = (high - low) / count
-    total = np.zeros((count + 2, count + 2))
-    inner = total[1:-1, 1:-1]
+    inner = np.zeros((count, count))
     for panel in measure.panels:
         frame = panel.lattice.matrix
         sides = np.linalg.norm(frame, axis=0) * panel.widths
@@ -60,10 +60,12 @@ def pixels_on_plane(measure: GridDensity, low: Float, high: Float, count: int) -
             centres = Lattice.of([low[axis] + size[axis] * (np.arange(count) + 0.5) for axis in range(2)])
             inner += GridDensity([panel]).evaluate(centres.points()).reshape(inner.shape) * float(size.prod())
         else:
-            points, masses = _cut(panel, sides, float(size.min()))
+            points, masses, area = _cut(panel, sides, float(size.min()))
             place = (points - low) / size + 0.5  # counted in pixel centres, with a margin of one
             inside = np.all((place >= 0) & (place < count + 1), axis=1)
-            _deposit(total, place[inside], masses[inside])
+            covered = _deposited(place[inside], np.full(inside.sum(), area / float(size.prod())), count)
+            mass = _deposited(place[inside], masses[inside], count)
+            inner += mass / np.where(covered > _COVERED, covered, 1.0)  # parts and pixels do not go into each other
     return inner / float(size.prod())
 
 
@@ -77,8 +79,9 @@ def _overlap(panel: Panel, axis: int, low: Float, size: Float, count: int) -> Fl
     return np.maximum(covered, 0.0) / (right - left)
 
 
-def _cut(panel: Panel, sides: Float, size: float) -> tuple[Float, Float]:
-    """Cells in parts no wider than a quarter of a pixel; the density runs linearly from cell to cell."""
+def _cut(panel: Panel, sides: Float, size: float) -> tuple[Float, Float, float]:
+    """Cells in parts no wider than a quarter of a pixel, and the area of one; the density runs linearly from cell to
+    cell."""
     from scipy.ndimage import zoom
 
     parts = np.clip(np.ceil(4 * sides / size), 1, _MOST_PARTS).astype(int)
@@ -93,14 +96,14 @@ def _cut(panel: Panel, sides: Float, size: float) -> tuple[Float, Float]:
         for axis, n in enumerate(fine.shape)
     ]
     z = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
-    return z @ panel.lattice.matrix.T + panel.lattice.origin, fine.ravel()
+    return z @ panel.lattice.matrix.T + panel.lattice.origin, fine.ravel(), panel.volume / float(np.prod(parts))
 
 
-def _deposit(total: Float, place: Float, masses: Float) -> None:
+def _deposited(place: Float, masses: Float, count: int) -> Float:
     """Each mass shared among the four nearest pixel centres."""
-    cell = np.floor(place).astype(int)
-    share = place - cell
+    side, cell = count + 2, np.floor(place).astype(int)
+    share, total = place - cell, np.zeros(side * side)
     for x, y in product((0, 1), (0, 1)):
         weight = np.abs(1 - x - share[:, 0]) * np.abs(1 - y - share[:, 1])
-        flat = (cell[:, 0] + x) * total.shape[1] + cell[:, 1] + y
-        total += np.bincount(flat, masses * weight, total.size).reshape(total.shape)
+        total += np.bincount((cell[:, 0] + x) * side + cell[:, 1] + y, masses * weight, total.size)
+    return total.reshape(side, side)[1:-1, 1:-1]

@@ -15,6 +15,8 @@ from typing import Any
 
 __all__ = ["pieces", "run_pieces", "thread_count"]
 
+_MANY = 20_000  # what a thread needs to pay for waking it
+
 _pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
 _lock = threading.Lock()
 _here = threading.local()
@@ -38,9 +40,10 @@ def _pool(threads: int) -> ThreadPoolExecutor:
         return _pools[key]
 
 
-def run_pieces(work: Callable[[int], Any], count: int) -> None:
-    """work(0) .. work(count - 1), in any order. Pieces of a piece are done by whoever does that."""
-    threads = 1 if getattr(_here, "busy", False) else min(thread_count(), count)
+def run_pieces(work: Callable[[int], Any], count: int, numbers: int = _MANY) -> None:
+    """work(0) .. work(count - 1), in any order. Pieces of a piece are done by whoever does that; where the `numbers` that
+    are worked on are few, all pieces in this thread."""
+    threads = 1 if count <= 1 or numbers < _MANY or getattr(_here, "busy", False) else min(thread_count(), count)
     if threads <= 1:
         for piece in range(count):
             work(piece)

@@ -70,7 +70,7 @@ class Limited:
             rows = slice(start, stop)
             least[piece] = update(before[rows], across[start : stop + 1], along[rows], new[rows])
 
-        run_pieces(work, len(blocks))
+        run_pieces(work, len(blocks), before.size)
         return float(least.min())
 
     def _low(self, duration: float) -> Fluxes:
@@ -107,7 +107,7 @@ class Limited:
                         getattr(rates.fluxes, name)[panel].ravel(), step * weight, getattr(total, name)[panel].ravel()
                     )
 
-        run_pieces(work, len(tasks))
+        run_pieces(work, len(tasks), fluxes.across.size)
         return total.across, total.along
 
 

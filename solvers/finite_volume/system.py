@@ -122,7 +122,7 @@ class System:
             for piece in range(len(frames)):
                 work(piece)
         else:
-            run_pieces(work, len(frames))
+            run_pieces(work, len(frames), speeds.size)
         fluxes = self.fluxes(self._order, solution.density, speeds, conductivities)
         return Rates(fluxes, measure, mean, matrix, speeds, conductivities, *self._emptying(speeds, conductivities))
 
@@ -158,7 +158,7 @@ class System:
             method = self._along if along else self._across
             flux[here] = method(order, u, speed, product, w, conductivity[direction], lines)
 
-        run_pieces(work, len(tasks))
+        run_pieces(work, len(tasks), density.size)
         return out
 
     @property
@@ -200,7 +200,7 @@ class System:
             panel, rows = tasks[piece]
             diffusion.ratio(density[panel, rows], self.grid.weights[0][rows], self.grid.weights[1], values[panel, rows])
 
-        run_pieces(work, len(tasks))
+        run_pieces(work, len(tasks), density.size)
         return values
 
     def _mixed(self, values: Float, conductivity: float, direction: int, lines: slice) -> Float:
@@ -264,7 +264,7 @@ class System:
             panel, block = divmod(piece, len(blocks))
             shares[panel, block] = outflow(speeds[panel], self.grid.widths, *blocks[block])
 
-        run_pieces(work, shares.size)
+        run_pieces(work, shares.size, speeds.size)
         return float(shares.max()), spreading
 
 
