@@ -16,7 +16,7 @@ def turned(angle, cells, values):
 
 def test_a_constant_density_in_a_turned_frame_is_constant():
     """Parts of cells and pixels do not go into each other; a picture must not show it."""
-    flat = turned(0.05, 97, lambda x, y: 0.3 + 0 * x)
+    flat = turned(0.05, 97, lambda x, _: 0.3 + 0 * x)
     shown = pixels_on_plane(flat, np.array([-1.5, -1.5]), np.array([1.5, 1.5]), 73)
     assert np.abs(shown / 0.3 - 1).max() < 1e-12
 
