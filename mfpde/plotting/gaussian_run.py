@@ -79,7 +79,8 @@ class GaussianRun(Portrait):
         means, covariances = self.moments
         places = self.chosen
         texts = time_texts(self.shown_times[places])
-        axes.plot(means[:, 0], means[:, 1], color=REFERENCE, lw=THIN)
+        way = means[: places[-1] + 1]  # towards a pole the rest would hide it
+        axes.plot(way[:, 0], way[:, 1], color=REFERENCE, lw=THIN)
         for place, text, colour in zip(places, texts, sequence(len(places)), strict=True):
             axes.plot(*ellipse(means[place], covariances[place]), color=colour, label=text)
             axes.plot(*means[place, :2], ".", color=colour, ms=4)

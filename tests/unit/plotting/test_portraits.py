@@ -188,6 +188,22 @@ def test_ellipses_and_spreads_of_gaussians():
     assert_allclose([line.get_ydata()[-1] for line in spreads], expected)
 
 
+def test_the_way_to_a_pole_does_not_hide_the_ellipses():
+    run = mfpde.solve(
+        mfpde.Problem.from_dict(
+            {
+                "geometry": {"kind": "plane"},
+                "attention": {"kind": "softmax", "A": 1, "V": 1},
+                "initial": {"kind": "gaussian", "mean": [0.5, 0], "covariance": [[1, 0.3], [0.3, 0.5]]},
+                "solver": {"kind": "gaussian"},
+                "time": {"until": 4, "save_every": 0.05},
+            }
+        )
+    )
+    assert np.linalg.norm(run.measure(-1).mean) > 1e6
+    assert max(np.abs(line.get_xydata()).max() for line in run.plot().axes[0].get_lines()) < 10
+
+
 def test_gaussians_of_many_dimensions_and_without_a_density(tmp_path):
     mean, covariance = np.arange(9.0), np.diag([*np.arange(1.0, 9.0), 0.0])
     run = mfpde.solve(
