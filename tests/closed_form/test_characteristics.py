@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 from reference.closed_forms import moebius_density
+from reference.runs import CIRCLE, LINE, PLANE, A, V, carry, gauss, problem, solve
 from scipy.integrate import solve_ivp
 from scipy.special import i0e, i1e
 
 import mfpde
 from mfpde.errors import ProblemError
-from mfpde.solvers.base import State
 
-LINE, PLANE, CIRCLE = {"kind": "line"}, {"kind": "plane"}, {"kind": "circle"}
 BUMPS = {
     "kind": "mixture",
     "components": [
@@ -19,30 +18,6 @@ BUMPS = {
     ],
 }
 CONTRACTING = {"kind": "softmax", "A": 1, "V": -1}
-A, V = np.array([[1.0, 0.5], [-0.3, 0.8]]), np.array([[0.2, -0.4], [0.1, -0.6]])
-
-
-def problem(geometry, attention, initial, until=1.0, tolerance=1e-11, solver=(), **blocks):
-    data = {
-        "geometry": geometry,
-        "initial": initial,
-        "attention": attention,
-        "time": {"until": until, "save_every": until / 3},
-    }
-    return mfpde.Problem.from_dict(
-        {**data, "solver": {"kind": "characteristics", "tolerance": tolerance, **dict(solver)}, **blocks}
-    )
-
-
-def solve(*arguments, **blocks):
-    run = mfpde.solve(problem(*arguments, **blocks))
-    assert run.outcome.complete, run.outcome
-    return run
-
-
-def gauss(low, high, count=60):
-    x, w = np.polynomial.legendre.leggauss(count)
-    return 0.5 * (low + high) + 0.5 * (high - low) * x, 0.5 * (high - low) * w
 
 
 # -- closed forms
@@ -96,125 +71,6 @@ def test_gaussian_data_stay_gaussian(geometry):
     distance = np.einsum("mi,ij,mj->m", x - measure.mean, np.linalg.inv(wanted), x - measure.mean)
     density = np.exp(-distance / 2) / np.sqrt(np.linalg.det(2 * np.pi * wanted))
     np.testing.assert_allclose(measure.evaluate(x), density, atol=(1e-12 if d == 1 else 1e-9) * density.max())
-
-
-def gaussian_way(attention, mean, covariance, until):
-    """Mean, covariance and the map of z in m + F z, by `m' = c`, `F' = B F` (physics section 4)."""
-    d = mean.size
-    A, V = (np.reshape(attention[name], (d, d)) for name in "AV")
-
-    def slope(_time, state):
-        m, F = state[:d], state[d:].reshape(d, d)
-        B = V @ F @ F.T @ A
-        return np.concatenate([V @ m + B @ m, (B @ F).ravel()])
-
-    start = np.concatenate([mean, np.linalg.cholesky(covariance).ravel()])
-    end = solve_ivp(slope, [0, until], start, "DOP853", rtol=1e-13, atol=1e-15).y[:, -1]
-    return end[:d], end[d:].reshape(d, d)
-
-
-@pytest.mark.parametrize("width", [1.5, 4.0, 30.0])
-@pytest.mark.parametrize("dimension", [1, 2])
-def test_gaussian_tails_that_tilts_look_far_into(dimension, width, tmp_path):
-    """|S A| far above 1, matrices that do not commute; a loaded run evaluates like the living one."""
-    here, value = (slice(0, dimension), slice(0, dimension)), np.array([[-0.8, -0.4], [0.3, -0.6]])
-    attention = {"kind": "softmax", "A": A[here].tolist(), "V": value[here].tolist()}
-    mean, covariance = np.array([0.4, -0.2])[:dimension], width * np.array([[1.0, 0.3], [0.3, 0.5]])
-    covariance, until = covariance[here], 0.5
-    initial = {"kind": "gaussian", "mean": mean.tolist(), "covariance": covariance.tolist()}
-    task = problem(LINE if dimension == 1 else PLANE, attention, initial, until)
-    run = mfpde.solve(task, tmp_path / "run.h5")
-    m, F = gaussian_way(attention, mean, covariance, until)
-    measure, scale = run.measure(-1), np.abs(F @ F.T).max()
-    np.testing.assert_allclose(measure.mean, m, atol=1e-12 * np.sqrt(scale))
-    np.testing.assert_allclose(measure.covariance, F @ F.T, atol=1e-12 * scale)
-    z = np.random.default_rng(0).normal(size=(20, dimension))
-    density = np.exp(-np.sum(z * z, axis=1) / 2) / np.sqrt(2 * np.pi) ** dimension / abs(np.linalg.det(F))
-    np.testing.assert_allclose(measure.evaluate(m + z @ F.T), density, atol=1e-11 * density.max())
-    living = mfpde.solve(task).measure(-1)
-    np.testing.assert_array_equal(mfpde.load(tmp_path / "run.h5").measure(-1).evaluate(z), living.evaluate(z))
-
-
-WIDE = {
-    "kind": "mixture",
-    "components": [
-        {"kind": "gaussian", "mean": -1, "covariance": 1, "weight": 0.4},
-        {"kind": "gaussian", "mean": 1, "covariance": 2, "weight": 0.6},
-    ],
-}
-
-
-def wide_mixture(query, value, until):
-    """Mean, variance and `int cos(2x)` of WIDE by a program with even labels: inside 16 they move by themselves, then
-    by the affine drift of the wide component, as far out as anybody looks."""
-    y = np.arange(-80, 80.1, 0.25)
-    narrow, wide = np.log(0.4) - 0.5 * (y + 1) ** 2, np.log(0.6 / np.sqrt(2)) - 0.25 * (y - 1) ** 2
-    logs, inside = np.logaddexp(narrow, wide) + np.log(0.25 / np.sqrt(2 * np.pi)), np.abs(y) < 16
-
-    def places(state):
-        x = state[-2] + state[-1] * y
-        x[inside] = state[:-2]
-        return x
-
-    def slope(_time, state):
-        x, (b, B) = places(state), state[-2:]
-        scores = query * np.outer(state[:-2], x) + logs
-        raised = np.exp(scores - scores.max(axis=1, keepdims=True))
-        m, S = b + B, 2 * B * B
-        return value * np.concatenate([raised @ x / raised.sum(axis=1), [m + S * query * b, S * query * B]])
-
-    start = np.concatenate([y[inside], [0.0, 1.0]])
-    x = places(solve_ivp(slope, [0, until], start, "DOP853", rtol=1e-12, atol=1e-13).y[:, -1])
-    w = np.exp(logs)
-    return w @ x, w @ (x - w @ x) ** 2, w @ np.cos(2 * x)
-
-
-@pytest.mark.parametrize(("query", "value", "until"), [(1, -1, 1.0), (1, 0.2, 0.3), (-1, 1, 0.5)])
-def test_tails_of_mixtures_that_tilts_look_far_into(query, value, until, tmp_path):
-    """|S A| = 2 and more: no reach of nodes is far enough. A loaded run evaluates like the living one, and is resumed
-    as if it had not stopped."""
-    arguments = (LINE, {"kind": "softmax", "A": query, "V": value}, WIDE)
-    task = problem(*arguments, time={"until": until, "save_every": until / 2})
-    mfpde.solve(task, tmp_path / "run.h5")
-    measure, living = mfpde.load(tmp_path / "run.h5").measure(-1), mfpde.solve(task).measure(-1)
-    mean, variance, wave = wide_mixture(query, value, until)
-    assert measure.mean[0] == pytest.approx(mean, abs=1e-11)
-    assert measure.covariance[0, 0] == pytest.approx(variance, rel=1e-11)
-    assert measure.integrate(lambda x: np.cos(2 * x)) == pytest.approx(wave, abs=1e-10)
-    np.testing.assert_array_equal(measure.evaluate([0.1, 2.0]), living.evaluate([0.1, 2.0]))
-    x, w = gauss(-14, 14, 400)
-    density = measure.evaluate(x)
-    assert [w @ density, (w * density) @ np.cos(2 * x)] == pytest.approx([1, wave], abs=1e-10)
-
-
-def test_a_mixture_of_equal_gaussians_is_one():
-    """|S A| = 12; S^-1 = S_0^-1 + 2 A t."""
-    part = {"kind": "gaussian", "mean": 0.5, "covariance": 4.0}
-    run = solve(LINE, {"kind": "softmax", "A": 3, "V": -1}, {"kind": "mixture", "components": [part, part]})
-    assert run.measure(-1).covariance[0, 0] == pytest.approx(1 / (0.25 + 6.0), rel=1e-11)
-    growing = {"kind": "softmax", "A": 0.1, "V": 1}
-    early = solve(LINE, growing, {"kind": "mixture", "components": [part, part]})
-    assert early.measure(-1).covariance[0, 0] == pytest.approx(1 / (0.25 - 0.2), rel=1e-10)
-
-
-def test_blow_up_of_a_gaussian():
-    """`S^-1 = S_0^-1 - 2 A t`."""
-    initial = {"kind": "gaussian", "mean": 0.3, "covariance": 2}
-    outcome = mfpde.solve(problem(LINE, {"kind": "softmax", "A": 0.5, "V": 1}, initial, 2.0)).outcome
-    assert outcome.kind == "blow-up"
-    assert outcome.time == pytest.approx(0.5, rel=1e-11)
-
-
-def test_a_gaussian_run_resumed_to_a_later_end_as_if_it_had_not_stopped(tmp_path):
-    """Nodes enough for the first end are not for the second; those of a wide law stand for it from the start."""
-    initial = {"kind": "gaussian", "mean": 0.3, "covariance": 2}
-    arguments = (LINE, {"kind": "softmax", "A": 1, "V": -1}, initial)
-    mfpde.solve(problem(*arguments, time={"until": 0.2, "save_every": 0.1}), tmp_path / "run.h5")
-    later = problem(*arguments, time={"until": 0.5, "save_every": 0.1})
-    resumed, whole = mfpde.solve(later, tmp_path / "run.h5", resume=True), mfpde.solve(later)
-    assert resumed.outcome.complete
-    np.testing.assert_array_equal(resumed.measure(-1).points, whole.measure(-1).points)
-    assert resumed.measure(-1).covariance[0, 0] == pytest.approx(1 / (0.5 + 1.0), rel=1e-12)
 
 
 def test_kuramoto_moves_densities_by_moebius_maps():
@@ -310,35 +166,6 @@ def test_a_kink_on_the_plane_takes_more_nodes_than_there_are():
         solve(PLANE, {"kind": "relu", "A": 1, "V": -1}, disc, solver={"max_nodes": 1000})
 
 
-@pytest.mark.parametrize("expression", ["1/cosh(3*x)", "(1 + x**2)**-4"], ids=["sech", "student"])
-def test_long_tails_of_other_kinds(expression):
-    """Wherever the drift exists; nodes of another program stand at x = sinh(u), evenly in u: they need no panels."""
-    u = np.arange(-6, 6.01, 0.04)
-    x = np.sinh(u)
-    density = 1 / np.cosh(np.minimum(3 * np.abs(x), 700)) if "cosh" in expression else (1 + x**2) ** -4.0
-    w = np.cosh(u) * density
-    w = w / w.sum()
-
-    def slope(_time, y):
-        raised = np.exp(-((y[:, None] - y) ** 2)) * w
-        return -(raised @ y) / raised.sum(axis=1)
-
-    moved = solve_ivp(slope, [0, 1], x, "DOP853", rtol=1e-12, atol=1e-14).y[:, -1]
-    run = solve(LINE, {"kind": "l2", "Q": 1, "K": 1, "V": -1}, {"kind": "density", "expression": expression})
-    measure = run.measure(-1)
-    assert run.provenance["statistics"]["nodes"] < 3000
-    assert measure.covariance[0, 0] == pytest.approx(w @ moved**2, rel=1e-11)
-    assert measure.integrate(lambda y: np.cos(2 * y)) == pytest.approx(w @ np.cos(2 * moved), abs=1e-11)
-
-
-def test_sinkhorn_of_long_tails_takes_few_steps():
-    """Potentials far out are rounding: steps must not look at them. The mean moves like `e^{tV}` whatever the data."""
-    initial = {"kind": "density", "expression": "1/cosh(3*(x - 0.5))"}
-    run = solve(LINE, {"kind": "sinkhorn", "A": 1, "V": -1}, initial)
-    assert run.provenance["statistics"]["steps"] < 100
-    np.testing.assert_allclose(run.measure(-1).mean, 0.5 * np.exp(-1), rtol=1e-11)
-
-
 def test_a_density_with_kinks_on_the_plane():
     """A pyramid; nodes of another program stand on its four sides."""
     (t, share), points, weights = gauss(0, 1, 14), [], []
@@ -425,13 +252,6 @@ def test_a_loaded_run_evaluates_like_the_living_one(tmp_path):
             np.testing.assert_array_equal(run.measure(index).points, solution.measure().points)
 
 
-def carry(solution, target, budget=1_000_000_000):
-    progress = solution.advance(target, budget)
-    while progress.state is State.UNDER_WAY:
-        progress = solution.advance(target, budget)
-    return progress
-
-
 @pytest.mark.parametrize("kind", ["softmax", "sinkhorn"])
 def test_steps_depend_neither_on_the_budget_nor_on_looks_nor_on_a_restart(kind):
     initial = {"kind": "uniform", "box": [[-1, 1]]}
@@ -495,24 +315,6 @@ def test_blow_up_of_compact_data():
     assert outcome.kind == "blow-up"
     assert outcome.uncertainty < 1e-10
     assert outcome.time == pytest.approx(1.5, rel=1e-12)
-
-
-def test_blow_up_that_begins_at_the_edge():
-    """`x' = V int e^{xy} y dmu`: the outermost tokens go first, and how soon depends on how well nodes show the edge.
-    Nodes of another program crowd there, by x = 1.5 - 2.5 u^4: 60, 120 and 240 of them agree to 1e-14."""
-    initial = {"kind": "uniform", "box": [[-1, 1.5]]}
-    outcome = mfpde.solve(problem(LINE, {"kind": "unnormalized", "A": 1, "V": 0.5}, initial)).outcome
-    assert outcome.kind == "blow-up"
-    assert outcome.uncertainty < 1e-6
-    assert abs(outcome.time - 0.2950881583557536) < outcome.uncertainty
-
-
-def test_tails_that_run_to_infinity_at_once():
-    """`x' = e^{x^2 / 2} x / 2` takes a token from x to infinity the sooner the larger x is."""
-    initial = {"kind": "gaussian", "mean": 0.3, "covariance": 0.6}
-    outcome = mfpde.solve(problem(LINE, {"kind": "unnormalized", "A": 1, "V": 0.5}, initial)).outcome
-    assert outcome.kind == "not finite"
-    assert "there is no solution" in outcome.message
 
 
 def test_points_that_no_token_can_have_come_to():
