@@ -20,10 +20,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 
-from reference.flat import moments, solve_by_nodes, solve_by_waves
+from reference.flat_cases import moved_case, noisy_case
 
 TARGET = Path(__file__).with_name("flat.json")
-SHOWN = 12  # densities of each problem
 
 Case = tuple[str, dict[str, Any], dict[str, Any], list[float]]
 
@@ -89,57 +88,18 @@ NOISY: list[Case] = [
 KAPPA = 8.0
 
 
-def moved_case(
-    name: str, law: dict[str, Any], initial: dict[str, Any], times: list[float], counts: tuple[int, int]
-) -> dict[str, Any]:
-    problem = {"attention": law, "initial": initial}
-    coarse, fine = (solve_by_nodes(problem, times, count) for count in counts)
-    expected = [moments(now.nodes, now.weights) for now in fine]
-    twice = [moments(now.nodes, now.weights) for now in coarse]
-    accuracy = max(1e-14, 2 * float(np.abs(np.subtract(expected, twice)).max()))
-    end = fine[-1]
-    relative = end.log_density - end.log_density.max()
-    seen = np.flatnonzero(relative > -12)
-    shown = seen[np.linspace(0, seen.size - 1, SHOWN).astype(int)]
-    return {
-        "name": name,
-        "problem": {"geometry": {"kind": "line" if end.nodes.shape[1] == 1 else "plane"}, **problem},
-        "times": times,
-        "accuracy": accuracy,
-        "moments": expected,
-        "points": end.nodes[shown].tolist(),
-        "density": np.exp(end.log_density[shown]).tolist(),
-        "peak": float(np.exp(end.log_density.max())),
-    }
-
-
-def noisy_case(name: str, law: dict[str, Any], initial: dict[str, Any], times: list[float]) -> dict[str, Any]:
-    problem = {"attention": law, "initial": initial, "noise": {"kappa": KAPPA}}
-    solutions = [solve_by_waves(problem, times, half, count) for half, count in ((7.0, 448), (8.0, 640))]
-    found = [[moments(x[:, None], rho * (x[1] - x[0])) for rho in rows] for x, rows in solutions]
-    x, rows = solutions[1]
-    shown = np.linspace(x.size // 3, 2 * x.size // 3, SHOWN).astype(int)
-    return {
-        "name": name,
-        "problem": {"geometry": {"kind": "line"}, **problem},
-        "times": times,
-        "accuracy": max(1e-14, 2 * float(np.abs(np.subtract(*found)).max())),
-        "moments": found[1],
-        "points": x[shown, None].tolist(),
-        "density": rows[-1][shown].tolist(),
-        "peak": float(rows[-1].max()),
-    }
-
-
 def main() -> None:
     rows = []
-    cases = [(moved_case, case, ((64, 80) if case[1]["kind"] != "sigmoid" else (240, 300),)) for case in LINE]
-    cases += [(moved_case, case, ((24, 28) if "components" in case[2] else (16, 20),)) for case in PLANE]
-    cases += [(noisy_case, case, ()) for case in NOISY]
-    for solve, case, extra in cases:
+    cases: list[tuple[Any, ...]] = [
+        (moved_case, "line", case, {}, (64, 80) if case[1]["kind"] != "sigmoid" else (240, 300)) for case in LINE
+    ]
+    cases += [(moved_case, "plane", case, {}, (24, 28) if "components" in case[2] else (16, 20)) for case in PLANE]
+    cases += [(noisy_case, "line", case, {"noise": {"kappa": KAPPA}}, ((7.0, 448), (8.0, 640))) for case in NOISY]
+    for solve, geometry, (name, law, initial, times), noise, numbers in cases:
         start = time.perf_counter()
-        rows.append(solve(*case, *extra))
-        print(f"{case[0]:22s} accuracy {rows[-1]['accuracy']:.1e}  {time.perf_counter() - start:.1f} s", flush=True)
+        task = {"geometry": {"kind": geometry}, "attention": law, "initial": initial, **noise}
+        rows.append(solve(name, task, times, numbers))
+        print(f"{name:22s} accuracy {rows[-1]['accuracy']:.1e}  {time.perf_counter() - start:.1f} s", flush=True)
     about = (
         "moments: mean, covariance row by row, third central moments, int cos(x_1 + 2 x_2) dmu, at each time; density "
         "at points at the last time; accuracy: of the moments; written by make_flat.py"

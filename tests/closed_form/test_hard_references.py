@@ -1,0 +1,78 @@
+"""Solvers against the independent programs of `tests/reference/make_hard.py`: masked attention, perceptrons,
+coefficients that depend on time, Sinkhorn, kinks, tails, edges and noise on the plane."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from reference.flat import moments
+
+import mfpde
+
+STORED = json.loads((Path(__file__).parents[1] / "reference" / "hard.json").read_text(encoding="utf-8"))["problems"]
+PROBLEMS = {case["name"]: case for case in STORED}
+#: words in the names of densities with edges or kinks, which cells see to second order
+ROUGH = ("interval", "square", "disc", "triangle", "tent", "dome", "laplace")
+#: words in the names of what takes more than some seconds: far tails, Sinkhorn on the plane, noise on wide boxes
+LONG = {
+    "characteristics": ("student", "tent", "dome", "sinkhorn-s", "heads-spots", "sigmoid-spots"),
+    "finite-volume": ("student", "tent", "dome", "spots", "sinkhorn-s", "noisy-s", "noisy-i", "noisy-m", "noisy-t"),
+}
+
+
+def for_solver(kind):
+    """Names of the problems it can do."""
+    names = [name for name, case in PROBLEMS.items() if kind != "characteristics" or "noise" not in case["problem"]]
+    long = [name for name in names if any(word in name for word in LONG[kind])]
+    return [pytest.param(name, marks=pytest.mark.long if name in long else ()) for name in names]
+
+
+def solved(name, kind):
+    case = PROBLEMS[name]
+    time = {"until": case["times"][-1], "save_at": case["times"]}
+    run = mfpde.solve(mfpde.Problem.from_dict({**case["problem"], "solver": {"kind": kind}, "time": time}))
+    assert run.outcome.kind == "finished", run.outcome
+    return case, run, [run.measure(int(index)) for index in np.searchsorted(run.times, case["times"])]
+
+
+def of_density(case, measure):
+    """Relative to the largest value."""
+    return float(np.abs(measure.evaluate(np.array(case["points"])) - case["density"]).max() / case["peak"])
+
+
+def of_slice(measure, position):
+    """Mean and covariance of the tokens at a position."""
+    here = [panel for panel in measure.panels if panel.position == position]
+    mass = sum(panel.mass for panel in here)
+    mean = sum(panel.mass * panel.moments[0] for panel in here) / mass
+    second = sum(panel.mass * (panel.moments[1] + np.outer(*2 * [panel.moments[0]])) for panel in here) / mass
+    return np.concatenate([mean, (second - np.outer(mean, mean)).ravel()])
+
+
+@pytest.mark.parametrize("name", for_solver("characteristics"))
+def test_characteristics(name):
+    case, _, measures = solved(name, "characteristics")
+    found = [moments(*measure.nodes()) for measure in measures]
+    assert np.abs(np.subtract(found, case["moments"])).max() < 5e-12 + case["accuracy"]
+    if "points" in case:
+        assert of_density(case, measures[-1]) < 2e-11
+
+
+@pytest.mark.parametrize("name", for_solver("finite-volume"))
+def test_finite_volumes(name):
+    case, _, measures = solved(name, "finite-volume")
+    plane, noisy = case["problem"]["geometry"]["kind"] == "plane", "noise" in case["problem"]
+    rough = any(word in name for word in ROUGH)
+    allowed = 3e-4 if "laplace" in name else 1e-4 if rough else 1e-6 if plane and noisy else 1e-9
+    for measure, expected in zip(measures, case["moments"], strict=True):
+        found = np.concatenate([measure.mean, measure.covariance.ravel()])
+        assert np.abs(found - expected[: found.size]).max() < allowed
+        assert abs(measure.mass - 1) < 1e-13
+        assert min(panel.values.min() for panel in measure.panels) >= 0.0
+    for position, expected in zip(
+        case["problem"]["attention"].get("positions", ()), case.get("slices", ()), strict=True
+    ):
+        assert np.abs(of_slice(measures[-1], position) - expected[: 2 if not plane else 6]).max() < allowed
+    if "points" in case and (noisy or not rough):
+        assert of_density(case, measures[-1]) < (1e-3 if rough else 1e-5 if plane else 2e-6)
