@@ -19,6 +19,8 @@ __all__ = ["Moments"]
 
 #: sizes below this share of the first ones are as good as zero
 _NOTHING = 1e-60
+#: a mean below this share of the spread is as good as zero
+_CENTRED = 1e-10
 #: share of a motion that may lead out of a plane by rounding
 _IN_IT = 1e-12
 
@@ -110,9 +112,10 @@ class Moments:
         return (float(np.trace(change)) + 2 * float(mean @ velocity)) / total if total > 0 else 0.0
 
     def sizes(self, state: Float) -> Size:
-        """Errors of m relative to `|m| + sqrt(tr S)`, of F and N to the same of S."""
+        """Errors of m relative to |m|, as long as that is not all but nothing beside the spread; of F and N to the
+        spread."""
         spread = self.spread(state) + self._least
-        place = float(np.linalg.norm(state[: self.dimension])) + spread
+        place = float(np.linalg.norm(state[: self.dimension])) + _CENTRED * spread
 
         def size(error: Float) -> float:
             mean, factor, noise = self.split(error)
