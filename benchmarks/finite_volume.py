@@ -20,6 +20,7 @@ os.environ.setdefault("NUMBA_NUM_THREADS", "2")
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import numpy as np
+from baselines import pypde_line
 from baselines.numpy_finite_volume import Line, solve_line, solve_plane
 from baselines.timing import best
 from numpy.typing import NDArray
@@ -121,6 +122,30 @@ def line(repeats: int) -> None:
                 row(f"line, {frame}, {count} cells, to {wanted:.0e}", "NumPy", mine, seconds, error, "10x")
 
 
+def line_against_pypde(repeats: int) -> None:
+    """The same on py-pde's N = 1024, the velocity handed to it; both in turn, so that a busy spell hits both."""
+    if not pypde_line.available():
+        print("(py-pde left out: not installed; pip install py-pde brings the row)")
+        return
+    mean, covariance = closed_form(np.array([0.5]), np.array([[1.0]]), 2.0)
+    x, theirs = pypde_line.prepare(-6.0, 7.0, 1024, 2.0, "RK45", 1e-4)
+    start = gaussian(x[:, None], np.array([0.5]), np.array([[1.0]]))
+    error = float(np.abs(theirs(start) - gaussian(x[:, None], mean, covariance)).sum() * (x[1] - x[0]))
+    for wanted in (error, 1e-8):
+        task = cheapest(
+            lambda n, e=wanted: problem(0.5, 1.0, 2.0, cells=n, frame="moving", tolerance=min(0.1 * e, 1e-3)),
+            wanted,
+            mean,
+            covariance,
+        )
+        if task is None:
+            continue
+        times = [(best(lambda t=task: mfpde.solve(t), 1), best(lambda: theirs(start), 1)) for _ in range(repeats)]
+        mine, seconds = np.median(times, axis=0)
+        count = task.solver.model_dump()["cells"]
+        row(f"line, moving, {count} cells, to {wanted:.0e}", "py-pde", mine, seconds, error, "50x")
+
+
 def plane(repeats: int) -> None:
     """128^2, A = I, V = -I, N((0.5, 0), [[1, .3], [.3, .5]]), T = 1."""
     mean, covariance = closed_form(MEAN, COVARIANCE, 1.0)
@@ -191,6 +216,7 @@ def main() -> None:
     repeats = 1 if parser.parse_args().quick else 3
     print(f"{'case':44}{'mfpde':>13}{'baseline':>12}{'time':>15}{'ratio':>9}{'least':>8}{'error':>10}")
     line(repeats)
+    line_against_pypde(2 * repeats + 1)
     plane(repeats)
     steps(repeats + 2)
 
