@@ -21,6 +21,7 @@ LOOSER = 1e3
 _FASTER = 1e9  # growth rates that only a pole has, in units of 1/t
 _NEAR = 1e-11  # steps, in units of t, that only a pole asks for
 _SAFETY = 10.0
+_ROUNDING = 5e-14  # relative; what some hundred steps add up to, were the two opinions to agree by chance
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def blow_up(growth: Growth, march: March, looser: March) -> BlowUp | None:
         looser.attempt()
     other = _pole(growth, looser)
     apart = _SAFETY / LOOSER * abs(time - other) if other is not None else np.inf
-    return BlowUp(time, max(apart, 8 * np.finfo(float).eps * time))
+    return BlowUp(time, max(apart, _ROUNDING * time))
 
 
 def ended_early(what: str, found: BlowUp | None, march: March) -> Progress:

@@ -1,0 +1,55 @@
+"""The Gaussian solver on problems solved in many decimals by another program (tests/reference/make_gaussians.py)."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from reference.moments import solved
+
+import mfpde
+
+TABLE = json.loads((Path(__file__).resolve().parents[1] / "reference" / "gaussians.json").read_text())
+PROBLEMS = {case["name"]: case for case in TABLE["problems"]}
+POLES = [name for name, case in PROBLEMS.items() if "pole" in case]
+#: of the largest entry
+RELATIVE = 1e-11
+
+
+def run_of(case):
+    time = {"until": case["times"][-1], "save_at": case["times"]}
+    return mfpde.solve(mfpde.Problem.from_dict({**case["problem"], "solver": {"kind": "gaussian"}, "time": time}))
+
+
+def off(found, wanted, least=0.0):
+    wanted = np.array(wanted, dtype=float)
+    return np.abs(found - wanted).max() / max(np.abs(wanted).max(), least)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", [name for name in PROBLEMS if name not in POLES])
+def test_moments_have_eleven_digits(name):
+    case = PROBLEMS[name]
+    run = run_of(case)
+    assert run.outcome.kind == "finished", run.outcome
+    for index, (mean, covariance) in enumerate(zip(case["mean"], case["covariance"], strict=True), start=1):
+        width = np.sqrt(np.abs(np.array(covariance, dtype=float)).max())
+        assert off(run.measure(index).mean, mean, 1e-10 * width) < RELATIVE
+        assert off(run.measure(index).covariance, covariance) < RELATIVE
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", POLES)
+def test_poles_have_ten_digits(name):
+    outcome, pole = run_of(PROBLEMS[name]).outcome, float(PROBLEMS[name]["pole"])
+    assert outcome.kind == "blow-up", outcome
+    assert abs(outcome.time - pole) < 1e-10 * pole
+    assert abs(outcome.time - pole) <= outcome.uncertainty
+
+
+def test_the_table_is_what_its_program_says():
+    for name in ("softmax", "l2-small-head-noise", "sinkhorn-indefinite", "ramp"):
+        case = PROBLEMS[name]
+        found = solved(case["problem"], case["times"], digits=24, order=28)
+        assert off(found.covariances[-1].astype(float), case["covariance"][-1]) < 1e-14
+    assert float(PROBLEMS["pole-3-log-2"]["pole"]) == 3 * np.log(2)
