@@ -201,8 +201,8 @@ NOISY_PLANE: list[Case] = [
         [0.5, 1.0],
         ((6.5, 160), (7.0, 192)),
     ),
-    ("noisy-disc", problem(softmax(np.multiply(0.7, A).tolist(), V), DISC, 4.0), [0.5], ((6.0, 80), (6.5, 88))),
-    ("noisy-tanh-spots", problem(softmax(A, V), TWO_SPOTS, 8.0, drift=TANH_PLANE), [0.5], ((6.0, 84), (6.5, 96))),
+    ("noisy-disc", problem(softmax(np.multiply(0.7, A).tolist(), V), DISC, 4.0), [0.5], ((6.0, 96), (6.5, 120))),
+    ("noisy-tanh-spots", problem(softmax(A, V), TWO_SPOTS, 8.0, drift=TANH_PLANE), [0.5], ((5.5, 88), (6.0, 108))),
 ]
 
 
