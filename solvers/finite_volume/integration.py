@@ -28,6 +28,7 @@ _UNNATURAL = 4.0  # times what a Gaussian has there
 _MOST_LOST = 1e-9  # of the mass, when it cannot
 _MOST_CELLS = 4  # times the cells at the start, beyond which it does not
 _FIRST = 0.8  # of a standard deviation that the first step may carry a frame, for a tolerance of 1
+_OFTEN = 8  # steps
 _CLOSE = 1e-4  # share of the time to a pole that need not be followed
 
 
@@ -42,6 +43,7 @@ class FiniteVolumeIntegration(Integration):
         self._time = 0.0
         self._growth, self._missed = Growth(), missed
         self._leak = 0.0
+        self._looked = 0.0  # when tails were last looked at
         self._first_cells = system.grid.cells
         self._mass = float(solution.density.sum()) * system.grid.volume
         self._rates: Rates | None = system.rates(0.0, solution)  # compiles before anybody measures a rate
@@ -154,8 +156,17 @@ class FiniteVolumeIntegration(Integration):
             self._missed.add(plan.length, self._roughness, self._system.smoothing(rates))
             self._time = end if plan.length >= end - self._time else self._time + plan.length
             self._rates = self._roughness = None
+            self._look_at_tails()
             self._make_room(self._crowded())
         return True
+
+    def _look_at_tails(self) -> None:
+        """Every step at first, when tails change most, then now and then."""
+        steps = self._control.counts["steps"]
+        if steps <= _OFTEN or steps % _OFTEN == 0:
+            doubt = self._system.doubt(float(np.nextafter(self._time, -np.inf)), self._solution)
+            self._missed.tails += doubt * (self._time - self._looked)
+            self._looked = self._time
 
     def _present_rates(self) -> Rates:
         if self._rates is None:
@@ -278,7 +289,7 @@ class FiniteVolumeIntegration(Integration):
             "high": grid.high,
             "cells": np.array(grid.cells),
             "leak": np.array([self._leak]),
-            "missed": np.array([self._missed.initial, self._missed.differed]),
+            "missed": np.array([self._missed.initial, self._missed.differed, self._missed.tails, self._looked]),
             "first_cells": np.array(self._first_cells),
             "growth": self._growth.rows.copy(),
             "evaluations": np.array([self._evaluations]),
@@ -291,7 +302,8 @@ class FiniteVolumeIntegration(Integration):
         self._system.grid = Grid(state["low"], state["high"], state["cells"].tolist(), self._system.grid.gaussian)
         self._control.restore(state)
         self._rates, self._roughness = self._system.rates(self._time, self._solution), None
-        self._missed.initial, self._missed.differed = (float(part) for part in state["missed"])
+        missed = self._missed
+        missed.initial, missed.differed, missed.tails, self._looked = (float(part) for part in state["missed"])
         self._first_cells = tuple(state["first_cells"].tolist())
         self._growth.rows = state["growth"].copy()
         self._evaluations = int(state["evaluations"][0])

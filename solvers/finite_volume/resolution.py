@@ -19,7 +19,7 @@ _MULTIPLE = 16
 _CLOSER = math.sqrt(2.0)  # times the cells of the pilot before
 _SLOW, _FAST = 2.0, 9.0  # powers of the cells: of what is not smooth, and the best that the estimate can do
 _FARTHEST = 2.5  # times the cells of a pilot that its error is carried over to
-_SAFETY = 0.5  # pilots take other steps
+_SAFETY = 0.3  # pilots take other steps
 _AFFORDABLE = 4_000_000  # microseconds of work, by count, that a pilot may take
 
 

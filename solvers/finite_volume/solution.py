@@ -28,8 +28,11 @@ def lattices(solution: Solution, grid: Grid) -> list[Lattice]:
     return [Lattice(grid.axes, mean, matrix) for mean, matrix in zip(solution.mean, solution.matrix, strict=True)]
 
 
-def measure_of(solution: Solution, grid: Grid, positions: Float | None, closed: bool) -> GridDensity:
-    """The law of tokens; `closed` continues each panel outside of its cells by a Gaussian of its own moments."""
+def measure_of(
+    solution: Solution, grid: Grid, positions: Float | None, closed: bool, heaviest: bool = False
+) -> GridDensity:
+    """The law of tokens; `closed` continues each panel outside of its cells by a Gaussian of its own moments, as light
+    or as heavy as it is near the edges."""
     panels, tails = [], []
     for index, lattice in enumerate(lattices(solution, grid)):
         density = solution.density[index].reshape(grid.cells)
@@ -38,5 +41,5 @@ def measure_of(solution: Solution, grid: Grid, positions: Float | None, closed: 
         panels.append(Panel(lattice, values, averages=False, position=position))
         if closed:
             outside = grid.outside or Outside.of(grid.axes, grid.widths, *grid.moments(solution.density[index]))
-            tails.append((lattice, Tail.of(density, panels[-1].mass, outside)))
+            tails.append((lattice, Tail.of(density, panels[-1].mass, outside, heaviest)))
     return ClosedDensity(panels, tails) if closed else GridDensity(panels)

@@ -220,6 +220,25 @@ class System:
             max(np.abs(part).max() / panel.max() for part, panel in zip(change, solution.density, strict=True))
         )
 
+    def doubt(self, time: float, solution: Solution) -> float:
+        """By how much drifts with the lightest and the heaviest tails that edges allow differ, on average over the
+        cells, relative to their width."""
+        if not self._closed:
+            return 0.0
+        velocity, frames = self._velocity.at(time), lattices(solution, self.grid)
+        positions = [None] * len(frames) if self.positions is None else self.positions.tolist()
+        lightest, heaviest = (
+            measure_of(solution, self.grid, self.positions, closed=True, heaviest=heavy) for heavy in (False, True)
+        )
+        largest = 0.0
+        for panel, (lattice, position) in enumerate(zip(frames, positions, strict=True)):
+            drifts = [velocity.drift(measure, lattice, position) for measure in (lightest, heaviest)]
+            apart = np.linalg.solve(lattice.matrix, (drifts[1] - drifts[0]).reshape(self.grid.dimension, -1))
+            density = solution.density[panel]
+            average = np.abs(apart) @ density.ravel() / density.sum()
+            largest = max(largest, float((average / np.sqrt(np.diag(self.grid.moments(density)[1]))).max()))
+        return largest
+
     def restored(self, before: Solution, after: Solution) -> Solution:
         """After a step, with mean and covariance where the frame's own equation has taken them.
 

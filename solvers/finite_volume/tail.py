@@ -30,6 +30,7 @@ __all__ = ["ClosedDensity", "Outside", "Tail", "shares_beyond"]
 _RINGS = (8, 16)  # of the cells between the edges and where tails are compared: there the grid still resolves them
 _FAINT = 1e-250  # Gaussians this small are no measure of anything
 _ALIKE = (1e-6, 4.0)  # a density so many times its own Gaussian near the edges, or more, has other tails; or none
+_HEAVIEST = 100.0
 _FAR = 9.0  # deviations beyond which a Gaussian has nothing, 1e-19
 _FINE = 8.0  # polynomials of a table for each deviation: their remainders are roundoff
 _BLOCK = 1 << 13
@@ -92,7 +93,8 @@ class Outside(NamedTuple):
         """Of N(mean, covariance) and so wide cells at these places."""
         inverse, ring = np.linalg.inv(covariance), []
         for direction, axis in enumerate(axes):
-            for end in (place for ring in _RINGS for place in (axis.size // ring, axis.size - 1 - axis.size // ring)):
+            inner, outer = (axis.size // ring for ring in _RINGS)
+            for end in (inner, outer, axis.size - 1 - inner, axis.size - 1 - outer):
                 grids = [np.array([axis[end]]) if i == direction else other for i, other in enumerate(axes)]
                 z = np.stack(np.meshgrid(*grids, indexing="ij")).reshape(len(axes), -1) - mean[:, None]
                 ring.append((direction, end, float(np.exp(-0.5 * np.einsum("im,ij,jm->m", z, inverse, z)).sum())))
@@ -109,16 +111,20 @@ class Tail:
     outside: Outside
 
     @classmethod
-    def of(cls, density: Float, mass: float, outside: Outside) -> Tail:
+    def of(cls, density: Float, mass: float, outside: Outside, heaviest: bool = False) -> Tail:
         """What a density `(cells, ..)` comes to near its edges.
 
-        On the side where that is least, so that continuing is never worse than cutting off.
+        On the side where that is least, so that continuing is never worse than cutting off; `heaviest` on the side
+        where it is most in the outer ring.
         """
-        least = min(
+        ratios = [
             float(density.take(end, axis=direction).sum()) / gaussian if gaussian > _FAINT else 0.0
             for direction, end, gaussian in outside.ring
-        )
-        share = least * float(np.sqrt(np.linalg.det(2 * np.pi * outside.covariance)))
+        ]
+        unit = float(np.sqrt(np.linalg.det(2 * np.pi * outside.covariance)))
+        if heaviest:
+            return cls(min(max(ratios[1::2]) * unit, _HEAVIEST * mass), outside)
+        share = min(ratios) * unit
         return cls(share if _ALIKE[0] * mass <= share <= _ALIKE[1] * mass else 0.0, outside)
 
     def add(self, lattice: Lattice, w: Float | Lattice, value: Float, mean: Float) -> None:

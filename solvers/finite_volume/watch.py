@@ -67,6 +67,7 @@ class Missed:
     allowed: float
     order: int
     differed: float = 0.0
+    tails: float = 0.0  # what tails beyond the cells may have changed of where tokens are, relative to the width
 
     @property
     def so_far(self) -> float:
@@ -87,6 +88,11 @@ class Missed:
 
     def message(self) -> str:
         """What there is to say of it at the end."""
+        if self.tails > self.allowed:
+            return (
+                "attention looks far into tails beyond the cells, which are only estimated; hold the run against "
+                "solver.kind: characteristics"
+            )
         if self.so_far <= self.allowed:
             return ""
         if self.edges:

@@ -120,3 +120,25 @@ def test_collapse_to_a_line_stays_resolved():
     assert run.outcome.kind == "finished"
     assert np.abs(measure.covariance / (decay[:, None] * COVARIANCE * decay) - 1).max() < 1e-6
     assert np.linalg.cond(measure.panels[0].lattice.matrix) > 1e7
+
+
+def wide(initial):
+    return mfpde.solve(
+        mfpde.Problem.from_dict(
+            {
+                "geometry": {"kind": "line"},
+                "attention": {"kind": "softmax", "A": 1, "V": -1},
+                "initial": initial,
+                "solver": {"kind": "finite-volume", "cells": 128},
+                "time": {"until": 0.5, "save": False},
+            }
+        )
+    )
+
+
+def test_tails_that_attention_looks_into_and_cells_do_not_hold_are_said_at_the_end():
+    """With |S A| = 2 a Gaussian's tail is its own; that of a mixture is known near the edges only."""
+    parts = [("gaussian", -1.0, 1.0, 0.4), ("gaussian", 1.0, 2.0, 0.6)]
+    components = [dict(zip(("kind", "mean", "covariance", "weight"), part, strict=True)) for part in parts]
+    assert "tails" in wide({"kind": "mixture", "components": components}).outcome.message
+    assert "tails" not in wide({"kind": "gaussian", "mean": 1.0, "covariance": 2.0}).outcome.message
