@@ -94,5 +94,5 @@ def test_unknown_extension_is_answered_with_the_known_ones(run, tmp_path, name):
 
 
 def test_unwritable_path_is_one_line(run, tmp_path):
-    with pytest.raises(OutputError, match=r"^cannot write .*run\.gif: No such file or directory$"):
+    with pytest.raises(OutputError, match=r"^cannot write .*run\.gif: there is no folder .*nowhere$"):
         run.animate(tmp_path / "nowhere" / "run.gif")
