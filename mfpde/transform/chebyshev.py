@@ -20,6 +20,7 @@ __all__ = [
     "Panels",
     "chebyshev_points",
     "chebyshev_transform",
+    "check_finite",
     "cut",
     "interpolation_matrix",
     "interpolation_weights",
@@ -43,11 +44,16 @@ class Panels(NamedTuple):
         return (self.centres[:, None] + self.half * chebyshev_points(count)).ravel()
 
 
+def check_finite(scores: Float | float) -> None:
+    """An error when scores, or what they are made of, are not finite."""
+    if not np.isfinite(scores).all():
+        raise ProblemError.at("attention", "has scores <Ax, y> beyond the largest double for these tokens")
+
+
 def cut(low: float, high: float, reach: float, most: float) -> Panels:
     """[low, high] in equal panels of half-width at most `most / reach`."""
     half = 0.5 * (high - low)
-    if not math.isfinite(half * reach):
-        raise ProblemError.at("attention", "has scores <Ax, y> beyond the largest double for these tokens")
+    check_finite(half * reach)
     count = max(1, math.ceil(half * reach / most))
     if half == 0.0:  # a single point: a panel so small that rounding within it is nothing, but a number
         half = 1e-8 * min(1.0, most / (1.0 + reach)) + 1e-12 * abs(low)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from mfpde.transform.chebyshev import check_finite
 from mfpde.transform.direct import PAIR, has_mass, log_of, over_largest, plain, tilted_mean_directly
 from mfpde.transform.line import tilted_mean_on_line
 from mfpde.transform.plane_grid import evaluate_plan, make_plan
@@ -37,6 +38,8 @@ def tilted_mean_on_grid(
     axes, masses, matrix = [plain(axis) for axis in axes], plain(masses), plain(matrix)
     queries = axes if query_axes is None else [plain(axis) for axis in query_axes]
     shift = np.zeros(len(axes)) if offset is None else plain(offset)
+    check_finite(matrix)
+    check_finite(shift)
     axes, masses, log_factors = _cropped(axes, masses, log_factors)
     log_factors, common = over_largest(log_factors)
     if len(axes) == 1:

@@ -111,12 +111,13 @@ def test_blocks_of_a_file(law, message):
     assert message in str(caught.value)
 
 
-def test_scores_beyond_all_doubles_are_bad_input_of_a_run():
+@pytest.mark.parametrize("covariance", [[[1, 0.3], [0.3, 0.5]], [[1, 0], [0, 1e4]]])
+def test_scores_beyond_all_doubles_are_bad_input_of_a_run(covariance):
     problem = mfpde.Problem.from_dict(
         {
             "geometry": {"kind": "plane"},
             "attention": {"kind": "softmax", "A": [[1e308, 0], [0, 1e308]], "V": -1},
-            "initial": {"kind": "gaussian", "mean": [0.5, 0], "covariance": [[1, 0.3], [0.3, 0.5]]},
+            "initial": {"kind": "gaussian", "mean": [0.5, 0], "covariance": covariance},
             "solver": {"kind": "finite-volume", "cells": 24},
             "time": {"until": 0.02, "save": False},
         }
