@@ -34,7 +34,7 @@ _SINGULAR = 1e-15  # smallest over largest eigenvalue, where the smallest is rou
 
 @register("solver", "finite-volume")
 class FiniteVolume(Solver):
-    """Point values on cells moved by fluxes through their faces: positive, and conservative to the last bit.
+    """Point values on cells moved by fluxes through their faces: positive, and conservative to rounding.
 
     `order`: 1 (upwind), 2 (limited slopes), 5 (WENO-Z) for rough data, 7 and 9 (linear) for smooth ones. `frame`:
     `moving` gives every component of a mixture an affine frame that follows its mean and covariance, in which Gaussians

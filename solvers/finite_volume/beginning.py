@@ -12,10 +12,10 @@ from mfpde.errors import ProblemError
 from mfpde.measure import Measure, Positioned
 from mfpde.solvers.finite_volume.control import StepControl
 from mfpde.solvers.finite_volume.forecast import reach_of_run
-from mfpde.solvers.finite_volume.grid import Grid
+from mfpde.solvers.finite_volume.grid import FARTHEST, Grid
 from mfpde.solvers.finite_volume.initial import Laid, Part, Reach, laid, parts_of
 from mfpde.solvers.finite_volume.integration import FiniteVolumeIntegration
-from mfpde.solvers.finite_volume.resolution import PILOT_TOLERANCE, Range, enough_cells
+from mfpde.solvers.finite_volume.resolution import PILOT_TOLERANCE, Range, TooFewCellsError, enough_cells
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.system import System
 from mfpde.solvers.finite_volume.watch import LEAST_WIDTH, Missed, narrowest_cluster
@@ -77,6 +77,7 @@ class _Setup:
         def start(cells: tuple[int, ...], tolerance: float, pilot: bool = False) -> FiniteVolumeIntegration:
             grid = Grid(*(box or self._moving_box(parts, cells)), cells, gaussian=self._moving)
             pieces = [laid(part if self._moving else part.at_rest(), grid, stretched=not pilot) for part in parts]
+            self._check_cells(cells, pieces)
             integration = self._integration(grid, pieces, parts, self.settings.order, tolerance)
             self._check_speed(integration)
             return integration
@@ -91,12 +92,8 @@ class _Setup:
                 self._error,
             )
         cells = given if isinstance(given, tuple) else (given,) * self.dimension
-        if len(cells) != self.dimension:
-            raise ProblemError.at("solver.cells", f"must be one number or {self.dimension}, not {len(cells)}")
         asked = self.settings.tolerance
-        integration = start(cells, _OF_STEPS if asked is None else max(_SHARE_OF_STEPS * asked, _LEAST_OF_STEPS))
-        self._check_cells(integration)
-        return integration
+        return start(cells, _OF_STEPS if asked is None else max(_SHARE_OF_STEPS * asked, _LEAST_OF_STEPS))
 
     @property
     def _moving(self) -> bool:
@@ -176,10 +173,9 @@ class _Setup:
         # noise makes Gaussian tails, as long as it has time
         length = _DEVIATIONS * math.sqrt(2.0 * self._noise * self._until)
         spread = max(length / float(np.linalg.svd(part.matrix, compute_uv=False)[-1]) for part in parts)
-        return (
-            np.minimum(low, np.maximum(low - spread, -_DEVIATIONS)),
-            np.maximum(high, np.minimum(high + spread, _DEVIATIONS)),
-        )
+        low = np.minimum(low, np.maximum(low - spread, -_DEVIATIONS))
+        high = np.maximum(high, np.minimum(high + spread, _DEVIATIONS))
+        return (np.maximum(low, -FARTHEST), np.minimum(high, FARTHEST)) if self._noise > 0 else (low, high)
 
     def _resting_box(self) -> tuple[Float, Float]:
         """The box that is given; otherwise what a coarse run in moving frames passes through."""
@@ -195,8 +191,6 @@ class _Setup:
 
     def _given_box(self) -> tuple[Float, Float]:
         given = self.settings.box or ()
-        if len(given) != self.dimension:
-            raise ProblemError.at("solver.box", f"needs {self.dimension} pairs [from, to], not {len(given)}")
         low, high = np.array(given, dtype=float).T
         least, most = self.measure.reach(_CUT)
         if (least < low).any() or (most > high).any():
@@ -213,14 +207,21 @@ class _Setup:
                 "characteristics",
             )
 
-    def _check_cells(self, integration: FiniteVolumeIntegration) -> None:
-        width, cells = narrowest_cluster(integration.solution), integration.grid.cells
-        if integration.missed > _NARROWER:
-            width = min(width, 1.0)
+    def _check_cells(self, cells: tuple[int, ...], pieces: list[Laid]) -> None:
+        width = _width(pieces)
         if width < LEAST_WIDTH:
             needed = [math.ceil(1.5 * LEAST_WIDTH / max(width, 0.5) * count) for count in cells]
-            raise ProblemError.at(
+            instead = "" if self._moving else ", or frame: moving"
+            raise TooFewCellsError.at(
                 "solver.cells",
-                f"{list(cells)} are too few for the initial data, whose narrowest cluster is {width:.2g} cells "
-                f"wide; take about {needed}, or frame: moving",
+                f"{list(cells)} are too few for the initial data, whose narrowest cluster is {width:.2g} cells wide; "
+                f"take about {needed}{instead}",
             )
+
+
+def _width(pieces: list[Laid]) -> float:
+    """Of the narrowest cluster, in cells; at most one where cells have lost peaks between them."""
+    if not all(np.isfinite(piece.density).all() and piece.density.any() for piece in pieces):
+        return 0.0
+    width = narrowest_cluster(np.stack([piece.density for piece in pieces]))
+    return min(width, 1.0) if max(piece.missed for piece in pieces) > _NARROWER else width

@@ -12,10 +12,10 @@ from mfpde.solvers.kernels.finite_volume_frame import SUMS, remainder, row_sums
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["Grid", "root"]
+__all__ = ["FARTHEST", "Grid", "root"]
 
 _BLOCK = 1 << 14  # cells
-_FARTHEST = 37.0  # e^{-z^2 / 2} is 1e-297 there
+FARTHEST = 37.0  # e^{-z^2 / 2} is 1e-297 there
 
 
 class Grid:
@@ -43,7 +43,7 @@ class Grid:
     @property
     def weighs_everywhere(self) -> bool:
         """Whether g is a normal number in every cell: ratios to it mean something."""
-        return not self.gaussian or float(max(-self.low.min(), self.high.max())) < _FARTHEST
+        return not self.gaussian or float(max(-self.low.min(), self.high.max())) < FARTHEST
 
     @property
     def dimension(self) -> int:

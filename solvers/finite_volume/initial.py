@@ -120,8 +120,10 @@ def laid(part: Part, grid: Grid, stretched: bool = True) -> Laid:
         for _ in range(_STRETCHES if stretched else 1):
             density = abs(np.linalg.det(lattice.matrix)) * part.measure.cell_averages(lattice).reshape(grid.shape)
             inside = float(density.sum() * grid.volume)
+            if not inside > 0.5:
+                break
             middle, spread = grid.moments(density)
-            if not (inside > 0.5 and np.linalg.eigvalsh(spread)[0] > 0.25 * np.linalg.eigvalsh(wanted[1])[0]):
+            if not (np.linalg.eigvalsh(spread)[0] > 0.25 * np.linalg.eigvalsh(wanted[1])[0]):
                 break  # so few cells hold it that no stretching helps; it will be refused as too narrow
             # lattice := the affine map of z that gives the averages the moments that are wanted
             stretch = root(wanted[1]) @ np.linalg.inv(root(spread))

@@ -152,7 +152,8 @@ class FiniteVolumeIntegration(Integration):
         if tried.solution is not None and self._leaves_the_box(tried.solution):
             return True
         if self._control.judge(plan, tried.error, tried.limited) and tried.solution is not None:
-            self._solution = self._system.restored(self._solution, tried.solution)
+            solution = self._system.restored(self._solution, tried.solution, self._time, self._time + plan.length)
+            self._solution = solution
             self._missed.add(plan.length, self._roughness, self._system.smoothing(rates))
             self._time = end if plan.length >= end - self._time else self._time + plan.length
             self._rates = self._roughness = None
@@ -188,7 +189,7 @@ class FiniteVolumeIntegration(Integration):
         pole = self._growth.pole(_CLOSE, self._control.tolerance)
         if pole is not None:
             return pole.progress("the covariance")
-        width = narrowest_cluster(self._solution)
+        width = narrowest_cluster(self._solution.density)
         if width < LEAST_WIDTH:
             return Progress(
                 State.RESOLUTION_LOST,
@@ -291,6 +292,7 @@ class FiniteVolumeIntegration(Integration):
             "leak": np.array([self._leak]),
             "missed": np.array([self._missed.initial, self._missed.differed, self._missed.tails, self._looked]),
             "first_cells": np.array(self._first_cells),
+            "mass": np.array([self._mass]),
             "growth": self._growth.rows.copy(),
             "evaluations": np.array([self._evaluations]),
             **self._control.arrays(),
@@ -304,6 +306,6 @@ class FiniteVolumeIntegration(Integration):
         self._rates, self._roughness = self._system.rates(self._time, self._solution), None
         missed = self._missed
         missed.initial, missed.differed, missed.tails, self._looked = (float(part) for part in state["missed"])
-        self._first_cells = tuple(state["first_cells"].tolist())
+        self._first_cells, self._mass = tuple(state["first_cells"].tolist()), float(state["mass"][0])
         self._growth.rows = state["growth"].copy()
         self._evaluations = int(state["evaluations"][0])

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
+from mfpde.errors import ProblemError
 from mfpde.solvers.base import State
 from mfpde.solvers.finite_volume.integration import FiniteVolumeIntegration
-from mfpde.solvers.finite_volume.watch import LEAST_WIDTH, narrowest_cluster
 
-__all__ = ["PILOT_TOLERANCE", "Range", "enough_cells"]
+__all__ = ["PILOT_TOLERANCE", "Range", "Start", "TooFewCellsError", "enough_cells"]
 
 #: of the time steps of pilots
 PILOT_TOLERANCE = 1e-6
@@ -21,6 +22,14 @@ _SLOW, _FAST = 2.0, 9.0  # powers of the cells: of what is not smooth, and the b
 _FARTHEST = 2.5  # times the cells of a pilot that its error is carried over to
 _SAFETY = 0.3  # pilots take other steps
 _AFFORDABLE = 4_000_000  # microseconds of work, by count, that a pilot may take
+
+
+#: a run with so many cells a side
+Start: TypeAlias = Callable[[int], FiniteVolumeIntegration]
+
+
+class TooFewCellsError(ProblemError):
+    """Cells do not hold the initial data."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +50,7 @@ class _Pilot:
     finished: bool = True
 
 
-def enough_cells(start: Callable[[int], FiniteVolumeIntegration], within: Range, until: float, wanted: float) -> int:
+def enough_cells(start: Start, within: Range, until: float, wanted: float) -> int:
     """Cells a side with which a run to `until` leaves an error of `wanted`, found from pilots with fewer.
 
     Two pilots tell the power with which the error falls. Where it hardly does (edges, kinks) the number is a
@@ -74,9 +83,10 @@ def _rounded(cells: float) -> int:
     return _MULTIPLE * math.ceil(cells / _MULTIPLE)
 
 
-def _flown(start: Callable[[int], FiniteVolumeIntegration], cells: int, until: float, wanted: float) -> _Pilot:
-    run = start(cells)
-    if narrowest_cluster(run.solution) < LEAST_WIDTH:
+def _flown(start: Start, cells: int, until: float, wanted: float) -> _Pilot:
+    try:
+        run = start(cells)
+    except TooFewCellsError:
         return _Pilot(cells, math.inf)
     if run.missed > wanted:
         return _Pilot(cells, run.missed)

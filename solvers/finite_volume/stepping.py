@@ -1,8 +1,8 @@
 """One step of an explicit Runge-Kutta scheme that never makes a density negative.
 
 Every stage, and the new solution, is `u_n - dt div(combined fluxes)`. Where that would be negative the combined fluxes
-are moved towards first-order upwind fluxes of u_n, no further than needed [xu2014]: mass is conserved exactly, and
-nothing is cut off.
+are moved towards first-order upwind fluxes of u_n, no further than needed [xu2014]: mass is conserved to rounding, and
+nothing but rounding is cut off.
 """
 
 from __future__ import annotations

@@ -38,6 +38,7 @@ _SECOND = np.array([1.0, 0.0, 0.0, 0.0])
 _SIXTH = np.array([75 / 64, -25 / 384, 3 / 640, 0.0])
 _EIGHTH = np.array([1225 / 1024, -245 / 3072, 49 / 5120, -5 / 7168])
 _STAGGERED = {1: _SECOND, 2: _SECOND, 5: _SIXTH, 7: _SIXTH, 9: _EIGHTH}
+_TURNING = 0.1  # of the strongest wind, below which stencils begin to turn
 _WAVE = 50.0  # cells
 # twice the staggered difference against the second difference, at the shortest wave
 _STIFFER = 1.7
@@ -143,6 +144,7 @@ class System:
         values = self._ratios(density) if noisy else density
         mixed = noisy and order > 1 and self.grid.dimension == 2
         tasks = [(panel, direction, lines) for panel in range(panels) for direction, lines in self._lines]
+        turning = _TURNING * np.abs(speeds).max(axis=(2, 3))
 
         def work(piece: int) -> None:
             panel, direction, lines = tasks[piece]
@@ -156,7 +158,8 @@ class System:
                 product -= self._mixed(values[panel], conductivity[1 - direction], direction, lines)
             flux = (out.along if along else out.across)[panel]
             method = self._along if along else self._across
-            flux[here] = method(order, u, speed, product, w, conductivity[direction], lines)
+            turn = float(turning[panel, direction])
+            flux[here] = method(order, u, speed, product, turn, w, conductivity[direction], lines)
 
         run_pieces(work, len(tasks), density.size)
         return out
@@ -170,20 +173,24 @@ class System:
             found += [(0, slice(*lines)) for lines in pieces(columns, max(1, _BLOCK // rows))]
         return found
 
-    def _along(self, order: int, u: Float, speed: Float, product: Float, w: Float, k: float, lines: slice) -> Float:
+    def _along(
+        self, order: int, u: Float, speed: Float, product: Float, turning: float, w: Float, k: float, lines: slice
+    ) -> Float:
         width, (rows, columns) = self.grid.widths[-1], u.shape
         flux, padded = np.zeros((rows, columns + 1)), np.empty((rows, columns + 2 * transport.GHOSTS))
-        transport.transport_along(order, self.walls, u, speed, product, 1.0 / width, padded, flux)
+        transport.transport_along(order, self.walls, u, speed, product, turning, 1.0 / width, padded, flux)
         if k > 0:
             room = np.empty((2, padded.shape[1]))
             across, faces = self.grid.weights[0][lines], self.grid.face_weights[1]
             diffusion.spread_along(w, _STAGGERED[order], k / width**2, across, faces, room, flux)
         return flux
 
-    def _across(self, order: int, u: Float, speed: Float, product: Float, w: Float, k: float, lines: slice) -> Float:
+    def _across(
+        self, order: int, u: Float, speed: Float, product: Float, turning: float, w: Float, k: float, lines: slice
+    ) -> Float:
         width, (rows, columns) = self.grid.widths[0], u.shape
         flux, padded = np.zeros((rows + 1, columns)), np.empty((rows + 2 * transport.GHOSTS, columns))
-        transport.transport_across(order, self.walls, u, speed, product, 1.0 / width, padded, flux)
+        transport.transport_across(order, self.walls, u, speed, product, turning, 1.0 / width, padded, flux)
         if k > 0:
             faces, along = self.grid.face_weights[0], self.grid.weights[1][lines]
             room, factors = np.empty_like(padded), _STAGGERED[order]
@@ -239,13 +246,14 @@ class System:
             largest = max(largest, float((average / np.sqrt(np.diag(self.grid.moments(density)[1]))).max()))
         return largest
 
-    def restored(self, before: Solution, after: Solution) -> Solution:
+    def restored(self, before: Solution, after: Solution, start: float, end: float) -> Solution:
         """After a step, with mean and covariance where the frame's own equation has taken them.
 
         In a moving frame without noise those of z do not change. What limited fluxes have done to them, at edges, the
         frame takes back.
         """
-        if self.frame != "moving" or self.noisy:
+        noisy = any(self._diffusion_at(time) > 0 for time in (start, 0.5 * (start + end)))
+        if self.frame != "moving" or noisy:
             return after
         mean, matrix = after.mean.copy(), after.matrix.copy()
         for panel, frame in enumerate(after.matrix):

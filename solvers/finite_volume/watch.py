@@ -25,10 +25,10 @@ _SHARP = 10.0  # between the errors of order nine and what they look like, from 
 _REMEMBERED = 12  # estimates of a pole, over which the distance to it shrinks by ten or so
 
 
-def narrowest_cluster(solution: Solution) -> float:
-    """Width at half height, in cells, of the narrowest cluster of any panel along any axis."""
+def narrowest_cluster(density: Float) -> float:
+    """Width at half height, in cells, of the narrowest cluster along any axis; density `(panels, rows, columns)`."""
     widths = []
-    for panel in solution.density:
+    for panel in density:
         level = _LEVEL * float(panel.max())
         widths.append(narrowest_peak(_smoothed(panel), level))
         if panel.shape[0] > 1:

@@ -16,7 +16,6 @@ from mfpde.typing import Float
 __all__ = ["GHOSTS", "transport_across", "transport_along"]
 
 GHOSTS = 5
-_TURNING = 0.1  # of the strongest wind, below which it has no side
 _CALM = 1e-300
 _TINY = 1e-40  # relative to the values themselves, see _weno
 
@@ -62,15 +61,6 @@ def _weno5(a: float, b: float, c: float, d: float, e: float) -> float:
 
 
 @kernel
-def _strongest(before: Float, after: Float) -> float:
-    """Twice the largest speed."""
-    found = 0.0
-    for i in range(before.size):
-        found = max(found, abs(before[i] + after[i]))
-    return found
-
-
-@kernel
 def _direction(wind: float, turning: float) -> float:
     """-1 or 1, smoothly from one to the other where |wind| is below `turning`."""
     t = min(1.0, max(-1.0, wind / (turning + _CALM)))
@@ -92,25 +82,26 @@ def _faces(
     f9: Float,
     before: Float,
     after: Float,
+    turning: float,
     scale: float,
     flux: Float,
 ) -> None:
     """Fluxes through the faces between f4 and f5; `before`, `after` are the speeds on their two sides.
 
-    Where the wind turns, the linear ones turn smoothly: a jump, small as it is, would be all that time steps see.
+    Where the wind turns, the linear ones turn smoothly, over speeds up to `turning`: a jump, small as it is, would be
+    all that time steps see.
     """
-    turning = _TURNING * _strongest(before, after)
     if order == 9:
         for i in range(flux.size):
             rightward = _linear9(f0[i], f1[i], f2[i], f3[i], f4[i], f5[i], f6[i], f7[i], f8[i])
             leftward = _linear9(f9[i], f8[i], f7[i], f6[i], f5[i], f4[i], f3[i], f2[i], f1[i])
-            wind = _direction(before[i] + after[i], turning)
+            wind = _direction(0.5 * (before[i] + after[i]), turning)
             flux[i] = scale * (0.5 * (1.0 + wind) * rightward + 0.5 * (1.0 - wind) * leftward)
     elif order == 7:
         for i in range(flux.size):
             rightward = _linear7(f1[i], f2[i], f3[i], f4[i], f5[i], f6[i], f7[i])
             leftward = _linear7(f8[i], f7[i], f6[i], f5[i], f4[i], f3[i], f2[i])
-            wind = _direction(before[i] + after[i], turning)
+            wind = _direction(0.5 * (before[i] + after[i]), turning)
             flux[i] = scale * (0.5 * (1.0 + wind) * rightward + 0.5 * (1.0 - wind) * leftward)
     elif order == 5:
         for i in range(flux.size):
@@ -172,7 +163,15 @@ def _upwind_ends(walls: bool, u: Float, b: Float, scale: float, flux: Float) -> 
 
 @kernel
 def transport_along(
-    order: int, walls: bool, density: Float, speed: Float, product: Float, scale: float, padded: Float, flux: Float
+    order: int,
+    walls: bool,
+    density: Float,
+    speed: Float,
+    product: Float,
+    turning: float,
+    scale: float,
+    padded: Float,
+    flux: Float,
 ) -> None:
     """flux `(rows, n + 1)` = scale times the flux along rows of `(rows, n)`; padded is room for `(rows, n + 10)`.
 
@@ -209,6 +208,7 @@ def transport_along(
                 f[start + 9 : end + 9],
                 b[low : low + size],
                 b[high : high + size],
+                turning,
                 scale,
                 out[start:end],
             )
@@ -219,7 +219,15 @@ def transport_along(
 
 @kernel
 def transport_across(
-    order: int, walls: bool, density: Float, speed: Float, product: Float, scale: float, padded: Float, flux: Float
+    order: int,
+    walls: bool,
+    density: Float,
+    speed: Float,
+    product: Float,
+    turning: float,
+    scale: float,
+    padded: Float,
+    flux: Float,
 ) -> None:
     """The same across the rows of `(n, columns)`: flux `(n + 1, columns)`, padded is room for `(n + 10, columns)`."""
     n, columns = density.shape
@@ -250,6 +258,7 @@ def transport_across(
             padded[face + 9],
             speed[max(face - 1, 0)],
             speed[min(face, n - 1)],
+            turning,
             scale,
             flux[face],
         )

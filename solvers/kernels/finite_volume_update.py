@@ -1,4 +1,4 @@
-"""From fluxes to new densities: conservative, and never negative without anything being cut off."""
+"""From fluxes to new densities: conservative, and never negative without anything but rounding being cut off."""
 
 from __future__ import annotations
 

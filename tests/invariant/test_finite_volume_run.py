@@ -141,12 +141,12 @@ def test_stiff_diffusion_in_walls_ends_uniform():
             "too few for the initial",
         ),
         ({"kind": "gaussian", "mean": 0, "covariance": 0}, {}, "has no density"),
-        ({"kind": "gaussian", "mean": 0, "covariance": 1}, {"cells": [64, 64]}, "one number or 1"),
+        ({"kind": "gaussian", "mean": 0, "covariance": 1}, {"cells": [64, 64]}, "must have one entry for the axis"),
     ],
 )
 def test_what_cannot_work_is_said_before_the_first_step(initial, solver, said):
     with pytest.raises(mfpde.MfpdeError, match=said):
-        start(initial, solver)
+        mfpde.solve(problem(initial, solver))
 
 
 def test_attention_without_bound_is_said_before_the_first_step():
@@ -240,3 +240,29 @@ def test_peaks_between_cells_and_overflowing_scores_are_said_before_the_first_st
 def test_a_long_run_is_no_attention_without_bound():
     solution = start(GAUSSIAN, until=1e300)
     assert solution.advance(1.0, 10**9).state is State.REACHED
+
+
+@pytest.mark.parametrize(
+    ("initial", "solver", "more", "said"),
+    [
+        (
+            {"kind": "gaussian", "mean": 0.0, "covariance": 1e-4},
+            {"frame": "static", "cells": 17, "order": 5},
+            {},
+            "few",
+        ),
+        ({"kind": "density", "expression": "1/(1+x**2)**4"}, {"cells": 64}, {"kappa": 4}, "few"),
+    ],
+)
+def test_cells_that_hold_next_to_nothing_are_refused(initial, solver, more, said):
+    with pytest.raises(mfpde.ProblemError, match=said):
+        start(initial, solver, **more)
+
+
+@pytest.mark.parametrize("kappa", [4.0, {"times": [0, 0.005, 0.01], "values": [np.inf, 4.0, 4.0]}])
+def test_long_tails_and_noise_go_together(kappa):
+    """The weight g of moving frames is nothing where such tails end."""
+    solution = start(
+        {"kind": "density", "expression": "1/(1+x**2)**4"}, {"cells": 2048}, A=0.1, kappa=kappa, until=0.02
+    )
+    assert carry(solution, 0.02).state is State.REACHED

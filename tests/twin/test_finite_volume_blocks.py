@@ -108,11 +108,12 @@ def test_neither_threads_nor_blocks_matter(kappa, monkeypatch):
             "geometry": {"kind": "plane"},
             "attention": {"kind": "softmax", "A": [[1.0, 0.5], [-0.2, 0.7]], "V": [[-1.0, 0.3], [-0.4, -0.8]]},
             "noise": {"kappa": kappa},
-            "initial": {"kind": "gaussian", "mean": [0.5, 0], "covariance": [[1.0, 0.3], [0.3, 0.5]]},
-            "solver": {"kind": "finite-volume", "cells": [60, 48]},
+            "initial": {"kind": "density", "expression": "exp(-x**2 - y**2)*(1 + 0.5*sin(2*x)*cos(y))"},
+            "solver": {"kind": "finite-volume", "cells": [72, 64]},
             "time": {"until": 1.0},
         }
     )
+    monkeypatch.setattr(threads, "_MANY", 0)  # small grids, too, go to threads
     found = []
     for count, block in ((1, 1 << 20), (1, 480), (3, 480)):
         monkeypatch.setattr(threads, "thread_count", lambda count=count: count)
