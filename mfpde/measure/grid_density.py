@@ -13,7 +13,6 @@ from mfpde.arguments import instance, numbers, random_stream
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry, Lattice, Line, Plane
 from mfpde.measure.base import NODES_ACCURACY, Measure
-from mfpde.measure.interpolation import interpolated
 from mfpde.measure.panel import Panel
 from mfpde.measure.sums import log_sum
 from mfpde.typing import AnyArray, Float
@@ -129,7 +128,7 @@ class GridDensity(Measure):
     def evaluate(self, points: AnyArray) -> Float:
         """Interpolated to order fourteen between the lattices' points, never below 0; 0 outside of the cells."""
         x = self.geometry.points(points)
-        return sum((interpolated(panel, x) for panel in self._there), np.zeros(x.shape[0]))
+        return sum((panel.interpolant.at(x) for panel in self._there), np.zeros(x.shape[0]))
 
     def sample(self, count: int, seed: int = 0) -> Float:
         draws = random_stream(count, seed).random((count, 1 + self.ambient_dimension))

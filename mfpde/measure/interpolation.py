@@ -11,46 +11,52 @@ import math
 import numpy as np
 
 from mfpde.geometry import Lattice
-from mfpde.measure.panel import Panel
 from mfpde.typing import Float
 
-__all__ = ["interpolated"]
+__all__ = ["Interpolant"]
 
 _POINTS = 14  # along each axis
 _AT_ONCE = 1 << 12
 _STEEPEST = 300.0  # the largest difference of exponents between neighbours in a stencil
 
 
-def interpolated(panel: Panel, x: Float) -> Float:
-    """Density of a panel at points `(m, d)`, never below 0; 0 outside of the cells."""
-    lattice, widths = Lattice.of(panel.lattice.axes), panel.widths[:, None]
-    z: Float = np.linalg.solve(panel.lattice.matrix, (x - panel.lattice.origin).T).astype(float)
-    places = (z - lattice.points()[0][:, None]) / widths  # counted in cells from the first point
-    inside = np.all((places >= -0.5) & (places <= np.array(lattice.shape)[:, None] - 0.5), axis=0)
-    chosen = np.flatnonzero(inside)
-    form = _gaussian_form(panel)
-    raised = _exponents(form, lattice.points().T).reshape(lattice.shape)
-    out = np.zeros(x.shape[0])
-    for start in range(0, chosen.size, _AT_ONCE):
-        here = chosen[start : start + _AT_ONCE]
-        out[here] = _between(panel.at_points, raised, places[:, here], _exponents(form, z[:, here]))
-    return np.maximum(out, 0.0)
+class Interpolant:
+    """Between `values` at the points of a lattice. What does not depend on where it is looked at is made once."""
+
+    def __init__(self, lattice: Lattice, values: Float, moments: tuple[Float, Float]) -> None:
+        self._lattice, self._values = lattice, values
+        points = Lattice.of(lattice.axes).points()
+        self._first = points[0]
+        self._form = _gaussian_form(lattice, values, points, moments)
+        self._raised = _exponents(self._form, points.T).reshape(values.shape)
+
+    def at(self, x: Float) -> Float:
+        """Density at points `(m, d)`, never below 0; 0 outside of the cells."""
+        widths = np.array([[(axis[-1] - axis[0]) / (axis.size - 1)] for axis in self._lattice.axes])
+        z: Float = np.linalg.solve(self._lattice.matrix, (x - self._lattice.origin).T).astype(float)
+        places = (z - self._first[:, None]) / widths  # counted in cells from the first point
+        inside = np.all((places >= -0.5) & (places <= np.array(self._values.shape)[:, None] - 0.5), axis=0)
+        chosen = np.flatnonzero(inside)
+        out = np.zeros(x.shape[0])
+        for start in range(0, chosen.size, _AT_ONCE):
+            here = chosen[start : start + _AT_ONCE]
+            out[here] = _between(self._values, self._raised, places[:, here], _exponents(self._form, z[:, here]))
+        return np.maximum(out, 0.0)
 
 
-def _gaussian_form(panel: Panel) -> tuple[Float, Float]:
+def _gaussian_form(lattice: Lattice, values: Float, points: Float, moments: tuple[Float, Float]) -> tuple[Float, Float]:
     """Middle and inverse covariance of the Gaussian, in the lattice's coordinates; the inverse is 0 where the density
     itself is smoother."""
-    mean, covariance = panel.moments
-    inverse = np.linalg.inv(panel.lattice.matrix)
-    middle, none = inverse @ (mean - panel.lattice.origin), np.zeros_like(covariance)
+    mean, covariance = moments
+    inverse = np.linalg.inv(lattice.matrix)
+    middle, none = inverse @ (mean - lattice.origin), np.zeros_like(covariance)
     spread = inverse @ covariance @ inverse.T
     if not np.linalg.eigvalsh(spread)[0] > 0:
         return middle, none
     form = middle, np.linalg.inv(spread)
-    points = Lattice.of(panel.lattice.axes).points().T
-    raised = _exponents(form, points).reshape(panel.values.shape)
+    raised = _exponents(form, points.T).reshape(values.shape)
     plain = np.zeros_like(raised)
-    return form if _bends(panel.at_points, raised) < _bends(panel.at_points, plain) else (middle, none)
+    return form if _bends(values, raised) < _bends(values, plain) else (middle, none)
 
 
 def _exponents(form: tuple[Float, Float], z: Float) -> Float:

@@ -10,6 +10,7 @@ import numpy as np
 from mfpde.arguments import instance, number, numbers
 from mfpde.errors import ProblemError
 from mfpde.geometry import Lattice
+from mfpde.measure.interpolation import Interpolant
 from mfpde.measure.point_values import point_values
 from mfpde.typing import Float
 
@@ -80,6 +81,11 @@ class Panel:
     def at_points(self) -> Float:
         """Densities at the points themselves."""
         return point_values(self.values) if self.averages else self.values
+
+    @cached_property
+    def interpolant(self) -> Interpolant:
+        """The density between the points."""
+        return Interpolant(self.lattice, self.at_points, self.moments)
 
     @cached_property
     def moments(self) -> tuple[Float, Float]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mfpde.geometry import Lattice
-from mfpde.measure import GridDensity, Panel
+from mfpde.measure import GridDensity, Panel, interpolation
 
 RANDOM = np.random.default_rng(3)
 FRAME = np.array([[1.0, 0.4], [-0.3, 0.7]])
@@ -43,3 +43,12 @@ def test_nothing_is_negative_or_outside_of_the_cells():
     found = box.evaluate(np.linspace(-5, 5, 999)[:, None])
     assert found.min() == 0.0
     assert not found[np.abs(np.linspace(-5, 5, 999)) > 3.1].any()
+
+
+def test_what_does_not_depend_on_the_points_is_made_once(monkeypatch):
+    looks, bends = [], interpolation._bends
+    monkeypatch.setattr(interpolation, "_bends", lambda *given: looks.append(given) or bends(*given))
+    measure, points = panel_of(density, FRAME), RANDOM.standard_normal((20, 2))
+    found = measure.evaluate(points)
+    assert [measure.evaluate(points[k : k + 1])[0] for k in range(20)] == pytest.approx(found, rel=1e-14)
+    assert len(looks) == 2  # at the density, and at its ratio to the Gaussian
