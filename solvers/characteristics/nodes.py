@@ -288,9 +288,10 @@ def _is_flat(measure: Measure) -> bool:
 
 def earlier_rule(equation: Equation, initial: Measure, earlier: Nodes, rule: Rule, until: float, limit: float) -> Rule:
     """Nodes that a run began with when its end was earlier, held against those it would choose now."""
-    if earlier.normal or (earlier.reach is not None and earlier.reach == rule.nodes.reach):
+    if earlier.normal:
         return Rule(earlier, np.inf, 0.0)
-    if not rule.nodes.normal and np.array_equal(earlier.points, rule.nodes.points):
+    same = earlier.reach == rule.nodes.reach and np.array_equal(earlier.points, rule.nodes.points)
+    if same and not rule.nodes.normal:
         return rule
     limit = _known(equation, initial, limit)
     return _Search(equation, initial, until, limit).compared(earlier, rule.nodes, limit)

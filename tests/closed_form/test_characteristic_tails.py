@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from reference.runs import LINE, PLANE, A, gauss, problem, solve
+from reference.runs import LINE, PLANE, A, carry, gauss, problem, solve
 from scipy.integrate import solve_ivp
 
 import mfpde
+from mfpde.solvers.base import State
 
 
 def gaussian_way(attention, mean, covariance, until):
@@ -95,6 +96,23 @@ def test_tails_of_mixtures_that_tilts_look_far_into(query, value, until, tmp_pat
     x, w = gauss(-14, 14, 400)
     density = measure.evaluate(x)
     assert [w @ density, (w * density) @ np.cos(2 * x)] == pytest.approx([1, wave], abs=1e-10)
+
+
+def test_a_resumed_run_knows_as_well_as_the_whole_one_how_long_its_nodes_last():
+    """With tails, and the same end: the rule is the one that was chosen, with its end and its difference."""
+    parts = [(-1, 0.2, 0.4), (0.8, 0.5, 0.6)]
+    parts = [{"kind": "gaussian", "mean": mean, "covariance": S, "weight": share} for mean, S, share in parts]
+    initial = {"kind": "mixture", "components": parts}
+    task = problem(LINE, {"kind": "softmax", "A": 1, "V": 1}, initial, 1.5, 1e-5)
+    whole, resumed = (task.solver.start(task) for _ in range(2))
+    carry(whole, 0.5)
+    resumed.restore({name: array.copy() for name, array in {**whole.state(), **whole.trail(0)}.items()})
+    assert resumed.statistics() == whole.statistics()
+    wanted, found = (carry(solution, 1.5) for solution in (whole, resumed))
+    assert wanted.state is State.RESOLUTION_LOST
+    assert found == wanted
+    assert resumed.time == whole.time
+    assert resumed.statistics() == whole.statistics()
 
 
 def test_a_mixture_of_equal_gaussians_is_one():
