@@ -11,7 +11,7 @@ from mfpde.solvers.base import Progress, State
 from mfpde.solvers.march import Attempt, March
 from mfpde.typing import Float
 
-__all__ = ["LOOSER", "BlowUp", "Growth", "blow_up", "ended_early"]
+__all__ = ["LOOSER", "BlowUp", "Growth", "blow_up", "ended_early", "pole_of_another"]
 
 #: `d/dt log` of a variance, at a time and a state
 Growth = Callable[[float, Float], float]
@@ -20,6 +20,7 @@ LOOSER = 1e3
 
 _FASTER = 1e9  # growth rates that only a pole has, in units of 1/t
 _NEAR = 1e-11  # steps, in units of t, that only a pole asks for
+_FAST = 1e6  # growth rates in units of 1/t that go with them, also where a pole is as blunt as that of a logarithm
 _SAFETY = 10.0
 _ROUNDING = 5e-14  # relative; what some hundred steps add up to, were the two opinions to agree by chance
 
@@ -40,14 +41,19 @@ class BlowUp:
 def blow_up(growth: Growth, march: March, looser: March) -> BlowUp | None:
     """The pole, and how far it may be wrong: ten times the share that the error of a march with a `LOOSER` tolerance
     makes one expect. None when steps have not vanished for that reason."""
-    time = _pole(growth, march)
+    time = _pole(growth, march, _FASTER)
     if time is None:
         return None
-    while looser.time < 2 * time and looser.step > _NEAR * looser.time:  # shorter ones might step over the pole
-        looser.attempt()
-    other = _pole(growth, looser)
+    other = pole_of_another(growth, looser, time)
     apart = _SAFETY / LOOSER * abs(time - other) if other is not None else np.inf
     return BlowUp(time, max(apart, _ROUNDING * time))
+
+
+def pole_of_another(growth: Growth, march: March, time: float) -> float | None:
+    """What a march that has yet to come there says of a pole at that time; None when it finds none till twice that."""
+    while march.time < 2 * time and march.step > _NEAR * march.time:  # shorter ones might step over the pole
+        march.attempt()
+    return _pole(growth, march, _FAST)
 
 
 def ended_early(what: str, found: BlowUp | None, march: March) -> Progress:
@@ -58,8 +64,8 @@ def ended_early(what: str, found: BlowUp | None, march: March) -> Progress:
     return found.progress(what)
 
 
-def _pole(growth: Growth, march: March) -> float | None:
+def _pole(growth: Growth, march: March, faster: float) -> float | None:
     """Where `growth = p / (t* - t)` is infinite, once steps have become too short to go on: some roundings of t
     further."""
     rate = growth(march.time, march.state)
-    return march.time + 1 / rate if rate * march.time > _FASTER else None
+    return march.time + 1 / rate if rate * march.time > faster else None
