@@ -31,7 +31,9 @@ _ROUNDINGS = 8
 class Potentials:
     """`f` and `g` at the nodes such that `e^{<Ax,y> + f(x) + g(y)}` has both marginals mu; what it took to find them.
 
-    `error` is the integral of `|1 - marginal|` over mu for y; the marginal for x is exact.
+    `error` is the integral of `|1 - marginal|` over mu for y; the marginal for x is exact. Where the iteration has gone
+    half a step further it is that of the step before: what f and g here are expected to be better than, and it is not
+    measured again.
     """
 
     f: Float
