@@ -102,7 +102,8 @@ def limit(moments: Moments, course: Course, time: float, state: Float) -> Limit:
     if any(each > time for each in moments.breaks):
         return Limit("under way", moments.dimension)
     if _rests(moments, time, state):
-        kept = int(np.linalg.matrix_rank(moments.covariance(state), tol=0.0, hermitian=True))
+        variances = np.linalg.eigvalsh(moments.covariance(state))
+        kept = int(np.sum(variances > _FLAT * variances[-1]))
         return _resting(moments, time, state, kept, "")
     before = course.earlier(time)
     if before is None or not course.old_enough(time):

@@ -44,6 +44,7 @@ class GaussianIntegration(Integration):
         if not isinstance(initial, Normal):
             raise ProblemError.at("initial", "solver gaussian needs a Gaussian; this measure is not one")
         self._geometry = problem.geometry
+        self._until = 0.0 if problem.time is None else problem.time.until
         self._moments = Moments(problem.equation, initial)
         _check(self._moments)
         self._course = Course(self._moments)
@@ -94,7 +95,7 @@ class GaussianIntegration(Integration):
             if self._march.time < target:
                 self._stand(self._march.time, self._march.state)
         self._stand(target, self._march.look(target))
-        return Progress(State.REACHED, str(self.limit()))
+        return Progress(State.REACHED, str(self.limit()) if target >= self._until else "")
 
     def _stand(self, time: float, state: Float) -> None:
         self._time, self._state = time, state

@@ -207,3 +207,9 @@ def test_a_line_of_large_variance_is_stiff():
     data_end, measure = outcome(law, [[1.0, 0.3], [0.3, 0.5]], until=50.0)
     assert data_end.message == "tends to a line"
     np.testing.assert_allclose(measure.covariance / measure.covariance[0, 0], [[1, -1], [-1, 1]], atol=1e-9)
+
+
+@pytest.mark.parametrize("covariance", [[[0.7, 0.49], [0.49, 0.343]], np.outer([1, 2, 3.0], [0.1, 0.2, 0.3])])
+def test_what_nothing_moves_stays_on_its_line(covariance):
+    """Its other variances are nothing but rounding."""
+    assert message({"kind": "softmax", "A": 1, "V": 0}, covariance) == "tends to a line"
