@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from contextlib import suppress
 from pathlib import Path
@@ -61,10 +60,11 @@ def _base(source: Path) -> Path | None:
 
 def _copy(source: Path, target: Path, force: bool) -> None:
     from mfpde.errors import OutputError
+    from mfpde.store.placing import temporary
 
     if target.exists() and not force:
         raise OutputError(f"{target} exists; --force overwrites it")
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    part = temporary(target)
     try:
         part.write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
         part.replace(target)

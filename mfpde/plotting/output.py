@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,6 +11,7 @@ from mfpde._version import __version__
 from mfpde.arguments import file_path
 from mfpde.errors import MfpdeError, OutputError
 from mfpde.plotting.style import look
+from mfpde.store.placing import temporary
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,27 +42,27 @@ def extension_of(path: str | Path, allowed: Sequence[str], what: str, otherwise:
 def replacing(path: str | Path) -> Iterator[Path]:
     """A temporary neighbour of `path`, which takes its place when the block ends well and is removed otherwise."""
     target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    part = temporary(target)
     if not target.parent.is_dir():
         raise OutputError(f"cannot write {path}: there is no folder {target.parent}")
     try:
-        temporary.touch()  # whether it can be written shows before the work is done
-        yield temporary
-        temporary.replace(target)
+        part.touch()  # whether it can be written shows before the work is done
+        yield part
+        part.replace(target)
     except MfpdeError:
         raise
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror or error}") from None
     finally:
         with suppress(OSError):
-            temporary.unlink()
+            part.unlink()
 
 
 def save(figure: Figure, path: str | Path) -> Path:
     """Write a figure as .png, .pdf or .svg: with the version, without the date, the same bytes every time."""
     extension = extension_of(path, FIGURES, "figure", " (movies are .mp4 or .gif)")
-    with replacing(path) as temporary, look():
+    with replacing(path) as part, look():
         # in vector graphics the dots per inch are those of the colour map alone
         dots = "figure" if extension == ".png" else 300
-        figure.savefig(temporary, format=extension[1:], dpi=dots, metadata=_METADATA[extension])
+        figure.savefig(part, format=extension[1:], dpi=dots, metadata=_METADATA[extension])
     return Path(path)

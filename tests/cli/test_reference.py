@@ -51,6 +51,12 @@ def test_examples_are_printed_and_copied(mfpde, here):
     assert (here / "folder" / "nematic.yaml").exists()
 
 
+def test_a_copy_may_have_a_long_name(mfpde, here):
+    name = f"{'long' * 62}.yaml"
+    assert mfpde("examples", "noisy-kuramoto", "-o", name).exit_code == 0
+    assert [path.name for path in here.iterdir() if path.name.startswith("long")] == [name]
+
+
 def test_an_example_with_a_base_brings_it_along(mfpde, here):
     assert mfpde("examples", "kuramoto-below", "-o", "below.yaml").exit_code == 0
     assert (here / "noisy-kuramoto.yaml").exists()

@@ -182,6 +182,12 @@ def test_unknown_extension_is_answered_with_the_known_ones(run, tmp_path, name):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_figure_may_have_a_long_name(run, tmp_path):
+    name = f"{'long' * 62}.png"
+    run.plot(tmp_path / name)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
 def test_unwritable_path_is_one_line(run, tmp_path):
     with pytest.raises(OutputError, match=r"^cannot write .*run\.png: there is no folder .*"):
         run.plot(tmp_path / "nowhere" / "run.png")
