@@ -29,6 +29,7 @@ _MOST_LOST = 1e-9  # of the mass, when it cannot
 _MOST_CELLS = 4  # times the cells at the start, beyond which it does not
 _FIRST = 0.8  # of a standard deviation that the first step may carry a frame, for a tolerance of 1
 _OFTEN = 8  # steps
+_SEEN = 1e-3  # of the error that is allowed
 _CLOSE = 1e-4  # share of the time to a pole that need not be followed
 
 
@@ -162,9 +163,10 @@ class FiniteVolumeIntegration(Integration):
         return True
 
     def _look_at_tails(self) -> None:
-        """Every step at first, when tails change most, then now and then."""
+        """At first, when tails change most, as long as there is anything to be seen; then now and then."""
         steps = self._control.counts["steps"]
-        if steps <= _OFTEN or steps % _OFTEN == 0:
+        at_first = steps <= 2 or (steps <= _OFTEN and self._missed.tails > _SEEN * self._missed.allowed)
+        if at_first or steps % _OFTEN == 0:
             doubt = self._system.doubt(float(np.nextafter(self._time, -np.inf)), self._solution)
             self._missed.tails += doubt * (self._time - self._looked)
             self._looked = self._time
