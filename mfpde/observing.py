@@ -13,13 +13,16 @@ from mfpde.schedule import at_time
 from mfpde.store.recorder import Row, comparison, observables, observed_series
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mfpde.comparing import Companion
     from mfpde.geometry import Layout
     from mfpde.problem import Problem
+    from mfpde.run import Run
     from mfpde.solvers.base import Integration
     from mfpde.typing import Float
 
-__all__ = ["Observing"]
+__all__ = ["Observing", "unobserved"]
 
 
 class Observing:
@@ -29,10 +32,17 @@ class Observing:
     on, and `message` says why: the solution is none the worse.
     """
 
-    def __init__(self, problem: Problem, time: float = 0.0) -> None:
+    def __init__(self, problem: Problem, time: float = 0.0, missed: Mapping[int, Float] | None = None) -> None:
+        """From that time of a run on; `missed` is what was `unobserved` of it, for reasons that nobody knows now."""
         self._problem = problem
         self._companion = _companion(problem, time)
-        self._troubles: dict[int, str] = {}
+        self._reasons: dict[int, str] = {}
+        missed = missed or {}
+        self._missed = {
+            index: f"{_name(observable)} is NaN where it could not be observed, first at t = {times[0]:g}"
+            for index, observable in enumerate(observables(problem))
+            if (times := missed.get(index, np.zeros(0))).size and times[0] <= time
+        }
 
     def row(self, integration: Integration, event: Event) -> Row:
         """What is kept of the instant the integration stands at."""
@@ -51,20 +61,21 @@ class Observing:
     def message(self) -> str:
         """What could not be measured, and why; empty when everything was."""
         lost = [] if self._companion is None or not self._companion.end else [self._companion.end]
-        return "; ".join([*self._troubles.values(), *lost])
+        return "; ".join([*(self._missed | self._reasons).values(), *lost])
 
     def _observed(self, instant: Instant, layout: Layout) -> dict[str, float | Float]:
         values: dict[str, float | Float] = {}
         for index, observable in enumerate(observables(self._problem)):
             try:
                 values.update(observable.evaluate(instant))
-            except ProblemError as error:
-                reason = "; ".join(fault.message for fault in error.faults)
-                name = str(observable.canonical()["kind"])
+            except (ProblemError, ArithmeticError, np.linalg.LinAlgError) as error:
+                faults = error.faults if isinstance(error, ProblemError) else ()
+                reason = "; ".join(fault.message for fault in faults) or str(error)
+                name = _name(observable)
                 if instant.time == 0:
                     message = f"{name} cannot be observed here: {reason}"
                     raise ProblemError([Fault(("observe", index), message)]) from error
-                self._troubles.setdefault(index, f"{name} is NaN where it cannot be observed: {reason}")
+                self._reasons.setdefault(index, f"{name} is NaN where it cannot be observed: {reason}")
                 values.update(self._unknown(observable, layout))
         return values
 
@@ -73,6 +84,21 @@ class Observing:
             name: np.full([size or layout.extents[axis] for axis, size in series.extent], np.nan)
             for name, series in observable.series(self._problem.geometry).items()
         }
+
+
+def _name(observable: Observable) -> str:
+    return str(observable.canonical()["kind"])
+
+
+def unobserved(run: Run) -> dict[int, Float]:
+    """When observables of a run, by their numbers, could not be observed: the times at which all they give is NaN."""
+    found = {}
+    for index, observable in enumerate(observables(run.problem)):
+        unknown = np.ones(run.series_times.size, dtype=bool)
+        for name in observable.series(run.problem.geometry):
+            unknown &= np.isnan(run[name].reshape(unknown.size, -1)).all(axis=1)
+        found[index] = run.series_times[unknown]
+    return found
 
 
 def _companion(problem: Problem, time: float) -> Companion | None:

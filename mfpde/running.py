@@ -20,7 +20,7 @@ from mfpde.observe.interruption import Interruption
 from mfpde.observe.progress import Progress, ProgressReport, show_line
 from mfpde.observe.schedule import Event, events, time_of
 from mfpde.observe.steady import THRESHOLD, Steady
-from mfpde.observing import Observing
+from mfpde.observing import Observing, unobserved
 from mfpde.problem import Problem
 from mfpde.run import BLOW_UP, FINISHED, INTERRUPTED, NOT_FINITE, OUTPUT_FAILED, RESOLUTION_LOST, Outcome, Run
 from mfpde.solvers.base import Integration, Solver, State
@@ -88,8 +88,9 @@ def solve(
         if reached(earlier, task):
             return earlier
         integration = _started(task)
+        missed = unobserved(earlier)  # read before the file changes
         recorder: Recorder = resume_file(earlier, place, task, integration, _history())
-        observing = Observing(task, integration.time)
+        observing = Observing(task, integration.time, missed)
     else:
         target = None if output is None else check_target(output, force=force)
         integration = _started(task)
