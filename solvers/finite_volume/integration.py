@@ -165,8 +165,8 @@ class FiniteVolumeIntegration(Integration):
     def _look_at_tails(self) -> None:
         """At first, when tails change most, as long as there is anything to be seen; then now and then."""
         steps = self._control.counts["steps"]
-        at_first = steps <= 2 or (steps <= _OFTEN and self._missed.tails > _SEEN * self._missed.allowed)
-        if at_first or steps % _OFTEN == 0:
+        anything = self._missed.tails > _SEEN * self._missed.allowed
+        if steps == 2 or steps % _OFTEN == 0 or (steps < _OFTEN and anything):
             doubt = self._system.doubt(float(np.nextafter(self._time, -np.inf)), self._solution)
             self._missed.tails += doubt * (self._time - self._looked)
             self._looked = self._time
