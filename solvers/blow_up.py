@@ -34,8 +34,13 @@ class BlowUp:
 
     def progress(self, what: str) -> Progress:
         """What `advance` says of it."""
-        message = f"{what} becomes infinite at t = {self.time:.13g} +- {self.uncertainty:.1g}"
-        return Progress(State.BLOW_UP, message, "end the run earlier", time=self.time, uncertainty=self.uncertainty)
+        return Progress(
+            State.BLOW_UP,
+            f"{what} becomes infinite",
+            "end the run earlier",
+            time=self.time,
+            uncertainty=self.uncertainty,
+        )
 
 
 def blow_up(growth: Growth, march: March, looser: March) -> BlowUp | None:
