@@ -62,9 +62,7 @@ def enough_cells(start: Start, within: Range, until: float, wanted: float) -> in
     cells = within.fewest // 2
     while True:
         pilot = _flown(start, cells, until, wanted)
-        if pilot.missed <= wanted:
-            return max(cells, within.fewest)
-        if not pilot.finished:
+        if pilot.missed <= wanted or not pilot.finished:
             return max(cells, within.fewest)
         if last is not None and pilot.missed < math.inf:
             power = math.log(last.missed / pilot.missed) / math.log(cells / last.cells) if last.missed < math.inf else 0
