@@ -2,7 +2,7 @@
 # The environment lives in .venv, everything generated in build/; `make clean` removes both.
 
 # the first of these that runs and is new enough; or say which: make test PYTHON=/opt/python/bin/python3
-PYTHON ?= python3.13 python3.12 python3.11 python3
+PYTHON ?= python3.14 python3.13 python3.12 python3.11 python3
 # more for pytest: make test ARGS="-k kuramoto -x"
 ARGS ?=
 
@@ -11,15 +11,19 @@ RUN := $(VENV)/bin/python
 # An environment knows its folder by absolute path: a checkout that was moved or copied installs again.
 HERE := $(shell pwd | cksum | cut -d ' ' -f 1)
 READY := $(VENV)/ready-$(HERE)
-DESCRIPTION := setup.cfg pyproject.toml .ci/constraints.txt
-INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check -c .ci/constraints.txt
+DESCRIPTION := setup.cfg pyproject.toml $(PINS)
+# the versions to install; `make oldest` takes others
+PINS := .ci/constraints.txt
+OLDEST_PYTHON ?= python3.11
+INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check -c $(PINS)
+SUITE := $(RUN) -m pytest -n logical --maxprocesses 8 --dist loadgroup -m "not long"
 DEMO := build/demo/noisy-kuramoto
 
 export PIP_NO_INPUT := 1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint types docs benchmark dist clean
+.PHONY: help demo test oldest coverage lint types docs benchmark dist clean
 
 help: ## this list
 	@echo "usage: make TARGET"
@@ -33,7 +37,14 @@ demo: $(READY)-run ## solve the noisy Kuramoto model, plot it, check it against 
 	@echo "The figure is $(DEMO).png"
 
 test: $(READY)-test ## the fast test-suite, doctests included
-	$(RUN) -m pytest -n logical --maxprocesses 8 --dist loadgroup -m "not long" $(ARGS)
+	$(SUITE) $(ARGS)
+
+oldest: ## the fast test-suite with the oldest versions that setup.cfg admits, in an environment of its own
+	@$(MAKE) --no-print-directory test VENV=$(VENV)-oldest PINS=.ci/oldest.txt PYTHON=$(OLDEST_PYTHON)
+
+coverage: $(READY)-test ## lines and branches that the fast test-suite passes, outside of compiled kernels
+	$(SUITE) --cov --cov-report=term --cov-report=html $(ARGS)
+	@echo "Line by line: build/coverage/html/index.html"
 
 lint: $(READY)-dev ## style (ruff)
 	$(RUN) -m ruff check .
@@ -57,7 +68,7 @@ dist: $(READY)-dev ## sdist and wheel
 	@rm -rf mfpde.egg-info
 
 clean: ## remove everything generated, the environment included
-	rm -rf build $(VENV) *.egg-info
+	rm -rf build $(VENV) $(VENV)-oldest *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY)-run: $(READY) $(DESCRIPTION)
@@ -68,7 +79,7 @@ $(READY)-test $(READY)-dev $(READY)-docs: $(READY)-%: $(READY) $(DESCRIPTION)
 	$(INSTALL) --no-build-isolation -e '.[$*]'
 	@touch $@
 
-$(READY): .ci/constraints.txt
+$(READY): $(PINS)
 	@if $(RUN) -c 'import sys; sys.exit(sys.version_info < (3, 11))' && $(RUN) -m pip --version; then :; else \
 	    for candidate in $(PYTHON); do \
 	        "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || continue; \

@@ -7,6 +7,7 @@ import pytest
 FOLDERS = {".ci", "benchmarks", "docs", "mfpde", "solvers", "tests", "validation"}
 FILES = {
     ".gitignore",
+    ".pre-commit-config.yaml",
     "CHANGELOG.md",
     "CITATION.cff",
     "CONTRIBUTING.md",
