@@ -76,7 +76,7 @@ def _compiled(function: Function, *, counted: bool) -> Function:
     theirs = settings.CACHE_DIR
     settings.CACHE_DIR = str(cache_folder())  # read while the function is decorated; the user's own stay elsewhere
     try:
-        options: dict[str, Any] = {"cache": True, "error_model": "numpy", "fastmath": {"contract"}, "nogil": True}
+        options: dict[str, Any] = {"cache": True, "error_model": "numpy", "nogil": True}
         options["_nrt"] = counted
         compiled: Any = numba.njit(**options)(function)
     finally:
