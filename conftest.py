@@ -1,9 +1,14 @@
 """What every test needs before the package is imported."""
 
 import os
+import signal
 from pathlib import Path
 
 os.environ["MPLBACKEND"] = "Agg"
+
+# Signals that are ignored where the tests are started (`nohup`, a background shell) would be in every process that a test
+# starts, and tests interrupt some of them.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 from hypothesis import configuration, settings
 
