@@ -21,8 +21,8 @@ _BEGAN = time.time()
 # reading a file's imports with `ast` takes 1 ms for each hundred lines, at every start; a test holds this against `ast`
 _IMPORT = re.compile(
     r"""(?:^|[;:])[ \t]*(?:
-        from[ \t]+(?P<origin>[\w.]+)[ \t]+import[ \t]*(?P<names>\([^)]*\)|[^\n;]*)
-        |import[ \t]+(?P<modules>[^\n;]*)
+        from[ \t]+(?P<origin>[\w.]+)[ \t]+import[ \t]*(?P<names>\([^)]*\)|(?:\\\n|[^\n;])*)
+        |import[ \t]+(?P<modules>(?:\\\n|[^\n;])*)
     )""",
     re.MULTILINE | re.VERBOSE,
 )
