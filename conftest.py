@@ -1,11 +1,16 @@
 """What every test needs before the package is imported."""
 
 import os
+import signal
 from pathlib import Path
 
 os.environ["MPLBACKEND"] = "Agg"
 
 from hypothesis import configuration, settings
+
+# Signals that are ignored where the tests are started (`nohup`, a background shell) would be ignored in every process
+# that a test starts, and tests interrupt some of them.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 configuration.set_hypothesis_home_dir(Path(__file__).parent / "build" / "cache" / "hypothesis")
 # no deadline: the first example of a property compiles kernels

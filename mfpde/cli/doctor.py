@@ -29,6 +29,7 @@ KAPPA = 4.0
 @as_json
 def doctor(as_json: bool) -> int:
     """Show versions, threads, FFT and BLAS backends, and solve a small problem against its exact solution."""
+    from mfpde.cli.compiling import told_of_compiling
     from mfpde.cli.tables import columns, number
 
     sections: dict[str, dict[str, Any]] = {
@@ -41,8 +42,9 @@ def doctor(as_json: bool) -> int:
         for name, rows in sections.items():
             shown = [[key, number(value)] for key, value in rows.items()]
             click.echo(f"{name}\n{columns(shown, indent='  ')}")
-        click.echo("self-test (compiles at its first run) ...", err=True)
-    test = _self_test()
+        click.echo("self-test ...", err=True)
+    with told_of_compiling(quiet=as_json):
+        test = _self_test()
     if as_json:
         print_json({**sections, "self-test": test})
     else:
@@ -94,15 +96,27 @@ def _fft() -> str:
 
 
 def _surroundings() -> dict[str, Any]:
-    from mfpde.compilation import cache_folder
-
-    cache = cache_folder()
     return {
-        "kernel cache": f"{cache} ({_writable(cache)})",
-        "temporary files": f"{tempfile.gettempdir()} ({_writable(Path(tempfile.gettempdir()))})",
+        "kernel cache": _kernel_cache(),
+        "temporary files": _temporary_files(),
         "ffmpeg": shutil.which("ffmpeg") or "not found: movies as .gif only",
         "python": sys.executable,
     }
+
+
+def _kernel_cache() -> str:
+    from mfpde.cli.compiling import kept_elsewhere
+    from mfpde.compilation import cache_folder
+
+    return kept_elsewhere() or f"{cache_folder()} (writable)"
+
+
+def _temporary_files() -> str:
+    try:
+        folder = Path(tempfile.gettempdir())
+    except FileNotFoundError:
+        return "none: no folder for temporary files can be written"
+    return f"{folder} ({_writable(folder)})"
 
 
 def _writable(folder: Path) -> str:

@@ -18,6 +18,8 @@ VIEWS = {".png": "figure", ".pdf": "figure", ".svg": "figure", ".mp4": "movie", 
 )
 def plot(file: str, output: str | None) -> None:
     """Draw a run: a figure, or a movie. An older plot of that name is overwritten."""
+    from mfpde.cli.compiling import told_of_compiling
+    from mfpde.cli.matplotlib_folder import give_matplotlib_a_folder
     from mfpde.errors import MfpdeError, OutputError
     from mfpde.registry import lookup
     from mfpde.store import load
@@ -27,8 +29,10 @@ def plot(file: str, output: str | None) -> None:
     if view is None:
         raise click.BadParameter(f"{target} must end in one of {', '.join(VIEWS)}", param_hint="'-o'")
     run = load(Path(file))
+    give_matplotlib_a_folder()
     try:
-        lookup("view", view)(run, target)
+        with told_of_compiling():
+            lookup("view", view)(run, target)
     except MfpdeError:
         raise
     except OSError as error:

@@ -84,7 +84,8 @@ class Program(click.Group):
 
         if not standalone_mode:
             return run()
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # like Ctrl-C, from the first moment on
+        if signal.getsignal(signal.SIGTERM) is not signal.SIG_IGN:
+            signal.signal(signal.SIGTERM, signal.default_int_handler)  # like Ctrl-C, from the first moment on
         sys.exit(_exit_code(run))
 
 

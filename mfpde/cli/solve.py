@@ -33,9 +33,9 @@ def solve(file: str, output: str | None, settings: dict[str, str], resume: bool,
 
     Ctrl-C ends it cleanly: the file holds everything up to there, and --resume continues it.
     """
+    from mfpde.cli.compiling import told_of_compiling
     from mfpde.cli.progress import display
     from mfpde.cli.summary import summary
-    from mfpde.compilation import compiled_before
     from mfpde.errors import OutputError, ProblemError
     from mfpde.running import solve as solve_problem
     from mfpde.spec import read_document
@@ -44,10 +44,8 @@ def solve(file: str, output: str | None, settings: dict[str, str], resume: bool,
     target = Path(output) if output else Path(Path(file).stem + ".h5")
     if target.resolve() == Path(file).resolve():
         raise OutputError(f"{target} is the problem file itself; choose another output")
-    if not quiet and not compiled_before():
-        click.echo("compiling, once for this version (about ten seconds)", err=True)
     try:
-        with display(quiet) as progress:
+        with told_of_compiling(quiet), display(quiet) as progress:
             run = solve_problem(document.problem, target, progress=progress, resume=resume, force=force)
     except ProblemError as error:
         raise ProblemError(document.locate(fault) for fault in error.faults) from None

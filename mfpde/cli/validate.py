@@ -32,15 +32,19 @@ def validate(cases: tuple[str, ...], only_list: bool, quick: bool, report: str |
     if only_list:
         _list(as_json)
         return 0
+    from mfpde.cli.compiling import told_of_compiling
+    from mfpde.cli.matplotlib_folder import give_matplotlib_a_folder
     from mfpde.validation import validate as validate_cases
 
     folder = None if report is None else _folder(report)
-    result = validate_cases(*cases, quick=quick)
+    with told_of_compiling():
+        result = validate_cases(*cases, quick=quick)
     if as_json:
         print_json(result.to_dict())
     else:
         click.echo(_table(result))
     if folder is not None:
+        give_matplotlib_a_folder()
         click.echo(f"wrote {result.write(folder)}", err=True)
     return 0 if result.passed else CHECK_FAILED
 

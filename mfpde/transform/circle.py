@@ -14,6 +14,7 @@ from mfpde.compilation import allocating_kernel
 from mfpde.transform.chebyshev import Panels, chebyshev_points
 from mfpde.transform.direct import log_of, over_largest, plain, tilted_mean_directly
 from mfpde.transform.exponential import exponential
+from mfpde.transform.fused import fused
 from mfpde.transform.line import EXTENT, collect, interpolate_on_line
 from mfpde.transform.line_tilts import SEEN
 from mfpde.transform.scattered_kernels import POINTS
@@ -61,9 +62,9 @@ def _tilt_circle(
             first, second = mass * nodes[0, source, i], mass * nodes[1, source, i]
             row = powers[apart, i]
             for k in range(size):
-                v0[k] += mass * row[k]
-                v1[k] += first * row[k]
-                v2[k] += second * row[k]
+                v0[k] = fused(mass, row[k], v0[k])
+                v1[k] = fused(first, row[k], v1[k])
+                v2[k] = fused(second, row[k], v2[k])
     return largest
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from mfpde.compilation import allocating_kernel, kernel
 from mfpde.transform.exponential import exponential
+from mfpde.transform.fused import fused
 from mfpde.transform.products import multiply
 from mfpde.typing import Float
 
@@ -34,7 +35,7 @@ def spread_directly(queries: Float, nodes: Float, log_masses: Float, level: Floa
         for j in range(log_masses.size):
             y1, y2, y3, weight = nodes[0, j], nodes[1, j], nodes[2, j], log_masses[j]
             for q in range(count):
-                share[q] = exponential((weight - top[q]) + (w1[q] * y1 + (w2[q] * y2 + w3[q] * y3)))
+                share[q] = exponential(fused(w1[q], y1, fused(w2[q], y2, fused(w3[q], y3, weight - top[q]))))
             for q in range(count):  # a loop that writes to more places than this is not vectorised
                 u1 = y1 - c1[q]
                 first = share[q] * u1

@@ -6,6 +6,7 @@ import numpy as np
 
 from mfpde.compilation import allocating_kernel, kernel
 from mfpde.transform.exponential import exponential
+from mfpde.transform.fused import fused
 from mfpde.transform.products import multiply
 from mfpde.typing import AnyArray, Float
 
@@ -23,7 +24,7 @@ def _find_peak(w1: Float, w2: Float, w3: Float, nodes: Float, log_masses: Float,
     for j in range(log_masses.size):
         y1, y2, y3, weight = nodes[0, j], nodes[1, j], nodes[2, j], log_masses[j]
         for q in range(peak.size):
-            score = weight + (w1[q] * y1 + (w2[q] * y2 + w3[q] * y3))
+            score = fused(w1[q], y1, fused(w2[q], y2, fused(w3[q], y3, weight)))
             peak[q] = max(peak[q], score)
 
 
@@ -53,11 +54,11 @@ def sum_directly(queries: Float, nodes: Float, log_masses: Float, bounded: bool,
             for j in range(chunk, min(chunk + _CHUNK, log_masses.size)):
                 y1, y2, y3, weight = nodes[0, j], nodes[1, j], nodes[2, j], log_masses[j]
                 for q in range(count):
-                    e = exponential((weight - level[q]) + (w1[q] * y1 + (w2[q] * y2 + w3[q] * y3)))
+                    e = exponential(fused(w1[q], y1, fused(w2[q], y2, fused(w3[q], y3, weight - level[q]))))
                     p0[q] += e
-                    p1[q] += e * y1
-                    p2[q] += e * y2
-                    p3[q] += e * y3
+                    p1[q] = fused(e, y1, p1[q])
+                    p2[q] = fused(e, y2, p2[q])
+                    p3[q] = fused(e, y3, p3[q])
             for part in range(4):
                 for q in range(count):
                     total[part, q] += partial[part, q]

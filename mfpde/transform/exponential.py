@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.compilation import kernel
+from mfpde.transform.fused import fused
 
 __all__ = ["arctangent", "exponential", "logarithm"]
 
@@ -20,22 +21,23 @@ _SMALLEST = -708.0
 def exponential(x: float) -> float:
     """e^x for x <= 709; exactly 0 below -708, so -inf is fine."""
     within = max(_SMALLEST, x)
-    shifted = within * 1.4426950408889634 + _ROUND
+    shifted = fused(within, 1.4426950408889634, _ROUND)
     power = shifted - _ROUND
-    r = within - power * 0.6931471803691238
-    r = r - power * 1.9082149292705877e-10
-    value = 1.0 / 39916800.0 + r * (1.0 / 479001600.0 + r * (1.0 / 6227020800.0))
-    value = 1.0 / 3628800.0 + r * value
-    value = 1.0 / 362880.0 + r * value
-    value = 1.0 / 40320.0 + r * value
-    value = 1.0 / 5040.0 + r * value
-    value = 1.0 / 720.0 + r * value
-    value = 1.0 / 120.0 + r * value
-    value = 1.0 / 24.0 + r * value
-    value = 1.0 / 6.0 + r * value
-    value = 0.5 + r * value
-    value = 1.0 + r * value
-    value = 1.0 + r * value
+    r = fused(-power, 0.6931471803691238, within)
+    r = fused(-power, 1.9082149292705877e-10, r)
+    value = fused(r, 1.0 / 6227020800.0, 1.0 / 479001600.0)
+    value = fused(r, value, 1.0 / 39916800.0)
+    value = fused(r, value, 1.0 / 3628800.0)
+    value = fused(r, value, 1.0 / 362880.0)
+    value = fused(r, value, 1.0 / 40320.0)
+    value = fused(r, value, 1.0 / 5040.0)
+    value = fused(r, value, 1.0 / 720.0)
+    value = fused(r, value, 1.0 / 120.0)
+    value = fused(r, value, 1.0 / 24.0)
+    value = fused(r, value, 1.0 / 6.0)
+    value = fused(r, value, 0.5)
+    value = fused(r, value, 1.0)
+    value = fused(r, value, 1.0)
     exponent = np.float64(shifted).view(np.int64) << 52
     raised = np.int64(np.float64(value).view(np.int64) + exponent).view(np.float64)
     return raised if x > _SMALLEST else 0.0
@@ -45,15 +47,15 @@ def exponential(x: float) -> float:
 def logarithm(x: float) -> float:
     """log x for normal positive numbers, by `log m = 2 artanh((m-1)/(m+1))` for the mantissa m, about 1."""
     bits = np.float64(x).view(np.int64) - 0x3FE6A09E667F3BCD
-    power = bits >> 52
+    power = float(bits >> 52)
     mantissa = np.int64((bits & 0x000FFFFFFFFFFFFF) + 0x3FE6A09E667F3BCD).view(np.float64)
     s = (mantissa - 1.0) / (mantissa + 1.0)
     q = s * s
-    tail = 1.0 / 17.0 + q * (1.0 / 19.0 + q * (1.0 / 21.0))
-    tail = 1.0 / 11.0 + q * (1.0 / 13.0 + q * (1.0 / 15.0 + q * tail))
-    tail = 1.0 / 5.0 + q * (1.0 / 7.0 + q * (1.0 / 9.0 + q * tail))
-    series = 2.0 * s + 2.0 * s * q * (1.0 / 3.0 + q * tail)
-    return power * 0.6931471803691238 + (series + power * 1.9082149292705877e-10)
+    tail = fused(q, fused(q, 1.0 / 21.0, 1.0 / 19.0), 1.0 / 17.0)
+    tail = fused(q, fused(q, fused(q, tail, 1.0 / 15.0), 1.0 / 13.0), 1.0 / 11.0)
+    tail = fused(q, fused(q, fused(q, tail, 1.0 / 9.0), 1.0 / 7.0), 1.0 / 5.0)
+    series = fused(2.0 * s * q, fused(q, tail, 1.0 / 3.0), 2.0 * s)
+    return fused(power, 0.6931471803691238, fused(power, 1.9082149292705877e-10, series))
 
 
 @kernel

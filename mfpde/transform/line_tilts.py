@@ -8,6 +8,7 @@ from mfpde.compilation import allocating_kernel
 from mfpde.transform.chebyshev import Panels, chebyshev_points
 from mfpde.transform.direct import log_of
 from mfpde.transform.exponential import exponential
+from mfpde.transform.fused import fused
 from mfpde.transform.scattered_kernels import POINTS
 from mfpde.typing import Float
 
@@ -50,7 +51,7 @@ def _tilt_line(
                 for part in range(values.shape[1]):
                     out = values[panel, part]
                     for k in range(POINTS):
-                        out[k] += term * row[k]
+                        out[k] = fused(term, row[k], out[k])
                     term *= u
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from mfpde.compilation import allocating_kernel, kernel
 from mfpde.transform.exponential import exponential, logarithm
+from mfpde.transform.fused import fused
 from mfpde.transform.products import multiply
 from mfpde.typing import AnyArray, Float
 
@@ -65,9 +66,9 @@ def _evaluate_series(
         t = 2.0 * (scale * position[i] + offset)
         a, b, d, e, f, g = c0[POINTS - 1], 0.0, c1[POINTS - 1], 0.0, c2[POINTS - 1], 0.0
         for k in range(POINTS - 2, 0, -1):
-            a, b = t * a + (c0[k] - b), a
-            d, e = t * d + (c1[k] - e), d
-            f, g = t * f + (c2[k] - g), f
+            a, b = fused(t, a, c0[k] - b), a
+            d, e = fused(t, d, c1[k] - e), d
+            f, g = fused(t, f, c2[k] - g), f
         total = 0.5 * t * a + (c0[0] - b)
         mass[i] = logarithm(total) + peak
         mean1[i] = (0.5 * t * d + (c1[0] - e)) / total
@@ -211,7 +212,7 @@ def transform_rows(
             for k in range(points):
                 share, found = basis[k], values[part * points + k]
                 for j in range(window):
-                    total[j] += share[j] * found[j]
+                    total[j] = fused(share[j], found[j], total[j])
         logs, means1, means2 = value[i], mean1[i], mean2[i]
         total, moment1, moment2 = parts[0], parts[1], parts[2]
         for j in range(window):

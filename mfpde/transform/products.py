@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mfpde.compilation import kernel
+from mfpde.transform.fused import fused
 from mfpde.typing import Float
 
 __all__ = ["multiply"]
@@ -32,14 +33,14 @@ def multiply(left: Float, right: Float, out: Float) -> None:
             c0, c1, c2, c3 = c[term], c[term + 1], c[term + 2], c[term + 3]
             d0, d1, d2, d3 = d[term], d[term + 1], d[term + 2], d[term + 3]
             for j in range(columns):
-                o0[j] += (a0 * r0[j] + a1 * r1[j]) + (a2 * r2[j] + a3 * r3[j])
-                o1[j] += (b0 * r0[j] + b1 * r1[j]) + (b2 * r2[j] + b3 * r3[j])
-                o2[j] += (c0 * r0[j] + c1 * r1[j]) + (c2 * r2[j] + c3 * r3[j])
-                o3[j] += (d0 * r0[j] + d1 * r1[j]) + (d2 * r2[j] + d3 * r3[j])
+                o0[j] = fused(a3, r3[j], fused(a2, r2[j], fused(a1, r1[j], fused(a0, r0[j], o0[j]))))
+                o1[j] = fused(b3, r3[j], fused(b2, r2[j], fused(b1, r1[j], fused(b0, r0[j], o1[j]))))
+                o2[j] = fused(c3, r3[j], fused(c2, r2[j], fused(c1, r1[j], fused(c0, r0[j], o2[j]))))
+                o3[j] = fused(d3, r3[j], fused(d2, r2[j], fused(d1, r1[j], fused(d0, r0[j], o3[j]))))
         for term in range(whole, terms):
             r0 = right[term]
             for j in range(columns):
-                o0[j] += a[term] * r0[j]
-                o1[j] += b[term] * r0[j]
-                o2[j] += c[term] * r0[j]
-                o3[j] += d[term] * r0[j]
+                o0[j] = fused(a[term], r0[j], o0[j])
+                o1[j] = fused(b[term], r0[j], o1[j])
+                o2[j] = fused(c[term], r0[j], o2[j])
+                o3[j] = fused(d[term], r0[j], o3[j])

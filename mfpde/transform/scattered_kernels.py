@@ -12,6 +12,7 @@ import numpy as np
 
 from mfpde.compilation import allocating_kernel, kernel
 from mfpde.transform.exponential import logarithm
+from mfpde.transform.fused import fused
 from mfpde.typing import AnyArray, Float
 
 __all__ = [
@@ -133,7 +134,7 @@ def collect_line(
             for k in range(size):
                 total, row = sums[k], basis[k]
                 for q in range(width):
-                    total[q] += mass[q] * row[q]
+                    total[q] = fused(mass[q], row[q], total[q])
         row = out[p]
         for k in range(size):
             subtotal = 0.0
@@ -184,5 +185,5 @@ def interpolate_line(
                     b0, b1, b2, b3 = basis[k], basis[k + 1], basis[k + 2], basis[k + 3]
                     v0, v1, v2, v3 = value[k], value[k + 1], value[k + 2], value[k + 3]
                     for q in range(width):
-                        total[q] += (v0 * b0[q] + v1 * b1[q]) + (v2 * b2[q] + v3 * b3[q])
+                        total[q] = fused(v3, b3[q], fused(v2, b2[q], fused(v1, b1[q], fused(v0, b0[q], total[q]))))
             write_out(sums, level[p], here, ahead, out)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.compilation import allocating_kernel, kernel
+from mfpde.transform.fused import fused
 from mfpde.transform.products import multiply
 from mfpde.transform.scattered_kernels import TOGETHER, lagrange_rows, local, panel_of, sort_by_panel, write_out
 from mfpde.typing import AnyArray, Float
@@ -88,7 +89,7 @@ def _contract(inner: Float, first: Float, sums: Float) -> None:
         for k in range(size):
             row, factor = inner[part * size + k], first[k]
             for q in range(width):
-                total[q] += row[q] * factor[q]
+                total[q] = fused(row[q], factor[q], total[q])
 
 
 @allocating_kernel

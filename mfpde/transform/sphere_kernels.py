@@ -8,6 +8,7 @@ import numpy as np
 
 from mfpde.compilation import allocating_kernel, kernel
 from mfpde.transform.exponential import arctangent, exponential
+from mfpde.transform.fused import fused
 from mfpde.transform.products import multiply
 from mfpde.typing import AnyArray, Float
 
@@ -53,7 +54,7 @@ def sum_for_faces(left: Float, sources: Float, targets: Float, sums: Float) -> N
         for i in range(terms):
             a, b, c, row = sources[0, start + i], sources[1, start + i], sources[2, start + i], powers[i]
             for k in range(count):
-                row[k] = exponential(a * x[k] + (b * y[k] + c * z[k]))
+                row[k] = exponential(fused(a, x[k], fused(b, y[k], c * z[k])))
         multiply(left[:, start : start + terms], powers, part)
         for row_index in range(sums.shape[0]):
             total, here = sums[row_index], part[row_index]

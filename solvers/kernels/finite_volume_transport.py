@@ -11,6 +11,7 @@ Arrays are `(rows, columns)`; a face lies before each cell, and one more after t
 from __future__ import annotations
 
 from mfpde.compilation import kernel
+from mfpde.transform.fused import fused
 from mfpde.typing import Float
 
 __all__ = ["GHOSTS", "transport_across", "transport_along"]
@@ -23,15 +24,16 @@ _TINY = 1e-40  # relative to the values themselves, see _weno
 @kernel
 def _linear7(a: float, b: float, c: float, d: float, e: float, f: float, g: float) -> float:
     """Value at the right face of the middle cell, seven averages, order seven."""
-    return (319.0 * d + 214.0 * e - 101.0 * c - 38.0 * f + 25.0 * b + 4.0 * g - 3.0 * a) * (1.0 / 420.0)
+    near = fused(319.0, d, fused(214.0, e, -101.0 * c))
+    return (near + fused(-38.0, f, fused(25.0, b, fused(4.0, g, -3.0 * a)))) * (1.0 / 420.0)
 
 
 @kernel
 def _linear9(a: float, b: float, c: float, d: float, e: float, f: float, g: float, h: float, i: float) -> float:
     """The same from nine averages, order nine."""
-    return (1879.0 * e + 1375.0 * f - 641.0 * d - 305.0 * g + 199.0 * c + 55.0 * h - 41.0 * b - 5.0 * i + 4.0 * a) * (
-        1.0 / 2520.0
-    )
+    near = fused(1879.0, e, fused(1375.0, f, fused(-641.0, d, -305.0 * g)))
+    far = fused(199.0, c, fused(55.0, h, fused(-41.0, b, fused(-5.0, i, 4.0 * a))))
+    return (near + far) * (1.0 / 2520.0)
 
 
 @kernel

@@ -1,0 +1,43 @@
+"""How kernels are compiled, and kept, keyed on what they depend on.
+
+A cached function of numba's does not notice that a function it calls in another file changed, or a named constant, or
+the fields of a tuple it takes; two processes that compile at once may exchange their code; a damaged file is executed,
+and where no folder can be written nothing works. So kernels are kept by a cache of our own (`cache`), in files that are
+named after all that their code depends on (`sources`), where there is room (`folders`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from mfpde.compilation.cache import KernelCache, watched
+from mfpde.compilation.folders import cache_folder, kept
+
+__all__ = ["allocating_kernel", "cache_folder", "kept", "kernel", "watched"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def kernel(function: Function) -> Function:
+    """Compile a function of arrays and scalars that allocates nothing. Every operation is the one that is written: sums
+    are not reordered and products not fused with sums (`mfpde.transform.fused` is for where that pays), since what the
+    compiler would make of that freedom depends on what it sees together. Without reference counts, which count every
+    slice taken, the loop of the circle is 1.7 times faster.
+    """
+    return _compiled(function, counted=False)
+
+
+def allocating_kernel(function: Function) -> Function:
+    """The same for a function that makes room for itself, once per call: with reference counts."""
+    return _compiled(function, counted=True)
+
+
+def _compiled(function: Function, *, counted: bool) -> Function:
+    import numba
+
+    options: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": counted}
+    compiled: Any = numba.njit(**options)(function)
+    if compiled is not function:  # NUMBA_DISABLE_JIT leaves it as it is
+        compiled._cache = KernelCache(function, options)  # numba has no other door for a cache of our own
+    return compiled
