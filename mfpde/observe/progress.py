@@ -87,14 +87,15 @@ class Reporter:
         self._show, self._every = show, every
         self._pace = Pace()
         self._last = ProgressReport(0.0, until, 0, 0.0, None, doing="starting")
-        self._shown = perf_counter() - 0.5 * every  # what is over at once shows nothing
+        self._heard = perf_counter()
+        self._shown = self._heard - 0.5 * every  # what is over at once shows nothing
         self._lock = threading.Lock()
         self._heart = None if beating is None else Heartbeat(0.5 * beating, lambda: self._beat(beating))
 
     def say(self, words: str) -> None:
         """What is being done between steps, or before the first one."""
         self._last = replace(self._last, doing=words)
-        if self._due(self._every):
+        if self._due():
             self._tell(replace(self._last, elapsed=self._pace.elapsed))
 
     def begin(self, integration: Integration, until: float) -> None:
@@ -104,7 +105,7 @@ class Reporter:
 
     def see(self, integration: Integration, *, at_event: bool) -> Outcome | None:
         """After a slice of work."""
-        if self._due(self._every):
+        if self._due():
             self._tell(self._pace.report(integration))
         return None
 
@@ -117,8 +118,9 @@ class Reporter:
         if self._heart is not None:
             self._heart.stop()
 
-    def _due(self, seconds: float) -> bool:
-        return perf_counter() - self._shown >= seconds
+    def _due(self) -> bool:
+        self._heard = perf_counter()
+        return self._heard - self._shown >= self._every
 
     def _tell(self, report: ProgressReport) -> None:
         with self._lock:
@@ -127,7 +129,7 @@ class Reporter:
 
     def _beat(self, seconds: float) -> None:
         with self._lock:
-            if self._due(seconds):
+            if perf_counter() - max(self._heard, self._shown) >= seconds:
                 self._shown = perf_counter()
                 self._show(replace(self._last, elapsed=self._pace.elapsed))
 
