@@ -85,7 +85,7 @@ class Rest:
         state = self._copy.advance(solution.time + elapsed * (self._pieces + 1) / _PIECES, budget).state
         if state is State.REACHED:
             self._pieces += 1
-            self.found = self._copy.residual() <= level and solution.distance(self._copy) <= _NEAR * PUSH
+            self.found = bool(self._copy.residual() <= level and solution.distance(self._copy) <= _NEAR * PUSH)
         if not self.found and (state is State.UNDER_WAY or (state is State.REACHED and self._pieces < _PIECES)):
             return False
         self._copy, self._after = None, solution.time + elapsed
