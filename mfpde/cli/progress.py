@@ -8,20 +8,18 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import click
 
 from mfpde.observe.heartbeat import Heartbeat
-
-if TYPE_CHECKING:
-    from mfpde.observe.progress import ProgressReport
+from mfpde.observe.progress import ProgressReport
 
 __all__ = ["display", "duration", "line"]
 
 SECONDS_BETWEEN_LINES = 5.0
 SECONDS_BEFORE_FIRST = 0.8  # of a set-up: a word within the first second
 _HEARTBEAT = 0.25  # seconds between looks whether there is anything to show again
+_STARTING = ProgressReport(0.0, 0.0, 0, 0.0, None, doing="starting")
 
 
 @contextmanager
@@ -46,7 +44,7 @@ class _Lines:
 
     def __init__(self) -> None:
         self._last: float | None = None  # when a line was shown
-        self._report: ProgressReport | None = None
+        self._report = _STARTING
         self._heard = time.perf_counter()
         self._first = True
         self._lock = threading.Lock()
@@ -60,7 +58,7 @@ class _Lines:
         """The last report, when nothing has been heard since."""
         with self._lock:
             silence = time.perf_counter() - self._heard
-            if self._report is not None and silence >= _HEARTBEAT:
+            if silence >= _HEARTBEAT:
                 self._show(replace(self._report, elapsed=self._report.elapsed + silence))
 
     def _show(self, report: ProgressReport) -> None:

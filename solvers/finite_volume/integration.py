@@ -226,11 +226,12 @@ class FiniteVolumeIntegration(Integration):
         return waves
 
     def distance(self, other: Integration) -> float:
-        """Of mean and covariance, relative to the width."""
+        """Of mean and covariance, relative to the widths along the axes."""
         mine, theirs = self.measure(), other.measure()
-        root = np.linalg.cholesky(mine.covariance)
-        moved = np.linalg.solve(root, theirs.mean - mine.mean)
-        wider = np.linalg.solve(root, np.linalg.solve(root, theirs.covariance - mine.covariance).T)
+        with np.errstate(all="ignore"):
+            widths = np.sqrt(np.diag(mine.covariance))
+            moved = (theirs.mean - mine.mean) / widths
+            wider = (theirs.covariance - mine.covariance) / np.multiply.outer(widths, widths)
         return float(max(np.abs(moved).max(), np.abs(wider).max()))
 
     # -- watching

@@ -167,3 +167,10 @@ def test_the_first_line_of_a_set_up_comes_within_a_second(capsys, monkeypatch):
         for _ in range(5):
             show(SETTING_UP)
     assert capsys.readouterr().err.splitlines() == [line(SETTING_UP)] * 2
+
+
+def test_a_line_comes_even_when_nothing_is_heard(capsys):
+    texts = []
+    with display(quiet=False):
+        wait_until(lambda: texts.append(capsys.readouterr().err) or "starting" in texts[-1])
+    assert "starting, " in texts[-1]
