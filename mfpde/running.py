@@ -5,19 +5,22 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mfpde.activity import doing, told_to
 from mfpde.arguments import file_path, instance
 from mfpde.errors import Fault, OutputError, ProblemError, ResumeError
 from mfpde.feasibility import chosen_solver, faults, layout_faults
 from mfpde.observe.interruption import Interruption
-from mfpde.observe.progress import Progress, ProgressReport, show_line
+from mfpde.observe.progress import Progress, ProgressReport, Reporter, show_line
 from mfpde.observe.schedule import Event, events, time_of
 from mfpde.observe.steady import THRESHOLD, Steady
 from mfpde.observing import Observing, unobserved
@@ -55,12 +58,13 @@ def solve(
     """`d_t mu + div(mu G_mu) = (1/kappa) Lap mu` from its initial measure to `time.until`.
 
     problem: a `Problem`, or the path of its YAML file. output: the HDF5 file to write; without it the run stays in
-    memory. progress: True shows a line on stderr, a function gets a `ProgressReport` up to ten times a second. resume:
-    continue the interrupted run in `output`, bit for bit; only `time.until` may have become later (the row at the old
-    end stays, the steps go on from there, snapshots stay as far apart as they were). force: overwrite `output`.
+    memory. progress: True shows a line on stderr, a function gets a `ProgressReport` up to ten times a second, which
+    says what is being done before the first step. resume: continue the interrupted run in `output`, bit for bit; only
+    `time.until` may have become later (the row at the old end stays, the steps go on from there, snapshots stay as far
+    apart as they were). force: overwrite `output`.
 
     The solution does not depend on output, progress or the clock. How the run ended is in `run.outcome`: Ctrl-C and
-    SIGTERM end it cleanly, a second one at once.
+    SIGTERM end it cleanly, a second one at once; before the first step the first one does, and nothing is left behind.
 
     Fails, before the first step: `ProblemError` for a problem that cannot be solved as written, `OutputError` for a
     file that cannot be written, `ResumeError` for one that cannot be continued.
@@ -78,28 +82,43 @@ def solve(
     task = _task(problem, progress)
     if output is not None:
         file_path("output", output, "run.h5")
-    found = faults(task)
-    if found:
-        raise ProblemError(found)
-    if resume:
-        if output is None or force:
-            raise ResumeError("resume needs the output to continue, and goes without force")
-        earlier, place, task = earlier_run(output, task)
-        if reached(earlier, task):
-            return earlier
-        integration = _started(task)
-        missed = unobserved(earlier)  # read before the file changes
-        recorder: Recorder = resume_file(earlier, place, task, integration, _history())
-        observing = Observing(task, integration.time, missed)
-    else:
-        target = None if output is None else check_target(output, force=force)
-        integration = _started(task)
-        lacking = layout_faults(task, integration.layout)
-        if lacking:
-            raise ProblemError(lacking)
-        observing = Observing(task)
-        recorder = _recorder(task, integration, observing, target, force=force)
-    return _Course(task, integration, recorder, _observers(task, recorder, progress), observing).run()
+    with _Watch(task, progress) as watch:
+        doing("reading the problem")
+        found = faults(task)
+        if found:
+            raise ProblemError(found)
+        course = _resumed(task, output, watch, force=force) if resume else _begun(task, output, watch, force=force)
+        return course if isinstance(course, Run) else course.run()
+
+
+def _begun(task: Problem, output: str | Path | None, watch: _Watch, *, force: bool) -> _Course:
+    """A run with the row of t = 0 in it."""
+    target = None if output is None else check_target(output, force=force)
+    if target is not None:
+        watch.write_status(target)
+    integration = _started(task)
+    lacking = layout_faults(task, integration.layout)
+    if lacking:
+        raise ProblemError(lacking)
+    observing = Observing(task)
+    doing("looking at the initial data")
+    recorder = _recorder(task, integration, observing, target, force=force)
+    return _Course(task, integration, recorder, watch, observing)
+
+
+def _resumed(task: Problem, output: str | Path | None, watch: _Watch, *, force: bool) -> _Course | Run:
+    """A run as it was left; itself when there is nothing left to do."""
+    if output is None or force:
+        raise ResumeError("resume needs the output to continue, and goes without force")
+    doing("reading the earlier run")
+    earlier, place, task = earlier_run(output, task)
+    if reached(earlier, task):
+        return earlier
+    watch.write_status(place)
+    integration = _started(task)
+    missed = unobserved(earlier)  # read before the file changes
+    recorder = resume_file(earlier, place, task, integration, _history())
+    return _Course(task, integration, recorder, watch, Observing(task, integration.time, missed))
 
 
 def _task(problem: Problem | str | Path, progress: object) -> Problem:
@@ -153,18 +172,45 @@ def _recorder(
         raise OutputError(f"cannot write {target}: {reason(error)}") from error
 
 
-def _observers(
-    problem: Problem, recorder: Recorder, progress: bool | Callable[[ProgressReport], None]
-) -> Sequence[Observer]:
-    found: list[Observer] = []
-    if isinstance(recorder, FileRecorder):
-        found.append(StatusFile(recorder.path))
-    if progress:
-        found.append(Progress(show_line if progress is True else progress))
-    steady = time_of(problem).stop_when_steady
-    if steady:
-        found.append(Steady(THRESHOLD if steady is True else steady))
-    return found
+class _Watch:
+    """What watches a run from the first moment on: signals, and whatever shows people that it is alive."""
+
+    def __init__(self, problem: Problem, progress: bool | Callable[[ProgressReport], None]) -> None:
+        self.began = perf_counter()
+        self.interruption = Interruption(patient=False)
+        self._until = 0.0 if problem.time is None else problem.time.until
+        self._show = show_line if progress is True else progress or None
+        self._reporters: list[Reporter] = []
+        self._open = ExitStack()
+
+    def __enter__(self) -> _Watch:
+        self._open.enter_context(self.interruption)
+        self._open.enter_context(told_to(self._say))
+        if self._show is not None:
+            self._add(Progress(self._show, self._until))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def write_status(self, path: Path) -> None:
+        """From now on."""
+        self._add(StatusFile(path, self._until))
+
+    def observers(self, problem: Problem) -> Sequence[Observer]:
+        """Those of the steps of a run."""
+        steady = time_of(problem).stop_when_steady
+        return [*self._reporters, *([Steady(THRESHOLD if steady is True else steady)] if steady else [])]
+
+    def _add(self, reporter: Reporter) -> None:
+        self._reporters.append(reporter)
+        self._open.callback(reporter.close)
+
+    def _say(self, words: str) -> None:
+        if self.interruption.asked and not self.interruption.patient:  # somebody has swallowed the exception
+            raise KeyboardInterrupt
+        for reporter in self._reporters:
+            reporter.say(words)
 
 
 @dataclass
@@ -174,25 +220,29 @@ class _Course:
     problem: Problem
     integration: Integration
     recorder: Recorder
-    observers: Sequence[Observer]
+    watch: _Watch
     observing: Observing
+    observers: Sequence[Observer] = ()
     message: str = ""  # what the integration said last
 
     def run(self) -> Run:
         """To the end, whichever it is."""
-        with Interruption() as interruption:
-            try:
-                for observer in self.observers:
-                    observer.begin(self.integration, time_of(self.problem).until)
-                outcome = self._told(self._outcome(interruption))
-                with interruption.shield():
-                    return self.recorder.finish(outcome, self.integration)
-            except BaseException:
-                self.recorder.abandon()
-                raise
-            finally:
-                for observer in self.observers:
-                    observer.end(self.integration)
+        interruption = self.watch.interruption
+        self.observers = self.watch.observers(self.problem)
+        self.recorder.started = self.watch.began
+        try:
+            interruption.patient = True
+            for observer in self.observers:
+                observer.begin(self.integration, time_of(self.problem).until)
+            outcome = self._told(self._outcome(interruption))
+            with interruption.shield():
+                return self.recorder.finish(outcome, self.integration)
+        except BaseException:
+            self.recorder.abandon()
+            raise
+        finally:
+            for observer in self.observers:
+                observer.end(self.integration)
 
     def _told(self, outcome: Outcome) -> Outcome:
         """With what could not be measured, beside what the solver says."""

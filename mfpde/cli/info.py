@@ -39,7 +39,7 @@ def _under_way(file: str, status: dict[str, Any]) -> str:
 
     rows = [["file", file], ["status", "running"]]
     for name, value in status.items():
-        seconds = name == "remaining" and isinstance(value, int | float)
+        seconds = name in ("remaining", "elapsed") and isinstance(value, int | float)
         rows.append([name, duration(float(value)) if seconds else number(value)])
     return columns(rows)
 

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import click
 
-if TYPE_CHECKING:
-    from mfpde.observe.progress import ProgressReport
+from mfpde.observe.heartbeat import Heartbeat
+from mfpde.observe.progress import ProgressReport
 
 __all__ = ["display", "duration", "line"]
 
 SECONDS_BETWEEN_LINES = 5.0
+SECONDS_BEFORE_FIRST = 0.8  # of a set-up: a word within the first second
+_HEARTBEAT = 0.25  # seconds between looks whether there is anything to show again
+_STARTING = ProgressReport(0.0, 0.0, 0, 0.0, None, doing="starting")
 
 
 @contextmanager
@@ -27,41 +31,65 @@ def display(quiet: bool) -> Iterator[bool | Callable[[ProgressReport], None]]:
         with _bar() as show:
             yield show
     else:
-        yield _Lines()
+        lines = _Lines()
+        heart = Heartbeat(_HEARTBEAT, lines.again)
+        try:
+            yield lines
+        finally:
+            heart.stop()
 
 
 class _Lines:
-    """One plain line at most every few seconds: for log files."""
+    """One plain line at most every few seconds, the first of a set-up after one: for log files."""
 
     def __init__(self) -> None:
-        self._last: float | None = None
+        self._last: float | None = None  # when a line was shown
+        self._report = _STARTING
+        self._heard = time.perf_counter()
+        self._first = True
+        self._lock = threading.Lock()
 
     def __call__(self, report: ProgressReport) -> None:
+        with self._lock:
+            self._report, self._heard = report, time.perf_counter()
+            self._show(report)
+
+    def again(self) -> None:
+        """The last report, when nothing has been heard since."""
+        with self._lock:
+            silence = time.perf_counter() - self._heard
+            if silence >= _HEARTBEAT:
+                self._show(replace(self._report, elapsed=self._report.elapsed + silence))
+
+    def _show(self, report: ProgressReport) -> None:
         now = time.monotonic()
         if self._last is None:  # the wait is for the run, not for what came before it
             self._last = now
-        elif now - self._last >= SECONDS_BETWEEN_LINES:
-            self._last = now
+        elif now - self._last >= (SECONDS_BEFORE_FIRST if self._first and report.doing else SECONDS_BETWEEN_LINES):
+            self._last, self._first = now, False
             click.echo(line(report), err=True)
 
 
 @contextmanager
 def _bar() -> Iterator[Callable[[ProgressReport], None]]:
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (BarColumn(bar_width=16), TextColumn("{task.description}"))
+    columns = (BarColumn(bar_width=16), TimeElapsedColumn(), TextColumn("{task.description}"))
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("starting", total=None)
 
         def show(report: ProgressReport) -> None:
-            progress.update(task, total=report.until, completed=report.time, description=line(report))
+            total = None if report.doing else report.until  # the bar swings to and fro during the set-up
+            progress.update(task, total=total, completed=report.time, description=report.doing or line(report))
 
         yield show
 
 
 def line(report: ProgressReport) -> str:
-    """`t = 3.2 of 40, 120 steps, rate 0.8/s, 46 s left, modes 128`."""
+    """`t = 3.2 of 40, 120 steps, rate 0.8/s, 46 s left, modes 128`; or what is being done before that."""
+    if report.doing:
+        return f"{report.doing}, {duration(report.elapsed)} so far"
     parts = [f"t = {report.time:.4g} of {report.until:.4g}", f"{report.steps} steps"]
     if report.rate:
         parts.append(f"{report.rate:.3g} per second")

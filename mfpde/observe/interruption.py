@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM ask a run to stop cleanly; asking twice stops it at once."""
+"""Ctrl-C and SIGTERM ask a run to stop cleanly; asking twice, or before its first step, stops it at once."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ _SIGNALS = ("SIGINT", "SIGTERM")
 
 
 class Interruption:
-    """While this context lasts, `asked` turns true at the first signal and KeyboardInterrupt comes with the second.
+    """While this context lasts, `asked` turns true at the first signal and KeyboardInterrupt comes with the second, or
+    with the first as long as it is not `patient`.
 
     Only the main thread gets signals; in others, and where a program ignores them, nothing is touched.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, patient: bool = True) -> None:
         self.asked = False
+        self.patient = patient
         self._again = False
         self._shielded = False
         self._previous: dict[signal.Signals, Any] = {}
@@ -51,7 +53,7 @@ class Interruption:
             raise KeyboardInterrupt
 
     def _answer(self, number: int, frame: FrameType | None) -> None:
-        self._again = self.asked
+        self._again = self.asked or not self.patient
         self.asked = True
         if self._again and not self._shielded:
             raise KeyboardInterrupt

@@ -29,7 +29,7 @@ class MemoryRecorder:
         self._problem = problem
         self._layout = layout
         self.saved_time = self.observed_time = float("-inf")
-        self._started = perf_counter()
+        self.started = perf_counter()
         self._times: list[float] = []
         self._fields: dict[str, list[Float]] = {name: [] for name in layout.fields}
         self._trail = Trail(layout)
@@ -76,7 +76,7 @@ class MemoryRecorder:
             series_times=np.array(self._observe_times) if own_times else times,
             outcome=outcome,
             trail=self._trail.take(),
-            provenance=provenance_of(self._problem, integration.statistics(), perf_counter() - self._started),
+            provenance=provenance_of(self._problem, integration.statistics(), perf_counter() - self.started),
         )
 
     def abandon(self) -> None:

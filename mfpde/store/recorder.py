@@ -53,10 +53,12 @@ class OutputFailed(Exception):  # noqa: N818 - it never reaches a user: it becom
 
 
 class Recorder(Protocol):
-    """Keeps rows. `saved_time` and `observed_time` are those of the last snapshot and observation added."""
+    """Keeps rows. `saved_time` and `observed_time` are those of the last snapshot and observation added, `started` is
+    when the work on the run began, by `perf_counter`."""
 
     saved_time: float
     observed_time: float
+    started: float
 
     @property
     def last_time(self) -> float:

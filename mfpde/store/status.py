@@ -10,8 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from mfpde.observe.progress import Pace, ProgressReport
-from mfpde.run import Outcome
+from mfpde.observe.progress import ProgressReport, Reporter
 from mfpde.solvers.base import Integration
 from mfpde.store.placing import temporary
 
@@ -21,26 +20,35 @@ _EVERY = 1.0
 _SILENCE = 60.0  # on another machine nobody can ask whether the process lives
 
 
-class StatusFile:
-    """The observer that replaces `RUN.status.json` once a second and removes it at the end."""
+class StatusFile(Reporter):
+    """The reporter that replaces `RUN.status.json` once a second, whatever the run is doing, and removes it at the
+    end."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, until: float) -> None:
         self._path = status_path(path)
-        self._pace = Pace(_EVERY)
+        super().__init__(self._write, _EVERY, until, beating=_EVERY)
 
     def begin(self, integration: Integration, until: float) -> None:
-        self._pace.start(integration, until)
-        self._write(self._pace.report(integration))
-
-    def see(self, integration: Integration, *, at_event: bool) -> Outcome | None:
-        if self._pace.due():
-            self._write(self._pace.report(integration))
-        return None
+        super().begin(integration, until)
+        self._tell(self._pace.report(integration))
 
     def end(self, integration: Integration) -> None:
-        self._path.unlink(missing_ok=True)
+        self.close()
+
+    def close(self) -> None:
+        super().close()
+        if not self._of_another():
+            with suppress(OSError):
+                self._path.unlink(missing_ok=True)
+
+    def _of_another(self) -> bool:
+        """Whether another run that is alive writes there: of two that are set up for one output, one will be told."""
+        record = _read(self._path)
+        return record is not None and record["pid"] != os.getpid()
 
     def _write(self, report: ProgressReport) -> None:
+        if report.doing and self._of_another():
+            return
         process = os.getpid()
         record = {
             "time": report.time,
@@ -49,6 +57,8 @@ class StatusFile:
             "rate": report.rate,
             "remaining": report.remaining,
             **report.detail,
+            "doing": report.doing or "steps",
+            "elapsed": report.elapsed,
             "outcome": None,
             "pid": process,
             "host": socket.gethostname(),
@@ -74,8 +84,12 @@ def read_status(path: str | Path) -> dict[str, Any] | None:
 
     What a killed run left behind counts as none.
     """
+    return _read(status_path(Path(os.path.realpath(path))))
+
+
+def _read(path: Path) -> dict[str, Any] | None:
     try:
-        record = json.loads(status_path(Path(os.path.realpath(path))).read_text(encoding="utf-8"))
+        record = json.loads(path.read_text(encoding="utf-8"))
         return record if isinstance(record, dict) and _alive(record) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None

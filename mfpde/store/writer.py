@@ -55,7 +55,7 @@ class FileRecorder:
         self._next_slot = "0"
         self._last_time = self.saved_time = self.observed_time = float("-inf")
         self._trail = Trail(header.layout, rows.steps)
-        self._started = self._committed_at = self._saved_at = perf_counter()
+        self.started = self._committed_at = self._saved_at = perf_counter()
         self._earlier_seconds = 0.0
         self._cost = 0.0
 
@@ -153,7 +153,7 @@ class FileRecorder:
     def _write_statistics(self, statistics: Mapping[str, float]) -> None:
         provenance = self._file["provenance"]
         if statistics:
-            seconds = self._earlier_seconds + perf_counter() - self._started
+            seconds = self._earlier_seconds + perf_counter() - self.started
             write_numbers(provenance["timings"], {"seconds": seconds})
             write_numbers(provenance["statistics"], dict(statistics))
 

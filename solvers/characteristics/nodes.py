@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mfpde.activity import doing
 from mfpde.attention import Sinkhorn, Softmax, Unnormalized
 from mfpde.errors import ProblemError
 from mfpde.measure import Measure, Normal, Superposition
@@ -99,6 +100,7 @@ class _Search:
 
     def rule(self, refinement: int, reach: int) -> Nodes:
         if (refinement, reach) not in self._rules:
+            doing("placing nodes")
             full = _nodes(self._initial, _REFINEMENTS[refinement])
             kept = full.weights >= _REACHES[reach] * full.weights.max()
             found = full if self._initial.compact else full.only(kept)
@@ -144,6 +146,7 @@ class _Search:
         march = March(pair.slope, pair.sizes, pair.start, _PILOT, first, pair.flows[0].breaks)
         largest, good = pair.difference(pair.start), 0.0
         while largest <= limit and march.time < self._until and march.counts["steps"] < _MOST_STEPS:
+            doing(f"{here.count} nodes held against {more.count}, t = {march.time:.4g} of {self._until:.4g}")
             variance, farthest = (march.time * rate for rate in pair.growth(march.time, march.state))
             if march.attempt() is Attempt.VANISHED or max(variance, farthest) > POLE:
                 return Rule(here, np.inf, largest, others=more)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mfpde.activity import doing
 from mfpde.measure import Measure
 from mfpde.measure.rules import gauss_legendre
 from mfpde.solvers.characteristics.flow import Flow
@@ -92,6 +93,7 @@ def _rough(equation: Equation, initial: Measure, breaks: Float, until: float, li
     march = March(flow.slope, flow.sizes, flow.start, _PILOT, 0.01 / rate if rate > 0 else until, flow.breaks)
     missing = _missing(density)
     while march.time < until and march.counts["steps"] < _MOST_STEPS:
+        doing(f"{masses.size} nodes on panels, t = {march.time:.4g} of {until:.4g}")
         if march.attempt() is Attempt.VANISHED or march.time * flow.escape(march.time, march.state) > POLE:
             break
         bent = _last(march.state.reshape(points.shape)) - flow.rounding(march.state)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mfpde.activity import doing
 from mfpde.errors import ProblemError
 from mfpde.measure import Measure, Positioned
 from mfpde.solvers.finite_volume.control import StepControl
@@ -93,6 +94,7 @@ class _Setup:
             )
         cells = given if isinstance(given, tuple) else (given,) * self.dimension
         asked = self.settings.tolerance
+        doing(f"laying the initial data on {' x '.join(map(str, cells))} cells")
         return start(cells, _OF_STEPS if asked is None else max(_SHARE_OF_STEPS * asked, _LEAST_OF_STEPS))
 
     @property

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from mfpde.activity import doing
 from mfpde.solvers.base import State
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.integration import FiniteVolumeIntegration
@@ -33,6 +34,7 @@ def reach_of_run(
     widest = _MOST_GROWTH * (high - low)
     for _ in range(_MOST_STEPS):
         before = run.time
+        doing(f"coarse run for the box, t = {before:.4g} of {until:.4g}")
         if run.advance(until, 1).state is not State.UNDER_WAY and run.time == before:
             break
         if rescaling is not None:

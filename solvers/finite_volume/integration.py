@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from copy import copy, deepcopy
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,6 +20,7 @@ from mfpde.solvers.finite_volume.stepping import Attempt, take_step
 from mfpde.solvers.finite_volume.system import Rates, System
 from mfpde.solvers.finite_volume.watch import LEAST_WIDTH, Growth, Missed, edge_mass, narrowest_cluster
 from mfpde.solvers.forms import grid_fields, grid_layout, panels_fields, panels_layout
+from mfpde.solvers.rest import PUSH, Rest
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["FiniteVolumeIntegration"]
@@ -31,6 +34,7 @@ _FIRST = 0.8  # of a standard deviation that the first step may carry a frame, f
 _OFTEN = 8  # steps
 _SEEN = 1e-3  # of the error that is allowed
 _CLOSE = 1e-4  # share of the time to a pole that need not be followed
+_STEPS_BETWEEN_LOOKS = 8  # accepted steps, after which it is seen whether anything moves still
 
 
 class FiniteVolumeIntegration(Integration):
@@ -43,6 +47,7 @@ class FiniteVolumeIntegration(Integration):
         self._breaks = tuple(float(time) for time in breaks if time > 0)
         self._time = 0.0
         self._growth, self._missed = Growth(), missed
+        self._rest = Rest(control.tolerance, max(self._breaks, default=0.0))
         self._leak = 0.0
         self._looked = 0.0  # when tails were last looked at
         self._first_cells = system.grid.cells
@@ -115,13 +120,21 @@ class FiniteVolumeIntegration(Integration):
                 return trouble
             if work >= budget:
                 return Progress(State.UNDER_WAY)
+            if self._control.counts["steps"] % _STEPS_BETWEEN_LOOKS == 0 and self._rest.due(self._time):
+                if not self._rest.look(self, max(1, int(budget - work))):
+                    return Progress(State.UNDER_WAY)
+                work += self._cost()
+            if self._rest.found:
+                self._time = self._looked = target
+                break
+            evaluations = self._evaluations
             if not self._attempt(target):
                 return Progress(
                     State.NOT_FINITE,
                     "the step size has shrunk to nothing",
                     "check the size of the coefficients against time.until, or try a smaller order",
                 )
-            work += self._cost()
+            work += (self._evaluations - evaluations) * self._cost()
         return self._trouble() or Progress(State.REACHED, self._missed.message())
 
     def _attempt(self, target: float) -> bool:
@@ -179,9 +192,47 @@ class FiniteVolumeIntegration(Integration):
         return self._rates
 
     def _cost(self) -> float:
-        """Microseconds of one attempted step, from the number of operations."""
+        """Microseconds of one evaluation of the rates, from the number of operations."""
         panels, cells = len(self._solution.mean), int(np.prod(self._system.grid.cells))
-        return len(self._control.tableau.weights) * (300.0 * panels + 1.2 * panels * (panels + 1) * cells)
+        return 300.0 * panels + 1.2 * panels * (panels + 1) * cells
+
+    # -- rest
+    # ---------------------------------------------------------------------------------------------------------
+
+    def fastest_rate(self) -> float:
+        """The share of a cell that leaves it per unit time."""
+        return self._present_rates().emptying
+
+    def pushed(self) -> FiniteVolumeIntegration:
+        """A copy whose densities are changed by waves of all parities, along all axes, another one for each panel."""
+        density = self._solution.density * (1.0 + PUSH * self._waves())
+        density *= (self._solution.density.sum(axis=(1, 2)) / density.sum(axis=(1, 2)))[:, None, None]
+        pushed = self._solution._replace(density=density)
+        control = deepcopy(self._control)
+        copied = FiniteVolumeIntegration(copy(self._system), pushed, control, self._breaks, replace(self._missed))
+        copied.restore({**self.state(), "density": density})
+        copied._rest.never()
+        return copied
+
+    def _waves(self) -> Float:
+        """`prod cos(z_i (1 + i / 3) + phase)`, z in standard deviations of each panel."""
+        waves = np.empty_like(self._solution.density)
+        for panel, density in enumerate(self._solution.density):
+            mean, covariance = self.grid.moments(density)
+            widths = np.sqrt(np.diag(covariance))
+            axes = zip(self.grid.axes, mean, widths, strict=True)
+            along = [np.cos((z - m) / w * (1 + i / 3) + 0.5 + i + panel) for i, (z, m, w) in enumerate(axes)]
+            waves[panel] = along[0][None, :] if len(along) == 1 else np.multiply.outer(*along)
+        return waves
+
+    def distance(self, other: Integration) -> float:
+        """Of mean and covariance, relative to the widths along the axes."""
+        mine, theirs = self.measure(), other.measure()
+        with np.errstate(all="ignore"):
+            widths = np.sqrt(np.diag(mine.covariance))
+            moved = (theirs.mean - mine.mean) / widths
+            wider = (theirs.covariance - mine.covariance) / np.multiply.outer(widths, widths)
+        return float(max(np.abs(moved).max(), np.abs(wider).max()))
 
     # -- watching
     # ---------------------------------------------------------------------------------------------------------
@@ -298,6 +349,7 @@ class FiniteVolumeIntegration(Integration):
             "growth": self._growth.rows.copy(),
             "evaluations": np.array([self._evaluations]),
             **self._control.arrays(),
+            **self._rest.arrays(),
         }
 
     def restore(self, state: Mapping[str, AnyArray]) -> None:
@@ -305,6 +357,7 @@ class FiniteVolumeIntegration(Integration):
         self._time, self._leak = float(state["time"][0]), float(state["leak"][0])
         self._system.grid = Grid(state["low"], state["high"], state["cells"].tolist(), self._system.grid.gaussian)
         self._control.restore(state)
+        self._rest.restore(state)
         self._rates, self._roughness = self._system.rates(self._time, self._solution), None
         missed = self._missed
         missed.initial, missed.differed, missed.tails, self._looked = (float(part) for part in state["missed"])

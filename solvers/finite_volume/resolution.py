@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from mfpde.activity import doing
 from mfpde.errors import ProblemError
 from mfpde.solvers.base import State
 from mfpde.solvers.finite_volume.integration import FiniteVolumeIntegration
@@ -22,6 +23,7 @@ _SLOW, _FAST = 2.0, 9.0  # powers of the cells: of what is not smooth, and the b
 _FARTHEST = 2.5  # times the cells of a pilot that its error is carried over to
 _SAFETY = 0.3  # pilots take other steps
 _AFFORDABLE = 4_000_000  # microseconds of work, by count, that a pilot may take
+_SLICE = 50_000  # of it between two words of life
 
 
 #: a run with so many cells a side
@@ -82,13 +84,19 @@ def _rounded(cells: float) -> int:
 
 
 def _flown(start: Start, cells: int, until: float, wanted: float) -> _Pilot:
+    doing(f"pilot on {cells} cells a side")
     try:
         run = start(cells)
     except TooFewCellsError:
         return _Pilot(cells, math.inf)
     if run.missed > wanted:
         return _Pilot(cells, run.missed)
-    state = run.advance(until, _AFFORDABLE).state
+    state = State.UNDER_WAY
+    for _ in range(_AFFORDABLE // _SLICE):
+        state = run.advance(until, _SLICE).state
+        if state is not State.UNDER_WAY:
+            break
+        doing(f"pilot on {cells} cells a side, t = {run.time:.4g} of {until:.4g}")
     if state is State.RESOLUTION_LOST:
         return _Pilot(cells, math.inf)
     if state is State.UNDER_WAY:

@@ -37,6 +37,8 @@ MOST_MODES, DIRECT, EVEN, PERIOD, WINDOW = range(5)
 
 _FEWEST_MODES = 16
 _PATIENCE = 24  # accepted steps between a change of the number of modes and the next reduction
+#: accepted steps after which a call of `advance` ends, so that the caller can see whether anything moves still
+STEPS_BETWEEN_LOOKS = 256
 
 
 @kernel
@@ -228,8 +230,8 @@ def advance(
     target: float,
     budget: int,
 ) -> int:
-    """Step to `target` with at most `budget` attempts. Everything that changes is in state, numbers, counts: what a
-    resume restores.
+    """Step to `target` with at most `budget` attempts, not beyond the next multiple of STEPS_BETWEEN_LOOKS. Everything
+    that changes is in state, numbers, counts: what a resume restores.
 
     After MODES_CHANGED or GRID_TOO_COARSE the caller makes room and calls `restart_slope`.
     """
@@ -252,6 +254,8 @@ def advance(
         _accept(state, work, numbers, counts, step, error, target)
         if _can_drop(state, work, counts, limits, choices):
             return MODES_CHANGED
+        if counts[STEPS] % STEPS_BETWEEN_LOOKS == 0:
+            break
     return REACHED if numbers[TIME] >= target else UNDER_WAY
 
 

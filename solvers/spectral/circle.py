@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from copy import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mfpde.activity import doing
 from mfpde.attention import Zonal
 from mfpde.errors import ProblemError
 from mfpde.geometry import Circle, Layout
@@ -15,6 +17,7 @@ from mfpde.measure import CircleDensity, Measure
 from mfpde.solvers.base import Integration, Progress, State
 from mfpde.solvers.kernels import circle as loop
 from mfpde.solvers.kernels.fast_fourier import roots_of_unity
+from mfpde.solvers.rest import PUSH, Rest
 from mfpde.solvers.spectral.work import Work
 from mfpde.solvers.steppers.gif853 import STAGES
 from mfpde.typing import AnyArray, Complex, Float
@@ -28,6 +31,7 @@ __all__ = ["CircleIntegration"]
 _TABLES = 12  # step sizes whose exponentials are kept
 _DIRECT_WORK = 200_000  # modes times kernel modes up to which the convolution beats two transforms
 _SHORTEST_AXIS = 256
+_LINEAR_AMPLITUDE = 1e-12  # sum of |c_k|, k > 0, below which their products are nothing beside them
 
 
 class CircleIntegration(Integration):
@@ -56,10 +60,12 @@ class CircleIntegration(Integration):
         self._state = np.zeros((2, 0))
         self._make_room(modes)
         self._state[0, :modes], self._state[1, :modes] = initial.real[:modes], initial.imag[:modes]
+        self._rest = Rest(float(self._limits[loop.TOLERANCE]))
         self._restart()
         self._numbers[loop.STEP] = self._first_step()
         self._numbers[loop.LAST_ERROR] = 1.0
         self._numbers[loop.LAST_TAIL] = np.inf
+        doing("compiling, or reading, the loop of the circle")
         self._step(0.0, attempts=0)  # compiles the loop now, before anybody measures a rate
 
     # -- what it is made of
@@ -183,6 +189,11 @@ class CircleIntegration(Integration):
         return Circle().layout(self._axis)
 
     def advance(self, target: float, budget: int) -> Progress:
+        steps = int(self._counts[loop.STEPS])
+        if steps % loop.STEPS_BETWEEN_LOOKS == 0 and self._rest.due(self.time) and not self._look_for_rest(budget):
+            return Progress(State.UNDER_WAY)
+        if self._rest.found:
+            self._pass_over(target)
         attempts = max(1, int(budget / self._cost()))
         status = self._step(target, attempts)
         if status in (loop.MODES_CHANGED, loop.GRID_TOO_COARSE):
@@ -204,6 +215,67 @@ class CircleIntegration(Integration):
                 "check the size of the coefficients against time.until",
             )
         return Progress(State.UNDER_WAY)
+
+    def _look_for_rest(self, budget: int) -> bool:
+        """False when the look takes more than that budget."""
+        self._rest.found = self._fades()
+        return self._rest.found or self._rest.look(self, budget)
+
+    def _fades(self) -> bool:
+        """Whether the density is uniform but for modes so small that each is known to decay, or to stay, by itself."""
+        count = int(self._counts[loop.MODES])
+        excited = np.abs(self._state[:, 1:count]).sum(axis=0)
+        if excited.sum() > _LINEAR_AMPLITUDE:
+            return False
+        return bool((self._uniform_rates()[1:][excited > 0] <= 0).all())
+
+    def _uniform_rates(self) -> Float:
+        """How fast modes of the uniform state grow (physics section 5)."""
+        count = int(self._counts[loop.MODES])
+        rates, growth = -self._work.rates[:count], self._zonal.growth_rates()[:count]
+        rates[: growth.size] += growth
+        return rates
+
+    def _pass_over(self, target: float) -> None:
+        """To a time without steps: nothing moves, or modes decay that feel nothing of each other."""
+        count = int(self._counts[loop.MODES])
+        if self._fades():
+            decay = np.minimum(self._uniform_rates()[1:], 0.0)  # those that would grow are zero
+            self._state[:, 1:count] *= np.exp(decay * (target - self.time))
+            self._restart()
+        self._numbers[loop.TIME] = target
+
+    def fastest_rate(self) -> float:
+        """Of the linear part, and of the uniform state's growth."""
+        return float(self._work.rates[int(self._counts[loop.MODES]) - 1] + np.abs(self._zonal.growth_rates()).max())
+
+    def pushed(self) -> CircleIntegration:
+        """A copy of the density times `1 + PUSH (cos(p theta - a) + cos(2 p theta - b))`, in which symmetries stay."""
+        copied = copy(self)
+        copied._numbers, copied._counts = self._numbers.copy(), self._counts.copy()
+        copied._rest = Rest(0.0)
+        modes, period = self.modes(), max(1, int(self._choices[loop.PERIOD]))
+        phases = np.exp(-1j * np.array([0.0, 0.0] if self._choices[loop.EVEN] else [0.7, 2.1]))
+        factor = np.zeros(2 * modes.size + 1, dtype=complex)
+        for order, phase in zip((period, 2 * period), phases, strict=True):
+            if order <= modes.size:
+                factor[modes.size + order] = 0.5 * PUSH * phase
+                factor[modes.size - order] = 0.5 * PUSH * phase.conjugate()
+        factor[modes.size] = 1.0
+        both = np.concatenate([modes[:0:-1].conj(), modes])
+        middle = 2 * modes.size - 1
+        changed = np.convolve(both, factor)[middle : middle + modes.size]
+        copied.restore({**self.state(), "modes": np.array([changed.real, changed.imag]) / changed[0].real})
+        copied._rest.never()
+        return copied
+
+    def distance(self, other: Integration) -> float:
+        """`(int |rho - rho'|^2 / int rho^2)^{1/2}`."""
+        assert isinstance(other, CircleIntegration)  # noqa: S101 - a copy
+        mine, theirs = self.modes(), other.modes()
+        length = max(mine.size, theirs.size)
+        here, there = (np.pad(modes, (0, length - modes.size)) for modes in (mine, theirs))
+        return float(np.linalg.norm(here - there) / np.linalg.norm(here))
 
     def _still_rough(self, time: float) -> bool:
         """Whether modes of the initial measure beyond the limit can matter at that time: only noise damps them."""
@@ -244,6 +316,7 @@ class CircleIntegration(Integration):
             "counts": self._counts.copy(),
             "sizes": sizes,
             "choices": self._choices.copy(),
+            **self._rest.arrays(),
         }
 
     def restore(self, state: Mapping[str, AnyArray]) -> None:
@@ -257,6 +330,7 @@ class CircleIntegration(Integration):
         evaluations = self._counts[loop.EVALUATIONS]
         self._restart()
         self._counts[loop.EVALUATIONS] = evaluations
+        self._rest.restore(state)
 
     def statistics(self) -> dict[str, float]:
         counts = self._counts

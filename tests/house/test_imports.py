@@ -28,6 +28,7 @@ LAYERS = {
     "engine": {"mfpde.transform"},
     "ground": {
         "mfpde._version",
+        "mfpde.activity",
         "mfpde.arguments",
         "mfpde.compilation",
         "mfpde.errors",
