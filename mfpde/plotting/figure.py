@@ -15,10 +15,10 @@ from mfpde.registry import register
 from mfpde.run import FINISHED, Run
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, FigureBase
     from matplotlib.gridspec import GridSpec, SubplotSpec
 
-__all__ = ["head", "header", "run_figure"]
+__all__ = ["draw_snapshots", "head", "header", "run_figure"]
 
 _LOWER, _LINE = 1.9, 0.19
 _MOST_PANELS = 4
@@ -55,6 +55,13 @@ def run_figure(run: Run, path: str | Path | None = None) -> Figure:
     if path is not None:
         save(figure, path)
     return figure
+
+
+@register("view", "snapshots")
+def draw_snapshots(run: Run, figure: FigureBase) -> None:
+    """The snapshots alone, into an empty figure or a part of one."""
+    shown = portrait_of(run)
+    shown.draw(figure, figure.add_gridspec(1, 2))  # type: ignore[arg-type]
 
 
 def _places(grid: GridSpec, row: int, count: int) -> list[SubplotSpec]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from mfpde.plotting.parts import telling, time_texts, times_above
+from mfpde.plotting.parts import evenly_many, telling, time_texts, times_above
 from mfpde.plotting.portrait import Portrait, side_by_side
 from mfpde.plotting.scales import angle_axis
 from mfpde.plotting.style import REFERENCE, label, sequence
@@ -71,11 +71,8 @@ class PointsRun(Portrait):
         return self.run.weights
 
     def some(self, count: int) -> list[int]:
-        """Numbers of at most so many points, evenly spread over the mass in the order of their first coordinates."""
-        order = np.argsort(self.positions[0, :, 0], kind="stable")
-        share = np.cumsum(self.weights[order])
-        wanted = (np.arange(count) + 0.5) / count * share[-1]
-        return [int(order[place]) for place in np.unique(np.searchsorted(share, wanted))]
+        """Numbers of at most so many points, as evenly as the mass lies."""
+        return evenly_many(self.positions[0], self.weights, count)
 
     def _draw_paths(self, axes: Axes) -> None:
         chosen = self.some(_PATHS)

@@ -62,8 +62,8 @@ def borders(panel: Panel) -> Float:
 def pixels_on_plane(measure: GridDensity, low: Float, high: Float, count: int) -> Float:
     """Mean density of `count` by `count` pixels of a box, `[x, y]`: mass over area.
 
-    Cells that are wider than pixels are cut into parts. Their constant densities are averaged exactly, whichever way the
-    frame turns, stretches or reflects them.
+    Cells that are wider than pixels are cut into parts. Their constant densities are averaged exactly, whichever way
+    the frame turns, stretches or reflects them.
     """
     jumps = np.zeros((count, count))
     for panel in measure.panels:
@@ -111,8 +111,10 @@ def _widened(panel: Panel, frame: Float) -> tuple[Float, float]:
 
 @dataclass(frozen=True, eq=False)
 class _Sides:
-    """Sides of parts of cells, in pixels: from `start` to `end`, each `(2, n)`, and by how much the density to the right
-    of one (at larger x) is above that to its left, times its extent in y."""
+    """Sides of parts of cells, in pixels: from `start` to `end`, each `(2, n)`.
+
+    `jump` is by how much the density to the right of one (at larger x) is above that to its left, times its extent in
+    y."""
 
     start: Float
     end: Float
@@ -171,6 +173,7 @@ class _Sides:
         x, row, jump = np.maximum(x[seen], 0.0), y[seen].astype(int), cut.jump[seen]
         column = x.astype(int)
         place, later = column * count + row, (x - column) * jump
-        found = np.bincount(place, jump - later, (count + 1) * count)
-        found += np.bincount(place + count, later, (count + 1) * count)
+        found = np.zeros((count + 1) * count)
+        found += np.bincount(place, jump - later, found.size)
+        found += np.bincount(place + count, later, found.size)
         return found.reshape(count + 1, count)[:count]

@@ -8,8 +8,8 @@ from mfpde.typing import Float, Truths
 
 __all__ = ["refined"]
 
-#: how many times that of its neighbours the curvature at a smooth extremum may be (Colella and Sekora, 2008, take 1.25, at
-#: which a Gaussian of four cells per standard deviation is cut off already); next to a jump it is none at any ratio
+#: how many times that of its neighbours the curvature at a smooth extremum may be; Colella and Sekora (2008) take 1.25,
+#: at which a Gaussian of four cells per standard deviation is cut off already. Next to a jump it is none at any ratio
 _CURVATURE_RATIO = 2.0
 
 
