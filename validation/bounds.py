@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from mfpde.attention import Attention, Law
-from mfpde.measure import GridDensity, Measure
+from mfpde.measure import GridDensity, Measure, Particles
 from mfpde.problem import Equation
 from mfpde.run import BLOW_UP
 from mfpde.typing import Float
@@ -127,6 +127,11 @@ def _cell(measure: GridDensity, number: int) -> float:
 # -----------------------------------------------------------------------------------------------------------------
 
 
+def _bounded(initial: Measure) -> bool:
+    """Whether no token starts beyond some ball."""
+    return initial.compact or isinstance(initial, Particles)
+
+
 def _averages_alone(examined: Examined) -> bool:
     """Whether every token moves towards means of others, `|V|` times as far: softmax, l2 and sinkhorn attention."""
     problem = examined.run.problem
@@ -141,7 +146,7 @@ def _support(examined: Examined) -> list[Check]:
     if "support-radius" not in examined.series or not _averages_alone(examined):
         return []
     initial = run.problem.equation.initial_measure()
-    if not initial.compact:
+    if not _bounded(initial):
         return []
     start = float(np.linalg.norm(np.max(np.abs(initial.reach(0.0)), axis=0)))
     law = cast("Attention", run.problem.law)
@@ -174,10 +179,9 @@ def _no_blow_up(examined: Examined) -> list[Check]:
     run = examined.run
     if run.outcome.kind != BLOW_UP or not _averages_alone(examined):
         return []
-    compact = run.problem.equation.initial_measure().compact
-    claim = "what has bounded support does not blow up under this attention"
-    if not compact:
+    if not _bounded(run.problem.equation.initial_measure()):
         return []
+    claim = "what has bounded support does not blow up under this attention"
     return [Check(claim, "physics section 4", math.inf, run.outcome.time, 0.0, passed=False)]
 
 
@@ -189,8 +193,10 @@ def _energy(examined: Examined) -> list[Check]:
     """Without noise exponential attention with A = a I, V = v I never lowers its energy: dE/dt is `int Z |v|^2 dmu`
     under softmax attention, `int |v|^2 dmu` under unnormalized."""
     problem = examined.run.problem
-    constant = problem.velocity.constant
-    if "energy" not in examined.series or not examined.noiseless or problem.drift is not None or not constant:
+    if "energy" not in examined.series or not examined.noiseless or not problem.velocity.constant:
+        return []
+    # the energy of unbounded tails is infinite, or what a grid makes of them
+    if problem.drift is not None or not _bounded(problem.equation.initial_measure()):
         return []
     energy = np.asarray(examined.run["energy"])
     with np.errstate(invalid="ignore"):

@@ -20,6 +20,8 @@ __all__ = ["Examined", "can_observe"]
 
 #: tolerances of finite volumes that were given none, by the number of axes
 _DEFAULT = {1: 1e-8, 2: 1e-6}
+#: observables that nodes, which trace their density back along the way they came, give only with much work
+_OF_GRIDS = ("minimum",)
 #: snapshots that are looked at where each costs something
 _LOOKS = 5
 
@@ -33,9 +35,13 @@ class Examined:
 
     @cached_property
     def promise(self) -> float:
-        """The error that the solver promises: ten times its tolerance."""
+        """The error that the solver promises: ten times its tolerance. Cells that a problem asks for come with no
+        promise; then it is what the run itself says they leave out, if that is more."""
         given = getattr(self.solver, "tolerance", None)
-        return 10 * float(given or _DEFAULT[min(len(self.run.layout.axes) or 1, 2)])
+        promised = 10 * float(given or _DEFAULT[min(len(self.run.layout.axes) or 1, 2)])
+        if given is not None or getattr(self.solver, "cells", None) is None:
+            return promised
+        return max(promised, float(self.run.provenance.get("statistics", {}).get("cell-error", 0.0)))
 
     @property
     def flat(self) -> bool:
@@ -59,6 +65,8 @@ class Examined:
 
 def can_observe(problem: Problem, name: str) -> bool:
     """Whether that observable has a meaning for the problem and its solver can give it."""
+    if name in _OF_GRIDS and chosen_solver(problem).shows != "density":
+        return False
     observable, equation = lookup("observable", name)(), at_time(problem.equation, 0.0)
     if observable.unfit(equation) is not None:
         return False
