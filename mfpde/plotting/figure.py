@@ -6,6 +6,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mfpde.errors import MfpdeError
 from mfpde.plotting.description import describe
 from mfpde.plotting.output import FIGURES, extension_of, save
 from mfpde.plotting.portrait import portrait_of
@@ -60,7 +61,11 @@ def run_figure(run: Run, path: str | Path | None = None) -> Figure:
 @register("view", "snapshots")
 def draw_snapshots(run: Run, figure: FigureBase) -> None:
     """The snapshots alone, into an empty figure or a part of one."""
-    shown = portrait_of(run)
+    try:
+        shown = portrait_of(run)
+    except MfpdeError as error:  # the checks of a run that nothing can draw are told all the same
+        figure.text(0.5, 0.5, str(error), ha="center", wrap=True)
+        return
     shown.draw(figure, figure.add_gridspec(1, 2))  # type: ignore[arg-type]
 
 
