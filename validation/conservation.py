@@ -44,7 +44,7 @@ def _slices(examined: Examined) -> list[Check]:
 def _positive(examined: Examined) -> list[Check]:
     run = examined.run
     if run.layout.form == "gaussian":
-        spreads = np.linalg.eigvalsh(np.array([run.measure(index).covariance for index in range(run.times.size)]))
+        spreads = np.linalg.eigvalsh(np.asarray(run.stored["gaussian_covariance"]))
         lowest = float((spreads[:, 0] / np.maximum(spreads[:, -1], 1e-300)).min())
         return [_positivity("the covariance is positive, relative to its largest eigenvalue", lowest, _ROUNDING)]
     if "minimum" not in examined.series or "density" not in run.stored:

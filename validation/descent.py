@@ -25,7 +25,8 @@ _NEEDED = ("free-energy", "dissipation")
 
 def descends(problem: Problem) -> bool:
     """Whether the equation is the gradient flow of a free energy that the solver can give."""
-    return all(can_observe(problem, name) for name in _NEEDED)
+    moves = problem.law is not None or problem.noise != type(problem.noise)()
+    return moves and all(can_observe(problem, name) for name in _NEEDED)
 
 
 def resolved(problem: Problem, solve: Callable[[Problem], Run], quick: bool) -> tuple[Run, Panels]:

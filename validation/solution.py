@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from mfpde.errors import ProblemError
@@ -71,10 +73,13 @@ def _observed(problem: Problem) -> Problem:
 
 def _end(run: Run) -> Check:
     """That the run came to its end: until it was told to, or a blow-up, which some equations have."""
-    if run.outcome.kind != BLOW_UP:
+    outcome, last, pole = run.outcome, float(run.times[-1]), run.outcome.time
+    if outcome.complete:
         return finished(run)
-    last, pole = float(run.times[-1]), run.outcome.time
-    claim = f"the run follows the solution to its blow-up; all else is checked up to t = {last:.6g}"
+    reach = f"all else is checked up to t = {last:.6g}"
+    if outcome.kind != BLOW_UP:
+        return replace(finished(run), claim=f"the run comes to its end, but: {outcome.message}; {reach}")
+    claim = f"the run follows the solution to its blow-up; {reach}"
     return Check.at_least(claim, "outcome of the run", bound=pole, measured=last, tolerance=_NEAR * abs(pole))
 
 
