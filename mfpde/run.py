@@ -44,6 +44,11 @@ RESOLUTION_LOST = "resolution lost"
 NOT_FINITE = "not finite"
 OUTPUT_FAILED = "output failed"
 
+#: decimals of a number of size 1
+_DIGITS = 15
+#: decimal places of zeros from which on a time is told with a power of ten
+_SMALL = 4
+
 
 class Rows(Protocol):
     """An array with time as its first axis, in memory or in a file; `numpy.asarray` gives all of it."""
@@ -101,9 +106,12 @@ class Outcome:
 
 
 def _with_uncertainty(time: float, uncertainty: float) -> str:
-    """One digit of the time more than its uncertainty leaves."""
-    decimals = int(np.clip(1 - np.floor(np.log10(uncertainty)), 0, 15))
-    return f"{time:.{decimals}f} +- {uncertainty:.1g}"
+    """One digit of the time more than its uncertainty leaves, as far as numbers have digits."""
+    decimals = int(1 - np.floor(np.log10(uncertainty)))
+    first = int(np.floor(np.log10(abs(time)))) if time else 0
+    if first >= -_SMALL:
+        return f"{time:.{int(np.clip(decimals, 0, _DIGITS))}f} +- {uncertainty:.1g}"
+    return f"{time:.{int(np.clip(decimals + first, 0, _DIGITS))}e} +- {uncertainty:.1g}"
 
 
 @dataclass(frozen=True, eq=False)

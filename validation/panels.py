@@ -59,6 +59,10 @@ class Panels:
         starts = np.concatenate([np.linspace(a, b, count + 1)[:-1] for a, b, count in spans])
         return Panels(np.append(starts, self.edges[-1]), self._weights.size)
 
+    def until(self, time: float) -> Panels:
+        """Those that end by that time; a single edge where there are none."""
+        return Panels(self.edges[self.edges <= time * (1 + 1e-12)], self._weights.size)
+
     def at_edges(self, run: Run, name: str) -> Float:
         """An observed series at the edges."""
         return _at(run, name, self.edges)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
+
+from mfpde.schedule import Schedule
+from mfpde.specification import Specification
 
 if TYPE_CHECKING:
     from mfpde.problem import Problem
-    from mfpde.specification import Specification
 
 __all__ = ["describe"]
 
-_LONGEST = 48
+#: letters of a list of numbers, of what is made of parts
+_LONGEST, _LONGEST_NESTED = 48, 160
 
 
 def describe(problem: Problem) -> str:
@@ -22,25 +26,39 @@ def describe(problem: Problem) -> str:
         parts.append(f"interaction: {_block(problem.interaction)}")
     if problem.drift is not None:
         parts.append(f"drift: {_block(problem.drift)}")
-    parts.append(f"noise: kappa {_value(problem.noise.kappa)}")
+    kappa = problem.noise.kappa
+    parts.append("no noise" if kappa == math.inf else f"noise: kappa {_value(kappa)}")
     if problem.solver is not None:
         parts.append(f"solver: {getattr(problem.solver, 'kind', type(problem.solver).__name__)}")
     return "; ".join(parts)
 
 
 def _block(part: Specification) -> str:
-    """The kind, and every setting that is not the default."""
-    settings = part.model_dump(exclude_defaults=True)
-    settings.pop("kind", None)
+    """The kind, every setting that is not the default, and V, on which the sign of all that happens depends."""
+    fields = type(part).model_fields
+    named = {name: getattr(part, name) for name in fields if name != "kind"}
+    settings = {name: value for name, value in named.items() if _tells(part, name, value, fields[name].default)}
     kind = [str(part.kind)] if hasattr(part, "kind") else []
     return ", ".join([*kind, *(f"{name} {_value(value)}" for name, value in settings.items())])
 
 
+def _tells(part: Specification, name: str, value: Any, default: Any) -> bool:
+    if name == "V" and getattr(part, "beta", None) is None:
+        return True
+    return bool(value is not None and value != default)
+
+
 def _value(value: Any) -> str:
-    if isinstance(value, dict):
-        return str(value.get("kind", "..."))
-    if isinstance(value, list | tuple):
-        text = f"[{', '.join(_value(item) for item in value)}]"
+    longest = _LONGEST
+    if isinstance(value, Schedule):
+        first, last = (_value(value.entries[place]) for place in (0, -1))
+        return f"{first} to {last} (t = {value.times[0]:g} to {value.times[-1]:g})"
+    if isinstance(value, Specification):
+        text, longest = f"({_block(value)})", _LONGEST_NESTED
+    elif isinstance(value, list | tuple):
+        nested = any(isinstance(item, Specification) for item in value)
+        longest = _LONGEST_NESTED if nested else _LONGEST
+        text = " ".join(_value(item) for item in value) if nested else f"[{', '.join(_value(item) for item in value)}]"
     else:
         text = f"{value:g}" if isinstance(value, int | float) else str(value)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."

@@ -6,6 +6,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mfpde.errors import MfpdeError
 from mfpde.plotting.description import describe
 from mfpde.plotting.output import FIGURES, extension_of, save
 from mfpde.plotting.portrait import portrait_of
@@ -15,10 +16,10 @@ from mfpde.registry import register
 from mfpde.run import FINISHED, Run
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, FigureBase
     from matplotlib.gridspec import GridSpec, SubplotSpec
 
-__all__ = ["head", "header", "run_figure"]
+__all__ = ["draw_snapshots", "head", "header", "run_figure"]
 
 _LOWER, _LINE = 1.9, 0.19
 _MOST_PANELS = 4
@@ -55,6 +56,17 @@ def run_figure(run: Run, path: str | Path | None = None) -> Figure:
     if path is not None:
         save(figure, path)
     return figure
+
+
+@register("view", "snapshots")
+def draw_snapshots(run: Run, figure: FigureBase) -> None:
+    """The snapshots alone, into an empty figure or a part of one."""
+    try:
+        shown = portrait_of(run)
+    except MfpdeError as error:  # the checks of a run that nothing can draw are told all the same
+        figure.text(0.5, 0.5, str(error), ha="center", wrap=True)
+        return
+    shown.draw(figure, figure.add_gridspec(1, 2))  # type: ignore[arg-type]
 
 
 def _places(grid: GridSpec, row: int, count: int) -> list[SubplotSpec]:

@@ -84,6 +84,7 @@ class GaussianRun(Portrait):
         for place, text, colour in zip(places, texts, sequence(len(places)), strict=True):
             axes.plot(*ellipse(means[place], covariances[place]), color=colour, label=text)
             axes.plot(*means[place, :2], ".", color=colour, ms=4)
+        axes.text(0.02, 0.02, "ellipses: one standard deviation", color=REFERENCE, size=8, transform=axes.transAxes)
         axes.set_aspect("equal", adjustable="datalim")
         more = means.shape[1] > 2
         axes.set_xlabel("first component" if more else label("x"))

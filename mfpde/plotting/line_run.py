@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,8 @@ _PIXELS, _PROFILES = 360, 6
 _BEYOND = 1e-3
 #: points of a curve in every cell
 _FINER = 4
+#: times of observations from which on a line needs no marks
+_FEW = 12
 
 
 @register("portrait", "line")
@@ -101,10 +104,14 @@ class LineRun(GridPortrait):
         """Means of the observed clusters, over the map."""
         if "clusters-position" not in self.run.series:
             return
-        positions = np.asarray(self.run.series["clusters-position"])
-        marks = {"marker": "o", "ms": 2.0} if len(positions) < 12 else {}
-        for one in positions[:, np.isfinite(positions).any(axis=0)].T:
-            axes.plot(self.run.series_times, one, color="white", lw=1.0, path_effects=stroked(), **marks)  # type: ignore[arg-type]
+        times, positions = np.asarray(self.run.series_times), np.asarray(self.run.series["clusters-position"])
+        counts = np.isfinite(positions).sum(axis=1)
+        # where clusters merge, split or vanish, nobody knows which of them goes on as which
+        starts = [0, *(np.flatnonzero(np.diff(counts)) + 1), len(counts)]
+        for start, end in itertools.pairwise(starts):
+            marker = "o" if len(times) < _FEW or end - start == 1 else ""
+            for one in positions[start:end, : counts[start]].T:
+                axes.plot(times[start:end], one, color="white", lw=1.0, marker=marker, ms=2.0, path_effects=stroked())
         axes.text(0.985, 0.03, "white: means of clusters", color="white", ha="right", transform=axes.transAxes, size=8)
 
     def _draw_profiles(self, axes: Axes) -> None:

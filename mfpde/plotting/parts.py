@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.collections import QuadMesh
     from matplotlib.image import AxesImage
 
-__all__ = ["colour_bar", "mark_times", "telling", "time_texts", "times_above", "window_of"]
+__all__ = ["colour_bar", "evenly_many", "mark_times", "telling", "time_texts", "times_above", "window_of"]
 
 #: up to so many snapshots each gets a mark on the time axis
 _MARKED = 40
@@ -60,6 +60,15 @@ def telling(density: Float, count: int) -> list[int]:
     marks = np.linspace(0, way[-1], count)
     chosen = {int(np.argmin(np.abs(way - mark))) for mark in marks} | {0, finite.size - 1}
     return [int(finite[place]) for place in sorted(chosen)]
+
+
+def evenly_many(points: Float, weights: Float, count: int) -> list[int]:
+    """Numbers of at most so many points `(n, components)`, evenly spread over the mass in the order of their first
+    coordinates."""
+    order = np.argsort(points[:, 0], kind="stable")
+    share = np.cumsum(weights[order])
+    wanted = (np.arange(count) + 0.5) / count * share[-1]
+    return [int(order[place]) for place in np.unique(np.searchsorted(share, wanted))]
 
 
 def window_of(low: Float, high: Float) -> tuple[float, float]:

@@ -35,6 +35,8 @@ _MARGIN = 0.15
 #: windows of sizes that differ more have axes of their own
 _COMMON = 5.0
 
+#: share of the largest density that the pixels have to reach for a picture to be told in multiples of it
+_RESOLVED = 0.5
 #: half-widths between a window and 0 from which coordinates have an offset
 _FAR = 20.0
 #: share of the window that counts as well filled, and the most that a scale is bent for an empty one
@@ -65,7 +67,7 @@ class PlaneRun(GridPortrait):
         axes = [figure.add_subplot(inner[number // columns, number % columns]) for number in range(len(places))]
         for one, place, picture, text in zip(axes, places, pictures, texts, strict=True):
             image = picture.draw(one, scale)
-            one.set_title(f"{text}, max {picture.highest:.3g}", loc="left", size=8.5)
+            one.set_title(f"{text}, {picture.told}", loc="left", size=8.5)
             self._draw_clusters(one, self.shown_times[place], picture)
         add_bar(figure, axes, image, scale)
         return axes
@@ -105,7 +107,7 @@ class PlaneRun(GridPortrait):
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A density on the pixels of a window, relative to the largest, `[y, x]` as pictures have them.
+    """A density on the pixels of a window, in multiples of `unit`, `[y, x]` as pictures have them.
 
     Coordinates are told from an `offset`, 0 unless the window is far from 0 for its size.
     """
@@ -114,6 +116,14 @@ class Picture:
     window: Window
     offset: Float
     highest: float
+    unit: float
+
+    @property
+    def told(self) -> str:
+        """What 1 stands for: the largest density or, where that is narrower than pixels, the largest mean over one."""
+        if self.unit == self.highest:
+            return f"max {self.highest:.3g}"
+        return f"max {self.highest:.2g}, of pixels {self.unit:.2g}"
 
     @classmethod
     def of(cls, grid: GridDensity, window: Window) -> Picture:
@@ -121,8 +131,11 @@ class Picture:
         pixels = pixels_on_plane(grid, low, high, _PIXELS).T
         middle, half = 0.5 * (low + high), float(0.5 * (high - low).max())
         offset = np.array([_rounded(place, half) for place in middle])
-        largest = float(max(panel.values.max() for panel in grid.panels))
-        return cls(pixels / (pixels.max() or 1.0), window, offset, largest)
+        largest = max(float(panel.values.max()) for panel in grid.panels)
+        if len(grid.panels) > 1:  # where they lie over each other there is more than in any of them
+            largest = max(largest, float(pixels.max()))
+        unit = largest if pixels.max() > _RESOLVED * largest else float(pixels.max())
+        return cls(pixels / (unit or 1.0), window, offset, largest, unit)
 
     def draw(self, axes: Axes, scale: DensityScale) -> AxesImage:
         """With equal scales on both axes."""

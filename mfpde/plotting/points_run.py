@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from mfpde.plotting.parts import telling, time_texts, times_above
+from mfpde.measure import Points
+from mfpde.plotting.parts import evenly_many, telling, time_texts, times_above
 from mfpde.plotting.portrait import Portrait, side_by_side
 from mfpde.plotting.scales import angle_axis
 from mfpde.plotting.style import REFERENCE, label, sequence
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["PointsRun"]
 
 _PATHS, _DOTS, _TIMES = 60, 300, 3
+#: kinds of spaces, of whose coordinates the first two are shown
+_SPACES = ("line", "plane", "circle", "space")
 
 
 @register("portrait", "points")
@@ -35,7 +38,7 @@ class PointsRun(Portrait):
 
     @classmethod
     def fits(cls, run: Run) -> bool:
-        return "position" in run.stored and run.problem.geometry.model_dump()["kind"] in ("line", "plane", "circle")
+        return "position" in run.stored and run.problem.geometry.model_dump()["kind"] in _SPACES
 
     def draw(self, figure: Figure, grid: GridSpec) -> list[Axes]:
         axes = side_by_side(figure, grid)
@@ -57,13 +60,26 @@ class PointsRun(Portrait):
         return self.positions.shape[2] == 2
 
     @property
+    def names(self) -> tuple[str, str]:
+        """What the coordinates are called."""
+        if self.run.problem.geometry.ambient_dimension > 2:
+            return "first component", "second component"
+        return label("theta" if self.round else "x"), label("y")
+
+    @property
+    def called(self) -> str:
+        """What the points are: the nodes of a quadrature, unless they were given."""
+        carried = self.run.layout.form == "characteristics" and not isinstance(self.run.problem.initial, Points)
+        return "nodes" if carried else "tokens"
+
+    @property
     def round(self) -> bool:
         return not self.run.problem.geometry.flat
 
     @cached_property
     def positions(self) -> Float:
-        """`(shown, n, components)`, angles in [0, 2 pi)."""
-        everywhere = np.asarray(self.run.stored["position"])[self.shown]
+        """`(shown, n, components)`, at most two of them, angles in [0, 2 pi)."""
+        everywhere = np.asarray(self.run.stored["position"])[self.shown][..., :2]
         return np.mod(everywhere, 2 * np.pi) if self.round else everywhere
 
     @property
@@ -71,11 +87,8 @@ class PointsRun(Portrait):
         return self.run.weights
 
     def some(self, count: int) -> list[int]:
-        """Numbers of at most so many points, evenly spread over the mass in the order of their first coordinates."""
-        order = np.argsort(self.positions[0, :, 0], kind="stable")
-        share = np.cumsum(self.weights[order])
-        wanted = (np.arange(count) + 0.5) / count * share[-1]
-        return [int(order[place]) for place in np.unique(np.searchsorted(share, wanted))]
+        """Numbers of at most so many points, as evenly as the mass lies."""
+        return evenly_many(self.positions[0], self.weights, count)
 
     def _draw_paths(self, axes: Axes) -> None:
         chosen = self.some(_PATHS)
@@ -85,7 +98,7 @@ class PointsRun(Portrait):
                 path[1:][np.abs(np.diff(path)) > np.pi] = np.nan
             axes.plot(self.shown_times, path, color=colour, lw=0.7)
         self.scale.lay_out(axes)
-        axes.set_title(f"paths of {len(chosen)} of {self.weights.size} tokens", loc="left")
+        axes.set_title(f"paths of {len(chosen)} of {self.weights.size} {self.called}", loc="left")
         self._coordinate(axes.set_ylabel)
         if self.round:
             axes.set_ylim(0, 2 * np.pi)
@@ -109,7 +122,7 @@ class PointsRun(Portrait):
         times_above(axes)
 
     def _coordinate(self, say: object) -> None:
-        say(label("theta" if self.round else "x"))  # type: ignore[operator]
+        say(self.names[0])  # type: ignore[operator]
 
     def _draw_paths_on_plane(self, axes: Axes) -> None:
         chosen = self.some(_PATHS)
@@ -117,9 +130,9 @@ class PointsRun(Portrait):
             axes.plot(*self.positions[:, number].T, color=REFERENCE, lw=0.6)
         axes.plot(*self.positions[0, chosen].T, "o", color=REFERENCE, ms=3, mfc="white", label="start")
         axes.plot(*self.positions[-1, chosen].T, "o", color="black", ms=3, label="end")
-        axes.set(xlabel=label("x"), ylabel=label("y"))
+        axes.set(xlabel=self.names[0], ylabel=self.names[1])
         axes.set_aspect("equal", adjustable="datalim")
-        axes.set_title(f"paths of {len(chosen)} of {self.weights.size} tokens", loc="left")
+        axes.set_title(f"paths of {len(chosen)} of {self.weights.size} {self.called}", loc="left")
         axes.legend(loc="best", handlelength=1.0)
 
     def _draw_dots(self, axes: Axes) -> None:
@@ -129,6 +142,6 @@ class PointsRun(Portrait):
         for place, text, colour in zip(places, texts, sequence(len(places)), strict=True):
             x, y = self.positions[place, chosen].T
             axes.scatter(x, y, s=size, color=colour, lw=0, label=text)
-        axes.set(xlabel=label("x"), ylabel=label("y"))
+        axes.set(xlabel=self.names[0], ylabel=self.names[1])
         axes.set_aspect("equal", adjustable="datalim")
         times_above(axes)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mfpde.plotting.scene import Scene
-from mfpde.plotting.style import CATEGORIES, REFERENCE, THIN, label
+from mfpde.plotting.style import CATEGORIES, REFERENCE, THIN
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,8 +27,8 @@ class PointsScene(Scene):
         kept = sorted(set(snapshots))
         chosen = shown.some(_MOST)
         self.weights = shown.weights[chosen]
-        self.positions = np.asarray(shown.run.stored["position"])[kept][:, chosen]
-        self.round, self.plane = shown.round, shown.plane
+        self.positions = np.asarray(shown.run.stored["position"])[kept][:, chosen, :2]
+        self.round, self.plane, self.names = shown.round, shown.plane, shown.names
         super().__init__(shown, snapshots)
 
     def lay_out(self, figure: Figure) -> None:
@@ -61,9 +61,9 @@ class PointsScene(Scene):
             axes.set(xlim=(-1.2, 1.2), ylim=(-1.2, 1.2), aspect="equal", xlabel="cos θ", ylabel="sin θ")
             return
         low, high = self.positions.min(axis=(0, 1)), self.positions.max(axis=(0, 1))
-        margin = 0.05 * (high - low)
-        axes.set(xlim=(low[0] - margin[0], high[0] + margin[0]), xlabel=label("x"))
+        margin = 0.05 * np.where(high > low, high - low, 1.0)
+        axes.set(xlim=(low[0] - margin[0], high[0] + margin[0]), xlabel=self.names[0])
         if self.plane:
-            axes.set(ylim=(low[1] - margin[1], high[1] + margin[1]), ylabel=label("y"), aspect="equal")
+            axes.set(ylim=(low[1] - margin[1], high[1] + margin[1]), ylabel=self.names[1], aspect="equal")
         else:
             axes.set(ylim=(0, 1.02), ylabel="mass up to there")

@@ -1,20 +1,27 @@
-"""Densities of any panels on the pixels of a picture: masses, so that nothing narrow is lost between pixels."""
+"""Densities of any panels on the pixels of a picture: averages over the pixels, so that nothing narrow is lost."""
 
 from __future__ import annotations
 
-from itertools import product
+from dataclasses import dataclass
 
 import numpy as np
 
-from mfpde.geometry import Lattice
 from mfpde.measure import GridDensity, Panel
-from mfpde.typing import Float
+from mfpde.plotting.subcells import refined
+from mfpde.typing import AnyArray, Float, Truths
 
 __all__ = ["borders", "pixels_on_line", "pixels_on_plane", "reach_of"]
 
-_MOST_PARTS = 64  # that a cell is cut into along each side
-_COVERED = 0.75  # share of a pixel, from which on all of it is
-_COARSE = 2.0  # pixels from which on a cell is looked at from the pixels
+#: parts that a cell is cut into along each side at most; more than that no picture shows
+_MOST_PARTS = 64
+#: pixels that a part of a cell is wide at most; its density is constant
+_WIDEST_PART = 1.2
+#: pixels that a panel is drawn thick at least: far from what is seen, and far from rounding
+_THINNEST = 1e-3
+#: share of the greatest jump of the density from which on one counts: smaller ones are rounding
+_LEAST_JUMP = 1e-16
+#: cells around the window that the reconstruction inside of it looks at
+_NEIGHBOURS = 3
 
 
 def reach_of(measure: GridDensity, beyond: float) -> tuple[Float, Float]:
@@ -34,9 +41,14 @@ def reach_of(measure: GridDensity, beyond: float) -> tuple[Float, Float]:
 def pixels_on_line(measure: GridDensity, edges: Float) -> Float:
     """Mean density between ascending edges: mass over length."""
     below = np.zeros(edges.size)
+    shortest = float(np.diff(edges).min())
     for panel in measure.panels:
-        masses = panel.masses if panel.lattice.matrix[0, 0] > 0 else panel.masses[::-1]
-        below += np.interp(edges, borders(panel), np.concatenate([[0.0], np.cumsum(masses)]))
+        values = panel.values if panel.lattice.matrix[0, 0] > 0 else panel.values[::-1]
+        ends = borders(panel)
+        parts = int(np.clip(np.ceil((ends[1] - ends[0]) / shortest), 1, _MOST_PARTS))
+        masses = refined(values, parts, 0) * (panel.volume / parts)
+        fine = np.interp(np.arange(masses.size + 1) / parts, np.arange(ends.size), ends)
+        below += np.interp(edges, fine, np.concatenate([[0.0], np.cumsum(masses)]))
     return np.diff(below) / np.diff(edges)
 
 
@@ -48,62 +60,120 @@ def borders(panel: Panel) -> Float:
 
 
 def pixels_on_plane(measure: GridDensity, low: Float, high: Float, count: int) -> Float:
-    """Mean density of `count` by `count` pixels of a box, `[x, y]`: mass over area."""
-    size = (high - low) / count
-    inner = np.zeros((count, count))
+    """Mean density of `count` by `count` pixels of a box, `[x, y]`: mass over area.
+
+    Cells that are wider than pixels are cut into parts. Their constant densities are averaged exactly, whichever way
+    the frame turns, stretches or reflects them.
+    """
+    jumps = np.zeros((count, count))
     for panel in measure.panels:
-        frame = panel.lattice.matrix
-        sides = np.linalg.norm(frame, axis=0) * panel.widths
-        if frame[0, 1] == frame[1, 0] == 0:
-            inner += _overlap(panel, 0, low, size, count) @ panel.masses @ _overlap(panel, 1, low, size, count).T
-        elif sides.min() > _COARSE * size.max():
-            centres = Lattice.of([low[axis] + size[axis] * (np.arange(count) + 0.5) for axis in range(2)])
-            inner += GridDensity([panel]).evaluate(centres.points()).reshape(inner.shape) * float(size.prod())
-        else:
-            points, masses, area = _cut(panel, sides, float(size.min()))
-            place = (points - low) / size + 0.5  # counted in pixel centres, with a margin of one
-            inside = np.all((place >= 0) & (place < count + 1), axis=1)
-            covered = _deposited(place[inside], np.full(inside.sum(), area / float(size.prod())), count)
-            mass = _deposited(place[inside], masses[inside], count)
-            inner += mass / np.where(covered > _COVERED, covered, 1.0)  # parts and pixels do not go into each other
-    return inner / float(size.prod())
+        values, corners = _parts(panel, low, (high - low) / count, count)
+        if values.size:
+            sides = _Sides.between(values, corners, _orientation(panel))
+            jumps += sides.pixels(count)
+    return np.maximum(np.cumsum(jumps, axis=0), 0.0)  # below 0 by rounding alone
 
 
-def _overlap(panel: Panel, axis: int, low: Float, size: Float, count: int) -> Float:
-    """Shares of the cells (columns) that lie in the pixels (rows), along one axis of a frame that is not turned."""
-    z, half = panel.lattice.axes[axis], 0.5 * panel.widths[axis]
-    ends = panel.lattice.origin[axis] + panel.lattice.matrix[axis, axis] * np.stack([z - half, z + half])
-    left, right = ends.min(axis=0), ends.max(axis=0)
-    edges = low[axis] + size[axis] * np.arange(count + 1)
-    covered = np.minimum(right, edges[1:, None]) - np.maximum(left, edges[:-1, None])
-    return np.maximum(covered, 0.0) / (right - left)
+def _parts(panel: Panel, low: Float, size: Float, count: int) -> tuple[Float, Float]:
+    """Densities `(n, m)` of the parts of cells in the window, and their corners `(2, n + 1, m + 1)` in pixels."""
+    frame, share = _widened(panel, panel.lattice.matrix / size[:, None])
+    origin, sides = (panel.lattice.origin - low) / size, np.linalg.norm(frame, axis=0) * panel.widths
+    values, faces = share * panel.values, []
+    seen = np.linalg.solve(frame, count * np.array([[0, 0, 1, 1], [0, 1, 0, 1]]) - origin[:, None])
+    for axis in range(2):
+        start, width = panel.lattice.axes[axis][0] - 0.5 * panel.widths[axis], panel.widths[axis]
+        ends = (np.array([seen[axis].min(), seen[axis].max()]) - start) / width
+        ends = np.clip(np.nan_to_num(ends), -1.0, values.shape[axis] + 1.0)
+        first = max(int(ends[0]) - _NEIGHBOURS, 0)
+        last = min(int(np.ceil(ends[1])) + _NEIGHBOURS, values.shape[axis])
+        parts = int(np.clip(np.ceil(sides[axis] / _WIDEST_PART), 1, _MOST_PARTS))
+        values = refined(np.take(values, range(first, max(first, last)), axis=axis), parts, axis)
+        faces.append(start + width * (first + np.arange(values.shape[axis] + 1) / parts))
+    corners = origin[:, None, None] + np.einsum("xz,znm->xnm", frame, np.stack(np.meshgrid(*faces, indexing="ij")))
+    return values, corners
 
 
-def _cut(panel: Panel, sides: Float, size: float) -> tuple[Float, Float, float]:
-    """Cells in parts no wider than a quarter of a pixel, and the area of one; the density runs linearly from cell to
-    cell."""
-    from scipy.ndimage import zoom
-
-    parts = np.clip(np.ceil(4 * sides / size), 1, _MOST_PARTS).astype(int)
-    heavy = panel.masses > 1e-9 * panel.masses.max()
-    first = [int(np.flatnonzero(heavy.any(axis=1 - axis))[0]) for axis in range(2)]
-    last = [int(np.flatnonzero(heavy.any(axis=1 - axis))[-1]) + 1 for axis in range(2)]
-    masses = panel.masses[first[0] : last[0], first[1] : last[1]]
-    fine = zoom(masses, parts.tolist(), order=1, mode="nearest", grid_mode=True)
-    fine *= masses.sum() / fine.sum()
-    axes = [
-        panel.lattice.axes[axis][first[axis]] + panel.widths[axis] * ((np.arange(n) + 0.5) / parts[axis] - 0.5)
-        for axis, n in enumerate(fine.shape)
-    ]
-    z = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
-    return z @ panel.lattice.matrix.T + panel.lattice.origin, fine.ravel(), panel.volume / float(np.prod(parts))
+def _orientation(panel: Panel) -> float:
+    """1, or -1 where the frame reflects."""
+    return float(np.linalg.slogdet(panel.lattice.matrix)[0])
 
 
-def _deposited(place: Float, masses: Float, count: int) -> Float:
-    """Each mass shared among the four nearest pixel centres."""
-    side, cell = count + 2, np.floor(place).astype(int)
-    share, total = place - cell, np.zeros(side * side)
-    for x, y in product((0, 1), (0, 1)):
-        weight = np.abs(1 - x - share[:, 0]) * np.abs(1 - y - share[:, 1])
-        total += np.bincount((cell[:, 0] + x) * side + cell[:, 1] + y, masses * weight, total.size)
-    return total.reshape(side, side)[1:-1, 1:-1]
+def _widened(panel: Panel, frame: Float) -> tuple[Float, float]:
+    """A panel's frame in pixels, not thinner than numbers can tell pixels' coordinates apart, and the share of the
+    density that keeps the mass then."""
+    extent = panel.widths * panel.values.shape
+    axes, spans, turn = np.linalg.svd(frame * extent)
+    wide = np.maximum(spans, _THINNEST)
+    if np.array_equal(wide, spans):
+        return frame, 1.0
+    return axes * wide @ turn / extent, float(np.prod(spans / wide))
+
+
+@dataclass(frozen=True, eq=False)
+class _Sides:
+    """Sides of parts of cells, in pixels: from `start` to `end`, each `(2, n)`.
+
+    `jump` is by how much the density to the right of one (at larger x) is above that to its left, times its extent in
+    y."""
+
+    start: Float
+    end: Float
+    jump: Float
+
+    @classmethod
+    def between(cls, values: Float, corners: Float, orientation: float) -> _Sides:
+        """All sides of neighbouring parts; 0 lies outside."""
+        along = np.pad(values, ((0, 0), (1, 1)))
+        across = np.pad(values, ((1, 1), (0, 0)))
+        starts = [corners[:, :-1, :], corners[:, :, :-1]]
+        ends = [corners[:, 1:, :], corners[:, :, 1:]]
+        steps = [-np.diff(along, axis=1), np.diff(across, axis=0)]
+        start, end = (np.concatenate([one.reshape(2, -1) for one in both], axis=1) for both in (starts, ends))
+        rise = end[1] - start[1]
+        jump = orientation * np.concatenate([step.ravel() for step in steps]) * rise
+        kept = np.abs(jump) > _LEAST_JUMP * np.abs(values).max()  # which leaves out sides that lie in a row
+        return cls(start[:, kept], end[:, kept], jump[kept])
+
+    def cut(self, axis: int, count: int) -> _Sides:
+        """Cut where pixels meet along an axis."""
+        low, high = np.minimum(self.start[axis], self.end[axis]), np.maximum(self.start[axis], self.end[axis])
+        first = np.maximum(np.floor(low) + 1, 0)  # lines of the window alone
+        lines = np.minimum(np.ceil(high) - 1, count) - first + 1
+        if not (lines > 0).any():
+            return self
+        cut, whole = self._chosen(lines > 0), self._chosen(lines <= 0)
+        parts = cut._at_lines(axis, first[lines > 0], lines[lines > 0].astype(int))
+        start, end = (np.hstack([getattr(one, name) for one in (whole, parts)]) for name in ("start", "end"))
+        return _Sides(start, end, np.append(whole.jump, parts.jump))
+
+    def _chosen(self, which: Truths) -> _Sides:
+        return _Sides(self.start[:, which], self.end[:, which], self.jump[which])
+
+    def _at_lines(self, axis: int, first: Float, lines: AnyArray) -> _Sides:
+        """Each cut at so many lines, from the first on."""
+        swapped = self.start[axis] > self.end[axis]
+        start, end = np.where(swapped, self.end, self.start), np.where(swapped, self.start, self.end)
+        pieces = lines + 1
+        side = np.repeat(np.arange(pieces.size), pieces)
+        number = np.arange(side.size) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+        start, way = start[:, side], (end - start)[:, side]
+        share = (first[side] + number - start[axis]) / way[axis]  # of the way, to the end of each piece
+        ends = np.where(number < lines[side], share, 1.0)
+        begins = np.where(number > 0, np.roll(share, 1), 0.0)
+        return _Sides(start + begins * way, start + ends * way, self.jump[side] * (ends - begins))
+
+    def pixels(self, count: int) -> Float:
+        """By how much each pixel's mean density is above that of its neighbour at smaller x, `[x, y]`.
+
+        A side is felt by the part of its pixel to the right of it, and by all pixels from there on.
+        """
+        cut = self.cut(1, count).cut(0, count)
+        x, y = 0.5 * (cut.start + cut.end)
+        seen = (y > 0) & (y < count) & (x < count)
+        x, row, jump = np.maximum(x[seen], 0.0), y[seen].astype(int), cut.jump[seen]
+        column = x.astype(int)
+        place, later = column * count + row, (x - column) * jump
+        found = np.zeros((count + 1) * count)
+        found += np.bincount(place, jump - later, found.size)
+        found += np.bincount(place + count, later, found.size)
+        return found.reshape(count + 1, count)[:count]

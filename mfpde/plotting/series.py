@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -101,10 +101,12 @@ def is_order_parameter(name: str) -> bool:
 
 def draw_series(axes: Axes, panel: SeriesPanel, scale: TimeScale) -> None:
     """Series over time; several share the axes with a legend."""
-    style = {"marker": "o", "ms": 3.0} if panel.times.size < 12 else {}
+    style: dict[str, Any] = {"marker": "o", "ms": 3.0} if panel.times.size < 12 else {}
     for (name, given), colour in zip(panel.curves.items(), CATEGORIES, strict=False):
         values = _unwound(given) if is_angle(panel.name) else given
-        axes.plot(panel.times, values, color=colour, lw=LINE, label=name, clip_on=False, **style)  # type: ignore[arg-type]
+        if name == "clusters":  # a number that is whole at every time
+            style["drawstyle"] = "steps-mid"
+        axes.plot(panel.times, values, color=colour, lw=LINE, label=name, clip_on=False, **style)
     replace(scale, last=max(scale.last, float(panel.times[-1]))).lay_out(axes)
     axes.set_title(label(panel.name), loc="left")
     if is_order_parameter(panel.name):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -90,7 +91,9 @@ def look() -> Iterator[None]:
     """matplotlib's defaults and our changes to them; afterwards what the user has set is back."""
     import matplotlib.style
 
-    with matplotlib.style.context(["default", _RC]):
+    with matplotlib.style.context(["default", _RC]), warnings.catch_warnings():
+        # a letter of a title that no font has is drawn as a box, which says enough
+        warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
         yield
 
 

@@ -104,13 +104,14 @@ def softmax_covariance(start: Float, A: Float, factor: float, kappa: float, time
 
 
 def softmax_pole(start: Float, A: Float, factor: float) -> float:
-    """`1 / lambda_max(S_0^{1/2} H S_0^{1/2})`.
+    """`1 / lambda_max(S_0^{1/2} H S_0^{1/2})`, infinite where that is not positive.
 
     >>> softmax_pole(np.eye(1), np.eye(1), 1.0)
     0.5
     """
     root = np.linalg.cholesky(start)
-    return 1 / float(np.linalg.eigvalsh(root.T @ (factor * (A + A.T)) @ root)[-1])
+    rate = float(np.linalg.eigvalsh(root.T @ (factor * (A + A.T)) @ root)[-1])
+    return 1 / rate if rate > 0 else math.inf
 
 
 def _drawing(run: Run, exact: Float) -> Drawing:

@@ -10,7 +10,7 @@ from mfpde.problem import Noise, Problem
 
 def test_settings_that_are_not_the_default():
     problem = Problem(geometry=Circle(), attention=Softmax(A=2.5, V=-1), noise=Noise(kappa=math.inf))
-    assert describe(problem) == "attention: softmax, A 2.5, V -1; noise: kappa inf"
+    assert describe(problem) == "attention: softmax, A 2.5, V -1; no noise"
 
 
 def test_long_lists_are_cut():

@@ -1,0 +1,73 @@
+"""A solution that is looked at, and what its checks need to know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mfpde.feasibility import chosen_solver
+from mfpde.problem import Problem
+from mfpde.registry import lookup
+from mfpde.run import Run
+from mfpde.schedule import at_time
+from mfpde.solvers.base import Solver
+from mfpde.typing import Float
+
+__all__ = ["Examined", "can_observe"]
+
+#: tolerances of finite volumes that were given none, by the number of axes
+_DEFAULT = {1: 1e-8, 2: 1e-6}
+#: observables that nodes, which trace their density back along the way they came, give only with much work
+_OF_GRIDS = ("minimum",)
+#: snapshots that are looked at where each costs something
+_LOOKS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Examined:
+    """A run and the solver that made it."""
+
+    run: Run
+    solver: Solver
+
+    @cached_property
+    def promise(self) -> float:
+        """The error that the solver promises: ten times its tolerance. Cells that a problem asks for come with no
+        promise; then it is what the run itself says they leave out, if that is more."""
+        given = getattr(self.solver, "tolerance", None)
+        promised = 10 * float(given or _DEFAULT[min(len(self.run.layout.axes) or 1, 2)])
+        if given is not None or getattr(self.solver, "cells", None) is None:
+            return promised
+        return max(promised, float(self.run.provenance.get("statistics", {}).get("cell-error", 0.0)))
+
+    @property
+    def flat(self) -> bool:
+        return self.run.problem.geometry.flat
+
+    @property
+    def noiseless(self) -> bool:
+        """Whether no token is ever kicked."""
+        return self.run.problem.noise == type(self.run.problem.noise)()
+
+    @cached_property
+    def looks(self) -> list[int]:
+        """A few snapshots, the first and the last among them."""
+        return [int(index) for index in np.unique(np.linspace(0, self.run.times.size - 1, _LOOKS).astype(int))]
+
+    @property
+    def series(self) -> Mapping[str, Float]:
+        """What was observed, by name."""
+        return self.run.series
+
+
+def can_observe(problem: Problem, name: str) -> bool:
+    """Whether that observable has a meaning for the problem and its solver can give it."""
+    if name in _OF_GRIDS and chosen_solver(problem).shows != "density":
+        return False
+    observable, equation = lookup("observable", name)(), at_time(problem.equation, 0.0)
+    if observable.unfit(equation) is not None:
+        return False
+    return observable.unfit_solver(chosen_solver(problem), equation) is None
