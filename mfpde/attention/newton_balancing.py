@@ -75,15 +75,29 @@ def _solved(hessian: Float, lack: Float, scale: Float) -> Float:
 def _searched(
     scores: Float, weights: Float, logs: Float, g: Float, f: Float, direction: Float, slope: float
 ) -> tuple[Float, Float]:
-    """The first of ever shorter steps that raises what is maximised as a tangent promises."""
-    length = min(1.0, _LONGEST / float(np.abs(direction).max()))
+    """The first of ever shorter steps that raises what is maximised as a tangent promises; if that is the first, the
+    last of ever longer ones that raise it: potentials may have far to go, and it is concave."""
     before = weights @ (f + g)
-    while True:
+    slack = 1e-14 * abs(before)
+
+    def after(length: float) -> tuple[Float, Float, float]:
         nearer = g + length * direction
         follows = -log_sum_exp(scores + (nearer + logs))
-        if weights @ (follows + nearer) >= before + 1e-4 * length * slope - 1e-14 * abs(before) or length < 1e-8:
-            return nearer, follows
+        return nearer, follows, float(weights @ (follows + nearer))
+
+    longest = length = min(1.0, _LONGEST / float(np.abs(direction).max()))
+    nearer, follows, height = after(length)
+    while height < before + 1e-4 * length * slope - slack and length >= 1e-8:
         length *= 0.5
+        nearer, follows, height = after(length)
+    if length < longest:
+        return nearer, follows
+    farther = after(2 * length)
+    while farther[2] > height + slack:
+        length *= 2
+        nearer, follows, height = farther
+        farther = after(2 * length)
+    return nearer, follows
 
 
 def log_sum_exp(rows: Float) -> Float:
