@@ -13,7 +13,7 @@ import numpy as np
 from mfpde.errors import ProblemError, shown
 from mfpde.typing import Float
 
-__all__ = ["file_path", "instance", "number", "numbers", "random_stream", "whole"]
+__all__ = ["file_path", "in_unicode", "instance", "number", "numbers", "random_stream", "whole"]
 
 
 def numbers(name: str, given: Any) -> Float:
@@ -93,7 +93,16 @@ def file_path(name: str, given: Any, example: str) -> Path:
         raise ProblemError.at(name, f"must be the name of a file such as {example!r}, not {shown(given)}")
     if not os.fspath(given):
         raise ProblemError.at(name, f"must be the name of a file such as {example!r}, not an empty text")
+    try:
+        os.fsencode(given)
+    except UnicodeEncodeError:
+        raise ProblemError.at(name, f"{shown(os.fspath(given))} has a character that no file name can have") from None
     return Path(given)
+
+
+def in_unicode(text: str) -> str:
+    """A text that may come from the name of a file, which may be any bytes, as one that can be written down."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def random_stream(count: int, seed: int, stream: int | None = None) -> np.random.Generator:

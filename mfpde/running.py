@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mfpde.arguments import file_path, instance
+from mfpde.arguments import file_path, in_unicode, instance
 from mfpde.errors import Fault, OutputError, ProblemError, ResumeError
 from mfpde.feasibility import chosen_solver, faults, layout_faults
 from mfpde.observe.interruption import Interruption
@@ -131,7 +131,7 @@ def _of_block(solver: Solver, fault: Fault) -> Fault:
 
 def _history() -> str:
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return f"{now} {shlex.join(sys.argv)}"
+    return f"{now} {in_unicode(shlex.join(sys.argv))}"
 
 
 def _recorder(

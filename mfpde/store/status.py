@@ -13,7 +13,7 @@ from typing import Any
 from mfpde.observe.progress import Pace, ProgressReport
 from mfpde.run import Outcome
 from mfpde.solvers.base import Integration
-from mfpde.store.placing import temporary
+from mfpde.store.placing import companion, temporary
 
 __all__ = ["StatusFile", "read_status", "status_path"]
 
@@ -38,7 +38,8 @@ class StatusFile:
         return None
 
     def end(self, integration: Integration) -> None:
-        self._path.unlink(missing_ok=True)
+        with suppress(OSError):
+            self._path.unlink()
 
     def _write(self, report: ProgressReport) -> None:
         process = os.getpid()
@@ -65,8 +66,8 @@ class StatusFile:
 
 
 def status_path(path: Path) -> Path:
-    """`run.h5` -> `run.status.json`."""
-    return path.with_name(f"{path.stem}.status.json")
+    """`run.h5` -> `run.status.json`, also where that is a long name."""
+    return companion(path, ".status.json")
 
 
 def read_status(path: str | Path) -> dict[str, Any] | None:

@@ -163,7 +163,8 @@ def exact_marginals(law, measure, digits=40):
         scores, total = y * A.T * y.T, mpmath.fsum(w)
         kernel = [[mpmath.exp(scores[i, j] + f[i] + g[j]) for j in range(len(w))] for i in range(len(w))]
         over_keys = [mpmath.fsum(k * m for k, m in zip(row, w, strict=True)) / total for row in kernel]
-        over_queries = [mpmath.fsum(row[j] * m for row, m in zip(kernel, w, strict=True)) / total for j in range(len(w))]
+        columns = zip(*kernel, strict=True)
+        over_queries = [mpmath.fsum(k * m for k, m in zip(column, w, strict=True)) / total for column in columns]
         return [
             float(mpmath.fsum(abs(1 - part) * m for part, m in zip(parts, w, strict=True)))
             for parts in (over_keys, over_queries)
