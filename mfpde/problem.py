@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator, model_validator
 
 from mfpde.attention import Attention, Interaction, Law, Masked, PointwiseDrift, Velocity
-from mfpde.errors import ProblemError
+from mfpde.errors import ProblemError, nearest, shown
 from mfpde.geometry import Geometry
 from mfpde.measure import Initial, Measure
 from mfpde.registry import lookup
@@ -257,6 +257,10 @@ class Problem(Equation):
 
     def need(self, *blocks: str) -> None:
         """Fail when a block that a command needs is absent."""
+        for block in blocks:
+            if not isinstance(block, str) or block not in type(self).model_fields:
+                near = nearest(block, type(self).model_fields) if isinstance(block, str) else ""
+                raise ProblemError.at("", f"no block is called {shown(block)}{near}")
         missing = [block for block in blocks if getattr(self, block) is None]
         if missing:
             raise ProblemError.at("", f"this needs the block{'s' if len(missing) > 1 else ''} {', '.join(missing)}")

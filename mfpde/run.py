@@ -168,7 +168,7 @@ class Run:
     def axis(self, name: str) -> Float:
         """Grid values of one axis, `run.axis("theta")`; where frames move, their own coordinates z."""
         for axis in self.layout.axes:
-            if axis.name == name:
+            if isinstance(name, str) and axis.name == name:
                 return axis.values
         known = f"has the axes {', '.join(self.layout.dimensions)}" if self.layout.axes else "has no grid"
         raise MfpdeError(

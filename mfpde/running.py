@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mfpde.arguments import file_path, in_unicode, instance
+from mfpde.arguments import file_path, in_unicode, instance, truth
 from mfpde.errors import Fault, OutputError, ProblemError, ResumeError
 from mfpde.feasibility import chosen_solver, faults, layout_faults
 from mfpde.observe.interruption import Interruption
@@ -76,6 +76,7 @@ def solve(
     array([0. , 0.5, 1. ])
     """
     task = _task(problem, progress)
+    resume, force = truth("resume", resume), truth("force", force)
     if output is not None:
         file_path("output", output, "run.h5")
     found = faults(task)
