@@ -62,7 +62,7 @@ def test_measures_on_every_space(space):
             assert copied(initial).content_hash == initial.content_hash
         for copied in COPIES[:1]:  # also what has been asked before
             same(copied(measure), measure)
-    assert count >= 3
+    assert count >= 2
 
 
 @pytest.mark.parametrize("kind", ["geometry", "attention", "solver", "observable"])
