@@ -241,7 +241,7 @@ class Problem(Equation):
     def from_yaml(cls, path: str | Path, settings: Mapping[str, Any] | None = None) -> Problem:
         """Read a problem file. `settings` change values of it, `{"noise.kappa": 2}`: a text is read as after `--set`,
         anything else is taken as it is. All faults at once, as a `ProblemError`."""
-        problem: Problem = lookup("reader", "yaml")(path, settings or {})
+        problem: Problem = lookup("reader", "yaml")(path, settings)
         return problem
 
     @classmethod
@@ -258,8 +258,8 @@ class Problem(Equation):
     def need(self, *blocks: str) -> None:
         """Fail when a block that a command needs is absent."""
         for block in blocks:
-            if not isinstance(block, str) or block not in type(self).model_fields:
-                near = nearest(block, type(self).model_fields) if isinstance(block, str) else ""
+            if block not in list(type(self).model_fields):  # a list asks for no hash
+                near = nearest(str(block), type(self).model_fields)
                 raise ProblemError.at("", f"no block is called {shown(block)}{near}")
         missing = [block for block in blocks if getattr(self, block) is None]
         if missing:

@@ -88,7 +88,7 @@ class Specification(BaseModel):
         return self.model_copy(**options)
 
     @classmethod
-    def model_construct(cls, _fields_set: set[str] | None = None, **values: Any) -> Self:
+    def model_construct(cls, _fields_set: set[str] | None = None, **values: Any) -> Self:  # type: ignore[override]
         """As the class itself: nothing is made unchecked."""
         return cls(**values)
 
