@@ -258,7 +258,7 @@ class Problem(Equation):
     def need(self, *blocks: str) -> None:
         """Fail when a block that a command needs is absent."""
         for block in blocks:
-            if block not in list(type(self).model_fields):  # a list asks for no hash
+            if str(block) not in type(self).model_fields:
                 near = nearest(str(block), type(self).model_fields)
                 raise ProblemError.at("", f"no block is called {shown(block)}{near}")
         missing = [block for block in blocks if getattr(self, block) is None]
