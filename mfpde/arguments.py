@@ -13,7 +13,11 @@ import numpy as np
 from mfpde.errors import ProblemError, shown
 from mfpde.typing import Float
 
-__all__ = ["file_path", "instance", "number", "numbers", "random_stream", "whole"]
+__all__ = ["amount", "file_path", "in_unicode", "instance", "number", "numbers", "random_stream", "truth", "whole"]
+
+
+#: values that an array may be asked to have: more than any memory holds
+_MOST_VALUES = 2**48
 
 
 def numbers(name: str, given: Any) -> Float:
@@ -47,7 +51,10 @@ def number(name: str, given: Any) -> float:
     """
     if isinstance(given, bool) or not isinstance(given, int | float | np.integer | np.floating):
         raise ProblemError.at(name, f"must be a number, not {shown(given)}")
-    return float(given)
+    try:
+        return float(given)
+    except OverflowError:
+        raise ProblemError.at(name, "is too large for a double") from None
 
 
 def whole(name: str, given: Any, least: int = 0, below: int | None = None) -> int:
@@ -66,6 +73,33 @@ def whole(name: str, given: Any, least: int = 0, below: int | None = None) -> in
         span = f"from {least} on" if below is None else f"from {least} to {below - 1}"
         raise ProblemError.at(name, f"must be a whole number {span}, not {shown(given)}")
     return number
+
+
+def amount(name: str, given: Any, least: int = 0) -> int:
+    """So many of something, which are to be held in memory.
+
+    >>> amount("count", 10**400)
+    Traceback (most recent call last):
+        ...
+    mfpde.errors.ProblemError: count: is more than any memory holds
+    """
+    count = whole(name, given, least)
+    if count > _MOST_VALUES:
+        raise ProblemError.at(name, "is more than any memory holds")
+    return count
+
+
+def truth(name: str, given: Any) -> bool:
+    """True or False, and nothing that merely counts as one of them.
+
+    >>> truth("resume", "no")
+    Traceback (most recent call last):
+        ...
+    mfpde.errors.ProblemError: resume: must be True or False, not 'no'
+    """
+    if not isinstance(given, bool | np.bool_):
+        raise ProblemError.at(name, f"must be True or False, not {shown(given)}")
+    return bool(given)
 
 
 def instance(name: str, given: Any, wanted: type | UnionType, example: str) -> None:
@@ -93,11 +127,20 @@ def file_path(name: str, given: Any, example: str) -> Path:
         raise ProblemError.at(name, f"must be the name of a file such as {example!r}, not {shown(given)}")
     if not os.fspath(given):
         raise ProblemError.at(name, f"must be the name of a file such as {example!r}, not an empty text")
+    try:
+        os.fsencode(given)
+    except UnicodeEncodeError:
+        raise ProblemError.at(name, f"{shown(os.fspath(given))} has a character that no file name can have") from None
     return Path(given)
+
+
+def in_unicode(text: str) -> str:
+    """A text that may come from the name of a file, which may be any bytes, as one that can be written down."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def random_stream(count: int, seed: int, stream: int | None = None) -> np.random.Generator:
     """Random numbers for so many draws: one stream of a seed, or its only one."""
-    whole("count", count)
+    amount("count", count)
     key = whole("seed", seed, below=2**128 if stream is None else 2**64)
     return np.random.Generator(np.random.Philox(key=key if stream is None else [key, stream]))

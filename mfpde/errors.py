@@ -10,6 +10,7 @@ from typing import Any
 __all__ = ["Fault", "MfpdeError", "OutputError", "ProblemError", "ResumeError", "nearest", "shown"]
 
 _MOST_LETTERS = 60
+_MOST_OF_A_NAME = 500
 _MOST_OF_A_MESSAGE = 1000
 
 
@@ -23,6 +24,9 @@ class MfpdeError(Exception):
     ...     print(error)
     there is no file nowhere.h5
     """
+
+    def __str__(self) -> str:
+        return _cut(super().__str__(), _MOST_OF_A_MESSAGE)
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,7 @@ class Fault:
         place = ""
         if self.source is not None:
             position = "" if self.line is None else f":{self.line}:{self.column or 1}"
-            place = f"{self.source}{position}: "
+            place = f"{_cut(self.source, _MOST_OF_A_NAME)}{position}: "
         key = ".".join(_cut(str(part), _MOST_LETTERS) for part in self.path)
         message = _cut(self.message, _MOST_OF_A_MESSAGE)
         return f"{place}{key}: {message}" if key else f"{place}{message}"
@@ -64,6 +68,9 @@ class ProblemError(MfpdeError, ValueError):
     def __init__(self, faults: Iterable[Fault]) -> None:
         self.faults = tuple(faults)
         super().__init__("\n".join(str(fault) for fault in self.faults))
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
     @classmethod
     def at(cls, path: str, message: str) -> ProblemError:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator, model_validator
 
 from mfpde.attention import Attention, Interaction, Law, Masked, PointwiseDrift, Velocity
-from mfpde.errors import ProblemError
+from mfpde.errors import ProblemError, nearest, shown
 from mfpde.geometry import Geometry
 from mfpde.measure import Initial, Measure
 from mfpde.registry import lookup
@@ -241,7 +241,7 @@ class Problem(Equation):
     def from_yaml(cls, path: str | Path, settings: Mapping[str, Any] | None = None) -> Problem:
         """Read a problem file. `settings` change values of it, `{"noise.kappa": 2}`: a text is read as after `--set`,
         anything else is taken as it is. All faults at once, as a `ProblemError`."""
-        problem: Problem = lookup("reader", "yaml")(path, settings or {})
+        problem: Problem = lookup("reader", "yaml")(path, settings)
         return problem
 
     @classmethod
@@ -257,6 +257,10 @@ class Problem(Equation):
 
     def need(self, *blocks: str) -> None:
         """Fail when a block that a command needs is absent."""
+        for block in blocks:
+            if str(block) not in type(self).model_fields:
+                near = nearest(str(block), type(self).model_fields)
+                raise ProblemError.at("", f"no block is called {shown(block)}{near}")
         missing = [block for block in blocks if getattr(self, block) is None]
         if missing:
             raise ProblemError.at("", f"this needs the block{'s' if len(missing) > 1 else ''} {', '.join(missing)}")

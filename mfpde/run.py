@@ -175,8 +175,9 @@ class Run:
 
     def axis(self, name: str) -> Float:
         """Grid values of one axis, `run.axis("theta")`; where frames move, their own coordinates z."""
+        given: object = name
         for axis in self.layout.axes:
-            if axis.name == name:
+            if isinstance(given, str) and axis.name == given:
                 return axis.values
         known = f"has the axes {', '.join(self.layout.dimensions)}" if self.layout.axes else "has no grid"
         raise MfpdeError(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mfpde.activity import doing, told_to
-from mfpde.arguments import file_path, instance
+from mfpde.arguments import file_path, in_unicode, instance, truth
 from mfpde.errors import Fault, OutputError, ProblemError, ResumeError
 from mfpde.feasibility import chosen_solver, faults, layout_faults
 from mfpde.observe.interruption import Interruption
@@ -80,6 +80,7 @@ def solve(
     array([0. , 0.5, 1. ])
     """
     task = _task(problem, progress)
+    resume, force = truth("resume", resume), truth("force", force)
     if output is not None:
         file_path("output", output, "run.h5")
     with _Watch(task, progress) as watch:
@@ -150,7 +151,7 @@ def _of_block(solver: Solver, fault: Fault) -> Fault:
 
 def _history() -> str:
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return f"{now} {shlex.join(sys.argv)}"
+    return f"{now} {in_unicode(shlex.join(sys.argv))}"
 
 
 def _recorder(

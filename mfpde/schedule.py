@@ -137,7 +137,7 @@ def at_time(specification: Part, time: float) -> Part:
         then = _value_at(value, time)
         if then is not value:
             changed[name] = then
-    return specification.model_copy(update=changed) if changed else specification
+    return specification.altered(changed) if changed else specification
 
 
 def _value_at(value: Any, time: float) -> Any:

@@ -6,7 +6,8 @@ import functools
 import hashlib
 import json
 import math
-from typing import Annotated, Any, TypeAlias
+from collections.abc import Mapping
+from typing import Annotated, Any, Self, TypeAlias
 
 import numpy as np
 from pydantic import (
@@ -65,6 +66,31 @@ class Specification(BaseModel):
 
     def __delattr__(self, name: str) -> None:
         raise self._problem((name,), "cannot be taken away: make another one without it")
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """The same with other values for some keys, checked like any other: `update={"kappa": 3}`."""
+        if update is None:
+            return super().model_copy(deep=deep)
+        if not isinstance(update, Mapping):
+            raise self._problem((), f"update: must be a mapping from keys to values, not {shown(update)}")
+        return type(self)(**{str(key): value for key, value in {**self._given(), **update}.items()})
+
+    def altered(self, update: Mapping[str, Any]) -> Self:
+        """The same, for values that have been checked already: nothing is looked at again."""
+        return super().model_copy(update=update)
+
+    def _given(self) -> dict[str, Any]:
+        """What it was made of, without what was left to defaults."""
+        return {name: self.__dict__[name] for name in type(self).model_fields if name in self.model_fields_set}
+
+    def copy(self, **options: Any) -> Self:
+        """As `model_copy`."""
+        return self.model_copy(**options)
+
+    @classmethod
+    def model_construct(cls, _fields_set: set[str] | None = None, **values: Any) -> Self:  # type: ignore[override]
+        """As the class itself: nothing is made unchecked."""
+        return cls(**values)
 
     def _problem(self, path: tuple[str, ...], message: str) -> ProblemError:
         return ProblemError([Fault(path, message, type(self).__name__)])

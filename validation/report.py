@@ -12,8 +12,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from mfpde.errors import OutputError
 from mfpde.registry import lookup
+from mfpde.store.placing import made_folder, replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, FigureBase
@@ -130,17 +130,13 @@ class Report:
 
     def write(self, directory: str | Path) -> Path:
         """The page `index.html`, `report.json` and one PNG for each case, into a directory; returns the page."""
-        folder = Path(directory)
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / "report.json").write_text(json.dumps(self.to_dict(), indent=2) + "\n", encoding="utf-8")
-            for report in (self, *self.parts):
-                if report.drawing is not None:
-                    (folder / f"{Path(report.title).stem}.png").write_bytes(report.png())
-            page = folder / "index.html"
-            page.write_text(self.to_html(), encoding="utf-8")
-        except OSError as error:
-            raise OutputError(f"cannot write the report to {folder}: {error.strerror or error}") from None
+        folder = made_folder(directory)
+        _put(folder / "report.json", (json.dumps(self.to_dict(), indent=2) + "\n").encode())
+        for report in (self, *self.parts):
+            if report.drawing is not None:
+                _put(folder / f"{Path(report.title).stem}.png", report.png())
+        page = folder / "index.html"
+        _put(page, self.to_html().encode())
         return page
 
     def png(self) -> bytes:
@@ -149,6 +145,11 @@ class Report:
         with lookup("view", "look")():
             self.figure().savefig(stream, format="png")
         return stream.getvalue()
+
+
+def _put(path: Path, content: bytes) -> None:
+    with replacing(path) as part:
+        part.write_bytes(content)
 
 
 _STYLE = (

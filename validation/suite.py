@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mfpde.arguments import instance
+from mfpde.arguments import in_unicode, instance, truth
 from mfpde.problem import Problem
 from mfpde.registry import lookup, members
 from mfpde.validation.report import Report
@@ -24,6 +24,7 @@ def validate(*names: str | Path | Problem, quick: bool = False) -> Report:
     >>> report.passed
     True
     """
+    quick = truth("quick", quick)
     wanted = names or tuple(members("case"))
     reports = [_report(name, quick) for name in wanted]
     return reports[0] if len(reports) == 1 else Report("validation", parts=tuple(reports))
@@ -36,6 +37,6 @@ def _report(name: str | Path | Problem, quick: bool) -> Report:
         return examine_solution(name, name.title or "problem", quick=quick)
     instance("names", name, str | Path, "names of cases or problem files, or problems")
     if isinstance(name, Path) or name.endswith((".yaml", ".yml")):
-        return examine_solution(Problem.from_yaml(name), Path(name).name, quick=quick)
+        return examine_solution(Problem.from_yaml(name), in_unicode(Path(name).name), quick=quick)
     report: Report = lookup("case", name)().run(quick=quick)
     return report

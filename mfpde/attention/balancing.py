@@ -13,7 +13,7 @@ from mfpde.attention.reweighted import Reweighted
 from mfpde.measure import Measure
 from mfpde.typing import Float
 
-__all__ = ["Potentials", "balance", "gaussian_factors", "gaussian_potential", "reachable"]
+__all__ = ["Potentials", "balance", "gaussian_factors", "gaussian_potential"]
 
 #: earlier steps that the next one is extrapolated from
 _MEMORY = 10
@@ -23,7 +23,7 @@ _WORSE = 4.0
 _MARGIN = 1e-2
 #: nodes and iterations up to which, and after which, Newton's method takes over
 _FEW, _SLOW = 600, 50
-#: roundings of the largest score that a marginal may be off by
+#: roundings of the largest score, and of the logarithm of the least weight, that a marginal may be off by
 _ROUNDINGS = 8
 
 
@@ -33,13 +33,14 @@ class Potentials:
 
     `error` is the integral of `|1 - marginal|` over mu for y; the marginal for x is exact. Where the iteration has gone
     half a step further it is that of the step before: what f and g here are expected to be better than, and it is not
-    measured again.
+    measured again. `sufficient` is the error up to which they are taken: what was asked for, and what rounding leaves.
     """
 
     f: Float
     g: Float
     iterations: int
     error: float
+    sufficient: float = 0.0
     secants: Secants | None = None  # how the iteration's last steps altered it: quicker for measures nearby
 
 
@@ -50,20 +51,27 @@ def balance(
     measure: Measure, matrix: Float, start: Float, tolerance: float, most: int, secants: Secants | None = None
 ) -> Potentials:
     """Potentials of `e^{<Ax, y>}` to that error, or the best of `most` iterations, from g = start, and from the secants
-    of a measure nearby. Scores beyond a thousand are rounded by more than 1e-12: the tolerance is then what rounding
-    leaves, `reachable`.
+    of a measure nearby. Scores beyond a thousand are rounded by more than 1e-12: what rounding leaves is then the goal,
+    and two ways to sum up the same marginal differ by it.
 
     Sinkhorn's iteration, extrapolated; a few points far apart, where it can take exponentially long, by Newton's.
     """
-    tolerance = reachable(measure, matrix, tolerance)
+    rounding = _rounding(measure, matrix)
+    goal = max(tolerance, rounding)
     few = start.size <= _FEW
-    found = _alternate(measure, matrix, start, tolerance, min(most, _SLOW) if few else most, secants)
-    if found.error <= tolerance or not few:
-        return found
+    found = _alternate(measure, matrix, start, goal, min(most, _SLOW) if few else most, secants)
+    if few and not found.error <= goal:
+        found = _by_newton(measure, matrix, found, goal, most)
+    return replace(found, sufficient=goal + rounding)
+
+
+def _by_newton(measure: Measure, matrix: Float, found: Potentials, tolerance: float, most: int) -> Potentials:
+    """The same from the best that was found, and measured by the sums that it is used with."""
     keys, weights = embedded_nodes(measure)
     there = weights > 0
     scores = keys[there] @ matrix.T @ keys[there].T
-    g, iterations = balance_by_newton(scores, weights[there], found.g[there], tolerance, most)
+    start = found.g[there] - weights[there] @ found.g[there]  # a common constant says nothing and would cost digits
+    g, iterations = balance_by_newton(scores, weights[there], start, tolerance, most)
     inside = np.where(there, 0.0, -np.inf)
     inside[there] = g
     f = -Reweighted(measure, inside).at_nodes(matrix)
@@ -72,11 +80,11 @@ def balance(
     return Potentials(f, np.where(there, inside, g), found.iterations + iterations, error)
 
 
-def reachable(measure: Measure, matrix: Float, tolerance: float) -> float:
-    """The tolerance, or the rounding of the largest score if that is more."""
-    keys = embedded_nodes(measure)[0]
+def _rounding(measure: Measure, matrix: Float) -> float:
+    """What is left of a marginal when exponents are rounded: scores, and the logarithms of weights beside them."""
+    keys, weights = embedded_nodes(measure)
     largest = float(np.abs(keys @ matrix.T).max(axis=0) @ np.abs(keys).max(axis=0))
-    return max(tolerance, _ROUNDINGS * float(np.finfo(float).eps) * largest)
+    return _ROUNDINGS * float(np.finfo(float).eps) * (largest - float(np.log(weights[weights > 0].min())))
 
 
 def _alternate(

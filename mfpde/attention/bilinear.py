@@ -52,7 +52,7 @@ class Bilinear(Head):
     def in_coordinates(self, matrix: AnyArray) -> Self:
         back = np.linalg.inv(matrix)
         query = as_rows(back.T @ self.query_matrix(back.shape[0]) @ back)
-        return self.model_copy(update={"beta": None, "Q": None, "K": None, "A": query, **moved(self, matrix, "V")})
+        return self.altered({"beta": None, "Q": None, "K": None, "A": query, **moved(self, matrix, "V")})
 
     def value_matrix(self, dimension: int) -> Float:
         return square("V", self.V, dimension)

@@ -65,7 +65,7 @@ class L2(Exponential):
     def in_coordinates(self, matrix: AnyArray) -> Self:
         back = np.linalg.inv(matrix)
         query, key = (rectangular(name, getattr(self, name), back.shape[0]) @ back for name in ("Q", "K"))
-        return self.model_copy(update={"Q": as_rows(query), "K": as_rows(key), **moved(self, matrix, "V")})
+        return self.altered({"Q": as_rows(query), "K": as_rows(key), **moved(self, matrix, "V")})
 
     def value_matrix(self, dimension: int) -> Float:
         return square("V", self.V, dimension)

@@ -170,7 +170,7 @@ def native_points(measure: Measure, points: AnyArray) -> Float:
         return measure.geometry.points(points)
     given = numbers("points", points)
     dimension = measure.ambient_dimension
-    flat = given.reshape(given.shape[0], -1) if given.ndim else given.reshape(1, 1)
+    flat = given if given.ndim > 1 else given.reshape(-1, 1)
     if given.ndim > 2 or flat.shape[1] != dimension:
         raise ProblemError.at("points", f"have {flat.shape[1]} components, the measure lives in R^{dimension}")
     if not np.isfinite(flat).all():

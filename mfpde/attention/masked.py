@@ -64,7 +64,7 @@ class Masked(Attention):
         return self.attention.symmetries
 
     def in_coordinates(self, matrix: AnyArray) -> Self:
-        return self.model_copy(update={"attention": self.attention.in_coordinates(matrix), **moved(self, matrix)})
+        return self.altered({"attention": self.attention.in_coordinates(matrix), **moved(self, matrix)})
 
     def own_terms(self, dimension: int) -> list[Term]:
         try:

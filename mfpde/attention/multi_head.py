@@ -45,7 +45,7 @@ class MultiHead(Attention):
 
     def in_coordinates(self, matrix: AnyArray) -> Self:
         heads = tuple(head.in_coordinates(matrix) for head in self.heads)
-        return self.model_copy(update={"heads": heads, **moved(self, matrix)})
+        return self.altered({"heads": heads, **moved(self, matrix)})
 
     def zonal(self, geometry: Geometry) -> Zonal | None:
         """The sum of the heads' convolutions, if all are gradient flows."""

@@ -14,15 +14,23 @@ _LONGEST = 3.0
 _LONG, _HALVINGS = 60, 6
 #: curvature that is roundoff, where 1 is that of an unscaled kernel
 _FLAT = 1e-15
+#: a step below the tolerance has to make the error so many times smaller for another one to be worth it
+_GAIN = 2.0
+#: potentials that differ by so many times what scores and weights do have run away along a direction in which nothing
+#: changes (keys without a common query), and are known to no more digits than their size leaves
+_FARTHEST = 4.0
 
 
 def balance_by_newton(scores: Float, weights: Float, g: Float, tolerance: float, most: int) -> tuple[Float, int]:
     """`g` and the number of steps, for `e^{s_ij + f_i + g_j}` with both marginals the weights, from g.
 
-    Where that takes long, by way of the kernels of s/64, s/32, ..: each is a good start for the next.
+    It is better than the tolerance where a few steps more make it so: whoever measures the marginals in another order
+    of summation finds another last digit. Where that takes long, or g runs away, by way of the kernels of s/64, s/32,
+    ..: each is a good start for the next.
     """
     found, steps = _ascended(scores, weights, g, tolerance, min(most, _LONG))
-    if steps < _LONG or steps >= most:
+    farthest = _FARTHEST * float(np.abs(scores).max() - np.log(weights.min()))
+    if steps >= most or (steps < _LONG and np.ptp(found) <= farthest):
         return found, steps
     found = np.zeros_like(g)
     for halvings in reversed(range(_HALVINGS + 1)):
@@ -38,19 +46,23 @@ def _ascended(scores: Float, weights: Float, g: Float, tolerance: float, most: i
     """
     logs = np.log(weights)
     f = -log_sum_exp(scores + (g + logs))
+    best, least = g, np.inf
     for step in range(most):
-        pairs = np.exp(scores + f[:, None] + (g + logs))
         marginal = np.exp(log_sum_exp((scores + (f + logs)[:, None]).T) + g)
-        if weights @ np.abs(marginal - 1) <= tolerance:
-            return g, step
+        error = float(weights @ np.abs(marginal - 1))
+        if least <= tolerance and not error * _GAIN < least:
+            return best, step
+        if error < least:
+            best, least = g, error
+        pairs = np.exp(scores + f[:, None] + (g + logs))
         lack = weights * (1 - marginal)
         hessian = np.diag(weights * marginal) - (pairs * weights[:, None]).T @ pairs
         direction = _solved(hessian, lack, 1 / np.sqrt(weights))
         direction -= weights @ direction
         if not direction.any():  # what is left is rounding
-            return g, step
+            return best, step
         g, f = _searched(scores, weights, logs, g, f, direction, float(lack @ direction))
-    return g, most
+    return (best if least <= tolerance else g), most
 
 
 def _solved(hessian: Float, lack: Float, scale: Float) -> Float:
@@ -63,15 +75,29 @@ def _solved(hessian: Float, lack: Float, scale: Float) -> Float:
 def _searched(
     scores: Float, weights: Float, logs: Float, g: Float, f: Float, direction: Float, slope: float
 ) -> tuple[Float, Float]:
-    """The first of ever shorter steps that raises what is maximised as a tangent promises."""
-    length = min(1.0, _LONGEST / float(np.abs(direction).max()))
+    """The first of ever shorter steps that raises what is maximised as a tangent promises; if that is the first, the
+    last of ever longer ones that raise it: potentials may have far to go, and it is concave."""
     before = weights @ (f + g)
-    while True:
+    slack = 1e-14 * abs(before)
+
+    def after(length: float) -> tuple[Float, Float, float]:
         nearer = g + length * direction
         follows = -log_sum_exp(scores + (nearer + logs))
-        if weights @ (follows + nearer) >= before + 1e-4 * length * slope - 1e-14 * abs(before) or length < 1e-8:
-            return nearer, follows
+        return nearer, follows, float(weights @ (follows + nearer))
+
+    longest = length = min(1.0, _LONGEST / float(np.abs(direction).max()))
+    nearer, follows, height = after(length)
+    while height < before + 1e-4 * length * slope - slack and length >= 1e-8:
         length *= 0.5
+        nearer, follows, height = after(length)
+    if length < longest:
+        return nearer, follows
+    farther = after(2 * length)
+    while farther[2] > height + slack:
+        length *= 2
+        nearer, follows, height = farther
+        farther = after(2 * length)
+    return nearer, follows
 
 
 def log_sum_exp(rows: Float) -> Float:

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from mfpde.attention.affine import AffineDrift
-from mfpde.attention.balancing import Potentials, balance, gaussian_factors, gaussian_potential, reachable
+from mfpde.attention.balancing import Potentials, balance, gaussian_factors, gaussian_potential
 from mfpde.attention.bilinear import Bilinear
 from mfpde.attention.exponential import Exponential
 from mfpde.attention.head import Head
@@ -71,7 +71,7 @@ class Sinkhorn(Exponential, Bilinear):
         first = gaussian_potential(measure, matrix) if start is None else start.g
         secants = None if start is None else start.secants
         found = balance(measure, matrix, first, self.tolerance, self.iterations, secants)
-        if not found.error <= reachable(measure, matrix, self.tolerance):
+        if not found.error <= found.sufficient:
             raise ProblemError.at(
                 "attention",
                 f"sinkhorn: after {found.iterations} iterations the marginals are off by {found.error:.2g}, and "

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import re
-from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -27,11 +27,13 @@ def examples(name: str | None, output: str | None, force: bool) -> None:
     if output is None:
         click.echo(source.read_text(encoding="utf-8"), nl=False)
         return
-    target = Path(output) / source.name if Path(output).is_dir() else Path(output)
+    target = os.path.join(output, source.name) if os.path.isdir(output) else output  # noqa: PTH112, PTH118
     _copy(source, target, force)
     base = _base(source)
-    if base is not None and not (target.parent / base.name).exists():
-        _copy(base, target.parent / base.name, force)
+    if base is not None:
+        beside = Path(target).parent / base.name
+        if not beside.exists():
+            _copy(base, str(beside), force)
 
 
 def _folder() -> Path:
@@ -58,18 +60,12 @@ def _base(source: Path) -> Path | None:
     return source.parent / match[1] if match else None
 
 
-def _copy(source: Path, target: Path, force: bool) -> None:
+def _copy(source: Path, target: str, force: bool) -> None:
     from mfpde.errors import OutputError
-    from mfpde.store.placing import temporary
+    from mfpde.store.placing import replacing
 
-    if target.exists() and not force:
+    if os.path.lexists(target) and not force:
         raise OutputError(f"{target} exists; --force overwrites it")
-    part = temporary(target)
-    try:
+    with replacing(target) as part:
         part.write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
-        part.replace(target)
-    except OSError as error:
-        with suppress(OSError):
-            part.unlink()
-        raise OutputError(f"cannot write {target}: {error.strerror or error}") from None
     click.echo(f"wrote {target}", err=True)

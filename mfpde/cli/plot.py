@@ -24,11 +24,12 @@ def plot(file: str, output: str | None) -> None:
     from mfpde.registry import lookup
     from mfpde.store import load
 
-    target = Path(output) if output else Path(file).with_suffix(".png")
-    view = VIEWS.get(target.suffix.lower())
+    run = None if output else load(file)  # a name that no file has is no name of a figure either
+    target = output or str(Path(file).with_suffix(".png"))
+    view = VIEWS.get(Path(target).suffix.lower())
     if view is None:
         raise click.BadParameter(f"{target} must end in one of {', '.join(VIEWS)}", param_hint="'-o'")
-    run = load(Path(file))
+    run = run or load(file)
     give_matplotlib_a_folder()
     try:
         with told_of_compiling():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,8 +42,8 @@ def solve(file: str, output: str | None, settings: dict[str, str], resume: bool,
     from mfpde.spec import read_document
 
     document = read_document(file, settings)
-    target = Path(output) if output else Path(Path(file).stem + ".h5")
-    if target.resolve() == Path(file).resolve():
+    target = output or f"{Path(file).stem}.h5"
+    if os.path.realpath(target) == os.path.realpath(file):
         raise OutputError(f"{target} is the problem file itself; choose another output")
     try:
         with told_of_compiling(quiet), display(quiet) as progress:

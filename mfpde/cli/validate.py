@@ -80,11 +80,9 @@ def _row(check: Check) -> list[str]:
 
 def _folder(report: str) -> Path:
     """Made before anything runs: a report that cannot be written is bad input."""
-    from mfpde.errors import OutputError
+    from mfpde.store.placing import check_target, made_folder
 
-    folder = Path(report)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"cannot write to {folder}: {error.strerror or error}") from None
+    folder = made_folder(report)
+    for name in ("index.html", "report.json"):
+        check_target(folder / name, force=True)
     return folder

@@ -52,7 +52,7 @@ class Comparison(Specification, ABC):
 
     def start(self, problem: Problem) -> Companion:
         """The companion at t = 0."""
-        return Companion(self, self.solver().start(problem.model_copy(update={"solver": self.solver()})))
+        return Companion(self, self.solver().start(problem.altered({"solver": self.solver()})))
 
     def agreement(self, times: Float, distances: Float) -> Agreement:
         """What a run's series came to."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
-from mfpde.arguments import instance
+from mfpde.arguments import instance, numbers
+from mfpde.errors import ProblemError
 from mfpde.specification import Specification
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["Geometry", "need_space"]
+__all__ = ["Geometry", "need_space", "need_vectors"]
 
 
 class Geometry(Specification, ABC):
@@ -38,6 +39,14 @@ class Geometry(Specification, ABC):
     @abstractmethod
     def tangent(self, points: Float, vectors: Float) -> Float:
         """Vectors of R^d at native points, projected and written in native components, `(m, components)`."""
+
+
+def need_vectors(vectors: object, count: int, dimension: int) -> Float:
+    """Vectors of R^d, one for each point, `(m, d)`."""
+    given = numbers("vectors", vectors)
+    if given.shape != (count, dimension):
+        raise ProblemError.at("vectors", f"must have shape ({count}, {dimension}), not {given.shape}")
+    return given
 
 
 def need_space(geometry: object) -> None:

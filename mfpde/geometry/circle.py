@@ -6,9 +6,9 @@ from typing import Literal
 
 import numpy as np
 
-from mfpde.arguments import numbers
+from mfpde.arguments import amount, numbers
 from mfpde.errors import ProblemError
-from mfpde.geometry.base import Geometry
+from mfpde.geometry.base import Geometry, need_vectors
 from mfpde.geometry.layout import Axis, Constant, Field, Layout
 from mfpde.registry import register
 from mfpde.typing import AnyArray, Float
@@ -62,10 +62,12 @@ class Circle(Geometry):
 
     def tangent(self, points: Float, vectors: Float) -> Float:
         theta = self.points(points)[:, 0]
+        vectors = need_vectors(vectors, theta.size, 2)
         return (np.cos(theta) * vectors[:, 1] - np.sin(theta) * vectors[:, 0])[:, None]
 
     def layout(self, count: int) -> Layout:
         """`count` equispaced angles, which show modes below `count / 2` exactly."""
+        amount("count", count, least=1)
         spacing = 2 * np.pi / count
         theta: Float = spacing * np.arange(count, dtype=np.float64)
         bounds = np.column_stack([theta - spacing / 2, theta + spacing / 2])

@@ -32,6 +32,8 @@ class Lattice:
     def of(cls, axes: Sequence[AnyArray], origin: AnyArray | None = None, matrix: AnyArray | None = None) -> Lattice:
         """From axes, unmoved unless told."""
         instance("axes", axes, Sequence | np.ndarray, "a list of axes such as [[0.0, 0.5, 1.0]]")
+        if getattr(axes, "ndim", 1) == 0:
+            raise ProblemError.at("axes", "must be a list of axes such as [[0.0, 0.5, 1.0]], not a single number")
         grid = tuple(numbers(f"axes.{index}", axis) for index, axis in enumerate(axes))
         if not grid:
             raise ProblemError.at("axes", "must be at least one")

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from mfpde.arguments import numbers
 from mfpde.errors import ProblemError
-from mfpde.geometry.base import Geometry
+from mfpde.geometry.base import Geometry, need_vectors
 from mfpde.registry import register
 from mfpde.specification import Whole
 from mfpde.typing import AnyArray, Float
@@ -64,4 +64,5 @@ class Sphere(Geometry):
 
     def tangent(self, points: Float, vectors: Float) -> Float:
         x = self.points(points)
+        vectors = need_vectors(vectors, *x.shape)
         return vectors - np.sum(x * vectors, axis=1, keepdims=True) * x

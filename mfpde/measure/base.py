@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field
 
-from mfpde.arguments import instance, numbers
+from mfpde.arguments import amount, instance, number, numbers
 from mfpde.errors import ProblemError
 from mfpde.geometry import Circle, Geometry, Lattice
 from mfpde.specification import Real, Specification
@@ -27,6 +29,39 @@ __all__ = ["NODES_ACCURACY", "Initial", "Measure", "fields_like_properties"]
 NODES_ACCURACY = 1e-14
 
 
+def _check_nodes(accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> None:
+    for name, given in (("accuracy", accuracy), ("refinement", refinement)):
+        if math.isnan(number(name, given)):
+            raise ProblemError.at(name, "must be a number, not NaN")
+    if not 0 < refinement < math.inf:
+        raise ProblemError.at("refinement", f"must be a positive number, not {refinement:g}")
+
+
+def _check_reach(tolerance: float = NODES_ACCURACY, *_: Any, **__: Any) -> None:
+    number("tolerance", tolerance)
+
+
+def _check_count(count: int, *_: Any, **__: Any) -> None:
+    amount("count", count)
+
+
+_CHECKS: dict[str, Callable[..., None]] = {
+    "nodes": _check_nodes,
+    "reach": _check_reach,
+    "sample": _check_count,
+    "fourier": _check_count,
+}
+
+
+def _checked(method: Callable[..., Any], check: Callable[..., None]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def call(self: Measure, *given: Any, **named: Any) -> Any:
+        check(*given, **named)
+        return method(self, *given, **named)
+
+    return call
+
+
 class Measure(ABC):
     """A probability measure on a geometry: always weighted nodes underneath.
 
@@ -40,6 +75,13 @@ class Measure(ABC):
     >>> measure.evaluate([0.0]).round(6), measure.sample(3, seed=1).shape
     (array([0.515885]), (3, 1))
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """What callers hand to the methods of a measure is looked at before any of its own sees it."""
+        super().__init_subclass__(**options)
+        for name, check in _CHECKS.items():
+            if name in vars(cls):
+                setattr(cls, name, _checked(vars(cls)[name], check))
 
     @property
     @abstractmethod
@@ -120,6 +162,7 @@ class Measure(ABC):
         and of that of each tilted measure `e^{<w, y>} mu`, w the rows of `tilts`; the support when that is bounded."""
         from mfpde.measure.cells import reach_of_nodes
 
+        _check_reach(tolerance)
         return reach_of_nodes(*self._embedded(), tolerance, None if tilts is None else self._tilts(tilts))
 
     def cell_averages(self, lattice: Lattice) -> Float:
@@ -154,8 +197,12 @@ class Measure(ABC):
         """`int f dmu`; `f` may return one value or an array per point."""
         instance("function", function, Callable, "a function of points such as numpy.cos")  # type: ignore[arg-type]
         points, weights = self.nodes()
-        values = np.asarray(function(points[:, 0] if points.shape[1] == 1 else points))
-        if values.shape[:1] != weights.shape:
+        returned = function(points[:, 0] if points.shape[1] == 1 else points)
+        try:
+            values = np.asarray(returned)
+        except ValueError:  # rows of several lengths
+            values = np.empty(0, dtype=object)
+        if values.shape[:1] != weights.shape or values.dtype.kind not in "biufc":
             raise ProblemError.at(
                 "function", f"must return one value per point: {weights.size} are wanted, it returned {values.shape}"
             )
@@ -193,7 +240,8 @@ class Initial(Specification, Measure, ABC):
         """The law of tokens at ascending positions (masked attention): the same at each unless it says otherwise."""
         from mfpde.measure.positioned import Positioned
 
-        return Positioned(positions, [self.on(geometry)] * len(positions))
+        places = np.atleast_1d(numbers("positions", positions))
+        return Positioned(places, [self.on(geometry)] * places.size)
 
     @abstractmethod
     def natural_geometry(self) -> Geometry:

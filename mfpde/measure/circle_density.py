@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -47,7 +48,7 @@ class CircleDensity(Measure):
     def of(cls, coefficients: AnyArray) -> CircleDensity:
         """From finitely many coefficients."""
         known = np.asarray(coefficients, dtype=complex)
-        return cls(lambda count: _resized(known, count), known.size)
+        return cls(partial(_resized, known), known.size)
 
     @classmethod
     def from_values(cls, values: Float) -> CircleDensity:
@@ -64,6 +65,10 @@ class CircleDensity(Measure):
     def on_grid(self, count: int) -> Float:
         """Densities at `count` equispaced angles, from all modes that such a grid shows."""
         return np.fft.irfft(_resized(self.fourier((count + 1) // 2), count // 2 + 1), count) * (count / (2 * np.pi))
+
+    def at_grid(self, count: int) -> Float:
+        """The same from a closed form, where there is one: modes that the grid does not show are in it, too."""
+        return self.on_grid(count) if self._density is None else self._density(Circle().layout(count).axes[0].values)
 
     def evaluate(self, points: AnyArray) -> Float:
         theta = Circle().points(points)[:, 0]
@@ -82,7 +87,7 @@ class CircleDensity(Measure):
             return self._rule(accuracy, refinement)
         count = times(refinement, 2 * (self.bandwidth or LONGEST) + NODES_FOR_THE_INTEGRAND)
         layout = Circle().layout(count)
-        density = self.on_grid(count) if self._density is None else self._density(layout.axes[0].values)
+        density = self.at_grid(count)
         # a sum of modes is not known below roundoff of its maximum, and a tilt e^{<w, y>} must not amplify that
         known = np.abs(density) > 4 * np.finfo(float).eps * density.max()
         weights = (density if self._density is not None else np.where(known, density, 0.0)) * layout.weight

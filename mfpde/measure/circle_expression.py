@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -51,18 +51,23 @@ def density_on_circle(text: str) -> DensityOnCircle:
     length = int(np.flatnonzero(series)[-1]) + 1
     known = CircleDensity.of(series[:length])
     if smooth:
-        return DensityOnCircle(mass, known.fourier, length, lambda angles: density(angles) / mass)
+        return DensityOnCircle(mass, known.fourier, length, partial(_over, density, mass))
     points, masses = _rule(density, _FINER)
     mass = float(masses.sum())
     exact = Particles(points, masses, Circle()).fourier(_EXACT)
     series[: min(_EXACT, length)] = exact[:length]  # samples know them to the square of their distance only
     known = CircleDensity.of(series[:length])
 
-    def rule(_accuracy: float, refinement: float) -> tuple[Float, Float]:
-        points, masses = _rule(density, int(np.ceil(refinement)))
-        return points[:, None], masses / masses.sum()
+    return DensityOnCircle(mass, known.fourier, length, partial(_over, density, mass), partial(_between_edges, density))
 
-    return DensityOnCircle(mass, known.fourier, length, lambda angles: density(angles) / mass, rule)
+
+def _over(density: WrittenDensity, mass: float, angles: Float) -> Float:
+    return density(angles) / mass
+
+
+def _between_edges(density: WrittenDensity, _accuracy: float, refinement: float) -> tuple[Float, Float]:
+    points, masses = _rule(density, int(np.ceil(refinement)))
+    return points[:, None], masses / masses.sum()
 
 
 @lru_cache(maxsize=16)

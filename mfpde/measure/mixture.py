@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated, Literal, TypeVar
 
 import numpy as np
@@ -17,7 +17,7 @@ from mfpde.measure.positioned import Positioned
 from mfpde.measure.superposition import Superposition
 from mfpde.registry import register
 from mfpde.specification import OfFamily
-from mfpde.typing import Float
+from mfpde.typing import Complex, Float
 
 __all__ = ["Mixture", "together"]
 
@@ -115,7 +115,7 @@ class MixtureOnCircle(CircleDensity):
         known = [width for width in widths if width is not None]
         smooth = len(known) == len(widths)
         super().__init__(
-            lambda count: clean(parts.fourier(count), 4 * np.finfo(float).eps),
+            partial(_modes, parts),
             max(known) if smooth else None,
             parts.evaluate,
             None if smooth else parts.nodes,
@@ -124,6 +124,10 @@ class MixtureOnCircle(CircleDensity):
 
     def sample(self, count: int, seed: int = 0) -> Float:
         return self.parts.sample(count, seed)
+
+
+def _modes(parts: Superposition, count: int) -> Complex:
+    return clean(parts.fourier(count), 4 * np.finfo(float).eps)
 
 
 def together(shares: Float, parts: Sequence[Measure]) -> Measure:

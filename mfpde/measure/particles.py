@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from lzma import LZMAError
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from zlib import error as ZlibError  # noqa: N812
 
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
@@ -202,10 +204,13 @@ def _read_points(file: str) -> Float:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", UserWarning)  # of an empty file
-            return np.load(path, allow_pickle=False) if path.suffix == ".npy" else np.loadtxt(path, ndmin=2)
+            if path.suffix != ".npy":
+                return np.loadtxt(path, ndmin=2)
+            with path.open("rb") as stream:  # numpy.load would open archives as well
+                return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
     except UserWarning:
         raise ProblemError.at("initial.file", f"{file} holds no points") from None
     except OSError as error:
         raise ProblemError.at("initial.file", f"cannot read {file}: {error.strerror or error}") from None
-    except ValueError as error:
+    except (ValueError, EOFError, MemoryError, LZMAError, ZlibError) as error:
         raise ProblemError.at("initial.file", f"{file} does not hold points: {error}") from None

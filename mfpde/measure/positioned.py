@@ -34,6 +34,8 @@ class Positioned(Superposition):
         for index, measure in enumerate(measures):
             instance(f"measures.{index}", measure, Measure, "a measure such as mfpde.Normal(0.0, 1.0)")
         count = len(measures)
+        if not count:
+            raise ProblemError.at("measures", "must be at least one")
         if given.shape != (count,) or not np.isfinite(given).all() or np.any(np.diff(given) <= 0):
             raise ProblemError.at("positions", f"must be {count} ascending numbers, one for each measure")
         shares = np.ones(count) if masses is None else numbers("masses", masses)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -135,15 +136,25 @@ def _arc(ends: tuple[float, ...], name: str) -> CircleDensity:
     if not 0 < length <= 2 * np.pi * (1 + 1e-15):
         raise ProblemError.at(f"initial.{name}", f"must be an arc of at most 2 pi, not [{start:g}, {end:g}]")
 
-    def series(count: int) -> Complex:
+    arc = _Arc(start, end, length)
+    return CircleDensity(arc.series, None, arc.density, arc.rule)
+
+
+@dataclass(frozen=True)
+class _Arc:
+    """The uniform law between two angles."""
+
+    start: float
+    end: float
+    length: float
+
+    def series(self, count: int) -> Complex:
         order = np.arange(count)
-        return np.sinc(order * length / (2 * np.pi)) * np.exp(-1j * order * 0.5 * (start + end))
+        return np.sinc(order * self.length / (2 * np.pi)) * np.exp(-1j * order * 0.5 * (self.start + self.end))
 
-    def density(theta: Float) -> Float:
-        return np.where(np.mod(theta - start, 2 * np.pi) <= length, 1 / length, 0.0)
+    def density(self, theta: Float) -> Float:
+        return np.where(np.mod(theta - self.start, 2 * np.pi) <= self.length, 1 / self.length, 0.0)
 
-    def rule(accuracy: float, refinement: float) -> tuple[Float, Float]:
+    def rule(self, accuracy: float, refinement: float) -> tuple[Float, Float]:
         points, weights = of_box(1, accuracy, refinement)
-        return Circle().points(0.5 * (start + end) + 0.5 * length * points), weights
-
-    return CircleDensity(series, None, density, rule)
+        return Circle().points(0.5 * (self.start + self.end) + 0.5 * self.length * points), weights

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -54,20 +55,31 @@ class VonMises(Initial):
         return VonMisesFisher(direction, self.concentration, geometry)
 
     def _on_circle(self, geometry: Circle) -> CircleDensity:
-        from scipy.special import ive
-
         try:
             angle = float(geometry.points(np.atleast_2d(self.direction))[0, 0])
         except ProblemError as error:
             raise ProblemError.at("initial.direction", error.faults[0].message) from None
-        concentration = self.concentration
+        bell = _Bell(angle, self.concentration)
+        reach = int(np.ceil(10 + 9 * np.sqrt(self.concentration)))
+        return CircleDensity(bell.series, int(np.flatnonzero(bell.series(reach))[-1]) + 1, bell.density)
 
-        def series(count: int) -> Complex:
-            order = np.arange(count)
-            return clean(ive(order, concentration) / ive(0, concentration) * np.exp(-1j * order * angle))
 
-        def density(theta: Float) -> Float:
-            return np.exp(concentration * (np.cos(theta - angle) - 1)) / (2 * np.pi * ive(0, concentration))
+@dataclass(frozen=True)
+class _Bell:
+    """`e^{kappa cos(theta - angle)} / (2 pi I_0(kappa))`."""
 
-        reach = int(np.ceil(10 + 9 * np.sqrt(concentration)))
-        return CircleDensity(series, int(np.flatnonzero(series(reach))[-1]) + 1, density)
+    angle: float
+    concentration: float
+
+    def series(self, count: int) -> Complex:
+        from scipy.special import ive
+
+        order = np.arange(count)
+        scaled = ive(order, self.concentration) / ive(0, self.concentration)
+        return clean(scaled * np.exp(-1j * order * self.angle))
+
+    def density(self, theta: Float) -> Float:
+        from scipy.special import ive
+
+        raised: Float = np.exp(self.concentration * (np.cos(theta - self.angle) - 1))
+        return raised / (2 * np.pi * ive(0, self.concentration))

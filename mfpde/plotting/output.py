@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mfpde._version import __version__
 from mfpde.arguments import file_path
-from mfpde.errors import MfpdeError, OutputError
+from mfpde.errors import MfpdeError
 from mfpde.plotting.style import look
-from mfpde.store.placing import temporary
+from mfpde.store.placing import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["FIGURES", "extension_of", "replacing", "save"]
+__all__ = ["FIGURES", "extension_of", "save"]
 
 FIGURES = (".png", ".pdf", ".svg")
 _SOURCE = f"mfpde {__version__}"
@@ -36,26 +35,6 @@ def extension_of(path: str | Path, allowed: Sequence[str], what: str, otherwise:
         given = repr(extension) if extension else "without an extension"
         raise MfpdeError(f"{path}: a {what} is written as {wanted}, not {given}{otherwise}")
     return extension
-
-
-@contextmanager
-def replacing(path: str | Path) -> Iterator[Path]:
-    """A temporary neighbour of `path`, which takes its place when the block ends well and is removed otherwise."""
-    target = Path(path)
-    part = temporary(target)
-    if not target.parent.is_dir():
-        raise OutputError(f"cannot write {path}: there is no folder {target.parent}")
-    try:
-        part.touch()  # whether it can be written shows before the work is done
-        yield part
-        part.replace(target)
-    except MfpdeError:
-        raise
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror or error}") from None
-    finally:
-        with suppress(OSError):
-            part.unlink()
 
 
 def save(figure: Figure, path: str | Path) -> Path:

@@ -6,7 +6,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from mfpde.errors import Fault
+from mfpde.arguments import file_path
+from mfpde.errors import Fault, ProblemError
 from mfpde.spec.document import UnreadableError, parse, read_text
 from mfpde.spec.node import Node, Place, fault_at
 
@@ -50,9 +51,10 @@ def _read_base(base: Node, path: Path, including: tuple[Path, ...]) -> Reading |
     def wrong(message: str) -> Fault:
         return fault_at(base.place, message, ("base",))
 
-    if not isinstance(base.content, str) or "\0" in base.content:
-        return wrong("must be the name of another problem file, relative to this one")
-    target = path.parent / base.content
+    try:
+        target = path.parent / _named(base)
+    except ProblemError as error:
+        return wrong(error.faults[0].message)
     if _same(target) in map(_same, including):
         return wrong(
             f"{base.content} leads back to this file: " + " -> ".join(str(file) for file in (*including, target))
@@ -65,6 +67,12 @@ def _read_base(base: Node, path: Path, including: tuple[Path, ...]) -> Reading |
         if error.fault.line is None:  # the file itself cannot be had: what has to change is the line that names it
             return wrong(f"{target} {error.fault.message}")
         return error.fault
+
+
+def _named(base: Node) -> Path:
+    if not isinstance(base.content, str) or "\0" in base.content:
+        raise ProblemError.at("base", "must be the name of another problem file, relative to this one")
+    return file_path("base", base.content, "other.yaml")
 
 
 def _same(path: Path) -> str:

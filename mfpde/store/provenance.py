@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mfpde._version import __version__
+from mfpde.arguments import in_unicode
 
 if TYPE_CHECKING:
     from mfpde.problem import Problem
@@ -28,7 +29,7 @@ def provenance_of(problem: Problem, statistics: Mapping[str, float], seconds: fl
         "platform": platform.platform(),
         "cpu": _cpu(),
         "seed": int(getattr(problem.solver, "seed", None) or 0),
-        "command": shlex.join(sys.argv),
+        "command": in_unicode(shlex.join(sys.argv)),
         "timings": {"seconds": seconds},
         "statistics": {name: float(value) for name, value in statistics.items()},
     }

@@ -13,7 +13,7 @@ from mfpde.observe.schedule import time_of
 from mfpde.run import BLOW_UP, Run
 from mfpde.store import schema
 from mfpde.store.checkpoint import Checkpoint, read_slots
-from mfpde.store.placing import sweep
+from mfpde.store.placing import is_writable, sweep
 from mfpde.store.reader import committed, load_run
 from mfpde.store.recorder import reason
 from mfpde.store.rewriting import rewrite
@@ -40,9 +40,9 @@ def earlier_run(path: str | Path, problem: Problem) -> tuple[Run, Path, Problem]
         if not target.exists():
             raise ResumeError(f"there is no {path} to resume; without --resume (resume=True) a new run starts")
         run = load_run(target)
-    except (MfpdeError, ValueError) as error:
-        if isinstance(error, ResumeError):
-            raise
+    except ResumeError:
+        raise
+    except (MfpdeError, OSError, ValueError) as error:
         raise ResumeError(f"cannot resume: {error}") from None
     before = run.problem
     if _keeps_spacing(problem, before):
@@ -101,6 +101,8 @@ def resume_file(run: Run, path: Path, problem: Problem, integration: Integration
 
     Rows after that, which a kill between two writes may leave, stay and are overwritten by themselves.
     """
+    if not is_writable(path):
+        raise ResumeError(f"cannot resume {path}: the file is read-only")
     try:
         disk = Transaction(path)
     except OSError as error:

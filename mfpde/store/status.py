@@ -12,7 +12,7 @@ from typing import Any
 
 from mfpde.observe.progress import ProgressReport, Reporter
 from mfpde.solvers.base import Integration
-from mfpde.store.placing import temporary
+from mfpde.store.placing import companion, temporary
 
 __all__ = ["StatusFile", "read_status", "status_path"]
 
@@ -75,8 +75,8 @@ class StatusFile(Reporter):
 
 
 def status_path(path: Path) -> Path:
-    """`run.h5` -> `run.status.json`."""
-    return path.with_name(f"{path.stem}.status.json")
+    """`run.h5` -> `run.status.json`, also where that is a long name."""
+    return companion(path, ".status.json")
 
 
 def read_status(path: str | Path) -> dict[str, Any] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -38,24 +38,39 @@ def characteristics_layout(nodes: Nodes, tolerance: float) -> Layout:
     return replace(like, form="characteristics", trail=trail, constants={**like.constants, **kept})
 
 
+class _Source:
+    """What a written measure comes from, made when it is first asked for."""
+
+    def __init__(self, written: Written) -> None:
+        self._written = written
+        self._made: dict[str, Any] = {}
+
+    def initial(self) -> Measure:
+        if "initial" not in self._made:
+            self._made["initial"] = self._written.equation.initial_measure()
+        measure: Measure = self._made["initial"]
+        return measure
+
+    def path(self) -> Path:
+        if "path" not in self._made:
+            self._made["path"] = _path(self._written)
+        path: Path = self._made["path"]
+        return path
+
+
 @register("form", "characteristics")
 class CharacteristicsForm(Form):
     """`position (particle, component)`, constant `weight`, `particle_position`, `path_tolerance` and `path_normal`,
     trail `path_time`, `path_position`."""
 
     def measure(self, written: Written) -> CarriedMeasure:
-        @cache
-        def initial() -> Measure:
-            return written.equation.initial_measure()
-
-        @cache
-        def path() -> Path:
-            return _path(written)
-
+        source = _Source(written)
         weights, positions = written.constant("weight"), written.constant("particle_position")
         assert weights is not None  # noqa: S101 - for the type checker
         place = written.fields["position"]
-        return CarriedMeasure(place, weights, written.equation.geometry, positions, (path, initial, written.time))
+        return CarriedMeasure(
+            place, weights, written.equation.geometry, positions, (source.path, source.initial, written.time)
+        )
 
 
 def _path(written: Written) -> Path:

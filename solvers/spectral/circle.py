@@ -18,6 +18,7 @@ from mfpde.solvers.base import Integration, Progress, State
 from mfpde.solvers.kernels import circle as loop
 from mfpde.solvers.kernels.fast_fourier import roots_of_unity
 from mfpde.solvers.rest import PUSH, Rest
+from mfpde.solvers.spectral.cut_data import smooth_from, words_on_cut_data
 from mfpde.solvers.spectral.work import Work
 from mfpde.solvers.steppers.gif853 import STAGES
 from mfpde.typing import AnyArray, Complex, Float
@@ -49,6 +50,7 @@ class CircleIntegration(Integration):
         bandwidth = getattr(measure, "bandwidth", None)
         self._hidden = bandwidth is None or bandwidth > settings.max_modes
         initial = measure.fourier(settings.max_modes)
+        self._cut = words_on_cut_data(measure, initial, self._diffusion, settings.tolerance) if self._hidden else ""
         self._limits = self._make_limits(settings.tolerance)
         self._numbers = np.zeros(5)
         self._counts = np.zeros(9, dtype=np.int64)
@@ -201,7 +203,7 @@ class CircleIntegration(Integration):
             self._make_room(int(self._counts[loop.MODES]))
             self._restart()
         if status == loop.REACHED and not (self._hidden and self._still_rough(target)):
-            return Progress(State.REACHED)
+            return Progress(State.REACHED, self._cut)
         if status in (loop.REACHED, loop.RESOLUTION_LOST):
             return Progress(
                 State.RESOLUTION_LOST,
@@ -279,8 +281,8 @@ class CircleIntegration(Integration):
 
     def _still_rough(self, time: float) -> bool:
         """Whether modes of the initial measure beyond the limit can matter at that time: only noise damps them."""
-        damping = self._diffusion * float(self._settings.max_modes) ** 2 * time
-        return time > 0 and damping < -math.log(self._settings.tolerance)
+        modes, tolerance = self._settings.max_modes, self._settings.tolerance
+        return time > 0 and (self._diffusion == 0 or time < smooth_from(modes, self._diffusion, tolerance))
 
     def _cost(self) -> float:
         """Microseconds of one attempted step, from the number of operations."""

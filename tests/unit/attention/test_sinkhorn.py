@@ -2,6 +2,7 @@
 
 import gc
 
+import mpmath
 import numpy as np
 import pytest
 from kernel_examples import matrix, tokens
@@ -143,6 +144,62 @@ def test_tokens_that_are_moved_in_place_are_balanced_again():
     expected = law.drift(mfpde.Particles(points.copy()), points)
     np.testing.assert_array_equal(law.drift(measure, points), expected)
     assert np.abs(before - expected).max() > 1e-2
+
+
+def random_tokens(seed, count, size, power):
+    random = np.random.default_rng(seed)
+    points = random.standard_normal((count, 2)) * size
+    return mfpde.Particles(points, random.random(count) ** power + 1e-9)
+
+
+def exact_marginals(law, measure, digits=40):
+    """`int |1 - marginal| dmu` over keys and over queries, of the potentials that were found, to so many digits."""
+    found, points = law.potentials(measure), measure.points
+    with mpmath.workdps(digits):
+        A, y, w, f, g = (
+            mpmath.matrix(np.asarray(part).tolist())
+            for part in (law.query_matrix(2), points, measure.weights, found.f, found.g)
+        )
+        scores, total = y * A.T * y.T, mpmath.fsum(w)
+        kernel = [[mpmath.exp(scores[i, j] + f[i] + g[j]) for j in range(len(w))] for i in range(len(w))]
+        over_keys = [mpmath.fsum(k * m for k, m in zip(row, w, strict=True)) / total for row in kernel]
+        columns = zip(*kernel, strict=True)
+        over_queries = [mpmath.fsum(k * m for k, m in zip(column, w, strict=True)) / total for column in columns]
+        return [
+            float(mpmath.fsum(abs(1 - part) * m for part, m in zip(parts, w, strict=True)))
+            for parts in (over_keys, over_queries)
+        ]
+
+
+STALLING = [[0.03984152610075942, 1.079242241866825], [2.964802673373722, 0.1966882884219192]]
+
+
+@pytest.mark.parametrize(
+    ("seed", "count", "size", "power"), [(1111501863, 7, 3.0, 1), (2731238547, 12, 5.0, 4), (7, 9, 60.0, 1)]
+)
+def test_a_marginal_is_not_refused_for_its_last_digit(seed, count, size, power):
+    """Newton's method and the fast sums measure the same marginals a few roundings apart, and potentials that have a
+    large constant in common are rounded more."""
+    law, measure = mfpde.Sinkhorn(A=STALLING), random_tokens(seed, count, size, power)
+    found = law.potentials(measure)
+    assert found.error <= found.sufficient
+    largest = np.abs(measure.points @ np.array(STALLING).T).max(axis=0) @ np.abs(measure.points).max(axis=0)
+    assert found.sufficient < 1e-12 + 4e-15 * (largest + 25)
+    assert max(exact_marginals(law, measure)) <= 2 * found.sufficient
+
+
+def test_potentials_that_have_far_to_go():
+    """Scores of ten thousand: with steps of a bounded length it would take 527."""
+    random = np.random.default_rng(369)
+    measure, A = mfpde.Particles(random.standard_normal((5, 3))), random.standard_normal((3, 3)) * 1e3
+    assert mfpde.Sinkhorn(A=A).potentials(measure).iterations < 250
+
+
+def test_a_tolerance_below_what_newton_is_given_is_not_taken_for_reached():
+    """A few points for which three steps do not do."""
+    measure = random_tokens(2731238547, 12, 5.0, 4)
+    with pytest.raises(mfpde.ProblemError, match="after 6 iterations the marginals are off"):
+        mfpde.Sinkhorn(A=STALLING, iterations=3).potentials(measure)
 
 
 def test_a_clear_failure():
