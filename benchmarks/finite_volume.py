@@ -183,7 +183,7 @@ def steps(repeats: int) -> None:
 
     def once(threads: int, clock: Callable[[], float]) -> tuple[float, float]:
         numba.set_num_threads(threads)
-        solution = task.solver.start(task)  # type: ignore[union-attr]
+        solution = task.solver.start(task.posed())  # type: ignore[union-attr]
         solution.advance(10.0, 1)
         times, shares = [], []
         for _ in range(repeats):

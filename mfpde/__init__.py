@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Softmax,
         Unnormalized,
     )
+    from mfpde.equation import Equation
     from mfpde.errors import MfpdeError, OutputError, ProblemError, ResumeError
     from mfpde.geometry import Circle, Lattice, Line, Plane, Space, Sphere
     from mfpde.measure import (
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
         Uniform,
         VonMises,
     )
-    from mfpde.problem import Equation, Problem
+    from mfpde.problem import Problem
     from mfpde.run import Outcome, Run
     from mfpde.running import solve
     from mfpde.store import load

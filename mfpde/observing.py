@@ -6,20 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mfpde.contracts import Instant, Observable
 from mfpde.errors import Fault, ProblemError
-from mfpde.observe.base import Instant, Observable
-from mfpde.observe.schedule import Event, events, time_of
+from mfpde.observe.schedule import Event, events
 from mfpde.schedule import at_time
-from mfpde.store.recorder import Row, comparison, observables, observed_series
+from mfpde.store.recorder import Row, observed_series
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mfpde.comparing import Companion
+    from mfpde.contracts import Companion, Integration
     from mfpde.geometry import Layout
-    from mfpde.problem import Problem
+    from mfpde.prepare import Prepared
     from mfpde.run import Run
-    from mfpde.solvers.base import Integration
     from mfpde.typing import Float
 
 __all__ = ["Observing", "unobserved"]
@@ -32,25 +31,26 @@ class Observing:
     on, and `message` says why: the solution is none the worse.
     """
 
-    def __init__(self, problem: Problem, time: float = 0.0, missed: Mapping[int, Float] | None = None) -> None:
+    def __init__(self, prepared: Prepared, time: float = 0.0, missed: Mapping[int, Float] | None = None) -> None:
         """From that time of a run on; `missed` is what was `unobserved` of it, for reasons that nobody knows now."""
-        self._problem = problem
-        self._companion = _companion(problem, time)
+        problem = prepared.problem
+        self._problem, self._equation = problem, problem.equation
+        self._anything = bool(observed_series(problem))
+        self._companion = _companion(prepared, time)
         self._reasons: dict[int, str] = {}
         missed = missed or {}
         self._missed = {
-            index: f"{_name(observable)} is NaN where it could not be observed, first at t = {times[0]:g}"
-            for index, observable in enumerate(observables(problem))
+            index: f"{observable.kind} is NaN where it could not be observed, first at t = {times[0]:g}"
+            for index, observable in enumerate(problem.observe)
             if (times := missed.get(index, np.zeros(0))).size and times[0] <= time
         }
 
     def row(self, integration: Integration, event: Event) -> Row:
         """What is kept of the instant the integration stands at."""
         time, values = integration.time, None
-        if event.observe and observed_series(self._problem):
+        if event.observe and self._anything:
             measure = integration.measure()
-            equation = at_time(self._problem.equation, time)
-            instant = Instant(time, measure, equation, integration.residual, integration.facts())
+            instant = Instant(time, measure, at_time(self._equation, time), integration.residual, integration.facts())
             values = self._observed(instant, integration.layout)
             if self._companion is not None:
                 self._companion.follow(time)
@@ -65,17 +65,16 @@ class Observing:
 
     def _observed(self, instant: Instant, layout: Layout) -> dict[str, float | Float]:
         values: dict[str, float | Float] = {}
-        for index, observable in enumerate(observables(self._problem)):
+        for index, observable in enumerate(self._problem.observe):
             try:
                 values.update(observable.evaluate(instant))
             except (ProblemError, ArithmeticError, np.linalg.LinAlgError) as error:
                 faults = error.faults if isinstance(error, ProblemError) else ()
                 reason = "; ".join(fault.message for fault in faults) or str(error)
-                name = _name(observable)
                 if instant.time == 0:
-                    message = f"{name} cannot be observed here: {reason}"
+                    message = f"{observable.kind} cannot be observed here: {reason}"
                     raise ProblemError([Fault(("observe", index), message)]) from error
-                self._reasons.setdefault(index, f"{name} is NaN where it cannot be observed: {reason}")
+                self._reasons.setdefault(index, f"{observable.kind} is NaN where it cannot be observed: {reason}")
                 values.update(self._unknown(observable, layout))
         return values
 
@@ -86,14 +85,10 @@ class Observing:
         }
 
 
-def _name(observable: Observable) -> str:
-    return str(observable.canonical()["kind"])
-
-
 def unobserved(run: Run) -> dict[int, Float]:
     """When observables of a run, by their numbers, could not be observed: the times at which all they give is NaN."""
     found = {}
-    for index, observable in enumerate(observables(run.problem)):
+    for index, observable in enumerate(run.problem.observe):
         unknown = np.ones(run.series_times.size, dtype=bool)
         for name in observable.series(run.problem.geometry):
             unknown &= np.isnan(run[name].reshape(unknown.size, -1)).all(axis=1)
@@ -101,18 +96,18 @@ def unobserved(run: Run) -> dict[int, Float]:
     return found
 
 
-def _companion(problem: Problem, time: float) -> Companion | None:
+def _companion(prepared: Prepared, time: float) -> Companion | None:
     """Brought to that time by the steps it would have taken from the start."""
-    compared = comparison(problem)
+    compared = prepared.problem.compare
     if compared is None:
         return None
     try:
-        companion = compared.start(problem)
+        companion = compared.start(prepared.task)
     except ProblemError as error:
         reason = "; ".join(fault.message for fault in error.faults)
-        message = f"{compared.canonical()['kind']} cannot be compared with: {reason}"
+        message = f"{compared.kind} cannot be compared with: {reason}"
         raise ProblemError([Fault(("compare",), message)]) from error
-    for event in events(time_of(problem)):
+    for event in events(prepared.time):
         if event.time <= time:
             companion.follow(event.time)
     companion.follow(time)

@@ -8,54 +8,24 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, field_validator, model_validator
+from pydantic.fields import FieldInfo
 
-from mfpde.attention import Attention, Interaction, Law, Masked, PointwiseDrift, Velocity
+from mfpde.attention import Attention, Interaction, PointwiseDrift
+from mfpde.contracts import Comparison, Observable, Solver
+from mfpde.equation import Equation, InitialValueProblem, Noise
 from mfpde.errors import ProblemError, nearest, shown
 from mfpde.geometry import Geometry
-from mfpde.measure import Initial, Measure
+from mfpde.measure import Initial
 from mfpde.registry import lookup
-from mfpde.schedule import NumberInTime, NumberSchedule, at_time, breaks_of
 from mfpde.specification import OfFamily, Real, Specification, Truth, Vector
 
-__all__ = ["Equation", "Noise", "Problem", "Time"]
+__all__ = ["Problem", "Time"]
 
 #: snapshots of a run whose file does not say when to save
 DEFAULT_SNAPSHOTS = 100
 _MOST_SNAPSHOTS = 1_000_000
-
-
-class Noise(Specification):
-    """`sqrt(2 / kappa) dW` on every token: diffusion constant 1/kappa; kappa = inf (the default) is no noise."""
-
-    kappa: NumberInTime = Field(
-        default=math.inf, description="inverse noise strength, greater than 0; infinity is no noise"
-    )
-
-    @field_validator("kappa")
-    @classmethod
-    def _not_beyond_doubles(cls, kappa: float | NumberSchedule) -> float | NumberSchedule:
-        for index, value in enumerate(kappa.values if isinstance(kappa, NumberSchedule) else (kappa,)):
-            key = f"values.{index}" if isinstance(kappa, NumberSchedule) else ""
-            if value <= 0:
-                raise ProblemError.at(key, f"must be greater than 0, not {value:g}")
-            if value < 1e-300:
-                raise ProblemError.at(key, f"must be at least 1e-300, not {value:g}: 1/kappa is beyond a double")
-        return kappa
-
-    @property
-    def diffusion(self) -> float:
-        """D = 1 / kappa, where it does not depend on time."""
-        if isinstance(self.kappa, NumberSchedule):
-            raise ProblemError.at("noise.kappa", "depends on time; ask noise.diffusion_at(time)")
-        return 1.0 / self.kappa
-
-    def diffusion_at(self, time: float) -> float:
-        """D = 1 / kappa at that time."""
-        return at_time(self, time).diffusion
-
-    def breaks(self) -> tuple[float, ...]:
-        """Times at which kappa jumps or has a kink, ascending."""
-        return breaks_of(self)
+#: blocks that say what to do with an equation
+_TASKS = ("solver", "time", "observe", "compare")
 
 
 class Time(Specification):
@@ -133,58 +103,9 @@ def _every(step: float, until: float) -> list[float]:
     return [*times, until] if times else [0.0, until]
 
 
-class Equation(Specification):
-    """`d_t mu + div(mu G_mu) = (1/kappa) Lap mu` on a geometry, from an initial measure.
-
-    >>> import mfpde
-    >>> equation = Equation(geometry=mfpde.Circle(), attention=mfpde.Softmax(beta=2), noise={"kappa": 4})
-    >>> equation.noise.diffusion, equation.law == mfpde.Softmax(beta=2)
-    (0.25, True)
-    """
-
-    geometry: Annotated[Geometry, OfFamily("geometry")] = Field(description="where tokens live")
-    attention: Annotated[Attention, OfFamily("attention")] | None = Field(
-        default=None, description="how tokens move each other"
-    )
-    interaction: Interaction | None = Field(default=None, description="an even potential in place of attention")
-    drift: Annotated[PointwiseDrift, OfFamily("drift")] | None = Field(
-        default=None, description="what moves each token on its own, beside the attention"
-    )
-    noise: Noise = Field(default=Noise(), description="how much noise; none without this block")
-    initial: Annotated[Initial, OfFamily("initial")] | None = Field(default=None, description="the law at t = 0")
-
-    @model_validator(mode="after")
-    def _one_law(self) -> Equation:
-        if self.attention is not None and self.interaction is not None:
-            raise ProblemError.at("interaction", "attention and interaction cannot both be given")
-        if self.initial is not None and self.initial.weight is not None:
-            raise ProblemError.at(
-                "initial.weight", "is the share of a component of a mixture; it means nothing on its own"
-            )
-        return self
-
-    def initial_measure(self) -> Measure:
-        """The initial measure on its space, over positions where attention is masked."""
-        if self.initial is None:
-            raise ProblemError.at("initial", "is missing")
-        if isinstance(self.attention, Masked):
-            return self.initial.over_positions(self.geometry, self.attention.slices())
-        return self.initial.on(self.geometry)
-
-    @property
-    def law(self) -> Law | None:
-        """What gives a measure its drift: the attention or the interaction; None is pure diffusion."""
-        return self.attention or self.interaction
-
-    @property
-    def velocity(self) -> Velocity:
-        """All that moves a token besides noise."""
-        return Velocity(self.law, self.drift)
-
-
-class Problem(Equation):
+class Problem(Specification):
     """The equation (geometry, attention or interaction, drift, noise, initial) and what to do with it (solver, time,
-    observe, compare).
+    observe, compare). In a file, and as arguments, the blocks of the equation stand beside the others.
 
     >>> problem = Problem.from_dict({
     ...     "geometry": {"kind": "circle"},
@@ -193,30 +114,38 @@ class Problem(Equation):
     ...     "initial": {"kind": "density", "expression": "1 + 0.1*cos(theta)"},
     ...     "time": {"until": 40},
     ... })
-    >>> problem.noise.diffusion
-    0.25
+    >>> problem.equation.noise == problem.noise, problem.noise.diffusion
+    (True, 0.25)
     """
 
     title: str | None = Field(default=None, max_length=500, description="what figures and files call it")
-    solver: Annotated[Specification, OfFamily("solver")] | None = Field(
+    equation: Equation
+    solver: Annotated[Solver, OfFamily("solver")] | None = Field(
         default=None, description="how it is solved; without it, the best that fits"
     )
     time: Time | None = Field(default=None, description="until when, and when to save and observe")
-    observe: tuple[Annotated[Specification, OfFamily("observable")], ...] = Field(
+    observe: tuple[Annotated[Observable, OfFamily("observable")], ...] = Field(
         default=(), description="what to measure on the way"
     )
-    compare: Annotated[Specification, OfFamily("comparison")] | None = Field(
+    compare: Annotated[Comparison, OfFamily("comparison")] | None = Field(
         default=None, description="something else that knows the solution, to hold the run against"
     )
 
     @model_validator(mode="before")
     @classmethod
-    def _short_observables(cls, data: Any) -> Any:
-        """`observe: [mass]` is short for `observe: [{kind: mass}]`."""
-        if isinstance(data, Mapping) and isinstance(data.get("observe"), list | tuple):
-            observe = [{"kind": item} if isinstance(item, str) else item for item in data["observe"]]
-            return {**data, "observe": observe}
-        return data
+    def _nested(cls, data: Any) -> Any:
+        """The blocks of the equation in one, and `observe: [mass]` for what is short for `observe: [{kind: mass}]`."""
+        if not isinstance(data, Mapping):
+            return data
+        given = dict(data)
+        whole = given.pop("equation", None)
+        if not isinstance(whole, Equation | None):
+            raise ProblemError.at("equation", "unknown key: its blocks, such as geometry, stand beside the others")
+        inside = {name: given.pop(name) for name in Equation.written_keys() if name in given}
+        given["equation"] = {**({} if whole is None else whole.written(given=True)), **inside}
+        if isinstance(given.get("observe"), list | tuple):
+            given["observe"] = [{"kind": item} if isinstance(item, str) else item for item in given["observe"]]
+        return given
 
     @field_validator("title")
     @classmethod
@@ -225,17 +154,52 @@ class Problem(Equation):
             raise ValueError("must be one line of printable characters")
         return title
 
+    @classmethod
+    def written_keys(cls) -> dict[str, FieldInfo]:
+        fields = super().written_keys()
+        return {"title": fields["title"], **Equation.written_keys(), **{name: fields[name] for name in _TASKS}}
+
+    def written(self, *, given: bool = False) -> dict[str, Any]:
+        blocks = super().written(given=given)
+        return {**blocks.pop("equation").written(given=given), **blocks}
+
+    def canonical(self) -> dict[str, Any]:
+        blocks = super().canonical()
+        return {**blocks.pop("equation"), **blocks}
+
     @property
-    def equation(self) -> Equation:
-        """The equation alone."""
-        return Equation(
-            geometry=self.geometry,
-            attention=self.attention,
-            interaction=self.interaction,
-            drift=self.drift,
-            noise=self.noise,
-            initial=self.initial,
-        )
+    def geometry(self) -> Geometry:
+        """Where tokens live."""
+        return self.equation.geometry
+
+    @property
+    def attention(self) -> Attention | None:
+        """How tokens move each other."""
+        return self.equation.attention
+
+    @property
+    def interaction(self) -> Interaction | None:
+        """An even potential in place of attention."""
+        return self.equation.interaction
+
+    @property
+    def drift(self) -> PointwiseDrift | None:
+        """What moves each token on its own."""
+        return self.equation.drift
+
+    @property
+    def noise(self) -> Noise:
+        """How much noise there is."""
+        return self.equation.noise
+
+    @property
+    def initial(self) -> Initial | None:
+        """The law at t = 0."""
+        return self.equation.initial
+
+    def posed(self) -> InitialValueProblem:
+        """What a solver is given of it."""
+        return InitialValueProblem(self.equation, 0.0 if self.time is None else self.time.until)
 
     @classmethod
     def from_yaml(cls, path: str | Path, settings: Mapping[str, Any] | None = None) -> Problem:
@@ -258,8 +222,8 @@ class Problem(Equation):
     def need(self, *blocks: str) -> None:
         """Fail when a block that a command needs is absent."""
         for block in blocks:
-            if str(block) not in type(self).model_fields:
-                near = nearest(str(block), type(self).model_fields)
+            if str(block) not in self.written_keys():
+                near = nearest(str(block), self.written_keys())
                 raise ProblemError.at("", f"no block is called {shown(block)}{near}")
         missing = [block for block in blocks if getattr(self, block) is None]
         if missing:

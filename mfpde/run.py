@@ -20,7 +20,7 @@ from mfpde.typing import AnyArray, Float
 if TYPE_CHECKING:
     import xarray
 
-    from mfpde.comparing import Agreement, Comparison
+    from mfpde.contracts import Agreement
     from mfpde.problem import Problem
 
 __all__ = [
@@ -214,7 +214,7 @@ class Run:
     @property
     def agreement(self) -> Agreement | None:
         """How the run stands to what its problem compares it with; None if nothing."""
-        compared: Comparison | None = self.problem.compare  # type: ignore[assignment]
+        compared = self.problem.compare
         return None if compared is None else compared.agreement(self.series_times, self["distance"])
 
     def to_xarray(self) -> xarray.Dataset:

@@ -17,17 +17,17 @@ import numpy as np
 
 from mfpde.activity import doing, told_to
 from mfpde.arguments import file_path, in_unicode, instance, truth
-from mfpde.errors import Fault, OutputError, ProblemError, ResumeError
-from mfpde.feasibility import chosen_solver, faults, layout_faults
+from mfpde.contracts import Integration, State
+from mfpde.contracts import Progress as Progressed
+from mfpde.errors import OutputError, ProblemError, ResumeError
 from mfpde.observe.interruption import Interruption
 from mfpde.observe.progress import Progress, ProgressReport, Reporter, show_line
-from mfpde.observe.schedule import Event, events, time_of
+from mfpde.observe.schedule import Event, events
 from mfpde.observe.steady import THRESHOLD, Steady
 from mfpde.observing import Observing, unobserved
+from mfpde.prepare import Prepared, layout_faults, prepare
 from mfpde.problem import Problem
 from mfpde.run import BLOW_UP, FINISHED, INTERRUPTED, NOT_FINITE, OUTPUT_FAILED, RESOLUTION_LOST, Outcome, Run
-from mfpde.solvers.base import Integration, Solver, State
-from mfpde.solvers.base import Progress as Progressed
 from mfpde.store.memory import MemoryRecorder
 from mfpde.store.placing import check_target
 from mfpde.store.provenance import provenance_of
@@ -84,42 +84,40 @@ def solve(
     if output is not None:
         file_path("output", output, "run.h5")
     with _Watch(task, progress) as watch:
-        doing("reading the problem")
-        found = faults(task)
-        if found:
-            raise ProblemError(found)
         course = _resumed(task, output, watch, force=force) if resume else _begun(task, output, watch, force=force)
         return course if isinstance(course, Run) else course.run()
 
 
-def _begun(task: Problem, output: str | Path | None, watch: _Watch, *, force: bool) -> _Course:
+def _begun(problem: Problem, output: str | Path | None, watch: _Watch, *, force: bool) -> _Course:
     """A run with the row of t = 0 in it."""
+    doing("reading the problem")
+    prepared = prepare(problem)
     target = None if output is None else check_target(output, force=force)
     if target is not None:
         watch.write_status(target)
-    integration = _started(task)
-    lacking = layout_faults(task, integration.layout)
+    integration = prepared.start()
+    lacking = layout_faults(problem, integration.layout)
     if lacking:
         raise ProblemError(lacking)
-    observing = Observing(task)
+    observing = Observing(prepared)
     doing("looking at the initial data")
-    recorder = _recorder(task, integration, observing, target, force=force)
-    return _Course(task, integration, recorder, watch, observing)
+    recorder = _recorder(problem, integration, observing, target, force=force)
+    return _Course(prepared, integration, recorder, watch, observing)
 
 
-def _resumed(task: Problem, output: str | Path | None, watch: _Watch, *, force: bool) -> _Course | Run:
-    """A run as it was left; itself when there is nothing left to do."""
+def _resumed(problem: Problem, output: str | Path | None, watch: _Watch, *, force: bool) -> _Course | Run:
+    """A run as it was left, of a problem that was found good when it began; itself when there is nothing left to do."""
     if output is None or force:
         raise ResumeError("resume needs the output to continue, and goes without force")
     doing("reading the earlier run")
-    earlier, place, task = earlier_run(output, task)
-    if reached(earlier, task):
+    earlier, place, problem = earlier_run(output, problem)
+    if reached(earlier, problem):
         return earlier
     watch.write_status(place)
-    integration = _started(task)
+    prepared = Prepared.of(problem)
     missed = unobserved(earlier)  # read before the file changes
-    recorder = resume_file(earlier, place, task, integration, _history())
-    return _Course(task, integration, recorder, watch, Observing(task, integration.time, missed))
+    integration, recorder = resume_file(earlier, place, prepared, _history())
+    return _Course(prepared, integration, recorder, watch, Observing(prepared, integration.time, missed))
 
 
 def _task(problem: Problem | str | Path, progress: object) -> Problem:
@@ -131,22 +129,6 @@ def _task(problem: Problem | str | Path, progress: object) -> Problem:
         "problem", problem, str | PathLike, "a Problem (Problem.from_dict makes one of a dict) or the name of its file"
     )
     return Problem.from_yaml(problem)
-
-
-def _started(problem: Problem) -> Integration:
-    """The integration at t = 0; what is wrong is about a block of the problem, whoever notices it."""
-    solver = chosen_solver(problem)
-    try:
-        return solver.start(problem)
-    except ProblemError as error:
-        raise ProblemError(_of_block(solver, fault) for fault in error.faults) from error
-
-
-def _of_block(solver: Solver, fault: Fault) -> Fault:
-    if not fault.path or fault.path[0] in Problem.model_fields:
-        return fault
-    inside = Fault(fault.path, fault.message)
-    return Fault(("solver",), f"{solver.canonical()['kind']} cannot start: {inside}")
 
 
 def _history() -> str:
@@ -198,9 +180,8 @@ class _Watch:
         """From now on."""
         self._add(StatusFile(path, self._until))
 
-    def observers(self, problem: Problem) -> Sequence[Observer]:
-        """Those of the steps of a run."""
-        steady = time_of(problem).stop_when_steady
+    def observers(self, steady: bool | float) -> Sequence[Observer]:
+        """Those of the steps of a run, which may end when it is `steady`."""
         return [*self._reporters, *([Steady(THRESHOLD if steady is True else steady)] if steady else [])]
 
     def _add(self, reporter: Reporter) -> None:
@@ -218,7 +199,7 @@ class _Watch:
 class _Course:
     """One run on its way."""
 
-    problem: Problem
+    prepared: Prepared
     integration: Integration
     recorder: Recorder
     watch: _Watch
@@ -229,12 +210,13 @@ class _Course:
     def run(self) -> Run:
         """To the end, whichever it is."""
         interruption = self.watch.interruption
-        self.observers = self.watch.observers(self.problem)
+        time = self.prepared.time
+        self.observers = self.watch.observers(time.stop_when_steady)
         self.recorder.started = self.watch.began
         try:
             interruption.patient = True
             for observer in self.observers:
-                observer.begin(self.integration, time_of(self.problem).until)
+                observer.begin(self.integration, time.until)
             outcome = self._told(self._outcome(interruption))
             with interruption.shield():
                 return self.recorder.finish(outcome, self.integration)
@@ -251,7 +233,7 @@ class _Course:
         return replace(outcome, message=message)
 
     def _outcome(self, interruption: Interruption) -> Outcome:
-        schedule = events(time_of(self.problem))
+        schedule = events(self.prepared.time)
         start = self.integration.time
         try:
             outcome = None
@@ -290,7 +272,7 @@ class _Course:
         with interruption.shield():
             self.recorder.add(row, self.integration)
         outcome = self._look(at_event=True)
-        if outcome is None and interruption.asked and event.time < time_of(self.problem).until:
+        if outcome is None and interruption.asked and event.time < self.prepared.time.until:
             return self._interrupted()
         return outcome
 
@@ -315,8 +297,8 @@ class _Course:
         """A run that ends before its time keeps its last state, whatever the schedule says."""
         time = self.integration.time
         missing = Event(time, save=self.recorder.saved_time < time, observe=self.recorder.observed_time < time)
-        own_times = time_of(self.problem).observe_every is not None
-        if missing.save or (missing.observe and own_times and observed_series(self.problem)):
+        own_times = self.prepared.time.observe_every is not None
+        if missing.save or (missing.observe and own_times and observed_series(self.prepared.problem)):
             row = self.observing.row(self.integration, missing)
             if _finite(row):
                 with interruption.shield():

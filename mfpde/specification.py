@@ -19,12 +19,13 @@ from pydantic import (
     ValidationError,
     WithJsonSchema,
 )
+from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from mfpde.errors import Fault, ProblemError, shown
 from mfpde.registry import lookup, members
 
-__all__ = ["Matrix", "OfFamily", "Real", "Specification", "Truth", "Vector", "Whole"]
+__all__ = ["Matrix", "OfFamily", "Part", "Real", "Specification", "Truth", "Vector", "Whole"]
 
 
 class Specification(BaseModel):
@@ -47,7 +48,7 @@ class Specification(BaseModel):
     def __init__(self, /, *given: Any, **data: Any) -> None:
         """Every value by its name; all that is wrong is raised at once, as a `ProblemError`."""
         if given:
-            known = ", ".join(name for name in type(self).model_fields if name != "kind")
+            known = ", ".join(name for name in self.written_keys() if name != "kind")
             raise self._problem((), f"takes its values by name, not {shown(given[0])}; known: {known or 'none'}")
         try:
             super().__init__(**data)
@@ -73,15 +74,21 @@ class Specification(BaseModel):
             return super().model_copy(deep=deep)
         if not isinstance(update, Mapping):
             raise self._problem((), f"update: must be a mapping from keys to values, not {shown(update)}")
-        return type(self)(**{str(key): value for key, value in {**self._given(), **update}.items()})
+        return type(self)(**{str(key): value for key, value in {**self.written(given=True), **update}.items()})
 
     def altered(self, update: Mapping[str, Any]) -> Self:
         """The same, for values that have been checked already: nothing is looked at again."""
         return super().model_copy(update=update)
 
-    def _given(self) -> dict[str, Any]:
-        """What it was made of, without what was left to defaults."""
-        return {name: self.__dict__[name] for name in type(self).model_fields if name in self.model_fields_set}
+    @classmethod
+    def written_keys(cls) -> dict[str, FieldInfo]:
+        """The keys that a file may give it."""
+        return dict(cls.model_fields)
+
+    def written(self, *, given: bool = False) -> dict[str, Any]:
+        """The values of its keys; of those that were given, without what was left to defaults."""
+        names = [name for name in type(self).model_fields if not given or name in self.model_fields_set]
+        return {name: self.__dict__[name] for name in names}
 
     def copy(self, **options: Any) -> Self:
         """As `model_copy`."""
@@ -107,6 +114,12 @@ class Specification(BaseModel):
 
     def __hash__(self) -> int:
         return hash(self.content_hash)
+
+
+class Part(Specification):
+    """One of a family of interchangeable parts, told apart by its `kind`."""
+
+    kind: str
 
 
 def _plain(value: Any) -> Any:

@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
+from mfpde.contracts.solver import Integration, Solver
 from mfpde.errors import ProblemError
 from mfpde.registry import members, register
-from mfpde.solvers.base import Integration, Solver
 from mfpde.specification import Real
 
 if TYPE_CHECKING:
-    from mfpde.problem import Equation, Problem
+    from collections.abc import Mapping
+
+    from mfpde.equation import Equation, InitialValueProblem
+    from mfpde.typing import AnyArray
 
 __all__ = ["Auto", "fitting"]
 
@@ -40,8 +43,11 @@ class Auto(Solver):
     def unfit(self, equation: Equation) -> str | None:
         return None if fitting(equation) else "no solver fits the equation"
 
-    def start(self, problem: Problem) -> Integration:
-        return self.choose(problem.equation).start(problem)
+    def start(self, task: InitialValueProblem) -> Integration:
+        return self.choose(task.equation).start(task)
+
+    def resume(self, task: InitialValueProblem, state: Mapping[str, AnyArray]) -> Integration:
+        return self.choose(task.equation).resume(task, state)
 
 
 def fitting(equation: Equation) -> list[Solver]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mfpde.solvers.base import Progress, State
+from mfpde.contracts.solver import Progress, State
 from mfpde.solvers.march import Attempt, March
 from mfpde.typing import Float
 

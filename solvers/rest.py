@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from mfpde.solvers.base import Integration, State
+from mfpde.contracts.solver import Integration, State
 from mfpde.typing import AnyArray
 
 __all__ = ["PUSH", "Rest", "Restful"]

@@ -9,8 +9,8 @@ from typing import Any, cast
 import numpy as np
 
 from mfpde.attention import Attention, Law
+from mfpde.equation import Equation
 from mfpde.measure import GridDensity, Measure, Particles
-from mfpde.problem import Equation
 from mfpde.run import BLOW_UP
 from mfpde.typing import Float
 from mfpde.validation.case import worst
@@ -39,7 +39,7 @@ def checks(examined: Examined) -> list[Check]:
 
 def _speed(examined: Examined) -> list[Check]:
     """`|G| <= |V| R sup k`, at tokens of a few snapshots; measured relative to that bound."""
-    run, law = examined.run, examined.run.problem.law
+    run, law = examined.run, examined.run.problem.equation.law
     if law is None or run.layout.form == "gaussian":
         return []
     ratios = []
@@ -135,10 +135,10 @@ def _bounded(initial: Measure) -> bool:
 def _averages_alone(examined: Examined) -> bool:
     """Whether every token moves towards means of others, `|V|` times as far: softmax, l2 and sinkhorn attention."""
     problem = examined.run.problem
-    if problem.drift is not None or not isinstance(problem.law, Attention) or not examined.noiseless:
+    if problem.drift is not None or not isinstance(problem.equation.law, Attention) or not examined.noiseless:
         return False
     dimension = problem.geometry.ambient_dimension
-    return all(term.head.normalised for term in problem.law.at(0.0).terms(dimension))
+    return all(term.head.normalised for term in problem.equation.law.at(0.0).terms(dimension))
 
 
 def _support(examined: Examined) -> list[Check]:
@@ -149,7 +149,7 @@ def _support(examined: Examined) -> list[Check]:
     if not _bounded(initial):
         return []
     start = float(np.linalg.norm(np.max(np.abs(initial.reach(0.0)), axis=0)))
-    law = cast("Attention", run.problem.law)
+    law = cast("Attention", run.problem.equation.law)
     dimension = run.problem.geometry.ambient_dimension
     ratios = []
     for index, time in enumerate(run.times):
@@ -193,7 +193,7 @@ def _energy(examined: Examined) -> list[Check]:
     """Without noise exponential attention with A = a I, V = v I never lowers its energy: dE/dt is `int Z |v|^2 dmu`
     under softmax attention, `int |v|^2 dmu` under unnormalized."""
     problem = examined.run.problem
-    if "energy" not in examined.series or not examined.noiseless or not problem.velocity.constant:
+    if "energy" not in examined.series or not examined.noiseless or not problem.equation.velocity.constant:
         return []
     # the energy of unbounded tails is infinite, or what a grid makes of them
     if problem.drift is not None or not _bounded(problem.equation.initial_measure()):

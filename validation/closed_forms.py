@@ -45,7 +45,7 @@ def _gaussian(examined: Examined) -> list[Check]:
     dimension = problem.geometry.ambient_dimension
     if not (examined.flat and isinstance(problem.initial, Gaussian)):
         return []
-    if problem.velocity.at(0.0).gaussian_unfit(dimension) is not None:
+    if problem.equation.velocity.at(0.0).gaussian_unfit(dimension) is not None:
         return []
     exact = _formula(problem, run)
     if exact is not None:
@@ -69,7 +69,7 @@ def _formula(problem: Problem, run: Run) -> _Exact | None:
     from mfpde.validation.cases.gaussian_closed_form import softmax_covariance, softmax_pole
 
     attention, dimension = problem.attention, problem.geometry.ambient_dimension
-    constant = problem.velocity.constant and isinstance(problem.noise.kappa, float | int)
+    constant = problem.equation.velocity.constant and isinstance(problem.noise.kappa, float | int)
     if not (isinstance(attention, Softmax) and constant and problem.drift is None):
         return None
     V, A = attention.terms(dimension)[0].value, attention.query_matrix(dimension)

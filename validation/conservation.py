@@ -60,7 +60,7 @@ def _positivity(claim: str, lowest: float, tolerance: float) -> Check:
 
 def _on_sphere(examined: Examined) -> list[Check]:
     run = examined.run
-    if run.problem.geometry.model_dump()["kind"] != "sphere" or "position" not in run.stored:
+    if run.problem.geometry.kind != "sphere" or "position" not in run.stored:
         return []
     lengths: Float = np.linalg.norm(run.positions, axis=-1)
     off = float(np.abs(lengths - 1).max())

@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mfpde.feasibility import chosen_solver
-from mfpde.problem import Equation, Problem
+from mfpde.equation import Equation
+from mfpde.prepare import chosen_solver
+from mfpde.problem import Problem
 from mfpde.run import Run
 from mfpde.typing import Float
 from mfpde.validation.case import merged, worst
@@ -25,7 +26,7 @@ _NEEDED = ("free-energy", "dissipation")
 
 def descends(problem: Problem) -> bool:
     """Whether the equation is the gradient flow of a free energy that the solver can give."""
-    moves = problem.law is not None or problem.noise != type(problem.noise)()
+    moves = problem.equation.law is not None or problem.noise != type(problem.noise)()
     return moves and all(can_observe(problem, name) for name in _NEEDED)
 
 
@@ -80,7 +81,7 @@ def _observed(problem: Problem, times: list[float]) -> Problem:
 def _first_panels(problem: Problem) -> Panels:
     """Doubling panels from the fastest time of the linear problem to the end."""
     assert problem.time is not None  # noqa: S101 - for the type checker
-    zonal = None if problem.law is None else problem.law.zonal(problem.geometry)
+    zonal = None if problem.equation.law is None else problem.equation.law.zonal(problem.geometry)
     fastest = problem.noise.diffusion + (0.0 if zonal is None else float(np.abs(zonal.growth_rates()).max()))
     until = problem.time.until
     doublings = max(1, math.ceil(math.log2(4 * until * fastest + 2)))

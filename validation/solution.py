@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from mfpde.errors import ProblemError
-from mfpde.feasibility import chosen_solver, faults
+from mfpde.prepare import chosen_solver, faults
 from mfpde.problem import Problem
 from mfpde.registry import lookup
 from mfpde.run import BLOW_UP, INTERRUPTED, Run

@@ -10,12 +10,14 @@ import typing
 from typing import Any
 
 from generate.tables import table
+from mfpde.attention import Interaction
+from mfpde.contracts.solver import Solver
+from mfpde.equation import Noise
 from mfpde.geometry import Circle, Geometry, Plane
 from mfpde.measure import Initial
 from mfpde.observe import Observable
-from mfpde.problem import Interaction, Noise, Problem, Time
+from mfpde.problem import Problem, Time
 from mfpde.registry import members
-from mfpde.solvers.base import Solver
 
 __all__ = ["BLOCKS", "block", "fields_of", "kinds", "top"]
 
@@ -39,7 +41,7 @@ _SIGNS = {"gt": ">", "ge": "≥", "lt": "<", "le": "≤"}
 def top() -> str:
     """The keys of the file itself."""
     rows = [["`base`", "text", "–", "another problem file, relative to this one, which this one changes"]]
-    for name, field in Problem.model_fields.items():
+    for name, field in Problem.written_keys().items():
         key = f"[`{name}`](#block-{name})" if name in BLOCKS else f"`{name}`"
         rows.append([key, "block" if name in BLOCKS else _type(field), _default(field), field.description or ""])
     return table(["key", "value", "default", "meaning"], rows)

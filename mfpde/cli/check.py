@@ -30,16 +30,19 @@ def check(files: tuple[str, ...], settings: dict[str, str], as_json: bool) -> in
 
 def _checked(file: str, settings: dict[str, str]) -> dict[str, Any]:
     from mfpde.errors import ProblemError
-    from mfpde.feasibility import chosen_solver, faults
+    from mfpde.prepare import prepare
     from mfpde.spec import read_document
 
     try:
         document = read_document(file, settings)
     except ProblemError as error:
         return {"file": file, "ok": False, "solver": None, "faults": list(error.faults)}
-    found = sorted(map(document.locate, faults(document.problem)), key=lambda fault: fault.order)
-    solver = None if found else chosen_solver(document.problem).canonical()["kind"]
-    return {"file": file, "ok": not found, "solver": solver, "faults": found}
+    try:
+        solver = prepare(document.problem).solver.kind
+    except ProblemError as error:
+        found = sorted(map(document.locate, error.faults), key=lambda fault: fault.order)
+        return {"file": file, "ok": False, "solver": None, "faults": found}
+    return {"file": file, "ok": True, "solver": solver, "faults": []}
 
 
 def _print(report: dict[str, Any]) -> None:

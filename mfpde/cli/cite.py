@@ -40,8 +40,8 @@ def _problem(path: Path) -> tuple[Problem, dict[str, Any]]:
 
 def citations(problem: Problem, statistics: Mapping[str, Any]) -> list[str]:
     """Keys of everything the problem uses, mfpde first, each once."""
-    from mfpde.feasibility import chosen_solver
-    from mfpde.solvers.base import Solver
+    from mfpde.contracts.solver import Solver
+    from mfpde.prepare import chosen_solver
 
     parts = [part for part in _parts(problem) if not isinstance(part, Solver)]
     found = [key for part in parts for key in getattr(type(part), "citations", ())]
@@ -54,8 +54,8 @@ def _parts(specification: Any) -> Iterator[Any]:
 
     if isinstance(specification, Specification):
         yield specification
-        for name in type(specification).model_fields:
-            yield from _parts(getattr(specification, name))
+        for part in specification.written().values():
+            yield from _parts(part)
     elif isinstance(specification, tuple):
         for item in specification:
             yield from _parts(item)

@@ -8,24 +8,22 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import Field
 
-from mfpde.comparing.agreement import Agreement
 from mfpde.comparing.distances import DISTANCES, NEED_DENSITY
+from mfpde.contracts import Agreement, Comparison, Integration, Series, Solver, State
 from mfpde.errors import ProblemError
-from mfpde.observe.base import Series
-from mfpde.solvers.base import Integration, Solver, State
-from mfpde.specification import Real, Specification
+from mfpde.specification import Real
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
+    from mfpde.equation import Equation, InitialValueProblem
     from mfpde.measure import Measure
-    from mfpde.problem import Problem
 
-__all__ = ["Companion", "Comparison"]
+__all__ = ["ComparedSolution", "SecondSolution"]
 
 _SLICE = 10_000_000  # microseconds of work in one call: a companion is not looked at in between
 
 
-class Comparison(Specification, ABC):
+class ComparedSolution(Comparison, ABC):
     """Something else that knows the solution: the series `distance` says how far the run is from it, and a run that
     goes beyond `tolerance` has failed a check."""
 
@@ -39,33 +37,27 @@ class Comparison(Specification, ABC):
     def solver(self) -> Solver:
         """What the companion is computed by."""
 
-    def unfit(self, problem: Problem, solver: Solver) -> str | None:
-        """Why the run cannot be compared, or None."""
-        kind = getattr(solver, "kind", "")
+    def unfit(self, equation: Equation, solver: Solver) -> str | None:
         if self.distance in NEED_DENSITY and solver.shows != "density":
-            return f"the {self.distance} distance needs a density on a grid, and the {kind} solver shows none"
-        return self.solver().unfit(problem.equation)
+            return f"the {self.distance} distance needs a density on a grid, and the {solver.kind} solver shows none"
+        return self.solver().unfit(equation)
 
     def series(self) -> dict[str, Series]:
-        """What it writes."""
-        return {"distance": Series(f"{self.distance} distance from {self.canonical()['kind']}")}
+        return {"distance": Series(f"{self.distance} distance from {self.kind}")}
 
-    def start(self, problem: Problem) -> Companion:
-        """The companion at t = 0."""
-        return Companion(self, self.solver().start(problem.altered({"solver": self.solver()})))
+    def start(self, task: InitialValueProblem) -> SecondSolution:
+        return SecondSolution(self, self.solver().start(task))
 
     def agreement(self, times: Float, distances: Float) -> Agreement:
-        """What a run's series came to."""
         place = int(np.argmax(np.where(np.isnan(distances), np.inf, distances)))
-        worst = float(distances[place])
-        kind = str(self.canonical()["kind"])
-        return Agreement(kind, self.distance, np.inf if np.isnan(worst) else worst, float(times[place]), self.tolerance)
+        worst = np.inf if np.isnan(distances[place]) else float(distances[place])
+        return Agreement(self.kind, self.distance, worst, float(times[place]), self.tolerance)
 
 
-class Companion:
+class SecondSolution:
     """A second solution of the same problem, taken along."""
 
-    def __init__(self, comparison: Comparison, integration: Integration) -> None:
+    def __init__(self, comparison: ComparedSolution, integration: Integration) -> None:
         self._comparison = comparison
         self._integration = integration
         #: that it ended before the run did, when and why; empty while it goes on
@@ -83,8 +75,8 @@ class Companion:
                     self._stop(": ".join(filter(None, [progress.state.value, progress.message])))
 
     def _stop(self, reason: str) -> None:
-        kind = self._comparison.canonical()["kind"]
-        self.end = f"{kind} ends at t = {self._integration.time:.6g}, nothing to compare with after that: {reason}"
+        end = f"{self._comparison.kind} ends at t = {self._integration.time:.6g}"
+        self.end = f"{end}, nothing to compare with after that: {reason}"
 
     def distance(self, measure: Measure) -> dict[str, float | Float]:
         """How far the measure is from it; infinite where it has ended."""

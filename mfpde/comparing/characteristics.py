@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from mfpde.comparing.base import Comparison
+from mfpde.comparing.base import ComparedSolution
+from mfpde.contracts import Solver
 from mfpde.registry import lookup, register
-from mfpde.solvers.base import Solver
 
 __all__ = ["Characteristics"]
 
 
 @register("comparison", "characteristics")
-class Characteristics(Comparison):
+class Characteristics(ComparedSolution):
     """Without noise tokens follow the velocity: Gauss nodes moved by it, the density traced back along it.
 
     Good values: `mean` and `covariance` for cheap, `l1` for thorough. Fails: noise.

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from mfpde.comparing.base import Comparison
+from mfpde.comparing.base import ComparedSolution
+from mfpde.contracts import Solver
 from mfpde.registry import lookup, register
-from mfpde.solvers.base import Solver
 
 __all__ = ["GaussianClosedForm"]
 
 
 @register("comparison", "gaussian-closed-form")
-class GaussianClosedForm(Comparison):
+class GaussianClosedForm(ComparedSolution):
     """Gaussian data stay Gaussian under softmax, l2, sinkhorn and linear attention: their moment equations (physics
     section 4).
 

@@ -7,13 +7,13 @@ from typing import ClassVar
 
 from mfpde.arguments import instance, numbers
 from mfpde.errors import ProblemError
-from mfpde.specification import Specification
+from mfpde.specification import Part
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["Geometry", "need_space", "need_vectors"]
 
 
-class Geometry(Specification, ABC):
+class Geometry(Part, ABC):
     """Where tokens live: its coordinates, its tangent projection, its embedding into R^d."""
 
     #: R^d itself: points are vectors and nothing is projected

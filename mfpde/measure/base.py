@@ -180,7 +180,7 @@ class Measure(ABC):
         instance("lattice", lattice, Lattice, "a lattice such as mfpde.Lattice.of([[0.0, 0.5, 1.0]])")
         flat = self.geometry is None or self.geometry.flat
         if not flat or lattice.dimension != self.ambient_dimension:
-            here = f"R^{self.ambient_dimension}" if flat else f"the {self.geometry.model_dump()['kind']}"  # type: ignore[union-attr]
+            here = f"R^{self.ambient_dimension}" if flat else f"the {self.geometry.kind}"  # type: ignore[union-attr]
             raise ProblemError.at(
                 "lattice", f"has cells of R^{lattice.dimension}, the measure lives {'in' if flat else 'on'} {here}"
             )
@@ -294,7 +294,7 @@ class Initial(Specification, Measure, ABC):
     def unfit(self, geometry: Geometry, instead: str) -> ProblemError:
         """The error for a space on which this measure makes no sense."""
         mine = self.model_dump().get("kind", type(self).__name__)
-        return ProblemError.at("initial", f"{mine} is not a measure on {geometry.model_dump()['kind']}; use {instead}")
+        return ProblemError.at("initial", f"{mine} is not a measure on {geometry.kind}; use {instead}")
 
 
 @contextmanager

@@ -1,5 +1,5 @@
 """What can be measured of a solution, and what watches a run."""
 
-from mfpde.observe.base import Instant, Observable, Series
+from mfpde.contracts.observable import Instant, Observable, Series
 
 __all__ = ["Instant", "Observable", "Series"]

@@ -8,16 +8,16 @@ import numpy as np
 
 from mfpde.attention import L2, Attention
 from mfpde.attention.exponential import Exponential
+from mfpde.contracts.observable import Instant, Observable, Series
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry
 from mfpde.measure import GridDensity
-from mfpde.observe.base import Instant, Observable, Series
 from mfpde.observe.flat import concrete
 from mfpde.registry import register
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
-    from mfpde.problem import Equation
+    from mfpde.equation import Equation
 
 __all__ = ["AttentionTilt"]
 

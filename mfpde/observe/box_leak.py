@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
+from mfpde.contracts.observable import Instant, Observable, Series
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry
-from mfpde.observe.base import Instant, Observable, Series
 from mfpde.registry import register
 from mfpde.typing import Float
 

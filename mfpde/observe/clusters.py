@@ -9,9 +9,9 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from mfpde.contracts.observable import Instant, Observable, Series
 from mfpde.geometry import Geometry
 from mfpde.measure import GridDensity, Measure
-from mfpde.observe.base import Instant, Observable, Series
 from mfpde.observe.basins import clusters_on_grid
 from mfpde.observe.flat import concrete, is_circle
 from mfpde.observe.minimum import turning_point

@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
+from mfpde.contracts.observable import Instant, Observable, Series
 from mfpde.geometry import Geometry
-from mfpde.observe.base import Instant, Observable, Series
 from mfpde.observe.flat import concrete
 from mfpde.registry import register
 from mfpde.typing import Float

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from mfpde.contracts.observable import Instant, Observable, Series
 from mfpde.geometry import Geometry
-from mfpde.observe.base import Instant, Observable, Series
 from mfpde.observe.energy import not_a_gradient_flow, potential_of
 from mfpde.observe.trapezoid import CircleGrid, as_density, refined
 from mfpde.registry import register
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
-    from mfpde.problem import Equation
+    from mfpde.equation import Equation
 
 __all__ = ["Dissipation"]
 

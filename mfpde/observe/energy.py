@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from mfpde.attention import Law, Softmax, Unnormalized, Zonal
+from mfpde.contracts.observable import Instant, Observable, Series
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry
 from mfpde.measure import GridDensity, Measure, Normal
-from mfpde.observe.base import Instant, Observable, Series
 from mfpde.observe.flat import concrete
 from mfpde.registry import register
 from mfpde.typing import Complex, Float
 
 if TYPE_CHECKING:
-    from mfpde.problem import Equation
+    from mfpde.equation import Equation
 
 __all__ = ["Energy", "not_a_gradient_flow", "potential_of", "zonal_energy"]
 

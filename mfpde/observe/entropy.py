@@ -6,9 +6,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from mfpde.contracts.observable import Instant, Observable, Series
 from mfpde.geometry import Geometry
 from mfpde.measure import Measure, Normal
-from mfpde.observe.base import Instant, Observable, Series
 from mfpde.observe.flat import carries_density, concrete, density_at_nodes, is_circle
 from mfpde.observe.trapezoid import CircleGrid, as_density, refined
 from mfpde.registry import register

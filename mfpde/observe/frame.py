@@ -6,10 +6,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from mfpde.contracts.observable import Instant, Observable, Series
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry
 from mfpde.measure import GridDensity
-from mfpde.observe.base import Instant, Observable, Series
 from mfpde.registry import register
 from mfpde.typing import Float
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from mfpde.contracts.observable import Instant, Observable, Series
 from mfpde.geometry import Geometry
-from mfpde.observe.base import Instant, Observable, Series
 from mfpde.observe.energy import not_a_gradient_flow, potential_of, zonal_energy
 from mfpde.observe.entropy import relative_entropy
 from mfpde.observe.trapezoid import CircleGrid, as_density
@@ -13,7 +13,7 @@ from mfpde.registry import register
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
-    from mfpde.problem import Equation
+    from mfpde.equation import Equation
 
 __all__ = ["FreeEnergy"]
 

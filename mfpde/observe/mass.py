@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
+from mfpde.contracts.observable import Instant, Observable, Series
 from mfpde.geometry import Geometry
 from mfpde.measure import GridDensity
-from mfpde.observe.base import Instant, Observable, Series
 from mfpde.observe.flat import concrete, is_circle
 from mfpde.registry import register
 from mfpde.typing import Float

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from mfpde.contracts.observable import Instant, Observable, Series
 from mfpde.geometry import Geometry
-from mfpde.observe.base import Instant, Observable, Series
 from mfpde.observe.flat import concrete
 from mfpde.registry import register
 from mfpde.typing import Float

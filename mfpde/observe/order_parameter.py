@@ -7,8 +7,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from mfpde.contracts.observable import Instant, Observable, Series
 from mfpde.geometry import Geometry
-from mfpde.observe.base import Instant, Observable, Series
 from mfpde.registry import register
 from mfpde.typing import Float
 

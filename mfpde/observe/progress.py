@@ -14,7 +14,7 @@ from mfpde.observe.heartbeat import Heartbeat
 from mfpde.run import Outcome
 
 if TYPE_CHECKING:
-    from mfpde.solvers.base import Integration
+    from mfpde.contracts.solver import Integration
 
 __all__ = ["Pace", "Progress", "ProgressReport", "Reporter", "show_line"]
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
+
+from mfpde.errors import ProblemError
 
 if TYPE_CHECKING:
     from mfpde.problem import Problem, Time
@@ -25,8 +27,9 @@ class Event:
 
 def time_of(problem: Problem) -> Time:
     """The time block of a problem that has to have one."""
-    problem.need("time")
-    return cast("Time", problem.time)
+    if problem.time is None:
+        raise ProblemError.at("", "this needs the block time")
+    return problem.time
 
 
 def events(time: Time) -> list[Event]:

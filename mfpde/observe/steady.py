@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mfpde.run import STEADY, Outcome
 
 if TYPE_CHECKING:
-    from mfpde.solvers.base import Integration
+    from mfpde.contracts.solver import Integration
 
 __all__ = ["THRESHOLD", "Steady"]
 

@@ -7,9 +7,9 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from mfpde.contracts.observable import Instant, Observable, Series
 from mfpde.geometry import Geometry
 from mfpde.measure import GridDensity, Measure
-from mfpde.observe.base import Instant, Observable, Series
 from mfpde.observe.flat import concrete
 from mfpde.registry import register
 from mfpde.specification import Real

@@ -38,7 +38,7 @@ class PointsRun(Portrait):
 
     @classmethod
     def fits(cls, run: Run) -> bool:
-        return "position" in run.stored and run.problem.geometry.model_dump()["kind"] in _SPACES
+        return "position" in run.stored and run.problem.geometry.kind in _SPACES
 
     def draw(self, figure: Figure, grid: GridSpec) -> list[Axes]:
         axes = side_by_side(figure, grid)

@@ -38,7 +38,7 @@ class SphereRun(Portrait):
 
     @classmethod
     def fits(cls, run: Run) -> bool:
-        return "position" in run.stored and run.problem.geometry.model_dump()["kind"] == "sphere"
+        return "position" in run.stored and run.problem.geometry.kind == "sphere"
 
     def draw(self, figure: Figure, grid: GridSpec) -> list[Axes]:
         axes = side_by_side(figure, grid)

@@ -45,6 +45,8 @@ def spot(location: Sequence[str | int], data: Any, root: type[Specification] = P
         if family is not None:
             wanted = members(family).get(str(part))
             owner = wanted
+        elif _is_specification(wanted) and part in wanted.model_fields and part not in wanted.written_keys():
+            wanted = _field(wanted, part)  # its keys stand beside those of its owner
         elif _is_specification(wanted):
             owner = wanted
             path.append(part)

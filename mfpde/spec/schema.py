@@ -17,6 +17,7 @@ def problem_schema() -> dict[str, Any]:
     """The schema (draft 2020-12). Descriptions are the first sentences of the docstrings; every `kind` is required."""
     schema: dict[str, Any] = _tidy(Problem.model_json_schema())
     parts = schema.pop("$defs")
+    _flatten(schema, parts.pop("Equation"))
     observables = schema["properties"]["observe"]["items"]
     kinds = sorted(
         parts[choice["$ref"].split("/")[-1]]["properties"]["kind"]["const"] for choice in _choices(observables)
@@ -34,6 +35,13 @@ def problem_schema() -> dict[str, Any]:
         **required,
         "$defs": parts,
     }
+
+
+def _flatten(schema: dict[str, Any], equation: dict[str, Any]) -> None:
+    """The keys of the equation beside those of the problem."""
+    properties = {**schema["properties"], **equation["properties"]}
+    schema["properties"] = {name: properties[name] for name in Problem.written_keys()}
+    schema["required"] = equation["required"]
 
 
 def _choices(schema: dict[str, Any]) -> list[dict[str, Any]]:

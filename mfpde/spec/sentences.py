@@ -67,7 +67,7 @@ def _for_example(found: Found) -> str:
 
 def _unknown_key(found: Found) -> str:
     key = str(found.spot.path[-1])
-    known = [] if found.spot.owner is None else list(found.spot.owner.model_fields)
+    known = [] if found.spot.owner is None else list(found.spot.owner.written_keys())
     if _is_joined(key):
         return _with_a_space(key)
     if found.spot.path == ("base",):

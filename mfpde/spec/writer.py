@@ -32,8 +32,7 @@ _FIRST = ("title", "kind")
 
 def _block(specification: Specification) -> CommentedMap:
     block = CommentedMap()
-    fields = type(specification).model_fields
-    given = dict(specification)  # an attribute of that name may be something else: a Gaussian's mean is an array
+    fields, given = specification.written_keys(), specification.written()
     for name in sorted(fields, key=lambda name: name not in _FIRST):
         value = given[name]
         if name == "kind" or fields[name].is_required() or value != fields[name].default:

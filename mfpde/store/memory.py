@@ -16,8 +16,8 @@ from mfpde.store.trail import Trail
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
+    from mfpde.contracts.solver import Integration
     from mfpde.problem import Problem
-    from mfpde.solvers.base import Integration
 
 __all__ = ["MemoryRecorder"]
 

@@ -5,21 +5,20 @@ from __future__ import annotations
 import errno
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from mfpde.contracts import Series
 from mfpde.geometry import Layout
-from mfpde.observe.base import Observable, Series
 from mfpde.run import Outcome, Run
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
-    from mfpde.comparing import Comparison
+    from mfpde.contracts import Integration
     from mfpde.problem import Problem
-    from mfpde.solvers.base import Integration
 
-__all__ = ["OutputFailed", "Recorder", "Row", "comparison", "observables", "observed_series", "reason"]
+__all__ = ["OutputFailed", "Recorder", "Row", "observed_series", "reason"]
 
 _REASONS = {
     errno.ENOSPC: "the disk is full",
@@ -77,23 +76,12 @@ class Recorder(Protocol):
         """Let go at once, after an error; what was committed stays."""
 
 
-def observables(problem: Problem) -> tuple[Observable, ...]:
-    """What the problem wants observed, as what it is."""
-    return cast("tuple[Observable, ...]", problem.observe)
-
-
 def observed_series(problem: Problem) -> dict[str, Series]:
     """Every series the problem's observables and its comparison give, by name."""
     series: dict[str, Series] = {}
-    for observable in observables(problem):
+    for observable in problem.observe:
         series.update(observable.series(problem.geometry))
-    compared = comparison(problem)
-    return series if compared is None else {**series, **compared.series()}
-
-
-def comparison(problem: Problem) -> Comparison | None:
-    """What the problem wants the run held against, as what it is."""
-    return cast("Comparison | None", problem.compare)
+    return series if problem.compare is None else {**series, **problem.compare.series()}
 
 
 def reason(error: OSError) -> str:

@@ -22,8 +22,9 @@ from mfpde.store.transaction import Transaction, open_file
 from mfpde.store.writer import FileRecorder
 
 if TYPE_CHECKING:
+    from mfpde.contracts import Integration
+    from mfpde.prepare import Prepared
     from mfpde.problem import Problem
-    from mfpde.solvers.base import Integration
 
 __all__ = ["changed_keys", "earlier_run", "reached", "resume_file"]
 
@@ -96,11 +97,12 @@ def _flat(data: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield path, data
 
 
-def resume_file(run: Run, path: Path, problem: Problem, integration: Integration, history: str) -> FileRecorder:
-    """Put the integration where the file's checkpoint left it.
+def resume_file(run: Run, path: Path, prepared: Prepared, history: str) -> tuple[Integration, FileRecorder]:
+    """The integration where the file's checkpoint left it, and what appends its rows.
 
     Rows after that, which a kill between two writes may leave, stay and are overwritten by themselves.
     """
+    problem = prepared.problem
     if not is_writable(path):
         raise ResumeError(f"cannot resume {path}: the file is read-only")
     try:
@@ -112,7 +114,7 @@ def resume_file(run: Run, path: Path, problem: Problem, integration: Integration
         file = open_file(disk, "r+")
         slot, checkpoint = _latest(file, path, problem)
         trail = {name: file[name][: checkpoint.steps] for name in run.layout.trail}
-        integration.restore({**checkpoint.state, **trail})
+        integration = prepared.resume({**checkpoint.state, **trail})
         rows = Rows(checkpoint.snapshots, checkpoint.observations, checkpoint.steps)
         header = Header(problem, run.layout, str(file.attrs["history"]), run.provenance)
         if problem != run.problem:
@@ -128,7 +130,7 @@ def resume_file(run: Run, path: Path, problem: Problem, integration: Integration
         if isinstance(error, _DAMAGE) and not isinstance(error, MfpdeError):
             raise ResumeError(f"cannot resume {path}: {error}") from error
         raise
-    return FileRecorder.continue_file(path, header, disk, file, rows, slot, run)
+    return integration, FileRecorder.continue_file(path, header, disk, file, rows, slot, run)
 
 
 def _latest(file: Any, path: Path, problem: Problem) -> tuple[str, Checkpoint]:

@@ -18,7 +18,7 @@ from mfpde.store.provenance import write_provenance
 from mfpde.store.recorder import observed_series
 
 if TYPE_CHECKING:
-    from mfpde.observe.base import Series
+    from mfpde.contracts.observable import Series
     from mfpde.problem import Problem
 
 __all__ = ["FORMAT", "KIND", "RUNNING", "Header", "Rows", "create", "mark_running", "series_axis", "write_outcome"]

@@ -10,8 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from mfpde.contracts.solver import Integration
 from mfpde.observe.progress import ProgressReport, Reporter
-from mfpde.solvers.base import Integration
 from mfpde.store.placing import companion, temporary
 
 __all__ = ["StatusFile", "read_status", "status_path"]

@@ -10,7 +10,7 @@ from mfpde.geometry import Layout
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
-    from mfpde.solvers.base import Integration
+    from mfpde.contracts.solver import Integration
 
 __all__ = ["Trail"]
 

@@ -26,7 +26,7 @@ from mfpde.store.transaction import Transaction, open_file
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
-    from mfpde.solvers.base import Integration
+    from mfpde.contracts.solver import Integration
 
 __all__ = ["FileRecorder"]
 

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
+from mfpde.contracts.solver import Integration, Solver
 from mfpde.registry import register
-from mfpde.solvers.base import Integration, Solver
 from mfpde.specification import Real, Whole
 
 if TYPE_CHECKING:
-    from mfpde.problem import Equation, Problem
+    from collections.abc import Mapping
+
+    from mfpde.equation import Equation, InitialValueProblem
+    from mfpde.typing import AnyArray
 
 __all__ = ["Characteristics"]
 
@@ -55,7 +58,12 @@ class Characteristics(Solver):
             return "with noise tokens do not follow the velocity; finite-volume and spectral know noise"
         return None
 
-    def start(self, problem: Problem) -> Integration:
+    def start(self, task: InitialValueProblem) -> Integration:
         from mfpde.solvers.characteristics.integration import CharacteristicsIntegration
 
-        return CharacteristicsIntegration(self, problem)
+        return CharacteristicsIntegration.begun(self, task)
+
+    def resume(self, task: InitialValueProblem, state: Mapping[str, AnyArray]) -> Integration:
+        from mfpde.solvers.characteristics.integration import CharacteristicsIntegration
+
+        return CharacteristicsIntegration.resumed(self, task, state)

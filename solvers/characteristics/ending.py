@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mfpde.solvers.base import Progress, State
+from mfpde.contracts.solver import Progress, State
 from mfpde.solvers.blow_up import blow_up, ended_early, pole_of_another
 from mfpde.solvers.characteristics.flow import Flow
 from mfpde.solvers.march import March

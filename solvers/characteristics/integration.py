@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from mfpde.contracts.solver import Integration, Progress, State
 from mfpde.geometry import Layout
-from mfpde.solvers.base import Integration, Progress, State
 from mfpde.solvers.blow_up import LOOSER
 from mfpde.solvers.characteristics.ending import ending
 from mfpde.solvers.characteristics.flow import Flow
 from mfpde.solvers.characteristics.measure import CarriedMeasure
-from mfpde.solvers.characteristics.nodes import chosen_rule, earlier_rule
+from mfpde.solvers.characteristics.nodes import Rule, chosen_rule, earlier_rule
 from mfpde.solvers.characteristics.pair import Nodes, flow_of
 from mfpde.solvers.characteristics.path import Path
 from mfpde.solvers.characteristics.tails import Reach
@@ -24,7 +24,7 @@ from mfpde.solvers.march import Attempt, March
 from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:
-    from mfpde.problem import Problem
+    from mfpde.equation import InitialValueProblem
     from mfpde.solvers.characteristics import Characteristics
 
 __all__ = ["STEP_SHARE", "CharacteristicsIntegration"]
@@ -33,29 +33,41 @@ __all__ = ["STEP_SHARE", "CharacteristicsIntegration"]
 STEP_SHARE = 0.03
 _NODES_SHARE = 0.1  # of the tolerance, for what more nodes would change
 _FARTHEST = 1e60
+_UNKNOWN_RULE = (-np.inf, 0.0, np.inf, 0.0)  # in files of earlier versions
 
 
 class CharacteristicsIntegration(Integration):
     """Nodes moved in steps that do not depend on when somebody looks; looks interpolate."""
 
-    def __init__(self, settings: Characteristics, problem: Problem) -> None:
-        problem.need("initial", "time")
-        assert problem.initial is not None and problem.time is not None  # noqa: S101, PT018 - for the type checker
-        self._equation, self._settings = problem.equation, settings
-        self._initial = self._equation.initial_measure()
-        self._limit, self._until = _NODES_SHARE * settings.tolerance, problem.time.until
-        with threadpool_limits(1, user_api="blas"):  # the choice must not depend on the number of threads
-            self._rule = chosen_rule(self._equation, self._initial, self._until, self._limit, settings.max_nodes)
-        self._begin(self._rule.nodes)
-
-    def _begin(self, nodes: Nodes) -> None:
-        self._nodes = nodes
-        flow = flow_of(self._equation, nodes)
-        tolerance = STEP_SHARE * self._settings.tolerance
+    def __init__(self, settings: Characteristics, task: InitialValueProblem, rule: Rule) -> None:
+        self._settings, self._task, self._rule = settings, task, rule
+        self._nodes = nodes = rule.nodes
+        flow = flow_of(task, nodes)
+        tolerance = STEP_SHARE * settings.tolerance
         self._march = self._marching(flow, tolerance)
         self._path = Path(flow, tolerance, [0.0], [flow.start])
         self._time, self._state = 0.0, flow.start
         self._layout = characteristics_layout(nodes, tolerance)
+
+    @classmethod
+    def begun(cls, settings: Characteristics, task: InitialValueProblem) -> CharacteristicsIntegration:
+        """At t = 0, with as many nodes as it takes until the end."""
+        return cls(settings, task, _rule(settings, task))
+
+    @classmethod
+    def resumed(
+        cls, settings: Characteristics, task: InitialValueProblem, state: Mapping[str, AnyArray]
+    ) -> CharacteristicsIntegration:
+        """As it was left. Whether its nodes are enough is looked at again where the end has become a later one."""
+        positions = state["positions"] if state["positions"].size else None
+        reach = Reach(*map(float, state["reach"])) if state["reach"].size else None
+        nodes = Nodes(state["points"], state["weights"], positions, bool(state["normal"]), reach)
+        until, good, difference, tails = (float(number) for number in state.get("rule", _UNKNOWN_RULE))
+        as_it_was = task.until <= until
+        rule = Rule(nodes, good, difference, bool(tails)) if as_it_was else _earlier(settings, task, nodes)
+        resumed = cls(settings, task, rule)
+        resumed.restore(state)
+        return resumed
 
     @staticmethod
     def _marching(flow: Flow, tolerance: float) -> March:
@@ -94,11 +106,10 @@ class CharacteristicsIntegration(Integration):
 
     def _stuck(self) -> Progress:
         self._stand(self._march.time)
-        others = None if self._rule.others is None else flow_of(self._equation, self._rule.others)
-        tolerance = LOOSER * STEP_SHARE * self._settings.tolerance
-        return ending(
-            self._path.flow, self._march, others, lambda flow: self._marching(flow, tolerance), self._initial.compact
-        )
+        known = self._rule.others or _rule(self._settings, self._task).others  # a resumed run has not looked for them
+        others = None if known is None else flow_of(self._task, known)
+        tolerance, compact = LOOSER * STEP_SHARE * self._settings.tolerance, self._task.initial.compact
+        return ending(self._path.flow, self._march, others, lambda flow: self._marching(flow, tolerance), compact)
 
     def _stand(self, time: float) -> None:
         self._time, self._state = time, self._path.nodes(time)
@@ -114,9 +125,9 @@ class CharacteristicsIntegration(Integration):
         return 13 * (200 + 1.5e-3 * pairs)
 
     def measure(self) -> CarriedMeasure:
-        nodes, path, initial = self._nodes, self._path, self._initial
+        nodes, path, task = self._nodes, self._path, self._task
         points = path.flow.points(self._state)
-        origin = (lambda: path, lambda: initial, self._time)
+        origin = (lambda: path, lambda: task.initial, self._time)
         return CarriedMeasure(points, nodes.weights, path.flow.geometry, nodes.positions, origin)
 
     def fields(self) -> dict[str, Float]:
@@ -144,15 +155,11 @@ class CharacteristicsIntegration(Integration):
         given = {"view_time": np.array(self._time), "points": nodes.points.copy(), "weights": nodes.weights.copy()}
         kept = {"positions": positions.copy(), "normal": np.array(nodes.normal)}
         kept["reach"] = np.zeros(0) if nodes.reach is None else nodes.reach.numbers
+        kept["rule"] = np.array([self._task.until, self._rule.good_until, self._rule.difference, self._rule.tails])
         return {**given, **kept, **self._march.arrays()}
 
     def restore(self, state: Mapping[str, AnyArray]) -> None:
-        positions = state["positions"] if state["positions"].size else None
-        reach = Reach(*map(float, state["reach"])) if state["reach"].size else None
-        nodes = Nodes(state["points"], state["weights"], positions, bool(state["normal"]), reach)
-        with threadpool_limits(1, user_api="blas"):
-            self._rule = earlier_rule(self._equation, self._initial, nodes, self._rule, self._until, self._limit)
-        self._begin(nodes)
+        """Where the nodes were, and the way that they had come."""
         self._march.restore(state)
         states = state["path_position"].reshape(len(state["path_time"]), -1)
         self._path.times, self._path.states = [float(time) for time in state["path_time"]], list(states)
@@ -161,3 +168,15 @@ class CharacteristicsIntegration(Integration):
     def statistics(self) -> dict[str, float]:
         counts = {name: float(value) for name, value in self._march.counts.items()}
         return {**counts, "nodes": float(self._nodes.count), "node-error": self._rule.difference}
+
+
+def _rule(settings: Characteristics, task: InitialValueProblem) -> Rule:
+    """The nodes to take; the choice must not depend on the number of threads."""
+    with threadpool_limits(1, user_api="blas"):
+        return chosen_rule(task, _NODES_SHARE * settings.tolerance, settings.max_nodes)
+
+
+def _earlier(settings: Characteristics, task: InitialValueProblem, nodes: Nodes) -> Rule:
+    """Nodes that a run began with when its end was an earlier one."""
+    with threadpool_limits(1, user_api="blas"):
+        return earlier_rule(task, nodes, _rule(settings, task), _NODES_SHARE * settings.tolerance)

@@ -22,7 +22,7 @@ from mfpde.solvers.march import Attempt, March
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
-    from mfpde.problem import Equation
+    from mfpde.equation import Equation, InitialValueProblem
 
 __all__ = ["Rule", "chosen_rule", "earlier_rule"]
 
@@ -93,10 +93,10 @@ class Rule:
 class _Search:
     """Rules by the numbers of their refinement and of their reach."""
 
-    def __init__(self, equation: Equation, initial: Measure, until: float, limit: float) -> None:
-        self._equation, self._initial, self._until, self._limit = equation, initial, until, limit
+    def __init__(self, task: InitialValueProblem, limit: float) -> None:
+        self._task, self._initial, self._until, self._limit = task, task.initial, task.until, limit
         self._rules: dict[tuple[int, int], Nodes] = {}
-        self.stays_normal = _stays_normal(equation, initial)
+        self.stays_normal = _stays_normal(task.equation, task.initial)
 
     def rule(self, refinement: int, reach: int) -> Nodes:
         if (refinement, reach) not in self._rules:
@@ -120,7 +120,7 @@ class _Search:
         assert isinstance(self._initial, Superposition)  # noqa: S101 - nothing else has them
         points = self.rule(refinement, reach).points
         widest = float(np.sqrt(max(part.covariance[0, 0] for part in self._initial.parts)))
-        across = farthest_tilt(self._equation, widest**2, self._until)
+        across = farthest_tilt(self._task.equation, widest**2, self._until)
         far = (2 + across) * np.abs(points - self._initial.mean).max() / widest + _BEYOND
         ends = Reach(float(points.min()), float(points.max()), _REFINEMENTS[refinement], float(far))
         return Nodes(*nodes_between(self._initial, ends), None, reach=ends)
@@ -133,14 +133,14 @@ class _Search:
     def coarse(self, refinement: int, reach: int) -> bool:
         """Whether a finer rule differs before anything has moved."""
         following = self.next(refinement, reach)
-        pair = Pair(self._equation, self.rule(refinement, reach), self.rule(following, reach))
+        pair = Pair(self._task, self.rule(refinement, reach), self.rule(following, reach))
         return following > refinement and pair.difference(pair.start) > self._limit
 
     def compared(self, here: Nodes, more: Nodes, limit: float) -> Rule:
         """Both moved together, until they part."""
         if here.count == more.count and here.normal == more.normal:
             return Rule(here, np.inf, 0.0)
-        pair = Pair(self._equation, here, more)
+        pair = Pair(self._task, here, more)
         rate = max(flow.rate() for flow in pair.flows)
         first = 0.01 / rate if rate > 0 else self._until
         march = March(pair.slope, pair.sizes, pair.start, _PILOT, first, pair.flows[0].breaks)
@@ -159,7 +159,7 @@ class _Search:
     def on_panels(self, like: Nodes, limit: float, most: int) -> Rule:
         """A rule cut into panels where it has to be, where there is one."""
         ends = _ends(like, self._initial)
-        breaks = ends and adaptive_panels(self._equation, self._initial, ends, self._until, self._limit, most)
+        breaks = ends and adaptive_panels(self._task, ends, self._limit, most)
         if breaks is None:
             return Rule(like, 0.0, np.inf)
         nodes = nodes_of(self._initial, breaks)
@@ -169,38 +169,39 @@ class _Search:
         return rule.good_until >= self._until
 
 
-def chosen_rule(equation: Equation, initial: Measure, until: float, limit: float, most: int) -> Rule:
+def chosen_rule(task: InitialValueProblem, limit: float, most: int) -> Rule:
     """The smallest rule that stays within the limit until the end, otherwise the largest that is allowed.
 
     Where a tilt looks farther out than tokens are, no reach is far enough: nodes of a law that stays normal then stand
     for the normal law.
     """
-    limit = _known(equation, initial, limit)
-    search = _Search(equation, initial, until, limit)
+    limit = _known(task, limit)
+    search = _Search(task, limit)
     refinement = 0
     while search.coarse(refinement, 0):
         refinement = search.next(refinement, 0)
-    _need_finite_tilts(equation, initial, search.rule(refinement, 0))
+    _need_finite_tilts(task, search.rule(refinement, 0))
     found = _far_and_fine(search, refinement, limit, most)
-    if not search.good(found) and has_tails(equation, initial):
+    if not search.good(found) and has_tails(task.equation, task.initial):
         found = _with_tails(search, refinement, limit, most)
     if search.good(found) or not search.stays_normal:
-        return _worth(found, until, most)
-    return _worth(Rule(replace(search.rule(refinement, 0), normal=True), np.inf, 0.0), until, most)
+        return _worth(found, task.until, most)
+    return _worth(Rule(replace(search.rule(refinement, 0), normal=True), np.inf, 0.0), task.until, most)
 
 
-def _known(equation: Equation, initial: Measure, limit: float) -> float:
+def _known(task: InitialValueProblem, limit: float) -> float:
     """The limit, or what differences are not known better than to."""
-    balanced = [head.tolerance for head in heads(equation) if isinstance(head, Sinkhorn)]
-    return max(limit if initial.compact else _TAILS * limit, _BALANCED * max(balanced, default=0.0))
+    balanced = [head.tolerance for head in heads(task.equation) if isinstance(head, Sinkhorn)]
+    return max(limit if task.initial.compact else _TAILS * limit, _BALANCED * max(balanced, default=0.0))
 
 
-def _need_finite_tilts(equation: Equation, initial: Measure, nodes: Nodes) -> None:
+def _need_finite_tilts(task: InitialValueProblem, nodes: Nodes) -> None:
     """Fail where `int e^<Ax, y> dmu(y)` is infinite at tokens x that are there."""
+    initial = task.initial
     if initial.compact or not isinstance(initial, FlatDensity | Superposition):
         return
     heavy = nodes.points[nodes.weights > _THERE * nodes.weights.max()]
-    for head in heads(equation):
+    for head in heads(task.equation):
         if isinstance(head, Softmax | Unnormalized):
             initial.log_laplace(heavy @ head.query_matrix(heavy.shape[1]).T)
 
@@ -289,15 +290,15 @@ def _is_flat(measure: Measure) -> bool:
     return measure.geometry is None or measure.geometry.flat
 
 
-def earlier_rule(equation: Equation, initial: Measure, earlier: Nodes, rule: Rule, until: float, limit: float) -> Rule:
+def earlier_rule(task: InitialValueProblem, earlier: Nodes, rule: Rule, limit: float) -> Rule:
     """Nodes that a run began with when its end was earlier, held against those it would choose now."""
     if earlier.normal:
         return Rule(earlier, np.inf, 0.0)
     same = earlier.reach == rule.nodes.reach and np.array_equal(earlier.points, rule.nodes.points)
     if same and not rule.nodes.normal:
         return rule
-    limit = _known(equation, initial, limit)
-    return _Search(equation, initial, until, limit).compared(earlier, rule.nodes, limit)
+    limit = _known(task, limit)
+    return _Search(task, limit).compared(earlier, rule.nodes, limit)
 
 
 def _worth(rule: Rule, until: float, most: int) -> Rule:

@@ -14,7 +14,7 @@ from mfpde.solvers.march import Size
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
-    from mfpde.problem import Equation
+    from mfpde.equation import InitialValueProblem
 
 __all__ = ["Nodes", "Pair", "flow_of"]
 
@@ -45,21 +45,20 @@ class Nodes:
         return Nodes(self.points[kept], self.weights[kept], None if self.positions is None else self.positions[kept])
 
 
-def flow_of(equation: Equation, nodes: Nodes) -> Flow:
+def flow_of(task: InitialValueProblem, nodes: Nodes) -> Flow:
     """The flow of these nodes."""
     tails = None
     if nodes.reach is not None:
-        initial = equation.initial_measure()
-        assert isinstance(initial, Superposition)  # noqa: S101 - nothing else has them
-        tails = Tails(initial, nodes.reach)
-    return Flow(equation, nodes.points, nodes.weights, nodes.positions, nodes.normal, tails)
+        assert isinstance(task.initial, Superposition)  # noqa: S101 - nothing else has them
+        tails = Tails(task.initial, nodes.reach)
+    return Flow(task.equation, nodes.points, nodes.weights, nodes.positions, nodes.normal, tails)
 
 
 class Pair:
     """The state (nodes, more nodes, probes): probes start at some of the nodes and feel the drift of the others."""
 
-    def __init__(self, equation: Equation, here: Nodes, more: Nodes) -> None:
-        self.flows = [flow_of(equation, each) for each in (here, more)]
+    def __init__(self, task: InitialValueProblem, here: Nodes, more: Nodes) -> None:
+        self.flows = [flow_of(task, each) for each in (here, more)]
         share = np.minimum(1.0, _SLOPE * here.weights / here.weights.max())
         heavy = np.flatnonzero(share > _LIGHT)
         self._probes = heavy[:: max(1, heavy.size // _PROBES)]

@@ -16,7 +16,7 @@ from mfpde.solvers.march import Attempt, March
 from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:
-    from mfpde.problem import Equation
+    from mfpde.equation import InitialValueProblem
 
 __all__ = ["POLE", "adaptive_panels", "cut", "density_panels", "nodes_of"]
 
@@ -33,11 +33,11 @@ _MOST_STEPS = 3000
 
 
 def adaptive_panels(
-    equation: Equation, initial: Measure, ends: tuple[float, float], until: float, limit: float, most: int
+    task: InitialValueProblem, ends: tuple[float, float], limit: float, most: int
 ) -> Float | None:
     """Ascending breaks between the ends, so that on every panel both the density and the places that tokens come to are
     polynomials as far as integrals can tell; None when that would take too many nodes."""
-    return _until_smooth(ends, most, lambda breaks: _rough(equation, initial, breaks, until, limit))
+    return _until_smooth(ends, most, lambda breaks: _rough(task, breaks, limit))
 
 
 def density_panels(initial: Measure, ends: tuple[float, float], limit: float, most: int) -> Float | None:
@@ -85,15 +85,15 @@ def _points(initial: Measure, breaks: Float) -> tuple[Float, Float, Float]:
     return points, density, width * weights * density
 
 
-def _rough(equation: Equation, initial: Measure, breaks: Float, until: float, limit: float) -> AnyArray:
+def _rough(task: InitialValueProblem, breaks: Float, limit: float) -> AnyArray:
     """Panels on which anything is missing at the end of any step of the run."""
-    points, density, masses = _points(initial, breaks)
-    flow = Flow(equation, points.reshape(-1, 1), masses.ravel() / masses.sum(), None)
+    points, density, masses = _points(task.initial, breaks)
+    flow = Flow(task.equation, points.reshape(-1, 1), masses.ravel() / masses.sum(), None)
     rate = flow.rate()
-    march = March(flow.slope, flow.sizes, flow.start, _PILOT, 0.01 / rate if rate > 0 else until, flow.breaks)
+    march = March(flow.slope, flow.sizes, flow.start, _PILOT, 0.01 / rate if rate > 0 else task.until, flow.breaks)
     missing = _missing(density)
-    while march.time < until and march.counts["steps"] < _MOST_STEPS:
-        doing(f"{masses.size} nodes on panels, t = {march.time:.4g} of {until:.4g}")
+    while march.time < task.until and march.counts["steps"] < _MOST_STEPS:
+        doing(f"{masses.size} nodes on panels, t = {march.time:.4g} of {task.until:.4g}")
         if march.attempt() is Attempt.VANISHED or march.time * flow.escape(march.time, march.state) > POLE:
             break
         bent = _last(march.state.reshape(points.shape)) - flow.rounding(march.state)

@@ -13,7 +13,7 @@ from mfpde.measure.hermite import normal_nodes
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
-    from mfpde.problem import Equation
+    from mfpde.equation import Equation
 
 __all__ = ["MARKERS", "Reach", "Tailed", "Tails", "farthest_tilt", "has_tails", "nodes_between"]
 

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
+from mfpde.contracts.solver import Integration, Solver
 from mfpde.errors import ProblemError, shown
 from mfpde.measure import Gaussian, Points
 from mfpde.registry import register
-from mfpde.solvers.base import Integration, Solver
 from mfpde.solvers.finite_volume.sources import sources_of
 from mfpde.specification import Real, Truth, Vector, Whole
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
-    from mfpde.problem import Equation, Problem
+    from mfpde.equation import Equation, InitialValueProblem
+    from mfpde.typing import AnyArray
 
 __all__ = ["FiniteVolume"]
 
@@ -109,7 +110,7 @@ class FiniteVolume(Solver):
         return (*self.citations, *sources_of(self.order, self.chosen_stepper, noisy, statistics))
 
     def unfit(self, equation: Equation) -> str | None:
-        kind = equation.geometry.model_dump()["kind"]
+        kind = equation.geometry.kind
         if kind not in ("line", "plane"):
             return f"it works on the line and on the plane, not on the {kind}"
         self._check_axes(equation.geometry.ambient_dimension, kind)
@@ -125,10 +126,15 @@ class FiniteVolume(Solver):
                 wanted = f"one entry for {'the axis' if dimension == 1 else 'each of the two axes'} of the {kind}"
                 raise ProblemError.at(f"solver.{key}", f"must have {wanted}, not {len(given)}")
 
-    def start(self, problem: Problem) -> Integration:
-        from mfpde.solvers.finite_volume.beginning import begin
+    def start(self, task: InitialValueProblem) -> Integration:
+        from mfpde.solvers.finite_volume.beginning import Setup
 
-        return begin(self, problem)
+        return Setup.of(self, task).start()
+
+    def resume(self, task: InitialValueProblem, state: Mapping[str, AnyArray]) -> Integration:
+        from mfpde.solvers.finite_volume.beginning import Setup
+
+        return Setup.of(self, task).resume(state)
 
 
 def _is_singular(covariance: Float) -> bool:

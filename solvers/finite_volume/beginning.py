@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -20,13 +21,13 @@ from mfpde.solvers.finite_volume.resolution import PILOT_TOLERANCE, Range, TooFe
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.system import System
 from mfpde.solvers.finite_volume.watch import LEAST_WIDTH, Missed, narrowest_cluster
-from mfpde.typing import Float
+from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:
-    from mfpde.problem import Problem
+    from mfpde.equation import Equation, InitialValueProblem
     from mfpde.solvers.finite_volume import FiniteVolume
 
-__all__ = ["begin"]
+__all__ = ["Setup"]
 
 _MOVING = {1: Range(128, 512, 1024), 2: Range(64, 96, 192)}
 _RESTING = {1: Range(256, 512, 2048), 2: Range(96, 192, 256)}
@@ -41,37 +42,56 @@ _NARROWER = 0.9  # error of the initial data, relative to the peak, that edges n
 _CUT = 1e-10  # share of the mass that a given box may leave out
 
 
-def begin(settings: FiniteVolume, problem: Problem) -> FiniteVolumeIntegration:
-    """The integration at t = 0."""
-    measure = problem.initial_measure()
-    natural = "moving" if settings.box is None else "static"
-    return _Setup(settings, problem, measure, "rescaled" if settings.rescaled else settings.frame or natural).run()
-
-
 @dataclass(frozen=True)
-class _Setup:
+class Setup:
     """What a run is laid out by; the coarse run before one differs in its frame."""
 
     settings: FiniteVolume
-    problem: Problem
-    measure: Measure
+    task: InitialValueProblem
     frame: str  # moving, static or rescaled
+
+    @classmethod
+    def of(cls, settings: FiniteVolume, task: InitialValueProblem) -> Setup:
+        """With the frame that is asked for, or goes with the other settings."""
+        natural = "moving" if settings.box is None else "static"
+        return cls(settings, task, "rescaled" if settings.rescaled else settings.frame or natural)
+
+    @property
+    def equation(self) -> Equation:
+        return self.task.equation
+
+    @property
+    def measure(self) -> Measure:
+        """The initial one."""
+        return self.task.initial
 
     @property
     def dimension(self) -> int:
-        return self.problem.geometry.ambient_dimension
-
-    @property
-    def _until(self) -> float:
-        return 0.0 if self.problem.time is None else self.problem.time.until
+        return self.equation.geometry.ambient_dimension
 
     @property
     def _noise(self) -> float:
         """The strongest diffusion."""
-        return max(self.problem.noise.diffusion_at(time) for time in (0.0, *self.problem.noise.breaks()))
+        return max(self.equation.noise.diffusion_at(time) for time in (0.0, *self.equation.noise.breaks()))
 
-    def run(self) -> FiniteVolumeIntegration:
-        """With the cells that are given, or that pilots ask for."""
+    @property
+    def _step_tolerance(self) -> float:
+        """Of the error of one time step."""
+        asked = self.settings.tolerance
+        return _OF_STEPS if asked is None else max(_SHARE_OF_STEPS * asked, _LEAST_OF_STEPS)
+
+    def resume(self, state: Mapping[str, AnyArray]) -> FiniteVolumeIntegration:
+        """As it was left: on its own cells, in its own box."""
+        grid = Grid(state["low"], state["high"], state["cells"].tolist(), gaussian=self._moving)
+        parts = self._parts(apart=self._moving)
+        solution = Solution(*(state[name] for name in Solution._fields))
+        missed = Missed(0.0, self._error, self.settings.order)
+        integration = self._integration(grid, solution, missed, parts, self._step_tolerance)
+        integration.restore(state)
+        return integration
+
+    def start(self) -> FiniteVolumeIntegration:
+        """At t = 0, with the cells that are given, or that pilots ask for."""
         parts = self._parts(apart=self._moving)
         box = None if self._moving else self._resting_box()
 
@@ -79,7 +99,7 @@ class _Setup:
             grid = Grid(*(box or self._moving_box(parts, cells)), cells, gaussian=self._moving)
             pieces = [laid(part if self._moving else part.at_rest(), grid, stretched=not pilot) for part in parts]
             self._check_cells(cells, pieces)
-            integration = self._integration(grid, pieces, parts, self.settings.order, tolerance)
+            integration = self._laid(grid, pieces, parts, self.settings.order, tolerance)
             self._check_speed(integration)
             return integration
 
@@ -89,13 +109,12 @@ class _Setup:
             given = enough_cells(
                 lambda count: start((count,) * self.dimension, PILOT_TOLERANCE, pilot=True),
                 within,
-                self._until,
+                self.task.until,
                 self._error,
             )
         cells = given if isinstance(given, tuple) else (given,) * self.dimension
-        asked = self.settings.tolerance
         doing(f"laying the initial data on {' x '.join(map(str, cells))} cells")
-        return start(cells, _OF_STEPS if asked is None else max(_SHARE_OF_STEPS * asked, _LEAST_OF_STEPS))
+        return start(cells, self._step_tolerance)
 
     @property
     def _moving(self) -> bool:
@@ -117,17 +136,24 @@ class _Setup:
             for part in parts_of(law, apart)
         ]
 
-    def _integration(
+    def _laid(
         self, grid: Grid, pieces: list[Laid], parts: list[Part], order: int, tolerance: float
+    ) -> FiniteVolumeIntegration:
+        solution = Solution(*(np.stack(each) for each in list(zip(*pieces, strict=True))[:3]))
+        missed = Missed(max(piece.missed for piece in pieces), self._error, order)
+        return self._integration(grid, solution, missed, parts, tolerance)
+
+    def _integration(
+        self, grid: Grid, solution: Solution, missed: Missed, parts: list[Part], tolerance: float
     ) -> FiniteVolumeIntegration:
         masked = isinstance(self.measure, Positioned)
         positions = np.array([part.position for part in parts], dtype=float) if masked else None
         walls = self.settings.box is not None
         system = System(
-            self.problem.velocity,
-            self.problem.noise.diffusion_at,
+            self.equation.velocity,
+            self.equation.noise.diffusion_at,
             grid,
-            order,
+            missed.order,
             self.frame,
             closed=(not self.measure.compact or self._noise > 0) and not walls,
             walls=walls,
@@ -135,10 +161,8 @@ class _Setup:
             positions=positions,
             rescaling=self._value_matrix,
         )
-        breaks = {*self.problem.velocity.breaks(), *self.problem.noise.breaks()}
+        breaks = {*self.equation.velocity.breaks(), *self.equation.noise.breaks()}
         control = StepControl(self.settings.chosen_stepper, self.settings.cfl, tolerance)
-        solution = Solution(*(np.stack(each) for each in list(zip(*pieces, strict=True))[:3]))
-        missed = Missed(max(piece.missed for piece in pieces), self._error, order)
         try:
             with np.errstate(all="ignore"):
                 integration = FiniteVolumeIntegration(system, solution, control, sorted(breaks), missed)
@@ -151,7 +175,7 @@ class _Setup:
 
     def _value_matrix(self, time: float) -> Float:
         """V(t), of all heads together."""
-        law = self.problem.attention
+        law = self.equation.attention
         if law is None:
             raise ProblemError.at("solver.rescaled", "needs attention, whose V rescales the tokens")
         value: Float = sum((term.value for term in law.at(time).terms(self.dimension)), np.zeros((self.dimension,) * 2))
@@ -173,7 +197,7 @@ class _Setup:
         width = (high - low) / (np.array(cells) - before - after)
         low, high = low - before * width, high + after * width
         # noise makes Gaussian tails, as long as it has time
-        length = _DEVIATIONS * math.sqrt(2.0 * self._noise * self._until)
+        length = _DEVIATIONS * math.sqrt(2.0 * self._noise * self.task.until)
         spread = max(length / float(np.linalg.svd(part.matrix, compute_uv=False)[-1]) for part in parts)
         low = np.minimum(low, np.maximum(low - spread, -_DEVIATIONS))
         high = np.maximum(high, np.minimum(high + spread, _DEVIATIONS))
@@ -187,9 +211,9 @@ class _Setup:
         parts = coarse._parts(apart=True)
         cells = (_COARSE_CELLS[self.dimension],) * self.dimension
         grid = Grid(*coarse._moving_box(parts, cells), cells, gaussian=True)
-        run = coarse._integration(grid, [laid(part, grid) for part in parts], parts, 7, _COARSE_TOLERANCE)
+        run = coarse._laid(grid, [laid(part, grid) for part in parts], parts, 7, _COARSE_TOLERANCE)
         rescaling = self._value_matrix if self.frame == "rescaled" else None
-        return reach_of_run(run, self._until, None if self.measure.compact else _DEVIATIONS, rescaling)
+        return reach_of_run(run, self.task.until, None if self.measure.compact else _DEVIATIONS, rescaling)
 
     def _given_box(self) -> tuple[Float, Float]:
         given = self.settings.box or ()
@@ -201,7 +225,8 @@ class _Setup:
         return low, high
 
     def _check_speed(self, integration: FiniteVolumeIntegration) -> None:
-        if integration.outflow > _MOST_CROSSED * max(integration.pace, 1.0 / self._until if self._until > 0 else 0.0):
+        slowest = 1.0 / self.task.until if self.task.until > 0 else 0.0
+        if integration.outflow > _MOST_CROSSED * max(integration.pace, slowest):
             raise ProblemError.at(
                 "solver",
                 f"tokens at the edges of the cells would cross {integration.outflow:.3g} cells per unit time: this "

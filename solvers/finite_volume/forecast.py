@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mfpde.activity import doing
-from mfpde.solvers.base import State
+from mfpde.contracts.solver import State
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.integration import FiniteVolumeIntegration
 from mfpde.solvers.finite_volume.solution import Solution

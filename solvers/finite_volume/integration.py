@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from mfpde.contracts.solver import Integration, Progress, State
 from mfpde.errors import ProblemError
 from mfpde.geometry import Axis, Layout
 from mfpde.measure import GridDensity
-from mfpde.solvers.base import Integration, Progress, State
 from mfpde.solvers.finite_volume.control import StepControl
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.solution import Solution, measure_of

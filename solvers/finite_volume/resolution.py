@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from mfpde.activity import doing
+from mfpde.contracts.solver import State
 from mfpde.errors import ProblemError
-from mfpde.solvers.base import State
 from mfpde.solvers.finite_volume.integration import FiniteVolumeIntegration
 
 __all__ = ["PILOT_TOLERANCE", "Range", "Start", "TooFewCellsError", "enough_cells"]

@@ -13,7 +13,7 @@ from mfpde.registry import lookup
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
-    from mfpde.problem import Equation
+    from mfpde.equation import Equation
 
 __all__ = ["Form", "Written", "written_measure"]
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 
+from mfpde.equation import InitialValueProblem
 from mfpde.geometry import Constant, Field, Layout
 from mfpde.measure import Measure
 from mfpde.registry import register
@@ -43,19 +44,17 @@ class _Source:
 
     def __init__(self, written: Written) -> None:
         self._written = written
-        self._made: dict[str, Any] = {}
+        self._task = InitialValueProblem(written.equation, written.time)
 
     def initial(self) -> Measure:
-        if "initial" not in self._made:
-            self._made["initial"] = self._written.equation.initial_measure()
-        measure: Measure = self._made["initial"]
-        return measure
+        return self._task.initial
+
+    @cached_property
+    def _path(self) -> Path:
+        return _path(self._written, self._task)
 
     def path(self) -> Path:
-        if "path" not in self._made:
-            self._made["path"] = _path(self._written)
-        path: Path = self._made["path"]
-        return path
+        return self._path
 
 
 @register("form", "characteristics")
@@ -73,7 +72,7 @@ class CharacteristicsForm(Form):
         )
 
 
-def _path(written: Written) -> Path:
+def _path(written: Written, task: InitialValueProblem) -> Path:
     """With the rows that the snapshot needs."""
     times = np.asarray(written.trail["path_time"])
     count = min(int(np.searchsorted(times, written.time)) + 1, times.size)
@@ -84,4 +83,4 @@ def _path(written: Written) -> Path:
     numbers = written.constant("path_reach")
     reach = None if numbers is None else Reach(*map(float, numbers))
     nodes = Nodes(points, weights, written.constant("particle_position"), bool(normal), reach)
-    return Path(flow_of(written.equation, nodes), float(tolerance), [float(time) for time in times[:count]], states)
+    return Path(flow_of(task, nodes), float(tolerance), [float(time) for time in times[:count]], states)

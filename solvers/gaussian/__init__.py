@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from mfpde.contracts.solver import Integration, Solver
 from mfpde.errors import ProblemError
 from mfpde.measure.gaussian import Gaussian
 from mfpde.registry import register
-from mfpde.solvers.base import Integration, Solver
 from mfpde.specification import Real
 
 if TYPE_CHECKING:
-    from mfpde.problem import Equation, Problem
+    from collections.abc import Mapping
+
+    from mfpde.equation import Equation, InitialValueProblem
+    from mfpde.typing import AnyArray
 
 __all__ = ["GaussianMoments"]
 
@@ -71,10 +74,17 @@ class GaussianMoments(Solver):
             return f"it needs the initial measure to be a gaussian, not {kind}"
         return _unfit_mean(equation, equation.initial) if isinstance(equation.initial, Gaussian) else None
 
-    def start(self, problem: Problem) -> Integration:
+    def start(self, task: InitialValueProblem) -> Integration:
         from mfpde.solvers.gaussian.integration import GaussianIntegration
 
-        return GaussianIntegration(self, problem)
+        return GaussianIntegration(self, task)
+
+    def resume(self, task: InitialValueProblem, state: Mapping[str, AnyArray]) -> Integration:
+        from mfpde.solvers.gaussian.integration import GaussianIntegration
+
+        integration = GaussianIntegration(self, task)
+        integration.restore(state)
+        return integration
 
 
 def _unfit_mean(equation: Equation, initial: Gaussian) -> str | None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from mfpde.contracts.solver import Integration, Progress, State
 from mfpde.errors import ProblemError
 from mfpde.geometry import Layout
 from mfpde.measure.normal import Normal
-from mfpde.solvers.base import Integration, Progress, State
 from mfpde.solvers.blow_up import LOOSER, blow_up, ended_early
 from mfpde.solvers.forms import gaussian_fields, gaussian_layout
 from mfpde.solvers.gaussian.fate import Course, Limit, limit
@@ -20,7 +20,7 @@ from mfpde.solvers.march import Attempt, March
 from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:
-    from mfpde.problem import Problem
+    from mfpde.equation import InitialValueProblem
     from mfpde.solvers.gaussian import GaussianMoments
 
 __all__ = ["GaussianIntegration"]
@@ -37,15 +37,13 @@ _THIN = 1e-10  # variances below this share of the largest count as that in the 
 class GaussianIntegration(Integration):
     """`N(m, S)` moved by the moment equations; looked at between steps without disturbing them."""
 
-    def __init__(self, settings: GaussianMoments, problem: Problem) -> None:
-        problem.need("initial")
-        assert problem.initial is not None  # noqa: S101 - for the type checker
-        initial = problem.initial.on(problem.geometry)
+    def __init__(self, settings: GaussianMoments, task: InitialValueProblem) -> None:
+        initial = task.initial
         if not isinstance(initial, Normal):
             raise ProblemError.at("initial", "solver gaussian needs a Gaussian; this measure is not one")
-        self._geometry = problem.geometry
-        self._until = 0.0 if problem.time is None else problem.time.until
-        self._moments = Moments(problem.equation, initial)
+        self._geometry = task.equation.geometry
+        self._until = task.until
+        self._moments = Moments(task.equation, initial)
         _check(self._moments)
         self._course = Course(self._moments)
         self._tolerance = _SHARE * settings.tolerance

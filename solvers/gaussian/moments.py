@@ -13,7 +13,7 @@ from mfpde.solvers.march import Size
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
-    from mfpde.problem import Equation
+    from mfpde.equation import Equation
 
 __all__ = ["Moments"]
 

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
+from mfpde.contracts.solver import Integration, Solver
 from mfpde.registry import register
-from mfpde.solvers.base import Integration, Solver
 from mfpde.specification import Real, Whole
 
 if TYPE_CHECKING:
-    from mfpde.problem import Equation, Problem
+    from collections.abc import Mapping
+
+    from mfpde.equation import Equation, InitialValueProblem
+    from mfpde.typing import AnyArray
 
 __all__ = ["Spectral"]
 
@@ -32,7 +35,7 @@ class Spectral(Solver):
     max_modes: Whole = Field(default=1024, ge=16, le=8192, description="most modes a run may use")
 
     def unfit(self, equation: Equation) -> str | None:
-        if equation.geometry.model_dump()["kind"] != "circle":
+        if equation.geometry.kind != "circle":
             return "it works on the circle only"
         if not equation.velocity.constant or equation.noise.breaks():
             return "its coefficients must not depend on time"
@@ -42,7 +45,12 @@ class Spectral(Solver):
             return "it needs A and V to be multiples of the identity (or beta)"
         return None
 
-    def start(self, problem: Problem) -> Integration:
+    def start(self, task: InitialValueProblem) -> Integration:
         from mfpde.solvers.spectral.circle import CircleIntegration
 
-        return CircleIntegration(self, problem)
+        return CircleIntegration.begun(self, task)
+
+    def resume(self, task: InitialValueProblem, state: Mapping[str, AnyArray]) -> Integration:
+        from mfpde.solvers.spectral.circle import CircleIntegration
+
+        return CircleIntegration.resumed(self, task, state)

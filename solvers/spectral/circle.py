@@ -11,20 +11,20 @@ import numpy as np
 
 from mfpde.activity import doing
 from mfpde.attention import Zonal
+from mfpde.contracts.solver import Integration, Progress, State
 from mfpde.errors import ProblemError
 from mfpde.geometry import Circle, Layout
 from mfpde.measure import CircleDensity, Measure
-from mfpde.solvers.base import Integration, Progress, State
 from mfpde.solvers.kernels import circle as loop
 from mfpde.solvers.kernels.fast_fourier import roots_of_unity
 from mfpde.solvers.rest import PUSH, Rest
-from mfpde.solvers.spectral.cut_data import smooth_from, words_on_cut_data
+from mfpde.solvers.spectral.cut_data import NOT_CUT, Cut, cut_of, smooth_from
 from mfpde.solvers.spectral.work import Work
 from mfpde.solvers.steppers.gif853 import STAGES
 from mfpde.typing import AnyArray, Complex, Float
 
 if TYPE_CHECKING:
-    from mfpde.problem import Problem
+    from mfpde.equation import Equation, InitialValueProblem
     from mfpde.solvers.spectral import Spectral
 
 __all__ = ["CircleIntegration"]
@@ -38,37 +38,54 @@ _LINEAR_AMPLITUDE = 1e-12  # sum of |c_k|, k > 0, below which their products are
 class CircleIntegration(Integration):
     """`dc_k/dt = -D k^2 c_k - i k int e^{-ik theta} v dmu`, with as many modes as the tolerance asks for."""
 
-    def __init__(self, settings: Spectral, problem: Problem) -> None:
-        if problem.initial is None:
-            raise ProblemError.at("", "this needs the block initial")
-        law = problem.law
-        zonal = None if law is None else law.zonal(problem.geometry)
+    def __init__(self, settings: Spectral, equation: Equation) -> None:
+        law = equation.law
+        zonal = None if law is None else law.zonal(equation.geometry)
         self._zonal = zonal or Zonal(np.zeros(2), None, 0.0)
-        self._diffusion = problem.noise.diffusion
+        self._diffusion = equation.noise.diffusion
         self._settings = settings
-        measure = problem.initial.on(problem.geometry)
-        bandwidth = getattr(measure, "bandwidth", None)
-        self._hidden = bandwidth is None or bandwidth > settings.max_modes
-        initial = measure.fourier(settings.max_modes)
-        self._cut = words_on_cut_data(measure, initial, self._diffusion, settings.tolerance) if self._hidden else ""
+        self._cut = NOT_CUT
         self._limits = self._make_limits(settings.tolerance)
         self._numbers = np.zeros(5)
         self._counts = np.zeros(9, dtype=np.int64)
-        modes = self._modes_for(initial)
-        self._choices = self._make_choices(initial[:modes])
-        self._counts[loop.MODES] = modes
+        self._choices = np.zeros(5, dtype=np.int64)
         self._axis = _SHORTEST_AXIS
         self._finer = 1
         self._state = np.zeros((2, 0))
-        self._make_room(modes)
-        self._state[0, :modes], self._state[1, :modes] = initial.real[:modes], initial.imag[:modes]
         self._rest = Rest(float(self._limits[loop.TOLERANCE]))
-        self._restart()
-        self._numbers[loop.STEP] = self._first_step()
-        self._numbers[loop.LAST_ERROR] = 1.0
-        self._numbers[loop.LAST_TAIL] = np.inf
+
+    @classmethod
+    def begun(cls, settings: Spectral, task: InitialValueProblem) -> CircleIntegration:
+        """At t = 0."""
+        made = cls(settings, task.equation)
+        initial = task.initial.fourier(settings.max_modes)
+        made._cut = cut_of(task.initial, initial, made._diffusion, settings.tolerance)
+        modes = made._modes_for(initial)
+        made._choices = made._make_choices(initial[:modes])
+        made._counts[loop.MODES] = modes
+        made._make_room(modes)
+        made._state[0, :modes], made._state[1, :modes] = initial.real[:modes], initial.imag[:modes]
+        made._restart()
+        made._numbers[loop.STEP] = made._first_step()
+        made._numbers[loop.LAST_ERROR] = 1.0
+        made._numbers[loop.LAST_TAIL] = np.inf
+        return made._compiled()
+
+    @classmethod
+    def resumed(cls, settings: Spectral, task: InitialValueProblem, state: Mapping[str, AnyArray]) -> CircleIntegration:
+        """As it was left; files of earlier versions do not say what was cut off the initial measure."""
+        made = cls(settings, task.equation)
+        made.restore(state)
+        if "cut" not in state:
+            initial = task.initial.fourier(settings.max_modes)
+            made._cut = cut_of(task.initial, initial, made._diffusion, settings.tolerance)
+        return made._compiled()
+
+    def _compiled(self) -> CircleIntegration:
+        """Before anybody measures a rate."""
         doing("compiling, or reading, the loop of the circle")
-        self._step(0.0, attempts=0)  # compiles the loop now, before anybody measures a rate
+        self._step(self.time, attempts=0)
+        return self
 
     # -- what it is made of
     # ---------------------------------------------------------------------------------------------------------
@@ -202,8 +219,9 @@ class CircleIntegration(Integration):
             self._finer *= 2 if status == loop.GRID_TOO_COARSE else 1
             self._make_room(int(self._counts[loop.MODES]))
             self._restart()
-        if status == loop.REACHED and not (self._hidden and self._still_rough(target)):
-            return Progress(State.REACHED, self._cut)
+        if status == loop.REACHED and not (self._cut.hides_modes and self._still_rough(target)):
+            cut = self._cut.message(self._settings.max_modes, self._diffusion, self._settings.tolerance)
+            return Progress(State.REACHED, cut)
         if status in (loop.REACHED, loop.RESOLUTION_LOST):
             return Progress(
                 State.RESOLUTION_LOST,
@@ -318,6 +336,7 @@ class CircleIntegration(Integration):
             "counts": self._counts.copy(),
             "sizes": sizes,
             "choices": self._choices.copy(),
+            "cut": np.array(self._cut),
             **self._rest.arrays(),
         }
 
@@ -325,6 +344,9 @@ class CircleIntegration(Integration):
         self._numbers[:] = state["numbers"]
         self._counts[:] = state["counts"]
         self._choices[:] = state["choices"]
+        if "cut" in state:
+            hides_modes, error = state["cut"]
+            self._cut = Cut(bool(hides_modes), float(error))
         self._axis, self._finer, capacity, length = (int(size) for size in state["sizes"])
         self._allocate(capacity, length)
         self._state[:] = 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from mfpde.errors import ProblemError
 from mfpde.measure import CircleDensity, Measure
 from mfpde.typing import Complex
 
-__all__ = ["smooth_from", "words_on_cut_data"]
+__all__ = ["NOT_CUT", "Cut", "cut_of", "smooth_from"]
 
 #: angles at which densities are compared: sixteen for the shortest wave of the most modes a solver may use
 _ANGLES = 2**17
@@ -20,24 +21,39 @@ _SEEN = 1e-2
 _PROMISED = 10
 
 
+class Cut(NamedTuple):
+    """What the initial measure has beyond the modes of a solver: whether there is anything, and by how much the sum of
+    the modes that are kept is off at t = 0, relative to the peak; 0 where that is no more than is promised anyway."""
+
+    hides_modes: bool
+    error: float
+
+    def message(self, modes: int, diffusion: float, tolerance: float) -> str:
+        """What there is to say of it."""
+        if self.error == 0:
+            return ""
+        far = "there is no density of it" if self.error == np.inf else f"off by {100 * self.error:.2g} % of its peak"
+        return (
+            f"snapshot 0 shows the initial measure cut at {modes} modes, {far}; from "
+            f"t = {smooth_from(modes, diffusion, tolerance):.2g} on the density is resolved"
+        )
+
+
+NOT_CUT = Cut(hides_modes=False, error=0.0)
+
+
 def smooth_from(modes: int, diffusion: float, tolerance: float) -> float:
     """The time from which on noise has damped all modes beyond those to the tolerance: `e^{-D k^2 t}`."""
     return -math.log(tolerance) / (diffusion * float(modes) ** 2)
 
 
-def words_on_cut_data(measure: Measure, kept: Complex, diffusion: float, tolerance: float) -> str:
-    """How far the sum of the modes that are kept is from the density at t = 0; nothing where that is promised anyway,
-    or where there is no noise to do better later."""
-    if diffusion == 0:
-        return ""
-    error = _error(measure, kept)
-    if error <= _PROMISED * tolerance:
-        return ""
-    far = "there is no density of it" if error == np.inf else f"off by {100 * error:.2g} % of its peak"
-    return (
-        f"snapshot 0 shows the initial measure cut at {kept.size} modes, {far}; from "
-        f"t = {smooth_from(kept.size, diffusion, tolerance):.2g} on the density is resolved"
-    )
+def cut_of(measure: Measure, kept: Complex, diffusion: float, tolerance: float) -> Cut:
+    """What is cut off the measure. Without noise nothing does better later, and modes that matter are refused."""
+    bandwidth = getattr(measure, "bandwidth", None)
+    if bandwidth is not None and bandwidth <= kept.size:
+        return NOT_CUT
+    error = _error(measure, kept) if diffusion > 0 else 0.0
+    return Cut(True, error if error > _PROMISED * tolerance else 0.0)
 
 
 def _error(measure: Measure, kept: Complex) -> float:

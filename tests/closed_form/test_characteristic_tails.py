@@ -6,7 +6,7 @@ from reference.runs import LINE, PLANE, A, carry, gauss, problem, solve
 from scipy.integrate import solve_ivp
 
 import mfpde
-from mfpde.solvers.base import State
+from mfpde.contracts.solver import State
 
 
 def gaussian_way(attention, mean, covariance, until):
@@ -104,7 +104,7 @@ def test_a_resumed_run_knows_as_well_as_the_whole_one_how_long_its_nodes_last():
     parts = [{"kind": "gaussian", "mean": mean, "covariance": S, "weight": share} for mean, S, share in parts]
     initial = {"kind": "mixture", "components": parts}
     task = problem(LINE, {"kind": "softmax", "A": 1, "V": 1}, initial, 1.5, 1e-5)
-    whole, resumed = (task.solver.start(task) for _ in range(2))
+    whole, resumed = (task.solver.start(task.posed()) for _ in range(2))
     carry(whole, 0.5)
     resumed.restore({name: array.copy() for name, array in {**whole.state(), **whole.trail(0)}.items()})
     assert resumed.statistics() == whole.statistics()

@@ -243,7 +243,7 @@ def test_a_loaded_run_evaluates_like_the_living_one(tmp_path):
     task, x = problem(LINE, CONTRACTING, BUMPS), np.linspace(-2, 2, 11)
     stored = mfpde.solve(task, tmp_path / "run.h5")
     loaded, kept = mfpde.load(tmp_path / "run.h5"), mfpde.solve(task)
-    solution = task.solver.start(task)
+    solution = task.solver.start(task.posed())
     for index, time in enumerate(loaded.times):
         carry(solution, time)
         wanted = solution.measure().evaluate(x)
@@ -256,7 +256,7 @@ def test_a_loaded_run_evaluates_like_the_living_one(tmp_path):
 def test_steps_depend_neither_on_the_budget_nor_on_looks_nor_on_a_restart(kind):
     initial = {"kind": "uniform", "box": [[-1, 1]]}
     task = problem(LINE, {"kind": kind, "A": 1, "V": {"times": [0, 0.5], "values": [-1, 0.3]}}, initial, tolerance=1e-9)
-    whole, cut, again = (task.solver.start(task) for _ in range(3))
+    whole, cut, again = (task.solver.start(task.posed()) for _ in range(3))
     carry(whole, 0.9)
     for target in (0.123, 0.124, 0.5, 0.7):
         carry(cut, target, budget=1)
@@ -370,7 +370,7 @@ def test_a_cluster_far_from_the_origin():
 
 
 def test_looks_into_many_steps_take_little_room():
-    solution = (task := problem(LINE, CONTRACTING, BUMPS, 4.0)).solver.start(task)
+    solution = (task := problem(LINE, CONTRACTING, BUMPS, 4.0)).solver.start(task.posed())
     carry(solution, 4.0)
     path = solution._path
     assert len(path.times) > 30

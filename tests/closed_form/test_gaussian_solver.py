@@ -6,8 +6,8 @@ from reference import gaussians
 from scipy.linalg import expm
 
 import mfpde
+from mfpde.contracts.solver import State
 from mfpde.errors import ProblemError
-from mfpde.solvers.base import State
 
 GEOMETRIES = {1: {"kind": "line"}, 2: {"kind": "plane"}}
 MEAN, COVARIANCE = np.array([0.5, -0.2]), np.array([[1.0, 0.3], [0.3, 0.5]])
@@ -230,7 +230,7 @@ def test_a_stiff_problem_takes_few_steps():
 
 def integration(**blocks):
     task = problem({"kind": "softmax", "A": A, "V": {"times": [0, 0.5], "values": [-1, 0.3]}}, mean=MEAN, **blocks)
-    return task.solver.start(task)
+    return task.solver.start(task.posed())
 
 
 def carry(solution, target, budget=1_000_000_000):
@@ -258,7 +258,7 @@ def test_steps_depend_neither_on_the_budget_nor_on_looks_nor_on_a_restart(noise)
 def test_implicit_steps_go_on_bit_for_bit():
     attention = {"kind": "softmax", "A": 1, "V": -np.diag([1.0, 1e4])}
     task = problem(attention, until=5.0, noise={"kappa": {"times": [0, 3], "values": [2, 4]}})
-    whole, cut, again = (task.solver.start(task) for _ in range(3))
+    whole, cut, again = (task.solver.start(task.posed()) for _ in range(3))
     carry(whole, 4.0)
     for target in (0.1, 2.9, 3.0, 3.3):
         carry(cut, target, budget=1)

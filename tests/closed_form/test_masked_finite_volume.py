@@ -5,9 +5,9 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import mfpde
+from mfpde.contracts.solver import State
 from mfpde.geometry import Lattice
 from mfpde.measure import Normal, Panel, Positioned
-from mfpde.solvers.base import State
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.tail import ClosedDensity, Tail
 
@@ -68,7 +68,7 @@ def test_slices_of_two_gaussians(tilt, monkeypatch):
     initial = Positioned(PLACES, [Normal(m, v, mfpde.Line()) for m, v in zip(MEANS, VARIANCES, strict=True)])
     monkeypatch.setattr(mfpde.Problem, "initial_measure", lambda _: initial)
     problem = asked(tilt, 160)
-    integration = problem.solver.start(problem)
+    integration = problem.solver.start(problem.posed())
     while integration.advance(0.5, 10**6).state is State.UNDER_WAY:
         pass
     mean, variance = moments_by_nodes(tilt, -1.0, 0.5)

@@ -6,7 +6,7 @@ import pytest
 
 import mfpde
 from mfpde.cli.cite import bibliography, citations
-from mfpde.problem import Noise
+from mfpde.equation import Noise
 from mfpde.registry import members
 
 _KEY = r"[a-z]+(?:19|20)\d\d[a-z]*"

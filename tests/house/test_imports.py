@@ -15,15 +15,15 @@ LAYERS = {
     "studies": {"mfpde.bifurcation", "mfpde.sweeping", "mfpde.validation"},
     "run": {
         "mfpde.comparing",
-        "mfpde.feasibility",
         "mfpde.observe",
         "mfpde.observing",
+        "mfpde.prepare",
         "mfpde.run",
         "mfpde.running",
         "mfpde.store",
     },
     "solve": {"mfpde.solvers"},
-    "describe": {"mfpde.problem"},
+    "describe": {"mfpde.contracts", "mfpde.equation", "mfpde.problem"},
     "nouns": {"mfpde.attention", "mfpde.geometry", "mfpde.measure"},
     "engine": {"mfpde.transform"},
     "ground": {

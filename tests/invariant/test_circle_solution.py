@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mfpde.contracts.solver import State
 from mfpde.problem import Problem
-from mfpde.solvers.base import State
 
 
 def start(initial, kind="unnormalized", beta=4.0, kappa=4.0, tolerance=1e-8, **solver):
@@ -19,7 +19,7 @@ def start(initial, kind="unnormalized", beta=4.0, kappa=4.0, tolerance=1e-8, **s
             "solver": {"kind": "spectral", "tolerance": tolerance, **solver},
         }
     )
-    return problem.solver.start(problem)
+    return problem.solver.start(problem.posed())
 
 
 def carry(solution, *targets, budget=50_000.0):
@@ -94,7 +94,7 @@ def test_a_state_saved_after_any_attempt_continues_bit_for_bit(kind, beta, kappa
 def test_nothing_moves_without_drift_and_noise():
     still = {"geometry": {"kind": "circle"}, "initial": {"kind": "von-mises", "concentration": 3}}
     problem = Problem.model_validate({**still, "solver": {"kind": "spectral"}})
-    solution = problem.solver.start(problem)
+    solution = problem.solver.start(problem.posed())
     before = solution.modes()
     assert carry(solution, 5.0).state is State.REACHED
     assert np.array_equal(solution.modes(), before)

@@ -5,7 +5,7 @@ import pytest
 
 import mfpde
 from mfpde.attention import Velocity, sinkhorn
-from mfpde.solvers.base import State
+from mfpde.contracts.solver import State
 
 BUMPS = {
     "kind": "mixture",
@@ -30,7 +30,7 @@ def start(law):
             "time": {"until": 1.0, "save": False},
         }
     )
-    return problem.solver.start(problem)
+    return problem.solver.start(problem.posed())
 
 
 def carry(solution, target):

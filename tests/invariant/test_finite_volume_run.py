@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mfpde
-from mfpde.solvers.base import State
+from mfpde.contracts.solver import State
 from mfpde.solvers.finite_volume import FiniteVolume
 
 BUMPS = {
@@ -37,7 +37,7 @@ def problem(initial, solver=None, A=1.0, V=-1.0, kappa=np.inf, until=1.0, **more
 
 def start(*arguments, **settings):
     asked = problem(*arguments, **settings)
-    return asked.solver.start(asked)
+    return asked.solver.start(asked.posed())
 
 
 def carry(solution, *targets, budget=50_000):
@@ -117,7 +117,7 @@ def test_a_steady_state_is_kept():
     )
     for solver in ({}, {"frame": "static", "box": ((-7, 7),), "cells": 128}):
         settled = asked.model_copy(update={"solver": FiniteVolume(**solver)})
-        solution = settled.solver.start(settled)
+        solution = settled.solver.start(settled.posed())
         assert solution.residual() < 1e-6
         carry(solution, 3.0)
         assert abs(solution.measure().covariance[0, 0] - 0.5) < 1e-7
@@ -153,7 +153,7 @@ def test_attention_without_bound_is_said_before_the_first_step():
     asked = problem({"kind": "gaussian", "mean": 0.5, "covariance": 1})
     asked = asked.model_copy(update={"attention": mfpde.Unnormalized(A=1, V=-0.5)})
     with pytest.raises(mfpde.MfpdeError, match="has no bound"):
-        asked.solver.start(asked)
+        asked.solver.start(asked.posed())
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_too_few_cells_are_said_at_the_end_and_enough_are_found():
 def test_steps_of_a_noisy_run_are_not_refused_for_the_sake_of_its_cells():
     """A stencil that jumps from one side to the other with the wind is what time steps would see."""
     problem = mfpde.Problem.from_dict(WAVES)
-    run = problem.solver.start(problem)
+    run = problem.solver.start(problem.posed())
     run.advance(0.5, 10**9)
     counts = run.statistics()
     assert counts["rejected"] < 0.25 * counts["steps"]

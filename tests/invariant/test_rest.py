@@ -7,8 +7,8 @@ from scipy.special import i0e, i1e
 
 import mfpde
 from mfpde.activity import told_to
-from mfpde.feasibility import chosen_solver
-from mfpde.solvers.base import Progress, State
+from mfpde.contracts.solver import Progress, State
+from mfpde.prepare import chosen_solver
 from mfpde.solvers.rest import PUSH, Rest
 
 LOPSIDED = "1 + 0.1*cos(theta) + 0.2*sin(theta) + 0.1*sin(2*theta)"
@@ -43,7 +43,7 @@ def line(until=FOREVER, V=-1, kappa=10, **solver):
 
 
 def started(problem):
-    return chosen_solver(problem).start(problem)
+    return chosen_solver(problem).start(problem.posed())
 
 
 def carry(solution, *targets, budget=50_000):

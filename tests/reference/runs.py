@@ -3,7 +3,7 @@
 import numpy as np
 
 import mfpde
-from mfpde.solvers.base import State
+from mfpde.contracts.solver import State
 
 LINE, PLANE, CIRCLE = {"kind": "line"}, {"kind": "plane"}, {"kind": "circle"}
 A, V = np.array([[1.0, 0.5], [-0.3, 0.8]]), np.array([[0.2, -0.4], [0.1, -0.6]])

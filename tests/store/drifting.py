@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde import feasibility, running
+from mfpde import prepare, running
+from mfpde.contracts.solver import Integration, Progress, State
+from mfpde.equation import InitialValueProblem
 from mfpde.geometry import Axis, Field, Lattice, Layout
 from mfpde.measure import GridDensity, Measure, Normal, Panel
-from mfpde.solvers.base import Integration, Progress, State
 from mfpde.solvers.forms import (
     gaussian_fields,
     gaussian_layout,
@@ -47,16 +48,21 @@ class Drift:
     def unfit(self, equation: mfpde.Equation) -> str | None:
         return None
 
-    def start(self, problem: mfpde.Problem) -> "Drifting":
-        return Drifting(self, problem)
+    def start(self, task: InitialValueProblem) -> "Drifting":
+        return Drifting(self, task)
+
+    def resume(self, task: InitialValueProblem, state: Mapping[str, Any]) -> "Drifting":
+        resumed = self.start(task)
+        resumed.restore(state)
+        return resumed
 
 
 class Drifting(Integration):
     """The grid's box grows by whole cells as the Gaussian widens; two frames share it in halves."""
 
-    def __init__(self, settings: Drift, problem: mfpde.Problem) -> None:
+    def __init__(self, settings: Drift, task: InitialValueProblem) -> None:
         self.settings = settings
-        self.geometry = problem.geometry
+        self.geometry = task.equation.geometry
         mean, covariance = START[self.geometry.ambient_dimension]
         self.law = Normal(mean, covariance, self.geometry)
         self.points = self.law.sample(7, seed=3)
@@ -201,6 +207,5 @@ def problem(dimension: int = 1, observe: tuple[Any, ...] = (), **time_block: Any
 def solve(task: mfpde.Problem, output: Any = None, settings: Drift | None = None, **options: Any) -> mfpde.Run:
     """`mfpde.solve` with this solver instead of the problem's."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (running, feasibility):
-            patch.setattr(module, "chosen_solver", lambda _: settings or Drift())
+        patch.setattr(prepare, "chosen_solver", lambda _: settings or Drift())
         return running.solve(task, output, **options)

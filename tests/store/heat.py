@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 import mfpde
-from mfpde import running
+from mfpde import prepare, running
+from mfpde.contracts.solver import Integration, Progress, State
+from mfpde.equation import InitialValueProblem
 from mfpde.geometry import Circle, Layout
 from mfpde.measure import CircleDensity
-from mfpde.solvers.base import Integration, Progress, State
 
 
 @dataclass(frozen=True)
@@ -29,16 +30,27 @@ class Heat:
     finer: tuple[float, ...] = ()
     lost: float = np.inf
     broken: float = np.inf
+    kind: str = "heat"
+    shows: str = "density"
+    facts: frozenset[str] = frozenset()
 
-    def start(self, problem: mfpde.Problem) -> "Heating":
-        return Heating(self, problem)
+    def unfit(self, equation: mfpde.Equation) -> str | None:
+        return None
+
+    def start(self, task: InitialValueProblem) -> "Heating":
+        return Heating(self, task)
+
+    def resume(self, task: InitialValueProblem, state: Mapping[str, Any]) -> "Heating":
+        resumed = self.start(task)
+        resumed.restore(state)
+        return resumed
 
 
 class Heating(Integration):
-    def __init__(self, settings: Heat, problem: mfpde.Problem) -> None:
+    def __init__(self, settings: Heat, task: InitialValueProblem) -> None:
         self.settings = settings
-        self.diffusion = problem.noise.diffusion
-        self.modes = problem.initial.on(problem.geometry).fourier(settings.points // 2)
+        self.diffusion = task.equation.noise.diffusion
+        self.modes = task.initial.fourier(settings.points // 2)
         self.now = 0.0
         self.steps = 0
         self.memory = np.zeros(3)
@@ -117,12 +129,12 @@ def problem(**time_block: Any) -> mfpde.Problem:
 
 def solve(task: mfpde.Problem, output: Any = None, settings: Heat | None = None, **options: Any) -> mfpde.Run:
     """`mfpde.solve` with this solver instead of the problem's."""
-    chosen = running.chosen_solver
-    running.chosen_solver = lambda _: settings or Heat()
+    chosen = prepare.chosen_solver
+    prepare.chosen_solver = lambda _: settings or Heat()
     try:
         return running.solve(task, output, **options)
     finally:
-        running.chosen_solver = chosen
+        prepare.chosen_solver = chosen
 
 
 def _main() -> None:

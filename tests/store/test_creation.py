@@ -9,13 +9,14 @@ import pytest
 from store.heat import Heat, problem, solve
 
 import mfpde
+import mfpde.prepare
 from mfpde.errors import OutputError
 
 
 class Untouched(Heat):
     """Fails the test when anything is computed."""
 
-    def start(self, problem):
+    def start(self, task):
         raise AssertionError("computed before the output was checked")
 
 
@@ -74,9 +75,9 @@ def test_a_file_that_appears_meanwhile_is_left_alone(tmp_path, monkeypatch, link
     path = tmp_path / "run.h5"
 
     class Slow(Heat):
-        def start(self, problem):
+        def start(self, task):
             path.write_bytes(b"precious")
-            return super().start(problem)
+            return super().start(task)
 
     if not links:
         monkeypatch.setattr(os, "link", lambda *_: (_ for _ in ()).throw(PermissionError(1, "no links here")))
@@ -97,9 +98,9 @@ def test_two_runs_race_for_one_name(tmp_path):
     barrier = threading.Barrier(4)
 
     class Together(Heat):
-        def start(self, problem):
+        def start(self, task):
             barrier.wait()
-            return super().start(problem)
+            return super().start(task)
 
     def race():
         try:
@@ -108,7 +109,7 @@ def test_two_runs_race_for_one_name(tmp_path):
             outcomes.append("refused")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mfpde.running, "chosen_solver", lambda _: Together())
+        patch.setattr(mfpde.prepare, "chosen_solver", lambda _: Together())
         threads = [threading.Thread(target=race) for _ in range(4)]
         for thread in threads:
             thread.start()

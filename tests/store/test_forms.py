@@ -114,8 +114,8 @@ def test_positions_of_panels_are_kept(tmp_path):
             return panels_layout(self._axes(), panels=2, positions=np.array([0.0, 0.5]))
 
     class Settings(Drift):
-        def start(self, problem):
-            return Masked(self, problem)
+        def start(self, task):
+            return Masked(self, task)
 
     run = solve(problem(), tmp_path / "run.h5", Settings("panels"))
     assert [panel.position for panel in mfpde.load(run.path).measure(2).panels] == [0.0, 0.5]

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mfpde.contracts.solver import State
 from mfpde.measure import CircleDensity
 from mfpde.problem import Problem
-from mfpde.solvers.base import State
 
 TABLE = json.loads((Path(__file__).resolve().parents[1] / "reference" / "circle.json").read_text())
 ANGLES = 2 * np.pi / 64 * np.arange(64)
@@ -24,7 +24,7 @@ def integration(case, tolerance):
             "solver": {"kind": "spectral", "tolerance": tolerance},
         }
     )
-    return problem.solver.start(problem)
+    return problem.solver.start(problem.posed())
 
 
 def carry(solution, target):

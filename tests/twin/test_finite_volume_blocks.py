@@ -119,7 +119,7 @@ def test_neither_threads_nor_blocks_matter(kappa, monkeypatch):
         monkeypatch.setattr(threads, "thread_count", lambda count=count: count)
         monkeypatch.setattr(systems, "_BLOCK", block)
         monkeypatch.setattr(grids, "_BLOCK", block)
-        solution = problem.solver.start(problem)
+        solution = problem.solver.start(problem.posed())
         solution.advance(1.0, 1)
         found.append(solution.state())
     for name in ("density", "mean", "matrix"):
@@ -148,7 +148,7 @@ def masked(frame, positions, **settings):
             "time": {"until": 1.0},
         }
     )
-    return problem.solver.start(problem)
+    return problem.solver.start(problem.posed())
 
 
 def test_panels_may_be_shared_out_among_threads(monkeypatch):

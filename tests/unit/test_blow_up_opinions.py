@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from mfpde.solvers.base import State
+from mfpde.contracts.solver import State
 from mfpde.solvers.blow_up import blow_up, pole_of_another
 from mfpde.solvers.characteristics.ending import ending
 from mfpde.solvers.march import Attempt, March

@@ -152,7 +152,7 @@ def test_problems(problem, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     held(problem.need)
     held(lambda given: problem.model_copy(update=given))
-    for name in mfpde.Problem.model_fields:
+    for name in mfpde.Problem.written_keys():
         held(lambda given, name=name: problem.model_copy(update={name: given}))
     held(problem.noise.diffusion_at)
     held(mfpde.Problem.from_dict)

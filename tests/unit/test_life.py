@@ -19,9 +19,9 @@ from mfpde.store.status import status_path
 class Slow(Heat):
     """A solver whose set-up is whatever a test makes of it."""
 
-    def start(self, problem):
+    def start(self, task):
         setting_up()
-        return super().start(problem)
+        return super().start(task)
 
 
 def setting_up():
@@ -152,7 +152,7 @@ def test_set_ups_say_what_they_do(solver, words):
     )
     told = []
     with told_to(told.append):
-        task.solver.start(task)
+        task.solver.start(task.posed())
     assert any(words in one for one in told)
 
 

@@ -141,8 +141,8 @@ def test_what_loses_its_meaning_on_the_way_ends_the_run(tmp_path, output):
             super()._step(stop)
 
     class Settings(Heat):
-        def start(self, problem):
-            return Overflowing(self, problem)
+        def start(self, task):
+            return Overflowing(self, task)
 
     run = solve(problem(), output and tmp_path / output, Settings())
     assert (run.outcome.kind, run.outcome.message) == ("not finite", "overflows: e^800")
@@ -241,11 +241,10 @@ def test_what_cannot_be_solved_is_said_before_anything_else(tmp_path):
     ],
 )
 def test_what_a_solver_cannot_start_with_is_about_a_block(tmp_path, monkeypatch, where, said):
-    def start(self, problem):
+    def start(self, task):
         raise ProblemError.at(where, "must be finite")
 
     monkeypatch.setattr(drifting.Drift, "start", start)
-    monkeypatch.setattr(drifting.Drift, "canonical", lambda _: {"kind": "drift"}, raising=False)
     with pytest.raises(ProblemError) as caught:
         drifting.solve(drifting.problem(), tmp_path / "run.h5")
     assert str(caught.value) == said

@@ -94,7 +94,7 @@ def test_files_read_back():
     ],
 )
 def test_what_is_wrong_is_told(block, message):
-    from mfpde.feasibility import faults
+    from mfpde.prepare import faults
 
     try:
         problem = mfpde.Problem.from_dict({**HEAD, "attention": {"kind": "softmax", "A": block}})

@@ -50,7 +50,7 @@ class Dissipation(Case):
 
 
 def _name(run: Run) -> str:
-    law, kappa = run.problem.law, run.problem.noise.kappa
+    law, kappa = run.problem.equation.law, run.problem.noise.kappa
     if law is None:
         return f"diffusion, kappa = {kappa:g}"
     data = law.canonical()

@@ -65,7 +65,7 @@ def test_a_companion_that_fails_is_not_the_run_that_fails(monkeypatch):
             super()._step(stop)
 
     monkeypatch.setattr(
-        Drift, "start", lambda self, problem: (Overflowing if self.step == 1 else Drifting)(self, problem)
+        Drift, "start", lambda self, task: (Overflowing if self.step == 1 else Drifting)(self, task)
     )
     monkeypatch.setattr(GaussianClosedForm, "solver", lambda _: Drift("gaussian", step=1))
     run = solve(task(), None)
@@ -75,10 +75,10 @@ def test_a_companion_that_fails_is_not_the_run_that_fails(monkeypatch):
 
 
 def test_a_companion_that_cannot_start_is_a_fault_of_the_comparison(monkeypatch):
-    def start(self, problem):
+    def start(self, task):
         if self.step == 1:
             raise ProblemError.at("initial", "has no nodes")
-        return Drifting(self, problem)
+        return Drifting(self, task)
 
     monkeypatch.setattr(Drift, "start", start)
     monkeypatch.setattr(GaussianClosedForm, "solver", lambda _: Drift("gaussian", step=1))

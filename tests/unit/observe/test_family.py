@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import mfpde
+from mfpde.equation import Noise
 from mfpde.measure import CircleDensity, GridDensity, Normal, Panel
 from mfpde.observe import Instant, Observable
-from mfpde.problem import Noise
 from mfpde.registry import members
 
 EQUATION = mfpde.Equation(geometry=mfpde.Circle(), attention=mfpde.Unnormalized(beta=2), noise={"kappa": 1.5})

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from mfpde.attention import Unnormalized
+from mfpde.equation import Noise
 from mfpde.geometry import Circle
-from mfpde.problem import Noise, Problem, Time
+from mfpde.problem import Problem, Time
 from mfpde.run import Outcome, Run
 
 

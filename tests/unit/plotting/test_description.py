@@ -3,9 +3,10 @@
 import math
 
 from mfpde.attention import Interaction, Softmax
+from mfpde.equation import Noise
 from mfpde.geometry import Circle
 from mfpde.plotting.description import describe
-from mfpde.problem import Noise, Problem
+from mfpde.problem import Problem
 
 
 def test_settings_that_are_not_the_default():

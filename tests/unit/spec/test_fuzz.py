@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from mfpde.errors import Fault, ProblemError
-from mfpde.feasibility import faults
+from mfpde.prepare import faults
 from mfpde.spec import read_dict, read_document
 
 sys.path.insert(0, str(Path(__file__).parent))

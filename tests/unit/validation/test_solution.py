@@ -186,7 +186,7 @@ def test_an_interrupted_check_is_no_verdict(monkeypatch):
 def test_bounds_of_kernels():
     equation = mfpde.Problem.from_dict(SQUARE).equation
     for kind, largest in {"softmax": 1, "sigmoid": 1, "linear": 8, "relu": 8, "unnormalized": np.exp(8)}.items():
-        law = mfpde.Problem.from_dict({**SQUARE, "attention": {"kind": kind, "A": 2, "V": 3}}).law
+        law = mfpde.Problem.from_dict({**SQUARE, "attention": {"kind": kind, "A": 2, "V": 3}}).equation.law
         assert bounds.speed_bound(law, equation, 2.0) == pytest.approx(2 * 3 * largest)
 
 

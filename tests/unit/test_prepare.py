@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mfpde.errors import ProblemError
-from mfpde.feasibility import chosen_solver, faults
+from mfpde.prepare import chosen_solver, faults
 from mfpde.problem import Problem
 
 GOOD = {

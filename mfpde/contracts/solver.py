@@ -1,4 +1,4 @@
-"""What every solver answers: can it do this problem, and a running integration of it."""
+"""What every solver answers: can it do this equation, and a running integration of it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from mfpde.geometry import Layout
 from mfpde.measure import Measure
-from mfpde.specification import Specification
+from mfpde.specification import Part
 from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:
-    from mfpde.problem import Equation, Problem
+    from mfpde.equation import Equation, InitialValueProblem
 
-__all__ = ["Integration", "Progress", "Solver", "State"]
+__all__ = ["Accuracy", "Integration", "Progress", "Solver", "State"]
 
 
 class State(Enum):
@@ -41,6 +41,26 @@ class Progress:
     advice: str = ""
     time: float | None = None
     uncertainty: float | None = None
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """Whether a solver kept its promise, as data.
+
+    `promised` is what the error of the density (of moments, for Gaussians) was to stay below, relative to its peak;
+    `estimate` what the solver knows of the error that was made; `kept` is None where it cannot tell. `cause` says what
+    made the error large or unknown, in one word: edges, kinks, tails, cells, modes, nodes or amplification.
+    """
+
+    promised: float | None = None
+    estimate: float | None = None
+    kept: bool | None = None
+    cause: str = ""
+
+    def __str__(self) -> str:
+        if self.kept is None:
+            return f"whether the error stayed below {self.promised:.1g} is unknown: {self.cause}"
+        return ""
 
 
 class Integration(ABC):
@@ -79,23 +99,23 @@ class Integration(ABC):
         """Everything needed to continue bit for bit, as named arrays."""
 
     @abstractmethod
-    def restore(self, state: Mapping[str, AnyArray]) -> None:
-        """Continue from such a state."""
-
-    @abstractmethod
     def statistics(self) -> dict[str, float]:
         """Numbers for the log: steps, rejected steps, evaluations, modes, ..."""
+
+    def accuracy(self) -> Accuracy:
+        """Whether the promise of the solver's tolerance has been kept so far."""
+        return Accuracy()
 
     def facts(self) -> dict[str, float]:
         """What it alone knows of the solution and observables ask for, under the names in its solver's `facts`."""
         return {}
 
     def trail(self, since: int) -> dict[str, Float]:
-        """New rows, from number `since` on, of the arrays in `layout.trail`. `restore` gets them all back."""
+        """New rows, from number `since` on, of the arrays in `layout.trail`. `Solver.resume` gets them all back."""
         return {}
 
 
-class Solver(Specification, ABC):
+class Solver(Part, ABC):
     """Settings of one solver. Light: compiled code is imported by `start`, not before."""
 
     citations: ClassVar[tuple[str, ...]] = ()
@@ -116,5 +136,10 @@ class Solver(Specification, ABC):
         """Why this solver cannot do that equation, or None if it can. No computing."""
 
     @abstractmethod
-    def start(self, problem: Problem) -> Integration:
+    def start(self, task: InitialValueProblem) -> Integration:
         """The integration at t = 0. Whatever is wrong is raised here, before the first step."""
+
+    @abstractmethod
+    def resume(self, task: InitialValueProblem, state: Mapping[str, AnyArray]) -> Integration:
+        """The integration that had this `state`, which goes on with the same bits. Nothing that the start took time
+        to find is looked for again."""

@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
+from mfpde.contracts.solver import Solver
 from mfpde.geometry import Geometry
 from mfpde.measure import Measure
-from mfpde.solvers.base import Solver
-from mfpde.specification import Specification
+from mfpde.specification import Part
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
-    from mfpde.problem import Equation
+    from mfpde.equation import Equation
 
 __all__ = ["Instant", "Observable", "Series"]
 
@@ -44,7 +44,7 @@ class Instant:
     facts: Mapping[str, float] = field(default_factory=dict)
 
 
-class Observable(Specification, ABC):
+class Observable(Part, ABC):
     """A quantity of `observe:`. One observable may give several series (an order parameter and its phase)."""
 
     citations: ClassVar[tuple[str, ...]] = ()
@@ -67,20 +67,19 @@ class Observable(Specification, ABC):
 
     def unfit(self, equation: Equation) -> str | None:
         """Why it has no meaning for that equation, or None."""
-        kind = equation.geometry.model_dump()["kind"]
+        kind = equation.geometry.kind
         if self.spaces and kind not in self.spaces:
             return f"it is made for the {' and the '.join(self.spaces)}, not for the {kind}"
         return None
 
     def unfit_solver(self, solver: Solver, equation: Equation) -> str | None:
         """Why that solver cannot give it for that equation, or None."""
-        kind = str(getattr(solver, "kind", type(solver).__name__))
         looks_at = self.looked_at(equation)
         if looks_at and solver.shows not in looks_at:
             wanted = " or ".join(_WORDS[one] for one in looks_at)
-            return f"it looks at {wanted}, and the {kind} solver shows {_WORDS[solver.shows]}"
+            return f"it looks at {wanted}, and the {solver.kind} solver shows {_WORDS[solver.shows]}"
         if self.fact is not None and self.fact not in solver.facts:
-            return f"the {kind} solver cannot tell it"
+            return f"the {solver.kind} solver cannot tell it"
         return None
 
     def looked_at(self, equation: Equation) -> tuple[str, ...]:

@@ -1,0 +1,204 @@
+"""Before the first step: a problem, its solver and its initial measure, made once, and every reason why not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from mfpde.attention import Masked, MultiHead
+from mfpde.contracts import Integration, Observable, Solver
+from mfpde.equation import Equation, InitialValueProblem
+from mfpde.errors import Fault, ProblemError
+from mfpde.geometry import Layout
+from mfpde.observe.schedule import time_of
+from mfpde.problem import Problem, Time
+from mfpde.schedule import at_time
+from mfpde.solvers.auto import Auto, fitting
+from mfpde.typing import AnyArray
+
+__all__ = ["Prepared", "chosen_solver", "faults", "layout_faults", "prepare"]
+
+_NEEDED = {"initial": "where it starts", "time": "until when, e.g. time: {until: 10}"}
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A problem with the solver that will solve it and the initial-value problem that it is for that solver."""
+
+    problem: Problem
+    solver: Solver
+    task: InitialValueProblem
+
+    @classmethod
+    def of(cls, problem: Problem) -> Prepared:
+        """Without asking whether it can be solved: that of a run which was."""
+        return cls(problem, chosen_solver(problem), problem.posed())
+
+    @property
+    def time(self) -> Time:
+        """When to save and observe, and when to end."""
+        return time_of(self.problem)
+
+    def start(self) -> Integration:
+        """The integration at t = 0; what is wrong is about a block of the problem, whoever notices it."""
+        return self._blamed(lambda: self.solver.start(self.task))
+
+    def resume(self, state: Mapping[str, AnyArray]) -> Integration:
+        """The integration that had this state."""
+        return self._blamed(lambda: self.solver.resume(self.task, state))
+
+    def _blamed(self, begin: Callable[[], Integration]) -> Integration:
+        try:
+            return begin()
+        except ProblemError as error:
+            raise ProblemError(_of_block(self.solver, fault) for fault in error.faults) from error
+
+
+def prepare(problem: Problem) -> Prepared:
+    """The problem, ready to be solved; a `ProblemError` with every fault when it cannot be."""
+    prepared, found = _looked_at(problem)
+    if prepared is None or found:
+        raise ProblemError(found)
+    return prepared
+
+
+def faults(problem: Problem) -> list[Fault]:
+    """Everything that keeps the problem from being solved; empty when it can be.
+
+    Blocks that are absent, a solver or observables that do not fit the equation, an initial measure that does not fit
+    the geometry.
+    """
+    return _looked_at(problem)[1]
+
+
+def chosen_solver(problem: Problem) -> Solver:
+    """The problem's solver; without one, or with `kind: auto`, the best that fits the equation."""
+    solver = problem.solver or Auto()
+    return solver.choose(problem.equation) if isinstance(solver, Auto) else solver
+
+
+def _looked_at(problem: Problem) -> tuple[Prepared | None, list[Fault]]:
+    """The problem as far as it can be prepared, and all that is wrong with it."""
+    absent = [
+        Fault((block,), f"is missing: solving needs to know {why}")
+        for block, why in _NEEDED.items()
+        if getattr(problem, block) is None
+    ]
+    task = problem.posed()
+    found = [*absent, *([] if problem.initial is None else _initial_faults(task))]
+    law = _law_faults(problem)  # a matrix of the wrong shape would stop the solver and every observable alike
+    if law:
+        return None, list(dict.fromkeys([*found, *law]))
+    solver, unfit = _solver_and_faults(problem)
+    found += [*unfit, *_observable_faults(problem, solver), *_comparison_faults(problem, solver)]
+    return None if solver is None else Prepared(problem, solver, task), list(dict.fromkeys(found))
+
+
+def _initial_faults(task: InitialValueProblem) -> list[Fault]:
+    with np.errstate(all="ignore"):
+        return _collected(lambda: task.initial, "initial")
+
+
+def _law_faults(problem: Problem) -> list[Fault]:
+    return _collected(lambda: problem.equation.velocity.check(problem.geometry), "") + _masked_heads(problem)
+
+
+def _masked_heads(problem: Problem) -> list[Fault]:
+    """Tokens have positions, on which everything else depends, where the attention as a whole is masked."""
+    if not isinstance(problem.attention, MultiHead):
+        return []
+    message = "one head cannot be masked alone: put masked around it all, {kind: masked, attention: {kind: multi-head}}"
+    return [Fault(path, message) for path in _masked_inside(problem.attention, ("attention",))]
+
+
+def _masked_inside(attention: object, path: tuple[str | int, ...]) -> list[tuple[str | int, ...]]:
+    if isinstance(attention, Masked):
+        return [path]
+    heads = attention.heads if isinstance(attention, MultiHead) else ()
+    return [found for index, head in enumerate(heads) for found in _masked_inside(head, (*path, "heads", index))]
+
+
+def _solver_and_faults(problem: Problem) -> tuple[Solver | None, list[Fault]]:
+    try:
+        solver = chosen_solver(problem)
+        reason = solver.unfit(problem.equation)
+    except ProblemError as error:
+        return None, list(error.faults)
+    if reason is None:
+        return solver, []
+    return solver, [Fault(("solver",), f"{solver.kind} cannot solve this: {reason}; {_others(problem)}")]
+
+
+def _others(problem: Problem) -> str:
+    able = [solver.kind for solver in fitting(problem.equation)]
+    return f"solvers that can: {', '.join(able)}" if able else "no solver can, so far"
+
+
+def _observable_faults(problem: Problem, solver: Solver | None) -> list[Fault]:
+    equation = at_time(problem.equation, 0.0)
+    found: list[Fault] = []
+    for index, observable in enumerate(problem.observe):
+        found += _collected(partial(_check_observable, equation, solver, index, observable), "")
+    return found + _double_series(problem)
+
+
+def _check_observable(equation: Equation, solver: Solver | None, index: int, observable: Observable) -> None:
+    reason = observable.unfit(equation)
+    if reason is None and solver is not None:
+        reason = observable.unfit_solver(solver, equation)
+    if reason is not None:
+        raise ProblemError([Fault(("observe", index), f"{observable.kind} cannot be observed here: {reason}")])
+
+
+def layout_faults(problem: Problem, layout: Layout) -> list[Fault]:
+    """What the snapshots of the run about to start lack that an observable needs."""
+    return [
+        Fault(("observe", index), f"{observable.kind} cannot be observed here: snapshots have no {observable.needs}")
+        for index, observable in enumerate(problem.observe)
+        if observable.needs is not None and observable.needs not in layout.fields
+    ]
+
+
+def _comparison_faults(problem: Problem, solver: Solver | None) -> list[Fault]:
+    compared = problem.compare
+    if compared is None or problem.initial is None or solver is None:
+        return []
+    reason = compared.unfit(problem.equation, solver)
+    return [] if reason is None else [Fault(("compare",), f"{compared.kind} cannot be compared with: {reason}")]
+
+
+def _double_series(problem: Problem) -> list[Fault]:
+    """Two observables must not write series of one name."""
+    found = []
+    owners: dict[str, int] = {}
+    for index, observable in enumerate(problem.observe):
+        for name in observable.series(problem.geometry):
+            if name in owners:
+                message = f"gives the series {name!r}, and so does entry {owners[name]}"
+                found.append(Fault(("observe", index), message))
+                break
+            owners[name] = index
+    return found
+
+
+def _collected(action: Callable[[], object], block: str) -> list[Fault]:
+    """The faults an action raises, each under the block it is about."""
+    try:
+        action()
+    except ProblemError as error:
+        inside = [not block or fault.path[:1] == (block,) for fault in error.faults]
+        return [
+            fault if there else Fault((block, *fault.path), fault.message)
+            for fault, there in zip(error.faults, inside, strict=True)
+        ]
+    return []
+
+
+def _of_block(solver: Solver, fault: Fault) -> Fault:
+    """The fault as one of a block of the problem."""
+    if not fault.path or fault.path[0] in Problem.written_keys():
+        return fault
+    return Fault(("solver",), f"{solver.kind} cannot start: {Fault(fault.path, fault.message)}")
