@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Softmax,
         Unnormalized,
     )
+    from mfpde.contracts import Accuracy
     from mfpde.equation import Equation
     from mfpde.errors import MfpdeError, OutputError, ProblemError, ResumeError
     from mfpde.geometry import Circle, Lattice, Line, Plane, Space, Sphere
@@ -65,6 +66,8 @@ _HOME = {
         "Softmax",
         "Unnormalized",
     ],
+    "mfpde.contracts": ["Accuracy"],
+    "mfpde.equation": ["Equation"],
     "mfpde.errors": ["MfpdeError", "OutputError", "ProblemError", "ResumeError"],
     "mfpde.geometry": ["Circle", "Lattice", "Line", "Plane", "Space", "Sphere"],
     "mfpde.measure": [
@@ -82,7 +85,7 @@ _HOME = {
         "Uniform",
         "VonMises",
     ],
-    "mfpde.problem": ["Equation", "Problem"],
+    "mfpde.problem": ["Problem"],
     "mfpde.run": ["Outcome", "Run"],
     "mfpde.running": ["solve"],
     "mfpde.store": ["load"],

@@ -97,6 +97,11 @@ class Equation(Specification):
         return self.attention or self.interaction
 
     @property
+    def autonomous(self) -> bool:
+        """Whether no coefficient depends on time."""
+        return self.velocity.constant and not self.noise.breaks()
+
+    @property
     def velocity(self) -> Velocity:
         """All that moves a token besides noise."""
         return Velocity(self.law, self.drift)

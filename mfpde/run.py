@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from mfpde.arguments import whole
+from mfpde.contracts import Accuracy
 from mfpde.errors import MfpdeError, nearest, shown
 from mfpde.geometry import Layout
 from mfpde.measure import Measure
@@ -71,7 +72,8 @@ class Outcome:
     Kinds are `finished` and `steady` (then it is `complete`), `blow-up`, `interrupted`, `resolution lost`, `not finite`
     and `output failed`: the same words everywhere, in files and in `mfpde info`, too. An outcome equals a text that
     names its kind. The `time` of a blow-up is extrapolated, after the last snapshot, and wrong by about its
-    `uncertainty`.
+    `uncertainty`. `accuracy` says whether the solver's promise was kept up to there: what was promised, the estimate of
+    the error, kept or not (None: unknown), and the cause.
 
     >>> str(Outcome("finished", 40.0)), str(Outcome("blow-up", 0.5, uncertainty=1e-6))
     ('finished at t = 40', 'blow-up at t = 0.5000000 +- 1e-06')
@@ -85,6 +87,7 @@ class Outcome:
     advice: str = ""
     residual: float | None = None
     uncertainty: float | None = None
+    accuracy: Accuracy = Accuracy()
 
     @property
     def complete(self) -> bool:
@@ -101,7 +104,7 @@ class Outcome:
 
     def __str__(self) -> str:
         when = f"{self.time:.6g}" if not self.uncertainty else _with_uncertainty(self.time, self.uncertainty)
-        parts = [f"{self.kind} at t = {when}", self.message, self.advice]
+        parts = [f"{self.kind} at t = {when}", "; ".join(filter(None, [self.message, str(self.accuracy)])), self.advice]
         return ": ".join(part for part in parts if part)
 
 

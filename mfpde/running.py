@@ -228,9 +228,9 @@ class _Course:
                 observer.end(self.integration)
 
     def _told(self, outcome: Outcome) -> Outcome:
-        """With what could not be measured, beside what the solver says."""
+        """With what could not be measured, beside what the solver says, and whether it has kept its promise."""
         message = "; ".join(filter(None, [outcome.message, self.observing.message]))
-        return replace(outcome, message=message)
+        return replace(outcome, message=message, accuracy=self.integration.accuracy())
 
     def _outcome(self, interruption: Interruption) -> Outcome:
         schedule = events(self.prepared.time)

@@ -57,6 +57,7 @@ def _data(run: Run) -> dict[str, Any]:
             "advice": outcome.advice,
             "uncertainty": outcome.uncertainty,
             "complete": outcome.complete,
+            "accuracy": asdict(outcome.accuracy),
         },
         "times": {"first": float(run.times[0]), "last": float(run.times[-1]), "count": len(run.times)},
         "form": run.layout.form,

@@ -11,7 +11,7 @@ import click
 from mfpde.cli.options import problem_settings
 
 if TYPE_CHECKING:
-    from mfpde.run import Run
+    from mfpde.run import Outcome, Run
 
 __all__ = ["solve"]
 
@@ -29,7 +29,10 @@ INTERRUPTED = 130
 @click.option("--resume", is_flag=True, help="Continue an interrupted run, also to a later time.until.")
 @click.option("--force", is_flag=True, help="Overwrite an existing output file.")
 @click.option("--quiet", is_flag=True, help="No progress and no summary, only errors.")
-def solve(file: str, output: str | None, settings: dict[str, str], resume: bool, force: bool, quiet: bool) -> int:
+@click.option("--strict", is_flag=True, help="Exit code 1 unless the accuracy promised was kept.")
+def solve(
+    file: str, output: str | None, settings: dict[str, str], resume: bool, force: bool, quiet: bool, strict: bool
+) -> int:
     """Solve the problem in FILE.yaml and write the run as HDF5.
 
     Ctrl-C ends it cleanly: the file holds everything up to there, and --resume continues it.
@@ -56,14 +59,25 @@ def solve(file: str, output: str | None, settings: dict[str, str], resume: bool,
         click.echo(str(run.outcome), err=True)
     if run.agreement is not None and not run.agreement.passed:
         click.echo(f"check failed: {run.agreement}", err=True)
-    return exit_code(run)
+    if strict and run.outcome.complete and not run.outcome.accuracy.kept:
+        click.echo(f"check failed: {_broken_promise(run.outcome)}", err=True)
+    return exit_code(run, strict=strict)
 
 
-def exit_code(run: Run) -> int:
-    """0 for a run that came to its end (1 if too far from what it is compared with), 130 for an interrupted one, 3 for
-    any other end."""
+def _broken_promise(outcome: Outcome) -> str:
+    """What `--strict` says of a promise that was not kept, or of which nobody knows."""
+    accuracy = outcome.accuracy
+    verdict = "is not known to have been kept" if accuracy.kept is None else "was not kept"
+    promised = "" if accuracy.promised is None else f", an error below {accuracy.promised:.1g},"
+    return ": ".join(filter(None, [f"the accuracy promised{promised} {verdict}", str(accuracy) or outcome.message]))
+
+
+def exit_code(run: Run, *, strict: bool = False) -> int:
+    """0 for a run that came to its end (1 if too far from what it is compared with, or, where that is asked for
+    strictly, without the accuracy promised), 130 for an interrupted one, 3 for any other end."""
     from mfpde.run import INTERRUPTED as WAS_INTERRUPTED
 
     if run.outcome.complete:
-        return 0 if run.agreement is None or run.agreement.passed else CHECK_FAILED
+        close = run.agreement is None or run.agreement.passed
+        return 0 if close and (run.outcome.accuracy.kept or not strict) else CHECK_FAILED
     return INTERRUPTED if run.outcome.kind == WAS_INTERRUPTED else ENDED_EARLY

@@ -58,9 +58,24 @@ class Accuracy:
     cause: str = ""
 
     def __str__(self) -> str:
-        if self.kept is None:
-            return f"whether the error stayed below {self.promised:.1g} is unknown: {self.cause}"
-        return ""
+        """A sentence where there is something to say: about a promise that was not kept, or perhaps not."""
+        if self.kept or self.cause not in _SENTENCES:
+            return ""
+        more = " or more" if self.cause == "kinks" else ""  # which make every order wrong alike
+        size = "" if self.estimate is None else f"{self.estimate:.1g} of the peak{more}"
+        return _SENTENCES[self.cause].format(size=size)
+
+
+_OF_CELLS = "the cells leave an error of about {size}; raise solver.cells"
+_SENTENCES = {
+    "edges": "the initial data have edges inside cells, near which the density is off by {size} or more (moments by far "
+    "less)",
+    "tails": "attention looks far into tails beyond the cells, which are only estimated; hold the run against "
+    "solver.kind: characteristics",
+    "cells": _OF_CELLS,
+    "kinks": _OF_CELLS,
+    "amplification": "an unstable state was left, or a pole approached: rounding errors may have grown to {size}",
+}
 
 
 class Integration(ABC):

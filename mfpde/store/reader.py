@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mfpde.arguments import file_path
+from mfpde.contracts import Accuracy
 from mfpde.errors import MfpdeError, ProblemError
 from mfpde.problem import Problem
 from mfpde.registry import lookup, register
@@ -109,5 +110,5 @@ def _stored(path: Path, dataset: Any, rows: int) -> StoredArray:
 def _read_outcome(file: Any, times: Float) -> Outcome:
     record = json.loads(bytes(file.attrs["outcome"]))
     if record:
-        return Outcome(**record)
+        return Outcome(**{**record, "accuracy": Accuracy(**record.get("accuracy", {}))})
     return Outcome(INTERRUPTED, float(times[-1]), "the run was killed", "--resume (resume=True) continues it")

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from mfpde.contracts.solver import Integration, Progress, State
+from mfpde.contracts import Accuracy, Integration, Progress, State
 from mfpde.geometry import Layout
+from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.blow_up import LOOSER
 from mfpde.solvers.characteristics.ending import ending
 from mfpde.solvers.characteristics.flow import Flow
@@ -32,6 +33,7 @@ __all__ = ["STEP_SHARE", "CharacteristicsIntegration"]
 #: of the tolerance, for the error of one step: what is interpolated inside it is ten times less exact than its end
 STEP_SHARE = 0.03
 _NODES_SHARE = 0.1  # of the tolerance, for what more nodes would change
+_PROMISED = 10.0  # tolerances that the error stays below
 _FARTHEST = 1e60
 _UNKNOWN_RULE = (-np.inf, 0.0, np.inf, 0.0)  # in files of earlier versions
 
@@ -47,6 +49,7 @@ class CharacteristicsIntegration(Integration):
         self._march = self._marching(flow, tolerance)
         self._path = Path(flow, tolerance, [0.0], [flow.start])
         self._time, self._state = 0.0, flow.start
+        self._amplification = Amplification(task.equation.autonomous)
         self._layout = characteristics_layout(nodes, tolerance)
 
     @classmethod
@@ -102,6 +105,7 @@ class CharacteristicsIntegration(Integration):
                 if np.abs(self._march.state).max() > _FARTHEST:
                     return Progress(State.NOT_FINITE, "tokens diverge: they are beyond 1e60", "end the run earlier")
         self._stand(target)
+        self._amplification.see(self.residual())
         return Progress(State.REACHED)
 
     def _stuck(self) -> Progress:
@@ -156,14 +160,19 @@ class CharacteristicsIntegration(Integration):
         kept = {"positions": positions.copy(), "normal": np.array(nodes.normal)}
         kept["reach"] = np.zeros(0) if nodes.reach is None else nodes.reach.numbers
         kept["rule"] = np.array([self._task.until, self._rule.good_until, self._rule.difference, self._rule.tails])
-        return {**given, **kept, **self._march.arrays()}
+        return {**given, **kept, **self._march.arrays(), **self._amplification.arrays()}
 
     def restore(self, state: Mapping[str, AnyArray]) -> None:
         """Where the nodes were, and the way that they had come."""
         self._march.restore(state)
+        self._amplification.restore(state)
         states = state["path_position"].reshape(len(state["path_time"]), -1)
         self._path.times, self._path.states = [float(time) for time in state["path_time"]], list(states)
         self._stand(float(state["view_time"]))
+
+    def accuracy(self) -> Accuracy:
+        promised = _PROMISED * self._settings.tolerance
+        return self._amplification.judged(Accuracy(promised, self._rule.difference, kept=True))
 
     def statistics(self) -> dict[str, float]:
         counts = {name: float(value) for name, value in self._march.counts.items()}

@@ -12,6 +12,7 @@ import numpy as np
 from mfpde.activity import doing
 from mfpde.errors import ProblemError
 from mfpde.measure import Measure, Positioned
+from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.finite_volume.control import StepControl
 from mfpde.solvers.finite_volume.forecast import reach_of_run
 from mfpde.solvers.finite_volume.grid import FARTHEST, Grid
@@ -165,7 +166,8 @@ class Setup:
         control = StepControl(self.settings.chosen_stepper, self.settings.cfl, tolerance)
         try:
             with np.errstate(all="ignore"):
-                integration = FiniteVolumeIntegration(system, solution, control, sorted(breaks), missed)
+                amplification = Amplification(self.equation.autonomous)
+                integration = FiniteVolumeIntegration(system, solution, control, sorted(breaks), missed, amplification)
                 overflows = not integration.finite
         except ArithmeticError:
             overflows = True

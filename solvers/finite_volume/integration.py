@@ -9,10 +9,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from mfpde.contracts.solver import Integration, Progress, State
+from mfpde.contracts import Accuracy, Integration, Progress, State
 from mfpde.errors import ProblemError
 from mfpde.geometry import Axis, Layout
 from mfpde.measure import GridDensity
+from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.finite_volume.control import StepControl
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.solution import Solution, measure_of
@@ -41,9 +42,16 @@ class FiniteVolumeIntegration(Integration):
     """Densities on panels, moved by `System` in steps that `StepControl` chooses, watched for what could go wrong."""
 
     def __init__(
-        self, system: System, solution: Solution, control: StepControl, breaks: Sequence[float], missed: Missed
+        self,
+        system: System,
+        solution: Solution,
+        control: StepControl,
+        breaks: Sequence[float],
+        missed: Missed,
+        amplification: Amplification,
     ) -> None:
         self._system, self._solution, self._control = system, solution, control
+        self._amplification = amplification
         self._breaks = tuple(float(time) for time in breaks if time > 0)
         self._time = 0.0
         self._growth, self._missed = Growth(), missed
@@ -135,7 +143,8 @@ class FiniteVolumeIntegration(Integration):
                     "check the size of the coefficients against time.until, or try a smaller order",
                 )
             work += (self._evaluations - evaluations) * self._cost()
-        return self._trouble() or Progress(State.REACHED, self._missed.message())
+        self._amplification.see(self.residual())
+        return self._trouble() or Progress(State.REACHED)
 
     def _attempt(self, target: float) -> bool:
         """Try one step; False when steps have become too short."""
@@ -209,7 +218,8 @@ class FiniteVolumeIntegration(Integration):
         density *= (self._solution.density.sum(axis=(1, 2)) / density.sum(axis=(1, 2)))[:, None, None]
         pushed = self._solution._replace(density=density)
         control = deepcopy(self._control)
-        copied = FiniteVolumeIntegration(copy(self._system), pushed, control, self._breaks, replace(self._missed))
+        missed, unknown = replace(self._missed), Amplification(autonomous=False)
+        copied = FiniteVolumeIntegration(copy(self._system), pushed, control, self._breaks, missed, unknown)
         copied.restore({**self.state(), "density": density})
         copied._rest.never()
         return copied
@@ -318,6 +328,9 @@ class FiniteVolumeIntegration(Integration):
     def residual(self) -> float:
         return self._system.residual(self._solution, self._present_rates())
 
+    def accuracy(self) -> Accuracy:
+        return self._amplification.judged(self._missed.accuracy())
+
     def facts(self) -> dict[str, float]:
         return {"leak": max(self._leak, float(edge_mass(self._solution.density, self._system.grid).max()))}
 
@@ -350,6 +363,7 @@ class FiniteVolumeIntegration(Integration):
             "evaluations": np.array([self._evaluations]),
             **self._control.arrays(),
             **self._rest.arrays(),
+            **self._amplification.arrays(),
         }
 
     def restore(self, state: Mapping[str, AnyArray]) -> None:
@@ -358,6 +372,7 @@ class FiniteVolumeIntegration(Integration):
         self._system.grid = Grid(state["low"], state["high"], state["cells"].tolist(), self._system.grid.gaussian)
         self._control.restore(state)
         self._rest.restore(state)
+        self._amplification.restore(state)
         self._rates, self._roughness = self._system.rates(self._time, self._solution), None
         missed = self._missed
         missed.initial, missed.differed, missed.tails, self._looked = (float(part) for part in state["missed"])

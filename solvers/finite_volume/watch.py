@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mfpde.contracts import Accuracy
 from mfpde.solvers.blow_up import BlowUp
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.solution import Solution
@@ -86,22 +87,14 @@ class Missed:
             self.initial, self.differed = kept * self.initial, kept * self.differed
         self.differed += step * roughness
 
-    def message(self) -> str:
-        """What there is to say of it at the end."""
+    def accuracy(self) -> Accuracy:
+        """Whether cells and tails have left out less than is allowed."""
         if self.tails > self.allowed:
-            return (
-                "attention looks far into tails beyond the cells, which are only estimated; hold the run against "
-                "solver.kind: characteristics"
-            )
+            return Accuracy(self.allowed, self.tails, None, "tails")
         if self.so_far <= self.allowed:
-            return ""
-        if self.edges:
-            return (
-                f"the initial data have edges inside cells, near which the density is off by {self.so_far:.1g} of its "
-                "peak or more (moments by far less)"
-            )
-        more = " or more" if self.so_far > _ROUGH else ""  # kinks make every order wrong alike
-        return f"the cells leave an error of about {self.so_far:.1g} of the peak{more}; raise solver.cells"
+            return Accuracy(self.allowed, self.so_far, kept=True)
+        cause = "edges" if self.edges else "kinks" if self.so_far > _ROUGH else "cells"
+        return Accuracy(self.allowed, self.so_far, kept=False, cause=cause)
 
 
 class Growth:

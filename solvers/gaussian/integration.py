@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from mfpde.contracts.solver import Integration, Progress, State
+from mfpde.contracts import Accuracy, Integration, Progress, State
 from mfpde.errors import ProblemError
 from mfpde.geometry import Layout
 from mfpde.measure.normal import Normal
+from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.blow_up import LOOSER, blow_up, ended_early
 from mfpde.solvers.forms import gaussian_fields, gaussian_layout
 from mfpde.solvers.gaussian.fate import Course, Limit, limit
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["GaussianIntegration"]
 
 _SHARE = 0.1  # of the tolerance, for the error of one step
+_PROMISED = 10.0  # tolerances that the error stays below
 _MOST_IMPLICIT = 300  # unknowns of which the derivative matrix is made and factorised at every implicit step
 _SMALL = 32  # dimensions up to which products of matrices are done by one thread anyway
 _LARGEST = 1e60  # of a standard deviation: products of two covariances and two matrices still are numbers
@@ -50,6 +52,7 @@ class GaussianIntegration(Integration):
         self._march = self._marching(self._tolerance)
         self._time, self._state = 0.0, self._moments.start
         self._layout = gaussian_layout(self._moments.dimension)
+        self._amplification = Amplification(task.equation.autonomous)
 
     def _marching(self, tolerance: float) -> March:
         moments = self._moments
@@ -93,6 +96,7 @@ class GaussianIntegration(Integration):
             if self._march.time < target:
                 self._stand(self._march.time, self._march.state)
         self._stand(target, self._march.look(target))
+        self._amplification.see(self.residual())
         return Progress(State.REACHED, str(self.limit()) if target >= self._until else "")
 
     def _stand(self, time: float, state: Float) -> None:
@@ -140,12 +144,16 @@ class GaussianIntegration(Integration):
 
     def state(self) -> dict[str, AnyArray]:
         view = {"view_time": np.array(self._time), "view": self._state.copy()}
-        return {**view, **self._march.arrays(), **self._course.arrays()}
+        return {**view, **self._march.arrays(), **self._course.arrays(), **self._amplification.arrays()}
 
     def restore(self, state: Mapping[str, AnyArray]) -> None:
         self._stand(float(state["view_time"]), state["view"].copy())
         self._march.restore(state)
         self._course.restore(state)
+        self._amplification.restore(state)
+
+    def accuracy(self) -> Accuracy:
+        return self._amplification.judged(Accuracy(_PROMISED / _SHARE * self._tolerance, kept=True))
 
     def statistics(self) -> dict[str, float]:
         counts = {name: float(value) for name, value in self._march.counts.items()}

@@ -11,14 +11,15 @@ import numpy as np
 
 from mfpde.activity import doing
 from mfpde.attention import Zonal
-from mfpde.contracts.solver import Integration, Progress, State
+from mfpde.contracts import Accuracy, Integration, Progress, State
 from mfpde.errors import ProblemError
 from mfpde.geometry import Circle, Layout
 from mfpde.measure import CircleDensity, Measure
+from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.kernels import circle as loop
 from mfpde.solvers.kernels.fast_fourier import roots_of_unity
 from mfpde.solvers.rest import PUSH, Rest
-from mfpde.solvers.spectral.cut_data import NOT_CUT, Cut, cut_of, smooth_from
+from mfpde.solvers.spectral.cut_data import NOT_CUT, PROMISED, Cut, cut_of, smooth_from
 from mfpde.solvers.spectral.work import Work
 from mfpde.solvers.steppers.gif853 import STAGES
 from mfpde.typing import AnyArray, Complex, Float
@@ -53,6 +54,7 @@ class CircleIntegration(Integration):
         self._finer = 1
         self._state = np.zeros((2, 0))
         self._rest = Rest(float(self._limits[loop.TOLERANCE]))
+        self._amplification = Amplification(equation.autonomous)
 
     @classmethod
     def begun(cls, settings: Spectral, task: InitialValueProblem) -> CircleIntegration:
@@ -220,6 +222,7 @@ class CircleIntegration(Integration):
             self._make_room(int(self._counts[loop.MODES]))
             self._restart()
         if status == loop.REACHED and not (self._cut.hides_modes and self._still_rough(target)):
+            self._amplification.see(self.residual())
             cut = self._cut.message(self._settings.max_modes, self._diffusion, self._settings.tolerance)
             return Progress(State.REACHED, cut)
         if status in (loop.REACHED, loop.RESOLUTION_LOST):
@@ -273,7 +276,7 @@ class CircleIntegration(Integration):
         """A copy of the density times `1 + PUSH (cos(p theta - a) + cos(2 p theta - b))`, in which symmetries stay."""
         copied = copy(self)
         copied._numbers, copied._counts = self._numbers.copy(), self._counts.copy()
-        copied._rest = Rest(0.0)
+        copied._rest, copied._amplification = Rest(0.0), Amplification(autonomous=False)
         modes, period = self.modes(), max(1, int(self._choices[loop.PERIOD]))
         phases = np.exp(-1j * np.array([0.0, 0.0] if self._choices[loop.EVEN] else [0.7, 2.1]))
         factor = np.zeros(2 * modes.size + 1, dtype=complex)
@@ -338,6 +341,7 @@ class CircleIntegration(Integration):
             "choices": self._choices.copy(),
             "cut": np.array(self._cut),
             **self._rest.arrays(),
+            **self._amplification.arrays(),
         }
 
     def restore(self, state: Mapping[str, AnyArray]) -> None:
@@ -355,6 +359,13 @@ class CircleIntegration(Integration):
         self._restart()
         self._counts[loop.EVALUATIONS] = evaluations
         self._rest.restore(state)
+        self._amplification.restore(state)
+
+    def accuracy(self) -> Accuracy:
+        promised = PROMISED * self._settings.tolerance
+        if self._cut.error > 0:
+            return Accuracy(promised, self._cut.error, kept=False, cause="modes")
+        return self._amplification.judged(Accuracy(promised, kept=True))
 
     def statistics(self) -> dict[str, float]:
         counts = self._counts

@@ -11,14 +11,14 @@ from mfpde.errors import ProblemError
 from mfpde.measure import CircleDensity, Measure
 from mfpde.typing import Complex
 
-__all__ = ["NOT_CUT", "Cut", "cut_of", "smooth_from"]
+__all__ = ["NOT_CUT", "PROMISED", "Cut", "cut_of", "smooth_from"]
 
 #: angles at which densities are compared: sixteen for the shortest wave of the most modes a solver may use
 _ANGLES = 2**17
 #: mass that a density may lack at those angles; one that lacks more is so narrow that its peak lies between them
 _SEEN = 1e-2
 #: errors up to so many times the tolerance are promised
-_PROMISED = 10
+PROMISED = 10
 
 
 class Cut(NamedTuple):
@@ -53,7 +53,7 @@ def cut_of(measure: Measure, kept: Complex, diffusion: float, tolerance: float) 
     if bandwidth is not None and bandwidth <= kept.size:
         return NOT_CUT
     error = _error(measure, kept) if diffusion > 0 else 0.0
-    return Cut(True, error if error > _PROMISED * tolerance else 0.0)
+    return Cut(True, error if error > PROMISED * tolerance else 0.0)
 
 
 def _error(measure: Measure, kept: Complex) -> float:

@@ -64,7 +64,8 @@ def test_finite_volumes(name):
     case, run, measures = solved(name, "finite-volume")
     plane, noisy = case["problem"]["geometry"]["kind"] == "plane", "noise" in case["problem"]
     rough = any(word in name for word in ROUGH)
-    assert "edges" in run.outcome.message if rough else not run.outcome.message
+    accuracy = run.outcome.accuracy
+    assert (accuracy.kept, accuracy.cause) == ((False, "edges") if rough else (True, ""))
     allowed = 3e-4 if "laplace" in name else 1e-4 if rough else 1e-7 if plane and noisy else 1e-9
     for measure, expected in zip(measures, case["moments"], strict=True):
         found = np.concatenate([measure.mean, measure.covariance.ravel()])

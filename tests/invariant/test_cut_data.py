@@ -29,7 +29,9 @@ def solved(initial, tolerance=1e-8):
     ],
 )
 def test_a_first_snapshot_that_is_cut_says_so(initial, words):
-    message = solved(initial).outcome.message
+    outcome = solved(initial).outcome
+    assert (outcome.accuracy.kept, outcome.accuracy.cause) == (False, "modes")
+    message = outcome.message
     assert f"snapshot 0 shows the initial measure cut at 1024 modes, {words}; from t = 7e-05 on" in message
 
 
@@ -40,4 +42,5 @@ def test_the_number_is_that_of_the_picture():
 
 
 def test_what_all_modes_show_is_not_mentioned():
-    assert solved({"kind": "von-mises", "concentration": 1e3}).outcome.message == ""
+    outcome = solved({"kind": "von-mises", "concentration": 1e3}).outcome
+    assert (outcome.message, outcome.accuracy.kept) == ("", True)

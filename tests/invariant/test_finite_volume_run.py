@@ -202,16 +202,18 @@ def ended(problem):
 
 
 def test_a_kink_that_cells_cannot_follow_is_said_at_the_end():
-    message = ended(KINK).outcome.message
-    assert "the cells leave an error of about" in message
-    assert "or more" in message
+    outcome = ended(KINK).outcome
+    assert (outcome.accuracy.kept, outcome.accuracy.cause) == (False, "kinks")
+    assert "of the peak or more; raise solver.cells" in str(outcome)
 
 
 def test_too_few_cells_are_said_at_the_end_and_enough_are_found():
     smooth = {**KINK, "drift": {**KINK["drift"], "activation": "tanh"}}
     few = ended({**smooth, "solver": {"kind": "finite-volume", "box": [[-20, 20]], "cells": 96}})
-    assert "raise solver.cells" in few.outcome.message
-    assert not ended(smooth).outcome.message
+    assert (few.outcome.accuracy.kept, few.outcome.accuracy.cause) == (False, "cells")
+    assert "raise solver.cells" in str(few.outcome)
+    assert few.outcome.accuracy.estimate > few.outcome.accuracy.promised
+    assert ended(smooth).outcome.accuracy.kept
     (loose,) = ended({**smooth, "solver": {"kind": "finite-volume", "tolerance": 1e-4}}).measure(-1).panels
     (tight,) = ended({**smooth, "solver": {"kind": "finite-volume", "tolerance": 1e-10}}).measure(-1).panels
     assert tight.values.size > 1.5 * loose.values.size
