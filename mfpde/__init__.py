@@ -95,6 +95,7 @@ _WHERE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "L2",
+    "Accuracy",
     "Circle",
     "Density",
     "Equation",

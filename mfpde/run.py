@@ -87,7 +87,7 @@ class Outcome:
     advice: str = ""
     residual: float | None = None
     uncertainty: float | None = None
-    accuracy: Accuracy = Accuracy()
+    accuracy: Accuracy = field(default_factory=Accuracy)
 
     @property
     def complete(self) -> bool:

@@ -49,7 +49,17 @@ class Accuracy:
 
     `promised` is what the error of the density (of moments, for Gaussians) was to stay below, relative to its peak;
     `estimate` what the solver knows of the error that was made; `kept` is None where it cannot tell. `cause` says what
-    made the error large or unknown, in one word: edges, kinks, tails, cells, modes, nodes or amplification.
+    made the error large or unknown, in one word: edges, kinks, tails, cells, modes or amplification.
+
+    >>> import mfpde
+    >>> run = mfpde.solve(mfpde.Problem.from_dict({
+    ...     "geometry": {"kind": "circle"},
+    ...     "noise": {"kappa": 1},
+    ...     "initial": {"kind": "density", "expression": "1 + 0.5*cos(theta)"},
+    ...     "time": {"until": 1},
+    ... }))
+    >>> run.outcome.accuracy.promised, run.outcome.accuracy.kept
+    (1e-07, True)
     """
 
     promised: float | None = None
@@ -68,8 +78,8 @@ class Accuracy:
 
 _OF_CELLS = "the cells leave an error of about {size}; raise solver.cells"
 _SENTENCES = {
-    "edges": "the initial data have edges inside cells, near which the density is off by {size} or more (moments by far "
-    "less)",
+    "edges": "the initial data have edges inside cells, near which the density is off by {size} or more (moments by "
+    "far less)",
     "tails": "attention looks far into tails beyond the cells, which are only estimated; hold the run against "
     "solver.kind: characteristics",
     "cells": _OF_CELLS,
