@@ -6,7 +6,8 @@ from store.drifting import Drift, Drifting, problem, solve
 from store.processes import assert_same
 
 import mfpde
-from mfpde.comparing import DISTANCES, Agreement
+from mfpde.comparing import DISTANCES
+from mfpde.contracts import Agreement
 from mfpde.comparing.gaussian_closed_form import GaussianClosedForm
 from mfpde.errors import ProblemError
 from mfpde.measure import CircleDensity, GridDensity, Normal, Panel
