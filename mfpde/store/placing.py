@@ -57,7 +57,8 @@ def check_target(path: str | Path, *, force: bool) -> Path:
 def _check_place(path: str | Path, target: Path) -> None:
     """Fail where no file can be: in a folder that is not there, over something that is no file."""
     if target.is_dir():
-        raise OutputError(f"{path} is a folder; name a file in it, such as {Path(path) / 'run.h5'}")
+        example = Path(path) / f"run{Path(path).suffix or '.h5'}"
+        raise OutputError(f"{path} is a folder; name a file in it, such as {example}")
     if target.is_symlink():  # all links that lead somewhere have been followed
         raise OutputError(f"cannot write {path}: it is a link that leads back to itself")
     if not target.parent.is_dir():
@@ -81,6 +82,8 @@ def made_folder(path: str | Path) -> Path:
     folder = file_path("directory", path, "report")
     try:
         folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise OutputError(f"cannot write to {path}: it is a file, and a folder is wanted") from None
     except (OSError, ValueError) as error:
         raise OutputError(f"cannot write to {path}: {_words(error)}") from None
     return folder

@@ -1,6 +1,7 @@
 """The command line, in this process and in processes of its own."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -21,6 +22,16 @@ time:      {until: 1, save_every: 0.5}
 observe:   [order-parameter, mass]
 """
 ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def said() -> Callable[[str], list[str]]:
+    """The lines of a stderr without those of progress, which a slow machine shows of any run."""
+
+    def lines(stderr: str) -> list[str]:
+        return [line for line in stderr.splitlines() if not re.search(r" so far$|^t = .* steps, ", line)]
+
+    return lines
 
 
 @pytest.fixture

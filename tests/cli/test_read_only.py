@@ -53,32 +53,32 @@ def kernels(mfpde, target: Path) -> None:
     shutil.copytree(cache_folder(), target, ignore=shutil.ignore_patterns(".writing-*"))
 
 
-def test_code_is_kept_in_a_temporary_folder_and_one_line_says_so(mfpde, here, home, ordinary):
+def test_code_is_kept_in_a_temporary_folder_and_one_line_says_so(mfpde, here, home, ordinary, said):
     own = here / "temporary" / f"mfpde-{os.geteuid()}"
     own.mkdir(mode=0o700)
     kernels(mfpde, own / "kernels")
-    said = (
+    place = (
         f"compiled code is kept in {own / 'kernels'} for the time being: {home / '.cache/mfpde/kernels'} cannot be "
         "written (permission denied)"
     )
     done = ordinary("solve", "small.yaml")
-    assert (done.returncode, done.stderr) == (0, f"{said}\n")
+    assert (done.returncode, said(done.stderr)) == (0, [place])
     done = ordinary("plot", "small.h5")
     assert done.returncode == 0
-    assert [line for line in done.stderr.splitlines() if line != said] == ["wrote small.png"]
+    assert [line for line in said(done.stderr) if line != place] == ["wrote small.png"]
     done = ordinary("doctor", "--json")
     assert done.returncode == 0
-    assert said in done.stdout
+    assert place in done.stdout
     assert list(home.iterdir()) == []
 
 
-def test_code_that_a_read_only_home_holds_is_used(mfpde, here, home, ordinary):
+def test_code_that_a_read_only_home_holds_is_used(mfpde, here, home, ordinary, said):
     home.chmod(0o755)
     kernels(mfpde, home / ".cache" / "mfpde" / "kernels")
     home.joinpath(".cache", "mfpde", "kernels").chmod(0o555)
     home.chmod(0o555)
     done = ordinary("solve", "small.yaml")
     assert done.returncode == 0
-    (line,) = done.stderr.splitlines()
+    (line,) = said(done.stderr)
     assert line.startswith("compiled code is kept in ")
     assert list(here.glob("temporary/mfpde-*/kernels/*.nbc")) == [], "it was compiled again"

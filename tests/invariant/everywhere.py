@@ -60,7 +60,7 @@ class Stopping(Interruption):
 
     @property
     def asked(self) -> bool:
-        self.rows += 1
+        self.rows += self.patient
         return self.rows >= ROWS
 
     @asked.setter

@@ -192,7 +192,7 @@ def test_unwritable_path_is_one_line(run, tmp_path):
     with pytest.raises(OutputError, match=r"^cannot write .*run\.png: there is no folder .*"):
         run.plot(tmp_path / "nowhere" / "run.png")
     (tmp_path / "taken.png").mkdir()
-    with pytest.raises(OutputError, match="Is a directory"):
+    with pytest.raises(OutputError, match=r"taken.png is a folder; name a file in it, such as .*run\.png$"):
         run.plot(tmp_path / "taken.png")
     assert [path.name for path in tmp_path.iterdir()] == ["taken.png"]
 
