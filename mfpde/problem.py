@@ -119,7 +119,7 @@ class Problem(Specification):
     """
 
     title: str | None = Field(default=None, max_length=500, description="what figures and files call it")
-    equation: Equation
+    equation: Equation = Field(description="where tokens live and how they move; its blocks stand beside the others")
     solver: Annotated[Solver, OfFamily("solver")] | None = Field(
         default=None, description="how it is solved; without it, the best that fits"
     )

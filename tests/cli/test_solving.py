@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mfpde.cli.progress import display, line
+from mfpde.contracts import Accuracy
 from mfpde.observe.progress import ProgressReport
 from mfpde.run import FINISHED, INTERRUPTED, NOT_FINITE, OUTPUT_FAILED, RESOLUTION_LOST, STEADY, Outcome
 
@@ -72,6 +73,23 @@ def test_each_outcome_has_its_exit_code(kind, code, mfpde, solved, monkeypatch):
     result = mfpde("solve", "small.yaml", "--quiet")
     assert result.exit_code == code
     assert (f"{kind} at t = 1: because" in result.stderr) is (code != 0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "kept", "code"),
+    [(FINISHED, True, 0), (FINISHED, False, 1), (FINISHED, None, 1), (STEADY, None, 1), (NOT_FINITE, False, 3)],
+)
+def test_strict_asks_for_the_accuracy_that_was_promised(kind, kept, code, mfpde, solved, monkeypatch):
+    from mfpde.store import load
+
+    accuracy = Accuracy(1e-7, 3e-4, kept, "" if kept else "cells")
+    run = replace(load(solved), outcome=Outcome(kind, 1.0, accuracy=accuracy))
+    monkeypatch.setattr("mfpde.running.solve", lambda *_, **__: run)
+    assert mfpde("solve", "small.yaml", "--quiet").exit_code == (3 if kind == NOT_FINITE else 0)
+    result = mfpde("solve", "small.yaml", "--quiet", "--strict")
+    assert result.exit_code == code
+    assert ("an error below 1e-07, " in result.stderr) is (code == 1)
+    assert ("not known" in result.stderr) is (code == 1 and kept is None)
 
 
 def test_info_for_people_and_for_machines(mfpde, solved):

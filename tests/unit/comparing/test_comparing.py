@@ -7,8 +7,8 @@ from store.processes import assert_same
 
 import mfpde
 from mfpde.comparing import DISTANCES
-from mfpde.contracts import Agreement
 from mfpde.comparing.gaussian_closed_form import GaussianClosedForm
+from mfpde.contracts import Agreement
 from mfpde.errors import ProblemError
 from mfpde.measure import CircleDensity, GridDensity, Normal, Panel
 
