@@ -36,6 +36,11 @@ class Law(InTime, ABC):
 
     citations: ClassVar[tuple[str, ...]] = ()
 
+    @property
+    def kinked(self) -> bool:
+        """Whether drifts of smooth measures have kinks."""
+        return False
+
     @abstractmethod
     def outputs(self, measure: Measure, points: Float | Lattice, positions: AnyArray | None = None) -> Float:
         """`G_mu` before it is projected: vectors of R^d `(m, d)` at native points, `(d, *shape)` on a lattice."""

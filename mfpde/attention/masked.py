@@ -63,6 +63,10 @@ class Masked(Attention):
     def symmetries(self) -> frozenset[str]:
         return self.attention.symmetries
 
+    @property
+    def kinked(self) -> bool:
+        return self.attention.kinked
+
     def in_coordinates(self, matrix: AnyArray) -> Self:
         return self.altered({"attention": self.attention.in_coordinates(matrix), **moved(self, matrix)})
 

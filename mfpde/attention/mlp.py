@@ -46,6 +46,10 @@ class Mlp(PointwiseDrift):
             raise ValueError("b must be finite")
         return self
 
+    @property
+    def kinked(self) -> bool:
+        return self.activation == "relu"
+
     def check_dimension(self, dimension: int) -> None:
         self._layers(dimension)
 

@@ -43,6 +43,10 @@ class MultiHead(Attention):
     def symmetries(self) -> frozenset[str]:
         return frozenset.intersection(*(head.symmetries for head in self.heads))
 
+    @property
+    def kinked(self) -> bool:
+        return any(head.kinked for head in self.heads)
+
     def in_coordinates(self, matrix: AnyArray) -> Self:
         heads = tuple(head.in_coordinates(matrix) for head in self.heads)
         return self.altered({"heads": heads, **moved(self, matrix)})

@@ -21,6 +21,11 @@ class PointwiseDrift(InTime, ABC):
 
     citations: ClassVar[tuple[str, ...]] = ()
 
+    @property
+    def kinked(self) -> bool:
+        """Whether g has kinks."""
+        return False
+
     @abstractmethod
     def outputs(self, x: Float) -> Float:
         """g at vectors of R^d, `(m, d)`."""

@@ -34,6 +34,10 @@ class Relu(Pairwise):
     kind: Literal["relu"] = "relu"
     normalised: ClassVar[bool] = False
 
+    @property
+    def kinked(self) -> bool:
+        return True
+
     def kernel(self, queries: Float, keys: Float, weights: Float) -> Float:
         return np.maximum(0.0, self.scores(queries, keys))
 

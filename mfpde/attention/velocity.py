@@ -45,6 +45,11 @@ class Velocity:
         """Whether nothing depends on time."""
         return all(part is None or part.constant for part in (self.law, self.pointwise))
 
+    @property
+    def kinked(self) -> bool:
+        """Whether drifts of smooth measures have kinks."""
+        return any(part is not None and part.kinked for part in (self.law, self.pointwise))
+
     def breaks(self) -> tuple[float, ...]:
         """Times at which a coefficient jumps or has a kink, ascending."""
         found = [part.breaks() for part in (self.law, self.pointwise) if part is not None]

@@ -71,7 +71,7 @@ class Accuracy:
         """A sentence where there is something to say: about a promise that was not kept, or perhaps not."""
         if self.kept or self.cause not in _SENTENCES:
             return ""
-        more = " or more" if self.cause == "kinks" else ""  # which make every order wrong alike
+        more = " or more" if self.cause == "kinks" else ""
         size = "" if self.estimate is None else f"{self.estimate:.1g} of the peak{more}"
         return _SENTENCES[self.cause].format(size=size)
 

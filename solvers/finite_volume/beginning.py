@@ -86,7 +86,7 @@ class Setup:
         grid = Grid(state["low"], state["high"], state["cells"].tolist(), gaussian=self._moving)
         parts = self._parts(apart=self._moving)
         solution = Solution(*(state[name] for name in Solution._fields))
-        missed = Missed(0.0, self._error, self.settings.order)
+        missed = Missed(0.0, self._error, self.settings.order, self.equation.velocity.kinked)
         integration = self._integration(grid, solution, missed, parts, self._step_tolerance)
         integration.restore(state)
         return integration
@@ -141,7 +141,7 @@ class Setup:
         self, grid: Grid, pieces: list[Laid], parts: list[Part], order: int, tolerance: float
     ) -> FiniteVolumeIntegration:
         solution = Solution(*(np.stack(each) for each in list(zip(*pieces, strict=True))[:3]))
-        missed = Missed(max(piece.missed for piece in pieces), self._error, order)
+        missed = Missed(max(piece.missed for piece in pieces), self._error, order, self.equation.velocity.kinked)
         return self._integration(grid, solution, missed, parts, tolerance)
 
     def _integration(

@@ -21,7 +21,6 @@ LEAST_WIDTH = 3.0
 _LEVEL = 0.2  # of the largest density, below which a peak is none
 _RING = 3
 _ADDED = 4.0 * np.log(2.0)  # cells squared that averaging adds to the width at half height of a Gaussian, squared
-_ROUGH = 1e-3
 _SHARP = 10.0  # between the errors of order nine and what they look like, from densities of all kinds
 _REMEMBERED = 12  # estimates of a pole, over which the distance to it shrinks by ten or so
 
@@ -67,6 +66,7 @@ class Missed:
     initial: float
     allowed: float
     order: int
+    kinks: bool = False  # of the velocity, which make every order wrong alike
     differed: float = 0.0
     tails: float = 0.0  # what tails beyond the cells may have changed of where tokens are, relative to the width
 
@@ -93,7 +93,7 @@ class Missed:
             return Accuracy(self.allowed, self.tails, None, "tails")
         if self.so_far <= self.allowed:
             return Accuracy(self.allowed, self.so_far, kept=True)
-        cause = "edges" if self.edges else "kinks" if self.so_far > _ROUGH else "cells"
+        cause = "edges" if self.edges else "kinks" if self.kinks else "cells"
         return Accuracy(self.allowed, self.so_far, kept=False, cause=cause)
 
 
