@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from mfpde.store.opening import DAMAGE
 from mfpde.typing import AnyArray
 
 __all__ = ["Checkpoint", "copy_slots", "create_slots", "read_slots", "write_slot"]
@@ -38,7 +39,7 @@ class Checkpoint:
         for name in sorted(self.state):
             array = np.ascontiguousarray(self.state[name])
             total = zlib.crc32(f"{name} {array.dtype.str} {array.shape}".encode(), total)
-            total = zlib.crc32(array.tobytes(), total)
+            total = zlib.crc32(array.reshape(-1).view(np.uint8).data, total)
         return total
 
 
@@ -87,7 +88,10 @@ def read_slots(group: Any) -> dict[str, Checkpoint]:
     """The whole ones, by the name of their slot."""
     found = {}
     for name in ("0", "1"):
-        checkpoint, checksum = _read(group[name])
+        try:
+            checkpoint, checksum = _read(group[name])
+        except DAMAGE:
+            continue
         if checkpoint.snapshots > 0 and checkpoint.checksum == checksum:
             found[name] = checkpoint
     return found
