@@ -100,15 +100,20 @@ def unusual(tape: Tape, always: int) -> list[bool]:
     return wanted
 
 
+SHORT_CHUNKS = pytest.mark.parametrize("chunk", [2**16, 64], ids=["shared-chunks", "trees-of-chunks"])
+
+
 @pytest.mark.slow
+@SHORT_CHUNKS
 @pytest.mark.parametrize("own_times", [{}, {"observe_every": 0.35}], ids=["with-snapshots", "own-times"])
-def test_after_every_write_of_a_run(tape, tmp_path, own_times):
+def test_after_every_write_of_a_run(tape, tmp_path, own_times, chunk, monkeypatch):
+    monkeypatch.setattr("mfpde.store.layouts._CHUNK_BYTES", chunk)
     task = problem(until=14, **own_times)
     run = solve(task, tmp_path / "run.h5", SMALL)
     whole = solve(task, None, SMALL)
     first = tape.commits[0][0]  # the file has no name before
     wanted = [index >= first and one for index, one in enumerate(unusual(tape, 4))]
-    assert sum(wanted) > 100
+    assert sum(wanted) > 90
     for committed in replay(tape, b"", tmp_path / "replay.h5", wanted):
         check(tmp_path / "replay.h5", whole, committed)
     assert (tmp_path / "replay.h5").read_bytes() == run.path.read_bytes()
@@ -196,7 +201,8 @@ def test_a_run_goes_on_from_any_moment(tmp_path, form, monkeypatch):
 
 
 @pytest.mark.long
-def test_after_every_write_while_the_trees_grow_to_three_levels(tape, tmp_path):
+def test_after_every_write_while_the_trees_grow_to_three_levels(tape, tmp_path, monkeypatch):
+    monkeypatch.setattr("mfpde.store.layouts._CHUNK_BYTES", 8)  # a row each
     task = problem(until=480, observe=["mass", {"kind": "modes", "count": 1}])
     solve(task, tmp_path / "run.h5", SMALL)
     whole = solve(task, None, SMALL)
