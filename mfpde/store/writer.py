@@ -54,6 +54,7 @@ class FileRecorder:
         self._waiting_bytes = 0
         self._closed = False
         self._next_slot = "0"
+        self._state_at: tuple[Rows, float] | None = None  # the last state in the file, which nothing new need replace
         self._last_time = self.saved_time = self.observed_time = float("-inf")
         self._trail = Trail(header.layout, rows.steps)
         self.started = self._committed_at = self._saved_at = perf_counter()
@@ -187,12 +188,11 @@ class FileRecorder:
         if integration is not None:
             self._trail.gather(integration)
         scales = self._write()
-        if integration is not None:
-            rows = self._rows
-            counts = (rows.snapshots, rows.observations, rows.steps)
-            state = Checkpoint(*counts, integration.time, integration.state())
+        if integration is not None and self._state_at != (self._rows, integration.time):
+            state = Checkpoint(*astuple(self._rows), integration.time, integration.state())
             write_slot(self._file["checkpoint"], self._next_slot, state)
             self._next_slot = _other(self._next_slot)
+            self._state_at = self._rows, integration.time
         self._flush()
         for scale in scales:  # the trail before the snapshots that need it
             for name, (first, values) in scale.items():
