@@ -27,7 +27,7 @@ __all__ = [
     "GROUP",
     "MARK",
     "Columns",
-    "Damage",
+    "DamageError",
     "Rows",
     "array_checksum",
     "axis_checksum",
@@ -61,7 +61,7 @@ class Rows:
     steps: int = 0
 
 
-class Damage(MfpdeError):
+class DamageError(MfpdeError):
     """A file does not hold what was written; `row` is the first row of which that is known."""
 
     def __init__(self, path: Path, what: str, row: int = 0) -> None:
@@ -140,7 +140,7 @@ def check_rows(path: Path, file: Any, name: str, columns: Columns, values: AnyAr
         wrong = np.flatnonzero(found[: len(written)] != written)
         if wrong.size or len(written) < len(found):
             row = first + start + (int(wrong[0]) if wrong.size else len(written))
-            raise Damage(path, f"{name} at row {row}{_when(times, row)}", row)
+            raise DamageError(path, f"{name} at row {row}{_when(times, row)}", row)
 
 
 def _when(times: Float, row: int) -> str:
@@ -161,7 +161,7 @@ def recorded_rows(path: Path, group: Any) -> Rows:
     """How many rows are known to have been committed: there may be more, but not fewer."""
     record = np.asarray(group.attrs[_ROWS])
     if record.shape != (4,) or array_checksum(_ROWS, record[:3].astype("<i8")) != record[3]:
-        raise Damage(path, "the number of its rows")
+        raise DamageError(path, "the number of its rows")
     return Rows(*(int(count) for count in record[:3]))
 
 
@@ -180,8 +180,8 @@ def read_record(path: Path, group: Any, name: str, what: str) -> Any:
     """What `write_record` wrote."""
     dataset = group[name]
     if not 8 < dataset.size <= _LONGEST_RECORD:
-        raise Damage(path, what)
+        raise DamageError(path, what)
     data = np.asarray(dataset[...], dtype=np.uint8).tobytes()
     if b"%08x" % zlib.crc32(data[8:]) != data[:8]:
-        raise Damage(path, what)
+        raise DamageError(path, what)
     return json.loads(data[8:])

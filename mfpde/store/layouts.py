@@ -13,7 +13,16 @@ from mfpde.geometry import Axis, Constant, Field, Layout
 from mfpde.store.checksums import Rows
 from mfpde.typing import Float
 
-__all__ = ["LAYOUT", "UNKNOWN_ROWS", "create_growing", "create_layout", "create_scale", "extent_scale", "read_layout", "rows_per_chunk"]
+__all__ = [
+    "LAYOUT",
+    "UNKNOWN_ROWS",
+    "create_growing",
+    "create_layout",
+    "create_scale",
+    "extent_scale",
+    "read_layout",
+    "rows_per_chunk",
+]
 
 _CHUNK_BYTES = 2**16  # readers that work by chunks want them no smaller
 UNKNOWN_ROWS = 2**16  # rows, where nobody knows how many there will be
@@ -26,8 +35,8 @@ def rows_per_chunk(row_bytes: int, expected: int) -> int:
 
 
 def create_layout(file: Any, layout: Layout, time: Any, expected: Rows) -> None:
-    """Empty datasets for its fields over `time` and for its trail, of which so many rows are expected, and everything of
-    it that does not change."""
+    """Empty datasets for its fields over `time` and for its trail, of which so many rows are expected, and everything
+    of it that does not change."""
     for axis in layout.axes:
         _create_axis(file, axis)
     for name, size in layout.extents.items():

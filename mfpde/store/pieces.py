@@ -55,4 +55,3 @@ class Pieces:
 
     def _stop(self, index: int) -> int:
         return self._starts[index] + len(self._pieces[index])
-

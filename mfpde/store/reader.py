@@ -19,7 +19,7 @@ from mfpde.store.checksums import (
     GROUP,
     MARK,
     Columns,
-    Damage,
+    DamageError,
     Rows,
     array_checksum,
     axis_checksum,
@@ -81,7 +81,7 @@ class Contents:
     """A run's open file. Files of before there were checksums have none, and `columns` is None."""
 
     def __init__(self, path: Path, file: Any) -> None:
-        """What is written once; `Damage` when that is not what was written."""
+        """What is written once; `DamageError` when that is not what was written."""
         self.path = path
         self.file = file
         self._header: dict[str, Any] = {}
@@ -96,7 +96,7 @@ class Contents:
         self._end: dict[str, Any] = {"outcome": None}
 
     def read_end(self) -> None:
-        """How the run ended, and how much there was to do; `Damage` when that is not what was written."""
+        """How the run ended, and how much there was to do; `DamageError` when that is not what was written."""
         if self.columns is None:
             self._end["outcome"] = json.loads(bytes(self.file.attrs["outcome"]))
         else:
@@ -109,7 +109,7 @@ class Contents:
     def _problem(self) -> Problem:
         text = self.file["provenance/problem"][()]
         if self.columns is not None and text_checksum(text.decode(errors="replace")) != self._header["problem"]:
-            raise Damage(self.path, "its problem")
+            raise DamageError(self.path, "its problem")
         try:
             return Problem.model_validate(json.loads(text))
         except (ProblemError, ValueError) as error:
@@ -118,22 +118,22 @@ class Contents:
 
     def _layout(self) -> Layout:
         if self.columns is not None and text_checksum(self.file.attrs[LAYOUT]) != self._header["layout"]:
-            raise Damage(self.path, "its layout")
+            raise DamageError(self.path, "its layout")
         layout = read_layout(self.file)
         if self.columns is not None:
             for axis in layout.axes:
                 if axis_checksum(axis) != self._header["axes"][axis.name]:
-                    raise Damage(self.path, axis.name)
+                    raise DamageError(self.path, axis.name)
             for name, constant in layout.constants.items():
                 if array_checksum(name, constant.values) != self._header["constants"][name]:
-                    raise Damage(self.path, name)
+                    raise DamageError(self.path, name)
         absent = [name for name in (*layout.fields, *layout.trail) if name not in self.file]
         if absent:
             raise MfpdeError(f"{self.path} is damaged: it holds no {', '.join(absent)}")
         return layout
 
     def read_times(self) -> None:
-        """How many rows there are; `Damage` when there are fewer than were committed or one is not what was written."""
+        """How many rows there are; `DamageError` when there are fewer than were committed or a time is damaged."""
         rows = recorded_rows(self.path, self.file[GROUP]) if self.columns is not None else Rows(0, 0)
         self.times = self.series_times = self.scale("time", rows.snapshots)
         if self.own_times:
@@ -154,9 +154,14 @@ class Contents:
         missing = np.flatnonzero(~np.isfinite(values))
         values = values[: missing[0]] if missing.size else values
         if len(values) < least:
-            raise Damage(self.path, f"{name} at row {len(values)}", len(values))
-        check_rows(self.path, self.file, name, self.columns, values, 0, values if name != "step" else np.zeros(0))
+            raise DamageError(self.path, f"{name} at row {len(values)}", len(values))
+        self.check(name, values, 0, values if name != "step" else np.zeros(0))
         return values
+
+    def check(self, name: str, values: Float, first: int, times: Float) -> None:
+        """`DamageError` when rows that were read, from that one on, are not what was written."""
+        if self.columns is not None:
+            check_rows(self.path, self.file, name, self.columns, values, first, times)
 
     def growing(self) -> dict[str, tuple[int, tuple[int, ...], Float]]:
         """Everything that grows but its axes: how many rows are committed, the shape of one, and the times."""
@@ -214,6 +219,7 @@ def committed(dataset: Any) -> Float:
 
 
 def check_kind(path: Path, file: Any) -> None:
+    """Fail for a file that holds something other than a run."""
     kind = _kind(path, file)
     if kind != schema.KIND:
         raise MfpdeError(f"{path} holds a {kind}, not a run")

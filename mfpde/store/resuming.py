@@ -14,7 +14,7 @@ from mfpde.errors import MfpdeError, ResumeError
 from mfpde.observe.schedule import time_of
 from mfpde.run import BLOW_UP, Run
 from mfpde.store import schema
-from mfpde.store.checkpoint import Checkpoint, read_slots
+from mfpde.store.checkpoint import Checkpoint, read_slots, sound
 from mfpde.store.checksums import Rows
 from mfpde.store.opening import DAMAGE
 from mfpde.store.placing import companion, is_writable, sweep
@@ -111,9 +111,9 @@ def resume_file(
 ) -> FileRecorder:
     """Put the integration where the file's checkpoint left it.
 
-    Rows after that, which a kill between two writes may leave, stay and are overwritten by themselves. A damaged file is
-    made anew from the rows before the checkpoint; without a checkpoint the run begins again with its `first` row. The
-    damaged one is kept beside it.
+    Rows after that, which a kill between two writes may leave, stay and are overwritten by themselves. A damaged file
+    is made anew from the rows before the checkpoint; without a checkpoint the run begins again with its `first` row.
+    The damaged one is kept beside it.
     """
     if not is_writable(path):
         raise ResumeError(f"cannot resume {path}: the file is read-only")
@@ -138,7 +138,7 @@ def resume_file(
         integration.restore({**checkpoint.state, **trail})
         rows = Rows(checkpoint.snapshots, checkpoint.observations, checkpoint.steps)
         old = Contents(path, file)
-        rewritten = bool(damage) or problem != run.problem or old.columns is None
+        rewritten = bool(damage) or problem != run.problem or old.columns is None or not sound(file["checkpoint"])
         if rewritten:
             if problem != run.problem:
                 header = replace(header, history=f"{header.history}\n{history}")

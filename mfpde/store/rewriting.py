@@ -9,7 +9,7 @@ import numpy as np
 
 from mfpde.store import schema
 from mfpde.store.checkpoint import copy_slots
-from mfpde.store.checksums import BLOCK_BYTES, GROUP, Rows, check_rows, read_rows, record_rows, row_checksums
+from mfpde.store.checksums import BLOCK_BYTES, GROUP, Rows, read_rows, record_rows, row_checksums
 from mfpde.store.placing import temporary
 from mfpde.store.reader import Contents
 from mfpde.store.schema import Header
@@ -57,8 +57,7 @@ def _copy_rows(name: str, old: Contents, new: Any, header: Header, rows: int) ->
     for first in range(0, rows, step):
         values = np.empty((min(step, rows - first), *source.shape[1:]))
         read_rows(source, values, first)
-        if old.columns is not None:
-            check_rows(old.path, old.file, name, old.columns, values, first, np.zeros(0))
+        old.check(name, values, first, np.zeros(0))
         if name in header.layout.fields:
             values = np.array([old.layout.carry(name, row, header.layout) for row in values])
         if values.size:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from mfpde.run import Run
-from mfpde.store.checksums import BLOCK_BYTES, Damage, check_rows, read_rows
+from mfpde.store.checksums import BLOCK_BYTES, DamageError, read_rows
 from mfpde.store.opening import DAMAGE, opened
 from mfpde.store.reader import Contents, check_kind
 from mfpde.typing import Float
@@ -32,7 +32,7 @@ def salvaged(path: Path) -> tuple[Run, str]:
         _cut(contents, {name: _good(contents, name, *about, found) for name, about in contents.growing().items()})
         try:
             contents.read_end()
-        except (Damage, *DAMAGE) as error:
+        except (DamageError, *DAMAGE) as error:
             found.append(_said(path, error, "its outcome"))
         if found:
             contents.forget_outcome()
@@ -42,7 +42,7 @@ def salvaged(path: Path) -> tuple[Run, str]:
 def _read_times(contents: Contents, found: list[str]) -> None:
     try:
         contents.read_times()
-    except (Damage, *DAMAGE) as error:
+    except (DamageError, *DAMAGE) as error:
         found.append(_said(contents.path, error, "its times"))
         contents.times = contents.series_times = _good_scale(contents, "time")
         if contents.own_times:
@@ -54,24 +54,23 @@ def _read_times(contents: Contents, found: list[str]) -> None:
 def _good_scale(contents: Contents, name: str) -> Float:
     try:
         return contents.scale(name)
-    except Damage as error:
+    except DamageError as error:
         return contents.scale(name, most=error.row)
     except DAMAGE:
         return np.zeros(0)
 
 
-def _good(
-    contents: Contents, name: str, rows: int, shape: tuple[int, ...], times: Float, found: list[str], first: int = 0
-) -> int:
+def _good(contents: Contents, name: str, rows: int, shape: tuple[int, ...], times: Float, found: list[str]) -> int:
     """How many rows come before the first one that is damaged or cannot be read."""
+    first = 0
     step = max(1, BLOCK_BYTES // max(1, 8 * int(np.prod(shape, dtype=int))))
     while first < rows:
         values = np.empty((min(step, rows - first), *shape))
         try:
             read_rows(contents.file[name], values, first)
-            check_rows(contents.path, contents.file, name, contents.columns, values, first, times)
+            contents.check(name, values, first, times)
             first += len(values)
-        except Damage as error:
+        except DamageError as error:
             found.append(str(error))
             return error.row
         except DAMAGE:
@@ -98,4 +97,4 @@ def _cut(contents: Contents, good: dict[str, int]) -> None:
 
 
 def _said(path: Path, error: BaseException, what: str) -> str:
-    return str(error) if isinstance(error, Damage) else f"{path} is damaged: {what} cannot be read"
+    return str(error) if isinstance(error, DamageError) else f"{path} is damaged: {what} cannot be read"

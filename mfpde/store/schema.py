@@ -33,7 +33,7 @@ from mfpde.store.layouts import (
     extent_scale,
     rows_per_chunk,
 )
-from mfpde.store.provenance import read_provenance, write_provenance
+from mfpde.store.provenance import read_provenance, write_numbers, write_provenance
 from mfpde.store.recorder import observed_series
 
 if TYPE_CHECKING:
@@ -135,21 +135,28 @@ def _end(outcome: Outcome | None, provenance: Mapping[str, Any]) -> dict[str, An
     return {"outcome": None if outcome is None else asdict(outcome), **effort}
 
 
-def write_outcome(file: Any, outcome: Outcome) -> None:
-    """Overwrite it where it stands, with what is in the provenance by now: its places have a fixed size, so that this
-    works on a full disk."""
+def write_outcome(file: Any, outcome: Outcome, effort: Mapping[str, Any]) -> None:
+    """Overwrite it where it stands, with the timings and statistics: its places have a fixed size, so that this works
+    on a full disk."""
+    _write_effort(file, effort)
     record = asdict(outcome)
     record.update({key: record[key][:_TEXT_LETTERS] for key in ("message", "advice")})
     file.attrs.modify("status", np.array(outcome.kind.encode(), f"S{_STATUS_BYTES}"))
     file.attrs.modify("outcome", np.array(json.dumps(record).encode(), f"S{_OUTCOME_BYTES}"))
-    write_record(file[GROUP], "end", _end(Outcome(**record), read_provenance(file["provenance"])), _END_BYTES)
+    write_record(file[GROUP], "end", _end(Outcome(**record), effort), _END_BYTES)
 
 
 def mark_running(file: Any, provenance: Mapping[str, Any]) -> None:
     """The run goes on: it has no outcome yet."""
+    _write_effort(file, provenance)
     write_record(file[GROUP], "end", _end(None, provenance), _END_BYTES)
     file.attrs.modify("status", np.array(RUNNING.encode(), f"S{_STATUS_BYTES}"))
     file.attrs.modify("outcome", np.array(b"{}", f"S{_OUTCOME_BYTES}"))
+
+
+def _write_effort(file: Any, effort: Mapping[str, Any]) -> None:
+    for name in ("timings", "statistics"):
+        write_numbers(file["provenance"][name], effort[name])
 
 
 def _write_attributes(file: Any, header: Header) -> None:

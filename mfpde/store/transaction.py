@@ -4,8 +4,8 @@ What lies beyond the committed end of the file is written at once: nothing on th
 the committed part waits in memory for `commit`, which applies it in ascending order. So a disk that fills up is noticed
 before anything committed is touched, and the file is cut back to where it was.
 
-HDF5 writes whole chunks. Only what differs from the file, from its first to its last byte, is held and written: rows that
-are committed are never written again, whichever new ones share their chunk.
+HDF5 writes whole chunks. Only what differs from the file, from its first to its last byte, is held and written: rows
+that are committed are never written again, whichever new ones share their chunk.
 """
 
 from __future__ import annotations
@@ -199,4 +199,3 @@ def _lock(descriptor: int) -> None:
     except OSError as error:
         if error.errno in (errno.EAGAIN, errno.EACCES):
             raise
-

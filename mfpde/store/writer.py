@@ -17,7 +17,6 @@ from mfpde.store import schema
 from mfpde.store.checkpoint import Checkpoint, create_slots, write_slot
 from mfpde.store.checksums import GROUP, Rows, record_rows, row_checksums, table_of
 from mfpde.store.placing import publish, temporary
-from mfpde.store.provenance import write_numbers
 from mfpde.store.reader import Contents, load_run
 from mfpde.store.recorder import OutputFailed, Row, observed_series, reason
 from mfpde.store.rewriting import rewrite
@@ -151,8 +150,7 @@ class FileRecorder:
             self._disk.close(self._file)
 
     def _close_with(self, outcome: Outcome, statistics: Mapping[str, float]) -> None:
-        self._write_statistics(statistics)
-        schema.write_outcome(self._file, outcome)
+        schema.write_outcome(self._file, outcome, self._effort(statistics))
         try:
             self._file.flush()
             self._disk.commit()
@@ -161,12 +159,13 @@ class FileRecorder:
             self._closed = True
             self._disk.close(self._file)
 
-    def _write_statistics(self, statistics: Mapping[str, float]) -> None:
-        provenance = self._file["provenance"]
-        if statistics:
-            seconds = self._earlier_seconds + perf_counter() - self.started
-            write_numbers(provenance["timings"], {"seconds": seconds})
-            write_numbers(provenance["statistics"], dict(statistics))
+    def _effort(self, statistics: Mapping[str, float]) -> Mapping[str, Any]:
+        """What there was to do; without statistics as much as was known before."""
+        if not statistics:
+            return self._header.provenance
+        seconds = self._earlier_seconds + perf_counter() - self.started
+        numbers = {name: float(value) for name, value in statistics.items()}
+        return {"timings": {"seconds": seconds}, "statistics": numbers}
 
     def _wait(self, row: Row) -> None:
         """Rows are written many at a time: for h5py one costs as much as a hundred."""
@@ -189,7 +188,9 @@ class FileRecorder:
             self._trail.gather(integration)
         scales = self._write()
         if integration is not None and self._state_at != (self._rows, integration.time):
-            state = Checkpoint(*astuple(self._rows), integration.time, integration.state())
+            rows = self._rows
+            counts = (rows.snapshots, rows.observations, rows.steps)
+            state = Checkpoint(*counts, integration.time, integration.state())
             write_slot(self._file["checkpoint"], self._next_slot, state)
             self._next_slot = _other(self._next_slot)
             self._state_at = self._rows, integration.time

@@ -43,9 +43,12 @@ def test_only_what_differs_is_written(path, monkeypatch):
     disk.write(memoryview(bytes(range(100)) * 2000))
     disk.commit()
     written, put = [], Transaction._put
-    monkeypatch.setattr(
-        Transaction, "_put", lambda disk, offset, piece: (written.append((offset, bytes(piece))), put(disk, offset, piece))
-    )
+
+    def recorded_put(disk, offset, piece):
+        written.append((offset, bytes(piece)))
+        put(disk, offset, piece)
+
+    monkeypatch.setattr(Transaction, "_put", recorded_put)
     data = bytearray(bytes(range(100)) * 2000)
     data[70_001], data[150_000] = 255, 254
     disk.seek(0)
