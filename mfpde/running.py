@@ -112,13 +112,17 @@ def _resumed(task: Problem, output: str | Path | None, watch: _Watch, *, force: 
     if output is None or force:
         raise ResumeError("resume needs the output to continue, and goes without force")
     doing("reading the earlier run")
-    earlier, place, task = earlier_run(output, task)
-    if reached(earlier, task):
+    earlier, place, task, damage = earlier_run(output, task)
+    if not damage and reached(earlier, task):
         return earlier
     watch.write_status(place)
     integration = _started(task)
     missed = unobserved(earlier)  # read before the file changes
-    recorder = resume_file(earlier, place, task, integration, _history())
+
+    def first() -> Row:
+        return Observing(task).row(integration, Event(integration.time, save=True, observe=True))
+
+    recorder = resume_file(earlier, place, task, integration, _history(), damage, first)
     return _Course(task, integration, recorder, watch, Observing(task, integration.time, missed))
 
 

@@ -40,13 +40,13 @@ def test_datasets(own_times):
     with h5py.File(own_times.path) as file:
         assert set(file) == {
             *("time", "observe_time", "theta", "theta_bounds", "bound", "mode", "weight", "density"),
-            *("mass", "modes-cosine", "modes-sine", "checkpoint", "provenance"),
+            *("mass", "modes-cosine", "modes-sine", "checkpoint", "provenance", "checksum"),
         }
         assert file["time"].maxshape == (None,)
         assert np.isnan(file["time"].fillvalue)
-        assert file["density"].chunks == (1, 64)
+        assert file["density"].chunks == (21, 64)  # as many rows as the run is to have: they make less than 64 kB
         assert file["density"].dtype == np.float64
-        assert file["mass"].chunks == (1024,)
+        assert file["mass"].chunks == (30,)
         assert set(file["checkpoint"]) == {"0", "1"}
         assert {"snapshot", "observation", "time"} <= set(file["checkpoint/0"].attrs)
         assert file["provenance/versions"].attrs["numpy"] == np.__version__
