@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import localcontext
 from functools import cached_property
 
@@ -18,6 +18,7 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = ["Frame", "complement"]
 
+_THINNEST = 1e-140  # of a width: its square is near the end of what doubles hold, and counts as nothing
 _DISORDER = 2.0  # how much wider than an earlier axis a later one may be
 
 
@@ -82,7 +83,9 @@ class Frame:
     def moved(self, basis: Float, mean: Float, rank: int) -> Frame:
         """In the coordinates y of `z = G y`; `mean` is in those of z."""
         frame = Frame(self._times(basis), rank, inverse(basis) @ mean, self.stretch)
-        return frame._upright() if frame._crooked() else frame
+        frame = frame._upright() if frame._crooked() else frame
+        thin = frame.widths[:rank] < _THINNEST
+        return frame if not thin.any() else replace(frame, rank=int(thin.argmax()))._upright()
 
     def within(self, stretch: Stretch) -> Frame:
         """The same with another law."""

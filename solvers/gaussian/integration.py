@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from mfpde.errors import ProblemError
 from mfpde.geometry import Layout
@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["GaussianIntegration"]
 
 _SHARE = 0.1  # of the tolerance, for the error of one step
-_SMALL = 32  # dimensions up to which products of matrices are done by one thread anyway
 _LARGEST = 1e60  # of a standard deviation: products of two covariances and two matrices still are numbers
-_THINNEST = 1e-140  # of one
 _FARTHEST = 1e100  # of a mean
 _FASTEST = 1e100  # of a rate
 _THIN = 1e-10  # variances below this share of the largest count as that in the residual
@@ -53,6 +51,7 @@ class GaussianIntegration(Integration):
         self._tolerance = _SHARE * settings.tolerance
         self._march = GaussianMarch(self._moments, self._tolerance)
         self._time, self._frame = 0.0, self._moments.start
+        self._threads = ThreadpoolController()
         self._layout = gaussian_layout(self._moments.dimension)
 
     @property
@@ -64,9 +63,8 @@ class GaussianIntegration(Integration):
         return self._layout
 
     def advance(self, target: float, budget: int) -> Progress:
-        if self._moments.dimension <= _SMALL:
-            return self._advanced(target, budget)
-        with threadpool_limits(1, user_api="blas"):  # bits must not depend on the number of threads
+        # bits must not depend on the number of threads, and products of small matrices only wait for them
+        with self._threads.limit(limits=1, user_api="blas"):
             return self._advanced(target, budget)
 
     def _advanced(self, target: float, budget: int) -> Progress:
@@ -165,6 +163,4 @@ def _grown(frame: Frame) -> str | None:
         return "the covariance diverges: it has grown beyond 1e120"
     if np.abs(frame.place).max() > _FARTHEST:
         return "the mean diverges: it has grown beyond 1e100"
-    if frame.rank and frame.widths[: frame.rank].min() < _THINNEST:
-        return "the covariance is too ill-conditioned: its smallest eigenvalue has fallen below 1e-280"
     return None

@@ -84,11 +84,14 @@ class Moments:
         return np.concatenate([frame.mean, np.zeros(r * (d + 1) - r * (r + 1) // 2 + (d * d if noise else 0))])
 
     def drowned(self, frame: Frame, time: float, step: float) -> bool:
-        """Whether noise adds much to the thinnest width in that time."""
+        """Whether noise makes a width much larger in that time."""
         added = max(self.diffusion_at(time), self.diffusion_at(time + step))
         if added == 0 or frame.rank < self.dimension:
             return added > 0
-        return bool(added * step * np.diag(frame.noise).max() > _ADDED)
+        if added * step * np.diag(frame.noise).max() <= _ADDED:
+            return False
+        growth = split(frame, self.slope(frame, time, self.state(frame, noise=False)))[1]
+        return bool(step * growth.max() > _ADDED)
 
     def moved(self, frame: Frame, state: Float) -> Frame:
         """The frame of a state in another frame."""
