@@ -46,6 +46,11 @@ class Frame:
         """Lengths of the columns."""
         return np.asarray(np.linalg.norm(self.factor, axis=0))
 
+    @cached_property
+    def shares(self) -> Float:
+        """Lengths relative to the first one."""
+        return self.widths / self.widths[0]
+
     @property
     def place(self) -> Float:
         """The mean in R^d."""

@@ -38,8 +38,8 @@ class Moments:
 
         l_i' = P_ii,    (X^{-1} X')_ij = P_ij + e^{2 (l_i - l_j)} P_ji  for i > j.
 
-    Every width has a logarithm of its own, in which errors are errors relative to it. A state is the array (F^{-1} m, l,
-    X below its diagonal). Where noise widens S, in a direction, by much of what it is, a step takes `S = F X e^{2 l} X^T
+    Every width has a logarithm of its own, in which errors are errors relative to it. A state is the array (F^{-1} m in units
+    of the largest width, l, X below its diagonal). Where noise widens S, in a direction, by much of what it is, a step takes `S = F X e^{2 l} X^T
     F^T + F N F^T` instead, with a fourth part N, from N = 0.
     """
 
@@ -81,7 +81,7 @@ class Moments:
     def state(self, frame: Frame, noise: bool) -> Float:
         """At the origin of a frame; with a part for noise of its own, or without."""
         d, r = self.dimension, frame.rank
-        return np.concatenate([frame.mean, np.zeros(r * (d + 1) - r * (r + 1) // 2 + (d * d if noise else 0))])
+        return np.concatenate([frame.mean * frame.shares, np.zeros(r * (d + 1) - r * (r + 1) // 2 + (d * d if noise else 0))])
 
     def drowned(self, frame: Frame, time: float, step: float) -> bool:
         """Whether noise makes a width much larger in that time."""
@@ -122,7 +122,7 @@ class Moments:
             spread = diffusion * _solved(triangle, _solved(triangle, frame.noise).T) / grown**2
             growth += np.diag(spread)
             change += 2 * spread
-        parts = [velocity, growth, (triangle @ np.tril(change, -1))[_below(self.dimension, r)]]
+        parts = [velocity * frame.shares, growth, (triangle @ np.tril(change, -1))[_below(self.dimension, r)]]
         if added is not None:
             moved = pushed[:, r:] @ whole[:, r:].T
             parts.append((moved + moved.T + 2 * diffusion * frame.noise).ravel())
@@ -230,7 +230,7 @@ def split(frame: Frame, state: Float) -> tuple[Float, Float, Float, Float | None
     lower = np.eye(d, r)
     lower[_below(d, r)] = state[d + r : d + r + count]
     rest = state[d + r + count :]
-    return state[:d], state[d : d + r], lower, rest.reshape(d, d) if rest.size else None
+    return state[:d] / frame.shares, state[d : d + r], lower, rest.reshape(d, d) if rest.size else None
 
 
 @lru_cache(maxsize=64)
