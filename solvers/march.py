@@ -237,9 +237,21 @@ class March:
 
     def _implicitly(self, slope: Slope, time: float, state: Float, step: float, bearable: float = 1.0) -> ImplicitStep:
         size, tolerance = self._sizes(state), self._tolerance
-        scale = 1.0 if self._lasting else float(np.abs(state).max(initial=0.0))
-        matrix = slope_matrix(slope, time, state, scale)
-        return Radau9.step(slope, time, state, step, matrix, size, _NEWTON * tolerance, bearable * tolerance)
+        if not self._lasting:
+            matrix = slope_matrix(slope, time, state, float(np.abs(state).max(initial=0.0)))
+            return Radau9.step(slope, time, state, step, matrix, size, _NEWTON * tolerance, bearable * tolerance)
+        units = np.maximum(1.0, np.abs(step * slope(time, state)))  # parts of a state may move by 1e70 and by 1
+
+        def scaled(when: float, place: Float) -> Float:
+            return slope(when, units * place) / units
+
+        def length(error: Float) -> float:
+            return size(units * error)
+
+        start = state / units
+        matrix = slope_matrix(scaled, time, start, 1.0)
+        tried = Radau9.step(scaled, time, start, step, matrix, length, _NEWTON * tolerance, bearable * tolerance)
+        return ImplicitStep(time, step, state, units * tried.end, units * tried.difference)
 
     def _watch(self, stiffness: float) -> None:
         accurate = _ACCURATE * self._tolerance**0.125

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import localcontext
 from functools import cached_property
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from mfpde.measure.principal import principal
 from mfpde.solvers.gaussian.columns import leaning
@@ -16,7 +17,7 @@ from mfpde.solvers.gaussian.law import Stretch, inverse
 from mfpde.attention.affine import Forms
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["Frame", "complement"]
+__all__ = ["Frame", "complement", "framed"]
 
 _THINNEST = 1e-140  # of a width: its square is near the end of what doubles hold, and counts as nothing
 _DISORDER = 2.0  # how much wider than an earlier axis a later one may be
@@ -86,11 +87,13 @@ class Frame:
         return self.stretch.mixed(self._law, time)
 
     def moved(self, basis: Float, mean: Float, rank: int) -> Frame:
-        """In the coordinates y of `z = G y`; `mean` is in those of z."""
-        frame = Frame(self._times(basis), rank, inverse(basis) @ mean, self.stretch)
-        frame = frame._upright() if frame._crooked() else frame
-        thin = frame.widths[:rank] < _THINNEST
-        return frame if not thin.any() else replace(frame, rank=int(thin.argmax()))._upright()
+        """In the coordinates y of `z = G y`, G of lower triangles; `mean` is in those of z."""
+        inside = solve_triangular(basis, mean, lower=True, check_finite=False)
+        frame = Frame(self._times(basis), rank, np.asarray(inside), self.stretch)
+        there = frame.widths[:rank] >= _THINNEST
+        if not there.all():
+            return framed(frame.place, frame.root[:, there], len(self.parts) > 1, self.stretch)
+        return frame._upright() if frame._crooked() else frame
 
     def within(self, stretch: Stretch) -> Frame:
         """The same with another law."""
@@ -117,7 +120,9 @@ class Frame:
         beyond = complement(axes) * (widths[-1] if self.rank else 1.0)
         basis[:, self.rank :] = inverse(self.factor) @ beyond
         several = self._times(basis) if len(self.parts) > 1 else np.column_stack([axes * widths, beyond])[None]
-        return Frame(several, self.rank, inverse(basis) @ self.mean, self.stretch)
+        full = self.rank == len(basis)
+        mean = turn.T @ self.mean if full else inverse(several[0]) @ self.place
+        return Frame(several, self.rank, mean, self.stretch)
 
     def arrays(self, name: str) -> dict[str, AnyArray]:
         """For `restored`, under names that begin with that one."""
@@ -132,6 +137,14 @@ class Frame:
         rank, start = (float(number) for number in arrays[f"{name}_place"])
         stretch = self.stretch.of(start)
         return Frame(arrays[f"{name}_parts"].copy(), int(rank), arrays[f"{name}_mean"].copy(), stretch)
+
+
+def framed(place: Float, root: Float, exact: bool, stretch: Stretch) -> Frame:
+    """Of `N(place, F F^T)`, in principal axes; with more digits than those of doubles from there on, or without."""
+    axes, widths, _ = principal(root)
+    factor = np.column_stack([axes * widths, complement(axes) * (widths[-1] if widths.size else 1.0)])
+    several = np.stack([factor, np.zeros(factor.shape)])[: 2 if exact else 1]
+    return Frame(several, widths.size, inverse(factor) @ place, stretch)
 
 
 def digits_for(widths: Float) -> int:

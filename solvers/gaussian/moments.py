@@ -6,11 +6,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from mfpde.attention.affine import AffineDrift
 from mfpde.measure.normal import Normal
 from mfpde.measure.principal import principal
-from mfpde.solvers.gaussian.frame import Frame, complement
+from mfpde.solvers.gaussian.frame import Frame, complement, framed
 from mfpde.solvers.gaussian.law import Stretch, inverse
 from mfpde.solvers.march import Size
 from mfpde.typing import Float
@@ -54,7 +55,8 @@ class Moments:
         law = self._velocity.at(0.0).law
         self._heads = [] if law is None else [term.head for term in law.terms(self.dimension)]
         self._pulled = all(head.gaussian_forms(self.dimension) is not None for head in self._heads)
-        self.start = self._frame(initial.mean, initial.factor)
+        stretch = Stretch(self._velocity, self.dimension, 0.0)
+        self.start = framed(initial.mean, initial.factor, self.dimension <= _EXACT, stretch)
         self._least = _NOTHING * max(self.start.spread, float(np.abs(initial.mean).max()), 1e-200)
 
     @property
@@ -64,14 +66,6 @@ class Moments:
 
     # -- frames
     # ---------------------------------------------------------------------------------------------------------
-
-    def _frame(self, mean: Float, root: Float) -> Frame:
-        axes, widths, _ = principal(root)
-        beyond = complement(axes) * (widths[-1] if widths.size else 1.0)
-        factor = np.column_stack([axes * widths, beyond])
-        exact = 2 if self.dimension <= _EXACT else 1
-        several = np.stack([factor, np.zeros(factor.shape)])[:exact]
-        return Frame(several, widths.size, inverse(factor) @ mean, Stretch(self._velocity, self.dimension, 0.0))
 
     def renewed(self, time: float, frame: Frame) -> Frame:
         """The frame with the law from that time on."""
@@ -239,7 +233,7 @@ def _below(dimension: int, rank: int) -> tuple:
 
 
 def _solved(triangle: Float, right: Float) -> Float:
-    return np.asarray(np.linalg.solve(triangle, right))
+    return np.asarray(solve_triangular(triangle, right, lower=True, check_finite=False))
 
 
 def _root(added: Float) -> Float:
