@@ -49,9 +49,9 @@ class March:
 
     `sizes(state)` measures errors of a state relative to it; a step's stays below `tolerance`. Steps end at `breaks`,
     where f may jump: f is asked for times before the next one only. A look at any time inside the last step leaves the
-    steps as they are. A `lasting` error is measured by what it does in another step like this one, too. `begin`, when given, is called before every step, and a step then takes nothing from the one
-    before it: it depends on its ends alone.
-    """
+    steps as they are. A `lasting` error is measured by what it does in another step like this one, too. `begin`, when
+    given, is called before every step, and a step then takes nothing from the one before it: it depends on its ends
+    alone."""
 
     def __init__(
         self,

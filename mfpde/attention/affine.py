@@ -39,8 +39,8 @@ class AffineDrift:
 
 @dataclass(frozen=True, eq=False)
 class Forms:
-    """What a head sees of tokens, in any coordinates: `query`, `(..., d, d)`, the A of `<Ax, y>`, and `rows`, `(..., any,
-    d)`, linear maps of tokens (none for most heads)."""
+    """What a head sees of tokens, in any coordinates: `query`, `(..., d, d)`, the A of `<Ax, y>`, and `rows`, `(...,
+    any, d)`, linear maps of tokens (none for most heads)."""
 
     query: Float
     rows: Float

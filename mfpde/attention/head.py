@@ -97,8 +97,8 @@ class Head(Attention):
         return None
 
     def gaussian_push(self, forms: Forms, mean: Float, factor: Float) -> tuple[Float, Float]:
-        """c and `B F` of that affine function, `c + B (x - m)`, for `mu = N(m, F F^T)` and `F`, `(d, any)`; from forms in
-        any coordinates, without inverting F: in those in which a Gaussian is round, however thin it is in others."""
+        """c and `B F` of that affine function, `c + B (x - m)`, for `mu = N(m, F F^T)` and `F`, `(d, any)`; from forms
+        in any coordinates, without inverting F: in those in which a Gaussian is round, however thin it is in others."""
         raise ProblemError.at("attention", f"{self._name} attention has no forms")
 
     @property

@@ -130,6 +130,7 @@ class Sinkhorn(Exponential, Bilinear):
         query = self.query_matrix(mean.size)
         factor, _, s, _ = gaussian_factors(covariance, query)
         return AffineDrift(mean, (factor * (2 / (1 + np.sqrt(1 + 4 * s * s)))) @ factor.T @ query)
+
     def gaussian_forms(self, dimension: int) -> Forms | None:
         return Forms(self.query_matrix(dimension), np.zeros((0, dimension)))
 

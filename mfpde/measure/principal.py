@@ -14,9 +14,9 @@ _FEW = 16  # columns up to which Jacobi's method is quick
 def principal(factor: Float) -> tuple[Float, Float, Float]:
     """`F = U diag(s) V^T`, `(d, r)`, `(r,)` descending, `(r, r)`, for r <= d.
 
-    By Jacobi's method, preconditioned by QR decompositions (LAPACK's `dgejsv`): every s has its relative accuracy, however
-    small it is beside the others, if columns (or rows) scaled to equal lengths are well conditioned. More than sixteen
-    columns by the usual method, whose errors are those of the largest s.
+    By Jacobi's method, preconditioned by QR decompositions (LAPACK's `dgejsv`): every s has its relative accuracy,
+    however small it is beside the others, if columns (or rows) scaled to equal lengths are well conditioned. More than
+    sixteen columns by the usual method, whose errors are those of the largest s.
     """
     if factor.shape[1] == 0:
         return np.zeros(factor.shape), np.zeros(0), np.zeros((0, 0))

@@ -18,13 +18,14 @@ def gaussian_layout(dimension: int) -> Layout:
     fields = {
         "gaussian_mean": Field(("component",), "mean"),
         "gaussian_covariance": Field(("component", "column"), "covariance S"),
-        "gaussian_factor": Field(("component", "column"), "F with S = F F^T, each column of which is right relative to itself"),
+        "gaussian_factor": Field(("component", "column"), "F with S = F F^T, right relative to itself by columns"),
     }
     return Layout("gaussian", extents={"component": dimension, "column": dimension}, fields=fields)
 
 
 def gaussian_fields(mean: Float, factor: Float) -> dict[str, Float]:
-    """Of `N(m, F F^T)`: the moments, `(d,)` and `(d, d)`, and F with as many columns of zeros as S has null directions."""
+    """Of `N(m, F F^T)`: the moments, `(d,)` and `(d, d)`, and F with as many columns of zeros as S has null
+    directions."""
     whole = np.zeros((mean.size, mean.size))
     whole[:, : factor.shape[1]] = factor
     return {"gaussian_mean": mean, "gaussian_covariance": factor @ factor.T, "gaussian_factor": whole}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from decimal import Decimal, localcontext
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,5 +51,3 @@ def inverted(matrix: Decimals) -> Decimals:
         others = np.arange(size) != column
         work[others] = work[others] - np.outer(work[others, column], work[column])
     return work[:, size:]
-
-

@@ -10,11 +10,11 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from mfpde.attention.affine import Forms
 from mfpde.measure.principal import principal
 from mfpde.solvers.gaussian.columns import leaning
 from mfpde.solvers.gaussian.digits import Decimals, decimals, parts
 from mfpde.solvers.gaussian.law import Stretch, inverse
-from mfpde.attention.affine import Forms
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["Frame", "complement", "framed"]
@@ -25,11 +25,12 @@ _DISORDER = 2.0  # how much wider than an earlier axis a later one may be
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """`x = F z`, such that `S = F P F^T`, P the projection to the first `rank` coordinates, and the mean is at `F mean`.
+    """`x = F z`, such that `S = F P F^T`, P the projection to the first `rank` coordinates, and the mean is at `F
+    mean`.
 
-    Columns of F are ordered by length and well conditioned when scaled; those beyond the rank are as long as the last one
-    before. `parts`, `(count, d, d)`, are doubles whose sum is F: the growth of a wide axis u can depend on `<A u, u>` to
-    digits that lie far behind those of u in doubles.
+    Columns of F are ordered by length and well conditioned when scaled; those beyond the rank are as long as the last
+    one before. `parts`, `(count, d, d)`, are doubles whose sum is F: the growth of a wide axis u can depend on `<A u,
+    u>` to digits that lie far behind those of u in doubles.
     """
 
     parts: Float

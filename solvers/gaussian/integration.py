@@ -29,6 +29,7 @@ __all__ = ["GaussianIntegration"]
 
 _SHARE = 0.1  # of the tolerance, for the error of one step
 _LARGEST = 1e60  # of a standard deviation: products of two covariances and two matrices still are numbers
+_APART = 1e6  # widths: where steps vanish, what they have lost is the thin ones
 _FARTHEST = 1e100  # of a mean
 _FASTEST = 1e100  # of a rate
 _THIN = 1e-10  # variances below this share of the largest count as that in the residual
@@ -96,6 +97,10 @@ class GaussianIntegration(Integration):
         found = blow_up(self._moments.growth, self._march, looser)
         still = self._moments.start.spread == 0
         alone = still and self._frame.spread < _THIN * float(np.linalg.norm(self._frame.place))
+        apart = self._frame.widths.max() / self._frame.widths.min()
+        if found is None and apart > _APART:
+            message = f"the covariance is too ill-conditioned to be followed: its condition is {apart**2:.1g}"
+            return Progress(State.NOT_FINITE, message, "end the run earlier, or raise solver.tolerance")
         return ended_early("the mean" if alone else "the covariance", found, self._march)
 
     def _cost(self) -> float:

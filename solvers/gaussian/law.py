@@ -24,8 +24,8 @@ _SAMPLES = (0.0, 1 / 3, 2 / 3, 1.0)  # of coefficients between two breaks: cubic
 
 
 class Stretch:
-    """Coefficients from a break (or 0) to the next one: the same all the time, or products of up to three straight lines,
-    which four samples determine."""
+    """Coefficients from a break (or 0) to the next one: the same all the time, or products of up to three straight
+    lines, which four samples determine."""
 
     def __init__(self, velocity: Velocity, dimension: int, start: float) -> None:
         self._velocity, self._dimension, self.start = velocity, dimension, start

@@ -39,9 +39,9 @@ class Moments:
 
         l_i' = P_ii,    (X^{-1} X')_ij = P_ij + e^{2 (l_i - l_j)} P_ji  for i > j.
 
-    Every width has a logarithm of its own, in which errors are errors relative to it. A state is the array (F^{-1} m in units
-    of the largest width, l, X below its diagonal). Where noise widens S, in a direction, by much of what it is, a step takes `S = F X e^{2 l} X^T
-    F^T + F N F^T` instead, with a fourth part N, from N = 0.
+    Every width has a logarithm of its own, in which errors are errors relative to it. A state is the array (F^{-1} m
+    in units of the largest width, l, X below its diagonal). Where noise widens S, in a direction, by much of what it
+    is, a step takes `S = F X e^{2 l} X^T F^T + F N F^T` instead, with a fourth part N, from N = 0.
     """
 
     def __init__(self, equation: Equation, initial: Normal) -> None:
@@ -75,7 +75,8 @@ class Moments:
     def state(self, frame: Frame, noise: bool) -> Float:
         """At the origin of a frame; with a part for noise of its own, or without."""
         d, r = self.dimension, frame.rank
-        return np.concatenate([frame.mean * frame.shares, np.zeros(r * (d + 1) - r * (r + 1) // 2 + (d * d if noise else 0))])
+        rest = r * (d + 1) - r * (r + 1) // 2 + (d * d if noise else 0)
+        return np.concatenate([frame.mean * frame.shares, np.zeros(rest)])
 
     def drowned(self, frame: Frame, time: float, step: float) -> bool:
         """Whether noise makes a width much larger in that time."""
@@ -92,7 +93,8 @@ class Moments:
         mean, logs, lower, added = split(frame, state)
         basis, rank = np.eye(self.dimension), frame.rank
         if added is not None and added.any():
-            basis, rank = np.linalg.qr(np.column_stack([lower * np.exp(logs), _root(added)]).T, mode="r").T, self.dimension
+            whole = np.column_stack([lower * np.exp(logs), _root(added)])
+            basis, rank = np.linalg.qr(whole.T, mode="r").T, self.dimension
         else:
             basis[:, :rank] = lower * np.exp(logs)
         return frame.moved(basis, mean, rank)
@@ -176,8 +178,8 @@ class Moments:
     # ---------------------------------------------------------------------------------------------------------
 
     def turning(self, time: float, frame: Frame) -> tuple[Float, Float, Float, Float]:
-        """Widths s, the largest first, axes, m' along them, and K with `S' = s_j^2 K_ij + s_i^2 K_ji + (2/kappa) I` along
-        them."""
+        """Widths s, the largest first, axes, m' along them, and K with `S' = s_j^2 K_ij + s_i^2 K_ji + (2/kappa) I`
+        along them."""
         velocity, pushed = self.push(frame, time, frame.mean, np.eye(self.dimension, frame.rank))
         axes, widths, turn = principal(frame.root)
         r = frame.rank

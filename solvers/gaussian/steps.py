@@ -24,9 +24,7 @@ class GaussianMarch(March):
         rate = moments.rate(0.0, self.frame)
         first = 0.01 / rate if rate > 0 else 1.0
         implicit = state.size <= _MOST_IMPLICIT
-        super().__init__(
-            self._in_frame, self._size, state, tolerance, first, moments.breaks, implicit, lasting=True
-        )
+        super().__init__(self._in_frame, self._size, state, tolerance, first, moments.breaks, implicit, lasting=True)
 
     @property
     def place(self) -> Frame:
