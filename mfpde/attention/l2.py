@@ -143,7 +143,8 @@ class L2(Exponential):
         keys, apart = np.split(forms.rows, 2)
         seen = keys @ factor
         order = np.argsort(-np.sum(seen**2, axis=0), kind="stable")
-        triangle = np.linalg.qr(np.vstack([np.sqrt(2) * seen[:, order], np.eye(order.size)]), mode="r")
+        stacked = np.vstack([np.sqrt(2) * seen[:, order], np.eye(order.size)])
+        triangle: Float = np.asarray(np.linalg.qr(stacked, mode="r"), dtype=float)
         tilts = 2 * seen.T @ (apart @ mean)
         right = np.column_stack([factor.T @ forms.query @ factor, tilts])[order]
         narrowed = np.empty_like(right)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mfpde.attention.affine import Forms
+from mfpde.attention.base import Attention
 from mfpde.solvers.gaussian.digits import Decimals, decimals, inverted, rounded
 from mfpde.typing import Float
 
@@ -41,11 +42,11 @@ class Stretch:
 
     def _heads(self, time: float) -> Heads:
         law = self._velocity.at(time).law
+        if not isinstance(law, Attention):
+            return []
         none = Forms(*np.zeros((2, self._dimension, self._dimension)))
-        return [
-            (term.head.gaussian_forms(self._dimension) or none, term.value)
-            for term in ([] if law is None else law.terms(self._dimension))
-        ]
+        terms = law.terms(self._dimension)
+        return [(term.head.gaussian_forms(self._dimension) or none, term.value) for term in terms]
 
     @cached_property
     def _exactly(self) -> list[list[tuple[Decimals, Decimals, Decimals]]]:

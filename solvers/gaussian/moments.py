@@ -9,12 +9,13 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from mfpde.attention.affine import AffineDrift
+from mfpde.attention.base import Attention
 from mfpde.measure.normal import Normal
 from mfpde.measure.principal import principal
 from mfpde.solvers.gaussian.frame import Frame, complement, framed
 from mfpde.solvers.gaussian.law import Stretch, inverse
 from mfpde.solvers.march import Size
-from mfpde.typing import Float
+from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:
     from mfpde.problem import Equation
@@ -53,8 +54,9 @@ class Moments:
         self.noisy = max(diffusions) > 0
         self._diffusion = diffusions[0] if len(diffusions) == 1 else None
         law = self._velocity.at(0.0).law
-        self._heads = [] if law is None else [term.head for term in law.terms(self.dimension)]
-        self._pulled = all(head.gaussian_forms(self.dimension) is not None for head in self._heads)
+        self._heads = [term.head for term in law.terms(self.dimension)] if isinstance(law, Attention) else []
+        forms = [head.gaussian_forms(self.dimension) for head in self._heads]
+        self._pulled = law is None or (bool(forms) and all(form is not None for form in forms))
         stretch = Stretch(self._velocity, self.dimension, 0.0)
         self.start = framed(initial.mean, initial.factor, self.dimension <= _EXACT, stretch)
         self._least = _NOTHING * max(self.start.spread, float(np.abs(initial.mean).max()), 1e-200)
@@ -94,7 +96,7 @@ class Moments:
         basis, rank = np.eye(self.dimension), frame.rank
         if added is not None and added.any():
             whole = np.column_stack([lower * np.exp(logs), _root(added)])
-            basis, rank = np.linalg.qr(whole.T, mode="r").T, self.dimension
+            basis, rank = np.asarray(np.linalg.qr(whole.T, mode="r")).T, self.dimension
         else:
             basis[:, :rank] = lower * np.exp(logs)
         return frame.moved(basis, mean, rank)
@@ -155,7 +157,7 @@ class Moments:
     def sizes(self, frame: Frame, state: Float) -> Size:
         """Errors of m relative to |m|, as long as that is not all but nothing beside the spread; of l, and of X as
         angles; of N to the variances."""
-        mean, logs, lower, _ = split(frame, state)
+        mean, logs, lower, noise = split(frame, state)
         root = lower * np.exp(logs)
         spread = float(np.linalg.norm(frame.factor @ root)) + self._least
         place = float(np.linalg.norm(frame.factor @ mean)) + _CENTRED * spread
@@ -166,12 +168,11 @@ class Moments:
             moved, logs, turned, added = split(frame, error)
             turned = np.tril(turned, -1) * angles
             parts = [np.linalg.norm(frame.factor @ moved) / place, np.linalg.norm(logs), np.linalg.norm(turned)]
-            if added is not None:
+            if added is not None and noise is not None:
                 variances = np.sqrt(np.sum(root**2, axis=1) + np.abs(np.diag(noise)))
                 parts.append(np.linalg.norm(added / variances / variances[:, None]))
             return float(np.linalg.norm(parts))
 
-        noise = split(frame, state)[3]
         return size
 
     # -- what is asked of it
@@ -230,7 +231,7 @@ def split(frame: Frame, state: Float) -> tuple[Float, Float, Float, Float | None
 
 
 @lru_cache(maxsize=64)
-def _below(dimension: int, rank: int) -> tuple:
+def _below(dimension: int, rank: int) -> tuple[AnyArray, ...]:
     return np.tril_indices(dimension, -1, rank)
 
 

@@ -139,3 +139,25 @@ def test_every_eigenvalue_is_right(name):
     np.testing.assert_allclose(found, right, rtol=1e-11)
     assert abs(np.prod(found / right) - 1) < 1e-11
     assert run.provenance["statistics"]["steps"] < steps
+
+
+def test_heads_without_forms_are_solved_too(monkeypatch):
+    """Registered by others, with `gaussian_mean` alone."""
+    task = problem(SOFTMAX_3, ROUND_3, until=1.0, mean=[0.2, -0.1, 0.3])
+    right = mfpde.solve(mfpde.Problem.from_dict(task)).measure(-1)
+    monkeypatch.setattr(mfpde.Softmax, "gaussian_forms", lambda *_: None)
+    found = mfpde.solve(mfpde.Problem.from_dict(task)).measure(-1)
+    np.testing.assert_allclose(found.covariance, right.covariance, rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(found.mean, right.mean, rtol=1e-11)
+
+
+def test_steps_go_on_bit_for_bit_at_high_condition():
+    task = mfpde.Problem.from_dict(problem(*HYPERBOLIC, until=30.0, mean=[0.3, -0.1]))
+    whole, cut, again = (task.solver.start(task) for _ in range(3))
+    whole.advance(25.0, 10**12)
+    for target in (3.0, 19.9, 20.0):
+        cut.advance(target, 10**12)
+    again.restore(cut.state())
+    np.testing.assert_array_equal(again.fields()["gaussian_factor"], cut.fields()["gaussian_factor"])
+    again.advance(25.0, 10**12)
+    np.testing.assert_array_equal(again.fields()["gaussian_factor"], whole.fields()["gaussian_factor"])
