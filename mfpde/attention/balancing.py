@@ -86,7 +86,8 @@ def _by_newton(measure: Measure, matrix: Float, found: Potentials, tolerance: fl
 def _rounding(measure: Measure, matrix: Float) -> float:
     """What is left of a marginal when exponents are rounded: scores, and the logarithms of weights beside them."""
     keys, weights = embedded_nodes(measure)[0], _shares(measure)
-    largest = float(np.abs(keys @ matrix.T).max(axis=0) @ np.abs(keys).max(axis=0))
+    reach = np.abs(keys).max(axis=0)
+    largest = float(reach @ np.abs(matrix) @ reach)  # terms of a score that cancel are rounded before they do
     return _ROUNDINGS * float(np.finfo(float).eps) * (largest - float(np.log(weights[weights > 0].min())))
 
 
