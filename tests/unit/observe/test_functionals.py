@@ -233,3 +233,15 @@ def test_an_evaluation_takes_less_than_a_millisecond(kind):
     measure, law = CircleDensity.of(modes), equation(mfpde.Unnormalized(beta=5), 1.0)
     seconds = timeit.repeat(lambda: observe(kind, measure, law), number=1, repeat=50)
     assert min(seconds) < 1e-3
+
+
+def test_energy_of_weighted_heads_is_the_weighted_sum_of_theirs():
+    """Of all of it: what is left in the uniform state, too."""
+    heads = [mfpde.Unnormalized(beta=2.0, weight=0.5), mfpde.Unnormalized(beta=0.3, weight=-2.0)]
+    law = mfpde.MultiHead(heads=heads, weight=3.0)
+    for name in ("uniform", "wave"):
+        measure = MEASURES[name].on(CIRCLE)
+        each = [observe("energy", measure, equation(mfpde.Unnormalized(beta=beta)))["energy"] for beta in (2.0, 0.3)]
+        wanted = 3.0 * (0.5 * each[0] - 2.0 * each[1])
+        assert observe("energy", measure, equation(law))["energy"] == pytest.approx(wanted, rel=1e-13)
+        assert abs(wanted) > 0.1
