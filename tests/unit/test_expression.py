@@ -129,7 +129,8 @@ def test_exponents_may_depend_on_the_position():
 
 
 def test_powers_that_may_break_are_looked_at_where_their_base_vanishes():
-    assert [kink.text for kink in Expression("x**2 + y**0.5 + (z - 1)**(1/3) + 2**theta").kinks] == ["y", "z - 1"]
+    kinks = Expression("x**2 + y**0.5 + (z - 1)**(1/3) + 2**theta").kinks
+    assert {kink.text for kink in kinks} == {"y", "z - 1"}
 
 
 def test_a_coordinate_that_the_space_does_not_have():
