@@ -34,7 +34,8 @@ def exact(x):
     for weight, mean, covariance in PARTS:
         inverse = np.linalg.inv(covariance)
         pull = (x - mean) @ inverse  # - grad log
-        part = weight * np.exp(-0.5 * np.sum(pull * (x - mean), axis=1)) / np.sqrt(np.linalg.det(2 * np.pi * covariance))
+        level = weight / np.sqrt(np.linalg.det(2 * np.pi * covariance))
+        part = level * np.exp(-0.5 * np.sum(pull * (x - mean), axis=1))
         density += part
         gradient -= part[:, None] * pull
         change += DIFFUSION * part * (np.sum(pull**2, axis=1) - np.trace(inverse))
