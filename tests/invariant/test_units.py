@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import mfpde
+from mfpde.solvers.characteristics.pair import Nodes, Pair
 
 PARTS = [([-1.0, 0.2], 0.3, 2.0), ([1.2, -0.3], 0.2, 1.0)]
 CASES = {
@@ -54,3 +55,15 @@ def test_units_of_length(case):
         other = run.measure(-1)
         np.testing.assert_allclose(other.mean / unit, first.mean, rtol=0, atol=1e-13)
         np.testing.assert_allclose(other.covariance / unit**2, first.covariance, rtol=0, atol=1e-13)
+
+
+def test_differences_between_node_sets_are_relative_to_their_spread():
+    def difference(unit):
+        equation = mfpde.Equation(geometry=mfpde.Line(), attention=mfpde.Softmax(A=0.7 / unit**2, V=-0.5))
+        few, more = (np.polynomial.hermite_e.hermegauss(count) for count in (4, 9))
+        pair = Pair(equation, *(Nodes(unit * x[:, None], w / w.sum(), None) for x, w in (few, more)))
+        return pair.difference(pair.start)
+
+    assert difference(1.0) > 1e-3
+    for unit in (2.0**-45, 2.0**45):
+        assert difference(unit) == pytest.approx(difference(1.0), rel=1e-12)
