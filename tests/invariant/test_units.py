@@ -67,3 +67,23 @@ def test_differences_between_node_sets_are_relative_to_their_spread():
     assert difference(1.0) > 1e-3
     for unit in (2.0**-45, 2.0**45):
         assert difference(unit) == pytest.approx(difference(1.0), rel=1e-12)
+
+
+def test_doubts_about_tails_are_relative_to_the_width():
+    def doubt(unit):
+        problem = {
+            "geometry": {"kind": "line"},
+            "attention": {"kind": "softmax", "A": 2.0 / unit**2, "V": -0.5},
+            "initial": {"kind": "gaussian", "mean": 0.3 * unit, "covariance": unit**2},
+            "solver": {"kind": "finite-volume", "frame": "static", "cells": 64},
+            "time": {"until": 1},
+        }
+        given = mfpde.Problem.from_dict(problem)
+        begun = given.solver.start(given)
+        density = begun._solution.density  # with something at its ends, which may go on in more than one way
+        ends = np.linspace(0.0, 1e-9 / unit, density.shape[-1])
+        return begun._system.doubt(0.0, begun._solution._replace(density=density + ends))
+
+    assert doubt(1.0) > 1e-12
+    for unit in (2.0**-20, 2.0**20):
+        assert doubt(unit) == pytest.approx(doubt(1.0), rel=1e-6)
