@@ -31,7 +31,7 @@ PROBLEMS = {
 }
 
 
-def carried(solution, *targets, look=lambda solution: None):
+def carried(solution, *targets, look=id):
     for target in targets:
         while solution.advance(target, 20_000).state is State.UNDER_WAY:
             look(solution)
