@@ -236,3 +236,15 @@ def test_an_evaluation_takes_as_few_calls_for_many_modes_as_for_some(kind, calls
         made.append(calls(lambda measure=measure: observe(kind, measure, law)))
     assert made[0] < 1500
     assert made[1] < made[0] + (1000 if kind == "clusters" else 50)
+
+
+def test_energy_of_weighted_heads_is_the_weighted_sum_of_theirs():
+    """Of all of it: what is left in the uniform state, too."""
+    heads = [mfpde.Unnormalized(beta=2.0, weight=0.5), mfpde.Unnormalized(beta=0.3, weight=-2.0)]
+    law = mfpde.MultiHead(heads=heads, weight=3.0)
+    for name in ("uniform", "wave"):
+        measure = MEASURES[name].on(CIRCLE)
+        each = [observe("energy", measure, equation(mfpde.Unnormalized(beta=beta)))["energy"] for beta in (2.0, 0.3)]
+        wanted = 3.0 * (0.5 * each[0] - 2.0 * each[1])
+        assert observe("energy", measure, equation(law))["energy"] == pytest.approx(wanted, rel=1e-13)
+        assert abs(wanted) > 0.1
