@@ -342,7 +342,6 @@ class FiniteVolumeIntegration(Integration):
             "high": grid.high,
             "leak": np.array([self._leak]),
             "missed": np.array([self._missed.initial, self._missed.differed, self._missed.tails, self._looked]),
-            "first_cells": np.array(self._first_cells),
             "growth": self._growth.rows.copy(),
             "evaluations": np.array([self._evaluations]),
             **self._control.arrays(),
@@ -361,6 +360,5 @@ class FiniteVolumeIntegration(Integration):
         self._rates, self._roughness = self._system.rates(self._time, self._solution), None
         missed = self._missed
         missed.initial, missed.differed, missed.tails, self._looked = (float(part) for part in state["missed"])
-        self._first_cells = tuple(state["first_cells"].tolist())
         self._growth.rows = state["growth"].copy()
         self._evaluations = int(state["evaluations"][0])

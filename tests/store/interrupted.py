@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,26 +16,30 @@ from mfpde.feasibility import chosen_solver
 from mfpde.solvers.base import Integration, Progress, State
 
 #: one-dimensional arrays that hold one thing; of all others each number is an entry of its own
-WHOLE = frozenset({"course_states", "course_times", "march_start", "march_state", "march_slope", "reach", "view", "weights"})
+WHOLE = frozenset({"course_states", "course_times", "march_start", "march_state", "march_slope", "positions", "reach", "view", "weights"})
 TRAIL = "trail"
+#: statistics that tell of the way to the end, which may be another one
+FORESEEN = frozenset({"node-error"})
 SLICE = 10_000  # microseconds of work in a call of a run that goes on
-MOST_CALLS = 3000  # of a run that goes on without what it needs
+MOST_CALLS = 500  # of a run that goes on without what it needs
 
 Kept = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)
 class Way:
-    """A problem, and the times at which its run is looked at; `later` is the end that resumed runs are to have, where
-    that is not the same."""
+    """A problem and the times at which its run is looked at, the last one the end, where `until` is no other; `later`
+    is the end that resumed runs have. `budget` is the work of a call in microseconds: one step, mostly."""
 
     problem: dict[str, Any]
     looks: tuple[float, ...]
+    until: float | None = None
     later: float | None = None
+    budget: int = 1
 
-    def start(self, until: float | None = None) -> Integration:
+    def start(self, until: float) -> Integration:
         """The integration at t = 0."""
-        time = {"until": until or self.looks[-1], "save": False}
+        time = {"until": until, "save": False}
         task = mfpde.Problem.from_dict({"time": time, **self.problem})
         return chosen_solver(task).start(task)
 
@@ -64,16 +69,17 @@ class Whole:
     seen: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        integration = self.way.start()
+        until = self.way.until or self.way.looks[-1]
+        integration = self.way.start(until)
         for number, look in enumerate(self.way.looks):
             progress = Progress(State.UNDER_WAY)
             while progress.state is State.UNDER_WAY:
                 self.moments.append(Moment(deepcopy(integration), number))
-                progress = integration.advance(look, 1)
+                progress = integration.advance(look, self.way.budget)
             self.seen.append(appearance(integration, progress))
             if progress.state is not State.REACHED:
                 break
-        self._fresh = self.way.start(self.way.later)
+        self._fresh = self.way.start(self.way.later or until)
 
     @property
     def fresh(self) -> Integration:
@@ -81,11 +87,12 @@ class Whole:
         return deepcopy(self._fresh)
 
     def telling(self, most: int) -> list[Moment]:
-        """So many moments at the beginning, after rejected steps, at the end, and in between."""
-        after = [two for one, two in zip(self.moments, self.moments[1:], strict=False) if two.rejected > one.rejected]
-        spread = [self.moments[int(place)] for place in np.linspace(0, len(self.moments) - 1, most)]
-        found = [*after[:: max(1, len(after) // most)][:most], *self.moments[-most:], *spread]
-        return list({id(moment): moment for moment in found}.values())
+        """So many moments after rejected steps, as many before the end and over all, and one after every look."""
+        pairs = list(pairwise(self.moments))
+        rejected = [two for one, two in pairs if two.rejected > one.rejected]
+        looked = [two for one, two in pairs if two.looks > one.looks]
+        spread, few = ([each[int(k)] for k in np.linspace(0, len(each) - 1, most)] for each in (self.moments, rejected or self.moments))
+        return list({id(moment): moment for moment in [*looked, *few, *self.moments[-most:], *spread]}.values())
 
     def goes_on(self, moment: Moment, kept: Kept) -> bool:
         """Whether a fresh integration that is given this looks the same, there and ever after."""
@@ -143,7 +150,7 @@ def appearance(integration: Integration, progress: Progress | None = None) -> st
         "progress": progress,
         "residual": integration.residual(),
         "facts": sorted(integration.facts().items()),
-        "statistics": sorted(integration.statistics().items()),
+        "statistics": sorted(item for item in integration.statistics().items() if item[0] not in FORESEEN),
         **{f"axis {axis.name}": axis.values for axis in layout.axes},
         **{f"constant {name}": constant.values for name, constant in layout.constants.items()},
         **integration.fields(),
