@@ -20,8 +20,8 @@ WHOLE = frozenset({"course_states", "course_times", "march_start", "march_state"
 TRAIL = "trail"
 #: statistics that tell of the way to the end, which may be another one
 FORESEEN = frozenset({"node-error"})
-SLICE = 10_000  # microseconds of work in a call of a run that goes on
-MOST_CALLS = 500  # of a run that goes on without what it needs
+SLICE = 50_000  # microseconds of work in a call of a run that goes on
+MOST_CALLS = 80  # of a run that goes on without what it needs
 
 Kept = dict[str, np.ndarray]
 

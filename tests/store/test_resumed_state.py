@@ -10,7 +10,9 @@ from store.ways import ELSEWHERE, TELLING, WAYS
 from mfpde.registry import members
 
 CUTS = 3
-NAMES = [(solver, name) for solver, ways in WAYS.items() for name in ways]
+EVERY_WAY = pytest.mark.parametrize(
+    ("solver", "name"), [pytest.param(solver, name, id=f"{solver}, {name}") for solver, ways in WAYS.items() for name in ways]
+)
 
 
 @cache
@@ -22,7 +24,7 @@ def test_every_solver_is_interrupted():
     assert set(WAYS) == set(members("solver")) - {"auto"}
 
 
-@pytest.mark.parametrize(("solver", "name"), NAMES, ids="-".join)
+@EVERY_WAY
 def test_a_run_goes_on_bit_for_bit(solver, name):
     run = whole(solver, name)
     broken = [moment.then.time for moment in run.telling(CUTS) if not run.goes_on(moment, moment.kept)]
@@ -30,7 +32,7 @@ def test_a_run_goes_on_bit_for_bit(solver, name):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("solver", "name"), NAMES, ids="-".join)
+@EVERY_WAY
 def test_a_run_goes_on_bit_for_bit_wherever_it_is_cut(solver, name):
     run = whole(solver, name)
     broken = [moment.then.time for moment in run.moments if not run.goes_on(moment, moment.kept)]
