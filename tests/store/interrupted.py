@@ -16,7 +16,7 @@ from mfpde.feasibility import chosen_solver
 from mfpde.solvers.base import Integration, Progress, State
 
 #: one-dimensional arrays that hold one thing; of all others each number is an entry of its own
-WHOLE = frozenset({"course_states", "course_times", "march_start", "march_state", "march_slope", "positions", "reach", "view", "weights"})
+WHOLE = frozenset({"course_states", "course_times", "high", "low", "march_start", "march_state", "march_slope", "positions", "reach", "view", "weights"})
 TRAIL = "trail"
 #: statistics that tell of the way to the end, which may be another one
 FORESEEN = frozenset({"node-error"})
@@ -97,9 +97,10 @@ class Whole:
     def goes_on(self, moment: Moment, kept: Kept) -> bool:
         """Whether a fresh integration that is given this looks the same, there and ever after."""
         wanted = iter([appearance(deepcopy(moment.then)), *self.seen[moment.looks :]])
-        return all(found == next(wanted, None) for found in self._continued(moment, kept)) and next(wanted, None) is None
+        return all(found == next(wanted, None) for found in self.continued(moment, kept)) and next(wanted, None) is None
 
-    def _continued(self, moment: Moment, kept: Kept) -> Iterator[str]:
+    def continued(self, moment: Moment, kept: Kept) -> Iterator[str]:
+        """What is seen of it, there and at every look."""
         integration = self.fresh
         try:
             integration.restore(kept)

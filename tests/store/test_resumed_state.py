@@ -9,7 +9,7 @@ from store.ways import ELSEWHERE, TELLING, WAYS
 
 from mfpde.registry import members
 
-CUTS = 3
+CUTS = 2
 EVERY_WAY = pytest.mark.parametrize(
     ("solver", "name"), [pytest.param(solver, name, id=f"{solver}, {name}") for solver, ways in WAYS.items() for name in ways]
 )
@@ -52,6 +52,18 @@ def test_nothing_is_kept_that_no_run_needs(solver):
                 if asked and entry not in ELSEWHERE.get(solver, {}) and without is not None and not run.goes_on(moment, without):
                     needed.add(entry)
     assert kept - needed == set(ELSEWHERE.get(solver, {}))
+
+
+def test_steps_that_stability_has_let_alone_are_counted_on():
+    """After six in a row those that it has limited are forgotten; the fifteenth of these would switch schemes."""
+    run, seen = whole("gaussian", "stiff"), set()
+    limited = [moment.kept["march_switches"][3] > 0 for moment in run.moments]
+    moment = run.moments[limited.index(True) - 2]  # one step that it lets alone, then the first that it limits
+    for free in (0, 5):
+        switches = moment.kept["march_switches"].copy()
+        switches[3:] = 14, free
+        seen.add(tuple(run.continued(moment, {**moment.kept, "march_switches": switches})))
+    assert len(seen) == 2
 
 
 def test_entries_of_earlier_versions_are_ignored():
