@@ -16,7 +16,21 @@ from mfpde.feasibility import chosen_solver
 from mfpde.solvers.base import Integration, Progress, State
 
 #: one-dimensional arrays that hold one thing; of all others each number is an entry of its own
-WHOLE = frozenset({"course_states", "course_times", "high", "low", "march_start", "march_state", "march_slope", "positions", "reach", "view", "weights"})
+WHOLE = frozenset(
+    {
+        "course_states",
+        "course_times",
+        "high",
+        "low",
+        "march_start",
+        "march_state",
+        "march_slope",
+        "positions",
+        "reach",
+        "view",
+        "weights",
+    }
+)
 TRAIL = "trail"
 #: statistics that tell of the way to the end, which may be another one
 FORESEEN = frozenset({"node-error"})
@@ -91,7 +105,10 @@ class Whole:
         pairs = list(pairwise(self.moments))
         rejected = [two for one, two in pairs if two.rejected > one.rejected]
         looked = [two for one, two in pairs if two.looks > one.looks]
-        spread, few = ([each[int(k)] for k in np.linspace(0, len(each) - 1, most)] for each in (self.moments, rejected or self.moments))
+        spread, few = (
+            [each[int(k)] for k in np.linspace(0, len(each) - 1, most)]
+            for each in (self.moments, rejected or self.moments)
+        )
         return list({id(moment): moment for moment in [*looked, *few, *self.moments[-most:], *spread]}.values())
 
     def goes_on(self, moment: Moment, kept: Kept) -> bool:

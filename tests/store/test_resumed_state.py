@@ -11,7 +11,8 @@ from mfpde.registry import members
 
 CUTS = 2
 EVERY_WAY = pytest.mark.parametrize(
-    ("solver", "name"), [pytest.param(solver, name, id=f"{solver}, {name}") for solver, ways in WAYS.items() for name in ways]
+    ("solver", "name"),
+    [pytest.param(solver, name, id=f"{solver}, {name}") for solver, ways in WAYS.items() for name in ways],
 )
 
 
@@ -49,7 +50,12 @@ def test_nothing_is_kept_that_no_run_needs(solver):
             for entry, without in forgetting(moment.kept, run.fresh):
                 kept.add(entry)
                 asked = entry not in needed and TELLING[solver].get(entry, name) == name
-                if asked and entry not in ELSEWHERE.get(solver, {}) and without is not None and not run.goes_on(moment, without):
+                if (
+                    asked
+                    and entry not in ELSEWHERE.get(solver, {})
+                    and without is not None
+                    and not run.goes_on(moment, without)
+                ):
                     needed.add(entry)
     assert kept - needed == set(ELSEWHERE.get(solver, {}))
 

@@ -76,7 +76,15 @@ WAYS = {
         "moving": cells("line", SOFTMAX, LINE_BUMPS, (0.05, 0.2), cells=48),
         "edges under noise": cells("line", SOFTMAX, LINE_BOX, (0.1, 0.3), kappa=5, cells=48),
         "box too short": cells(
-            "line", in_layers(1, -4, at=[0.379], kind="linear"), LINE_GAUSSIAN, (0.385, 0.42), until=0.01, frame="static", cells=128, order=5, tolerance=1e-3
+            "line",
+            in_layers(1, -4, at=[0.379], kind="linear"),
+            LINE_GAUSSIAN,
+            (0.385, 0.42),
+            until=0.01,
+            frame="static",
+            cells=128,
+            order=5,
+            tolerance=1e-3,
         ),
         "tails that matter": cells("line", SOFTMAX, WIDE_BUMPS, (0.02, 0.04), cells=48, tolerance=1e-7),
         "tails that do not": cells("line", GROWING, WIDE_BUMPS, (0.05, 0.1), cells=48, tolerance=8e-5),
@@ -87,9 +95,16 @@ WAYS = {
         "masked": cells("line", MASKED, LINE_BUMPS, (0.03, 0.05), cells=32, tolerance=1e-4),
     },
     "gaussian": {
-        "layers": moments("plane", {"kind": "softmax", "A": A, "V": {"times": [0, 0.5], "values": [-1, 0.3]}}, SPOT, (0.2, 0.2001, 1.0)),
+        "layers": moments(
+            "plane",
+            {"kind": "softmax", "A": A, "V": {"times": [0, 0.5], "values": [-1, 0.3]}},
+            SPOT,
+            (0.2, 0.2001, 1.0),
+        ),
         "limit": moments("plane", {"kind": "softmax", "A": A, "V": V}, SPOT, (0.2, 0.2001, 50.0)),
-        "stiff": moments("plane", {"kind": "softmax", "A": 1, "V": [[-1, 0], [0, -1e4]]}, SPOT, (0.3, 0.3001, 1.0), kappa=2),
+        "stiff": moments(
+            "plane", {"kind": "softmax", "A": 1, "V": [[-1, 0], [0, -1e4]]}, SPOT, (0.3, 0.3001, 1.0), kappa=2
+        ),
         "blow-up": moments("line", GROWING, LINE_GAUSSIAN, (0.3, 2.0)),
     },
     "characteristics": {
@@ -97,8 +112,21 @@ WAYS = {
         "other nodes": nodes("line", {"kind": "softmax", "A": 4, "V": 1}, LINE_BOX, (0.02, 0.1), 0.5, tolerance=1e-6),
         "normal in the end": nodes("line", GROWING, LINE_GAUSSIAN, (0.005, 0.01), 0.45, tolerance=1e-4),
         "tails in the end": nodes("line", GROWING, WIDE_BUMPS, (0.02, 0.1), 0.12, tolerance=1e-4),
-        "masked": nodes("line", {**MASKED, "attention": {"kind": "softmax", "A": 4, "V": 1}}, LINE_BOX, (0.02, 0.1), 0.5, tolerance=1e-4),
-        "plane": nodes("plane", {"kind": "softmax", "A": A, "V": V}, {"kind": "uniform", "box": [[-1, 1], [0, 1]]}, (0.05, 0.1), tolerance=1e-3),
+        "masked": nodes(
+            "line",
+            {**MASKED, "attention": {"kind": "softmax", "A": 4, "V": 1}},
+            LINE_BOX,
+            (0.02, 0.1),
+            0.5,
+            tolerance=1e-4,
+        ),
+        "plane": nodes(
+            "plane",
+            {"kind": "softmax", "A": A, "V": V},
+            {"kind": "uniform", "box": [[-1, 1], [0, 1]]},
+            (0.05, 0.1),
+            tolerance=1e-3,
+        ),
         "circle": nodes("circle", SOFTMAX, {"kind": "density", "expression": LOPSIDED}, (0.1, 0.2), tolerance=1e-6),
         "sphere": nodes("sphere", SOFTMAX, {"kind": "points", "values": SPHERE}, (0.1, 0.2), tolerance=1e-6),
         "blow-up": nodes("line", {"kind": "linear", "A": 1, "V": 1}, LINE_BOX, (1.0, 5.0), tolerance=1e-6),
