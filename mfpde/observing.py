@@ -87,8 +87,8 @@ class Observing:
 
 def unobserved(run: Run) -> dict[int, Float]:
     """When observables of a run, by their numbers, could not be observed: the times at which all they give is NaN."""
-    found = {}
-    for index, observable in enumerate(run.problem.observe):
+    found: dict[int, Float] = {}
+    for index, observable in enumerate(run.problem.observe if run.series_times.size else ()):
         unknown = np.ones(run.series_times.size, dtype=bool)
         for name in observable.series(run.problem.geometry):
             unknown &= np.isnan(run[name].reshape(unknown.size, -1)).all(axis=1)

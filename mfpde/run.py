@@ -89,6 +89,11 @@ class Outcome:
     uncertainty: float | None = None
     accuracy: Accuracy = field(default_factory=Accuracy)
 
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> Outcome:
+        """From what a file holds; earlier versions knew nothing of accuracy."""
+        return cls(**{**record, "accuracy": Accuracy(**record.get("accuracy", {}))})
+
     @property
     def complete(self) -> bool:
         """True when the run came to the end it was asked for."""

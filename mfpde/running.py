@@ -110,13 +110,17 @@ def _resumed(problem: Problem, output: str | Path | None, watch: _Watch, *, forc
     if output is None or force:
         raise ResumeError("resume needs the output to continue, and goes without force")
     doing("reading the earlier run")
-    earlier, place, problem = earlier_run(output, problem)
-    if reached(earlier, problem):
+    earlier, place, problem, damage = earlier_run(output, problem)
+    if not damage and reached(earlier, problem):
         return earlier
     watch.write_status(place)
     prepared = Prepared.of(problem)
     missed = unobserved(earlier)  # read before the file changes
-    integration, recorder = resume_file(earlier, place, prepared, _history())
+
+    def first(integration: Integration) -> Row:
+        return Observing(prepared).row(integration, Event(integration.time, save=True, observe=True))
+
+    integration, recorder = resume_file(earlier, place, prepared, _history(), damage, first)
     return _Course(prepared, integration, recorder, watch, Observing(prepared, integration.time, missed))
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from mfpde.contracts.solver import Progress, State
 from mfpde.solvers.march import Attempt, March
-from mfpde.typing import Float
 
 __all__ = ["LOOSER", "BlowUp", "Growth", "blow_up", "ended_early", "pole_of_another"]
 
 #: `d/dt log` of a variance, at a time and a state
-Growth = Callable[[float, Float], float]
+Growth = Callable[[float, Any], float]
 #: times the tolerance: the second opinion on a blow-up
 LOOSER = 1e3
 
@@ -72,5 +72,5 @@ def ended_early(what: str, found: BlowUp | None, march: March) -> Progress:
 def _pole(growth: Growth, march: March, faster: float) -> float | None:
     """Where `growth = p / (t* - t)` is infinite, once steps have become too short to go on: some roundings of t
     further."""
-    rate = growth(march.time, march.state)
+    rate = growth(march.time, march.place)
     return march.time + 1 / rate if rate * march.time > faster else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,7 @@ _PATIENCE = 15  # steps that stability has limited before the implicit scheme ta
 _FORGIVEN = 6  # steps in a row that it has not, after which the count starts again
 _ACCURATE = 20.0  # h |lambda| that accuracy alone would let pass, for a tolerance of 1 (the power 1/8 of it for others)
 _LEAST_REACH = 0.15  # of the stability region: what follows a fast motion is hard to follow well before that
+_NUDGE = 1e-6  # by which a state is moved for derivatives; errors of some 1e-10 of them are no matter
 _NEWTON = 0.01  # of the tolerance
 _LOOK = 100.0  # of the tolerance: a look must not fail where the step, which is longer, has not
 _SHORTEST = 2.0**-50  # of the time; one unit in the last place is 2^-52
@@ -47,8 +49,9 @@ class March:
 
     `sizes(state)` measures errors of a state relative to it; a step's stays below `tolerance`. Steps end at `breaks`,
     where f may jump: f is asked for times before the next one only. A look at any time inside the last step leaves the
-    steps as they are. `begin`, when given, is called before every step, and a step then takes nothing from the one
-    before it: it depends on its ends alone.
+    steps as they are. A `lasting` error is measured by what it does in another step like this one, too. `begin`, when
+    given, is called before every step, and a step then takes nothing from the one before it: it depends on its ends
+    alone, and whoever has these looks into it.
     """
 
     def __init__(
@@ -61,9 +64,10 @@ class March:
         breaks: Sequence[float] = (),
         implicit: bool = False,
         begin: Callable[[], None] | None = None,
+        lasting: bool = False,
     ) -> None:
         self._given, self._sizes, self._tolerance, self._implicit = slope, sizes, tolerance, implicit
-        self._begin = begin
+        self._begin, self._lasting = begin, lasting
         self._breaks = [float(time) for time in breaks if time > 0]
         self.time = self.start_time = 0.0
         self.state = self.start = state
@@ -73,7 +77,7 @@ class March:
         self._stiff = self._last_implicit = False
         self._limited = self._free = 0
         self.counts = {"steps": 0, "rejected": 0, "evaluations": 0}
-        self.trouble = ""
+        self.trouble = ""  # what was wrong with the last one tried, where f meant nothing
         self.last: Step | None = None  # the last one tried, when it was explicit
         self._first: Float | None = None
 
@@ -81,6 +85,11 @@ class March:
     def stiff(self) -> bool:
         """Whether steps are implicit at present."""
         return self._stiff
+
+    @property
+    def place(self) -> Any:
+        """Where the solution stands, as whoever asks for its growth wants it."""
+        return self.state
 
     @property
     def step(self) -> float:
@@ -92,6 +101,7 @@ class March:
         step, end = self._planned()
         if not step > _SHORTEST * self.time:
             return Attempt.VANISHED
+        self.trouble = ""
         with np.errstate(all="ignore"):
             try:
                 error, state, slope = self._tried(step)
@@ -102,7 +112,7 @@ class March:
         if not error <= 1:
             self.counts["rejected"] += 1
             self._step, self._rejected_before = step * min(factor, 1.0), True
-            return Attempt.REJECTED
+            return Attempt.REJECTED if self._planned()[0] > _SHORTEST * self.time else Attempt.VANISHED
         self.counts["steps"] += 1
         proposed = step * (min(factor, 1.0) if self._rejected_before else factor)
         cut = step < 0.99 * self._step  # a break came first
@@ -110,7 +120,7 @@ class March:
         self._last_step, self._last_error = step, max(error, 1e-4)
         self._rejected_before, self._last_implicit = False, slope is None
         self.start_time, self.start = self.time, self.state
-        self.time, self.state, self._first, self.trouble = end, state, slope, ""
+        self.time, self.state, self._first = end, state, slope
         if self._begin is not None:
             self._first = None
         if end in self._breaks:
@@ -141,8 +151,6 @@ class March:
         with np.errstate(all="ignore"):
             if self._last_implicit:
                 return self._implicitly(slope, self.start_time, self.start, time - self.start_time, _LOOK).end
-            if self._begin is not None:
-                self._begin()
             return Dop853.step(slope, self.start_time, self.start, time - self.start_time).end
 
     def replace(self, state: Float) -> None:
@@ -152,24 +160,28 @@ class March:
     def arrays(self) -> dict[str, AnyArray]:
         """Everything that `restore` needs to go on bit for bit."""
         switches = [self._rejected_before, self._stiff, self._last_implicit, self._limited, self._free]
-        return {
-            "march_start": self.start.copy(),
+        kept = {
             "march_state": self.state.copy(),
             "march_times": np.array([self.start_time, self.time, self._step, self._last_step, self._last_error]),
             "march_switches": np.array(switches, dtype=np.int64),
             "march_counts": np.array(list(self.counts.values())),
-            "march_slope": np.zeros(0) if self._first is None else self._first.copy(),
         }
+        if self._begin is not None:  # steps take nothing from the one before, and looks are others' business
+            return kept
+        slope = np.zeros(0) if self._first is None else self._first.copy()
+        return {**kept, "march_start": self.start.copy(), "march_slope": slope}
 
     def restore(self, arrays: Mapping[str, AnyArray]) -> None:
         """Go on from there."""
-        self.start, self.state = arrays["march_start"].copy(), arrays["march_state"].copy()
+        self.state = self.start = arrays["march_state"].copy()
         numbers = (float(number) for number in arrays["march_times"])
         self.start_time, self.time, self._step, self._last_step, self._last_error = numbers
         *flags, self._limited, self._free = (int(number) for number in arrays["march_switches"])
         self._rejected_before, self._stiff, self._last_implicit = (bool(flag) for flag in flags)
         self.counts = dict(zip(self.counts, (int(count) for count in arrays["march_counts"]), strict=True))
-        self._first = arrays["march_slope"].copy() if arrays["march_slope"].size else None
+        if self._begin is None:
+            self.start = arrays["march_start"].copy()
+            self._first = arrays["march_slope"].copy() if arrays["march_slope"].size else None
 
     # -- one step
     # ---------------------------------------------------------------------------------------------------------
@@ -208,15 +220,42 @@ class March:
         self._first = explicit.slopes[0] if self._begin is None else None
         self.last = explicit
         size = self._sizes(explicit.end)
-        error = explicit.error(size) / self._tolerance
+        felt = self._felt(slope, explicit, size) if self._lasting else size
+        error = explicit.error(felt) / self._tolerance
         if self._implicit and error <= 1:
             self._watch(explicit.stiffness(size))
         return error, explicit.end, explicit.slopes[12]
 
+    def _felt(self, slope: Slope, tried: Step, size: Size) -> Size:
+        """Of an error e at the end of a step, with that of `h D_u f e`."""
+
+        def felt(error: Float) -> float:
+            largest = float(np.abs(error).max(initial=0.0))
+            if not 0 < largest < np.inf:
+                return size(error)
+            share = _NUDGE / largest
+            moved = slope(tried.time + tried.step, tried.end + share * error) - tried.slopes[12]
+            return size(error) + size(tried.step * moved / share)
+
+        return felt
+
     def _implicitly(self, slope: Slope, time: float, state: Float, step: float, bearable: float = 1.0) -> ImplicitStep:
         size, tolerance = self._sizes(state), self._tolerance
-        matrix = slope_matrix(slope, time, state, float(np.abs(state).max(initial=0.0)))
-        return Radau9.step(slope, time, state, step, matrix, size, _NEWTON * tolerance, bearable * tolerance)
+        if not self._lasting:
+            matrix = slope_matrix(slope, time, state, float(np.abs(state).max(initial=0.0)))
+            return Radau9.step(slope, time, state, step, matrix, size, _NEWTON * tolerance, bearable * tolerance)
+        units = np.maximum(1.0, np.abs(step * slope(time, state)))  # parts of a state may move by 1e70 and by 1
+
+        def scaled(when: float, place: Float) -> Float:
+            return slope(when, units * place) / units
+
+        def length(error: Float) -> float:
+            return size(units * error)
+
+        start = state / units
+        matrix = slope_matrix(scaled, time, start, 1.0)
+        tried = Radau9.step(scaled, time, start, step, matrix, length, _NEWTON * tolerance, bearable * tolerance)
+        return ImplicitStep(time, step, state, units * tried.end, units * tried.difference)
 
     def _watch(self, stiffness: float) -> None:
         accurate = _ACCURATE * self._tolerance**0.125

@@ -73,9 +73,7 @@ def _formula(problem: Problem, run: Run) -> _Exact | None:
     if not (isinstance(attention, Softmax) and constant and problem.drift is None):
         return None
     V, A = attention.terms(dimension)[0].value, attention.query_matrix(dimension)
-    start = (
-        run.measure(0).covariance if run.layout.form == "gaussian" else problem.equation.initial_measure().covariance
-    )
+    start = problem.equation.initial_measure().covariance
     if not np.array_equal(V, V[0, 0] * np.eye(dimension)) or np.linalg.eigvalsh(start)[0] <= 0:
         return None
     factor, kappa = float(V[0, 0]), float(problem.noise.kappa)  # type: ignore[arg-type]

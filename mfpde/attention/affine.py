@@ -9,7 +9,7 @@ import numpy as np
 from mfpde.geometry import Lattice
 from mfpde.typing import Float
 
-__all__ = ["AffineDrift", "square_root"]
+__all__ = ["AffineDrift", "Forms", "square_root"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +35,19 @@ class AffineDrift:
         axes = np.meshgrid(*moved.axes, indexing="ij", sparse=True)
         rows = [sum(part * axis for part, axis in zip(row, axes, strict=True)) for row in moved.matrix]
         return np.stack([start + row for start, row in zip(moved.origin, rows, strict=True)])
+
+
+@dataclass(frozen=True, eq=False)
+class Forms:
+    """What a head sees of tokens, in any coordinates: `query`, `(..., d, d)`, the A of `<Ax, y>`, and `rows`, `(...,
+    any, d)`, linear maps of tokens (none for most heads)."""
+
+    query: Float
+    rows: Float
+
+    def moved(self, basis: Float) -> Forms:
+        """In the coordinates z of `x = G z`."""
+        return Forms(basis.T @ self.query @ basis, self.rows @ basis)
 
 
 def square_root(covariance: Float) -> Float:

@@ -23,6 +23,8 @@ _WORSE = 4.0
 _MARGIN = 1e-2
 #: nodes and iterations up to which, and after which, Newton's method takes over
 _FEW, _SLOW = 600, 50
+#: of the tolerance: what nodes may weigh together that Newton's method leaves out
+_NEGLIGIBLE = 1e-2
 #: roundings of the largest score, and of the logarithm of the least weight, that a marginal may be off by
 _ROUNDINGS = 8
 
@@ -31,9 +33,8 @@ _ROUNDINGS = 8
 class Potentials:
     """`f` and `g` at the nodes such that `e^{<Ax,y> + f(x) + g(y)}` has both marginals mu; what it took to find them.
 
-    `error` is the integral of `|1 - marginal|` over mu for y; the marginal for x is exact. Where the iteration has gone
-    half a step further it is that of the step before: what f and g here are expected to be better than, and it is not
-    measured again. `sufficient` is the error up to which they are taken: what was asked for, and what rounding leaves.
+    `error` is the mean of `|1 - marginal|` over mu for y; the marginal for x is exact. `sufficient` is the error up
+    to which they are taken: what was asked for, and what rounding leaves.
     """
 
     f: Float
@@ -66,25 +67,34 @@ def balance(
 
 
 def _by_newton(measure: Measure, matrix: Float, found: Potentials, tolerance: float, most: int) -> Potentials:
-    """The same from the best that was found, and measured by the sums that it is used with."""
-    keys, weights = embedded_nodes(measure)
-    there = weights > 0
+    """The same from the best that was found, and measured by the sums that it is used with. Nodes of hardly any weight
+    follow from the others, whose marginals they do not alter: as unknowns they would be nothing but rounding."""
+    keys, weights = embedded_nodes(measure)[0], _shares(measure)
+    there = weights > _NEGLIGIBLE * tolerance / weights.size
     scores = keys[there] @ matrix.T @ keys[there].T
     start = found.g[there] - weights[there] @ found.g[there]  # a common constant says nothing and would cost digits
     g, iterations = balance_by_newton(scores, weights[there], start, tolerance, most)
     inside = np.where(there, 0.0, -np.inf)
     inside[there] = g
     f = -Reweighted(measure, inside).at_nodes(matrix)
-    g = -Reweighted(measure, np.where(there, f, -np.inf)).at_nodes(matrix.T)
-    error = float(weights[there] @ np.abs(np.expm1(inside[there] - g[there])))
-    return Potentials(f, np.where(there, inside, g), found.iterations + iterations, error)
+    others = -Reweighted(measure, np.where(there, f, -np.inf)).at_nodes(matrix.T)
+    g = np.where(there, inside, others)
+    f, _, error = _swept(measure, matrix, weights, g)
+    return Potentials(f, g, found.iterations + iterations, error)
 
 
 def _rounding(measure: Measure, matrix: Float) -> float:
     """What is left of a marginal when exponents are rounded: scores, and the logarithms of weights beside them."""
-    keys, weights = embedded_nodes(measure)
-    largest = float(np.abs(keys @ matrix.T).max(axis=0) @ np.abs(keys).max(axis=0))
+    keys, weights = embedded_nodes(measure)[0], _shares(measure)
+    reach = np.abs(keys).max(axis=0)
+    largest = float(reach @ np.abs(matrix) @ reach)  # terms of a score that cancel are rounded before they do
     return _ROUNDINGS * float(np.finfo(float).eps) * (largest - float(np.log(weights[weights > 0].min())))
+
+
+def _shares(measure: Measure) -> Float:
+    """Of the nodes in the mass, which on a grid may be any."""
+    weights = measure.nodes()[1]
+    return np.asarray(weights / weights.sum())
 
 
 def _alternate(
@@ -92,17 +102,15 @@ def _alternate(
 ) -> Potentials:
     """`f = -log int e^{<Ax,y> + g(y)} dmu(y)`, `g = -log int e^{<Ax,y> + f(x)} dmu(x)`, extrapolated by Anderson's
     method: the error falls like that of conjugate gradients."""
-    weights = measure.nodes()[1]
+    weights = _shares(measure)
     g, best = start, Potentials(start, start, 0, np.inf)
     after, last = start, None
     moves, steps = ([], []) if secants is None else (list(part) for part in secants)
     iteration = 0
     while iteration < most:
         iteration += 1
-        f = -Reweighted(measure, g).at_nodes(matrix)
-        swept = -Reweighted(measure, f).at_nodes(matrix.T)
+        f, swept, error = _swept(measure, matrix, weights, g)
         change = swept - g
-        error = float(weights @ np.abs(np.expm1(np.minimum(-change, 700.0))))
         if error < best.error:
             best, after = Potentials(f, g, iteration, error), swept
         if not error <= _WORSE * best.error:
@@ -111,23 +119,32 @@ def _alternate(
         if last is not None:
             moves, steps = [*moves, g - last[0]][-_MEMORY:], [*steps, change - last[1]][-_MEMORY:]
         if error <= tolerance:
-            if error > _MARGIN * tolerance:  # half an iteration more, for a digit or two
+            if error > _MARGIN * tolerance:  # one more, for a digit or two; or for nothing, where it leads astray
                 g = _extrapolated(g, change, moves, steps, weights)
-                best = Potentials(-Reweighted(measure, g).at_nodes(matrix), g, iteration, error)
+                f, _, error = _swept(measure, matrix, weights, g)
+                best = Potentials(f, g, iteration, error) if error < best.error else best
             break
         last = (g, change)
         g = _extrapolated(g, change, moves, steps, weights)
     return replace(best, iterations=iteration, secants=(moves, steps))
 
 
+def _swept(measure: Measure, matrix: Float, weights: Float, g: Float) -> tuple[Float, Float, float]:
+    """f for that g, g for that f, and the error of the first two."""
+    f = -Reweighted(measure, g).at_nodes(matrix)
+    swept = -Reweighted(measure, f).at_nodes(matrix.T)
+    return f, swept, float(weights @ np.abs(np.expm1(np.minimum(g - swept, 700.0))))
+
+
 def _extrapolated(g: Float, change: Float, moves: list[Float], steps: list[Float], weights: Float) -> Float:
     """Anderson's next point: the mixture of earlier ones whose change is smallest, and that change. What is known of
     earlier points are the moves between them and by what these altered the change."""
-    if not moves:
-        return g + change
-    root = np.sqrt(weights)
-    shares = np.linalg.lstsq((np.stack(steps) * root).T, change * root, rcond=1e-10)[0]
-    return g + change - shares @ (np.stack(moves) + np.stack(steps))
+    root, after = np.sqrt(weights), g + change
+    if moves:
+        shares = np.linalg.lstsq((np.stack(steps) * root).T, change * root, rcond=1e-10)[0]
+        after -= shares @ (np.stack(moves) + np.stack(steps))
+    # a common constant says nothing, and would grow until it costs digits
+    return np.asarray(after - weights @ after)
 
 
 def gaussian_factors(covariance: Float, matrix: Float) -> tuple[Float, Float, Float, Float]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from mfpde.attention.affine import AffineDrift
+from mfpde.attention.affine import AffineDrift, Forms
 from mfpde.attention.base import Attention, Term
 from mfpde.attention.law import embedded, embedded_nodes, on_lattice
 from mfpde.attention.masking import visible_groups
@@ -91,6 +91,15 @@ class Head(Attention):
     def gaussian_mean(self, mean: Float, covariance: Float, factor: Float | None = None) -> AffineDrift:
         """`int k(x, y) y dmu(y)` for `mu = N(mean, covariance)`, an affine function of x."""
         raise ProblemError.at("attention", f"has no closed form for Gaussians: {self.gaussian_unfit_head}")
+
+    def gaussian_forms(self, dimension: int) -> Forms | None:
+        """What `gaussian_push` needs, in the coordinates of tokens; None if it has no such formula."""
+        return None
+
+    def gaussian_push(self, forms: Forms, mean: Float, factor: Float) -> tuple[Float, Float]:
+        """c and `B F` of that affine function, `c + B (x - m)`, for `mu = N(m, F F^T)` and `F`, `(d, any)`; from forms
+        in any coordinates, without inverting F: in those in which a Gaussian is round, however thin it is in others."""
+        raise ProblemError.at("attention", f"{self._name} attention has no forms")
 
     @property
     def _name(self) -> str:

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from mfpde.attention.affine import AffineDrift, square_root
+from mfpde.attention.affine import AffineDrift, Forms, square_root
 from mfpde.attention.exponential import Exponential
 from mfpde.attention.law import embedded_nodes, on_lattice
 from mfpde.attention.matrices import as_rows, finite, moved, product, rectangular, same_rows, square
@@ -130,3 +130,24 @@ class L2(Exponential):
         unit, triangle = np.linalg.qr(np.vstack([np.sqrt(2) * keys @ root, np.eye(root.shape[1])]))
         moved = np.sqrt(2) * np.linalg.solve(triangle.T, root.T).T @ unit[: keys.shape[0]].T
         return AffineDrift(mean + moved @ ((queries - keys) @ mean), moved @ queries)
+
+    def gaussian_forms(self, dimension: int) -> Forms | None:
+        keys, queries = (rectangular(name, getattr(self, name), dimension) for name in ("K", "Q"))
+        return Forms(self.query_matrix(dimension), np.vstack([keys, queries - keys]))
+
+    def gaussian_push(self, forms: Forms, mean: Float, factor: Float) -> tuple[Float, Float]:
+        """`B F = F (I + 2 (K F)^T K F)^-1 F^T A F`, `A = 2 K^T Q`; the first of these by the QR decomposition of
+        `[sqrt(2) K F; I]`."""
+        if factor.shape[1] == 0:
+            return mean.copy(), factor.copy()
+        keys, apart = np.split(forms.rows, 2)
+        seen = keys @ factor
+        order = np.argsort(-np.sum(seen**2, axis=0), kind="stable")
+        stacked = np.vstack([np.sqrt(2) * seen[:, order], np.eye(order.size)])
+        triangle: Float = np.asarray(np.linalg.qr(stacked, mode="r"), dtype=float)
+        tilts = 2 * seen.T @ (apart @ mean)
+        right = np.column_stack([factor.T @ forms.query @ factor, tilts])[order]
+        narrowed = np.empty_like(right)
+        narrowed[order] = np.linalg.solve(triangle, np.linalg.solve(triangle.T, right))
+        pushed = factor @ narrowed
+        return mean + pushed[:, -1], pushed[:, :-1]

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from mfpde.attention.affine import AffineDrift
+from mfpde.attention.affine import AffineDrift, Forms
 from mfpde.attention.bilinear import Bilinear
 from mfpde.attention.law import embedded
 from mfpde.attention.masking import total_mass
@@ -73,3 +73,11 @@ class Linear(Bilinear):
     def gaussian_mean(self, mean: Float, covariance: Float, factor: Float | None = None) -> AffineDrift:
         slope = (covariance + np.outer(mean, mean)) @ self.query_matrix(mean.size)
         return AffineDrift(slope @ mean, slope)
+
+    def gaussian_forms(self, dimension: int) -> Forms | None:
+        return Forms(self.query_matrix(dimension), np.zeros((0, dimension)))
+
+    def gaussian_push(self, forms: Forms, mean: Float, factor: Float) -> tuple[Float, Float]:
+        seen, own = factor.T @ forms.query, mean @ forms.query
+        pushed = factor @ (seen @ factor) + np.outer(mean, own @ factor)
+        return factor @ (seen @ mean) + mean * (own @ mean), pushed

@@ -26,18 +26,24 @@ def balance_by_newton(scores: Float, weights: Float, g: Float, tolerance: float,
 
     It is better than the tolerance where a few steps more make it so: whoever measures the marginals in another order
     of summation finds another last digit. Where that takes long, or g runs away, by way of the kernels of s/64, s/32,
-    ..: each is a good start for the next.
+    ..: each is a start for the next, and where it is not a good one, those between them are.
     """
     found, steps = _ascended(scores, weights, g, tolerance, min(most, _LONG))
     farthest = _FARTHEST * float(np.abs(scores).max() - np.log(weights.min()))
     if steps >= most or (steps < _LONG and np.ptp(found) <= farthest):
         return found, steps
-    found = np.zeros_like(g)
-    for halvings in reversed(range(_HALVINGS + 1)):
-        share = 0.5**halvings
-        found, more = _ascended(scores * share, weights, 2 * found, tolerance, max(most - steps, 1))
+    share, ratio = 0.5**_HALVINGS, 2.0
+    found, more = _ascended(scores * share, weights, np.zeros_like(g), tolerance, most - steps)
+    steps += more
+    while share < 1 and steps < most:
+        larger, limit = min(share * ratio, 1.0), min(most - steps, _LONG)
+        tried, more = _ascended(scores * larger, weights, found * (larger / share), tolerance, limit)
         steps += more
-    return found, steps
+        if more < limit:
+            share, found = larger, tried
+        else:
+            ratio **= 0.5
+    return found / share, steps
 
 
 def _ascended(scores: Float, weights: Float, g: Float, tolerance: float, most: int) -> tuple[Float, int]:
@@ -66,10 +72,13 @@ def _ascended(scores: Float, weights: Float, g: Float, tolerance: float, most: i
 
 
 def _solved(hessian: Float, lack: Float, scale: Float) -> Float:
-    """`H^-1 lack`. Directions in which H is roundoff, because every key has only eyes for one query, are made long
-    ones: the search then goes along them as far as a step may."""
+    """`H^-1 lack`, along no eigenvector by more than a step may. Directions in which H is roundoff, because every key
+    has only eyes for one query, or nearly so, would hold up all others."""
     values, vectors = np.linalg.eigh(hessian * scale[:, None] * scale)
-    return scale * (vectors @ ((vectors.T @ (scale * lack)) / (values.clip(0) + _FLAT)))
+    lengths = (vectors.T @ (scale * lack)) / (values.clip(0) + _FLAT)
+    vectors *= scale[:, None]
+    longest = _LONGEST / np.abs(vectors).max(axis=0)
+    return vectors @ lengths.clip(-longest, longest)
 
 
 def _searched(

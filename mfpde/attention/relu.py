@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from mfpde.attention.affine import AffineDrift
+from mfpde.attention.affine import AffineDrift, Forms
 from mfpde.attention.pairwise import Pairwise
 from mfpde.errors import ProblemError
 from mfpde.measure import Measure, Normal
@@ -65,6 +65,12 @@ class Relu(Pairwise):
         if mean.any():
             raise ProblemError.at("initial.mean", "must be 0: relu attention keeps centred Gaussians only")
         return AffineDrift(np.zeros(mean.size), 0.5 * covariance @ self.query_matrix(mean.size))
+
+    def gaussian_forms(self, dimension: int) -> Forms | None:
+        return Forms(self.query_matrix(dimension), np.zeros((0, dimension)))
+
+    def gaussian_push(self, forms: Forms, mean: Float, factor: Float) -> tuple[Float, Float]:
+        return np.zeros(mean.size), 0.5 * factor @ (factor.T @ forms.query @ factor)
 
     def _closed_form(self, measure: Measure) -> AffineDrift | None:
         return None if measure.mean.any() else super()._closed_form(measure)

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from pydantic import Field
 
-from mfpde.attention.affine import AffineDrift
+from mfpde.attention.affine import AffineDrift, Forms
 from mfpde.attention.balancing import Potentials, balance, gaussian_factors, gaussian_potential
 from mfpde.attention.bilinear import Bilinear
 from mfpde.attention.exponential import Exponential
@@ -19,6 +19,7 @@ from mfpde.attention.law import concrete
 from mfpde.attention.newton_balancing import log_sum_exp
 from mfpde.errors import ProblemError
 from mfpde.measure import Measure, Particles
+from mfpde.measure.principal import principal
 from mfpde.registry import register
 from mfpde.specification import Real, Whole
 from mfpde.typing import Float
@@ -129,6 +130,14 @@ class Sinkhorn(Exponential, Bilinear):
         query = self.query_matrix(mean.size)
         factor, _, s, _ = gaussian_factors(covariance, query)
         return AffineDrift(mean, (factor * (2 / (1 + np.sqrt(1 + 4 * s * s)))) @ factor.T @ query)
+
+    def gaussian_forms(self, dimension: int) -> Forms | None:
+        return Forms(self.query_matrix(dimension), np.zeros((0, dimension)))
+
+    def gaussian_push(self, forms: Forms, mean: Float, factor: Float) -> tuple[Float, Float]:
+        """`F^T A F = U s W^T`, `B F = F U (2 s / (1 + sqrt(1 + 4 s^2))) W^T`."""
+        left, s, right = principal(factor.T @ forms.query @ factor)
+        return mean, factor @ (left * (2 * s / (1 + np.hypot(1.0, 2 * s)))) @ right.T
 
 
 def _fingerprint(measure: Measure) -> bytes:

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from mfpde.attention.affine import AffineDrift
+from mfpde.attention.affine import AffineDrift, Forms
 from mfpde.attention.circular import Circular
 from mfpde.registry import register
 from mfpde.typing import Float
@@ -45,3 +45,10 @@ class Softmax(Circular):
     def gaussian_mean(self, mean: Float, covariance: Float, factor: Float | None = None) -> AffineDrift:
         slope = covariance @ self.query_matrix(mean.size)
         return AffineDrift(mean + slope @ mean, slope)
+
+    def gaussian_forms(self, dimension: int) -> Forms | None:
+        return Forms(self.query_matrix(dimension), np.zeros((0, dimension)))
+
+    def gaussian_push(self, forms: Forms, mean: Float, factor: Float) -> tuple[Float, Float]:
+        seen = factor.T @ forms.query
+        return mean + factor @ (seen @ mean), factor @ (seen @ factor)

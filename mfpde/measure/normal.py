@@ -12,6 +12,7 @@ from mfpde.geometry import Geometry, Lattice, Space, need_space
 from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.hermite import normal_nodes
 from mfpde.measure.normal_cells import averages_of_normal
+from mfpde.measure.principal import principal
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["Normal"]
@@ -42,6 +43,23 @@ class Normal(Measure):
         self._scale = np.sqrt(np.maximum(np.diag(self._covariance), 0.0))  # a negative one is refused below
         self._spectrum, self._vectors = _spectrum(self._covariance, self._scale)
 
+    @classmethod
+    def of_factor(cls, mean: AnyArray, factor: AnyArray, geometry: Geometry | None = None) -> Normal:
+        """`N(m, F F^T)`, of the rank of F, whose thin axes are those of F: a covariance beyond condition 1e16 has lost
+        them.
+
+        >>> thin = Normal.of_factor([0.0, 0.0], [[1e10, 1e-10], [1e10, -1e-10]])
+        >>> thin.variances, np.linalg.eigvalsh(thin.covariance)[0] > 0
+        (array([2.e+20, 2.e-20]), np.False_)
+        """
+        root = numbers("factor", factor)
+        found = cls(mean, root @ root.T, geometry)
+        axes, widths, _ = principal(root)
+        there = widths > 0
+        found._scale = np.ones(found._mean.size)
+        found._vectors, found._spectrum = axes[:, there], widths[there] ** 2
+        return found
+
     @property
     def geometry(self) -> Geometry | None:
         return self._geometry
@@ -65,6 +83,13 @@ class Normal(Measure):
     @property
     def rank(self) -> int:
         return self._spectrum.size
+
+    @property
+    def variances(self) -> Float:
+        """Eigenvalues of S, the largest first."""
+        found = np.zeros(self._mean.size)
+        found[: self.rank] = principal(self.factor)[1] ** 2
+        return found
 
     @cached_property
     def factor(self) -> Float:

@@ -8,6 +8,7 @@ import numpy as np
 
 from mfpde.contracts.observable import Instant, Observable, Series
 from mfpde.geometry import Geometry
+from mfpde.measure import Normal
 from mfpde.observe.flat import concrete
 from mfpde.registry import register
 from mfpde.typing import Float
@@ -19,7 +20,8 @@ __all__ = ["Covariance"]
 class Covariance(Observable):
     """`S = int (x - m)(x - m)^T dmu`, `(d, d)`, and its eigenvalues `covariance-eigenvalues`, the largest first.
 
-    On circle and sphere in the space around them. Fails: eigenvalues below 1e-16 of the largest are rounding errors.
+    On circle and sphere in the space around them. Fails: eigenvalues below 1e-16 of the largest are rounding errors,
+    unless solver `gaussian` has them.
 
     >>> import mfpde
     >>> from mfpde.observe import Instant
@@ -40,6 +42,11 @@ class Covariance(Observable):
         }
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
-        covariance = concrete(instant.measure).covariance
-        descending: Float = np.linalg.eigvalsh(covariance)[::-1].astype(float)
+        measure = concrete(instant.measure)
+        covariance = measure.covariance
+        descending: Float
+        if isinstance(measure, Normal):
+            descending = measure.variances
+        else:
+            descending = np.linalg.eigvalsh(covariance)[::-1].astype(float)
         return {"covariance": covariance, "covariance-eigenvalues": descending}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 
@@ -19,13 +19,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.gridspec import GridSpec
 
+    from mfpde.measure import Normal
     from mfpde.plotting.scene import Scene
 
 __all__ = ["GaussianRun", "ellipse"]
 
 _ELLIPSES = 6
-#: a variance below this share of the largest counts as none
-_NONE = 1e-14
 
 
 @register("portrait", "gaussian")
@@ -62,9 +61,8 @@ class GaussianRun(Portrait):
     @property
     def spreads(self) -> Float:
         """Standard deviations `(shown, d)`, the largest first; NaN for none."""
-        variances = np.linalg.eigvalsh(self.moments[1])[:, ::-1]
-        none = variances <= _NONE * variances[:, :1]
-        return np.sqrt(np.where(none, np.nan, variances))
+        variances = np.array([cast("Normal", one).variances for one in self.measures])
+        return np.sqrt(np.where(variances > 0, variances, np.nan))
 
     def _draw_band(self, axes: Axes) -> None:
         mean, spread = self.moments[0][:, 0], np.sqrt(self.moments[1][:, 0, 0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from mfpde.measure import Normal
     from mfpde.plotting.gaussian_run import GaussianRun
 
 __all__ = ["GaussianScene"]
@@ -29,8 +30,7 @@ class GaussianScene(Scene):
         measures = [shown.run.measure(index) for index in sorted(set(snapshots))]
         self.means = np.array([measure.mean for measure in measures])
         self.covariances = np.array([measure.covariance for measure in measures])
-        variances = np.linalg.eigvalsh(self.covariances)
-        self.spreads = np.sqrt(np.maximum(variances, 0.0))
+        self.spreads = np.sqrt([cast("Normal", measure).variances[::-1] for measure in measures])
         super().__init__(shown, snapshots)
 
     def lay_out(self, figure: Figure) -> None:

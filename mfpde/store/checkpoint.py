@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from mfpde.store.opening import DAMAGE
 from mfpde.typing import AnyArray
 
-__all__ = ["Checkpoint", "copy_slots", "create_slots", "read_slots", "write_slot"]
+__all__ = ["Checkpoint", "copy_slots", "create_slots", "read_slots", "sound", "write_slot"]
 
 _MOST_AXES = 8
 
@@ -38,7 +39,7 @@ class Checkpoint:
         for name in sorted(self.state):
             array = np.ascontiguousarray(self.state[name])
             total = zlib.crc32(f"{name} {array.dtype.str} {array.shape}".encode(), total)
-            total = zlib.crc32(array.tobytes(), total)
+            total = zlib.crc32(array.reshape(-1).view(np.uint8).data, total)
         return total
 
 
@@ -87,10 +88,23 @@ def read_slots(group: Any) -> dict[str, Checkpoint]:
     """The whole ones, by the name of their slot."""
     found = {}
     for name in ("0", "1"):
-        checkpoint, checksum = _read(group[name])
+        try:
+            checkpoint, checksum = _read(group[name])
+        except DAMAGE:
+            continue
         if checkpoint.snapshots > 0 and checkpoint.checksum == checksum:
             found[name] = checkpoint
     return found
+
+
+def sound(group: Any) -> bool:
+    """Whether both slots can be written to, be they whole or torn."""
+    try:
+        for name in ("0", "1"):
+            _read(group[name])
+    except DAMAGE:
+        return False
+    return True
 
 
 def _read(slot: Any) -> tuple[Checkpoint, int]:

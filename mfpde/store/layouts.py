@@ -10,17 +10,33 @@ from typing import Any
 import numpy as np
 
 from mfpde.geometry import Axis, Constant, Field, Layout
+from mfpde.store.checksums import Rows
 from mfpde.typing import Float
 
-__all__ = ["SCALE_ROWS", "create_growing", "create_layout", "create_scale", "extent_scale", "read_layout"]
+__all__ = [
+    "LAYOUT",
+    "UNKNOWN_ROWS",
+    "create_growing",
+    "create_layout",
+    "create_scale",
+    "extent_scale",
+    "read_layout",
+    "rows_per_chunk",
+]
 
-SCALE_ROWS = 1024  # rows per chunk of scalars: 8 kB
-_CHUNK_NUMBERS = 1024
-_ATTRIBUTE = "layout"
+_CHUNK_BYTES = 2**16  # readers that work by chunks want them no smaller
+UNKNOWN_ROWS = 2**16  # rows, where nobody knows how many there will be
+LAYOUT = "layout"  # the attribute
 
 
-def create_layout(file: Any, layout: Layout, time: Any) -> None:
-    """Empty datasets for its fields over `time`, and everything of it that does not change."""
+def rows_per_chunk(row_bytes: int, expected: int) -> int:
+    """As many as make a chunk of 64 kB, but not more than there will be in a short run."""
+    return max(1, min(-(-_CHUNK_BYTES // max(1, row_bytes)), expected))
+
+
+def create_layout(file: Any, layout: Layout, time: Any, expected: Rows) -> None:
+    """Empty datasets for its fields over `time` and for its trail, of which so many rows are expected, and everything
+    of it that does not change."""
     for axis in layout.axes:
         _create_axis(file, axis)
     for name, size in layout.extents.items():
@@ -31,22 +47,22 @@ def create_layout(file: Any, layout: Layout, time: Any) -> None:
         _attach(dataset, [file[dimension] for dimension in constant.field.dimensions])
     for name, field in layout.fields.items():
         scales = [time, *(file[dimension] for dimension in field.dimensions)]
-        _create(file, name, field, layout.shape_of(name), scales, rows=1)
+        create_growing(file, name, field, layout.shape_of(name), scales, expected.snapshots)
     if layout.trail:
-        step = create_scale(file, "step", "number of the step")
+        step = create_scale(file, "step", "number of the step", expected.steps)
         for name, field in layout.trail.items():
             scales = [step, *(file[dimension] for dimension in field.dimensions)]
-            create_growing(file, name, field, layout.shape_of(name), scales)
+            create_growing(file, name, field, layout.shape_of(name), scales, expected.steps)
     fields = {name: asdict(field) for name, field in layout.fields.items()}
     trail = {name: asdict(field) for name, field in layout.trail.items()}
     constants = {name: asdict(constant.field) for name, constant in layout.constants.items()}
     record = {"form": layout.form, "axes": layout.dimensions, "extents": dict(layout.extents)}
-    file.attrs[_ATTRIBUTE] = json.dumps({**record, "fields": fields, "constants": constants, "trail": trail})
+    file.attrs[LAYOUT] = json.dumps({**record, "fields": fields, "constants": constants, "trail": trail})
 
 
 def read_layout(file: Any) -> Layout:
     """What `create_layout` wrote."""
-    record = json.loads(file.attrs[_ATTRIBUTE])
+    record = json.loads(file.attrs[LAYOUT])
     constants = {name: Constant(_field(one), file[name][()]) for name, one in record["constants"].items()}
     return Layout(
         record["form"],
@@ -58,10 +74,11 @@ def read_layout(file: Any) -> Layout:
     )
 
 
-def create_scale(file: Any, name: str, long_name: str) -> Any:
+def create_scale(file: Any, name: str, long_name: str, expected: int) -> Any:
     """An axis along which a file grows. A row counts once its value is there: until then it is NaN."""
+    chunks = (rows_per_chunk(np.dtype(float).itemsize, expected),)
     scale = file.create_dataset(
-        name, (0,), maxshape=(None,), chunks=(SCALE_ROWS,), dtype="float64", fillvalue=np.nan, track_times=False
+        name, (0,), maxshape=(None,), chunks=chunks, dtype="float64", fillvalue=np.nan, track_times=False
     )
     scale.attrs["_FillValue"] = np.array([np.nan])
     _describe(scale, Field((), long_name))
@@ -69,10 +86,16 @@ def create_scale(file: Any, name: str, long_name: str) -> Any:
     return scale
 
 
-def create_growing(file: Any, name: str, field: Field, shape: tuple[int, ...], scales: Sequence[Any]) -> None:
+def create_growing(
+    file: Any, name: str, field: Field, shape: tuple[int, ...], scales: Sequence[Any], expected: int
+) -> None:
     """An empty dataset of rows of that shape, many rows to a chunk when they are short."""
-    rows = max(1, min(SCALE_ROWS, _CHUNK_NUMBERS // max(1, int(np.prod(shape, dtype=int)))))
-    _create(file, name, field, shape, scales, rows)
+    rows = rows_per_chunk(int(np.prod(shape, dtype=int)) * np.dtype(float).itemsize, expected)
+    dataset = file.create_dataset(
+        name, (0, *shape), maxshape=(None, *shape), chunks=(rows, *shape), dtype="float64", track_times=False
+    )
+    _describe(dataset, field)
+    _attach(dataset, scales)
 
 
 def extent_scale(file: Any, name: str, size: int) -> Any:
@@ -84,14 +107,6 @@ def extent_scale(file: Any, name: str, size: int) -> Any:
         _describe(scale, Field((), name.partition("_")[0]))
         scale.make_scale(name)
     return file[name]
-
-
-def _create(file: Any, name: str, field: Field, shape: tuple[int, ...], scales: Sequence[Any], rows: int) -> None:
-    dataset = file.create_dataset(
-        name, (0, *shape), maxshape=(None, *shape), chunks=(rows, *shape), dtype="float64", track_times=False
-    )
-    _describe(dataset, field)
-    _attach(dataset, scales)
 
 
 def _create_axis(file: Any, axis: Axis) -> None:

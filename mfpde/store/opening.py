@@ -12,10 +12,14 @@ from mfpde.errors import MfpdeError
 from mfpde.store.placing import is_locked
 from mfpde.store.recorder import reason
 
-__all__ = ["opened"]
+__all__ = ["DAMAGE", "opened"]
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
-_DAMAGE = (OSError, KeyError, ValueError, RuntimeError, TypeError, IndexError, AttributeError, OverflowError)
+#: what reading a damaged file may raise
+DAMAGE = (
+    *(OSError, KeyError, ValueError, RuntimeError, TypeError, IndexError, AttributeError, ArithmeticError),
+    *(MemoryError, AssertionError),
+)
 
 
 @contextmanager
@@ -29,7 +33,7 @@ def opened(path: Path) -> Iterator[Any]:
             yield file
     except MfpdeError:
         raise
-    except _DAMAGE as error:
+    except DAMAGE as error:
         if is_locked(path) or getattr(error, "errno", None) in (errno.EAGAIN, errno.EACCES):
             raise MfpdeError(
                 f"{path} is being written by a run that is under way; `mfpde info {path}` shows how far it is"

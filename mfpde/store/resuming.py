@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,12 +14,15 @@ from mfpde.errors import MfpdeError, ResumeError
 from mfpde.observe.schedule import time_of
 from mfpde.run import BLOW_UP, Run
 from mfpde.store import schema
-from mfpde.store.checkpoint import Checkpoint, read_slots
-from mfpde.store.placing import is_writable, sweep
-from mfpde.store.reader import committed, load_run
-from mfpde.store.recorder import reason
+from mfpde.store.checkpoint import Checkpoint, read_slots, sound
+from mfpde.store.checksums import Rows
+from mfpde.store.opening import DAMAGE
+from mfpde.store.placing import companion, is_writable, sweep
+from mfpde.store.reader import Contents
+from mfpde.store.recorder import Row, reason
 from mfpde.store.rewriting import rewrite
-from mfpde.store.schema import Header, Rows
+from mfpde.store.salvage import salvaged
+from mfpde.store.schema import Header
 from mfpde.store.transaction import Transaction, open_file
 from mfpde.store.writer import FileRecorder
 
@@ -30,17 +35,16 @@ __all__ = ["changed_keys", "earlier_run", "reached", "resume_file"]
 
 #: keys that do not change what has been computed so far
 _FREE = {"time.until"}
-_DAMAGE = (OSError, KeyError, ValueError, RuntimeError)
 
 
-def earlier_run(path: str | Path, problem: Problem) -> tuple[Run, Path, Problem]:
-    """The run to continue, where it is, and the problem as it goes on there; a `ResumeError` when there is none, or it
-    is of another problem."""
+def earlier_run(path: str | Path, problem: Problem) -> tuple[Run, Path, Problem, str]:
+    """The run to continue, where it is, the problem as it goes on there, and what of the file is damaged: the run has
+    the rows before that. A `ResumeError` when there is none, or it is of another problem."""
     try:
         target = Path(os.path.realpath(path))
         if not target.exists():
             raise ResumeError(f"there is no {path} to resume; without --resume (resume=True) a new run starts")
-        run = load_run(target)
+        run, damage = salvaged(target)
     except ResumeError:
         raise
     except (MfpdeError, OSError, ValueError) as error:
@@ -61,7 +65,7 @@ def earlier_run(path: str | Path, problem: Problem) -> tuple[Run, Path, Problem]
             f"later, not {time_of(problem).until:g}"
         )
     sweep(target)
-    return run, target, problem
+    return run, target, problem, damage
 
 
 def _keeps_spacing(problem: Problem, before: Problem) -> bool:
@@ -97,10 +101,14 @@ def _flat(data: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield path, data
 
 
-def resume_file(run: Run, path: Path, prepared: Prepared, history: str) -> tuple[Integration, FileRecorder]:
+def resume_file(
+    run: Run, path: Path, prepared: Prepared, history: str, damage: str, first: Callable[[Integration], Row]
+) -> tuple[Integration, FileRecorder]:
     """The integration where the file's checkpoint left it, and what appends its rows.
 
-    Rows after that, which a kill between two writes may leave, stay and are overwritten by themselves.
+    Rows after that, which a kill between two writes may leave, stay and are overwritten by themselves. A damaged file
+    is made anew from the rows before the checkpoint; without a checkpoint the run begins again with its `first` row.
+    The damaged one is kept beside it.
     """
     problem = prepared.problem
     if not is_writable(path):
@@ -112,43 +120,75 @@ def resume_file(run: Run, path: Path, prepared: Prepared, history: str) -> tuple
     file = None
     try:
         file = open_file(disk, "r+")
-        slot, checkpoint = _latest(file, path, problem)
+        slot, checkpoint = _latest(file, run, problem)
+        header = Header(problem, run.layout, str(file.attrs["history"]), run.provenance)
+        if checkpoint is None or damage:
+            header = replace(header, history=f"{header.history}\n{history}: {_told(path, damage, checkpoint)}")
+            _keep_aside(path)
+        if checkpoint is None:
+            integration = prepared.start()
+            header = replace(header, layout=integration.layout)
+            begun = FileRecorder.create(path, header, first(integration), integration, force=True)
+            disk.close(file)
+            return integration, begun
         trail = {name: file[name][: checkpoint.steps] for name in run.layout.trail}
         integration = prepared.resume({**checkpoint.state, **trail})
         rows = Rows(checkpoint.snapshots, checkpoint.observations, checkpoint.steps)
-        header = Header(problem, run.layout, str(file.attrs["history"]), run.provenance)
-        if problem != run.problem:
-            header = replace(header, history=f"{header.history}\n{history}")
+        old = Contents(path, file)
+        rewritten = bool(damage) or problem != run.problem or old.columns is None or not sound(file["checkpoint"])
+        if rewritten:
+            if problem != run.problem:
+                header = replace(header, history=f"{header.history}\n{history}")
             old_disk, old_file = disk, file
-            disk, file = rewrite(path, old_file, header, rows)
+            disk, file = rewrite(path, old, header, rows)
             old_disk.close(old_file)
-        schema.mark_running(file)
+        schema.mark_running(file, run.provenance)
         file.flush()
         disk.commit()
     except BaseException as error:
         disk.close(file)
-        if isinstance(error, _DAMAGE) and not isinstance(error, MfpdeError):
+        if isinstance(error, DAMAGE):
             raise ResumeError(f"cannot resume {path}: {error}") from error
         raise
-    return integration, FileRecorder.continue_file(path, header, disk, file, rows, slot, run)
+    recorder = FileRecorder.continue_file(path, header, disk, file, rows, slot, run, rewritten=rewritten)
+    return integration, recorder
 
 
-def _latest(file: Any, path: Path, problem: Problem) -> tuple[str, Checkpoint]:
+def _latest(file: Any, run: Run, problem: Problem) -> tuple[str, Checkpoint | None]:
     """The whole slot that is furthest on, but not ahead of what was committed or of the end."""
-    until = time_of(problem).until
-    snapshots = committed(file["time"]).size
-    own_times = "observe_time" in file
-    observations = committed(file["observe_time"]).size if own_times else snapshots
-    steps = committed(file["step"]).size if "step" in file else 0
+    steps = max((len(values) for values in run.trail.values()), default=0)
     fitting = {
         name: slot
         for name, slot in read_slots(file["checkpoint"]).items()
-        if slot.snapshots <= snapshots
-        and slot.observations <= observations
+        if slot.snapshots <= run.times.size
+        and slot.observations <= run.series_times.size
         and slot.steps <= steps
-        and slot.time <= until
+        and slot.time <= time_of(problem).until
     }
     if not fitting:
-        raise ResumeError(f"cannot resume {path}: it holds no whole checkpoint before t = {until:g}")
+        return "0", None
     name = max(fitting, key=lambda one: (fitting[one].time, fitting[one].snapshots))
     return name, fitting[name]
+
+
+def _told(path: Path, damage: str, checkpoint: Checkpoint | None) -> str:
+    """What is made anew, and why; whoever listens to the log is told, too."""
+    why = damage or f"{path} holds no whole checkpoint"
+    since = 0.0 if checkpoint is None else checkpoint.time
+    told = f"{why}; everything after t = {since:g} is made anew, the damaged file is kept as {_aside(path)}"
+    logging.getLogger("mfpde").warning("%s", told)
+    return told
+
+
+def _aside(path: Path) -> Path:
+    return companion(path, ".damaged.h5")
+
+
+def _keep_aside(path: Path) -> None:
+    """Before another file takes its place."""
+    aside = _aside(path)
+    aside.unlink(missing_ok=True)
+    try:
+        os.link(path, aside)
+    except OSError:  # a file system without hard links
+        shutil.copyfile(path, aside)

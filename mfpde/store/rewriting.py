@@ -7,40 +7,32 @@ from typing import Any
 
 import numpy as np
 
-from mfpde.geometry import Layout
 from mfpde.store import schema
 from mfpde.store.checkpoint import copy_slots
-from mfpde.store.layouts import read_layout
+from mfpde.store.checksums import BLOCK_BYTES, GROUP, Rows, read_rows, record_rows, row_checksums
 from mfpde.store.placing import temporary
-from mfpde.store.recorder import observed_series
-from mfpde.store.schema import Header, Rows
+from mfpde.store.reader import Contents
+from mfpde.store.schema import Header
 from mfpde.store.transaction import Transaction, open_file
 
 __all__ = ["rewrite"]
 
-_BLOCK = 4096  # rows of series copied at once
 
-
-def rewrite(path: Path, old: Any, header: Header, rows: Rows) -> tuple[Transaction, Any]:
-    """The new file, open and in place; the old one is the caller's to close. OSError leaves the old one as it is."""
+def rewrite(path: Path, old: Contents, header: Header, rows: Rows) -> tuple[Transaction, Any]:
+    """The new file, open and in place, with so many rows of the old one, which is the caller's to close. OSError leaves
+    the old one as it is."""
     part = temporary(path)
     disk = Transaction(part, create=True)
     file = None
     try:
         file = open_file(disk, "w")
         schema.create(file, header)
-        copy_slots(old["checkpoint"], file["checkpoint"])
-        layout = read_layout(old)
-        for name in header.layout.fields:
-            _copy_field(name, old, file, layout, header.layout, rows.snapshots)
-        for name in [*header.layout.trail, *(["step"] if header.layout.trail else [])]:
-            _copy_rows(old[name], file[name], rows.steps)
-        count = rows.observations if header.own_times else rows.snapshots
-        for name in observed_series(header.problem):
-            _copy_rows(old[name], file[name], count)
-        _copy_rows(old["time"], file["time"], rows.snapshots)
-        if header.own_times:
-            _copy_rows(old["observe_time"], file["observe_time"], rows.observations)
+        copy_slots(old.file["checkpoint"], file["checkpoint"])
+        for table, names in header.columns.tables.items():
+            for name in names:
+                _copy_rows(name, old, file, header, getattr(rows, table))
+        schema.mark_running(file, header.provenance)
+        record_rows(file[GROUP], rows)
         file.flush()
         disk.commit()
         disk.sync()
@@ -52,16 +44,22 @@ def rewrite(path: Path, old: Any, header: Header, rows: Rows) -> tuple[Transacti
     return disk, file
 
 
-def _copy_field(name: str, old: Any, new: Any, before: Layout, now: Layout, rows: int) -> None:
-    """Row by row: the same bits as when the run had been kept in memory."""
-    source, target = old[name], new[name]
+def _copy_rows(name: str, old: Contents, new: Any, header: Header, rows: int) -> None:
+    """Densities as when the run had been kept in memory, row by row. What is copied is what was written; its checksums
+    are made anew, those of the times, too, though they count at once: nobody sees the file before it is whole."""
+    source, target = old.file[name], new[name]
     target.resize(rows, axis=0)
-    for index in range(rows):
-        target[index] = before.carry(name, np.asarray(source[index]), now)
-
-
-def _copy_rows(old: Any, new: Any, rows: int) -> None:
-    new.resize(rows, axis=0)
-    for start in range(0, rows, _BLOCK):
-        piece = slice(start, min(start + _BLOCK, rows))
-        new[piece] = old[piece]
+    table, column = header.columns.place(name)
+    sums = new[table]
+    if sums.shape[0] < rows:
+        sums.resize(rows, axis=0)
+    step = max(1, BLOCK_BYTES // max(1, 8 * int(np.prod(source.shape[1:], dtype=int))))
+    for first in range(0, rows, step):
+        values = np.empty((min(step, rows - first), *source.shape[1:]))
+        read_rows(source, values, first)
+        old.check(name, values, first, np.zeros(0))
+        if name in header.layout.fields:
+            values = np.array([old.layout.carry(name, row, header.layout) for row in values])
+        if values.size:
+            target[first : first + len(values)] = values
+        sums[first : first + len(values), column] = row_checksums(name, first, values)

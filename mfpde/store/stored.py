@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mfpde.errors import MfpdeError
+from mfpde.store.checksums import Columns, check_rows, read_rows
+from mfpde.store.opening import DAMAGE
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["StoredArray", "StoredSeries"]
@@ -17,11 +19,15 @@ _MOST_KEPT = 256 * 2**20
 
 
 class StoredArray:
-    """Committed rows of a dataset. An index reads just that, `numpy.asarray` all; the file is open only meanwhile."""
+    """Committed rows of a dataset. An index reads just that, `numpy.asarray` all; the file is open only meanwhile.
 
-    def __init__(self, path: Path, name: str, shape: tuple[int, ...]) -> None:
+    With `columns` what is read is held against its checksums, and `times` say in an error which row it is."""
+
+    def __init__(self, path: Path, name: str, shape: tuple[int, ...], columns: Columns | None, times: Float) -> None:
         self._path = path
         self._name = name
+        self._columns = columns
+        self._times = times
         self._version = _version(path)
         self._kept: AnyArray | None = None
         self.shape = shape
@@ -37,7 +43,7 @@ class StoredArray:
         if isinstance(index, int | np.integer):
             if not -len(self) <= index < len(self):
                 raise IndexError(f"snapshot {index} of {len(self)}")
-            return self._read(lambda dataset: dataset[int(index) % len(self)])
+            return self._read(int(index) % len(self), 1)[0]
         return np.asarray(self)[index]
 
     def __iter__(self) -> Iterator[AnyArray]:
@@ -46,21 +52,25 @@ class StoredArray:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> AnyArray:
         values = self._kept
         if values is None:
-            values = self._read(lambda dataset: dataset[: len(self)])
+            values = self._read(0, len(self))
             if values.nbytes <= _MOST_KEPT:
                 self._kept = values
         return np.array(values, dtype=dtype, copy=copy)
 
-    def _read(self, part: Callable[[Any], Any]) -> AnyArray:
+    def _read(self, first: int, count: int) -> Float:
         import h5py
 
         if _version(self._path) != self._version:
             raise MfpdeError(f"{self._path} has changed since it was loaded; load it again")
+        values = np.empty((count, *self.shape[1:]))
         try:
             with h5py.File(self._path, "r") as file:
-                return np.asarray(part(file[self._name]))
-        except (OSError, KeyError, ValueError, RuntimeError) as error:
+                read_rows(file[self._name], values, first)
+                if self._columns is not None:
+                    check_rows(self._path, file, self._name, self._columns, values, first, self._times)
+        except DAMAGE as error:
             raise MfpdeError(f"cannot read {self._name} of {self._path}: {_first_line(error)}") from None
+        return values
 
 
 class StoredSeries(Mapping[str, Float]):

@@ -3,6 +3,9 @@
 What lies beyond the committed end of the file is written at once: nothing on the disk refers to it yet. What overwrites
 the committed part waits in memory for `commit`, which applies it in ascending order. So a disk that fills up is noticed
 before anything committed is touched, and the file is cut back to where it was.
+
+HDF5 writes whole chunks. Only what differs from the file, from its first to its last byte, is held and written: rows
+that are committed are never written again, whichever new ones share their chunk.
 """
 
 from __future__ import annotations
@@ -12,7 +15,15 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from mfpde.store.pieces import Pieces
+from mfpde.typing import AnyArray
+
 __all__ = ["Transaction", "open_file"]
+
+_BLOCK_BYTES = 2**16  # compared at once: a chunk
+_ZEROS = bytes(2**20)  # written at once
 
 
 class Transaction:
@@ -28,7 +39,7 @@ class Transaction:
             raise
         self._committed = self._disk_end = self._end = os.fstat(self._descriptor).st_size
         self._position = 0
-        self._pending: dict[int, bytes] = {}  # in order of time: a later piece lies over an earlier one
+        self._pending = Pieces()
         self._failure: OSError | None = None
         self._abandoned = False
 
@@ -51,19 +62,14 @@ class Transaction:
 
     def readinto(self, buffer: memoryview) -> int:
         """What the file will hold after the commit."""
-        start, stop = self._position, min(self._position + len(buffer), self._end)
-        wanted = bytearray(max(stop - start, 0))
-        found = os.pread(self._descriptor, len(wanted), start)
-        wanted[: len(found)] = found
-        for offset, piece in self._pending.items():
-            _lay(wanted, start, piece, offset)
-        buffer[: len(wanted)] = bytes(wanted)
-        self._position = start + len(wanted)
-        return len(wanted)
+        count = max(min(len(buffer), self._end - self._position), 0)
+        self._look(self._position, memoryview(buffer)[:count])
+        self._position += count
+        return count
 
     def write(self, data: memoryview) -> int:
         """Beyond the committed end to the disk, before it to memory."""
-        piece, offset = bytes(data), self._position
+        piece, offset = memoryview(data), self._position
         inside = max(0, min(len(piece), self._committed - offset))
         if inside:
             self._hold(offset, piece[:inside])
@@ -76,7 +82,7 @@ class Transaction:
     def truncate(self, size: int) -> int:
         """The length that the file will have. Growth is filled with real zeros: a hole could run out of disk later."""
         if size > self._disk_end:
-            self._extend(self._disk_end, bytes(size - self._disk_end))
+            self._extend(size, memoryview(b""))
         self._end = size
         return size
 
@@ -89,8 +95,8 @@ class Transaction:
         """Make everything since the last commit part of the file, or raise OSError and leave the file as it was."""
         if self._failure is not None:
             raise self._failure
-        for offset, piece in _joined(self._pending):
-            self._put(offset, piece)
+        for offset, piece in self._pending:
+            self._put(offset, memoryview(piece))
         if self._end < self._disk_end:
             self._cut(self._end)
         self._pending.clear()
@@ -107,19 +113,55 @@ class Transaction:
             if file is not None:
                 file.close()
         finally:
-            if self._disk_end > self._committed:
+            if os.fstat(self._descriptor).st_size > self._committed:
                 os.ftruncate(self._descriptor, self._committed)
             os.close(self._descriptor)
 
-    def _hold(self, offset: int, piece: bytes) -> None:
-        earlier = self._pending.pop(offset, b"")
-        self._pending[offset] = piece + earlier[len(piece) :]
+    def _hold(self, offset: int, piece: memoryview) -> None:
+        start, stop = self._difference(offset, piece)
+        if start < stop:
+            self._pending.put(offset + start, piece[start:stop])
 
-    def _extend(self, offset: int, piece: bytes) -> None:
+    def _difference(self, offset: int, piece: memoryview) -> tuple[int, int]:
+        """From where to where a piece differs from what the file will hold there."""
+        start, stop = 0, len(piece)
+        while start < stop:
+            block = piece[start : start + _BLOCK_BYTES]
+            differ = self._differing(offset + start, block)
+            start += int(differ[0]) if differ.size else len(block)
+            if differ.size:
+                break
+        while stop > start:
+            first = max(start, stop - _BLOCK_BYTES)
+            differ = self._differing(offset + first, piece[first:stop])
+            if differ.size:
+                return start, first + int(differ[-1]) + 1
+            stop = first
+        return start, stop
+
+    def _differing(self, offset: int, block: memoryview) -> AnyArray:
+        held = bytearray(len(block))
+        self._look(offset, memoryview(held))
+        return np.flatnonzero(np.frombuffer(block, np.uint8) != np.frombuffer(held, np.uint8))
+
+    def _look(self, offset: int, buffer: memoryview) -> None:
+        """Fill the buffer with what the file will hold; zeros where nothing was written."""
+        found = os.preadv(self._descriptor, [buffer], offset) if len(buffer) else 0
+        while 0 < found < len(buffer):
+            more = os.preadv(self._descriptor, [buffer[found:]], offset + found)
+            if more == 0:
+                break
+            found += more
+        buffer[found:] = bytes(len(buffer) - found)
+        self._pending.lay_over(buffer, offset)
+
+    def _extend(self, offset: int, piece: memoryview) -> None:
         if self._failure is None and not self._abandoned:
             try:
-                if offset > self._disk_end:
-                    self._put(self._disk_end, bytes(offset - self._disk_end))
+                while self._disk_end < offset:
+                    zeros = memoryview(_ZEROS)[: offset - self._disk_end]
+                    self._put(self._disk_end, zeros)
+                    self._disk_end += len(zeros)
                 self._put(offset, piece)
             except OSError as error:
                 self._failure = error
@@ -128,13 +170,12 @@ class Transaction:
                 return
         self._hold(offset, piece)
 
-    def _put(self, offset: int, piece: bytes) -> None:
-        view = memoryview(piece)
-        while view:
-            written = os.pwrite(self._descriptor, view, offset)
+    def _put(self, offset: int, piece: memoryview) -> None:
+        while piece:
+            written = os.pwrite(self._descriptor, piece, offset)
             if written == 0:
                 raise OSError(errno.EIO, os.strerror(errno.EIO))
-            view, offset = view[written:], offset + written
+            piece, offset = piece[written:], offset + written
 
     def _cut(self, size: int) -> None:
         os.ftruncate(self._descriptor, size)
@@ -158,28 +199,3 @@ def _lock(descriptor: int) -> None:
     except OSError as error:
         if error.errno in (errno.EAGAIN, errno.EACCES):
             raise
-
-
-def _lay(below: bytearray, start: int, piece: bytes, offset: int) -> None:
-    """Put a piece at `offset` over bytes that begin at `start`."""
-    first, last = max(offset, start), min(offset + len(piece), start + len(below))
-    if first < last:
-        below[first - start : last - start] = piece[first - offset : last - offset]
-
-
-def _joined(pieces: dict[int, bytes]) -> list[tuple[int, bytes]]:
-    """Pieces that touch or overlap made one, in ascending order: fewer moments at which a kill could fall."""
-    regions: list[list[int]] = []
-    for offset in sorted(pieces):
-        stop = offset + len(pieces[offset])
-        if regions and offset <= regions[-1][1]:
-            regions[-1][1] = max(regions[-1][1], stop)
-        else:
-            regions.append([offset, stop])
-    joined = []
-    for start, stop in regions:
-        region = bytearray(stop - start)
-        for offset, piece in pieces.items():
-            _lay(region, start, piece, offset)
-        joined.append((start, bytes(region)))
-    return joined

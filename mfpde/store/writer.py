@@ -15,15 +15,15 @@ from mfpde.geometry import Layout
 from mfpde.run import NOT_FINITE, OUTPUT_FAILED, RESOLUTION_LOST, Outcome, Run
 from mfpde.store import schema
 from mfpde.store.checkpoint import Checkpoint, create_slots, write_slot
+from mfpde.store.checksums import GROUP, Rows, record_rows, row_checksums, table_of
 from mfpde.store.placing import publish, temporary
-from mfpde.store.provenance import write_numbers
-from mfpde.store.reader import load_run
+from mfpde.store.reader import Contents, load_run
 from mfpde.store.recorder import OutputFailed, Row, observed_series, reason
 from mfpde.store.rewriting import rewrite
-from mfpde.store.schema import Header, Rows
+from mfpde.store.schema import Header
 from mfpde.store.trail import Trail
 from mfpde.store.transaction import Transaction, open_file
-from mfpde.typing import Float
+from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:
     from mfpde.contracts.solver import Integration
@@ -53,6 +53,7 @@ class FileRecorder:
         self._waiting_bytes = 0
         self._closed = False
         self._next_slot = "0"
+        self._state_at: tuple[Rows, float] | None = None  # the last state in the file, which nothing new need replace
         self._last_time = self.saved_time = self.observed_time = float("-inf")
         self._trail = Trail(header.layout, rows.steps)
         self.started = self._committed_at = self._saved_at = perf_counter()
@@ -81,12 +82,21 @@ class FileRecorder:
 
     @classmethod
     def continue_file(
-        cls, path: Path, header: Header, disk: Transaction, file: Any, rows: Rows, slot: str, earlier: Run
+        cls,
+        path: Path,
+        header: Header,
+        disk: Transaction,
+        file: Any,
+        rows: Rows,
+        slot: str,
+        earlier: Run,
+        *,
+        rewritten: bool,
     ) -> FileRecorder:
         """Go on after `rows` of an earlier run; the whole slot is kept until the next one is."""
         recorder = cls(path, header, disk, file, rows)
         recorder._next_slot = _other(slot)
-        if header.problem == earlier.problem:  # otherwise the file was rewritten, with just these rows
+        if not rewritten:  # otherwise there are just these rows
             steps = max((len(values) for values in earlier.trail.values()), default=0)
             recorder._found = Rows(earlier.times.size, earlier.series_times.size, steps)
         recorder._last_time = recorder.saved_time = float(earlier.times[rows.snapshots - 1])
@@ -140,8 +150,7 @@ class FileRecorder:
             self._disk.close(self._file)
 
     def _close_with(self, outcome: Outcome, statistics: Mapping[str, float]) -> None:
-        schema.write_outcome(self._file, outcome)
-        self._write_statistics(statistics)
+        schema.write_outcome(self._file, outcome, self._effort(statistics))
         try:
             self._file.flush()
             self._disk.commit()
@@ -150,12 +159,13 @@ class FileRecorder:
             self._closed = True
             self._disk.close(self._file)
 
-    def _write_statistics(self, statistics: Mapping[str, float]) -> None:
-        provenance = self._file["provenance"]
-        if statistics:
-            seconds = self._earlier_seconds + perf_counter() - self.started
-            write_numbers(provenance["timings"], {"seconds": seconds})
-            write_numbers(provenance["statistics"], dict(statistics))
+    def _effort(self, statistics: Mapping[str, float]) -> Mapping[str, Any]:
+        """What there was to do; without statistics as much as was known before."""
+        if not statistics:
+            return self._header.provenance
+        seconds = self._earlier_seconds + perf_counter() - self.started
+        numbers = {name: float(value) for name, value in statistics.items()}
+        return {"timings": {"seconds": seconds}, "statistics": numbers}
 
     def _wait(self, row: Row) -> None:
         """Rows are written many at a time: for h5py one costs as much as a hundred."""
@@ -172,17 +182,18 @@ class FileRecorder:
         return waited >= min(_LONGEST_WAIT, _PATIENCE * self._cost) or self._waiting_bytes > _MOST_WAITING
 
     def _commit(self, integration: Integration | None) -> None:
-        """Data and the state, flush; then what makes rows count."""
+        """Data, their checksums and the state, flush; then what makes rows count; then that they were counted."""
         start = perf_counter()
         if integration is not None:
             self._trail.gather(integration)
         scales = self._write()
-        if integration is not None:
+        if integration is not None and self._state_at != (self._rows, integration.time):
             rows = self._rows
             counts = (rows.snapshots, rows.observations, rows.steps)
             state = Checkpoint(*counts, integration.time, integration.state())
             write_slot(self._file["checkpoint"], self._next_slot, state)
             self._next_slot = _other(self._next_slot)
+            self._state_at = self._rows, integration.time
         self._flush()
         for scale in scales:  # the trail before the snapshots that need it
             for name, (first, values) in scale.items():
@@ -190,6 +201,9 @@ class FileRecorder:
                     self._file[name][first : first + len(values)] = values
             if any(values for _, values in scale.values()):
                 self._flush()
+        if any(values for scale in scales for _, values in scale.values()):
+            record_rows(self._file[GROUP], self._safe_rows())
+            self._flush()
         if self._waiting:
             self._last_time = self.saved_time
             self._waiting, self._waiting_bytes = [], 0
@@ -206,12 +220,6 @@ class FileRecorder:
         observed = [(row.time, row.values) for row in self._waiting if row.values is not None]
         trail = self._trail.take()
         rows = self._rows
-        for name in self._header.layout.fields if snapshots else ():
-            self._append(name, rows.snapshots, [fields[name] for _, fields in snapshots])
-        for name in observed[0][1] if observed else ():
-            self._append(name, rows.observations, [values[name] for _, values in observed])
-        for name, values in trail.items():
-            self._append(name, rows.steps, values)
         steps = max((len(values) for values in trail.values()), default=0)
         self._rows = Rows(rows.snapshots + len(snapshots), rows.observations + len(observed), rows.steps + steps)
         times: Scales = {"time": (rows.snapshots, [time for time, _ in snapshots])}
@@ -220,14 +228,33 @@ class FileRecorder:
         numbers: Scales = {}
         if self._header.layout.trail:
             numbers["step"] = (rows.steps, [float(step) for step in range(rows.steps, rows.steps + steps)])
+        sums: dict[str, AnyArray] = {}
         for name, (first, new) in (numbers | times).items():
             _grow(self._file[name], first + len(new))
+            sums[name] = row_checksums(name, first, np.array(new))
+        for name in self._header.layout.fields if snapshots else ():
+            sums[name] = self._append(name, rows.snapshots, [fields[name] for _, fields in snapshots])
+        for name in observed[0][1] if observed else ():
+            sums[name] = self._append(name, rows.observations, [values[name] for _, values in observed])
+        for name, values in trail.items():
+            sums[name] = self._append(name, rows.steps, values)
+        self._write_checksums(sums, rows)
         return [numbers, times]
 
-    def _append(self, name: str, first: int, values: Sequence[float | Float] | Float) -> None:
-        dataset = self._file[name]
-        _grow(dataset, first + len(values))
-        dataset[first : first + len(values)] = np.array(values)
+    def _write_checksums(self, sums: Mapping[str, AnyArray], rows: Rows) -> None:
+        for table, names in self._header.columns.tables.items():
+            first, count = getattr(rows, table), len(sums[names[0]])
+            if count:
+                dataset = self._file[table_of(table)]
+                _grow(dataset, first + count)
+                dataset[first : first + count] = np.column_stack([sums[name] for name in names])
+
+    def _append(self, name: str, first: int, values: Sequence[float | Float] | Float) -> AnyArray:
+        """Write rows; what comes back are their checksums."""
+        dataset, rows = self._file[name], np.asarray(values, dtype=float)
+        _grow(dataset, first + len(rows))
+        dataset[first : first + len(rows)] = rows
+        return row_checksums(name, first, rows)
 
     def _flush(self) -> None:
         self._file.flush()
@@ -246,6 +273,7 @@ class FileRecorder:
         )
         counts |= {"observe_time": rows.observations} if header.own_times else {}
         counts |= dict.fromkeys([*header.layout.trail, "step"], rows.steps) if header.layout.trail else {}
+        counts |= {table_of(table): getattr(rows, table) for table in header.columns.tables}
         for name, count in counts.items():
             if self._file[name].shape[0] > count:
                 self._file[name].resize(count, axis=0)
@@ -258,7 +286,7 @@ class FileRecorder:
             return False
         self._commit(None)
         header = replace(self._header, layout=larger)
-        disk, file = rewrite(self.path, self._file, header, self._safe_rows())
+        disk, file = rewrite(self.path, Contents(self.path, self._file), header, self._safe_rows())
         self._disk.close(self._file)
         self._disk, self._file, self._header = disk, file, header
         return True

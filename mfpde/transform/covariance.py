@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.transform.covariance_kernels import spread_by_products, spread_directly
-from mfpde.transform.direct import centred, log_masses_of, only_with_mass, plain, rows_of_three
+from mfpde.transform.direct import centred, log_masses_of, only_with_mass, over_largest, plain, rows_of_three
 from mfpde.transform.line import interpolate_on_line, panel_indices, plan_on_line
 from mfpde.transform.line_tilts import tilt_line
 from mfpde.transform.plane import PlanePlan, plan_in_plane
@@ -32,6 +32,14 @@ def tilted_covariance(
     """
     nodes, masses, log_factors = only_with_mass(nodes, masses, log_factors)
     queries, nodes, masses = plain(queries), plain(nodes), plain(masses)
+    log_factors, common = over_largest(log_factors)
+    log_mass, mean, spread = _tilted_covariance(queries, nodes, masses, log_factors)
+    return log_mass + common, mean, spread
+
+
+def _tilted_covariance(
+    queries: Float, nodes: Float, masses: Float, log_factors: Float | None
+) -> tuple[Float, Float, Float]:
     if nodes.shape[1] == 1:
         fast = _on_line(queries[:, 0], nodes[:, 0], masses, log_factors)
         if fast is not None:

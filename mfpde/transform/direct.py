@@ -40,12 +40,13 @@ def tilted_mean_directly(
     Cost m n. Exponents of any size: the largest is taken out first.
     """
     queries = plain(queries)
+    log_factors, common = over_largest(log_factors)
     nodes, log_masses = with_mass(plain(nodes), log_masses_of(masses, log_factors))
     nodes, centre, reach = centred(nodes)
     # multiplying by V or projecting onto a sphere is the caller's: everything here is relative to the centre
     sum_up = _in_few_dimensions if nodes.shape[1] <= 3 else _in_many_dimensions
     mean, log_mass = sum_up(queries, nodes, log_masses, reach)
-    return mean + centre, log_mass + queries @ centre
+    return mean + centre, log_mass + queries @ centre + common
 
 
 def centred(nodes: Float) -> tuple[Float, Float, Float]:

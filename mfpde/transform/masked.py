@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfpde.transform.direct import PAIR, centred, log_masses_of, plain, tilt_by_products
+from mfpde.transform.direct import PAIR, centred, log_masses_of, over_largest, plain, tilt_by_products
 from mfpde.transform.joining import joined
 from mfpde.transform.line import LinePlan
 from mfpde.transform.plane import PlanePlan
@@ -28,6 +28,7 @@ def tilted_mean_masked(
     time is linear, or up to some nodes, time n^1.5.
     """
     queries, query_positions = plain(queries), plain(query_positions)
+    log_factors, common = over_largest(log_factors)
     logs = log_masses_of(masses, log_factors)
     order = np.argsort(positions, kind="stable")
     order = order[logs[order] > -np.inf]
@@ -39,7 +40,7 @@ def tilted_mean_masked(
     if seeing.size:
         edges = np.append(np.flatnonzero(np.diff(positions)) + 1, positions.size)
         mean[seeing], log_mass[seeing] = _sum(queries[seeing], ends[seeing], nodes, logs, edges)
-    return mean, log_mass
+    return mean, log_mass + common
 
 
 def _sum(queries: Float, ends: AnyArray, nodes: Float, logs: Float, edges: AnyArray) -> tuple[Float, Float]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from mfpde.transform.chebyshev import Panels, interpolation_matrix
 from mfpde.transform.cube import face_points, frames, octant, turned_to_first
-from mfpde.transform.direct import log_masses_of, plain, tilted_mean_directly
+from mfpde.transform.direct import log_masses_of, over_largest, plain, tilted_mean_directly
 from mfpde.transform.plane import collect_in_plane, interpolate_in_plane
 from mfpde.transform.products import multiply
 from mfpde.transform.sphere_kernels import gather, gather_octant, sum_for_faces, sum_for_octant, unfold, walsh
@@ -69,8 +69,9 @@ def _over_the_largest(masses: Float, log_factors: Float | None) -> tuple[Float, 
     if log_factors is None:
         largest = float(masses.max())
         return masses / largest, math.log(largest)
+    log_factors, common = over_largest(log_factors)
     log_masses = log_masses_of(masses, log_factors)
-    return np.exp(log_masses - log_masses.max()), float(log_masses.max())
+    return np.exp(log_masses - log_masses.max()), float(log_masses.max()) + common
 
 
 def _layout(beta: float) -> tuple[int, int]:

@@ -32,13 +32,14 @@ class GaussianMoments(Solver):
     That is so for softmax, l2, sinkhorn and linear attention, for their multi-head sums, and for relu with m = 0; with
     or without noise, in any dimension.
 
-    `tolerance` is a promise: at every output time the relative error of m and S stays below ten times it. Good values:
-    1e-12 (the default) and above. A covariance or a mean that becomes infinite ends the run with the outcome "blow-up"
-    and its time; otherwise the outcome says where the covariance tends: "to zero", "to a line", "to two lines" (either
-    of them, as it starts: those with `<A u, u> = 0` in a plane on which `A + A^T` is indefinite), "to a plane", "at
-    rest", "diverges", "turns". Fails: other kernels, other initial measures, mixtures (each component feels the other
-    ones, and does not stay Gaussian), relu with a mean other than 0; variances beyond 1e120, or means beyond 1e100;
-    stiff problems in more than about fifteen dimensions are slow.
+    `tolerance` is a promise: at every output time the relative error of m, of S, of its determinant and of each of its
+    eigenvalues stays below ten times it, at any condition of S in up to 16 dimensions. Good values: 1e-12 (the default)
+    and above. A covariance or a mean that becomes infinite ends the run with the outcome "blow-up" and its time;
+    otherwise the outcome says where the covariance tends: "to zero", "to a line", "to two lines" (either of them, as it
+    starts: those with `<A u, u> = 0` in a plane on which `A + A^T` is indefinite), "to a plane", "at rest", "diverges",
+    "turns". Fails: other kernels, other initial measures, mixtures (each component feels the other ones, and does not
+    stay Gaussian), relu with a mean other than 0; variances beyond 1e120, or means beyond 1e100 (variances below 1e-280
+    become 0); stiff problems in more than about fifteen dimensions are slow.
 
     >>> import mfpde
     >>> run = mfpde.solve(mfpde.Problem.from_dict({

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mfpde.measure.principal import principal
+from mfpde.solvers.gaussian.frame import Frame
 from mfpde.solvers.gaussian.lines import family, resting_lines
 from mfpde.solvers.gaussian.moments import Moments
 from mfpde.typing import AnyArray, Float
@@ -57,30 +59,34 @@ class Course:
         self._rate = 0.0
         self._noted = [(0.0, moments.start), (0.0, moments.start)]
 
-    def note(self, time: float, state: Float) -> None:
+    def note(self, time: float, frame: Frame) -> None:
         """Called once for every step, with its start."""
-        self._rate = max(self._rate, self._moments.pace(time, state))
+        self._rate = max(self._rate, self._moments.pace(time, frame))
         if time > 0 and time >= 2 * self._noted[-1][0]:
-            self._noted = [self._noted[-1], (time, state)]
+            self._noted = [self._noted[-1], (time, frame)]
 
     def old_enough(self, time: float) -> bool:
         """Whether the fastest motion has had time to show where it leads."""
         return time > 0 and time * self._rate >= _AGE
 
-    def earlier(self, time: float) -> tuple[float, Float] | None:
-        """The last state known from at most half of that time."""
-        return next(((then, state) for then, state in reversed(self._noted) if 0 < then <= 0.5 * time), None)
+    def earlier(self, time: float) -> tuple[float, Frame] | None:
+        """The last frame known from at most half of that time."""
+        return next(((then, frame) for then, frame in reversed(self._noted) if 0 < then <= 0.5 * time), None)
 
     def arrays(self) -> dict[str, AnyArray]:
         """For `restore`."""
-        times, states = zip(*self._noted, strict=True)
-        return {"course_rate": np.array(self._rate), "course_times": np.array(times), "course_states": np.array(states)}
+        found: dict[str, AnyArray] = {"course_rate": np.array(self._rate)}
+        for number, (time, frame) in enumerate(self._noted):
+            found |= {f"course_{number}_time": np.array(time), **frame.arrays(f"course_{number}")}
+        return found
 
     def restore(self, arrays: Mapping[str, AnyArray]) -> None:
         """Go on from there."""
         self._rate = float(arrays["course_rate"])
-        pairs = zip(arrays["course_times"], arrays["course_states"], strict=True)
-        self._noted = [(float(time), state.copy()) for time, state in pairs]
+        self._noted = [
+            (float(arrays[f"course_{number}_time"]), self._moments.start.restored(f"course_{number}", arrays))
+            for number in range(2)
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,27 +100,27 @@ class _Motion:
     mean_turns: float
 
 
-def limit(moments: Moments, course: Course, time: float, state: Float) -> Limit:
+def limit(moments: Moments, course: Course, time: float, frame: Frame) -> Limit:
     """Read from the powers of t with which the eigenvalues of S grow and its axes turn, now and at half the time.
 
     What grows or shrinks with a power that does not fall goes on; what has a small power that falls comes to rest.
     """
     if any(each > time for each in moments.breaks):
         return Limit("under way", moments.dimension)
-    if _rests(moments, time, state):
-        variances = np.linalg.eigvalsh(moments.covariance(state))
-        kept = int(np.sum(variances > _FLAT * variances[-1]))
-        return _resting(moments, time, state, kept, "")
+    if moments.rests(time, frame):
+        widths = principal(frame.root)[1]
+        kept = int(np.sum(widths**2 > _FLAT * widths.max(initial=0.0) ** 2))
+        return _resting(moments, time, frame, kept, "")
     before = course.earlier(time)
     if before is None or not course.old_enough(time):
         return Limit("under way", moments.dimension)
-    now, then = _motion(moments, time, state), _motion(moments, *before)
+    now, then = _motion(moments, time, frame), _motion(moments, *before)
     kind, kept, mean = (
         _trend(now, then),
         int(np.sum(~now.flat & _comes_to_rest(now.grows, then.grows))),
         _mean(now, then),
     )
-    return _resting(moments, time, state, kept, mean) if kind == "at rest" else Limit(kind, kept, mean)
+    return _resting(moments, time, frame, kept, mean) if kind == "at rest" else Limit(kind, kept, mean)
 
 
 def _trend(now: _Motion, then: _Motion) -> str:
@@ -127,28 +133,25 @@ def _trend(now: _Motion, then: _Motion) -> str:
     return "turns" if _goes_on(turning, turned) else "at rest"
 
 
-def _resting(moments: Moments, time: float, state: Float, kept: int, mean: str) -> Limit:
+def _resting(moments: Moments, time: float, frame: Frame, kept: int, mean: str) -> Limit:
     d = moments.dimension
     if kept == 1 and d > 1 and not moments.noisy:
-        lines = resting_lines(moments, time, state)
+        lines = resting_lines(moments, time, frame)
         return Limit("to two lines" if len(lines) == 2 else "to a line", 1, mean, lines)
-    if kept == d and not (d == kept == 2 and not moments.noisy and family(moments, time, state) == 2):
+    if kept == d and not (d == kept == 2 and not moments.noisy and family(moments, time, frame) == 2):
         return Limit("at rest" if d > 0 and kept > 0 else "to zero", kept, mean)
     return Limit(_NAMES.get(kept, "to a subspace"), kept, mean)
 
 
-def _rests(moments: Moments, time: float, state: Float) -> bool:
-    velocity, change = moments.speed(time, state)
-    return not velocity.any() and not change.any()
-
-
-def _motion(moments: Moments, time: float, state: Float) -> _Motion:
-    velocity, change = moments.speed(time, state)
-    variances, axes = np.linalg.eigh(moments.covariance(state))
-    flat = variances <= _FLAT * variances[-1]
-    relative = time * (axes.T @ change @ axes) / np.where(flat, np.inf, variances)[:, None]
+def _motion(moments: Moments, time: float, frame: Frame) -> _Motion:
+    widths, axes, velocity, turning = moments.turning(time, frame)
+    flat = widths**2 <= _FLAT * widths[0] ** 2
+    safe = np.where(flat, np.inf, widths)
+    change = turning * (widths / safe[:, None]) ** 2 + turning.T
+    change += 2 * moments.diffusion_at(time) * np.diag(safe**-2)
+    relative = time * np.where(flat[:, None], 0.0, change)
     turns = np.abs(relative - np.diag(np.diag(relative))).max(axis=1, initial=0.0)
-    mean = state[: moments.dimension]
+    mean = axes.T @ frame.place
     square = float(mean @ mean)
     if square == 0:
         return _Motion(np.diag(relative), turns, flat, 0.0, 0.0)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import brentq
 
+from mfpde.measure.principal import principal
+from mfpde.solvers.gaussian.frame import Frame
 from mfpde.solvers.gaussian.moments import Moments
 from mfpde.typing import Float
 
@@ -16,28 +18,26 @@ _NUDGE = 1e-7  # of the variance, for derivatives
 _ATTRACTING = 1e-5  # of the largest eigenvalue
 
 
-def resting_lines(moments: Moments, time: float, state: Float) -> tuple[Float, ...]:
-    """Unit vectors along the line on which `state` lies and along the other ones that attract.
+def resting_lines(moments: Moments, time: float, frame: Frame) -> tuple[Float, ...]:
+    """Unit vectors along the line on which `frame` lies and along the other ones that attract.
 
     A Gaussian on the line of u, `S = s u u^T`, moves by `u' = B u`. Under one softmax or l2 head this is `<A u, u> V u`
     times a positive number: where V is invertible the lines that rest are those with `<A u, u> = 0`, two if the
     symmetric part of A is indefinite on the plane, and either attracts or repels. In more dimensions they are a cone.
     """
-    variances, axes = np.linalg.eigh(moments.covariance(state))
-    here, variance = axes[:, -1], float(variances[-1])
+    axes, widths, _ = principal(frame.root)
+    here, variance = axes[:, 0], float(widths[0]) ** 2
     plane = moments.plane()
     if plane is None:
         return (_upwards(here),)
-    field = _Lines(moments, time, state[: moments.dimension], plane, variance)
+    field = _Lines(moments, time, frame.place, plane, variance)
     others = [line for line in field.attracting() if abs(line @ here) < 1 - 1e-4]
     return tuple(_upwards(line) for line in (here, *others))
 
 
-def family(moments: Moments, time: float, state: Float) -> int:
+def family(moments: Moments, time: float, frame: Frame) -> int:
     """The number of parameters of the covariances at rest about this one: those in which nothing pulls it back."""
-    covariance = moments.covariance(state)
-    root = np.asarray(np.linalg.cholesky(covariance), dtype=float)
-    slope = _slope(moments, time, state[: moments.dimension], root)
+    slope = _slope(moments, time, frame.place, frame.root)
     return int(np.sum(np.abs(np.linalg.eigvals(slope)) * time < 1))
 
 

@@ -1,21 +1,26 @@
-"""The moment equations of a Gaussian, in a form that keeps what is singular singular."""
+"""The moment equations of a Gaussian, in coordinates in which it is round."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from mfpde.attention.affine import AffineDrift
+from mfpde.attention.base import Attention
 from mfpde.measure.normal import Normal
-from mfpde.solvers.gaussian.columns import leaning, orthogonalised
+from mfpde.measure.principal import principal
+from mfpde.solvers.gaussian.frame import Frame, complement, framed
+from mfpde.solvers.gaussian.law import Stretch, inverse
 from mfpde.solvers.march import Size
-from mfpde.typing import Float
+from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:
     from mfpde.equation import Equation
 
-__all__ = ["Moments"]
+__all__ = ["Moments", "split"]
 
 #: sizes below this share of the first ones are as good as zero
 _NOTHING = 1e-60
@@ -23,134 +28,220 @@ _NOTHING = 1e-60
 _CENTRED = 1e-10
 #: share of a motion that may lead out of a plane by rounding
 _IN_IT = 1e-12
+#: how much of the thinnest variance noise may add in a step, for a step on logarithms of widths
+_ADDED = 0.1
+#: dimensions up to which frames have more digits than doubles: products of such matrices take d^3 / 5 microseconds
+_EXACT = 16
 
 
 class Moments:
-    """`m' = c`, `S' = B S + S B^T + (2/kappa) I` for `S = F F^T + N`: `F' = B F` from the data, of their rank for ever,
-    and `N' = B N + N B^T + (2/kappa) I` from the noise, from N = 0.
+    """`m' = c`, `S' = B S + S B^T + (2/kappa) I`, in steps that begin in a frame F in which S is a projection:
+    `S = F X e^{2 l} X^T F^T` with X of unit lower triangles. With `P = X^{-1} F^{-1} B F X`, without noise,
 
-    A state is one array (m, F, N); without noise there is no N. Both parts of S stay positive, and a relative error of
-    F is one of every width of the Gaussian, however thin it has become.
+        l_i' = P_ii,    (X^{-1} X')_ij = P_ij + e^{2 (l_i - l_j)} P_ji  for i > j.
+
+    Every width has a logarithm of its own, in which errors are errors relative to it. A state is the array (F^{-1} m
+    in units of the largest width, l, X below its diagonal). Where noise widens S, in a direction, by much of what it
+    is, a step takes `S = F X e^{2 l} X^T F^T + F N F^T` instead, with a fourth part N, from N = 0.
     """
 
     def __init__(self, equation: Equation, initial: Normal) -> None:
         self._velocity, self._noise = equation.velocity, equation.noise
-        self.dimension, self.rank = initial.factor.shape
+        self.dimension = initial.ambient_dimension
         self._constant = self._velocity.constant
         times = (0.0, *self._noise.breaks())
         diffusions = [self._noise.diffusion_at(time) for time in times]
         self.noisy = max(diffusions) > 0
         self._diffusion = diffusions[0] if len(diffusions) == 1 else None
-        parts = [initial.mean, initial.factor.ravel(), np.zeros(self.dimension**2 if self.noisy else 0)]
-        self.start = np.concatenate(parts)
-        self._least = _NOTHING * max(self.spread(self.start), float(np.abs(initial.mean).max()), 1e-200)
+        law = self._velocity.at(0.0).law
+        self._heads = [term.head for term in law.terms(self.dimension)] if isinstance(law, Attention) else []
+        forms = [head.gaussian_forms(self.dimension) for head in self._heads]
+        self._pulled = law is None or (bool(forms) and all(form is not None for form in forms))
+        stretch = Stretch(self._velocity, self.dimension, 0.0)
+        self.start = framed(initial.mean, initial.factor, self.dimension <= _EXACT, stretch)
+        self._least = _NOTHING * max(self.start.spread, float(np.abs(initial.mean).max()), 1e-200)
 
     @property
     def breaks(self) -> tuple[float, ...]:
         """Times at which a coefficient jumps or has a kink."""
         return tuple(sorted({*self._velocity.breaks(), *self._noise.breaks()}))
 
-    def split(self, state: Float) -> tuple[Float, Float, Float | None]:
-        """m, F and N (None without noise)."""
-        d, r = self.dimension, self.rank
-        mean, factor, rest = state[:d], state[d : d + d * r].reshape(d, r), state[d + d * r :]
-        return mean, factor, rest.reshape(d, d) if self.noisy else None
+    # -- frames
+    # ---------------------------------------------------------------------------------------------------------
 
-    def upright(self, state: Float) -> Float | None:
-        """The state with `F Q` for F, Q orthogonal, which is another factor of the same S, if columns of F have leant
-        towards each other: all do towards what grows most, and what is thin would be lost between them."""
-        factor = self.split(state)[1]
-        if self.rank < 2 or not leaning(factor):
-            return None
-        turned = state.copy()
-        turned[self.dimension : self.dimension * (1 + self.rank)] = orthogonalised(factor).ravel()
-        return turned
+    def renewed(self, time: float, frame: Frame) -> Frame:
+        """The frame with the law from that time on."""
+        breaks = self._velocity.breaks()
+        return frame.within(frame.stretch.of(time)) if time in breaks else frame
 
-    def covariance(self, state: Float) -> Float:
-        """S."""
-        _, factor, noise = self.split(state)
-        covariance = factor @ factor.T
-        return covariance if noise is None else covariance + 0.5 * (noise + noise.T)
+    def state(self, frame: Frame, noise: bool) -> Float:
+        """At the origin of a frame; with a part for noise of its own, or without."""
+        d, r = self.dimension, frame.rank
+        rest = r * (d + 1) - r * (r + 1) // 2 + (d * d if noise else 0)
+        return np.concatenate([frame.mean * frame.shares, np.zeros(rest)])
 
-    def drift(self, time: float, state: Float) -> AffineDrift:
-        """c and B."""
-        mean, factor, noise = self.split(state)
-        if noise is None:
-            return self.drift_of(time, mean, factor @ factor.T, factor)
-        return self.drift_of(time, mean, self.covariance(state))
+    def drowned(self, frame: Frame, time: float, step: float) -> bool:
+        """Whether noise makes a width much larger in that time."""
+        added = max(self.diffusion_at(time), self.diffusion_at(time + step))
+        if added == 0 or frame.rank < self.dimension:
+            return added > 0
+        if added * step * np.diag(frame.noise).max() <= _ADDED:
+            return False
+        growth = split(frame, self.slope(frame, time, self.state(frame, noise=False)))[1]
+        return bool(step * growth.max() > _ADDED)
+
+    def moved(self, frame: Frame, state: Float) -> Frame:
+        """The frame of a state in another frame."""
+        mean, logs, lower, added = split(frame, state)
+        basis, rank = np.eye(self.dimension), frame.rank
+        if added is not None and added.any():
+            whole = np.column_stack([lower * np.exp(logs), _root(added)])
+            basis, rank = np.asarray(np.linalg.qr(whole.T, mode="r")).T, self.dimension
+        else:
+            basis[:, :rank] = lower * np.exp(logs)
+        return frame.moved(basis, mean, rank)
+
+    # -- the equations
+    # ---------------------------------------------------------------------------------------------------------
+
+    def slope(self, frame: Frame, time: float, state: Float) -> Float:
+        """The right-hand side."""
+        mean, logs, lower, added = split(frame, state)
+        grown, r = np.exp(logs), frame.rank
+        whole = lower * grown if added is None else np.column_stack([lower * grown, _root(added)])
+        velocity, pushed = self.push(frame, time, mean, whole)
+        triangle = np.eye(self.dimension)
+        triangle[:, :r] = lower
+        turned = _solved(triangle, pushed[:, :r] / grown)
+        change = turned.copy()
+        change[:r] += (grown[:, None] / grown) ** 2 * turned[:r].T
+        growth, diffusion = np.diag(turned[:r]).copy(), self.diffusion_at(time)
+        if diffusion > 0 and added is None:
+            spread = diffusion * _solved(triangle, _solved(triangle, frame.noise).T) / grown**2
+            growth += np.diag(spread)
+            change += 2 * spread
+        parts = [velocity * frame.shares, growth, (triangle @ np.tril(change, -1))[_below(self.dimension, r)]]
+        if added is not None:
+            moved = pushed[:, r:] @ whole[:, r:].T
+            parts.append((moved + moved.T + 2 * diffusion * frame.noise).ravel())
+        return np.concatenate(parts)
+
+    def push(self, frame: Frame, time: float, mean: Float, factor: Float) -> tuple[Float, Float]:
+        """c and `B F` of `N(m, F F^T)`, all in the frame's coordinates."""
+        velocity, pushed = np.zeros(mean.size), np.zeros(factor.shape)
+        if not self._pulled:
+            outside, root = frame.factor @ mean, frame.factor @ factor
+            drift, back = self.drift_of(time, outside, root @ root.T, root), inverse(frame.factor)
+            return back @ drift.c, back @ (drift.B @ root)
+        for head, (form, value) in zip(self._heads, frame.law(time), strict=True):
+            own, turned = head.gaussian_push(form, mean, factor)
+            velocity, pushed = velocity + value @ own, pushed + value @ turned
+        return velocity, pushed
 
     def drift_of(self, time: float, mean: Float, covariance: Float, factor: Float | None = None) -> AffineDrift:
-        """c and B of any Gaussian."""
+        """c and B of any Gaussian, in R^d."""
         velocity = self._velocity if self._constant else self._velocity.at(time)
         return velocity.gaussian_drift(mean, covariance, factor)
 
-    def slope(self, time: float, state: Float) -> Float:
-        """The right-hand side."""
-        drift = self.drift(time, state)
-        _, factor, noise = self.split(state)
-        parts = [drift.c, (drift.B @ factor).ravel()]
-        if noise is not None:
-            moved = drift.B @ noise
-            change = moved + moved.T + 2 * self._diffusion_at(time) * np.eye(self.dimension)
-            parts.append(change.ravel())
-        return np.concatenate(parts)
-
-    def speed(self, time: float, state: Float) -> tuple[Float, Float]:
-        """m' and S'."""
-        drift, covariance = self.drift(time, state), self.covariance(state)
-        moved = drift.B @ covariance
-        return drift.c, moved + moved.T + 2 * self._diffusion_at(time) * np.eye(self.dimension)
-
-    def _diffusion_at(self, time: float) -> float:
+    def diffusion_at(self, time: float) -> float:
+        """`1 / kappa`."""
         return self._noise.diffusion_at(time) if self._diffusion is None else self._diffusion
 
-    def growth(self, time: float, state: Float) -> float:
+    def growth(self, time: float, frame: Frame) -> float:
         """`d/dt log (tr S + |m|^2)`."""
-        mean = state[: self.dimension]
-        velocity, change = self.speed(time, state)
-        total = float(np.trace(self.covariance(state))) + float(mean @ mean)
-        return (float(np.trace(change)) + 2 * float(mean @ velocity)) / total if total > 0 else 0.0
+        velocity, pushed = self.push(frame, time, frame.mean, np.eye(self.dimension, frame.rank))
+        total = frame.spread**2 + float(frame.place @ frame.place)
+        change = float(np.sum(frame.root * (frame.factor @ pushed))) + self.dimension * self.diffusion_at(time)
+        return 2 * (change + float(frame.place @ (frame.factor @ velocity))) / total if total > 0 else 0.0
 
-    def sizes(self, state: Float) -> Size:
-        """Errors of m relative to |m|, as long as that is not all but nothing beside the spread; of F and N to the
-        spread."""
-        spread = self.spread(state) + self._least
-        place = float(np.linalg.norm(state[: self.dimension])) + _CENTRED * spread
+    def sizes(self, frame: Frame, state: Float) -> Size:
+        """Errors of m relative to |m|, as long as that is not all but nothing beside the spread; of l, and of X as
+        angles; of N to the variances."""
+        mean, logs, lower, noise = split(frame, state)
+        root = lower * np.exp(logs)
+        spread = float(np.linalg.norm(frame.factor @ root)) + self._least
+        place = float(np.linalg.norm(frame.factor @ mean)) + _CENTRED * spread
+        widths = frame.widths
+        angles = np.minimum(widths[:, None] / np.maximum(widths[: frame.rank], 1e-300), 1.0)
 
         def size(error: Float) -> float:
-            mean, factor, noise = self.split(error)
-            parts = [np.linalg.norm(mean) / place, np.linalg.norm(factor) / spread]
-            if noise is not None:
-                parts.append(np.linalg.norm(noise) / spread**2)
+            moved, logs, turned, added = split(frame, error)
+            turned = np.tril(turned, -1) * angles
+            parts = [np.linalg.norm(frame.factor @ moved) / place, np.linalg.norm(logs), np.linalg.norm(turned)]
+            if added is not None and noise is not None:
+                variances = np.sqrt(np.sum(root**2, axis=1) + np.abs(np.diag(noise)))
+                parts.append(np.linalg.norm(added / variances / variances[:, None]))
             return float(np.linalg.norm(parts))
 
         return size
 
-    def rate(self, time: float, state: Float) -> float:
+    # -- what is asked of it
+    # ---------------------------------------------------------------------------------------------------------
+
+    def turning(self, time: float, frame: Frame) -> tuple[Float, Float, Float, Float]:
+        """Widths s, the largest first, axes, m' along them, and K with `S' = s_j^2 K_ij + s_i^2 K_ji + (2/kappa) I`
+        along them."""
+        velocity, pushed = self.push(frame, time, frame.mean, np.eye(self.dimension, frame.rank))
+        axes, widths, turn = principal(frame.root)
+        r = frame.rank
+        change = np.zeros((self.dimension, self.dimension))
+        change[:r, :r] = widths[:, None] * (turn.T @ pushed[:r] @ turn)
+        axes = np.column_stack([axes, complement(axes)])
+        change[:, :r] += axes.T @ (frame.factor[:, r:] @ (pushed[r:] @ turn))
+        change[:, :r] /= widths
+        widths = np.concatenate([widths, np.zeros(self.dimension - r)])
+        return widths, axes, axes.T @ (frame.factor @ velocity), change
+
+    def rests(self, time: float, frame: Frame) -> bool:
+        """Whether nothing moves."""
+        velocity, pushed = self.push(frame, time, frame.mean, np.eye(self.dimension, frame.rank))
+        return not velocity.any() and not pushed.any() and self.diffusion_at(time) == 0
+
+    def rate(self, time: float, frame: Frame) -> float:
         """How fast anything can change at first: `|B|`, and what moves the mean by the spread."""
-        drift = self.drift(time, state)
-        spread = self.spread(state) + float(np.linalg.norm(state[: self.dimension]))
+        drift = self.drift_of(time, frame.place, frame.covariance, frame.root)
+        spread = frame.spread + float(np.linalg.norm(frame.place))
         return float(np.linalg.norm(drift.B)) + (float(np.linalg.norm(drift.c)) / spread if spread > 0 else 0.0)
 
-    def pace(self, time: float, state: Float) -> float:
+    def pace(self, time: float, frame: Frame) -> float:
         """`rate`, and how fast noise widens the Gaussian."""
-        noise, square = 2 * self.dimension * self._diffusion_at(time), self.spread(state) ** 2
-        return self.rate(time, state) + (noise / square if square > 0 else np.inf if noise > 0 else 0.0)
+        noise, square = 2 * self.dimension * self.diffusion_at(time), frame.spread**2
+        return self.rate(time, frame) + (noise / square if square > 0 else np.inf if noise > 0 else 0.0)
 
     def plane(self) -> Float | None:
         """An orthonormal basis (d, 2) of the plane that it is in and never leaves, if there is one."""
         if self.dimension == 2:
             return np.eye(2)
-        if self.noisy or self.rank != 2:
+        if self.noisy or self.start.rank != 2:
             return None
-        mean, factor, _ = self.split(self.start)
-        basis: Float = np.linalg.qr(factor)[0]
-        moved = self.drift_of(0.0, mean, basis @ basis.T).B @ basis
+        basis: Float = np.linalg.qr(self.start.root)[0]
+        moved = self.drift_of(0.0, self.start.place, basis @ basis.T).B @ basis
         outside = np.linalg.norm(moved - basis @ (basis.T @ moved))
         return basis if outside <= _IN_IT * np.linalg.norm(moved) else None
 
-    def spread(self, state: Float) -> float:
-        """`sqrt(tr S)`."""
-        _, factor, noise = self.split(state)
-        added = 0.0 if noise is None else max(0.0, float(np.trace(noise)))
-        return float(np.hypot(np.linalg.norm(factor), np.sqrt(added)))
+
+def split(frame: Frame, state: Float) -> tuple[Float, Float, Float, Float | None]:
+    """`F^{-1} m`, l, X, and N if the state has that part."""
+    d, r = frame.mean.size, frame.rank
+    count = r * d - r * (r + 1) // 2
+    lower = np.eye(d, r)
+    lower[_below(d, r)] = state[d + r : d + r + count]
+    rest = state[d + r + count :]
+    return state[:d] / frame.shares, state[d : d + r], lower, rest.reshape(d, d) if rest.size else None
+
+
+@lru_cache(maxsize=64)
+def _below(dimension: int, rank: int) -> tuple[AnyArray, ...]:
+    return np.tril_indices(dimension, -1, rank)
+
+
+def _solved(triangle: Float, right: Float) -> Float:
+    return np.asarray(solve_triangular(triangle, right, lower=True, check_finite=False))
+
+
+def _root(added: Float) -> Float:
+    """R with `R R^T = N`; what rounding has made negative counts as nothing."""
+    scale = np.sqrt(np.maximum(np.diag(added), 0.0))
+    safe = np.where(scale > 0, scale, 1.0)
+    values, vectors = np.linalg.eigh(0.5 * (added + added.T) / safe / safe[:, None])
+    return np.asarray(scale[:, None] * vectors * np.sqrt(np.maximum(values, 0.0)))

@@ -1,5 +1,5 @@
-"""Runge-Kutta-Chebyshev schemes of order two [sommeijer1998], for stiff diffusion: s stages reach `0.65 s^2` along the
-negative real axis, where errors are damped, with nothing to be solved.
+"""Runge-Kutta-Chebyshev schemes of order two [sommeijer1998], for stiff diffusion: s stages reach
+`0.65 (s^2 - 1)` along the negative real axis, where errors are damped, with nothing to be solved.
 
 As tables: the scheme of s stages is its three-term recursion, written out. The error estimate needs the slope at the
 end of the step, one stage more.

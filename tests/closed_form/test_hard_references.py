@@ -12,8 +12,6 @@ import mfpde
 
 STORED = json.loads((Path(__file__).parents[1] / "reference" / "hard.json").read_text(encoding="utf-8"))["problems"]
 PROBLEMS = {case["name"]: case for case in STORED}
-#: words in the names of densities with edges or kinks, which cells see to second order
-ROUGH = ("interval", "square", "disc", "triangle", "tent", "dome", "laplace")
 #: words in the names of what takes more than some seconds: far tails, Sinkhorn on the plane, noise on wide boxes
 LONG = {
     "characteristics": ("student", "tent", "dome", "sinkhorn-s", "heads-spots", "sigmoid-spots"),
@@ -36,9 +34,14 @@ def solved(name, kind):
     return case, run, [run.measure(int(index)) for index in np.searchsorted(run.times, case["times"])]
 
 
-def of_density(case, measure):
-    """Relative to the largest value."""
-    return float(np.abs(measure.evaluate(np.array(case["points"])) - case["density"]).max() / case["peak"])
+def off(case, measure):
+    """Densities, relative to the largest value."""
+    return np.abs(measure.evaluate(np.array(case["points"])) - case["density"]) / case["peak"]
+
+
+def has_edges(initial):
+    """Or kinks, which cells see to second order."""
+    return initial["kind"] == "uniform" or "maximum" in initial.get("expression", "")
 
 
 def of_slice(measure, position):
@@ -56,17 +59,17 @@ def test_characteristics(name):
     found = [moments(*measure.nodes()) for measure in measures]
     assert np.abs(np.subtract(found, case["moments"])).max() < 5e-12 + case["accuracy"]
     if "points" in case:
-        assert of_density(case, measures[-1]) < 2e-11
+        assert off(case, measures[-1]).max() < 2e-11
 
 
 @pytest.mark.parametrize("name", for_solver("finite-volume"))
 def test_finite_volumes(name):
     case, run, measures = solved(name, "finite-volume")
     plane, noisy = case["problem"]["geometry"]["kind"] == "plane", "noise" in case["problem"]
-    rough = any(word in name for word in ROUGH)
+    rough = has_edges(case["problem"]["initial"])
     accuracy = run.outcome.accuracy
     assert (accuracy.kept, accuracy.cause) == ((False, "edges") if rough else (True, ""))
-    allowed = 3e-4 if "laplace" in name else 1e-4 if rough else 1e-7 if plane and noisy else 1e-9
+    allowed = 3e-4 if name == "relu-laplace" else 1e-4 if rough else 1e-7 if plane and noisy else 1e-9
     for measure, expected in zip(measures, case["moments"], strict=True):
         found = np.concatenate([measure.mean, measure.covariance.ravel()])
         assert np.abs(found - expected[: found.size]).max() < allowed
@@ -76,5 +79,7 @@ def test_finite_volumes(name):
         case["problem"]["attention"].get("positions", ()), case.get("slices", ()), strict=True
     ):
         assert np.abs(of_slice(measures[-1], position) - expected[: 2 if not plane else 6]).max() < allowed
-    if "points" in case and (noisy or not rough):
-        assert of_density(case, measures[-1]) < (1e-3 if rough else 1e-5 if plane else 1e-7)
+    if "points" in case and rough and not noisy:  # some of the points lie where an edge has come to, most do not
+        assert np.median(off(case, measures[-1])) < (2e-2 if plane else 1e-3)
+    elif "points" in case:
+        assert off(case, measures[-1]).max() < (1e-3 if rough else 1e-5 if plane else 1e-7)

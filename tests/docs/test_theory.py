@@ -26,6 +26,17 @@ def moments(kappa, side="upper"):
     return np.array([float(value) for value in stationary_moments(BETA, kappa, side=side, count=30, digits=15)])
 
 
+def largest(kappa):
+    """r of the largest state. `m -> moments of e^{2 kappa sum_k I_k / beta m_k cos k theta}` is monotone (Ginibre's
+    inequality): from a point mass it falls to its largest fixed point, 0 where there is only the uniform one."""
+    order, angles = np.arange(1, 31), np.linspace(0, 2 * np.pi, 512, endpoint=False)
+    waves, m = np.cos(np.outer(angles, order)), np.ones(30)
+    for _ in range(8000):
+        density = np.exp(waves @ (2 * kappa * iv(order, BETA) / BETA * m))
+        m = density @ waves / density.sum()
+    return m[0]
+
+
 def free_energy(kappa):
     order, m = np.arange(1, 31), moments(kappa)[1:]
     potential = iv(order, BETA) / BETA
@@ -40,8 +51,8 @@ def test_the_fold(rows):
     upper, lower = moments(kappa + 2e-6)[1], moments(kappa + 2e-6, "lower")[1]
     assert lower < r < upper
     assert upper - lower < 0.02  # they meet like the square root of the distance to the fold
-    with pytest.raises(Exception):  # noqa: B017, PT011 - the reference does not converge: there is no state
-        moments(kappa - 1e-4)
+    assert largest(kappa + 1e-5) == pytest.approx(moments(kappa + 1e-5)[1], abs=1e-9)
+    assert largest(kappa - 1e-5) < 1e-9
 
 
 def test_equal_free_energies(rows):

@@ -105,19 +105,14 @@ def run_python(code: str, house) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code], cwd=house.root, capture_output=True, text=True, check=False)
 
 
-def test_import_is_quick_and_loads_nothing_heavy(house):
-    code = (
-        "import sys, time; start = time.perf_counter(); import mfpde; "
-        f"print(time.perf_counter() - start, *sorted({HEAVY} & sys.modules.keys()))"
-    )
-    seconds = []
-    for _ in range(7):  # the best of several: other tests run beside this one
-        done = run_python(code, house)
-        assert done.returncode == 0, done.stderr
-        first, *heavy = done.stdout.split()
-        assert heavy == [], f"`import mfpde` loads {heavy}"
-        seconds.append(float(first))
-    assert min(seconds) < 0.3
+def test_import_loads_little(house):
+    """Modules are what an import takes its time for."""
+    done = run_python("import sys; before = {*sys.modules}; import mfpde; print(*{*sys.modules} - before)", house)
+    assert done.returncode == 0, done.stderr
+    loaded = set(done.stdout.split())
+    assert "mfpde" in loaded
+    assert loaded & HEAVY == set()
+    assert len(loaded) < 30
 
 
 def test_no_module_shares_the_name_of_a_public_function(house):

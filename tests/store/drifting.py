@@ -157,7 +157,7 @@ class Drifting(Integration):
         if form == "panels":
             return panels_fields(measure, self.layout)
         if form == "gaussian":
-            return gaussian_fields(self.law.mean, self.law.covariance)
+            return gaussian_fields(self.law.mean, self.law.factor)
         return particles_fields(self.points)
 
     def trail(self, since: int) -> dict[str, Any]:

@@ -11,6 +11,13 @@ import mfpde
 from mfpde.errors import ResumeError
 
 
+def without_checksums(path) -> None:
+    """As files were before there were any."""
+    with h5py.File(path, "r+") as file:
+        del file["checksum"]
+        del file.attrs["mfpde_checksums"]
+
+
 def read_all(path) -> None:
     run = mfpde.load(path)
     _ = run.density, [run[name] for name in run.series]
@@ -54,6 +61,7 @@ def test_a_newer_format(path):
 
 
 def test_a_problem_of_another_version(path):
+    without_checksums(path)
     with h5py.File(path, "r+") as file:
         del file["provenance/problem"]
         file["provenance/problem"] = '{"geometry": {"kind": "torus"}}'
@@ -98,15 +106,10 @@ def test_resuming_what_cannot_be(path, tmp_path):
         solve(problem(), None, resume=True)
     with pytest.raises(ResumeError, match="goes without force"):
         solve(problem(), path, resume=True, force=True)
-    with h5py.File(path, "r+") as file:
-        for name in ("0", "1"):
-            file[f"checkpoint/{name}/modes"][0] = 17
-    with pytest.raises(ResumeError, match="no whole checkpoint"):
-        solve(problem(until=3), path, resume=True)
-    assert len(mfpde.load(path).times) == 21
 
 
 def test_nothing_committed_and_nothing_stored(path):
+    without_checksums(path)
     with h5py.File(path, "r+") as file:
         file["time"][:] = np.nan
     with pytest.raises(mfpde.MfpdeError, match="holds no committed snapshot"):

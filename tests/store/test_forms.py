@@ -141,7 +141,11 @@ def test_the_trail_reaches_the_last_snapshot(tmp_path):
 @pytest.mark.parametrize(
     ("form", "name", "message"),
     [
-        ("gaussian", "density", "this run has no density, it holds gaussian_mean, gaussian_covariance; run.measure"),
+        (
+            "gaussian",
+            "density",
+            "no density, it holds gaussian_mean, gaussian_covariance, gaussian_factor; run.measure",
+        ),
         ("particles", "density", "this run has no density, it holds position; run.measure"),
         ("particles", "weight", "no weight on a grid.*run.weights"),
         ("grid", "positions", "no position, it holds density; only particles"),

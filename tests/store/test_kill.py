@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from store.heat import Heat, problem, solve
+from store.kills import campaign
 from store.processes import assert_same, kill, start, wait_for
 
 import mfpde
@@ -63,6 +64,16 @@ def test_a_killed_run_says_so_and_xarray_opens_it(tmp_path):
     with xarray.open_dataset(path, engine="h5netcdf") as dataset:
         times = dataset.time.values
     np.testing.assert_array_equal(times[np.isfinite(times)], run.times)
+
+
+@pytest.mark.slow
+def test_a_writer_that_commits_every_row(tmp_path):
+    assert campaign(tmp_path, 10, seed=4)["rows looked at"] > 10
+
+
+@pytest.mark.long
+def test_a_thousand_kills(tmp_path):
+    assert campaign(tmp_path, 1000, seed=5)["rows looked at"] > 1000
 
 
 @pytest.mark.long

@@ -9,12 +9,10 @@ from mfpde.measure import CircleDensity
 from mfpde.solvers.kernels import exponential_step, fast_fourier, zonal_slope
 from mfpde.solvers.steppers.gif853 import STAGES, Gif853
 
-RANDOM = np.random.default_rng(5)
 
-
-def smooth_modes(count, width=0.35):
+def smooth_modes(random, count, width=0.35):
     order = np.arange(count)
-    modes = np.exp(-width * order) * (RANDOM.standard_normal(count) + 1j * RANDOM.standard_normal(count)) * 0.3
+    modes = np.exp(-width * order) * (random.standard_normal(count) + 1j * random.standard_normal(count)) * 0.3
     modes[0] = 1
     return modes
 
@@ -55,8 +53,8 @@ def by_definition(law, modes, length=2048):
 
 
 @pytest.mark.parametrize("length", [16, 32, 64, 128, 512, 2048])
-def test_transform_is_numpys(length):
-    data = RANDOM.standard_normal((2, length))
+def test_transform_is_numpys(length, random):
+    data = random.standard_normal((2, length))
     expected = np.fft.fft(data[0] + 1j * data[1])
     fast_fourier.forward(data, np.empty_like(data), fast_fourier.roots_of_unity(length))
     assert np.abs(data[0] + 1j * data[1] - expected).max() < 1e-13 * np.sqrt(length) * 8
@@ -66,8 +64,8 @@ def test_transform_is_numpys(length):
     "law", [Unnormalized(beta=0), Unnormalized(beta=3), Unnormalized(A=-2, V=0.5), Interaction(coefficients=[0.3, -1])]
 )
 @pytest.mark.parametrize("count", [16, 40, 41])
-def test_slopes_of_gradient_flows_agree(law, count):
-    modes, zonal = smooth_modes(count), law.zonal(Circle())
+def test_slopes_of_gradient_flows_agree(law, count, random):
+    modes, zonal = smooth_modes(random, count), law.zonal(Circle())
     expected = by_definition(law, modes)
     scale = np.abs(expected).max()
     assert np.abs(convolved(zonal, modes) - expected).max() < 1e-12 * scale
@@ -82,14 +80,14 @@ def test_slope_of_softmax_is_its_definition(beta):
     assert np.abs(on_a_grid(law.zonal(Circle()), modes, 256) - expected).max() < 1e-13 * np.abs(expected).max() * 24
 
 
-def test_transposed_signs_are_noticed():
-    modes, zonal = smooth_modes(16), Unnormalized(beta=3).zonal(Circle())
+def test_transposed_signs_are_noticed(random):
+    modes, zonal = smooth_modes(random, 16), Unnormalized(beta=3).zonal(Circle())
     assert np.abs(convolved(zonal, modes.conj()) - convolved(zonal, modes)).max() > 1e-2
 
 
-def test_one_step_is_the_steppers():
+def test_one_step_is_the_steppers(random):
     count, step = 24, 0.03
-    modes, zonal = smooth_modes(count), Unnormalized(beta=2).zonal(Circle())
+    modes, zonal = smooth_modes(random, count), Unnormalized(beta=2).zonal(Circle())
     rates = 0.4 * np.arange(count) ** 2.0
     table, scaled = np.zeros((3, STAGES, count)), np.zeros((STAGES + 1, 2, count))
     rows = lambda values: np.stack([values.real, values.imag])  # noqa: E731

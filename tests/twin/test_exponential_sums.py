@@ -9,7 +9,6 @@ from mfpde.transform import circle as circle_module
 from mfpde.transform import line, plane
 from mfpde.transform import sphere as sphere_module
 
-RANDOM = np.random.default_rng(7)
 GENERAL = np.array([[0.7, 0.4], [-0.3, 0.6]])
 MATRICES = {
     "general": GENERAL,
@@ -21,13 +20,13 @@ MATRICES = {
 }
 
 
-def masses(kind, count):
+def masses(random, kind, count):
     if kind == "density":
         return np.exp(-4 * np.linspace(-1, 1, count) ** 2) * (1 + 0.3 * np.cos(np.arange(count)))
     if kind == "tails":
-        return np.exp(-RANDOM.uniform(0, 200, count))
+        return np.exp(-random.uniform(0, 200, count))
     weights = np.full(count, 1e-280)  # nothing, but still there
-    weights[RANDOM.integers(0, count, 3)] = 1.0, 0.2, 1e-6
+    weights[random.integers(0, count, 3)] = 1.0, 0.2, 1e-6
     return weights
 
 
@@ -53,28 +52,28 @@ def no_direct(monkeypatch):
 @pytest.mark.parametrize("kind", ["density", "tails", "points"])
 @pytest.mark.parametrize("size", [3.0, 20.0, 200.0])
 @pytest.mark.parametrize("name", MATRICES)
-def test_grid_of_the_plane(name, size, kind):
+def test_grid_of_the_plane(name, size, kind, random):
     axes = np.linspace(-1.0, 1.0, 48), np.linspace(-0.7, 0.9, 37)
-    weights, matrix = masses(kind, 48 * 37), size * MATRICES[name]
+    weights, matrix = masses(random, kind, 48 * 37), size * MATRICES[name]
     mean, log_mass = transform.tilted_mean_on_grid(axes, weights.reshape(48, 37), matrix)
-    points, chosen = grid_points(*axes), RANDOM.integers(0, 48 * 37, 150)
+    points, chosen = grid_points(*axes), random.integers(0, 48 * 37, 150)
     expected = tilted_mean(points[chosen] @ matrix.T, points, weights)
     check((mean.reshape(2, -1).T, log_mass.ravel()), expected, chosen, 1e-12)
 
 
-def test_other_queries_far_from_the_origin():
+def test_other_queries_far_from_the_origin(random):
     nodes = np.linspace(9.0, 11.0, 40), np.linspace(-3.0, -2.0, 33)
     queries = np.linspace(0.0, 3.0, 45), np.linspace(5.0, 6.0, 50)
-    weights, matrix, offset = masses("density", 40 * 33), 7 * GENERAL, np.array([-4.0, 3.0])
+    weights, matrix, offset = masses(random, "density", 40 * 33), 7 * GENERAL, np.array([-4.0, 3.0])
     mean, log_mass = transform.tilted_mean_on_grid(nodes, weights.reshape(40, 33), matrix, offset, queries)
-    chosen = RANDOM.integers(0, 45 * 50, 100)
+    chosen = random.integers(0, 45 * 50, 100)
     expected = tilted_mean(grid_points(*queries)[chosen] @ matrix.T + offset, grid_points(*nodes), weights)
     check((mean.reshape(2, -1).T, log_mass.ravel()), expected, chosen, 1e-11)
 
 
-def test_the_transposed_matrix_is_another_matrix():
+def test_the_transposed_matrix_is_another_matrix(random):
     axis = np.linspace(-1.0, 1.0, 40)
-    weights = masses("density", 1600).reshape(40, 40)
+    weights = masses(random, "density", 1600).reshape(40, 40)
     given = transform.tilted_mean_on_grid((axis, axis), weights, 8 * GENERAL)[0]
     turned = transform.tilted_mean_on_grid((axis, axis), weights, 8 * GENERAL.T)[0]
     assert np.abs(given - turned).max() > 0.1
@@ -82,77 +81,77 @@ def test_the_transposed_matrix_is_another_matrix():
 
 @pytest.mark.parametrize("kind", ["density", "tails", "points"])
 @pytest.mark.parametrize("size", [0.0, 3.0, 20.0, 200.0])
-def test_line(kind, size, no_direct):
+def test_line(kind, size, no_direct, random):
     count = 6000
-    nodes, weights = RANDOM.uniform(-1, 1, (count, 1)), masses(kind, count)
-    queries, chosen = size * RANDOM.uniform(-1, 1, (count, 1)), RANDOM.integers(0, count, 100)
+    nodes, weights = random.uniform(-1, 1, (count, 1)), masses(random, kind, count)
+    queries, chosen = size * random.uniform(-1, 1, (count, 1)), random.integers(0, count, 100)
     result = transform.tilted_mean(queries, nodes, weights)
     check(result, tilted_mean(queries[chosen], nodes, weights), chosen, 1e-12)
 
 
 @pytest.mark.parametrize("kind", ["density", "tails", "points"])
 @pytest.mark.parametrize("size", [0.0, 3.0, 20.0, 60.0])
-def test_plane(kind, size, no_direct):
+def test_plane(kind, size, no_direct, random):
     count = 8000
-    nodes, weights = RANDOM.uniform(-1, 1, (count, 2)), masses(kind, count)
-    queries, chosen = size * nodes @ GENERAL.T, RANDOM.integers(0, count, 100)
+    nodes, weights = random.uniform(-1, 1, (count, 2)), masses(random, kind, count)
+    queries, chosen = size * nodes @ GENERAL.T, random.integers(0, count, 100)
     result = transform.tilted_mean(queries, nodes, weights)
     check(result, tilted_mean(queries[chosen], nodes, weights), chosen, 1e-12)
 
 
 @pytest.mark.parametrize("kind", ["density", "tails", "points"])
 @pytest.mark.parametrize("beta", [0.0, -3.0, 4.0, 20.0, 200.0])
-def test_circle(kind, beta, no_direct):
+def test_circle(kind, beta, no_direct, random):
     count = 9000
-    angles, weights = RANDOM.uniform(-20, 20, count), masses(kind, count)
+    angles, weights = random.uniform(-20, 20, count), masses(random, kind, count)
     angles[:3] = 0.0, 2 * np.pi, -1e-17
-    unit, chosen = np.stack([np.cos(angles), np.sin(angles)], axis=1), RANDOM.integers(0, count, 100)
+    unit, chosen = np.stack([np.cos(angles), np.sin(angles)], axis=1), random.integers(0, count, 100)
     result = transform.tilted_mean_on_circle(beta, angles, angles, weights)
     check(result, tilted_mean(beta * unit[chosen], unit, weights), chosen, 1e-12)
 
 
 @pytest.mark.parametrize("kind", ["density", "tails", "points"])
 @pytest.mark.parametrize("beta", [0.0, 2.0, -3.0, 4.1, 5.5])
-def test_sphere(kind, beta, no_direct):
+def test_sphere(kind, beta, no_direct, random):
     count = 9000
-    points, weights = RANDOM.standard_normal((count, 3)), masses(kind, count)
+    points, weights = random.standard_normal((count, 3)), masses(random, kind, count)
     points[:6] = [[1, 1, 1], [-1, 1, 1], [0, 0, 1], [1, -1, 0], [0, 1, -1], [-1, 0, 0]]  # corners, edges, middles
     points /= np.sqrt((points**2).sum(axis=1, keepdims=True))
-    chosen = np.concatenate([np.arange(6), RANDOM.integers(0, count, 100)])
+    chosen = np.concatenate([np.arange(6), random.integers(0, count, 100)])
     result = transform.tilted_mean_on_sphere(beta, points, points, weights)
     check(result, tilted_mean(beta * points[chosen], points, weights), chosen, 1e-12)
 
 
 @pytest.mark.slow
-def test_several_panels_on_a_face(no_direct):
+def test_several_panels_on_a_face(no_direct, random):
     count = 40000
-    points = RANDOM.standard_normal((count, 3))
+    points = random.standard_normal((count, 3))
     points /= np.sqrt((points**2).sum(axis=1, keepdims=True))
-    weights, chosen = masses("points", count), RANDOM.integers(0, count, 60)
+    weights, chosen = masses(random, "points", count), random.integers(0, count, 60)
     result = transform.tilted_mean_on_sphere(9.0, points, points, weights)
     check(result, tilted_mean(9.0 * points[chosen], points, weights), chosen, 2e-12)
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 3, 4, 17, 64])
 @pytest.mark.parametrize("size", [1.0, 1e3, 1e5])
-def test_direct(dimension, size):
-    nodes, weights = RANDOM.standard_normal((700, dimension)), masses("tails", 700)
+def test_direct(dimension, size, random):
+    nodes, weights = random.standard_normal((700, dimension)), masses(random, "tails", 700)
     nodes /= np.abs(nodes).max()
     weights[5:9] = 0.0
-    queries = size * RANDOM.uniform(-1, 1, (330, dimension))
+    queries = size * random.uniform(-1, 1, (330, dimension))
     expected = tilted_mean(queries, nodes, weights)
     check(transform.tilted_mean_directly(queries, nodes, weights), expected, slice(None), 1e-15 * size + 1e-13)
 
 
 @pytest.mark.parametrize("size", [2e3, 1e5])
-def test_huge_exponents(size):
+def test_huge_exponents(size, random):
     axis = np.linspace(-1.0, 1.0, 24)
-    points, weights = grid_points(axis, axis), masses("tails", 576)
+    points, weights = grid_points(axis, axis), masses(random, "tails", 576)
     mean, log_mass = transform.tilted_mean_on_grid((axis, axis), weights.reshape(24, 24), size * GENERAL)
     expected = tilted_mean(size * points @ GENERAL.T, points, weights)
     check((mean.reshape(2, -1).T, log_mass.ravel()), expected, slice(None), 1e-9)
-    nodes = RANDOM.uniform(-1, 1, (3000, 1))
-    weights = masses("tails", 3000)
+    nodes = random.uniform(-1, 1, (3000, 1))
+    weights = masses(random, "tails", 3000)
     check(
         transform.tilted_mean(size * nodes, nodes, weights),
         tilted_mean(size * nodes[:200], nodes, weights),
@@ -162,11 +161,11 @@ def test_huge_exponents(size):
 
 
 @pytest.mark.parametrize("beta", [4.0, -4.7, 4.9])
-def test_opposite_the_only_mass(beta, no_direct):
+def test_opposite_the_only_mass(beta, no_direct, random):
     """Where M is e^-beta and rounding of e^beta is seen best."""
-    points = RANDOM.standard_normal((9000, 3))
+    points = random.standard_normal((9000, 3))
     points[0] = 0.3, -0.5, 0.2
-    points[1:300] = -points[0] + 1e-2 * RANDOM.standard_normal((299, 3))
+    points[1:300] = -points[0] + 1e-2 * random.standard_normal((299, 3))
     points /= np.sqrt((points**2).sum(axis=1, keepdims=True))
     weights = np.zeros(9000)
     weights[0] = 2.0

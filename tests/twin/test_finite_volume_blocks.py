@@ -12,15 +12,13 @@ from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.tail import ClosedDensity, Outside, Tail, shares_beyond
 from mfpde.transform import mapped, threads
 
-RANDOM = np.random.default_rng(5)
-
 
 @pytest.mark.parametrize("width", [0.9, 0.3, 0.01])
-def test_shares_beyond_the_cells(width):
+def test_shares_beyond_the_cells(width, random):
     axis = -2.0 + width * np.arange(40)
     deviation = 0.7
     shares = shares_beyond(axis, width, deviation**2)
-    places = np.concatenate([RANDOM.uniform(axis[0] - 4, axis[-1] + 4, 200), axis[[0, 3, -1]]])
+    places = np.concatenate([random.uniform(axis[0] - 4, axis[-1] + 4, 200), axis[[0, 3, -1]]])
     z = (axis - places[:, None]) / deviation
     inside = (np.exp(-0.5 * z**2) * width / deviation / np.sqrt(2 * np.pi)).sum(axis=1)
     index = np.rint((places - shares.start) * shares.per_unit).astype(int)
@@ -33,7 +31,7 @@ def test_shares_beyond_the_cells(width):
 
 @pytest.mark.parametrize("dimension", [1, 2])
 @pytest.mark.parametrize("where", ["lattice", "points"])
-def test_a_closed_gaussian_is_a_whole_one(dimension, where):
+def test_a_closed_gaussian_is_a_whole_one(dimension, where, random):
     """Cut off at 2 to 4 deviations and asked what lies 12 of them out."""
     low, high = np.array([-2.0, -3.0])[:dimension], np.array([4.0, 2.5])[:dimension]
     grid = Grid(low, high, [30, 26][:dimension], gaussian=True)
@@ -45,7 +43,7 @@ def test_a_closed_gaussian_is_a_whole_one(dimension, where):
     closed = ClosedDensity([panel], [(lattice, Tail.of(density, panel.mass, grid.outside))])
     normal = Normal(origin, frame @ frame.T)
     axes = [np.linspace(-5, 8, 300), np.linspace(-9, 6, 90)][:dimension]  # several blocks
-    w = Lattice(tuple(axes), RANDOM.standard_normal(dimension), RANDOM.standard_normal((dimension, dimension)))
+    w = Lattice(tuple(axes), random.standard_normal(dimension), random.standard_normal((dimension, dimension)))
     asked = w if where == "lattice" else w.points()
     value, mean = closed.log_laplace(asked, gradient=True)
     exact, exact_mean = normal.log_laplace(asked, gradient=True)
@@ -53,12 +51,12 @@ def test_a_closed_gaussian_is_a_whole_one(dimension, where):
     assert np.abs(mean - exact_mean).max() < 1e-13 * np.abs(exact_mean).max()
 
 
-def test_oblique_gaussians_are_cut_off_at_both_strips():
+def test_oblique_gaussians_are_cut_off_at_both_strips(random):
     """Against the same sums taken cell by cell, over boxes so long that they end nowhere."""
     covariance, mean = np.array([[1.2, 0.5], [0.5, 0.8]]), np.array([0.3, -0.1])
     inside = [0.25 * np.arange(-12, 16), 0.25 * np.arange(-10, 9)]
     everywhere = 0.25 * np.arange(-80, 81)
-    w = RANDOM.standard_normal((20, 2))
+    w = random.standard_normal((20, 2))
 
     def total(x, y):
         z = np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1).reshape(-1, 2)
@@ -80,22 +78,22 @@ def test_oblique_gaussians_are_cut_off_at_both_strips():
     assert np.abs(means.T - moment / mass[:, None]).max() < 1e-12
 
 
-def test_regression_and_what_it_leaves():
+def test_regression_and_what_it_leaves(random):
     grid = Grid(np.array([-3.0, -2.0]), np.array([4.0, 2.0]), (20, 16), gaussian=True)
-    density, drift = RANDOM.random(grid.shape), 1e3 + RANDOM.standard_normal((2, *grid.shape))
+    density, drift = random.random(grid.shape), 1e3 + random.standard_normal((2, *grid.shape))
     constant, linear = grid.regression(drift, density)
     table = np.column_stack([np.ones(320), grid.coordinates.reshape(2, -1).T]) * np.sqrt(density.reshape(-1, 1))
     expected = np.linalg.lstsq(table, (drift * np.sqrt(density)).reshape(2, -1).T)[0]
     assert np.abs(constant - expected[0]).max() < 1e-10
     assert np.abs(linear - expected[1:].T).max() < 1e-10
-    inverse, left = RANDOM.standard_normal((2, 2)), np.empty_like(drift)
+    inverse, left = random.standard_normal((2, 2)), np.empty_like(drift)
     grid.remainder(drift, constant, linear, inverse, left)
     fitted = constant[:, None, None] + np.tensordot(linear, grid.coordinates, axes=1)
     assert np.abs(left - np.tensordot(inverse, drift - fitted, axes=1)).max() < 1e-11
 
 
-def test_matrices_times_grids():
-    matrix, origin, field = RANDOM.random((2, 2)), RANDOM.random(2), RANDOM.random((2, 150, 130))
+def test_matrices_times_grids(random):
+    matrix, origin, field = random.random((2, 2)), random.random(2), random.random((2, 150, 130))
     found = mapped(matrix, field, origin)
     assert np.abs(found - np.tensordot(matrix, field, axes=1) - origin[:, None, None]).max() < 1e-15
 

@@ -11,7 +11,6 @@ from mfpde.solvers.kernels import finite_volume_peaks as peaks
 from mfpde.solvers.kernels import finite_volume_transport as transport
 from mfpde.solvers.kernels import finite_volume_update as updating
 
-RANDOM = np.random.default_rng(3)
 SHAPE = (14, 23)
 
 
@@ -83,8 +82,8 @@ def fluxes(order, density, speed, along):
 
 @pytest.mark.parametrize("order", [1, 2, 5, 7, 9])
 @pytest.mark.parametrize("along", [True, False], ids=["along", "across"])
-def test_transport(order, along):
-    density, speed = RANDOM.random(SHAPE), RANDOM.standard_normal(SHAPE)
+def test_transport(order, along, random):
+    density, speed = random.random(SHAPE), random.standard_normal(SHAPE)
     kernel = transport.transport_along if along else transport.transport_across
     grown = np.add(SHAPE, (0, 1) if along else (1, 0))
     room = np.add(SHAPE, (0, 10) if along else (10, 0))
@@ -124,11 +123,11 @@ def dense_spread(values, factors, weights, faces):
 
 
 @pytest.mark.parametrize("along", [True, False], ids=["along", "across"])
-def test_diffusion(along):
+def test_diffusion(along, random):
     factors = np.array([1225 / 1024, -245 / 3072, 49 / 5120, -5 / 7168])
-    values = RANDOM.random(SHAPE)
+    values = random.random(SHAPE)
     n, others = (SHAPE[1], SHAPE[0]) if along else SHAPE
-    faces, beside = RANDOM.random(n + 1), RANDOM.random(others)
+    faces, beside = random.random(n + 1), random.random(others)
     flux = np.zeros(np.add(SHAPE, (0, 1) if along else (1, 0)))
     if along:
         diffusion.spread_along(values, factors, 2.0, beside, faces, np.empty((2, n + 8)), flux)
@@ -142,16 +141,16 @@ def test_diffusion(along):
         assert np.abs(found - dense_spread(row, factors, 2.0 * beside[index], faces)).max() < 1e-12
 
 
-def test_diffusion_leaves_its_steady_state_alone():
+def test_diffusion_leaves_its_steady_state_alone(random):
     flux = np.zeros((4, 31))
     factors = np.array([1225 / 1024, -245 / 3072, 49 / 5120, -5 / 7168])
-    diffusion.spread_along(np.full((4, 30), 0.7), factors, 9.0, np.ones(4), RANDOM.random(31), np.empty((2, 38)), flux)
+    diffusion.spread_along(np.full((4, 30), 0.7), factors, 9.0, np.ones(4), random.random(31), np.empty((2, 38)), flux)
     assert not flux.any()
 
 
-def test_limited_updates_are_positive_conservative_and_no_further_from_the_high_fluxes_than_needed():
-    density = RANDOM.random(SHAPE) * (RANDOM.random(SHAPE) > 0.3)
-    across, along = 0.4 * RANDOM.standard_normal((15, 23)), 0.4 * RANDOM.standard_normal((14, 24))
+def test_limited_updates_are_positive_conservative_and_no_further_from_the_high_fluxes_than_needed(random):
+    density = random.random(SHAPE) * (random.random(SHAPE) > 0.3)
+    across, along = 0.4 * random.standard_normal((15, 23)), 0.4 * random.standard_normal((14, 24))
     for flux, low, high in ((across, across[0], across[-1]), (along, along[:, 0], along[:, -1])):
         assert flux.size
         low[:] = high[:] = 0.0
@@ -162,14 +161,14 @@ def test_limited_updates_are_positive_conservative_and_no_further_from_the_high_
     assert new.min() >= 0
     assert abs(new.sum() - density.sum()) < 1e-12
     assert (np.abs(across) <= np.abs(high_across)).all()
-    full = RANDOM.random(SHAPE) + 4.0
+    full = random.random(SHAPE) + 4.0
     across, along = high_across.copy(), high_along.copy()
     updating.limit(full, across, along, *still, new)
     assert np.array_equal(across, high_across)
 
 
-def test_outflow_is_the_largest_share_that_upwind_fluxes_take():
-    speeds, widths = RANDOM.standard_normal((2, *SHAPE)), np.array([0.2, 0.5])
+def test_outflow_is_the_largest_share_that_upwind_fluxes_take(random):
+    speeds, widths = random.standard_normal((2, *SHAPE)), np.array([0.2, 0.5])
     share = np.zeros(SHAPE)
     for direction in range(2):
         padded = np.pad(speeds[direction], [(1, 1) if axis == direction else (0, 0) for axis in range(2)], mode="edge")

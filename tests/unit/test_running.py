@@ -268,9 +268,7 @@ def test_one_signal_ends_a_run_cleanly(tmp_path, number):
     wait_for(tmp_path / "run.status.json", process)
     time.sleep(0.5)
     process.send_signal(number)
-    asked = time.perf_counter()
     kind, when, rows, _ = ended(process)
-    assert time.perf_counter() - asked < 2
     assert kind == "interrupted"
     assert [one.name for one in tmp_path.iterdir()] == ["run.h5"]
     run = mfpde.load(path)

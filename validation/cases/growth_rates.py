@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GrowthRates", "growth_rate"]
 
-#: its square is far below the tolerance, and rounding is far below it
+#: its square is below the tolerance, and so is rounding beside it
 PERTURBATION = 1e-6
 
 

@@ -4,8 +4,6 @@ import numpy as np
 
 import mfpde
 
-RANDOM = np.random.default_rng(7)
-
 
 def matrix(dimension, size=1.0, seed=0):
     """A matrix without symmetries, of that norm."""

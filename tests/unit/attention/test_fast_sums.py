@@ -6,17 +6,15 @@ from kernel_examples import laws, matrix, reference, tokens
 
 import mfpde
 
-RANDOM = np.random.default_rng(3)
-
 
 @pytest.mark.parametrize("kind", [mfpde.Softmax, mfpde.Unnormalized])
 @pytest.mark.parametrize("dimension", [1, 2, 3, 5])
-def test_drift_of_particles_is_the_double_sum(kind, dimension):
-    A = RANDOM.standard_normal((dimension, dimension))
-    V = RANDOM.standard_normal((dimension, dimension))
+def test_drift_of_particles_is_the_double_sum(kind, dimension, random):
+    A = random.standard_normal((dimension, dimension))
+    V = random.standard_normal((dimension, dimension))
     attention = kind(A=A, V=V)
-    measure = mfpde.Particles(RANDOM.standard_normal((3000, dimension)), RANDOM.random(3000))
-    points = RANDOM.standard_normal((200, dimension))
+    measure = mfpde.Particles(random.standard_normal((3000, dimension)), random.random(3000))
+    points = random.standard_normal((200, dimension))
     expected = attention.drift_by_quadrature(measure, points)
     scale = np.abs(expected).max()
     assert np.abs(attention.drift(measure, points) - expected).max() < 1e-12 * scale
@@ -32,9 +30,9 @@ def test_large_scores_neither_overflow_nor_underflow():
         assert np.abs(mfpde.Softmax(A=25).drift(measure, queries) - drifts).max() < 1e-9
 
 
-def test_matrices_on_the_circle_use_the_projected_sum():
+def test_matrices_on_the_circle_use_the_projected_sum(random):
     attention = mfpde.Softmax(A=[[1, 2], [0.5, -1]], V=[[1, -0.3], [0, 2]])
-    measure = mfpde.Particles(RANDOM.uniform(0, 6, 2000), geometry=mfpde.Circle())
+    measure = mfpde.Particles(random.uniform(0, 6, 2000), geometry=mfpde.Circle())
     theta = np.linspace(0, 6, 40)
     difference = attention.drift(measure, theta) - attention.drift_by_quadrature(measure, theta)
     assert np.abs(difference).max() < 1e-12
@@ -65,9 +63,9 @@ def test_scores_up_to_a_hundred_thousand(kind, dimension):
 
 @pytest.mark.parametrize("size", [20.0, 200.0])
 @pytest.mark.parametrize("shape", ["ramp", "spikes"])
-def test_densities_on_grids(size, shape):
+def test_densities_on_grids(size, shape, random):
     """Edges, zeros and lonely cells, at the grid's own points and on a moved lattice."""
-    axes, random = [np.linspace(-1, 1, 33), np.linspace(-0.8, 0.9, 27)], np.random.default_rng(5)
+    axes = [np.linspace(-1, 1, 33), np.linspace(-0.8, 0.9, 27)]
     values = random.random((33, 27)) if shape == "ramp" else np.zeros((33, 27))
     values[:9] = 0.0
     values[[20, 3, 30], [4, 25, 13]] = [1.0, 1e-9, 3.0]
@@ -76,7 +74,7 @@ def test_densities_on_grids(size, shape):
     for kind in ("softmax", "l2"):
         law = laws(2, size)[kind]
         for lattice in (density.panels[0].lattice, mfpde.Lattice.of(axes, [0.1, -0.2], matrix(2, 0.8, 3))):
-            picked = RANDOM.choice(33 * 27, 40, replace=False)
+            picked = random.choice(33 * 27, 40, replace=False)
             expected = reference(law, lattice.points()[picked], nodes, weights)
             found = law.drift(density, lattice).reshape(2, -1).T[picked]
             assert np.abs(found - expected).max() < 2e-12

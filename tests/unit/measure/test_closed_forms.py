@@ -119,6 +119,19 @@ def test_a_disc_cut_by_one_cell():
     assert disc.cell_averages(beside)[1, 1] == 0
 
 
+@pytest.mark.parametrize("frame", [np.eye(2), np.diag([1.0, -1.0]), TURN @ np.diag([-0.5, 0.8])])
+@pytest.mark.parametrize("centre", [(0.1, 0.2), (0.5, 0.45), (0.5, 0.5)], ids=["inside", "edge", "corner"])
+def test_a_disc_smaller_than_a_cell(frame, centre):
+    """Wherever it lies, and whichever way round the cells do, all of it is in the cells it touches."""
+    origin = np.array([0.3, -0.2])
+    disc = Uniform(ball={"center": origin + frame @ centre, "radius": 0.03}).on(Plane())
+    lattice = Lattice.of([np.arange(-2.0, 3.0), np.arange(-1.0, 3.0)], origin, frame)
+    shares = disc.cell_averages(lattice) * abs(np.linalg.det(frame))
+    assert shares.sum() == pytest.approx(1, abs=1e-12)
+    assert shares[2, 1] == pytest.approx({0.1: 1.0, 0.5: 0.25}[centre[0]], abs=1e-12) or centre[1] == 0.45
+    assert np.count_nonzero(shares > 1e-12) == {(0.1, 0.2): 1, (0.5, 0.45): 2, (0.5, 0.5): 4}[centre]
+
+
 def test_a_turned_square_on_a_grid_has_its_moments_to_the_square_of_the_cells():
     square = Uniform(box=[[-1, 1], [0, 3]]).on(Plane())
     axis = np.linspace(-4, 4, 81)

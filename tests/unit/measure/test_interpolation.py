@@ -6,7 +6,6 @@ import pytest
 from mfpde.geometry import Lattice
 from mfpde.measure import GridDensity, Panel, interpolation
 
-RANDOM = np.random.default_rng(3)
 FRAME = np.array([[1.0, 0.4], [-0.3, 0.7]])
 
 
@@ -21,18 +20,18 @@ def panel_of(function, frame, cells=32, reach=8.0):
     return GridDensity([Panel(lattice, function(lattice.points()).reshape(lattice.shape), averages=False)])
 
 
-def test_gaussians_are_exact_on_few_cells():
-    points = 0.5 * RANDOM.standard_normal((500, 2))
+def test_gaussians_are_exact_on_few_cells(random):
+    points = 0.5 * random.standard_normal((500, 2))
     found = panel_of(density, FRAME).evaluate(points)
     assert np.abs(found - density(points)).max() < 1e-13
 
 
 @pytest.mark.parametrize(("cells", "allowed"), [(48, 2e-4), (96, 1e-7)])
-def test_what_is_no_gaussian_converges(cells, allowed):
+def test_what_is_no_gaussian_converges(cells, allowed, random):
     def bumps(points):
         return np.exp(-np.sum((points - 1.5) ** 2, axis=1)) + 1 / np.cosh(np.hypot(points[:, 0] + 2, 1.0)) ** 4
 
-    points = 2.0 * RANDOM.standard_normal((500, 2))
+    points = 2.0 * random.standard_normal((500, 2))
     points = points[np.abs(points).max(axis=1) < 6]
     assert np.abs(panel_of(bumps, np.eye(2), cells).evaluate(points) - bumps(points)).max() < allowed
 
@@ -45,10 +44,10 @@ def test_nothing_is_negative_or_outside_of_the_cells():
     assert not found[np.abs(np.linspace(-5, 5, 999)) > 3.1].any()
 
 
-def test_what_does_not_depend_on_the_points_is_made_once(monkeypatch):
+def test_what_does_not_depend_on_the_points_is_made_once(monkeypatch, random):
     looks, bends = [], interpolation._bends
     monkeypatch.setattr(interpolation, "_bends", lambda *given: looks.append(given) or bends(*given))
-    measure, points = panel_of(density, FRAME), RANDOM.standard_normal((20, 2))
+    measure, points = panel_of(density, FRAME), random.standard_normal((20, 2))
     found = measure.evaluate(points)
     assert [measure.evaluate(points[k : k + 1])[0] for k in range(20)] == pytest.approx(found, rel=1e-14)
     assert len(looks) == 2  # at the density, and at its ratio to the Gaussian

@@ -1,5 +1,6 @@
 """Densities written as expressions: found wherever they are, with their edges, or refused in one sentence."""
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.special import gamma
@@ -159,3 +160,20 @@ def test_few_nodes_where_there_are_only_edges(expression, second):
     assert weights.size < 5000
     assert weights @ points[:, 0] ** 2 == pytest.approx(second, rel=1e-13)
     assert measure.nodes(refinement=0.5)[1].size > weights.size
+
+
+@pytest.mark.parametrize("tilt", [-1000.0, 0.5, 400.0])
+def test_tilts_of_the_wide_part_of_a_density_with_a_narrow_one(tilt):
+    """Two tents: `int (1 - |x - c|/r)_+ e^{wx} = 2 r e^{cw} (cosh(rw) - 1)/(rw)^2`."""
+    density = Density(expression="maximum(0, 1 - abs(x)/10) + 1e4*maximum(0, 1 - 20*abs(x - 1))").on(Line())
+    with mpmath.workdps(60):
+
+        def log_laplace(w):
+            tents = ((1, mpmath.mpf(10), 0), (10**4, mpmath.mpf(1) / 20, 1))
+            parts = (h * 2 * r * mpmath.exp(c * w) * (mpmath.cosh(r * w) - 1) / (r * w) ** 2 for h, r, c in tents)
+            return mpmath.log(sum(parts) / 510)
+
+        exact, slope = float(log_laplace(mpmath.mpf(tilt))), float(mpmath.diff(log_laplace, mpmath.mpf(tilt)))
+    value, mean = density.log_laplace([[tilt]], gradient=True)
+    assert value[0] == pytest.approx(exact, rel=1e-14)
+    assert mean[0, 0] == pytest.approx(slope, rel=1e-13)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 import mfpde
 from mfpde.measure import GridDensity, Normal, Panel
@@ -185,17 +186,12 @@ def test_tilt_of_several_heads_and_of_l2():
 
 
 def test_mass_at_the_edge_grows_with_the_tilt():
-    grid = static(Normal(0, 1, LINE), reach=8.0, cells=64)
-
-    def edge(a):
+    def edge(a, cells=64):
+        grid = static(Normal(0, 1, LINE), reach=8.0, cells=cells)
         return value("attention-tilt", grid, mfpde.Softmax(A=a))["attention-tilt-edge"]
 
-    # a token at 3 looks at N(3 a, 1): what lies beyond 7.5
-    from scipy.special import erfc
-
-    for a in (1.0, 1.5):
-        inside = erfc((-8 - 3 * a) / np.sqrt(2)) / 2 - erfc((8 - 3 * a) / np.sqrt(2)) / 2
-        expected = (erfc((7.5 - 3 * a) / np.sqrt(2)) / 2 - erfc((8 - 3 * a) / np.sqrt(2)) / 2) / inside
-        assert edge(a) == pytest.approx(expected, rel=0.3)
+    for a in (1.0, 1.5):  # a token at 3 looks at N(3 a, 1): what lies in the last two cells, 0.0025 wide
+        far = ndtr(3 * a - np.array([-8, 8 - 2 * 0.0025, 8]))
+        assert edge(a, 6400) == pytest.approx((far[1] - far[2]) / (far[0] - far[2]), rel=2e-5)
     assert edge(0.5) < 1e-8
     assert edge(4.0) > 0.8

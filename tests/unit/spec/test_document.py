@@ -1,6 +1,5 @@
 """Texts that are no problem files, and texts that mean harm: one precise message, at once."""
 
-import time
 
 import pytest
 
@@ -46,13 +45,13 @@ def test_faults_that_leave_the_rest_readable(text, expected, complaints):
     assert "no geometry is called 'circel'" in said[-1]
 
 
-def test_a_laughing_billion_is_stopped_at_once(complaints):
+def test_a_laughing_billion_is_stopped_at_once(complaints, calls):
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
-    start = time.perf_counter()
-    (said,) = complaints("\n".join(lines))
-    assert "has more than 100,000 values" in said
-    assert time.perf_counter() - start < 1
+    said = []
+    assert calls(lambda: said.extend(complaints("\n".join(lines)))) < 100_000
+    assert "has more than 100,000 values" in said[0]
+    assert len(said) == 1
 
 
 def test_anchors_that_stay_small_are_welcome(tmp_path):
@@ -90,10 +89,12 @@ def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path):
     assert read_yaml(path).geometry.kind == "circle"
 
 
-def test_a_large_list_is_read_in_reasonable_time(tmp_path):
-    path = tmp_path / "p.yaml"
-    values = ", ".join(f"{index / 1000}" for index in range(20_000))
-    path.write_text(f"geometry: {{kind: circle}}\ninitial: {{kind: points, values: [{values}]}}\n")
-    start = time.perf_counter()
-    assert len(read_yaml(path).initial.values) == 20_000
-    assert time.perf_counter() - start < 5
+def test_reading_takes_as_long_for_each_value_of_a_large_list_as_of_a_small_one(tmp_path, calls):
+    path, made = tmp_path / "p.yaml", []
+    for count in (1000, 10_000):
+        values = ", ".join(f"{index / 1000}" for index in range(count))
+        path.write_text(f"geometry: {{kind: circle}}\ninitial: {{kind: points, values: [{values}]}}\n")
+        assert len(read_yaml(path).initial.values) == count
+        made.append(calls(lambda: read_yaml(path)))
+    assert made[1] < 11 * made[0]
+    assert made[1] < 1000 * 10_000

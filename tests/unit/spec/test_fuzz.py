@@ -2,7 +2,6 @@
 
 import re
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from problems import PIECES, damaged_texts, problem_dicts
 
 RELAXED = settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-SECONDS = 2.0
+#: of functions; 3.3 million are the most that were seen, imports among them, and 0.3 million without
+CALLS = 10_000_000
 
 #: words of pydantic's that mean nothing to a user
 JARGON = re.compile(
@@ -35,28 +35,27 @@ def faults_of(path: Path) -> list[Fault]:
     return [document.locate(fault) for fault in faults(document.problem)]
 
 
-def read_whatever(text: str, path: Path) -> None:
+def read_whatever(text: str, path: Path, calls) -> None:
     path.write_text(text, encoding="utf-8", errors="surrogatepass")
-    start = time.perf_counter()
-    found = faults_of(path)
+    found: list[Fault] = []
+    assert calls(lambda: found.extend(faults_of(path))) < CALLS
     assert all(fault.source for fault in found)
     assert [fault.message for fault in found if JARGON.search(fault.message)] == []
     assert max((len(str(fault)) for fault in found), default=0) < 2000
-    assert time.perf_counter() - start < SECONDS
 
 
 @given(text=st.text(max_size=200))
 @RELAXED
-def test_any_text(text, tmp_path):
-    read_whatever(text, tmp_path / "p.yaml")
+def test_any_text(text, tmp_path, calls):
+    read_whatever(text, tmp_path / "p.yaml", calls)
 
 
 @given(
     pieces=st.lists(PIECES | st.sampled_from(["geometry", "circle", "noise", "kappa", "time", "initial"]), max_size=30)
 )
 @RELAXED
-def test_text_that_looks_like_yaml(pieces, tmp_path):
-    read_whatever("".join(pieces), tmp_path / "p.yaml")
+def test_text_that_looks_like_yaml(pieces, tmp_path, calls):
+    read_whatever("".join(pieces), tmp_path / "p.yaml", calls)
 
 
 @given(text=damaged_texts())
@@ -73,8 +72,8 @@ def test_text_that_looks_like_yaml(pieces, tmp_path):
 @example(text="geometry: {kind: circle}\nattention: {kind: softmax, Q: [], K: [[]]}\ntime: {until: 1}")
 @example(text="geometry: {kind: circle}\ninteraction: {coefficients: [1e308, 1e308]}")
 @example(text="geometry: {kind: circle}\ntime: {until: 1e308, save_every: 1e-308}")
-def test_damaged_problems(text, tmp_path):
-    read_whatever(text, tmp_path / "p.yaml")
+def test_damaged_problems(text, tmp_path, calls):
+    read_whatever(text, tmp_path / "p.yaml", calls)
 
 
 ANYTHING = st.recursive(
@@ -116,5 +115,5 @@ def test_no_words_of_pydantic_leak(data):
 
 
 @pytest.mark.parametrize("text", ["[" * 5000, "{a: " * 5000, "- " * 5000, "a: &a [*a, *a]", "? " * 3000, "!" * 5000])
-def test_deep_texts_are_answered_at_once(text, tmp_path):
-    read_whatever(text, tmp_path / "p.yaml")
+def test_deep_texts_are_answered_at_once(text, tmp_path, calls):
+    read_whatever(text, tmp_path / "p.yaml", calls)

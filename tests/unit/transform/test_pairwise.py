@@ -6,8 +6,6 @@ from scipy.special import expit
 
 from mfpde import transform
 
-RANDOM = np.random.default_rng(4)
-
 
 def some(dimension, count=300):
     random = np.random.default_rng(dimension)
@@ -57,10 +55,10 @@ def test_sigmoid(size, dimension):
 
 @pytest.mark.parametrize("dimension", [1, 2])
 @pytest.mark.parametrize("size", [0.3, 4.0])
-def test_sigmoid_by_panels(size, dimension):
+def test_sigmoid_by_panels(size, dimension, random):
     """Many points, off the origin, so many that panels are taken: a few of the queries against all nodes."""
-    nodes, queries = RANDOM.uniform(-1, 2, (8000, dimension)), size * RANDOM.uniform(-1.5, 1, (8000, dimension))
-    masses, few = RANDOM.standard_normal(8000), slice(0, 40)
+    nodes, queries = random.uniform(-1, 2, (8000, dimension)), size * random.uniform(-1.5, 1, (8000, dimension))
+    masses, few = random.standard_normal(8000), slice(0, 40)
     scores = queries[few] @ nodes.T
     wanted = (masses * expit(scores)) @ nodes
     assert np.abs(transform.sigmoid_sum(queries, nodes, masses)[few] - wanted).max() < 1e-14 * np.abs(masses).sum()
@@ -71,6 +69,6 @@ def test_sigmoid_by_panels(size, dimension):
 
 
 @pytest.mark.parametrize("function", [transform.relu_sum, transform.sigmoid_sum])
-def test_queries_and_nodes_do_not_change_places(function):
-    points, others = RANDOM.standard_normal((50, 3)), RANDOM.standard_normal((50, 3))
+def test_queries_and_nodes_do_not_change_places(function, random):
+    points, others = random.standard_normal((50, 3)), random.standard_normal((50, 3))
     assert np.abs(function(points, others, np.ones(50)) - function(others, points, np.ones(50))).max() > 1.0

@@ -9,7 +9,6 @@ from mfpde.transform.grid import _logarithms
 from mfpde.transform.plane_grid import make_plan
 from mfpde.transform.plane_rows import evaluate_rows, make_row_plan
 
-RANDOM = np.random.default_rng(8)
 NODES, QUERIES = (
     (np.linspace(-4.0, 4.0, 41), np.linspace(-3.0, 3.0, 36)),
     (np.linspace(-5, 4, 33), np.linspace(0, 3, 52)),
@@ -26,8 +25,8 @@ def directly(axes, queries, masses, matrix, offset, log_factors=None):
     return mean.T.reshape(2, *shape), value.reshape(shape)
 
 
-def holed():
-    masses = RANDOM.random((41, 36)) ** 8
+def holed(random):
+    masses = random.random((41, 36)) ** 8
     masses[5:9] = 0.0
     masses[:, 20] = 0.0
     return masses
@@ -36,12 +35,12 @@ def holed():
 @pytest.mark.parametrize("turned", [False, True], ids=["rows", "columns"])
 @pytest.mark.parametrize("below", [False, True], ids=["upper", "lower"])
 @pytest.mark.parametrize("coupling", [0.0, 1e-16, 1e-4, 0.02, 0.1, 0.3, 0.6, 3.0])
-def test_any_coupling(coupling, below, turned):
+def test_any_coupling(coupling, below, turned, random):
     """All four entries may be the small one, by panels of every number of points, and by several panels."""
     matrix = np.array([[2.0, 1.5], [coupling, 3.0]])
     matrix = matrix if below else matrix.T
     matrix = matrix[::-1] if turned else matrix
-    masses = holed()
+    masses = holed(random)
     plan = make_row_plan(NODES, QUERIES, matrix)
     out = evaluate_rows(plan, NODES, QUERIES, _logarithms(masses, None, plan.row), matrix, OFFSET)
     out = out if plan.column == 1 else out.transpose(0, 2, 1)
@@ -51,11 +50,11 @@ def test_any_coupling(coupling, below, turned):
 
 
 @pytest.mark.parametrize("size", [1e2, 1e4, 1e6])
-def test_large_matrices_are_summed_row_by_row(size):
+def test_large_matrices_are_summed_row_by_row(size, random):
     """Where panels are without number, and the direct sum takes n^4."""
     matrix = np.array([[size, 1e-3], [0.3 * size, -size]])
     assert make_row_plan(NODES, QUERIES, matrix).cost < 0.2 * make_plan(NODES, QUERIES, matrix, OFFSET).cost
-    masses, factors = holed(), 30 * RANDOM.standard_normal((41, 36))
+    masses, factors = holed(random), 30 * random.standard_normal((41, 36))
     factors[:3] = -np.inf
     mean, value = tilted_mean_on_grid(NODES, masses, matrix, OFFSET, QUERIES, factors)
     expected, exact = directly(NODES, QUERIES, masses, matrix, OFFSET, factors)

@@ -9,7 +9,6 @@ from mfpde import transform
 from mfpde.transform.exponential import arctangent, exponential, logarithm
 from mfpde.transform.products import multiply
 
-RANDOM = np.random.default_rng(3)
 MATRIX = 9 * np.array([[0.7, 0.4], [-0.3, 0.6]])
 
 
@@ -52,8 +51,8 @@ def test_threads_do_not_change_a_bit():
         assert all(np.array_equal(a, b) for a, b in zip(one, two, strict=True))
 
 
-def test_one_node_is_the_mean_everywhere():
-    queries = RANDOM.standard_normal((5000, 2)) * 50
+def test_one_node_is_the_mean_everywhere(random):
+    queries = random.standard_normal((5000, 2)) * 50
     for dimension in (1, 2):
         node = np.array([[0.3, -2.0]])[:, :dimension]
         mean, log_mass = transform.tilted_mean(queries[:, :dimension], node, np.array([4.0]))
@@ -61,9 +60,9 @@ def test_one_node_is_the_mean_everywhere():
         assert np.allclose(log_mass, queries[:, :dimension] @ node[0] + np.log(4), rtol=1e-14, atol=1e-12)
 
 
-def test_many_masses_at_one_place():
+def test_many_masses_at_one_place(random):
     nodes = np.full((4000, 2), 0.25)
-    mean, log_mass = transform.tilted_mean(RANDOM.standard_normal((4000, 2)), nodes, np.full(4000, 1 / 4000))
+    mean, log_mass = transform.tilted_mean(random.standard_normal((4000, 2)), nodes, np.full(4000, 1 / 4000))
     assert np.abs(mean - 0.25).max() < 1e-13
     assert np.isfinite(log_mass).all()
 
@@ -74,11 +73,11 @@ def test_a_node_without_mass_is_not_there():
     assert mean[0, 0] == pytest.approx(1 / (1 + np.exp(-30.0)), abs=1e-15)
 
 
-def test_cells_without_mass_cost_nothing():
+def test_cells_without_mass_cost_nothing(random):
     """A small patch on a large grid gives the very bits that the patch alone gives."""
     axis = np.linspace(-50.0, 50.0, 501)
     masses = np.zeros((501, 501))
-    masses[100:130, 300:340] = RANDOM.random((30, 40))
+    masses[100:130, 300:340] = random.random((30, 40))
     queries = np.linspace(-2.0, 2.0, 50)
     expected = transform.tilted_mean_on_grid(
         (axis[100:130], axis[300:340]), masses[100:130, 300:340], np.eye(2), query_axes=(queries, queries)
@@ -100,8 +99,8 @@ def test_no_queries():
     assert transform.tilted_mean_on_circle(2.0, np.zeros(0), np.ones(90), np.ones(90))[0].shape == (0, 2)
 
 
-def test_any_array_will_do():
-    nodes = RANDOM.standard_normal((700, 4))
+def test_any_array_will_do(random):
+    nodes = random.standard_normal((700, 4))
     expected = transform.tilted_mean(nodes[:, :2].copy(), nodes[:, 2:].copy(), np.ones(700))
     nodes.flags.writeable = False
     given = transform.tilted_mean(nodes[:, :2], nodes[:, 2:], np.ones(700, dtype=int))
@@ -145,8 +144,8 @@ def test_cell_averages_of_a_gaussian():
     assert np.abs(mean[:, 0] - queries).max() > 1e-3
 
 
-def test_exponential_and_logarithm():
-    x = np.concatenate([RANDOM.uniform(-700, 700, 2000), RANDOM.uniform(-1, 1, 2000)])
+def test_exponential_and_logarithm(random):
+    x = np.concatenate([random.uniform(-700, 700, 2000), random.uniform(-1, 1, 2000)])
     raised = np.array([exponential(value) for value in x])
     assert np.abs(raised / np.exp(x.astype(np.longdouble)) - 1).max() < 3e-16
     assert exponential(-np.inf) == exponential(-1e9) == 0.0
@@ -156,15 +155,15 @@ def test_exponential_and_logarithm():
     assert logarithm(1.0) == 0.0
 
 
-def test_arctangent():
-    x = np.concatenate([RANDOM.uniform(-1, 1, 3000), [0.0, 1.0, -1.0, 1e-300, 0.41421356237309503, 0.4142135623730951]])
+def test_arctangent(random):
+    x = np.concatenate([random.uniform(-1, 1, 3000), [0.0, 1.0, -1.0, 1e-300, 0.41421356237309503, 0.4142135623730951]])
     given = np.array([arctangent(value) for value in x])
     exact = np.arctan(x.astype(np.longdouble))
     assert (np.abs(given - exact) <= 4.4e-16 * np.abs(exact)).all()
 
 
 @pytest.mark.parametrize("terms", [1, 4, 7])
-def test_multiply(terms):
-    left, right, out = RANDOM.random((8, terms)), RANDOM.random((terms, 13)), np.full((8, 13), np.nan)
+def test_multiply(terms, random):
+    left, right, out = random.random((8, terms)), random.random((terms, 13)), np.full((8, 13), np.nan)
     multiply(left, right, out)
     assert np.abs(out - left @ right).max() < 1e-14

@@ -77,7 +77,7 @@ def test_a_report_is_data_and_pages(tmp_path):
 
 def test_a_report_that_cannot_be_written_says_so(tmp_path):
     (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(mfpde.OutputError, match="file: it is a file, and a folder is wanted$"):
+    with pytest.raises(mfpde.OutputError, match=r"file: it is a file, and a folder is wanted$"):
         Report("one", own=(equal(1.0),)).write(tmp_path / "file")
 
 

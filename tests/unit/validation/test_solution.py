@@ -81,7 +81,7 @@ def stored(run, **fields):
 
 def test_a_gaussian_off_its_closed_form_fails(monkeypatch):
     def change(run):
-        return stored(run, gaussian_covariance=np.asarray(run.stored["gaussian_covariance"]) * (1 + 1e-9))
+        return stored(run, gaussian_factor=np.asarray(run.stored["gaussian_factor"]) * (1 + 1e-9))
 
     assert "closed form" in wrong(GAUSSIAN, monkeypatch, change)
 

@@ -1,0 +1,105 @@
+"""The law of a Gaussian between two breaks, and what it is in other coordinates."""
+
+from __future__ import annotations
+
+from decimal import localcontext
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mfpde.attention.affine import Forms
+from mfpde.attention.base import Attention
+from mfpde.solvers.gaussian.digits import Decimals, decimals, inverted, rounded
+from mfpde.typing import Float
+
+if TYPE_CHECKING:
+    from mfpde.attention.velocity import Velocity
+
+__all__ = ["Heads", "Stretch", "inverse"]
+
+#: forms and value matrix of each head
+Heads = list[tuple[Forms, Float]]
+
+_SAMPLES = (0.0, 1 / 3, 2 / 3, 1.0)  # of coefficients between two breaks: cubics in time, as products of lines are
+
+
+class Stretch:
+    """Coefficients from a break (or 0) to the next one: the same all the time, or products of up to three straight
+    lines, which four samples determine."""
+
+    def __init__(self, velocity: Velocity, dimension: int, start: float) -> None:
+        self._velocity, self._dimension, self.start = velocity, dimension, start
+        following = next((each for each in velocity.breaks() if each > start), None)
+        self._length = 0.0 if following is None else float(np.nextafter(following, start)) - start
+        samples = [self._heads(start + share * self._length) for share in _SAMPLES if share == 0 or self._length > 0]
+        same = all(_equal(samples[0], other) for other in samples[1:])
+        self.samples = samples[:1] if same else samples
+
+    def of(self, start: float) -> Stretch:
+        """The one that begins there."""
+        return self if start == self.start else Stretch(self._velocity, self._dimension, start)
+
+    def _heads(self, time: float) -> Heads:
+        law = self._velocity.at(time).law
+        if not isinstance(law, Attention):
+            return []
+        none = Forms(*np.zeros((2, self._dimension, self._dimension)))
+        terms = law.terms(self._dimension)
+        return [(term.head.gaussian_forms(self._dimension) or none, term.value) for term in terms]
+
+    @cached_property
+    def _exactly(self) -> list[list[tuple[Decimals, Decimals, Decimals]]]:
+        return [[(decimals(f.query), decimals(f.rows), decimals(v)) for f, v in heads] for heads in self.samples]
+
+    def seen_from(self, several: Float) -> list[Heads]:
+        """The samples in the coordinates z of `x = F z`, F the sum of those matrices."""
+        if len(several) == 1:
+            basis, back = several[0], inverse(several[0])
+            return [[(form.moved(basis), back @ value @ basis) for form, value in heads] for heads in self.samples]
+        with localcontext() as context:
+            context.prec = 15 * len(several) + 20
+            exact = sum((decimals(part) for part in several[1:]), decimals(several[0]))
+            away = inverted(exact)
+            return [[_exact(head, exact, away) for head in heads] for heads in self._exactly]
+
+    def mixed(self, samples: list[Heads], time: float) -> Heads:
+        """At a time, from what the samples have become."""
+        if len(samples) == 1:
+            return samples[0]
+        weights = _lagrange((time - self.start) / self._length)
+        several = [list(each) for each in zip(*samples, strict=True)]
+        return [
+            (
+                Forms(
+                    sum(w * form.query for w, (form, _) in zip(weights, each, strict=True)),
+                    sum(w * form.rows for w, (form, _) in zip(weights, each, strict=True)),
+                ),
+                sum(w * value for w, (_, value) in zip(weights, each, strict=True)),
+            )
+            for each in several
+        ]
+
+
+def inverse(factor: Float) -> Float:
+    """Of a matrix with columns of very different lengths."""
+    lengths = np.linalg.norm(factor, axis=0)
+    return np.asarray(np.linalg.inv(factor / lengths) / lengths[:, None])
+
+
+def _exact(head: tuple[Decimals, Decimals, Decimals], basis: Decimals, back: Decimals) -> tuple[Forms, Float]:
+    query, rows, value = head
+    return Forms(rounded(basis.T @ query @ basis), rounded(rows @ basis)), rounded(back @ value @ basis)
+
+
+def _equal(one: Heads, other: Heads) -> bool:
+    return all(
+        np.array_equal(a, b)
+        for (form, value), (form_2, value_2) in zip(one, other, strict=True)
+        for a, b in ((form.query, form_2.query), (form.rows, form_2.rows), (value, value_2))
+    )
+
+
+@lru_cache(maxsize=64)
+def _lagrange(share: float) -> tuple[float, ...]:
+    return tuple(float(np.prod([(share - b) / (a - b) for b in _SAMPLES if b != a])) for a in _SAMPLES)

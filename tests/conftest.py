@@ -1,0 +1,37 @@
+"""What tests share."""
+
+import sys
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def random(request):
+    """A generator seeded with the name of the test: alone, chosen by `-k` or beside others, a test draws the same.
+
+    `--hypothesis-seed=5` draws something else here, too.
+    """
+    path, _, name = request.node.location  # the identity, which pytest-xdist extends by the group
+    return np.random.default_rng(list(f"{path}::{name}{request.config.getoption('hypothesis_seed')}".encode()))
+
+
+@pytest.fixture(scope="session")
+def calls():
+    """Counts the calls of functions, built-in ones included, that something takes: work, however busy the machine."""
+
+    def count(work):
+        made = 0
+
+        def see(_frame, event, _argument):
+            nonlocal made
+            made += event in ("call", "c_call")
+
+        sys.setprofile(see)
+        try:
+            work()
+        finally:
+            sys.setprofile(None)
+        return made
+
+    return count

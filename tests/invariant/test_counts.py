@@ -1,0 +1,45 @@
+"""What runs say about their work is what they did."""
+
+import numpy as np
+import pytest
+
+import mfpde
+from mfpde.contracts import State
+from mfpde.solvers.finite_volume.system import System
+from mfpde.solvers.march import March
+
+
+@pytest.mark.parametrize("kappa", [np.inf, 4.0], ids=["quiet", "noisy"])
+def test_evaluations_of_cells(kappa, monkeypatch):
+    problem = mfpde.Problem.from_dict(
+        {
+            "geometry": {"kind": "line"},
+            "attention": {"kind": "softmax", "A": 1, "V": -0.5},
+            "noise": {"kappa": kappa},
+            "initial": {"kind": "density", "expression": "exp(-x**4)"},
+            "solver": {"kind": "finite-volume", "cells": 64},
+            "time": {"until": 0.3},
+        }
+    )
+    calls, rates = [], System.rates
+    monkeypatch.setattr(System, "rates", lambda system, *given: calls.append(given) or rates(system, *given))
+    solution = problem.solver.start(problem.posed())
+    calls.clear()
+    assert solution.statistics()["evaluations"] == 1  # that of the beginning
+    while solution.advance(0.3, 10**6).state is State.UNDER_WAY:
+        pass
+    assert solution.statistics()["evaluations"] == 1 + len(calls)
+
+
+def test_evaluations_of_a_march():
+    calls = []
+
+    def slope(time, state):
+        calls.append(time)
+        return -state * (1 + 0.5 * np.cos(20 * time))
+
+    march = March(slope, lambda _: lambda error: float(np.abs(error).max()), np.ones(2), 1e-10, 0.3)
+    while march.time < 2:
+        march.attempt()
+    assert march.counts["rejected"] > 0
+    assert march.counts["evaluations"] == len(calls)
