@@ -72,7 +72,8 @@ WAYS = {
         "resolution lost": circle(LOPSIDED, (1.0, 9.0), "unnormalized", 4, max_modes=64),
         "steps rejected": circle(LOPSIDED, (1.5e-3, 2e-3), "unnormalized", 10.1, 12.1),
         "cut": Way(
-            problem("circle", {"kind": "softmax", "beta": 1}, NARROW, {"kind": "spectral"}, noise={"kappa": 4}), (0.1, 0.2)
+            problem("circle", {"kind": "softmax", "beta": 1}, NARROW, {"kind": "spectral"}, noise={"kappa": 4}),
+            (0.1, 0.2),
         ),
         "rest": circle(NEARLY_EVEN, (700.0, 1e8, 1e9), "unnormalized", 0.98, 13.31, 10_000, tolerance=1e-3),
     },
