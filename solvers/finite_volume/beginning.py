@@ -83,7 +83,8 @@ class Setup:
 
     def resume(self, state: Mapping[str, AnyArray]) -> FiniteVolumeIntegration:
         """As it was left: on its own cells, in its own box."""
-        grid = Grid(state["low"], state["high"], state["cells"].tolist(), gaussian=self._moving)
+        cells = state["density"].shape[-self.dimension :]
+        grid = Grid(state["low"], state["high"], cells, gaussian=self._moving)
         parts = self._parts(apart=self._moving)
         solution = Solution(*(state[name] for name in Solution._fields))
         missed = Missed(0.0, self._error, self.settings.order, self.equation.velocity.kinked)

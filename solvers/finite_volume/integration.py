@@ -353,6 +353,7 @@ class FiniteVolumeIntegration(Integration):
             "time": np.array([self._time]),
             "low": grid.low,
             "high": grid.high,
+            "first_cells": np.array(self._first_cells),
             "leak": np.array([self._leak]),
             "missed": np.array([self._missed.initial, self._missed.differed, self._missed.tails, self._looked]),
             "growth": self._growth.rows.copy(),
@@ -369,6 +370,7 @@ class FiniteVolumeIntegration(Integration):
         self._system.grid = Grid(
             state["low"], state["high"], self._solution.density.shape[-grid.dimension :], grid.gaussian
         )
+        self._first_cells = tuple(int(count) for count in state["first_cells"])
         self._control.restore(state)
         self._rest.restore(state)
         self._amplification.restore(state)

@@ -174,7 +174,12 @@ ELSEWHERE = {
         **{f"cut[{number}]": "test_what_the_start_decides_is_kept" for number in range(2)},
     },
     "gaussian": {**AMPLIFICATION, "march_switches[4]": "test_steps_that_stability_has_let_alone_are_counted_on"},
-    "finite-volume": {**AMPLIFICATION, "rest[0]": "spectral", "rest[1]": "spectral"},
+    "finite-volume": {
+        **AMPLIFICATION,
+        **{f"first_cells[{number}]": "test_what_the_start_decides_is_kept" for number in range(2)},
+        "rest[0]": "spectral",
+        "rest[1]": "spectral",
+    },
     "characteristics": {
         **AMPLIFICATION,
         **{f"rule[{number}]": "test_resume_repeats_nothing" for number in range(4)},
