@@ -153,7 +153,7 @@ def resumed(task: mfpde.Problem, path: Path, whole: mfpde.Run) -> str:
             code = 0
         except MfpdeError as error:
             code = 1 if "\n" not in str(error) else 2
-        except BaseException:
+        except BaseException:  # noqa: BLE001  whatever it is, it is told
             traceback.print_exc()
         finally:
             os._exit(code)
