@@ -2,6 +2,7 @@
 
 import logging
 import os
+import traceback
 from collections import Counter
 from pathlib import Path
 
@@ -152,6 +153,8 @@ def resumed(task: mfpde.Problem, path: Path, whole: mfpde.Run) -> str:
             code = 0
         except MfpdeError as error:
             code = 1 if "\n" not in str(error) else 2
+        except BaseException:  # noqa: BLE001  whatever it is, it is told
+            traceback.print_exc()
         finally:
             os._exit(code)
     status = os.waitpid(child, 0)[1]
