@@ -48,7 +48,7 @@ class March:
     `sizes(state)` measures errors of a state relative to it; a step's stays below `tolerance`. Steps end at `breaks`,
     where f may jump: f is asked for times before the next one only. A look at any time inside the last step leaves the
     steps as they are. `begin`, when given, is called before every step, and a step then takes nothing from the one
-    before it: it depends on its ends alone.
+    before it: it depends on its ends alone, and whoever has these looks into it.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class March:
         self._stiff = self._last_implicit = False
         self._limited = self._free = 0
         self.counts = {"steps": 0, "rejected": 0, "evaluations": 0}
-        self.trouble = ""
+        self.trouble = ""  # what was wrong with the last one tried, where f meant nothing
         self.last: Step | None = None  # the last one tried, when it was explicit
         self._first: Float | None = None
 
@@ -92,6 +92,7 @@ class March:
         step, end = self._planned()
         if not step > _SHORTEST * self.time:
             return Attempt.VANISHED
+        self.trouble = ""
         with np.errstate(all="ignore"):
             try:
                 error, state, slope = self._tried(step)
@@ -102,7 +103,7 @@ class March:
         if not error <= 1:
             self.counts["rejected"] += 1
             self._step, self._rejected_before = step * min(factor, 1.0), True
-            return Attempt.REJECTED
+            return Attempt.REJECTED if self._planned()[0] > _SHORTEST * self.time else Attempt.VANISHED
         self.counts["steps"] += 1
         proposed = step * (min(factor, 1.0) if self._rejected_before else factor)
         cut = step < 0.99 * self._step  # a break came first
@@ -110,7 +111,7 @@ class March:
         self._last_step, self._last_error = step, max(error, 1e-4)
         self._rejected_before, self._last_implicit = False, slope is None
         self.start_time, self.start = self.time, self.state
-        self.time, self.state, self._first, self.trouble = end, state, slope, ""
+        self.time, self.state, self._first = end, state, slope
         if self._begin is not None:
             self._first = None
         if end in self._breaks:
@@ -141,8 +142,6 @@ class March:
         with np.errstate(all="ignore"):
             if self._last_implicit:
                 return self._implicitly(slope, self.start_time, self.start, time - self.start_time, _LOOK).end
-            if self._begin is not None:
-                self._begin()
             return Dop853.step(slope, self.start_time, self.start, time - self.start_time).end
 
     def replace(self, state: Float) -> None:
@@ -152,24 +151,28 @@ class March:
     def arrays(self) -> dict[str, AnyArray]:
         """Everything that `restore` needs to go on bit for bit."""
         switches = [self._rejected_before, self._stiff, self._last_implicit, self._limited, self._free]
-        return {
-            "march_start": self.start.copy(),
+        kept = {
             "march_state": self.state.copy(),
             "march_times": np.array([self.start_time, self.time, self._step, self._last_step, self._last_error]),
             "march_switches": np.array(switches, dtype=np.int64),
             "march_counts": np.array(list(self.counts.values())),
-            "march_slope": np.zeros(0) if self._first is None else self._first.copy(),
         }
+        if self._begin is not None:  # steps take nothing from the one before, and looks are others' business
+            return kept
+        slope = np.zeros(0) if self._first is None else self._first.copy()
+        return {**kept, "march_start": self.start.copy(), "march_slope": slope}
 
     def restore(self, arrays: Mapping[str, AnyArray]) -> None:
         """Go on from there."""
-        self.start, self.state = arrays["march_start"].copy(), arrays["march_state"].copy()
+        self.state = self.start = arrays["march_state"].copy()
         numbers = (float(number) for number in arrays["march_times"])
         self.start_time, self.time, self._step, self._last_step, self._last_error = numbers
         *flags, self._limited, self._free = (int(number) for number in arrays["march_switches"])
         self._rejected_before, self._stiff, self._last_implicit = (bool(flag) for flag in flags)
         self.counts = dict(zip(self.counts, (int(count) for count in arrays["march_counts"]), strict=True))
-        self._first = arrays["march_slope"].copy() if arrays["march_slope"].size else None
+        if self._begin is None:
+            self.start = arrays["march_start"].copy()
+            self._first = arrays["march_slope"].copy() if arrays["march_slope"].size else None
 
     # -- one step
     # ---------------------------------------------------------------------------------------------------------

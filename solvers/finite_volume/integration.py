@@ -51,7 +51,6 @@ class FiniteVolumeIntegration(Integration):
         self._leak = 0.0
         self._looked = 0.0  # when tails were last looked at
         self._first_cells = system.grid.cells
-        self._mass = float(solution.density.sum()) * system.grid.volume
         self._rates: Rates | None = system.rates(0.0, solution)  # compiles before anybody measures a rate
         self._roughness: float | None = None
         self._evaluations = 1
@@ -273,7 +272,7 @@ class FiniteVolumeIntegration(Integration):
         if self._system.walls:
             return False
         before, after = float(self._solution.density.sum()), float(tried.density.sum())
-        lost, in_all = abs(after / before - 1.0), abs(after * self._system.grid.volume / self._mass - 1.0)
+        lost, in_all = abs(after / before - 1.0), abs(after * self._system.grid.volume - 1.0)
         ends = np.ones((self._system.grid.dimension, 2), dtype=bool)
         return lost > _ROUNDING and in_all > _MOST_AT_EDGE and self._make_room(ends)
 
@@ -341,11 +340,8 @@ class FiniteVolumeIntegration(Integration):
             "time": np.array([self._time]),
             "low": grid.low,
             "high": grid.high,
-            "cells": np.array(grid.cells),
             "leak": np.array([self._leak]),
             "missed": np.array([self._missed.initial, self._missed.differed, self._missed.tails, self._looked]),
-            "first_cells": np.array(self._first_cells),
-            "mass": np.array([self._mass]),
             "growth": self._growth.rows.copy(),
             "evaluations": np.array([self._evaluations]),
             **self._control.arrays(),
@@ -355,12 +351,14 @@ class FiniteVolumeIntegration(Integration):
     def restore(self, state: Mapping[str, AnyArray]) -> None:
         self._solution = Solution(state["density"].copy(), state["mean"].copy(), state["matrix"].copy())
         self._time, self._leak = float(state["time"][0]), float(state["leak"][0])
-        self._system.grid = Grid(state["low"], state["high"], state["cells"].tolist(), self._system.grid.gaussian)
+        grid = self._system.grid
+        self._system.grid = Grid(
+            state["low"], state["high"], self._solution.density.shape[-grid.dimension :], grid.gaussian
+        )
         self._control.restore(state)
         self._rest.restore(state)
         self._rates, self._roughness = self._system.rates(self._time, self._solution), None
         missed = self._missed
         missed.initial, missed.differed, missed.tails, self._looked = (float(part) for part in state["missed"])
-        self._first_cells, self._mass = tuple(state["first_cells"].tolist()), float(state["mass"][0])
         self._growth.rows = state["growth"].copy()
         self._evaluations = int(state["evaluations"][0])

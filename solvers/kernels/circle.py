@@ -26,9 +26,9 @@ __all__ = ["advance", "restart_slope"]
 
 # what `advance` returns
 REACHED, UNDER_WAY, MODES_CHANGED, GRID_TOO_COARSE, RESOLUTION_LOST, STEP_VANISHED = range(6)
-# columns of `numbers`
+# columns of `numbers`; the last is of the latest slope alone
 TIME, STEP, LAST_ERROR, LAST_TAIL, SPILL = range(5)
-# columns of `counts`
+# columns of `counts`; from SLOT on they follow from the state, or do not matter
 MODES, STEPS, REJECTED, EVALUATIONS, AFTER_REJECTION, SINCE_CHANGE, SLOT, REACH, NEXT_REACH = range(9)
 # columns of `limits`
 TOLERANCE, TRUNCATION, CUT, BOUND, FLOOR, LOST = range(6)
@@ -231,7 +231,7 @@ def advance(
     budget: int,
 ) -> int:
     """Step to `target` with at most `budget` attempts, not beyond the next multiple of STEPS_BETWEEN_LOOKS. Everything
-    that changes is in state, numbers, counts: what a resume restores.
+    that lasts is in state, numbers (before SPILL) and counts (before SLOT): what a resume restores.
 
     After MODES_CHANGED or GRID_TOO_COARSE the caller makes room and calls `restart_slope`.
     """

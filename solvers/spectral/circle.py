@@ -32,6 +32,7 @@ __all__ = ["CircleIntegration"]
 _TABLES = 12  # step sizes whose exponentials are kept
 _DIRECT_WORK = 200_000  # modes times kernel modes up to which the convolution beats two transforms
 _SHORTEST_AXIS = 256
+_SHORTEST_GRID = 64
 _LINEAR_AMPLITUDE = 1e-12  # sum of |c_k|, k > 0, below which their products are nothing beside them
 
 
@@ -58,7 +59,7 @@ class CircleIntegration(Integration):
         self._choices = self._make_choices(initial[:modes])
         self._counts[loop.MODES] = modes
         self._axis = _SHORTEST_AXIS
-        self._finer = 1
+        self._finer, self._length = 1, _SHORTEST_GRID
         self._state = np.zeros((2, 0))
         self._make_room(modes)
         self._state[0, :modes], self._state[1, :modes] = initial.real[:modes], initial.imag[:modes]
@@ -115,14 +116,14 @@ class CircleIntegration(Integration):
     def _make_room(self, modes: int) -> None:
         """Arrays for that many modes, and a grid of three times as many points (more if the drift turned out to need
         it)."""
-        length = max(64, 2 ** math.ceil(math.log2(3 * modes))) * self._finer
-        if self._zonal.normaliser is None and modes * min(modes, self._zonal.potential.size) <= _DIRECT_WORK:
-            length = 64  # not used
-        if modes > self._state.shape[1] or length > self._work.density.shape[1]:
-            self._allocate(max(64, 2 ** math.ceil(math.log2(modes))), length)
+        if self._zonal.normaliser is not None or modes * min(modes, self._zonal.potential.size) > _DIRECT_WORK:
+            length = max(_SHORTEST_GRID, 2 ** math.ceil(math.log2(3 * modes))) * self._finer
+            self._length = max(self._length, length)
+        if modes > self._state.shape[1] or self._length > self._work.density.shape[1]:
+            self._allocate(modes)
 
-    def _allocate(self, capacity: int, length: int) -> None:
-        kept = self._state
+    def _allocate(self, modes: int) -> None:
+        kept, capacity = self._state, max(64, 2 ** math.ceil(math.log2(modes)))
         self._state = np.zeros((2, capacity))
         self._state[:, : min(kept.shape[1], capacity)] = kept[:, :capacity]
         potential, normaliser = self._zonal.potential, self._zonal.normaliser
@@ -131,7 +132,7 @@ class CircleIntegration(Integration):
         rates = self._zonal.growth_rates()[:capacity]
         growth[: rates.size] = rates
         order = np.arange(capacity)
-        grid = (2, length)
+        grid = (2, self._length)
         self._work = Work(
             padded=np.zeros((2, capacity + 2 * offset)),
             offset=offset,
@@ -311,22 +312,19 @@ class CircleIntegration(Integration):
 
     def state(self) -> dict[str, AnyArray]:
         count = int(self._counts[loop.MODES])
-        sizes = np.array([self._axis, self._finer, self._state.shape[1], self._work.density.shape[1]])
         return {
             "modes": self._state[:, :count].copy(),
-            "numbers": self._numbers.copy(),
-            "counts": self._counts.copy(),
-            "sizes": sizes,
-            "choices": self._choices.copy(),
+            "numbers": self._numbers[: loop.SPILL].copy(),
+            "counts": self._counts[: loop.SLOT].copy(),
+            "sizes": np.array([self._axis, self._finer, self._length]),
             **self._rest.arrays(),
         }
 
     def restore(self, state: Mapping[str, AnyArray]) -> None:
-        self._numbers[:] = state["numbers"]
-        self._counts[:] = state["counts"]
-        self._choices[:] = state["choices"]
-        self._axis, self._finer, capacity, length = (int(size) for size in state["sizes"])
-        self._allocate(capacity, length)
+        self._numbers[: loop.SPILL] = state["numbers"][: loop.SPILL]  # files of earlier versions hold more of them
+        self._counts[: loop.SLOT] = state["counts"][: loop.SLOT]
+        self._axis, self._finer, *_, self._length = (int(size) for size in state["sizes"])
+        self._allocate(int(self._counts[loop.MODES]))
         self._state[:] = 0.0
         self._state[:, : state["modes"].shape[1]] = state["modes"]
         evaluations = self._counts[loop.EVALUATIONS]
