@@ -1,0 +1,90 @@
+"""What solvers keep for a resumed run: all that it needs, and nothing that it does not."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from store.interrupted import Whole, forgetting, kept_of
+from store.ways import ELSEWHERE, TELLING, WAYS
+
+from mfpde.registry import members
+
+CUTS = 2
+EVERY_WAY = pytest.mark.parametrize(
+    ("solver", "name"),
+    [pytest.param(solver, name, id=f"{solver}, {name}") for solver, ways in WAYS.items() for name in ways],
+)
+
+
+@cache
+def whole(solver, name):
+    return Whole(WAYS[solver][name])
+
+
+def test_every_solver_is_interrupted():
+    assert set(WAYS) == set(members("solver")) - {"auto"}
+
+
+@EVERY_WAY
+def test_a_run_goes_on_bit_for_bit(solver, name):
+    run = whole(solver, name)
+    broken = [moment.then.time for moment in run.telling(CUTS) if not run.goes_on(moment, moment.kept)]
+    assert not broken
+
+
+@pytest.mark.long
+@EVERY_WAY
+def test_a_run_goes_on_bit_for_bit_wherever_it_is_cut(solver, name):
+    run = whole(solver, name)
+    broken = [moment.then.time for moment in run.moments if not run.goes_on(moment, moment.kept)]
+    assert not broken
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("solver", WAYS)
+def test_nothing_is_kept_that_no_run_needs(solver):
+    needed, kept = set(), set()
+    for name in WAYS[solver]:
+        run = whole(solver, name)
+        for moment in run.telling(CUTS):
+            for entry, without in forgetting(moment.kept, run.fresh):
+                kept.add(entry)
+                asked = entry not in needed and TELLING[solver].get(entry, name) == name
+                if (
+                    asked
+                    and entry not in ELSEWHERE.get(solver, {})
+                    and without is not None
+                    and not run.goes_on(moment, without)
+                ):
+                    needed.add(entry)
+    assert kept - needed == set(ELSEWHERE.get(solver, {}))
+
+
+def test_steps_that_stability_has_let_alone_are_counted_on():
+    """After six in a row those that it has limited are forgotten; the fifteenth of these would switch schemes."""
+    run, seen = whole("gaussian", "stiff"), set()
+    limited = [moment.kept["march_switches"][3] > 0 for moment in run.moments]
+    moment = run.moments[limited.index(True) - 2]  # one step that it lets alone, then the first that it limits
+    for free in (0, 5):
+        switches = moment.kept["march_switches"].copy()
+        switches[3:] = 14, free
+        seen.add(tuple(run.continued(moment, {**moment.kept, "march_switches": switches})))
+    assert len(seen) == 2
+
+
+def test_entries_of_earlier_versions_are_ignored():
+    """Each of these files held more than is needed."""
+    for solver, more in {
+        "spectral": {"choices": np.zeros(5, dtype=np.int64)},
+        "finite-volume": {"cells": np.zeros(1, dtype=np.int64), "mass": np.zeros(1), "first_cells": np.zeros(1)},
+        "characteristics": {"march_start": np.zeros(3), "march_slope": np.zeros(0)},
+    }.items():
+        run = whole(solver, next(iter(WAYS[solver])))
+        moment = run.moments[len(run.moments) // 2]
+        kept = kept_of(moment.then)
+        if solver == "spectral":
+            axis, finer, length = kept["sizes"]
+            more |= {"sizes": np.array([axis, finer, 512, length])}
+            more |= {"numbers": np.append(kept["numbers"], 0.5), "counts": np.append(kept["counts"], [7, 8, 9])}
+        assert not set(more) & set(kept) - {"sizes", "numbers", "counts"}
+        assert run.goes_on(moment, {**kept, **more})

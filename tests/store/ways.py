@@ -1,0 +1,171 @@
+"""Runs of every solver in which everything that is kept comes to matter, by the solver's name."""
+
+import numpy as np
+from store.interrupted import Way
+
+LOPSIDED = "1 + 0.1*cos(theta) + 0.2*sin(theta) + 0.1*sin(2*theta)"
+RIPPLED = "1 + 0.9*cos(theta) + 0.05*sin(40*theta)"
+NEARLY_EVEN = "1 + 0.9*cos(2*theta) + 1e-15*cos(theta + 0.2)"
+SOFTMAX, GROWING = ({"kind": "softmax", "A": 1, "V": value} for value in (-1, 1))
+LINE_BUMPS = {
+    "kind": "mixture",
+    "components": [
+        {"kind": "gaussian", "mean": -1.0, "covariance": 0.3, "weight": 2},
+        {"kind": "gaussian", "mean": 1.2, "covariance": 0.2},
+    ],
+}
+LINE_GAUSSIAN = {"kind": "gaussian", "mean": 0.5, "covariance": 1.0}
+LINE_BOX = {"kind": "uniform", "box": [[-1, 1]]}
+SPOT = {"kind": "gaussian", "mean": [0.5, 0], "covariance": [[1, 0.3], [0.3, 0.5]]}
+A, V = [[1, 0.5], [-0.2, 0.7]], [[-1, 0.3], [-0.4, -0.8]]
+MASKED = {"kind": "masked", "attention": {"kind": "sinkhorn", "A": 2, "V": -0.5}, "positions": [0.2, 0.7]}
+POINTS = np.random.default_rng(11).standard_normal((12, 3))
+SPHERE = (POINTS / np.linalg.norm(POINTS, axis=1, keepdims=True)).tolist()
+
+
+def mixture(*parts):
+    names = ("kind", "mean", "covariance", "weight")
+    return {"kind": "mixture", "components": [dict(zip(names, ("gaussian", *part), strict=True)) for part in parts]}
+
+
+WIDE_BUMPS = mixture((-1.0, 1.0, 0.4), (1.0, 2.0, 0.6))
+NARROW_BUMPS = mixture((-1.0, 0.2, 0.4), (0.8, 0.5, 0.6))
+
+
+def problem(geometry, attention, initial, solver, **blocks):
+    return {"geometry": {"kind": geometry}, "attention": attention, "initial": initial, "solver": solver, **blocks}
+
+
+def circle(initial, looks, kind="softmax", beta=1.0, kappa="inf", budget=1, **solver):
+    attention, density = {"kind": kind, "beta": beta}, {"kind": "density", "expression": initial}
+    return Way(
+        problem("circle", attention, density, {"kind": "spectral", **solver}, noise={"kappa": kappa}),
+        looks,
+        budget=budget,
+    )
+
+
+def cells(geometry, attention, initial, looks, kappa="inf", budget=1, until=None, **solver):
+    settings = {"kind": "finite-volume", **solver}
+    given = problem(geometry, attention, initial, settings, noise={"kappa": kappa})
+    return Way(given, looks, until, looks[-1], budget)
+
+
+def nodes(geometry, attention, initial, looks, later=None, **solver):
+    return Way(problem(geometry, attention, initial, {"kind": "characteristics", **solver}), looks, later=later)
+
+
+def moments(geometry, attention, initial, looks, kappa="inf"):
+    return Way(problem(geometry, attention, initial, {"kind": "gaussian"}, noise={"kappa": kappa}), looks)
+
+
+def in_layers(*values, at, kind="softmax"):
+    """V that changes at those times."""
+    return {"kind": kind, "A": 1, "V": {"times": [0, *at], "values": list(values)}}
+
+
+WAYS = {
+    "spectral": {
+        "grid refined, then more modes": circle(RIPPLED, (0.5, 3.0), beta=500, tolerance=1e-4),
+        "modes come and go": circle(RIPPLED, (0.05, 0.2, 3.0), beta=500, kappa=10, tolerance=1e-10),
+        "resolution lost": circle(LOPSIDED, (1.0, 9.0), "unnormalized", 4, max_modes=64),
+        "steps rejected": circle(LOPSIDED, (1.5e-3, 2e-3), "unnormalized", 10.1, 12.1),
+        "rest": circle(NEARLY_EVEN, (700.0, 1e8, 1e9), "unnormalized", 0.98, 13.31, 10_000, tolerance=1e-3),
+    },
+    "finite-volume": {
+        "moving": cells("line", SOFTMAX, LINE_BUMPS, (0.05, 0.2), cells=48),
+        "edges under noise": cells("line", SOFTMAX, LINE_BOX, (0.1, 0.3), kappa=5, cells=48),
+        "box too short": cells(
+            "line",
+            in_layers(1, -4, at=[0.379], kind="linear"),
+            LINE_GAUSSIAN,
+            (0.385, 0.42),
+            until=0.01,
+            frame="static",
+            cells=128,
+            order=5,
+            tolerance=1e-3,
+        ),
+        "tails that matter": cells("line", SOFTMAX, WIDE_BUMPS, (0.02, 0.04), cells=48, tolerance=1e-7),
+        "tails that do not": cells("line", GROWING, WIDE_BUMPS, (0.05, 0.1), cells=48, tolerance=8e-5),
+        "blow-up": cells("line", GROWING, LINE_GAUSSIAN, (0.3, 1.0), cells=32, tolerance=1e-4),
+        "rest": cells("line", SOFTMAX, LINE_GAUSSIAN, (20.0, 1e5, 1e9), 10, 10_000, cells=32, tolerance=1e-4),
+        "plane": cells("plane", {"kind": "softmax", "A": A, "V": V}, SPOT, (0.02,), kappa=4, cells=24, tolerance=1e-4),
+        "rescaled": cells("line", SOFTMAX, LINE_BUMPS, (0.05,), rescaled=True, cells=64, stepper="ssprk3"),
+        "masked": cells("line", MASKED, LINE_BUMPS, (0.03, 0.05), cells=32, tolerance=1e-4),
+    },
+    "gaussian": {
+        "layers": moments(
+            "plane",
+            {"kind": "softmax", "A": A, "V": {"times": [0, 0.5], "values": [-1, 0.3]}},
+            SPOT,
+            (0.2, 0.2001, 1.0),
+        ),
+        "limit": moments("plane", {"kind": "softmax", "A": A, "V": V}, SPOT, (0.2, 0.2001, 50.0)),
+        "stiff": moments(
+            "plane", {"kind": "softmax", "A": 1, "V": [[-1, 0], [0, -1e4]]}, SPOT, (0.3, 0.3001, 1.0), kappa=2
+        ),
+        "blow-up": moments("line", GROWING, LINE_GAUSSIAN, (0.3, 2.0)),
+    },
+    "characteristics": {
+        "layers": nodes("line", in_layers(-1, 60, -60, at=[0.1, 0.12]), LINE_BOX, (0.05, 0.051, 0.13), tolerance=1e-6),
+        "other nodes": nodes("line", {"kind": "softmax", "A": 4, "V": 1}, LINE_BOX, (0.02, 0.1), 0.5, tolerance=1e-6),
+        "normal in the end": nodes("line", GROWING, LINE_GAUSSIAN, (0.005, 0.01), 0.45, tolerance=1e-4),
+        "tails in the end": nodes("line", GROWING, WIDE_BUMPS, (0.02, 0.1), 0.12, tolerance=1e-4),
+        "masked": nodes(
+            "line",
+            {**MASKED, "attention": {"kind": "softmax", "A": 4, "V": 1}},
+            LINE_BOX,
+            (0.02, 0.1),
+            0.5,
+            tolerance=1e-4,
+        ),
+        "plane": nodes(
+            "plane",
+            {"kind": "softmax", "A": A, "V": V},
+            {"kind": "uniform", "box": [[-1, 1], [0, 1]]},
+            (0.05, 0.1),
+            tolerance=1e-3,
+        ),
+        "circle": nodes("circle", SOFTMAX, {"kind": "density", "expression": LOPSIDED}, (0.1, 0.2), tolerance=1e-6),
+        "sphere": nodes("sphere", SOFTMAX, {"kind": "points", "values": SPHERE}, (0.1, 0.2), tolerance=1e-6),
+        "blow-up": nodes("line", {"kind": "linear", "A": 1, "V": 1}, LINE_BOX, (1.0, 5.0), tolerance=1e-6),
+    },
+}
+#: which of these runs shows that an entry matters, where hardly any other does
+TELLING = {
+    "spectral": {"counts[4]": "steps rejected", "rest[0]": "rest", "rest[1]": "rest"},
+    "finite-volume": {
+        "leak[0]": "box too short",
+        "missed[0]": "edges under noise",
+        "missed[2]": "tails that matter",
+        "missed[3]": "tails that do not",
+        "growth": "blow-up",
+        **{f"control_counts[{number}]": "edges under noise" for number in (1, 3, 4)},
+        "control_proposed[1]": "edges under noise",
+    },
+    "gaussian": {
+        "course_rate": "limit",
+        "course_times": "limit",
+        "course_states": "limit",
+        **{f"march_switches[{number}]": "stiff" for number in range(5)},
+    },
+    "characteristics": {
+        "points": "other nodes",
+        "weights": "other nodes",
+        "positions": "masked",
+        "normal": "normal in the end",
+        "reach": "tails in the end",
+        "march_switches[0]": "layers",
+    },
+}
+#: where else it is shown: a part of several solvers (`March`, `Rest`) holds it in one array with other numbers, or it
+#: takes a test of its own
+ELSEWHERE = {
+    "gaussian": {"march_switches[4]": "test_steps_that_stability_has_let_alone_are_counted_on"},
+    "finite-volume": {"rest[0]": "spectral", "rest[1]": "spectral"},
+    "characteristics": {
+        "march_times[0]": "gaussian",
+        **{f"march_switches[{number}]": "gaussian" for number in (1, 2, 3, 4)},
+    },
+}
