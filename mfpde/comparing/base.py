@@ -48,7 +48,8 @@ class Comparison(Specification, ABC):
 
     def series(self) -> dict[str, Series]:
         """What it writes."""
-        return {"distance": Series(f"{self.distance} distance from {self.canonical()['kind']}")}
+        said = f"{self.distance} distance from {self.canonical()['kind']}"
+        return {"distance": Series(said, label="distance from the comparison", scale="magnitude", leads=True)}
 
     def start(self, problem: Problem) -> Companion:
         """The companion at t = 0."""

@@ -51,8 +51,10 @@ class AttentionTilt(Observable):
 
     def series(self, geometry: Geometry) -> dict[str, Series]:
         return {
-            "attention-tilt": Series("|S A|, how far out attention looks"),
-            "attention-tilt-edge": Series("largest share of a tilted measure in the outermost cells"),
+            "attention-tilt": Series("|S A|, how far out attention looks", label="tilt of attention, |S A|"),
+            "attention-tilt-edge": Series(
+                "largest share of a tilted measure in the outermost cells", label="tilted mass at the edge", scale="magnitude"
+            ),
         }
 
     def unfit(self, equation: Equation) -> str | None:

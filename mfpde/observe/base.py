@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from mfpde.geometry import Geometry
 from mfpde.measure import Measure
@@ -18,18 +18,36 @@ if TYPE_CHECKING:
 
 __all__ = ["Instant", "Observable", "Series"]
 
+#: what an axis has to show: any number; one whose order of magnitude counts; a gain or a loss, about zero; an angle; a
+#: whole number; a number between 0 and 1, which may share its axes with others of the same label
+Scale: TypeAlias = Literal["value", "magnitude", "balance", "angle", "count", "share"]
+
 
 @dataclass(frozen=True)
 class Series:
-    """A real quantity over time: what a file says of it.
+    """A real quantity over time: what a file says of it, and how a figure shows it.
 
     `extent` names and sizes its own dimensions, `(("mode", 16),)` for instance; None is as many as the run's snapshots
-    have of them.
+    have of them. `curves` are what a legend calls the entries of a vector; without them only a single entry is drawn,
+    and not even that when the series is `listed`: when it has as many entries as the user asked for.
     """
 
     long_name: str
     units: str = "1"
     extent: tuple[tuple[str, int | None], ...] = ()
+    #: title of its axes, where that is not the name
+    label: str = ""
+    scale: Scale = "value"
+    curves: tuple[str, ...] = ()
+    listed: bool = False
+    #: drawn before others
+    leads: bool = False
+    #: never increases
+    falls: bool = False
+    #: the series that says the same
+    repeats: str = ""
+    #: the series whose direction it is; nobody asked for it by name, and it is drawn when it turns
+    direction_of: str = ""
 
 
 @dataclass(frozen=True)

@@ -62,10 +62,10 @@ class Clusters(Observable):
         what = "circular standard deviations" if round_ else "standard deviations"
         units = "radian" if round_ else "1"
         return {
-            "clusters": Series("number of clusters"),
-            "clusters-position": Series("angles of the clusters" if round_ else "means of the clusters", units, places),
-            "clusters-mass": Series("masses of the clusters", extent=extent),
-            "clusters-width": Series(f"{what} of the clusters", units, extent),
+            "clusters": Series("number of clusters", label="number of clusters", scale="count"),
+            "clusters-position": Series("angles of the clusters" if round_ else "means of the clusters", units, places, listed=True),
+            "clusters-mass": Series("masses of the clusters", extent=extent, listed=True),
+            "clusters-width": Series(f"{what} of the clusters", units, extent, listed=True),
         }
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:

@@ -12,7 +12,10 @@ from mfpde.observe.flat import concrete
 from mfpde.registry import register
 from mfpde.typing import Float
 
-__all__ = ["Covariance"]
+__all__ = ["AXES", "Covariance"]
+
+#: the largest eigenvalue first
+AXES = tuple(f"{which} axis" for which in ("first", "second", "third", "fourth", "fifth", "sixth"))
 
 
 @register("observable", "covariance")
@@ -35,8 +38,14 @@ class Covariance(Observable):
         dimension = geometry.ambient_dimension
         both = (("component", dimension), ("column", dimension))
         return {
-            "covariance": Series("covariance", extent=both),
-            "covariance-eigenvalues": Series("eigenvalues of the covariance", extent=(("eigenvalue", dimension),)),
+            "covariance": Series("covariance", extent=both, label="variance"),
+            "covariance-eigenvalues": Series(
+                "eigenvalues of the covariance",
+                extent=(("eigenvalue", dimension),),
+                label="eigenvalues of the covariance",
+                curves=AXES[:dimension],
+                repeats="covariance",
+            ),
         }
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:

@@ -47,7 +47,7 @@ class Dissipation(Observable):
     looks_at: ClassVar[tuple[str, ...]] = ("density",)
 
     def series(self, geometry: Geometry) -> dict[str, Series]:
-        return {"dissipation": Series("loss of free energy per unit time", units="1/time")}
+        return {"dissipation": Series("loss of free energy per unit time", units="1/time", scale="magnitude")}
 
     def unfit(self, equation: Equation) -> str | None:
         return super().unfit(equation) or not_a_gradient_flow(equation)

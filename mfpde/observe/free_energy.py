@@ -44,7 +44,15 @@ class FreeEnergy(Observable):
     spaces: ClassVar[tuple[str, ...]] = ("circle",)
 
     def series(self, geometry: Geometry) -> dict[str, Series]:
-        return {"free-energy": Series("free energy, minus that of the uniform state")}
+        return {
+            "free-energy": Series(
+                "free energy, minus that of the uniform state",
+                label="free energy (uniform state: 0)",
+                scale="balance",
+                leads=True,
+                falls=True,
+            )
+        }
 
     def unfit(self, equation: Equation) -> str | None:
         return super().unfit(equation) or not_a_gradient_flow(equation)

@@ -28,7 +28,9 @@ class Mean(Observable):
     kind: Literal["mean"] = "mean"
 
     def series(self, geometry: Geometry) -> dict[str, Series]:
-        return {"mean": Series("mean", extent=(("component", geometry.ambient_dimension),))}
+        dimension = geometry.ambient_dimension
+        curves = tuple("xyz"[:dimension]) if dimension <= 3 else ()
+        return {"mean": Series("mean", extent=(("component", dimension),), curves=curves)}
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
         return {"mean": concrete(instant.measure).mean}

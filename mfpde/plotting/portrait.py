@@ -10,8 +10,11 @@ import numpy as np
 
 from mfpde.errors import MfpdeError
 from mfpde.measure import GridDensity, Measure
+from mfpde.observe import Series
+from mfpde.observe.covariance import AXES
+from mfpde.observe.mean import Mean
 from mfpde.plotting.scales import TimeScale
-from mfpde.plotting.series import SeriesPanel, curves_of, observed_panels
+from mfpde.plotting.series import SeriesPanel, observed_panels, panel_of
 from mfpde.registry import members
 from mfpde.run import BLOW_UP, Run
 from mfpde.typing import Float
@@ -72,9 +75,12 @@ class Portrait(ABC):
             return []
         means, covariances = self.moments
         spreads = np.sqrt(np.maximum(np.linalg.eigvalsh(covariances)[:, ::-1], 0.0))
-        found = [SeriesPanel("mean", self.shown_times, curves_of("mean", means))]
-        name = "standard-deviations" if spreads.shape[1] > 1 else "standard-deviation"
-        found.append(SeriesPanel(name, self.shown_times, curves_of(name, spreads)))
+        several = spreads.shape[1] > 1
+        label = "standard deviations" if several else "standard deviation"
+        deviations = Series(label, label=label, curves=AXES)
+        centre = Mean().series(self.run.problem.geometry)["mean"]
+        found = [panel_of("mean", centre, self.shown_times, means)]
+        found.append(panel_of(label.replace(" ", "-"), deviations, self.shown_times, spreads))
         return [panel for panel in found if panel.curves]
 
     @cached_property
