@@ -7,9 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mfpde.attention.law import embedded_nodes
 from mfpde.attention.newton_balancing import balance_by_newton
-from mfpde.attention.reweighted import Reweighted
 from mfpde.measure import Measure
 from mfpde.typing import Float
 
@@ -67,22 +65,22 @@ def balance(
 
 def _by_newton(measure: Measure, matrix: Float, found: Potentials, tolerance: float, most: int) -> Potentials:
     """The same from the best that was found, and measured by the sums that it is used with."""
-    keys, weights = embedded_nodes(measure)
+    keys, weights = measure.embedded_nodes()
     there = weights > 0
     scores = keys[there] @ matrix.T @ keys[there].T
     start = found.g[there] - weights[there] @ found.g[there]  # a common constant says nothing and would cost digits
     g, iterations = balance_by_newton(scores, weights[there], start, tolerance, most)
     inside = np.where(there, 0.0, -np.inf)
     inside[there] = g
-    f = -Reweighted(measure, inside).at_nodes(matrix)
-    g = -Reweighted(measure, np.where(there, f, -np.inf)).at_nodes(matrix.T)
+    f = -_at_nodes(measure, inside, matrix)
+    g = -_at_nodes(measure, np.where(there, f, -np.inf), matrix.T)
     error = float(weights[there] @ np.abs(np.expm1(inside[there] - g[there])))
     return Potentials(f, np.where(there, inside, g), found.iterations + iterations, error)
 
 
 def _rounding(measure: Measure, matrix: Float) -> float:
     """What is left of a marginal when exponents are rounded: scores, and the logarithms of weights beside them."""
-    keys, weights = embedded_nodes(measure)
+    keys, weights = measure.embedded_nodes()
     largest = float(np.abs(keys @ matrix.T).max(axis=0) @ np.abs(keys).max(axis=0))
     return _ROUNDINGS * float(np.finfo(float).eps) * (largest - float(np.log(weights[weights > 0].min())))
 
@@ -99,8 +97,8 @@ def _alternate(
     iteration = 0
     while iteration < most:
         iteration += 1
-        f = -Reweighted(measure, g).at_nodes(matrix)
-        swept = -Reweighted(measure, f).at_nodes(matrix.T)
+        f = -_at_nodes(measure, g, matrix)
+        swept = -_at_nodes(measure, f, matrix.T)
         change = swept - g
         error = float(weights @ np.abs(np.expm1(np.minimum(-change, 700.0))))
         if error < best.error:
@@ -113,11 +111,17 @@ def _alternate(
         if error <= tolerance:
             if error > _MARGIN * tolerance:  # half an iteration more, for a digit or two
                 g = _extrapolated(g, change, moves, steps, weights)
-                best = Potentials(-Reweighted(measure, g).at_nodes(matrix), g, iteration, error)
+                best = Potentials(-_at_nodes(measure, g, matrix), g, iteration, error)
             break
         last = (g, change)
         g = _extrapolated(g, change, moves, steps, weights)
     return replace(best, iterations=iteration, secants=(moves, steps))
+
+
+def _at_nodes(measure: Measure, log_factors: Float, matrix: Float) -> Float:
+    """`log M(Ay)` of `e^g mu` at the nodes y of mu, `(n,)`."""
+    logs = [measure.tilt(queries, matrix, log_factors)[0].ravel() for queries in measure.node_queries()]
+    return np.concatenate(logs)
 
 
 def _extrapolated(g: Float, change: Float, moves: list[Float], steps: list[Float], weights: Float) -> Float:
@@ -146,7 +150,7 @@ def gaussian_factors(covariance: Float, matrix: Float) -> tuple[Float, Float, Fl
 def gaussian_potential(measure: Measure, matrix: Float) -> Float:
     """g at the nodes, exact if the measure were Gaussian with its mean m and covariance S:
     `g(y) = -|sqrt(r s) U^T F^+ (y - m)|^2 / 2 - <Am, y>`."""
-    keys = embedded_nodes(measure)[0]
+    keys = measure.embedded_nodes()[0]
     mean = measure.mean
     _, inverse, s, correlation = gaussian_factors(measure.covariance, matrix)
     across = (keys - mean) @ inverse.T * np.sqrt(correlation * s)

@@ -9,11 +9,10 @@ import numpy as np
 
 from mfpde.attention.bilinear import Bilinear
 from mfpde.attention.exponential import Exponential
-from mfpde.attention.matrices import multiple_of_identity
 from mfpde.attention.zonal import Zonal
 from mfpde.errors import ProblemError
-from mfpde.geometry import Circle, Geometry
-from mfpde.measure import Measure, Particles
+from mfpde.geometry import Geometry, multiple_of_identity
+from mfpde.measure import Measure
 from mfpde.typing import Float
 
 __all__ = ["Circular", "exponential_zonal"]
@@ -30,13 +29,13 @@ class Circular(Exponential, Bilinear):
         self.zonal(geometry)
 
     def zonal(self, geometry: Geometry) -> Zonal | None:
-        if not isinstance(geometry, Circle) or not self.constant:
+        if not geometry.angular or not self.constant:
             return None
         scale, factor = multiple_of_identity(self.query_matrix(2)), multiple_of_identity(self.terms(2)[0].value)
         return None if scale is None or factor is None else exponential_zonal(scale, factor, self.normalised)
 
     def convolution(self, measure: Measure) -> Zonal | None:
-        return None if isinstance(measure, Particles) else super().convolution(measure)
+        return None if measure.pointlike else super().convolution(measure)
 
 
 @lru_cache(maxsize=32)

@@ -8,10 +8,10 @@ import numpy as np
 from pydantic import Field
 
 from mfpde.attention.base import Attention, Term
-from mfpde.attention.matrices import moved, multiple_of_identity, square
+from mfpde.attention.matrices import moved, square
 from mfpde.attention.zonal import Zonal
 from mfpde.errors import Fault, ProblemError
-from mfpde.geometry import Circle, Geometry
+from mfpde.geometry import Geometry, multiple_of_identity
 from mfpde.registry import register
 from mfpde.specification import OfFamily
 from mfpde.typing import AnyArray
@@ -49,7 +49,7 @@ class MultiHead(Attention):
 
     def zonal(self, geometry: Geometry) -> Zonal | None:
         """The sum of the heads' convolutions, if all are gradient flows."""
-        if not isinstance(geometry, Circle) or not self.constant:
+        if not geometry.angular or not self.constant:
             return None
         parts = [head.zonal(geometry) for head in self.heads]
         known = [part for part in parts if part is not None and part.gradient_flow]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 from weakref import WeakKeyDictionary
@@ -18,7 +17,8 @@ from mfpde.attention.head import Head
 from mfpde.attention.law import concrete
 from mfpde.attention.newton_balancing import log_sum_exp
 from mfpde.errors import ProblemError
-from mfpde.measure import Measure, Particles
+from mfpde.geometry import Queries
+from mfpde.measure import Measure
 from mfpde.registry import register
 from mfpde.specification import Real, Whole
 from mfpde.typing import Float
@@ -64,7 +64,7 @@ class Sinkhorn(Exponential, Bilinear):
         """f and g at the measure's nodes, from those of Gaussians or from some that are near. They are kept as long as
         the measure is."""
         measure = concrete(measure)
-        known, nodes = _known.setdefault(measure, {}), _fingerprint(measure)
+        known, nodes = _known.setdefault(measure, {}), measure.fingerprint()
         if self in known and known[self][0] == nodes:
             return known[self][1]
         matrix = self.query_matrix(measure.ambient_dimension)
@@ -97,8 +97,8 @@ class Sinkhorn(Exponential, Bilinear):
     def log_factors(self, measure: Measure) -> Float:
         return self.potentials(measure).g
 
-    def masked_means(self, measure: Measure, points: Float, positions: Float) -> Float:
-        return Head.masked_means(self, measure, points, positions)  # who sees less has other potentials
+    def masked_means(self, measure: Measure, queries: Queries, positions: Float) -> Float:
+        return Head.masked_means(self, measure, queries, positions)  # who sees less has other potentials
 
     def variation(self, term: Term, measure: Measure) -> BalancedVariation:
         from mfpde.attention.balanced_variation import BalancedVariation
@@ -129,13 +129,3 @@ class Sinkhorn(Exponential, Bilinear):
         query = self.query_matrix(mean.size)
         factor, _, s, _ = gaussian_factors(covariance, query)
         return AffineDrift(mean, (factor * (2 / (1 + np.sqrt(1 + 4 * s * s)))) @ factor.T @ query)
-
-
-def _fingerprint(measure: Measure) -> bytes:
-    """Of the arrays of particles, which belong to whoever made them and may be written to; other measures do not
-    change."""
-    if not isinstance(measure, Particles):
-        return b""
-    digest = hashlib.blake2b(measure.points.tobytes(), digest_size=16)
-    digest.update(measure.weights.tobytes())
-    return digest.digest()

@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 
 from mfpde.attention.affine import AffineDrift
-from mfpde.attention.law import Law, concrete, curved_divergence, embedded, in_shape_of, native_points, on_lattice
+from mfpde.attention.law import Law, concrete
 from mfpde.attention.pointwise import PointwiseDrift
 from mfpde.errors import ProblemError
-from mfpde.geometry import Geometry, Lattice
+from mfpde.geometry import Geometry, Queries
 from mfpde.measure import Measure
 from mfpde.typing import AnyArray, Float
 
@@ -64,27 +64,22 @@ class Velocity:
         if self.law is not None:
             self.law.prepare(measure, previous)
 
-    def drift(self, measure: Measure, points: AnyArray | Lattice, positions: AnyArray | None = None) -> Float:
+    def drift(self, measure: Measure, points: AnyArray | Queries, positions: AnyArray | None = None) -> Float:
         """As `Law.drift`."""
         if self.law is not None and self.pointwise is None:
             return self.law.any_drift(measure, points, positions)
         own = self._pointwise_drift(measure, points)
         return own if self.law is None else own + self.law.any_drift(measure, points, positions)
 
-    def _pointwise_drift(self, measure: Measure, points: AnyArray | Lattice) -> Float:
-        if isinstance(points, Lattice):
-            if self.pointwise is None:
-                return np.zeros((points.dimension, *points.shape))
-            return on_lattice(points, self.pointwise.outputs(points.points()))
-        x = native_points(measure, points)
-        if self.pointwise is None:
-            return in_shape_of(points, np.zeros(x.shape))
-        output = self.pointwise.outputs(embedded(measure, x))
-        return in_shape_of(points, output if measure.geometry is None else measure.geometry.tangent(x, output))
+    def _pointwise_drift(self, measure: Measure, points: AnyArray | Queries) -> Float:
+        queries = concrete(measure).space.queries(points)
+        x = queries.points()
+        output = np.zeros(x.shape) if self.pointwise is None else self.pointwise.outputs(x)
+        return queries.answered(queries.tangent(queries.laid(output)))
 
     def jacobian(self, measure: Measure, points: AnyArray, positions: AnyArray | None = None) -> Float:
         """As `Law.jacobian`."""
-        x = native_points(measure, points)
+        x = measure.space.points(points)
         total = np.zeros((*x.shape, x.shape[1]))
         if self.law is not None:
             total = total + self.law.jacobian(measure, points, positions)
@@ -93,14 +88,14 @@ class Velocity:
     def divergence(self, measure: Measure, points: AnyArray, positions: AnyArray | None = None) -> Float:
         """As `Law.divergence`."""
         measure = concrete(measure)
-        x = native_points(measure, points)
+        x = measure.space.points(points)
         total = np.zeros(x.shape[0])
         if self.law is not None:
             total = total + self.law.divergence(measure, points, positions)
         if self.pointwise is None:
             return total
-        y = embedded(measure, x)
-        return total + curved_divergence(measure, y, self.pointwise.outputs(y), self.pointwise.output_jacobians(y))
+        y = measure.space.embed(x)
+        return total + measure.space.divergence(x, self.pointwise.outputs(y), self.pointwise.output_jacobians(y))
 
     # -- Gaussians
     # ---------------------------------------------------------------------------------------------------------

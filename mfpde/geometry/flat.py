@@ -45,3 +45,12 @@ class Flat(Geometry):
 
     def tangent(self, points: Float, vectors: Float) -> Float:
         return vectors
+
+    def distance(self, first: Float, second: Float) -> Float:
+        return np.linalg.norm(self.points(first) - self.points(second), axis=1)
+
+    def divergence(self, points: Float, vectors: Float, slopes: Float) -> Float:
+        return np.trace(slopes, axis1=1, axis2=2)
+
+    def bent(self, points: Float, vectors: Float, directions: Float) -> Float:
+        return np.zeros_like(directions)

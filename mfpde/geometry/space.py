@@ -7,10 +7,12 @@ from typing import Literal
 from pydantic import Field
 
 from mfpde.geometry.flat import Flat
+from mfpde.geometry.line import Line
+from mfpde.geometry.plane import Plane
 from mfpde.registry import register
 from mfpde.specification import Whole
 
-__all__ = ["Space"]
+__all__ = ["Space", "euclidean"]
 
 
 @register("geometry", "space")
@@ -27,3 +29,8 @@ class Space(Flat):
     @property
     def ambient_dimension(self) -> int:
         return self.dimension
+
+
+def euclidean(dimension: int) -> Flat:
+    """R^d by the name that it has in problem files."""
+    return Line() if dimension == 1 else Plane() if dimension == 2 else Space(dimension=max(dimension, 1))

@@ -8,18 +8,20 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from mfpde.arguments import amount, instance, number, numbers
 from mfpde.errors import ProblemError
-from mfpde.geometry import Circle, Geometry, Lattice
+from mfpde.geometry import Circle, Geometry, Lattice, Queries, Scattered, euclidean
+from mfpde.measure.damping import LogFactors, values_at
 from mfpde.specification import Real, Specification
 from mfpde.typing import AnyArray, Complex, Float
 
 if TYPE_CHECKING:
+    from mfpde.measure.normal import Normal
     from mfpde.measure.positioned import Positioned
 
 __all__ = ["NODES_ACCURACY", "Initial", "Measure", "fields_like_properties"]
@@ -103,30 +105,38 @@ class Measure(ABC):
         """Positions s of the nodes, `(m,)`, where tokens have them (masked attention)."""
         return None
 
-    def log_laplace(self, w: AnyArray | Lattice, gradient: bool = False) -> Any:
+    def log_laplace(self, w: AnyArray | Queries, gradient: bool = False) -> Any:
         """`log M(w)` for `M(w) = int e^{<w, y>} dmu(y)`, y in the ambient space; with `gradient` also `grad log M(w)`,
         the mean of the tilted measure.
 
         `w` is `(m, d)`, giving `(m,)` and `(m, d)`, or a `Lattice`, giving its shape and `(d, *shape)`. No size of w
         overflows.
         """
-        queries = w.points() if isinstance(w, Lattice) else self._tilts(w)
-        value, mean = self._log_laplace(queries)
-        if isinstance(w, Lattice):
-            value, mean = value.reshape(w.shape), np.ascontiguousarray(mean.T).reshape(-1, *w.shape)
-        return (value, mean) if gradient else value
+        queries = w if isinstance(w, Queries) else Scattered(self._tilts(w))
+        value, mean = self.tilt(queries)
+        return (value, queries.answered(mean)) if gradient else value
 
-    def tilt(self, points: Float, matrix: Float) -> tuple[Float, Float]:
-        """`(log M(Ax), grad log M(Ax))` at native points x of the measure's own space, `(m,)` and `(m, d)`."""
-        x = points if self.geometry is None else self.geometry.embed(points)
-        return self._log_laplace(x @ matrix.T)
+    def tilt(
+        self, queries: Queries, matrix: Float | None = None, log_factors: LogFactors | None = None
+    ) -> tuple[Float, Float]:
+        """`(log M(Ax), grad log M(Ax))` at queries x, in their shape and `(d, *shape)`, by the fastest sums there are;
+        A is 1 where it is not given. With factors g, those of `e^g mu`, of any size and range."""
+        w = queries if matrix is None else queries.mapped(matrix)
+        if log_factors is None:
+            value, mean = self._log_laplace(w.points())
+        else:
+            mean, value = self._tilted_mean(w.points(), log_factors)
+        return value.reshape(w.shape), w.laid(mean)
 
     def _log_laplace(self, w: Float) -> tuple[Float, Float]:
+        """`log M` and its gradient at vectors `(m, d)`: `(m,)` and `(m, d)`."""
+        return self._tilted_mean(w)[::-1]
+
+    def _tilted_mean(self, w: Float, log_factors: LogFactors | None = None) -> tuple[Float, Float]:
         from mfpde.transform import tilted_mean
 
-        nodes, weights = self._embedded()
-        mean, value = tilted_mean(w, nodes, weights)
-        return value, mean
+        nodes, weights = self.embedded_nodes()
+        return tilted_mean(w, nodes, weights, values_at(log_factors, nodes))
 
     def _tilts(self, w: AnyArray) -> Float:
         given = numbers("w", w)
@@ -152,10 +162,13 @@ class Measure(ABC):
     def sample(self, count: int, seed: int = 0) -> Float:
         """Independent draws `(count, components)`. The first draws do not depend on `count`."""
 
+    #: made of point masses: sums over its nodes are what it is
+    pointlike: ClassVar[bool] = False
+
     @property
     def compact(self) -> bool:
         """Whether its support is bounded."""
-        return self.geometry is not None and not self.geometry.flat
+        return not self.space.flat
 
     def reach(self, tolerance: float = NODES_ACCURACY, tilts: AnyArray | None = None) -> tuple[Float, Float]:
         """A box, `low` and `high` `(d,)`, outside of which lies at most the share `tolerance` of the measure's mass,
@@ -163,7 +176,7 @@ class Measure(ABC):
         from mfpde.measure.cells import reach_of_nodes
 
         _check_reach(tolerance)
-        return reach_of_nodes(*self._embedded(), tolerance, None if tilts is None else self._tilts(tilts))
+        return reach_of_nodes(*self.embedded_nodes(), tolerance, None if tilts is None else self._tilts(tilts))
 
     def cell_averages(self, lattice: Lattice) -> Float:
         """Averages of the density over the cells about the points of an evenly spaced lattice, in its shape, per unit
@@ -178,9 +191,9 @@ class Measure(ABC):
 
     def _check_cells(self, lattice: Lattice) -> None:
         instance("lattice", lattice, Lattice, "a lattice such as mfpde.Lattice.of([[0.0, 0.5, 1.0]])")
-        flat = self.geometry is None or self.geometry.flat
+        flat = self.space.flat
         if not flat or lattice.dimension != self.ambient_dimension:
-            here = f"R^{self.ambient_dimension}" if flat else f"the {self.geometry.model_dump()['kind']}"  # type: ignore[union-attr]
+            here = f"R^{self.ambient_dimension}" if flat else f"the {self.space.name}"
             raise ProblemError.at(
                 "lattice", f"has cells of R^{lattice.dimension}, the measure lives {'in' if flat else 'on'} {here}"
             )
@@ -211,19 +224,85 @@ class Measure(ABC):
     @property
     def mean(self) -> Float:
         """`int x dmu` in the ambient space, `(d,)`."""
-        points, weights = self._embedded()
+        points, weights = self.embedded_nodes()
         return weights @ points
 
     @property
     def covariance(self) -> Float:
         """`int (x-m)(x-m)^T dmu` in the ambient space, `(d, d)`."""
-        points, weights = self._embedded()
+        points, weights = self.embedded_nodes()
         centred = points - weights @ points
         return (weights[:, None] * centred).T @ centred
 
-    def _embedded(self) -> tuple[Float, Float]:
+    def embedded_nodes(self) -> tuple[Float, Float]:
+        """Nodes as vectors of the ambient space, `(n, d)`, and their weights."""
         points, weights = self.nodes()
         return (points if self.geometry is None else self.geometry.embed(points)), weights
+
+    # -- what a measure may know of itself
+    # ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def concrete(self) -> Measure:
+        """The measure itself, of one that was only written down."""
+        return self
+
+    @property
+    def space(self) -> Geometry:
+        """Where it lives, R^d where nobody has said so."""
+        return self.geometry or euclidean(self.ambient_dimension)
+
+    @property
+    def mass(self) -> float:
+        """Total mass: 1 but for what has rounding, or cells, of its own."""
+        return 1.0
+
+    @property
+    def normal(self) -> Normal | None:
+        """The normal law that it is, with its closed forms; None for any other measure."""
+        return None
+
+    @property
+    def summands(self) -> list[tuple[float, Measure]]:
+        """Shares and measures that it is the sum of."""
+        return [(1.0, self)]
+
+    @property
+    def slices(self) -> list[tuple[float | None, float, Measure]]:
+        """Position, share of the mass, and law of each position where tokens have some; otherwise itself."""
+        return [(None, 1.0, self)]
+
+    def up_to(self, position: float) -> tuple[Measure, float]:
+        """The part at positions up to that one, which masked attention there sees, and by what its integrals are to be
+        multiplied: all but panels are scaled to mass 1."""
+        from mfpde.measure.particles import Particles
+
+        points, weights = self.nodes()
+        there = np.asarray(self.positions) <= position
+        return Particles(points[there], weights[there], self.geometry), float(weights[there].sum() / weights.sum())
+
+    @property
+    def views(self) -> tuple[float, ...]:
+        """Positions for which `up_to` gives the same object every time, so that what was found for it is kept."""
+        return ()
+
+    def positions_at(self, queries: Queries) -> Float | None:
+        """Positions of queries that are its own nodes; None for any others."""
+        nodes = self.nodes()[0]
+        own = queries.shape == nodes.shape[:1] and np.array_equal(self.space.embed(nodes), queries.points())
+        return self.positions if own else None
+
+    def node_queries(self) -> list[Queries]:
+        """Its nodes as what it may be asked at itself, in their order."""
+        return [Scattered(self.nodes()[0], self.space)]
+
+    def sizes(self) -> Float | None:
+        """Largest `|y_i|` of its tokens, `(d,)`, where that is known without any computing."""
+        return None
+
+    def fingerprint(self) -> bytes:
+        """Of what may be written to from outside; most measures do not change."""
+        return b""
 
 
 class Initial(Specification, Measure, ABC):
@@ -248,53 +327,56 @@ class Initial(Specification, Measure, ABC):
         """The space it lives on when nobody says which."""
 
     @property
+    def concrete(self) -> Measure:
+        return self.on(self.geometry)
+
+    @property
     def geometry(self) -> Geometry:
         return self.natural_geometry()
 
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
-        return self.on(self.geometry).nodes(accuracy, refinement)
+        return self.concrete.nodes(accuracy, refinement)
 
     @property
     def positions(self) -> Float | None:
-        return self.on(self.geometry).positions
+        return self.concrete.positions
 
-    def log_laplace(self, w: AnyArray | Lattice, gradient: bool = False) -> Any:
-        return self.on(self.geometry).log_laplace(w, gradient)
-
-    def tilt(self, points: Float, matrix: Float) -> tuple[Float, Float]:
-        return self.on(self.geometry).tilt(points, matrix)
+    def tilt(
+        self, queries: Queries, matrix: Float | None = None, log_factors: LogFactors | None = None
+    ) -> tuple[Float, Float]:
+        return self.concrete.tilt(queries, matrix, log_factors)
 
     def evaluate(self, points: AnyArray) -> Float:
-        return self.on(self.geometry).evaluate(points)
+        return self.concrete.evaluate(points)
 
     def sample(self, count: int, seed: int = 0) -> Float:
-        return self.on(self.geometry).sample(count, seed)
+        return self.concrete.sample(count, seed)
 
     @property
     def compact(self) -> bool:
-        return self.on(self.geometry).compact
+        return self.concrete.compact
 
     def reach(self, tolerance: float = NODES_ACCURACY, tilts: AnyArray | None = None) -> tuple[Float, Float]:
-        return self.on(self.geometry).reach(tolerance, tilts)
+        return self.concrete.reach(tolerance, tilts)
 
     def cell_averages(self, lattice: Lattice) -> Float:
-        return self.on(self.geometry).cell_averages(lattice)
+        return self.concrete.cell_averages(lattice)
 
     def fourier(self, count: int) -> Complex:
         return self.on(Circle()).fourier(count)
 
     @property
     def mean(self) -> Float:
-        return self.on(self.geometry).mean
+        return self.concrete.mean
 
     @property
     def covariance(self) -> Float:
-        return self.on(self.geometry).covariance
+        return self.concrete.covariance
 
     def unfit(self, geometry: Geometry, instead: str) -> ProblemError:
         """The error for a space on which this measure makes no sense."""
         mine = self.model_dump().get("kind", type(self).__name__)
-        return ProblemError.at("initial", f"{mine} is not a measure on {geometry.model_dump()['kind']}; use {instead}")
+        return ProblemError.at("initial", f"{mine} is not a measure on {geometry.name}; use {instead}")
 
 
 @contextmanager

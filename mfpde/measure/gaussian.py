@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from mfpde.errors import Fault, ProblemError
-from mfpde.geometry import Geometry, Line, Plane, Space, need_space
+from mfpde.geometry import Geometry, euclidean, need_space
 from mfpde.measure.base import Initial, fields_like_properties
 from mfpde.measure.normal import Normal
 from mfpde.registry import register
@@ -40,7 +40,7 @@ with fields_like_properties("mean", "covariance"):
 
         def natural_geometry(self) -> Geometry:
             dimension = np.size(self.__dict__["mean"])
-            return {1: Line(), 2: Plane()}.get(dimension) or Space(dimension=max(dimension, 1))
+            return euclidean(dimension)
 
         def on(self, geometry: Geometry) -> Normal:
             need_space(geometry)

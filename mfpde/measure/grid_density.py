@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from mfpde.arguments import instance, numbers, random_stream
 from mfpde.errors import ProblemError
-from mfpde.geometry import Geometry, Lattice, Line, Plane
+from mfpde.geometry import Geometry, Lattice, Line, Plane, Queries
 from mfpde.measure.base import NODES_ACCURACY, Measure
+from mfpde.measure.damping import LogFactors, values_at
 from mfpde.measure.panel import Panel
-from mfpde.measure.sums import log_sum
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["GridDensity"]
@@ -95,13 +94,17 @@ class GridDensity(Measure):
             return None
         return np.concatenate([np.full(panel.values.size, panel.position) for panel in self.panels])
 
-    def up_to(self, position: float) -> GridDensity:
-        """The panels at positions up to that one, which masked attention there sees; the same object every time."""
+    @property
+    def views(self) -> tuple[float, ...]:
+        return tuple(sorted({panel.position for panel in self.panels if panel.position is not None}))
+
+    def up_to(self, position: float) -> tuple[GridDensity, float]:
+        """The panels at positions up to that one, the same object every time. They keep their mass."""
         places = [np.inf if panel.position is None else panel.position for panel in self.panels]
         seen = [index for index, place in enumerate(places) if place <= position]
         if len(seen) not in self._earlier:
             self._earlier[len(seen)] = self._restricted(seen)
-        return self._earlier[len(seen)]
+        return self._earlier[len(seen)], 1.0
 
     def _restricted(self, panels: Sequence[int]) -> GridDensity:
         """Those panels alone, by their numbers, with all that is known of them; on a common lattice they are one."""
@@ -111,19 +114,34 @@ class GridDensity(Measure):
     def _earlier(self) -> dict[int, GridDensity]:
         return {}
 
-    def log_laplace(self, w: AnyArray | Lattice, gradient: bool = False) -> Any:
-        if not isinstance(w, Lattice):
-            return super().log_laplace(w, gradient)
+    def positions_at(self, queries: Queries) -> Float | None:
+        own = [panel.position for panel in self.panels if panel.lattice is queries and panel.position is not None]
+        return np.asarray(own[0]) if own else super().positions_at(queries)
+
+    def node_queries(self) -> list[Queries]:
+        return [panel.lattice for panel in self.panels]
+
+    def sizes(self) -> Float:
+        return np.max([panel.lattice.sizes() for panel in self.panels], axis=0)
+
+    def tilt(
+        self, queries: Queries, matrix: Float | None = None, log_factors: LogFactors | None = None
+    ) -> tuple[Float, Float]:
+        from mfpde.transform import joined
+
+        w = queries if matrix is None else queries.mapped(matrix)
         if w.dimension != self.ambient_dimension:
             raise ProblemError.at(
                 "w", f"is a lattice in R^{w.dimension}, the measure lives in R^{self.ambient_dimension}"
             )
-        value, mean = log_sum([panel.log_laplace_on(w) for panel in self._there])
-        return (value, mean) if gradient else value
-
-    def _log_laplace(self, w: Float) -> tuple[Float, Float]:
-        value, mean = log_sum([(value, mean.T) for value, mean in (panel.log_laplace_at(w) for panel in self._there)])
-        return value, np.ascontiguousarray(mean.T)
+        if log_factors is None:
+            answers = [panel.tilt(w) for panel in self._there]
+        else:
+            ends = np.cumsum([panel.values.size for panel in self.panels])[:-1]
+            factors = np.split(np.asarray(values_at(log_factors, self.nodes()[0])), ends)
+            answers = [panel.tilt(w, g) for panel, g in zip(self.panels, factors, strict=True)]
+        mean, value = joined([(mean, value) for value, mean in answers], axis=0)
+        return value, mean
 
     def evaluate(self, points: AnyArray) -> Float:
         """Interpolated to order fourteen between the lattices' points, never below 0; 0 outside of the cells."""

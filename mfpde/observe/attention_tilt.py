@@ -53,7 +53,9 @@ class AttentionTilt(Observable):
         return {
             "attention-tilt": Series("|S A|, how far out attention looks", label="tilt of attention, |S A|"),
             "attention-tilt-edge": Series(
-                "largest share of a tilted measure in the outermost cells", label="tilted mass at the edge", scale="magnitude"
+                "largest share of a tilted measure in the outermost cells",
+                label="tilted mass at the edge",
+                scale="magnitude",
             ),
         }
 

@@ -63,7 +63,9 @@ class Clusters(Observable):
         units = "radian" if round_ else "1"
         return {
             "clusters": Series("number of clusters", label="number of clusters", scale="count"),
-            "clusters-position": Series("angles of the clusters" if round_ else "means of the clusters", units, places, listed=True),
+            "clusters-position": Series(
+                "angles of the clusters" if round_ else "means of the clusters", units, places, listed=True
+            ),
             "clusters-mass": Series("masses of the clusters", extent=extent, listed=True),
             "clusters-width": Series(f"{what} of the clusters", units, extent, listed=True),
         }

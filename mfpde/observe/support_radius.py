@@ -41,7 +41,9 @@ class SupportRadius(Observable):
     beyond: Real = Field(default=1e-6, ge=0, lt=1, description="mass that may lie farther out")
 
     def series(self, geometry: Geometry) -> dict[str, Series]:
-        return {"support-radius": Series(f"radius that holds all mass but {self.beyond:g}", label="radius of the support")}
+        return {
+            "support-radius": Series(f"radius that holds all mass but {self.beyond:g}", label="radius of the support")
+        }
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
         points, masses = _masses(concrete(instant.measure))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mfpde.errors import ProblemError
-from mfpde.solvers.characteristics.flow import Flow, Source, carried
+from mfpde.solvers.characteristics.flow import Flow, Source
 from mfpde.solvers.march import Attempt, March, Size
 from mfpde.solvers.steppers.dop853 import Slope
 from mfpde.typing import AnyArray, Float
@@ -84,8 +84,7 @@ class Field:
             if outcome is Attempt.VANISHED:
                 break
             if outcome is Attempt.ACCEPTED:
-                places = march.state[:size].reshape(cloud.places.shape)
-                places = _unit(places) if self._round(places) else places
+                places = self._flow.geometry.retract(march.state[:size].reshape(cloud.places.shape))
                 passed = self._length if march.time == left else cloud.passed + march.time
                 now = replace(cloud, passed=passed, step=march.step, places=places, grown=march.state[size:])
                 if passed == self._length or self._away(now).any():
@@ -100,14 +99,16 @@ class Field:
             drift = self._drift(time, places, cloud.positions).ravel()
             if self._onwards:
                 return np.concatenate([drift, np.zeros(shape[0])])
-            grows = self._flow.divergence(time, self._source(time), self._native(places), cloud.positions)
+            grows = self._flow.divergence(
+                time, self._source(time), self._flow.geometry.retract(places), cloud.positions
+            )
             return np.concatenate([-drift, grows])
 
         return slope
 
     def _drift(self, time: float, places: Float, positions: Float | None) -> Float:
-        drift = self._flow.drift(time, self._source(time), self._native(places), positions)
-        return carried(self._flow.geometry, places, drift)
+        drift = self._flow.drift(time, self._source(time), self._flow.geometry.retract(places), positions)
+        return self._flow.geometry.extend(places, drift)
 
     def _time(self, passed: float) -> float:
         time = self._start + passed if self._onwards else self._end - passed
@@ -144,13 +145,3 @@ class Field:
             return max(known / self._spread, float(grown.max(initial=0.0)))
 
         return lambda _: size
-
-    def _native(self, places: Float) -> Float:
-        return _unit(places) if self._round(places) else self._flow.geometry.points(places)
-
-    def _round(self, places: Float) -> bool:
-        return not self._flow.geometry.flat and places.shape[1] > 1
-
-
-def _unit(places: Float) -> Float:
-    return places / np.linalg.norm(places, axis=1, keepdims=True)

@@ -18,7 +18,7 @@ from mfpde.typing import Float
 if TYPE_CHECKING:
     from mfpde.problem import Equation
 
-__all__ = ["Flow", "Source", "carried", "heads"]
+__all__ = ["Flow", "Source", "heads"]
 
 #: what makes a drift
 Source = Particles | Normal | Tailed
@@ -78,9 +78,7 @@ class Flow:
 
     def points(self, state: Float) -> Float:
         """Native points `(n, components)`."""
-        given = state.reshape(self.weights.size, -1)
-        round_ = not self.geometry.flat and given.shape[1] > 1
-        return given / np.linalg.norm(given, axis=1, keepdims=True) if round_ else self.geometry.points(given)
+        return self.geometry.retract(state.reshape(self.weights.size, -1))
 
     def measure(self, state: Float) -> Particles:
         """The nodes' measure; trial steps may try nodes that are nowhere."""
@@ -119,7 +117,7 @@ class Flow:
         drift = self.drift(time, source, points)
         if isinstance(source, Tailed):
             drift[-MARKERS:, 0] = source.marker_drift(self.velocity(time))
-        return carried(self.geometry, state.reshape(points.shape), drift).ravel()
+        return self.geometry.extend(state.reshape(points.shape), drift).ravel()
 
     @property
     def latest(self) -> Source:
@@ -179,10 +177,3 @@ class Flow:
     def _mean(self, values: Float) -> Float:
         # not a product of matrices: its bits would depend on the number of threads, and steps on its bits
         return np.einsum("n,n...->...", self.weights, values)
-
-
-def carried(geometry: Geometry, points: Float, drift: Float) -> Float:
-    """The drift at points that steps have taken off a sphere."""
-    drift = drift.reshape(points.shape)
-    round_ = not geometry.flat and points.shape[1] > 1
-    return drift * np.linalg.norm(points, axis=1, keepdims=True) if round_ else drift

@@ -69,7 +69,7 @@ def test_the_mean_moves_by_v_alone(space):
     measure = tokens(3, 900, 2, space)
     dimension = measure.ambient_dimension
     law = mfpde.Sinkhorn(A=matrix(dimension, 4.0), V=matrix(dimension, 1.0, 5))
-    output = law.outputs(measure, measure.points)
+    output = law.outputs(measure, measure.space.queries(measure.points)).T
     np.testing.assert_allclose(measure.weights @ output, matrix(dimension, 1.0, 5) @ measure.mean, atol=1e-12)
 
 
