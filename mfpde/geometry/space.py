@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Literal
 
 from pydantic import Field
@@ -31,6 +32,7 @@ class Space(Flat):
         return self.dimension
 
 
+@lru_cache(maxsize=16)
 def euclidean(dimension: int) -> Flat:
     """R^d by the name that it has in problem files."""
     return Line() if dimension == 1 else Plane() if dimension == 2 else Space(dimension=max(dimension, 1))

@@ -74,7 +74,7 @@ class Particles(Measure):
     ) -> tuple[Float, Float]:
         found, native = None, queries.native
         if matrix is not None and native is not None and self._geometry is not None:
-            factors = values_at(log_factors, self.embedded_nodes()[0])
+            factors = None if log_factors is None else values_at(log_factors, self.embedded_nodes()[0])
             found = self._geometry.tilted_mean(matrix, native, self.points, self.weights, factors)
         return super().tilt(queries, matrix, log_factors) if found is None else (found[1], queries.laid(found[0]))
 
