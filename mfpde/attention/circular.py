@@ -34,6 +34,22 @@ class Circular(Exponential, Bilinear):
         scale, factor = multiple_of_identity(self.query_matrix(2)), multiple_of_identity(self.terms(2)[0].value)
         return None if scale is None or factor is None else exponential_zonal(scale, factor, self.normalised)
 
+    def energy_unfit(self, geometry: Geometry) -> str | None:
+        known = not geometry.angular and None not in self._scales(geometry.ambient_dimension)
+        return None if known else super().energy_unfit(geometry)
+
+    def energy(self, measure: Measure) -> float:
+        """`v iint (e^{a <x, y>} - 1) / (2 a) dmu dmu` for A = a I, V = v I; at a = 0 `v |int x dmu|^2 / 2`."""
+        a, v = self._scales(measure.ambient_dimension)
+        if measure.space.angular or a is None or v is None:
+            return super().energy(measure)
+        with np.errstate(over="ignore"):
+            return v * measure.pair_excess(a) / (2 * a) if a else 0.5 * v * float(measure.mean @ measure.mean)
+
+    def _scales(self, dimension: int) -> tuple[float | None, float | None]:
+        """a and v of A = a I, V = v I, before the weight."""
+        return multiple_of_identity(self.query_matrix(dimension)), multiple_of_identity(self.value_matrix(dimension))
+
     def convolution(self, measure: Measure) -> Zonal | None:
         return None if measure.pointlike else super().convolution(measure)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from mfpde.attention.bounds import check_scores
@@ -23,6 +25,8 @@ _OVERFLOW = 709.0
 class Exponential(Head):
     """Attention through `e^{<Ax, y> + g(y)}`: `V grad log M(Ax)`, M the Laplace transform of `e^g mu` (physics section
     2), times `M(Ax)` where the kernel is not normalised."""
+
+    tilts: ClassVar[bool] = True
 
     def check_scores(self, measure: Measure, queries: Queries) -> None:
         check_scores(measure, queries, self.query_matrix(measure.ambient_dimension))

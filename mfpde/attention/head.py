@@ -29,6 +29,8 @@ class Head(Attention):
 
     #: whether `int k(x, y) dmu(y) = 1`
     normalised: ClassVar[bool] = False
+    #: whether x looks at tokens about `S A x`, S the covariance, however far out that is
+    tilts: ClassVar[bool] = False
 
     @abstractmethod
     def value_matrix(self, dimension: int) -> Float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from mfpde.geometry import Geometry, Queries, need_space
 from mfpde.measure import Measure
 from mfpde.schedule import InTime
 from mfpde.typing import AnyArray, Float
+
+if TYPE_CHECKING:
+    from mfpde.attention.base import Term
 
 #: normalisers below this share of that of the uniform state are not taken from Fourier modes
 _CANCELLED = 1e-3
@@ -103,6 +106,43 @@ class Law(InTime, ABC):
 
     def zonal(self, geometry: Geometry) -> Zonal | None:
         """The convolution behind the drift where there is one (circle, A and V multiples of the identity)."""
+        return None
+
+    def terms(self, dimension: int) -> list[Term]:
+        """Its kernels with their value matrices for tokens in R^d; none where it is not made of kernels."""
+        return []
+
+    def energy_unfit(self, geometry: Geometry) -> str | None:
+        """Why its interaction energy is not known on that space, or None (physics section 3)."""
+        if not geometry.angular:
+            return "the energy is known for exponential attention, A and V multiples of 1"
+        try:
+            zonal = self.zonal(geometry)
+        except ProblemError as error:
+            return error.faults[0].message
+        if zonal is None:
+            return "the energy is known when A and V are multiples of the identity (or beta)"
+        return None if np.isfinite(zonal.energy_scale) else "the energy overflows for |A| > 700"
+
+    def energy(self, measure: Measure) -> float:
+        """Of a measure on a space where `energy_unfit` says nothing."""
+        reason = self.energy_unfit(measure.space)
+        zonal = self.zonal(measure.space) if reason is None else None
+        if zonal is None:
+            raise ProblemError.at("attention", str(reason))
+        excess = zonal.energy_scale * zonal.excess_energy(measure.fourier(zonal.potential.size))
+        return float(zonal.energy_offset + excess)
+
+    def gradient_unfit(self, geometry: Geometry) -> str | None:
+        """Why it does not descend a free energy on that space, or None (physics section 3)."""
+        try:
+            zonal = self.zonal(geometry)
+        except ProblemError as error:
+            return error.faults[0].message
+        if zonal is None:
+            return "a free energy is known when A and V are multiples of the identity (or beta)"
+        if not zonal.gradient_flow:
+            return "softmax attention descends no free energy; unnormalized attention and interactions do"
         return None
 
     def gaussian_unfit(self, dimension: int) -> str | None:

@@ -2,6 +2,5 @@
 
 from mfpde.comparing.agreement import Agreement
 from mfpde.comparing.base import Companion, Comparison
-from mfpde.comparing.distances import DISTANCES
 
-__all__ = ["DISTANCES", "Agreement", "Companion", "Comparison"]
+__all__ = ["Agreement", "Companion", "Comparison"]

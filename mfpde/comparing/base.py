@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from pydantic import Field
 
 from mfpde.comparing.agreement import Agreement
-from mfpde.comparing.distances import DISTANCES, NEED_DENSITY
+from mfpde.distance import Distance
 from mfpde.errors import ProblemError
 from mfpde.observe.base import Series
+from mfpde.registry import lookup
 from mfpde.solvers.base import Integration, Solver, State
-from mfpde.specification import Real, Specification
+from mfpde.specification import NameOf, Real, Specification
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Comparison(Specification, ABC):
     """Something else that knows the solution: the series `distance` says how far the run is from it, and a run that
     goes beyond `tolerance` has failed a check."""
 
-    distance: Literal["l1", "max", "mean", "covariance"] = Field(
+    distance: Annotated[str, NameOf("distance")] = Field(
         default="l1",
         description="l1: integral of |difference|; max: relative to the largest density; mean, covariance: relative",
     )
@@ -42,9 +43,15 @@ class Comparison(Specification, ABC):
     def unfit(self, problem: Problem, solver: Solver) -> str | None:
         """Why the run cannot be compared, or None."""
         kind = getattr(solver, "kind", "")
-        if self.distance in NEED_DENSITY and solver.shows != "density":
+        if self.measured.of_densities and solver.shows != "density":
             return f"the {self.distance} distance needs a density on a grid, and the {kind} solver shows none"
         return self.solver().unfit(problem.equation)
+
+    @property
+    def measured(self) -> Distance:
+        """The distance itself."""
+        distance: Distance = lookup("distance", self.distance)()
+        return distance
 
     def series(self) -> dict[str, Series]:
         """What it writes."""
@@ -91,4 +98,4 @@ class Companion:
         """How far the measure is from it; infinite where it has ended."""
         if self.end:
             return {"distance": np.inf}
-        return {"distance": DISTANCES[self._comparison.distance](measure, self._integration.measure())}
+        return {"distance": self._comparison.measured.between(measure, self._integration.measure())}

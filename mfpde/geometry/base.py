@@ -84,6 +84,11 @@ class Geometry(Specification, ABC):
             raise ProblemError.at("points", "a lattice lies in R^d; on circle and sphere give points")
         return points
 
+    def counts_as(self, *kinds: str) -> bool:
+        """Whether it is a space of one of these kinds, or derived from one."""
+        fields = (getattr(cls, "model_fields", {}).get("kind") for cls in type(self).__mro__)
+        return any(field is not None and field.default in kinds for field in fields)
+
     @property
     def name(self) -> str:
         """The kind it is registered as."""

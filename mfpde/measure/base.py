@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import functools
 import math
-import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-from pydantic import Field
 
 from mfpde.arguments import amount, instance, number, numbers
 from mfpde.errors import ProblemError
-from mfpde.geometry import Circle, Geometry, Lattice, Queries, Scattered, euclidean
+from mfpde.geometry import Geometry, Lattice, Queries, Scattered, euclidean
 from mfpde.measure.damping import LogFactors, values_at
-from mfpde.specification import Real, Specification
 from mfpde.typing import AnyArray, Complex, Float
 
 if TYPE_CHECKING:
+    from mfpde.measure.basins import Cluster
+    from mfpde.measure.circle_density import CircleDensity
     from mfpde.measure.normal import Normal
-    from mfpde.measure.positioned import Positioned
 
-__all__ = ["NODES_ACCURACY", "Initial", "Measure", "fields_like_properties"]
+__all__ = ["NODES_ACCURACY", "Beside", "Measure"]
 
 
 #: of nodes, unless another is asked for
@@ -62,6 +59,16 @@ def _checked(method: Callable[..., Any], check: Callable[..., None]) -> Callable
         return method(self, *given, **named)
 
     return call
+
+
+class Beside(NamedTuple):
+    """Two densities at points of the same weight `volume`; where pieces of a density overlap, each counts for its
+    `share`."""
+
+    share: Float
+    volume: float
+    own: Float
+    other: Float
 
 
 class Measure(ABC):
@@ -258,6 +265,11 @@ class Measure(ABC):
         return 1.0
 
     @property
+    def lattices(self) -> list[Lattice]:
+        """Those of its panels, where it is a density on some."""
+        return []
+
+    @property
     def normal(self) -> Normal | None:
         """The normal law that it is, with its closed forms; None for any other measure."""
         return None
@@ -300,89 +312,53 @@ class Measure(ABC):
         """Largest `|y_i|` of its tokens, `(d,)`, where that is known without any computing."""
         return None
 
+    # -- functionals
+    # ---------------------------------------------------------------------------------------------------------
+
+    def series(self, quantity: str) -> CircleDensity:
+        """The density on the circle that it is, which `quantity` needs."""
+        raise self._no_density(quantity)
+
+    def density_nodes(self) -> tuple[Float, Float]:
+        """Weights of the nodes and the densities there, so that `sum_i w_i f(rho_i)` is `int f(rho) dmu`."""
+        points, weights = self.nodes()
+        return weights, self.evaluate(points)
+
+    def entropy(self) -> float:
+        """`-int rho log rho`, -inf where there is no density."""
+        weights, density = self.density_nodes()
+        there = weights > 0
+        return -float(weights[there] @ np.log(density[there]))
+
+    def minimum(self) -> float:
+        """The smallest density."""
+        return float(self.density_nodes()[1].min())
+
+    def clusters(self, prominence: float, dip: float, least: float) -> list[Cluster]:
+        """Local maxima of the density that stand out (observable `clusters`)."""
+        raise self._no_density("clusters")
+
+    def places(self) -> tuple[Float, Float, float]:
+        """Where tokens are, `(n, d)`, what they weigh, and how far at most they are from there: half a cell."""
+        return (*self.embedded_nodes(), 0.0)
+
+    def share_at_edge(self, tilts: Float) -> float:
+        """Largest share of `e^{<w, y>} mu` in the outermost cells, over the rows w of `tilts`; NaN without cells."""
+        return math.nan
+
+    def pair_excess(self, scale: float) -> float:
+        """`iint (e^{a <x, y>} - 1) dmu dmu`."""
+        matrix, weights = scale * np.eye(self.ambient_dimension), self.nodes()[1]
+        logs = np.concatenate([self.tilt(queries, matrix)[0].ravel() for queries in self.node_queries()])
+        return float(weights[weights > 0] @ np.expm1(logs[weights > 0]))
+
+    def beside(self, reference: Measure) -> list[Beside]:
+        """Its density and that of another measure at the points of quadratures, which distances compare."""
+        raise self._no_density("a distance of densities")
+
+    def _no_density(self, quantity: str) -> ProblemError:
+        return ProblemError.at("measure", f"{quantity} needs a density, and a {type(self).__name__} measure has none")
+
     def fingerprint(self) -> bytes:
         """Of what may be written to from outside; most measures do not change."""
         return b""
-
-
-class Initial(Specification, Measure, ABC):
-    """A measure that can be written down in a problem file. `on(geometry)` makes it concrete; used directly it lives
-    on its natural space."""
-
-    weight: Real | None = Field(default=None, description="its share, as a component of a mixture")
-
-    @abstractmethod
-    def on(self, geometry: Geometry) -> Measure:
-        """The measure on that space; a space on which it makes no sense is an error."""
-
-    def over_positions(self, geometry: Geometry, positions: Sequence[float]) -> Positioned:
-        """The law of tokens at ascending positions (masked attention): the same at each unless it says otherwise."""
-        from mfpde.measure.positioned import Positioned
-
-        places = np.atleast_1d(numbers("positions", positions))
-        return Positioned(places, [self.on(geometry)] * places.size)
-
-    @abstractmethod
-    def natural_geometry(self) -> Geometry:
-        """The space it lives on when nobody says which."""
-
-    @property
-    def concrete(self) -> Measure:
-        return self.on(self.geometry)
-
-    @property
-    def geometry(self) -> Geometry:
-        return self.natural_geometry()
-
-    def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
-        return self.concrete.nodes(accuracy, refinement)
-
-    @property
-    def positions(self) -> Float | None:
-        return self.concrete.positions
-
-    def tilt(
-        self, queries: Queries, matrix: Float | None = None, log_factors: LogFactors | None = None
-    ) -> tuple[Float, Float]:
-        return self.concrete.tilt(queries, matrix, log_factors)
-
-    def evaluate(self, points: AnyArray) -> Float:
-        return self.concrete.evaluate(points)
-
-    def sample(self, count: int, seed: int = 0) -> Float:
-        return self.concrete.sample(count, seed)
-
-    @property
-    def compact(self) -> bool:
-        return self.concrete.compact
-
-    def reach(self, tolerance: float = NODES_ACCURACY, tilts: AnyArray | None = None) -> tuple[Float, Float]:
-        return self.concrete.reach(tolerance, tilts)
-
-    def cell_averages(self, lattice: Lattice) -> Float:
-        return self.concrete.cell_averages(lattice)
-
-    def fourier(self, count: int) -> Complex:
-        return self.on(Circle()).fourier(count)
-
-    @property
-    def mean(self) -> Float:
-        return self.concrete.mean
-
-    @property
-    def covariance(self) -> Float:
-        return self.concrete.covariance
-
-    def unfit(self, geometry: Geometry, instead: str) -> ProblemError:
-        """The error for a space on which this measure makes no sense."""
-        mine = self.model_dump().get("kind", type(self).__name__)
-        return ProblemError.at("initial", f"{mine} is not a measure on {geometry.name}; use {instead}")
-
-
-@contextmanager
-def fields_like_properties(*names: str) -> Iterator[None]:
-    """For initial measures with fields of these names: the fields hold what was written, the attributes of the same
-    names are those of every measure, arrays. pydantic warns of that when it makes the class."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", f'Field name "({"|".join(names)})"', UserWarning)
-        yield

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -11,12 +11,16 @@ import numpy as np
 from mfpde.arguments import instance, numbers, random_stream
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry, Lattice, Line, Plane, Queries
-from mfpde.measure.base import NODES_ACCURACY, Measure
+from mfpde.measure.base import NODES_ACCURACY, Beside, Measure
+from mfpde.measure.basins import Cluster, clusters_on_grid
 from mfpde.measure.damping import LogFactors, values_at
 from mfpde.measure.panel import Panel
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["GridDensity"]
+
+#: cells that count as the edge of a box
+_EDGE = 2
 
 
 class GridDensity(Measure):
@@ -86,7 +90,7 @@ class GridDensity(Measure):
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
         """The lattices' points; cell averages become point values first."""
         points = np.concatenate([panel.lattice.points() for panel in self.panels])
-        return points, np.concatenate([(panel.at_points * panel.volume).ravel() for panel in self.panels])
+        return points, _whole(panel.at_points * panel.volume for panel in self.panels)
 
     @property
     def positions(self) -> Float | None:
@@ -143,6 +147,64 @@ class GridDensity(Measure):
         mean, value = joined([(mean, value) for value, mean in answers], axis=0)
         return value, mean
 
+    @property
+    def lattices(self) -> list[Lattice]:
+        return [panel.lattice for panel in self.panels]
+
+    def density_on(self, panel: Panel) -> Float:
+        """The density of all panels at the points of one, in its shape."""
+        others = [other for other in self._there if other is not panel]
+        density = panel.at_points
+        if others:
+            density = density + GridDensity(others).evaluate(panel.lattice.points()).reshape(density.shape)
+        return density
+
+    def density_nodes(self) -> tuple[Float, Float]:
+        return self.nodes()[1], _whole(self.density_on(panel) for panel in self.panels)
+
+    def minimum(self) -> float:
+        return float(min(panel.values.min() for panel in self.panels))
+
+    def clusters(self, prominence: float, dip: float, least: float) -> list[Cluster]:
+        basins = clusters_on_grid(self, dip)
+        return [Cluster(each.mean, each.mass, each.width) for each in basins if each.mass > least * self.mass]
+
+    def places(self) -> tuple[Float, Float, float]:
+        sides = [(np.linalg.norm(panel.lattice.matrix, axis=0) * panel.widths).sum() for panel in self.panels]
+        points = np.concatenate([panel.lattice.points() for panel in self.panels])
+        return points, _whole(panel.masses for panel in self.panels), 0.5 * float(max(sides))
+
+    def share_at_edge(self, tilts: Float) -> float:
+        points, masses, _ = self.places()
+        outer = []
+        for panel in self.panels:
+            edge = np.ones(panel.lattice.shape, dtype=bool)
+            edge[tuple(slice(_EDGE, -_EDGE) for _ in edge.shape)] = False
+            outer.append(edge.ravel())
+        there = masses > 0
+        y, mass, at_edge = points[there], masses[there], np.concatenate(outer)[there]
+        shares = []
+        for w in tilts:
+            exponent = y @ w
+            raised = mass * np.exp(exponent - exponent.max())
+            shares.append(float(raised[at_edge].sum() / raised.sum()))
+        return max(shares)
+
+    def beside(self, reference: Measure) -> list[Beside]:
+        """Cell averages against cell averages; where panels overlap, each counts for its share."""
+        if len(self.panels) == 1:
+            (panel,) = self.panels
+            lattice = panel.lattice
+            sigma = reference.cell_averages(lattice) if panel.averages else reference.evaluate(lattice.points())
+            return [Beside(np.ones(lattice.shape), panel.volume, panel.values, sigma.reshape(lattice.shape))]
+        found = []
+        for panel in self.panels:
+            density = self.density_on(panel)
+            share = np.divide(panel.at_points, density, out=np.zeros_like(density), where=density > 0)
+            sigma = reference.evaluate(panel.lattice.points()).reshape(density.shape)
+            found.append(Beside(share, panel.volume, density, sigma))
+        return found
+
     def evaluate(self, points: AnyArray) -> Float:
         """Interpolated to order fourteen between the lattices' points, never below 0; 0 outside of the cells."""
         x = self.geometry.points(points)
@@ -161,6 +223,10 @@ class GridDensity(Measure):
             z = lattice.points()[chosen[here] - start] + (draws[here, 1:] - 0.5) * panel.widths
             out[here] = z @ panel.lattice.matrix.T + panel.lattice.origin
         return out
+
+
+def _whole(arrays: Iterable[Float]) -> Float:
+    return np.concatenate([array.ravel() for array in arrays])
 
 
 def _merged(panels: Sequence[Panel]) -> list[Panel]:

@@ -108,6 +108,21 @@ class Normal(Measure):
         pushed = w @ self._covariance
         return w @ self._mean + 0.5 * np.sum(w * pushed, axis=1), self._mean + pushed
 
+    def entropy(self) -> float:
+        if self.rank < self._mean.size:
+            return -np.inf
+        return 0.5 * float(np.linalg.slogdet(2 * np.pi * np.e * self._covariance)[1])
+
+    def pair_excess(self, scale: float) -> float:
+        """Along an eigenvector of S with eigenvalue s and mean m it is, plus 1, a factor
+        `e^{a m^2 / (1 - a s)} / sqrt(1 - a^2 s^2)`."""
+        spread, vectors = np.linalg.eigh(self._covariance)
+        if abs(scale) * spread[-1] >= 1:
+            return np.inf
+        along = vectors.T @ self._mean
+        terms = scale * along**2 / (1 - scale * spread) - 0.5 * np.log1p(-((scale * spread) ** 2))
+        return float(np.expm1(terms.sum()))
+
     def evaluate(self, points: AnyArray) -> Float:
         x = self.space.points(points)
         z = self.standardised(x)

@@ -16,9 +16,10 @@ from pydantic import BeforeValidator, Field, model_validator
 from mfpde.arguments import numbers, random_stream
 from mfpde.errors import Fault, ProblemError
 from mfpde.geometry import Circle, Geometry, Queries, Scattered, euclidean, need_space
-from mfpde.measure.base import NODES_ACCURACY, Initial, Measure, fields_like_properties
+from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.circle_density import clean
 from mfpde.measure.damping import LogFactors, values_at
+from mfpde.measure.initial import Initial, fields_like_properties
 from mfpde.measure.positioned import Positioned
 from mfpde.registry import register
 from mfpde.specification import Vector, _nested

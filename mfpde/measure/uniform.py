@@ -10,8 +10,9 @@ from pydantic import Field, model_validator
 
 from mfpde.errors import ProblemError, shown
 from mfpde.geometry import Circle, Geometry, Sphere, euclidean, need_space
-from mfpde.measure.base import Initial, Measure
+from mfpde.measure.base import Measure
 from mfpde.measure.circle_density import CircleDensity
+from mfpde.measure.initial import Initial
 from mfpde.measure.rules import of_box
 from mfpde.measure.spherical_cap import SphericalCap
 from mfpde.measure.uniform_ball import UniformBall

@@ -61,6 +61,9 @@ class Instant:
     residual: Callable[[], float]
     facts: Mapping[str, float] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "measure", self.measure.concrete)
+
 
 class Observable(Specification, ABC):
     """A quantity of `observe:`. One observable may give several series (an order parameter and its phase)."""
@@ -85,9 +88,8 @@ class Observable(Specification, ABC):
 
     def unfit(self, equation: Equation) -> str | None:
         """Why it has no meaning for that equation, or None."""
-        kind = equation.geometry.model_dump()["kind"]
-        if self.spaces and kind not in self.spaces:
-            return f"it is made for the {' and the '.join(self.spaces)}, not for the {kind}"
+        if self.spaces and not equation.geometry.counts_as(*self.spaces):
+            return f"it is made for the {' and the '.join(self.spaces)}, not for the {equation.geometry.name}"
         return None
 
     def unfit_solver(self, solver: Solver, equation: Equation) -> str | None:

@@ -8,7 +8,6 @@ import numpy as np
 
 from mfpde.geometry import Geometry
 from mfpde.observe.base import Instant, Observable, Series
-from mfpde.observe.flat import concrete
 from mfpde.registry import register
 from mfpde.typing import Float
 
@@ -49,6 +48,6 @@ class Covariance(Observable):
         }
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
-        covariance = concrete(instant.measure).covariance
+        covariance = instant.measure.covariance
         descending: Float = np.linalg.eigvalsh(covariance)[::-1].astype(float)
         return {"covariance": covariance, "covariance-eigenvalues": descending}

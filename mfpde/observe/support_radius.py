@@ -8,9 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from mfpde.geometry import Geometry
-from mfpde.measure import GridDensity, Measure
 from mfpde.observe.base import Instant, Observable, Series
-from mfpde.observe.flat import concrete
 from mfpde.registry import register
 from mfpde.specification import Real
 from mfpde.typing import Float
@@ -46,17 +44,10 @@ class SupportRadius(Observable):
         }
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
-        points, masses = _masses(concrete(instant.measure))
+        points, masses, _ = instant.measure.places()
         radii = np.linalg.norm(points, axis=1)
         order = np.argsort(radii)[::-1]
         farther = np.cumsum(masses[order])
         # the outermost point that takes the mass beyond it past what may lie there
         place = int(np.searchsorted(farther, self.beyond * farther[-1], side="right"))
         return {"support-radius": float(radii[order[min(place, radii.size - 1)]])}
-
-
-def _masses(measure: Measure) -> tuple[Float, Float]:
-    if not isinstance(measure, GridDensity):
-        return measure.nodes()
-    points = np.concatenate([panel.lattice.points() for panel in measure.panels])
-    return points, np.concatenate([panel.masses.ravel() for panel in measure.panels])
