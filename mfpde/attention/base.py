@@ -14,7 +14,7 @@ from mfpde.attention.affine import AffineDrift
 from mfpde.attention.law import Law, concrete
 from mfpde.attention.masking import positions_of, visible_groups
 from mfpde.attention.matrices import finite, square
-from mfpde.errors import ProblemError
+from mfpde.errors import Fault, ProblemError
 from mfpde.geometry import Geometry, Queries, Scattered
 from mfpde.measure import Measure
 from mfpde.schedule import MatrixInTime
@@ -100,6 +100,14 @@ class Attention(Law):
             return own
         weight = square("weight", self.weight, dimension)
         return [Term(term.head, weight @ term.value, term.masked) for term in own]
+
+    def slices(self) -> tuple[float, ...] | None:
+        """Positions at which the density of tokens is known, where it acts between tokens that have some."""
+        return None
+
+    def faults(self, path: tuple[str | int, ...]) -> list[Fault]:
+        """What is wrong with how it is put together, below that path."""
+        return []
 
     @property
     def symmetries(self) -> frozenset[str]:

@@ -4,6 +4,7 @@ one."""
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,10 +20,20 @@ __all__ = ["Circular", "exponential_zonal"]
 
 #: largest |A| for which the modes of the kernel are listed (about ten thousand of them)
 _LARGEST = 1e6
+_LARGEST_EXPONENT = 700.0
 
 
 class Circular(Exponential, Bilinear):
     """Kernels that are convolutions on the circle, normalised or not."""
+
+    plain: ClassVar[bool] = True
+
+    def check_tails(self, measure: Measure, points: Float) -> None:
+        measure.tilt(measure.space.queries(points), self.query_matrix(measure.ambient_dimension))
+
+    def largest(self, dimension: int, radius: float) -> float:
+        score = float(np.linalg.norm(self.query_matrix(dimension), 2)) * radius**2
+        return 1.0 if self.normalised else float(np.exp(score)) if score < _LARGEST_EXPONENT else np.inf
 
     def check_head(self, geometry: Geometry) -> None:
         super().check_head(geometry)

@@ -27,6 +27,7 @@ class Exponential(Head):
     2), times `M(Ax)` where the kernel is not normalised."""
 
     tilts: ClassVar[bool] = True
+    tail_power: ClassVar[float] = 0.25
 
     def check_scores(self, measure: Measure, queries: Queries) -> None:
         check_scores(measure, queries, self.query_matrix(measure.ambient_dimension))
@@ -63,12 +64,9 @@ class Exponential(Head):
         return queries.laid(mean if self.normalised else mean * raised(log_mass)[:, None])
 
     def slopes(self, measure: Measure, points: Float) -> Float:
-        from mfpde.transform import tilted_covariance
-
-        keys, weights = measure.embedded_nodes()
-        query = self.query_matrix(keys.shape[1])
+        query = self.query_matrix(measure.ambient_dimension)
         tilts = measure.space.embed(points) @ query.T
-        log_mass, mean, spread = tilted_covariance(tilts, keys, weights, self.log_factors(measure))
+        log_mass, mean, spread = measure.tilted_covariance(tilts, self.factors(measure))
         if not self.normalised:
             spread = raised(log_mass)[:, None, None] * (spread + mean[:, :, None] * mean[:, None, :])
         return spread @ query

@@ -31,6 +31,12 @@ class Head(Attention):
     normalised: ClassVar[bool] = False
     #: whether x looks at tokens about `S A x`, S the covariance, however far out that is
     tilts: ClassVar[bool] = False
+    #: whether k is `e^{<Ax, y>}` and nothing else, but for a factor that depends on x alone
+    plain: ClassVar[bool] = False
+    #: power of the weights of tokens that errors of their places count by: a fourth root where others may look there
+    tail_power: ClassVar[float] = 1.0
+    #: whether the mean of all tokens moves by V alone
+    keeps_mean: ClassVar[bool] = False
 
     @abstractmethod
     def value_matrix(self, dimension: int) -> Float:
@@ -61,6 +67,18 @@ class Head(Attention):
     def couplings(self, scores: Float, weights: Float) -> tuple[Float, Float]:
         """`k w` and `dk/ds w` for scores s `(m, n)` and weights `(n,)`; a score of -inf is a pair that is masked."""
         raise ProblemError.at("attention", f"{self._name} attention does not say its derivative")
+
+    @property
+    def sums_error(self) -> float:
+        """What its sums are known to besides rounding."""
+        return 0.0
+
+    def check_tails(self, measure: Measure, points: Float) -> None:
+        """Fail where the tails of the measure are too heavy for its sums at native points."""
+
+    def largest(self, dimension: int, radius: float) -> float:
+        """The largest integral of |k| over tokens of R^d within that radius, or a bound of it."""
+        return 1.0 if self.normalised else np.inf
 
     def log_factors(self, measure: Measure) -> Float | None:
         """g at the nodes of the measure, `(n,)`, of a kernel that depends on the scores `<Ax, y> + g(y)`; None is

@@ -167,8 +167,7 @@ class Law(InTime, ABC):
         measure = concrete(measure)
         x = measure.space.points(points)
         slopes = self.output_jacobians(measure, x, positions)
-        outputs = self.outputs(measure, measure.space.queries(x), positions)
-        return measure.space.divergence(x, outputs.T, slopes)
+        return measure.space.divergence(x, slopes, lambda: self.outputs(measure, measure.space.queries(x), positions).T)
 
     def output_jacobians(self, measure: Measure, points: Float, positions: AnyArray | None = None) -> Float:
         """`D_x` of what `outputs` gives, for x in R^d, `(m, d, d)`."""

@@ -57,6 +57,9 @@ class Linear(Bilinear):
         second = measure.covariance + np.outer(measure.mean, measure.mean)
         return measure.mass * second @ self.query_matrix(measure.ambient_dimension)
 
+    def largest(self, dimension: int, radius: float) -> float:
+        return float(np.linalg.norm(self.query_matrix(dimension), 2)) * radius**2
+
     def couplings(self, scores: Float, weights: Float) -> tuple[Float, Float]:
         return scores * weights, np.broadcast_to(weights, scores.shape)
 

@@ -18,6 +18,10 @@ from mfpde.typing import AnyArray
 
 __all__ = ["MultiHead"]
 
+_MASKED_ALONE = (
+    "one head cannot be masked alone: put masked around it all, {kind: masked, attention: {kind: multi-head}}"
+)
+
 
 @register("attention", "multi-head")
 class MultiHead(Attention):
@@ -46,6 +50,14 @@ class MultiHead(Attention):
     def in_coordinates(self, matrix: AnyArray) -> Self:
         heads = tuple(head.in_coordinates(matrix) for head in self.heads)
         return self.altered({"heads": heads, **moved(self, matrix)})
+
+    def faults(self, path: tuple[str | int, ...]) -> list[Fault]:
+        """Tokens have positions, on which everything else depends, where the attention as a whole is masked."""
+        found = []
+        for index, head in enumerate(self.heads):
+            here = (*path, "heads", index)
+            found += head.faults(here) if head.slices() is None else [Fault(here, _MASKED_ALONE)]
+        return found
 
     def zonal(self, geometry: Geometry) -> Zonal | None:
         """The sum of the heads' convolutions, if all are gradient flows."""

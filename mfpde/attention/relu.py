@@ -50,6 +50,9 @@ class Relu(Pairwise):
     def sum_of_normal(self, measure: Normal, tilts: Float) -> Float:
         return _of_normal(measure, tilts)
 
+    def largest(self, dimension: int, radius: float) -> float:
+        return float(np.linalg.norm(self.query_matrix(dimension), 2)) * radius**2
+
     def couplings(self, scores: Float, weights: Float) -> tuple[Float, Float]:
         return np.maximum(0.0, scores) * weights, (scores > 0) * weights
 

@@ -52,6 +52,9 @@ class Sigmoid(Pairwise):
     def sum_of_normal(self, measure: Normal, tilts: Float) -> Float:
         return _of_normal(measure, tilts)
 
+    def largest(self, dimension: int, radius: float) -> float:
+        return 1.0
+
     def couplings(self, scores: Float, weights: Float) -> tuple[Float, Float]:
         kernel = _logistic(scores)
         return kernel * weights, kernel * (1.0 - kernel) * weights

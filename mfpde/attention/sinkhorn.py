@@ -57,8 +57,14 @@ class Sinkhorn(Exponential, Bilinear):
     citations: ClassVar[tuple[str, ...]] = ("sander2022", "castin2025")
     kind: Literal["sinkhorn"] = "sinkhorn"
     normalised: ClassVar[bool] = True
+    tail_power: ClassVar[float] = 1.0
+    keeps_mean: ClassVar[bool] = True
     tolerance: Real = Field(default=1e-12, ge=1e-14, le=1e-2, description="error of the marginals, integrated")
     iterations: Whole = Field(default=1000, ge=1, le=1_000_000, description="most that may be made to reach it")
+
+    @property
+    def sums_error(self) -> float:
+        return self.tolerance
 
     def potentials(self, measure: Measure, start: Potentials | None = None) -> Potentials:
         """f and g at the measure's nodes, from those of Gaussians or from some that are near. They are kept as long as

@@ -94,8 +94,8 @@ class Velocity:
             total = total + self.law.divergence(measure, points, positions)
         if self.pointwise is None:
             return total
-        y = measure.space.embed(x)
-        return total + measure.space.divergence(x, self.pointwise.outputs(y), self.pointwise.output_jacobians(y))
+        y, field = measure.space.embed(x), self.pointwise
+        return total + measure.space.divergence(x, field.output_jacobians(y), lambda: field.outputs(y))
 
     # -- Gaussians
     # ---------------------------------------------------------------------------------------------------------

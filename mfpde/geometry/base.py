@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
@@ -50,8 +51,8 @@ class Geometry(Specification, ABC):
         """Length of the shortest way between native points, `(m,)`."""
 
     @abstractmethod
-    def divergence(self, points: Float, vectors: Float, slopes: Float) -> Float:
-        """`(m,)` of a field projected on the space, from its values `(m, d)` and derivatives `(m, d, d)` in R^d."""
+    def divergence(self, points: Float, slopes: Float, vectors: Callable[[], Float]) -> Float:
+        """`(m,)` of a field projected on the space, from its derivatives `(m, d, d)` and values `(m, d)` in R^d."""
 
     def pushed(self, points: Float, directions: Float) -> Float:
         """Tangent vectors in native components as vectors of R^d, `(m, d)`."""
@@ -95,7 +96,7 @@ class Geometry(Specification, ABC):
         return str(getattr(self, "kind", type(self).__name__))
 
 
-def divergence_on_unit_sphere(x: Float, vectors: Float, slopes: Float) -> Float:
+def divergence_on_unit_sphere(x: Float, slopes: Float, vectors: Float) -> Float:
     """`tr(P_x D_x G) - (d - 1) <x, G>` at unit vectors x."""
     along = np.einsum("mi,mij,mj->m", x, slopes, x)
     trace = np.trace(slopes, axis1=1, axis2=2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -73,8 +74,8 @@ class Circle(Geometry):
         apart = np.abs(self.points(first) - self.points(second))[:, 0]
         return np.minimum(apart, 2 * np.pi - apart)
 
-    def divergence(self, points: Float, vectors: Float, slopes: Float) -> Float:
-        return divergence_on_unit_sphere(self.embed(points), vectors, slopes)
+    def divergence(self, points: Float, slopes: Float, vectors: Callable[[], Float]) -> Float:
+        return divergence_on_unit_sphere(self.embed(points), slopes, vectors())
 
     def tilted_mean(
         self, matrix: Float, points: Float, nodes: Float, weights: Float, log_factors: Float | None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
@@ -49,7 +50,7 @@ class Flat(Geometry):
     def distance(self, first: Float, second: Float) -> Float:
         return np.linalg.norm(self.points(first) - self.points(second), axis=1)
 
-    def divergence(self, points: Float, vectors: Float, slopes: Float) -> Float:
+    def divergence(self, points: Float, slopes: Float, vectors: Callable[[], Float]) -> Float:
         return np.trace(slopes, axis1=1, axis2=2)
 
     def bent(self, points: Float, vectors: Float, directions: Float) -> Float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -71,8 +72,8 @@ class Sphere(Geometry):
         x, y = self.points(first), self.points(second)
         return 2 * np.arctan2(np.linalg.norm(x - y, axis=1), np.linalg.norm(x + y, axis=1))
 
-    def divergence(self, points: Float, vectors: Float, slopes: Float) -> Float:
-        return divergence_on_unit_sphere(self.embed(points), vectors, slopes)
+    def divergence(self, points: Float, slopes: Float, vectors: Callable[[], Float]) -> Float:
+        return divergence_on_unit_sphere(self.embed(points), slopes, vectors())
 
     def retract(self, points: Float) -> Float:
         return points / np.linalg.norm(points, axis=1, keepdims=True)

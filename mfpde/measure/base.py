@@ -145,6 +145,13 @@ class Measure(ABC):
         nodes, weights = self.embedded_nodes()
         return tilted_mean(w, nodes, weights, values_at(log_factors, nodes))
 
+    def tilted_covariance(self, w: Float, log_factors: LogFactors | None = None) -> tuple[Float, Float, Float]:
+        """`log M`, its gradient and its Hessian at vectors `(m, d)`."""
+        from mfpde.transform import tilted_covariance
+
+        nodes, weights = self.embedded_nodes()
+        return tilted_covariance(w, nodes, weights, values_at(log_factors, nodes))
+
     def _tilts(self, w: AnyArray) -> Float:
         given = numbers("w", w)
         dimension = self.ambient_dimension
@@ -284,6 +291,10 @@ class Measure(ABC):
         """Position, share of the mass, and law of each position where tokens have some; otherwise itself."""
         return [(None, 1.0, self)]
 
+    def sample_positions(self, count: int, seed: int = 0) -> Float | None:
+        """Positions of the draws that `sample` gives for this seed, where tokens have some."""
+        return None
+
     def up_to(self, position: float) -> tuple[Measure, float]:
         """The part at positions up to that one, which masked attention there sees, and by what its integrals are to be
         multiplied: all but panels are scaled to mass 1."""
@@ -338,9 +349,10 @@ class Measure(ABC):
         """Local maxima of the density that stand out (observable `clusters`)."""
         raise self._no_density("clusters")
 
-    def places(self) -> tuple[Float, Float, float]:
+    def places(self) -> tuple[Float, Float, Float]:
         """Where tokens are, `(n, d)`, what they weigh, and how far at most they are from there: half a cell."""
-        return (*self.embedded_nodes(), 0.0)
+        points, weights = self.embedded_nodes()
+        return points, weights, np.zeros(weights.size)
 
     def share_at_edge(self, tilts: Float) -> float:
         """Largest share of `e^{<w, y>} mu` in the outermost cells, over the rows w of `tilts`; NaN without cells."""

@@ -16,6 +16,9 @@ from mfpde.specification import Matrix, Real, Vector
 
 __all__ = ["Gaussian"]
 
+#: smallest over largest eigenvalue, where the smallest is rounding
+_SINGULAR = 1e-15
+
 
 with fields_like_properties("mean", "covariance"):
 
@@ -35,8 +38,14 @@ with fields_like_properties("mean", "covariance"):
         """
 
         kind: Literal["gaussian"] = "gaussian"
-        mean: Real | Vector = Field(description="m; a number on the line")  # type: ignore[assignment]
-        covariance: Matrix = Field(description="S; or a number, for that multiple of the identity")  # type: ignore[assignment]
+        mean: Real | Vector = Field(description="m; a number on the line")
+        covariance: Matrix = Field(description="S; or a number, for that multiple of the identity")
+
+        @property
+        def density_unfit(self) -> str | None:
+            values = np.linalg.eigvalsh(self.covariance)
+            singular = values[-1] >= 0 and abs(values[0]) <= _SINGULAR * values[-1]
+            return "a Gaussian on a point or a line has no density" if singular else None
 
         def natural_geometry(self) -> Geometry:
             dimension = np.size(self.__dict__["mean"])

@@ -169,10 +169,11 @@ class GridDensity(Measure):
         basins = clusters_on_grid(self, dip)
         return [Cluster(each.mean, each.mass, each.width) for each in basins if each.mass > least * self.mass]
 
-    def places(self) -> tuple[Float, Float, float]:
-        sides = [(np.linalg.norm(panel.lattice.matrix, axis=0) * panel.widths).sum() for panel in self.panels]
+    def places(self) -> tuple[Float, Float, Float]:
+        cells = [(np.linalg.norm(panel.lattice.matrix, axis=0) * panel.widths).sum() for panel in self.panels]
+        halves = np.repeat(0.5 * np.array(cells), [panel.values.size for panel in self.panels])
         points = np.concatenate([panel.lattice.points() for panel in self.panels])
-        return points, _whole(panel.masses for panel in self.panels), 0.5 * float(max(sides))
+        return points, _whole(panel.masses for panel in self.panels), halves
 
     def share_at_edge(self, tilts: Float) -> float:
         points, masses, _ = self.places()

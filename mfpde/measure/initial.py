@@ -6,23 +6,37 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import Field
 
 from mfpde.arguments import numbers
 from mfpde.errors import ProblemError
-from mfpde.geometry import Circle, Geometry, Lattice, Queries
-from mfpde.measure.base import NODES_ACCURACY, Measure
-from mfpde.measure.damping import LogFactors
+from mfpde.geometry import Circle, Geometry
+from mfpde.measure.base import Measure
 from mfpde.specification import Real, Specification
-from mfpde.typing import AnyArray, Complex, Float
+from mfpde.typing import Complex
 
 if TYPE_CHECKING:
     from mfpde.measure.positioned import Positioned
 
 __all__ = ["Initial", "fields_like_properties"]
+
+
+def _asked(name: str) -> Any:
+    """A method of the concrete measure."""
+
+    def ask(self: Initial, *given: Any, **named: Any) -> Any:
+        return getattr(self.concrete, name)(*given, **named)
+
+    ask.__doc__ = getattr(Measure, name).__doc__
+    return ask
+
+
+def _told(name: str) -> Any:
+    """A property of it."""
+    return property(lambda self: getattr(self.concrete, name))
 
 
 class Initial(Specification, Measure, ABC):
@@ -54,44 +68,17 @@ class Initial(Specification, Measure, ABC):
     def geometry(self) -> Geometry:
         return self.natural_geometry()
 
-    def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
-        return self.concrete.nodes(accuracy, refinement)
-
-    @property
-    def positions(self) -> Float | None:
-        return self.concrete.positions
-
-    def tilt(
-        self, queries: Queries, matrix: Float | None = None, log_factors: LogFactors | None = None
-    ) -> tuple[Float, Float]:
-        return self.concrete.tilt(queries, matrix, log_factors)
-
-    def evaluate(self, points: AnyArray) -> Float:
-        return self.concrete.evaluate(points)
-
-    def sample(self, count: int, seed: int = 0) -> Float:
-        return self.concrete.sample(count, seed)
-
-    @property
-    def compact(self) -> bool:
-        return self.concrete.compact
-
-    def reach(self, tolerance: float = NODES_ACCURACY, tilts: AnyArray | None = None) -> tuple[Float, Float]:
-        return self.concrete.reach(tolerance, tilts)
-
-    def cell_averages(self, lattice: Lattice) -> Float:
-        return self.concrete.cell_averages(lattice)
+    nodes, evaluate, sample = _asked("nodes"), _asked("evaluate"), _asked("sample")
+    tilt, reach, cell_averages = _asked("tilt"), _asked("reach"), _asked("cell_averages")
+    positions, compact, mean, covariance = _told("positions"), _told("compact"), _told("mean"), _told("covariance")
 
     def fourier(self, count: int) -> Complex:
         return self.on(Circle()).fourier(count)
 
     @property
-    def mean(self) -> Float:
-        return self.concrete.mean
-
-    @property
-    def covariance(self) -> Float:
-        return self.concrete.covariance
+    def density_unfit(self) -> str | None:
+        """Why it has no density, or None."""
+        return None
 
     def unfit(self, geometry: Geometry, instead: str) -> ProblemError:
         """The error for a space on which this measure makes no sense."""

@@ -161,18 +161,23 @@ with fields_like_properties("positions"):
         """
 
         kind: Literal["points"] = "points"
+        pointlike: ClassVar[bool] = True
         values: Annotated[tuple[tuple[float, ...], ...] | None, BeforeValidator(_rows)] = Field(
             default=None, description="the points: angles, or one list for each"
         )
         file: str | None = Field(default=None, description="where they are, one point per row: text or .npy")
         weights: Vector | None = Field(default=None, description="one for each point; equal by default")
-        positions: Vector | None = Field(default=None, description="where each stands in [0, 1], for masked attention")  # type: ignore[assignment]
+        positions: Vector | None = Field(default=None, description="where each stands in [0, 1], for masked attention")
 
         @model_validator(mode="after")
         def _one_source(self) -> Points:
             if (self.values is None) == (self.file is None):
                 raise ValueError("points need either values or a file, and not both")
             return self
+
+        @property
+        def density_unfit(self) -> str | None:
+            return "point masses have no density"
 
         def natural_geometry(self) -> Geometry:
             components = 1 if self.values is None else len(self.values[0])

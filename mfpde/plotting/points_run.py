@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from mfpde.measure import Points
 from mfpde.plotting.parts import evenly_many, telling, time_texts, times_above
 from mfpde.plotting.portrait import Portrait, side_by_side
 from mfpde.plotting.scales import angle_axis
@@ -69,7 +68,8 @@ class PointsRun(Portrait):
     @property
     def called(self) -> str:
         """What the points are: the nodes of a quadrature, unless they were given."""
-        carried = self.run.layout.form == "characteristics" and not isinstance(self.run.problem.initial, Points)
+        initial = self.run.problem.initial
+        carried = self.run.layout.form == "characteristics" and not (initial is not None and initial.pointlike)
         return "nodes" if carried else "tokens"
 
     @property

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mfpde.errors import ProblemError
-from mfpde.solvers.characteristics.flow import Flow, Source
+from mfpde.measure import Measure
+from mfpde.solvers.characteristics.flow import Flow
 from mfpde.solvers.march import Attempt, March, Size
 from mfpde.solvers.steppers.dop853 import Slope
 from mfpde.typing import AnyArray, Float
@@ -47,8 +48,8 @@ class Field:
     ) -> None:
         self._flow, self._nodes, self._start, self._end, self._onwards = flow, nodes, start, end, onwards
         self._last = float(np.nextafter(end, -np.inf))  # at a jump the earlier coefficients end a step
-        self._sources: dict[float, Source] = {}
-        self._before: Source | None = None
+        self._sources: dict[float, Measure] = {}
+        self._before: Measure | None = None
         state = nodes(start)
         self._spread, self._rounding = flow.spread(state), flow.rounding(state)
         self._reach = self._spread + self._extent(state)
@@ -114,7 +115,7 @@ class Field:
         time = self._start + passed if self._onwards else self._end - passed
         return min(max(time, self._start), self._last)
 
-    def _source(self, time: float) -> Source:
+    def _source(self, time: float) -> Measure:
         if time not in self._sources:
             if self._before is None:
                 self._flow.cold()

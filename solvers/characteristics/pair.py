@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mfpde.measure import Measure, Superposition
+from mfpde.measure import Measure
 from mfpde.solvers.characteristics.flow import Flow
 from mfpde.solvers.characteristics.tails import Reach, Tails
 from mfpde.solvers.march import Size
@@ -47,11 +47,7 @@ class Nodes:
 
 def flow_of(equation: Equation, nodes: Nodes) -> Flow:
     """The flow of these nodes."""
-    tails = None
-    if nodes.reach is not None:
-        initial = equation.initial_measure()
-        assert isinstance(initial, Superposition)  # noqa: S101 - nothing else has them
-        tails = Tails(initial, nodes.reach)
+    tails = None if nodes.reach is None else Tails(equation.initial_measure(), nodes.reach)
     return Flow(equation, nodes.points, nodes.weights, nodes.positions, nodes.normal, tails)
 
 

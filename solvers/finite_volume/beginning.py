@@ -10,7 +10,7 @@ import numpy as np
 
 from mfpde.activity import doing
 from mfpde.errors import ProblemError
-from mfpde.measure import Measure, Positioned
+from mfpde.measure import Measure
 from mfpde.solvers.finite_volume.control import StepControl
 from mfpde.solvers.finite_volume.forecast import reach_of_run
 from mfpde.solvers.finite_volume.grid import FARTHEST, Grid
@@ -109,8 +109,6 @@ class _Setup:
 
     def _parts(self, apart: bool) -> list[Part]:
         """Components, each at every position of masked attention."""
-        if not isinstance(self.measure, Positioned):
-            return parts_of(self.measure, apart)
         return [
             replace(part, share=share * part.share, position=place)
             for place, share, law in self.measure.slices
@@ -120,7 +118,7 @@ class _Setup:
     def _integration(
         self, grid: Grid, pieces: list[Laid], parts: list[Part], order: int, tolerance: float
     ) -> FiniteVolumeIntegration:
-        masked = isinstance(self.measure, Positioned)
+        masked = parts[0].position is not None
         positions = np.array([part.position for part in parts], dtype=float) if masked else None
         walls = self.settings.box is not None
         system = System(
