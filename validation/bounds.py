@@ -45,7 +45,7 @@ def _speed(examined: Examined) -> list[Check]:
     ratios = []
     for index in examined.looks:
         present, measure = law.at(float(run.times[index])), run.measure(index)
-        bound = speed_bound(present, examined.run.problem.equation, _radius(measure) if examined.flat else 1.0)
+        bound = speed_bound(present, examined.run.problem.equation, _radius(measure))
         if not 0 < bound < math.inf:
             return []
         points, positions = _tokens(measure, run.layout.axes)

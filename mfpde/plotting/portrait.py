@@ -37,6 +37,11 @@ class Portrait(ABC):
 
     #: inches that the upper part of the figure takes
     height: ClassVar[float] = 3.5
+    #: forms of the snapshots that it draws (`Layout.form`), of so many axes where that matters
+    forms: ClassVar[tuple[str, ...]]
+    axes: ClassVar[int | None] = None
+    #: kinds of geometry that it is made for; none named are all
+    spaces: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, run: Run) -> None:
         if len(run.times) == 0:
@@ -46,9 +51,10 @@ class Portrait(ABC):
         self.scale = TimeScale.of(self.times, run.outcome.time if run.outcome.kind == BLOW_UP else None)
 
     @classmethod
-    @abstractmethod
     def fits(cls, run: Run) -> bool:
         """Whether it can draw that run."""
+        layout, here = run.layout, not cls.spaces or run.problem.geometry.counts_as(*cls.spaces)
+        return here and layout.form in cls.forms and cls.axes in (None, len(layout.axes))
 
     @abstractmethod
     def draw(self, figure: Figure, grid: GridSpec) -> list[Axes]:
@@ -110,6 +116,8 @@ class Portrait(ABC):
 class GridPortrait(Portrait):
     """Of a run whose snapshots are densities on grids."""
 
+    forms: ClassVar[tuple[str, ...]] = ("grid", "panels")
+
     @property
     def drawn(self) -> tuple[str, ...]:
         return ("clusters-position",)
@@ -122,7 +130,7 @@ class GridPortrait(Portrait):
 
 def portrait_of(run: Run) -> Portrait:
     """The pictures that fit the run."""
-    for part in members("portrait").values():
+    for part in sorted(members("portrait").values(), key=lambda part: not part.spaces):
         if part.fits(run):
             portrait: Portrait = part(run)
             return portrait
