@@ -20,20 +20,12 @@ __all__ = ["Circular", "exponential_zonal"]
 
 #: largest |A| for which the modes of the kernel are listed (about ten thousand of them)
 _LARGEST = 1e6
-_LARGEST_EXPONENT = 700.0
 
 
 class Circular(Exponential, Bilinear):
     """Kernels that are convolutions on the circle, normalised or not."""
 
     plain: ClassVar[bool] = True
-
-    def check_tails(self, measure: Measure, points: Float) -> None:
-        measure.tilt(measure.space.queries(points), self.query_matrix(measure.ambient_dimension))
-
-    def largest(self, dimension: int, radius: float) -> float:
-        score = float(np.linalg.norm(self.query_matrix(dimension), 2)) * radius**2
-        return 1.0 if self.normalised else float(np.exp(score)) if score < _LARGEST_EXPONENT else np.inf
 
     def check_head(self, geometry: Geometry) -> None:
         super().check_head(geometry)
@@ -44,22 +36,6 @@ class Circular(Exponential, Bilinear):
             return None
         scale, factor = multiple_of_identity(self.query_matrix(2)), multiple_of_identity(self.terms(2)[0].value)
         return None if scale is None or factor is None else exponential_zonal(scale, factor, self.normalised)
-
-    def energy_unfit(self, geometry: Geometry) -> str | None:
-        known = not geometry.angular and None not in self._scales(geometry.ambient_dimension)
-        return None if known else super().energy_unfit(geometry)
-
-    def energy(self, measure: Measure) -> float:
-        """`v iint (e^{a <x, y>} - 1) / (2 a) dmu dmu` for A = a I, V = v I; at a = 0 `v |int x dmu|^2 / 2`."""
-        a, v = self._scales(measure.ambient_dimension)
-        if measure.space.angular or a is None or v is None:
-            return super().energy(measure)
-        with np.errstate(over="ignore"):
-            return v * measure.pair_excess(a) / (2 * a) if a else 0.5 * v * float(measure.mean @ measure.mean)
-
-    def _scales(self, dimension: int) -> tuple[float | None, float | None]:
-        """a and v of A = a I, V = v I, before the weight."""
-        return multiple_of_identity(self.query_matrix(dimension)), multiple_of_identity(self.value_matrix(dimension))
 
     def convolution(self, measure: Measure) -> Zonal | None:
         return None if measure.pointlike else super().convolution(measure)

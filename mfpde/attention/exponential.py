@@ -8,8 +8,9 @@ import numpy as np
 
 from mfpde.attention.bounds import check_scores
 from mfpde.attention.head import Head
+from mfpde.attention.law import NO_ENERGY
 from mfpde.errors import ProblemError
-from mfpde.geometry import Queries
+from mfpde.geometry import Geometry, Queries, multiple_of_identity
 from mfpde.measure import Measure
 from mfpde.measure.damping import LogFactors
 from mfpde.typing import Float
@@ -28,6 +29,34 @@ class Exponential(Head):
 
     tilts: ClassVar[bool] = True
     tail_power: ClassVar[float] = 0.25
+
+    def check_tails(self, measure: Measure, points: Float) -> None:
+        if self.plain:
+            measure.tilt(measure.space.queries(points), self.query_matrix(measure.ambient_dimension))
+
+    def largest(self, dimension: int, radius: float) -> float:
+        score = float(np.linalg.norm(self.query_matrix(dimension), 2)) * radius**2
+        known = self.plain and not self.normalised and score < _OVERFLOW
+        return float(np.exp(score)) if known else super().largest(dimension, radius)
+
+    def energy_unfit(self, geometry: Geometry) -> str | None:
+        reason = super().energy_unfit(geometry)
+        by_pairs = reason in NO_ENERGY and None not in self._scales(geometry.ambient_dimension)
+        return None if by_pairs else reason
+
+    def energy(self, measure: Measure) -> float:
+        """`v iint (e^{a <x, y>} - 1) / (2 a) dmu dmu` for A = a I, V = v I; at a = 0 `v |int x dmu|^2 / 2`."""
+        a, v = self._scales(measure.ambient_dimension)
+        if super().energy_unfit(measure.space) not in NO_ENERGY or a is None or v is None:
+            return super().energy(measure)
+        with np.errstate(over="ignore"):
+            return v * measure.pair_excess(a) / (2 * a) if a else 0.5 * v * float(measure.mean @ measure.mean)
+
+    def _scales(self, dimension: int) -> tuple[float | None, float | None]:
+        """a and v of A = a I, V = v I, before the weight, of kernels that are `e^{<Ax, y>}`."""
+        if not self.plain:
+            return None, None
+        return multiple_of_identity(self.query_matrix(dimension)), multiple_of_identity(self.value_matrix(dimension))
 
     def check_scores(self, measure: Measure, queries: Queries) -> None:
         check_scores(measure, queries, self.query_matrix(measure.ambient_dimension))

@@ -22,7 +22,13 @@ if TYPE_CHECKING:
 #: normalisers below this share of that of the uniform state are not taken from Fourier modes
 _CANCELLED = 1e-3
 
-__all__ = ["Law", "concrete"]
+__all__ = ["NO_ENERGY", "Law", "concrete"]
+
+#: what is said of laws whose energy has no formula, elsewhere and on the circle
+NO_ENERGY = (
+    "the energy is known for exponential attention, A and V multiples of 1",
+    "the energy is known when A and V are multiples of the identity (or beta)",
+)
 
 
 class Law(InTime, ABC):
@@ -115,13 +121,13 @@ class Law(InTime, ABC):
     def energy_unfit(self, geometry: Geometry) -> str | None:
         """Why its interaction energy is not known on that space, or None (physics section 3)."""
         if not geometry.angular:
-            return "the energy is known for exponential attention, A and V multiples of 1"
+            return NO_ENERGY[0]
         try:
             zonal = self.zonal(geometry)
         except ProblemError as error:
             return error.faults[0].message
         if zonal is None:
-            return "the energy is known when A and V are multiples of the identity (or beta)"
+            return NO_ENERGY[1]
         return None if np.isfinite(zonal.energy_scale) else "the energy overflows for |A| > 700"
 
     def energy(self, measure: Measure) -> float:
