@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
@@ -43,14 +43,7 @@ class Term:
 
     def plain_means(self, measure: Measure, points: Float, positions: AnyArray | None) -> Float:
         """The same by plain sums."""
-        if not self.masked:
-            return self.head.plain_means(measure, points)
-        means = np.empty((points.shape[0], measure.ambient_dimension))
-        for rows, seen, share in visible_groups(
-            measure, positions_of(measure, measure.space.queries(points), positions)
-        ):
-            means[rows] = self.head.share_of(share) * self.head.plain_means(seen, points[rows])
-        return means
+        return self._by_positions(self.head.plain_means, measure, points, positions)
 
     def pair_matrix(self, measure: Measure) -> Float:
         """`k(x_i, y_j) w_j` between the measure's nodes, 0 where positions mask it."""
@@ -66,15 +59,17 @@ class Term:
 
     def mean_jacobians(self, measure: Measure, points: Float, positions: AnyArray | None) -> Float:
         """`D_x int k(x, y) y dmu(y)`, `(m, d, d)`."""
+        return self._by_positions(self.head.mean_jacobians, measure, points, positions)
+
+    def _by_positions(
+        self, asked: Callable[[Measure, Float], Float], measure: Measure, points: Float, positions: AnyArray | None
+    ) -> Float:
+        """What is asked of a measure at points, of what each of them sees of it."""
         if not self.masked:
-            return self.head.mean_jacobians(measure, points)
-        dimension = measure.ambient_dimension
-        slopes = np.empty((points.shape[0], dimension, dimension))
-        for rows, seen, share in visible_groups(
-            measure, positions_of(measure, measure.space.queries(points), positions)
-        ):
-            slopes[rows] = self.head.share_of(share) * self.head.mean_jacobians(seen, points[rows])
-        return slopes
+            return asked(measure, points)
+        groups = list(visible_groups(measure, positions_of(measure, measure.space.queries(points), positions)))
+        parts = [self.head.share_of(share) * asked(seen, points[rows]) for rows, seen, share in groups]
+        return np.concatenate(parts)[np.argsort(np.concatenate([rows for rows, _, _ in groups]))]
 
 
 class Attention(Law):

@@ -12,7 +12,7 @@ from mfpde.attention.bilinear import Bilinear
 from mfpde.attention.exponential import Exponential
 from mfpde.attention.zonal import Zonal
 from mfpde.errors import ProblemError
-from mfpde.geometry import Geometry, multiple_of_identity
+from mfpde.geometry import Geometry
 from mfpde.measure import Measure
 from mfpde.typing import Float
 
@@ -32,10 +32,8 @@ class Circular(Exponential, Bilinear):
         self.zonal(geometry)
 
     def zonal(self, geometry: Geometry) -> Zonal | None:
-        if not geometry.angular or not self.constant:
-            return None
-        scale, factor = multiple_of_identity(self.query_matrix(2)), multiple_of_identity(self.terms(2)[0].value)
-        return None if scale is None or factor is None else exponential_zonal(scale, factor, self.normalised)
+        found = self.multiples() if geometry.angular and self.constant else None
+        return None if found is None else exponential_zonal(*found, self.normalised)
 
     def convolution(self, measure: Measure) -> Zonal | None:
         return None if measure.pointlike else super().convolution(measure)

@@ -68,7 +68,7 @@ class Exponential(Head):
         log_mass, mean = measure.tilt(queries, query, self.factors(measure))
         return mean if self.normalised else mean * raised(log_mass)
 
-    def factors(self, measure: Measure) -> LogFactors | None:
+    def factors(self, measure: Measure) -> LogFactors:
         """g as the fast sums take it."""
         return self.log_factors(measure)
 

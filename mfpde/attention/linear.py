@@ -9,7 +9,7 @@ import numpy as np
 from mfpde.attention.affine import AffineDrift
 from mfpde.attention.bilinear import Bilinear
 from mfpde.attention.zonal import Zonal
-from mfpde.geometry import Geometry, Queries, multiple_of_identity
+from mfpde.geometry import Geometry, Queries
 from mfpde.measure import Measure
 from mfpde.registry import register
 from mfpde.typing import Float
@@ -39,11 +39,10 @@ class Linear(Bilinear):
 
     def zonal(self, geometry: Geometry) -> Zonal | None:
         """On the circle, with `A = a I` and `V = c I`, the drift `-(a c / 2) int sin(2 (theta - phi)) dmu(phi)`."""
-        if not geometry.angular or not self.constant:
+        found = self.multiples() if geometry.angular and self.constant else None
+        if found is None:
             return None
-        scale, factor = multiple_of_identity(self.query_matrix(2)), multiple_of_identity(self.terms(2)[0].value)
-        if scale is None or factor is None:
-            return None
+        scale, factor = found
         return Zonal(np.array([0.0, 0.0, scale * factor / 8]), None, abs(scale * factor) / 2)
 
     def sums(self, measure: Measure, queries: Queries) -> Float:

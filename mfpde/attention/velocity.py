@@ -66,16 +66,13 @@ class Velocity:
 
     def drift(self, measure: Measure, points: AnyArray | Queries, positions: AnyArray | None = None) -> Float:
         """As `Law.drift`."""
-        if self.law is not None and self.pointwise is None:
-            return self.law.any_drift(measure, points, positions)
-        own = self._pointwise_drift(measure, points)
-        return own if self.law is None else own + self.law.any_drift(measure, points, positions)
-
-    def _pointwise_drift(self, measure: Measure, points: AnyArray | Queries) -> Float:
         queries = concrete(measure).space.queries(points)
-        x = queries.points()
-        output = np.zeros(x.shape) if self.pointwise is None else self.pointwise.outputs(x)
-        return queries.answered(queries.tangent(queries.laid(output)))
+        parts = [] if self.law is None else [self.law.any_drift(measure, points, positions)]
+        if self.pointwise is not None:
+            parts.append(queries.answered(queries.tangent(queries.laid(self.pointwise.outputs(queries.points())))))
+        return (
+            sum(parts[1:], parts[0]) if parts else queries.answered(np.zeros_like(queries.tangent(queries.vectors())))
+        )
 
     def jacobian(self, measure: Measure, points: AnyArray, positions: AnyArray | None = None) -> Float:
         """As `Law.jacobian`."""

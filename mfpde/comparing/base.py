@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Annotated
+from abc import ABC
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -36,9 +36,13 @@ class Comparison(Specification, ABC):
     )
     tolerance: Real = Field(default=1e-6, gt=0, description="largest distance that passes")
 
-    @abstractmethod
+    #: kind of the solver that the companion is computed by
+    by: ClassVar[str]
+
     def solver(self) -> Solver:
         """What the companion is computed by."""
+        found: Solver = lookup("solver", self.by)()
+        return found
 
     def unfit(self, problem: Problem, solver: Solver) -> str | None:
         """Why the run cannot be compared, or None."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -22,9 +21,8 @@ class Flat(Geometry):
     flat: ClassVar[bool] = True
 
     @property
-    @abstractmethod
     def ambient_dimension(self) -> int:
-        """The d of R^d."""
+        return int(self.dimension)  # type: ignore[attr-defined]
 
     def points(self, points: AnyArray) -> Float:
         given = numbers("points", points)

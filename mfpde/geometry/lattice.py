@@ -12,7 +12,7 @@ from mfpde.errors import ProblemError
 from mfpde.geometry.queries import Queries
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["Lattice"]
+__all__ = ["Lattice", "grid_moments"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,3 +97,14 @@ class Lattice(Queries):
         from mfpde.transform import tilted_mean_on_grid
 
         return tilted_mean_on_grid(axes, masses, frame.T @ self.matrix, frame.T @ self.origin, self.axes, log_factors)
+
+
+def grid_moments(axes: Sequence[Float], share: Float) -> tuple[Float, Float]:
+    """Mean and covariance of shares of sum 1 at the points of the tensor grid of one or two axes."""
+    marginals = [share.sum(axis=1 - i) for i in range(2)] if share.ndim == 2 else [share]
+    middle = np.array([part @ axis for part, axis in zip(marginals, axes, strict=True)])
+    centred = [axis - m for axis, m in zip(axes, middle, strict=True)]
+    spread = np.diag([part @ z**2 for part, z in zip(marginals, centred, strict=True)])
+    if share.ndim == 2:
+        spread[0, 1] = spread[1, 0] = centred[0] @ share @ centred[1]
+    return middle, spread

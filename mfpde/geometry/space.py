@@ -27,10 +27,6 @@ class Space(Flat):
     kind: Literal["space"] = "space"
     dimension: Whole = Field(ge=1, le=100_000, description="the d of R^d")
 
-    @property
-    def ambient_dimension(self) -> int:
-        return self.dimension
-
 
 @lru_cache(maxsize=16)
 def euclidean(dimension: int) -> Flat:

@@ -13,7 +13,7 @@ import numpy as np
 from mfpde.arguments import amount, instance, number, numbers
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry, Lattice, Queries, Scattered, euclidean
-from mfpde.measure.damping import LogFactors, values_at
+from mfpde.measure.damping import LogFactors, Pair, values_at
 from mfpde.typing import AnyArray, Complex, Float
 
 if TYPE_CHECKING:
@@ -123,9 +123,7 @@ class Measure(ABC):
         value, mean = self.tilt(queries)
         return (value, queries.answered(mean)) if gradient else value
 
-    def tilt(
-        self, queries: Queries, matrix: Float | None = None, log_factors: LogFactors | None = None
-    ) -> tuple[Float, Float]:
+    def tilt(self, queries: Queries, matrix: Float | None = None, log_factors: LogFactors = None) -> Pair:
         """`(log M(Ax), grad log M(Ax))` at queries x, in their shape and `(d, *shape)`, by the fastest sums there are;
         A is 1 where it is not given. With factors g, those of `e^g mu`, of any size and range."""
         w = queries if matrix is None else queries.mapped(matrix)
@@ -139,13 +137,13 @@ class Measure(ABC):
         """`log M` and its gradient at vectors `(m, d)`: `(m,)` and `(m, d)`."""
         return self._tilted_mean(w)[::-1]
 
-    def _tilted_mean(self, w: Float, log_factors: LogFactors | None = None) -> tuple[Float, Float]:
+    def _tilted_mean(self, w: Float, log_factors: LogFactors = None) -> tuple[Float, Float]:
         from mfpde.transform import tilted_mean
 
         nodes, weights = self.embedded_nodes()
         return tilted_mean(w, nodes, weights, values_at(log_factors, nodes))
 
-    def tilted_covariance(self, w: Float, log_factors: LogFactors | None = None) -> tuple[Float, Float, Float]:
+    def tilted_covariance(self, w: Float, log_factors: LogFactors = None) -> tuple[Float, Float, Float]:
         """`log M`, its gradient and its Hessian at vectors `(m, d)`."""
         from mfpde.transform import tilted_covariance
 

@@ -9,7 +9,10 @@ import numpy as np
 
 from mfpde.typing import Float
 
-__all__ = ["Damping", "LogFactors", "values_at"]
+__all__ = ["Damping", "LogFactors", "Pair", "values_at"]
+
+#: a logarithm and its gradient
+Pair: TypeAlias = tuple[Float, Float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,10 +26,10 @@ class Damping:
         return -np.sum((nodes @ self.root.T) ** 2, axis=1)
 
 
-#: g of a factor e^g: numbers at the nodes of a measure, or a function that is known everywhere
-LogFactors: TypeAlias = Float | Damping
+#: g of a factor e^g: numbers at the nodes of a measure, or a function that is known everywhere; None is 0
+LogFactors: TypeAlias = Float | Damping | None
 
 
-def values_at(log_factors: LogFactors | None, nodes: Float) -> Float | None:
+def values_at(log_factors: LogFactors, nodes: Float) -> Float | None:
     """g at the nodes, `(n,)`; None is 0."""
     return log_factors.at(nodes) if isinstance(log_factors, Damping) else log_factors

@@ -13,7 +13,7 @@ from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry, Lattice, Line, Plane, Queries
 from mfpde.measure.base import NODES_ACCURACY, Beside, Measure
 from mfpde.measure.basins import Cluster, clusters_on_grid
-from mfpde.measure.damping import LogFactors, values_at
+from mfpde.measure.damping import LogFactors, Pair, values_at
 from mfpde.measure.panel import Panel
 from mfpde.typing import AnyArray, Float
 
@@ -128,9 +128,7 @@ class GridDensity(Measure):
     def sizes(self) -> Float:
         return np.max([panel.lattice.sizes() for panel in self.panels], axis=0)
 
-    def tilt(
-        self, queries: Queries, matrix: Float | None = None, log_factors: LogFactors | None = None
-    ) -> tuple[Float, Float]:
+    def tilt(self, queries: Queries, matrix: Float | None = None, log_factors: LogFactors = None) -> Pair:
         from mfpde.transform import joined
 
         w = queries if matrix is None else queries.mapped(matrix)

@@ -10,7 +10,7 @@ from mfpde.arguments import numbers, random_stream
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry, Lattice, Queries, need_space
 from mfpde.measure.base import NODES_ACCURACY, Measure
-from mfpde.measure.damping import Damping, LogFactors
+from mfpde.measure.damping import Damping, LogFactors, Pair
 from mfpde.measure.hermite import normal_nodes
 from mfpde.measure.normal_cells import averages_of_normal
 from mfpde.typing import AnyArray, Float
@@ -85,9 +85,7 @@ class Normal(Measure):
     def normal(self) -> Normal:
         return self
 
-    def tilt(
-        self, queries: Queries, matrix: Float | None = None, log_factors: LogFactors | None = None
-    ) -> tuple[Float, Float]:
+    def tilt(self, queries: Queries, matrix: Float | None = None, log_factors: LogFactors = None) -> Pair:
         if not isinstance(log_factors, Damping):
             return super().tilt(queries, matrix, log_factors)
         w = queries if matrix is None else queries.mapped(matrix)

@@ -10,6 +10,7 @@ import numpy as np
 from mfpde.arguments import instance, number, numbers
 from mfpde.errors import ProblemError
 from mfpde.geometry import Lattice, Queries
+from mfpde.geometry.lattice import grid_moments
 from mfpde.measure.interpolation import Interpolant
 from mfpde.measure.point_values import point_values
 from mfpde.typing import Float
@@ -90,13 +91,7 @@ class Panel:
     @cached_property
     def moments(self) -> tuple[Float, Float]:
         """Mean `(d,)` and covariance `(d, d)` of the panel's tokens."""
-        share = self.masses / self.mass
-        marginals = [share.sum(axis=1 - i) for i in range(2)] if share.ndim == 2 else [share]
-        middle = np.array([part @ axis for part, axis in zip(marginals, self.lattice.axes, strict=True)])
-        centred = [axis - m for axis, m in zip(self.lattice.axes, middle, strict=True)]
-        spread = np.diag([part @ z**2 for part, z in zip(marginals, centred, strict=True)])
-        if share.ndim == 2:
-            spread[0, 1] = spread[1, 0] = centred[0] @ share @ centred[1]
+        middle, spread = grid_moments(self.lattice.axes, self.masses / self.mass)
         if self.averages:  # a box of width h has variance h^2 / 12
             spread -= np.diag(self.widths**2 / 12)
         frame = self.lattice.matrix

@@ -18,7 +18,7 @@ from mfpde.errors import Fault, ProblemError
 from mfpde.geometry import Circle, Geometry, Queries, Scattered, euclidean, need_space
 from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.circle_density import clean
-from mfpde.measure.damping import LogFactors, values_at
+from mfpde.measure.damping import LogFactors, Pair, values_at
 from mfpde.measure.initial import Initial, fields_like_properties
 from mfpde.measure.positioned import Positioned
 from mfpde.registry import register
@@ -70,9 +70,7 @@ class Particles(Measure):
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
         return self.points, self.weights
 
-    def tilt(
-        self, queries: Queries, matrix: Float | None = None, log_factors: LogFactors | None = None
-    ) -> tuple[Float, Float]:
+    def tilt(self, queries: Queries, matrix: Float | None = None, log_factors: LogFactors = None) -> Pair:
         found, native = None, queries.native
         if matrix is not None and native is not None and self._geometry is not None:
             factors = None if log_factors is None else values_at(log_factors, self.embedded_nodes()[0])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mfpde.arguments import random_stream
 from mfpde.geometry import Geometry, Lattice, Queries
 from mfpde.measure.base import NODES_ACCURACY, Measure
-from mfpde.measure.damping import LogFactors
+from mfpde.measure.damping import LogFactors, Pair
 from mfpde.typing import AnyArray, Complex, Float
 
 __all__ = ["Superposition"]
@@ -53,9 +53,7 @@ class Superposition(Measure):
     def summands(self) -> list[tuple[float, Measure]]:
         return list(zip(self.shares.tolist(), self.parts, strict=True))
 
-    def tilt(
-        self, queries: Queries, matrix: Float | None = None, log_factors: LogFactors | None = None
-    ) -> tuple[Float, Float]:
+    def tilt(self, queries: Queries, matrix: Float | None = None, log_factors: LogFactors = None) -> Pair:
         from mfpde.transform import joined
 
         if isinstance(log_factors, np.ndarray):  # at all nodes in a row

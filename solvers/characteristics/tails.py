@@ -10,7 +10,7 @@ import numpy as np
 from mfpde.attention import Velocity
 from mfpde.geometry import Line, Queries
 from mfpde.measure import Measure, Particles
-from mfpde.measure.damping import LogFactors
+from mfpde.measure.damping import LogFactors, Pair
 from mfpde.measure.hermite import normal_nodes
 from mfpde.typing import Float
 
@@ -103,16 +103,14 @@ class Tailed(Particles):
         super().__init__(points, np.exp(logs), Line())
         self._logs, self._ones = logs, np.ones(logs.size)
 
-    def tilt(
-        self, queries: Queries, matrix: Float | None = None, log_factors: LogFactors | None = None
-    ) -> tuple[Float, Float]:
+    def tilt(self, queries: Queries, matrix: Float | None = None, log_factors: LogFactors = None) -> Pair:
         from mfpde.transform import tilted_mean
 
         w = queries if matrix is None else queries.mapped(matrix)
         mean, value = tilted_mean(w.points(), self.points, self._ones, self._logs)
         return value, w.laid(mean)
 
-    def tilted_covariance(self, w: Float, log_factors: LogFactors | None = None) -> tuple[Float, Float, Float]:
+    def tilted_covariance(self, w: Float, log_factors: LogFactors = None) -> tuple[Float, Float, Float]:
         from mfpde.transform import tilted_covariance
 
         return tilted_covariance(w, self.points, self._ones, self._logs)

@@ -21,7 +21,7 @@ import numpy as np
 
 from mfpde.geometry import Lattice, Queries
 from mfpde.measure import GridDensity, Panel
-from mfpde.measure.damping import LogFactors
+from mfpde.measure.damping import LogFactors, Pair
 from mfpde.solvers.kernels.finite_volume_tail import ROOM, TERMS, add_outside
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import AnyArray, Float
@@ -172,9 +172,7 @@ class ClosedDensity(GridDensity):
     def _restricted(self, panels: Sequence[int]) -> ClosedDensity:
         return ClosedDensity(super()._restricted(panels).panels, [self._tails[index] for index in panels])
 
-    def tilt(
-        self, queries: Queries, matrix: Float | None = None, log_factors: LogFactors | None = None
-    ) -> tuple[Float, Float]:
+    def tilt(self, queries: Queries, matrix: Float | None = None, log_factors: LogFactors = None) -> Pair:
         value, mean = super().tilt(queries, matrix, log_factors)
         if log_factors is not None:
             return value, mean
