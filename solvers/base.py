@@ -16,7 +16,16 @@ from mfpde.typing import AnyArray, Float
 if TYPE_CHECKING:
     from mfpde.problem import Equation, Problem
 
-__all__ = ["Integration", "Progress", "Solver", "State"]
+__all__ = ["SHOWN", "Integration", "Progress", "Solver", "State"]
+
+
+#: what a state can be, in words: what solvers show, forms store and observables look at
+SHOWN = {
+    "density": "a density on a grid",
+    "gaussian": "a Gaussian",
+    "particles": "particles",
+    "characteristics": "tokens that carry a density",
+}
 
 
 class State(Enum):
@@ -101,7 +110,7 @@ class Solver(Specification, ABC):
     citations: ClassVar[tuple[str, ...]] = ()
     #: `auto` takes the fitting solver with the greatest preference
     preference: ClassVar[int] = 0
-    #: what its measures are: density (on a grid or as a series), gaussian, particles, characteristics
+    #: what its measures are, one of `SHOWN`; a form (`mfpde.solvers.forms`) stores each
     shows: ClassVar[str] = "density"
     #: names of what `Integration.facts` tells
     facts: ClassVar[frozenset[str]] = frozenset()

@@ -40,7 +40,7 @@ def checks(examined: Examined) -> list[Check]:
 def _speed(examined: Examined) -> list[Check]:
     """`|G| <= |V| R sup k`, at tokens of a few snapshots; measured relative to that bound."""
     run, law = examined.run, examined.run.problem.law
-    if law is None or run.layout.form == "gaussian":
+    if law is None or examined.shows == "gaussian":
         return []
     ratios = []
     for index in examined.looks:

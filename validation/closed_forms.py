@@ -47,7 +47,7 @@ def _gaussian(examined: Examined) -> list[Check]:
     exact = _formula(problem, run)
     if exact is not None:
         words = "the closed form"
-    elif run.layout.form != "gaussian":
+    elif examined.shows != "gaussian":
         exact, words = _moment_equations(problem, run), "the moment equations of a Gaussian"
     if exact is None:
         return []
@@ -72,9 +72,8 @@ def _formula(problem: Problem, run: Run) -> _Exact | None:
     if len(terms) != 1 or not (terms[0].head.plain and terms[0].head.normalised):
         return None
     V, A = terms[0].value, terms[0].head.query_matrix(dimension)
-    start = (
-        run.measure(0).covariance if run.layout.form == "gaussian" else problem.equation.initial_measure().covariance
-    )
+    first = run.measure(0)
+    start = (first if first.normal is not None else problem.equation.initial_measure()).covariance
     if not np.array_equal(V, V[0, 0] * np.eye(dimension)) or np.linalg.eigvalsh(start)[0] <= 0:
         return None
     factor, kappa = float(V[0, 0]), float(problem.noise.kappa)

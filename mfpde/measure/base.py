@@ -92,10 +92,12 @@ class Measure(ABC):
             if name in vars(cls):
                 setattr(cls, name, _checked(vars(cls)[name], check))
 
+    _geometry: Geometry | None = None
+
     @property
-    @abstractmethod
     def geometry(self) -> Geometry | None:
         """Where the measure lives; None is R^d."""
+        return self._geometry
 
     @abstractmethod
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:

@@ -37,6 +37,8 @@ class CircleDensity(Measure):
     array([0.23873241])
     """
 
+    _geometry = Circle()
+
     def __init__(
         self,
         series: Callable[[int], Complex],
@@ -59,10 +61,6 @@ class CircleDensity(Measure):
     def from_values(cls, values: Float) -> CircleDensity:
         """From densities at equispaced angles (interpolated, mass as given)."""
         return cls.of((np.fft.rfft(values) * (2 * np.pi / values.size))[: (values.size + 1) // 2])
-
-    @property
-    def geometry(self) -> Circle:
-        return Circle()
 
     def fourier(self, count: int) -> Complex:
         return self._series(count)

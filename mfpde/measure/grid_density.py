@@ -10,7 +10,7 @@ import numpy as np
 
 from mfpde.arguments import instance, numbers, random_stream
 from mfpde.errors import ProblemError
-from mfpde.geometry import Geometry, Lattice, Line, Plane, Queries
+from mfpde.geometry import Lattice, Line, Plane, Queries
 from mfpde.measure.base import NODES_ACCURACY, Beside, Measure
 from mfpde.measure.basins import Cluster, clusters_on_grid
 from mfpde.measure.damping import LogFactors, Pair, values_at
@@ -36,6 +36,8 @@ class GridDensity(Measure):
     (array([2.]), array([[1.]]))
     """
 
+    compact = True
+
     def __init__(self, panels: Sequence[Panel]) -> None:
         instance("panels", panels, Sequence, "a list of panels; GridDensity.of(axes, values) makes one")
         self.panels = tuple(panels)
@@ -55,14 +57,6 @@ class GridDensity(Measure):
     def of(cls, axes: Sequence[AnyArray], values: AnyArray, averages: bool = True) -> GridDensity:
         """One panel that does not move, from its axes and densities."""
         return cls([Panel(Lattice.of(axes), numbers("values", values), averages)])
-
-    @property
-    def geometry(self) -> Geometry:
-        return self._geometry
-
-    @property
-    def compact(self) -> bool:
-        return True
 
     @cached_property
     def mass(self) -> float:
@@ -206,7 +200,7 @@ class GridDensity(Measure):
 
     def evaluate(self, points: AnyArray) -> Float:
         """Interpolated to order fourteen between the lattices' points, never below 0; 0 outside of the cells."""
-        x = self.geometry.points(points)
+        x = self.space.points(points)
         return sum((panel.interpolant.at(x) for panel in self._there), np.zeros(x.shape[0]))
 
     def sample(self, count: int, seed: int = 0) -> Float:

@@ -44,10 +44,6 @@ class Normal(Measure):
         self._spectrum, self._vectors = _spectrum(self._covariance, self._scale)
 
     @property
-    def geometry(self) -> Geometry | None:
-        return self._geometry
-
-    @property
     def ambient_dimension(self) -> int:
         return self._mean.size
 

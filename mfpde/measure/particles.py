@@ -63,10 +63,6 @@ class Particles(Measure):
     def positions(self) -> Float | None:
         return self._positions
 
-    @property
-    def geometry(self) -> Geometry | None:
-        return self._geometry
-
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
         return self.points, self.weights
 

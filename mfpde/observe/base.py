@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from mfpde.geometry import Geometry
 from mfpde.measure import Measure
-from mfpde.solvers.base import Solver
+from mfpde.solvers.base import SHOWN, Solver
 from mfpde.specification import Specification
 from mfpde.typing import Float
 
@@ -97,8 +97,8 @@ class Observable(Specification, ABC):
         kind = str(getattr(solver, "kind", type(solver).__name__))
         looks_at = self.looked_at(equation)
         if looks_at and solver.shows not in looks_at:
-            wanted = " or ".join(_WORDS[one] for one in looks_at)
-            return f"it looks at {wanted}, and the {kind} solver shows {_WORDS[solver.shows]}"
+            wanted = " or ".join(SHOWN[one] for one in looks_at)
+            return f"it looks at {wanted}, and the {kind} solver shows {SHOWN[solver.shows]}"
         if self.fact is not None and self.fact not in solver.facts:
             return f"the {kind} solver cannot tell it"
         return None
@@ -106,11 +106,3 @@ class Observable(Specification, ABC):
     def looked_at(self, equation: Equation) -> tuple[str, ...]:
         """What it can look at (`Solver.shows`) for that equation; none named is all."""
         return self.looks_at
-
-
-_WORDS = {
-    "density": "a density on a grid",
-    "gaussian": "a Gaussian",
-    "particles": "particles",
-    "characteristics": "tokens that carry a density",
-}

@@ -161,13 +161,11 @@ def _on_plane(array: Float) -> Float:
 class ClosedDensity(GridDensity):
     """A stack of panels, and the tails that go on beyond the cells of these lattices."""
 
+    compact = False
+
     def __init__(self, panels: Sequence[Panel], tails: Sequence[tuple[Lattice, Tail]]) -> None:
         super().__init__(panels)
         self._tails = tuple(tails)
-
-    @property
-    def compact(self) -> bool:
-        return False
 
     def _restricted(self, panels: Sequence[int]) -> ClosedDensity:
         return ClosedDensity(super()._restricted(panels).panels, [self._tails[index] for index in panels])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from mfpde.geometry import Field, Layout
 from mfpde.measure import Normal
 from mfpde.registry import register
@@ -28,6 +30,8 @@ def gaussian_fields(mean: Float, covariance: Float) -> dict[str, Float]:
 @register("form", "gaussian")
 class GaussianForm(Form):
     """`gaussian_mean`, `gaussian_covariance`."""
+
+    shows: ClassVar[str] = "gaussian"
 
     def measure(self, written: Written) -> Normal:
         return Normal(written.fields["gaussian_mean"], written.fields["gaussian_covariance"], written.equation.geometry)

@@ -5,6 +5,9 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from mfpde.registry import members
+from mfpde.solvers.base import SHOWN
+
 ROOT = Path(__file__).resolve().parents[2]
 HOMES = ("mfpde/geometry", "mfpde/measure", "mfpde/attention")
 #: checks that remain, with the reason of each
@@ -54,3 +57,11 @@ def test_measures_answer_and_nobody_asks_what_they_are():
                 )
     assert set(found) == set(ALLOWED)
     assert sum(found.values()) < 30
+
+
+def test_what_a_state_is_has_one_vocabulary():
+    shown = set(SHOWN)
+    assert {solver.shows for solver in members("solver").values()} <= shown
+    assert {form.shows for form in members("form").values()} == shown
+    assert {word for observable in members("observable").values() for word in observable.looks_at} <= shown
+    assert {form for portrait in members("portrait").values() for form in portrait.forms} == set(members("form"))
