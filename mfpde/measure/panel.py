@@ -113,12 +113,9 @@ class Panel:
             slope, log_factor = cell_correction(np.ascontiguousarray(w.mapped(frame.T).vectors()), self.widths)
             mean -= slope
             value -= log_factor
-        if origin.any():
-            value += w.along(origin)
-        return value, self._moved(w, mean)
-
-    def _moved(self, w: Queries, mean: Float) -> Float:
-        frame, origin = self.lattice.matrix, self.lattice.origin
         if not np.array_equal(frame, np.eye(origin.size)):
             mean = w.transformed(frame, mean)
-        return mean + origin.reshape(-1, *[1] * (mean.ndim - 1)) if origin.any() else mean
+        if origin.any():
+            value += w.along(origin)
+            mean += origin.reshape(-1, *[1] * (mean.ndim - 1))
+        return value, mean

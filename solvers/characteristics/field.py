@@ -100,16 +100,16 @@ class Field:
             drift = self._drift(time, places, cloud.positions).ravel()
             if self._onwards:
                 return np.concatenate([drift, np.zeros(shape[0])])
-            grows = self._flow.divergence(
-                time, self._source(time), self._flow.geometry.retract(places), cloud.positions
-            )
+            native = self._flow.geometry.retract(places)
+            grows = self._flow.velocity(time).divergence(self._source(time), native, cloud.positions)
             return np.concatenate([-drift, grows])
 
         return slope
 
     def _drift(self, time: float, places: Float, positions: Float | None) -> Float:
-        drift = self._flow.drift(time, self._source(time), self._flow.geometry.retract(places), positions)
-        return self._flow.geometry.extend(places, drift)
+        space = self._flow.geometry
+        drift = self._flow.velocity(time).drift(self._source(time), space.retract(places), positions)
+        return space.extend(places, drift)
 
     def _time(self, passed: float) -> float:
         time = self._start + passed if self._onwards else self._end - passed

@@ -92,19 +92,11 @@ class Flow:
         self.velocity(time).prepare(nodes, before)
         return nodes
 
-    def drift(self, time: float, source: Measure, points: Float, positions: Float | None = None) -> Float:
-        """At native points."""
-        return self.velocity(time).drift(source, points, positions)
-
-    def divergence(self, time: float, source: Measure, points: Float, positions: Float | None = None) -> Float:
-        """Of the drift, at native points."""
-        return self.velocity(time).divergence(source, points, positions)
-
     def slope(self, time: float, state: Float) -> Float:
         """The right-hand side."""
         source = self._before = self.source(time, state, self._before)
         points = self.points(state)
-        drift = self.drift(time, source, points, self.positions)
+        drift = self.velocity(time).drift(source, points, self.positions)
         if self._tails is not None:
             drift[-MARKERS:, 0] = marker_drift(state, self.velocity(time))
         return self.geometry.extend(state.reshape(points.shape), drift).ravel()

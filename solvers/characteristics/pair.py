@@ -70,7 +70,7 @@ class Pair:
         parts = np.split(state, self._ends)
         slopes = [flow.slope(time, part) for flow, part in zip(self.flows, parts, strict=False)]
         other, probes = self.flows[1], parts[2].reshape(-1, self._width)
-        drift = other.drift(time, other.latest, other.geometry.retract(probes), self._positions)
+        drift = other.velocity(time).drift(other.latest, other.geometry.retract(probes), self._positions)
         return np.concatenate([*slopes, other.geometry.extend(probes, drift).ravel()])
 
     def sizes(self, state: Float) -> Size:
