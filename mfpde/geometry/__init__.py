@@ -1,12 +1,12 @@
 """Where tokens live."""
 
-from mfpde.geometry.base import Geometry, multiple_of_identity, need_space
+from mfpde.geometry.base import Geometry, need_space
 from mfpde.geometry.circle import Circle
 from mfpde.geometry.lattice import Lattice
 from mfpde.geometry.layout import Axis, Constant, Field, Layout
 from mfpde.geometry.line import Line
 from mfpde.geometry.plane import Plane
-from mfpde.geometry.queries import Queries, Scattered
+from mfpde.geometry.queries import Queries, Scattered, multiple_of_identity
 from mfpde.geometry.space import Space, euclidean
 from mfpde.geometry.sphere import Sphere
 

@@ -14,7 +14,7 @@ from mfpde.geometry.queries import Queries, Scattered
 from mfpde.specification import Specification
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["Geometry", "divergence_on_unit_sphere", "multiple_of_identity", "need_space", "need_vectors"]
+__all__ = ["Geometry", "divergence_on_unit_sphere", "need_space", "need_vectors"]
 
 
 class Geometry(Specification, ABC):
@@ -101,12 +101,6 @@ def divergence_on_unit_sphere(x: Float, slopes: Float, vectors: Float) -> Float:
     along = np.einsum("mi,mij,mj->m", x, slopes, x)
     trace = np.trace(slopes, axis1=1, axis2=2)
     return trace - along - (x.shape[1] - 1) * np.einsum("mi,mi->m", x, vectors)
-
-
-def multiple_of_identity(matrix: Float) -> float | None:
-    """The c of `c I`, if that is what the matrix is."""
-    factor = float(matrix[0, 0])
-    return factor if np.array_equal(matrix, factor * np.eye(matrix.shape[0])) else None
 
 
 def need_vectors(vectors: object, count: int, dimension: int) -> Float:

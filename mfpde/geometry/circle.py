@@ -9,8 +9,9 @@ import numpy as np
 
 from mfpde.arguments import amount, numbers
 from mfpde.errors import ProblemError
-from mfpde.geometry.base import Geometry, divergence_on_unit_sphere, multiple_of_identity, need_vectors
+from mfpde.geometry.base import Geometry, divergence_on_unit_sphere, need_vectors
 from mfpde.geometry.layout import Axis, Constant, Field, Layout
+from mfpde.geometry.queries import multiple_of_identity
 from mfpde.registry import register
 from mfpde.typing import AnyArray, Float
 

@@ -15,7 +15,7 @@ from mfpde.typing import AnyArray, Float
 if TYPE_CHECKING:
     from mfpde.geometry.base import Geometry
 
-__all__ = ["Queries", "Scattered"]
+__all__ = ["Queries", "Scattered", "multiple_of_identity"]
 
 
 class Queries(ABC):
@@ -128,7 +128,8 @@ class Scattered(Queries):
         return self._embedded
 
     def mapped(self, matrix: Float, offset: Float | None = None, about: Float | None = None) -> Scattered:
-        moved = (self._embedded if about is None else self._embedded - about) @ matrix.T
+        x, factor = self._embedded if about is None else self._embedded - about, multiple_of_identity(matrix)
+        moved = x @ matrix.T if factor is None else factor * x
         return Scattered(moved if offset is None else moved + offset)
 
     def along(self, vector: Float) -> Float:
@@ -170,3 +171,9 @@ class Scattered(Queries):
         """In the shape the points came in; unit vectors of the plane came with their angular velocity."""
         rows = np.ascontiguousarray(values.T)
         return rows.reshape(self.given) if self.given is not None and np.prod(self.given) == rows.size else rows
+
+
+def multiple_of_identity(matrix: Float) -> float | None:
+    """The c of `c I`, if that is what the matrix is."""
+    factor = float(matrix[0, 0])
+    return factor if np.array_equal(matrix, factor * np.eye(*matrix.shape)) else None

@@ -10,7 +10,8 @@ from pydantic import Field
 
 from mfpde.arguments import numbers
 from mfpde.errors import ProblemError
-from mfpde.geometry.base import Geometry, divergence_on_unit_sphere, multiple_of_identity, need_vectors
+from mfpde.geometry.base import Geometry, divergence_on_unit_sphere, need_vectors
+from mfpde.geometry.queries import multiple_of_identity
 from mfpde.registry import register
 from mfpde.specification import Whole
 from mfpde.typing import AnyArray, Float
