@@ -86,6 +86,16 @@ class Initial(Specification, Measure, ABC):
         return ProblemError.at("initial", f"{mine} is not a measure on {geometry.name}; use {instead}")
 
 
+_PROPERTIES = ("mass", "normal", "summands", "slices", "lattices", "views")
+_METHODS = (
+    *("up_to", "positions_at", "node_queries", "sizes", "fingerprint", "series", "density_nodes", "entropy", "minimum"),
+    *("clusters", "places", "share_at_edge", "pair_excess", "beside", "tilted_covariance", "sample_positions"),
+)
+for _names, _made in ((_PROPERTIES, _told), (_METHODS, _asked)):
+    for _name in _names:
+        setattr(Initial, _name, _made(_name))
+
+
 @contextmanager
 def fields_like_properties(*names: str) -> Iterator[None]:
     """For initial measures with fields of these names: the fields hold what was written, the attributes of the same
