@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field, field_validator, model_validator
 
-from mfpde.attention import Attention, Interaction, Law, Masked, PointwiseDrift, Velocity
+from mfpde.attention import Attention, Interaction, Law, PointwiseDrift, Velocity
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry
 from mfpde.measure import Initial, Measure
@@ -87,8 +87,9 @@ class Equation(Specification):
         """The initial measure on its space, over positions where attention is masked."""
         if self.initial is None:
             raise ProblemError.at("initial", "is missing")
-        if isinstance(self.attention, Masked):
-            return self.initial.over_positions(self.geometry, self.attention.slices())
+        positions = None if self.attention is None else self.attention.slices()
+        if positions is not None:
+            return self.initial.over_positions(self.geometry, positions)
         return self.initial.on(self.geometry)
 
     @property

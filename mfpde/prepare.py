@@ -8,7 +8,6 @@ from functools import partial
 
 import numpy as np
 
-from mfpde.attention import Masked, MultiHead
 from mfpde.contracts import Integration, Observable, Solver
 from mfpde.equation import Equation, InitialValueProblem
 from mfpde.errors import Fault, ProblemError
@@ -103,22 +102,8 @@ def _initial_faults(task: InitialValueProblem) -> list[Fault]:
 
 
 def _law_faults(problem: Problem) -> list[Fault]:
-    return _collected(lambda: problem.equation.velocity.check(problem.geometry), "") + _masked_heads(problem)
-
-
-def _masked_heads(problem: Problem) -> list[Fault]:
-    """Tokens have positions, on which everything else depends, where the attention as a whole is masked."""
-    if not isinstance(problem.attention, MultiHead):
-        return []
-    message = "one head cannot be masked alone: put masked around it all, {kind: masked, attention: {kind: multi-head}}"
-    return [Fault(path, message) for path in _masked_inside(problem.attention, ("attention",))]
-
-
-def _masked_inside(attention: object, path: tuple[str | int, ...]) -> list[tuple[str | int, ...]]:
-    if isinstance(attention, Masked):
-        return [path]
-    heads = attention.heads if isinstance(attention, MultiHead) else ()
-    return [found for index, head in enumerate(heads) for found in _masked_inside(head, (*path, "heads", index))]
+    assembled = [] if problem.attention is None else problem.attention.faults(("attention",))
+    return _collected(lambda: problem.equation.velocity.check(problem.geometry), "") + assembled
 
 
 def _solver_and_faults(problem: Problem) -> tuple[Solver | None, list[Fault]]:

@@ -141,6 +141,13 @@ class OfFamily:
         return core_schema.tagged_union_schema(choices, discriminator="kind")
 
 
+class NameOf(OfFamily):
+    """Marks a field that holds the name of a member of a registry family."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.literal_schema(list(members(self.family)))
+
+
 def _number(value: Any) -> float:
     return _number_inside(value, ())
 

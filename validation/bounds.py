@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from mfpde.attention import Attention, Law
+from mfpde.attention import Law
 from mfpde.equation import Equation
-from mfpde.measure import GridDensity, Measure, Particles
+from mfpde.measure import Measure
 from mfpde.run import BLOW_UP
 from mfpde.typing import Float
 from mfpde.validation.case import worst
@@ -40,12 +40,12 @@ def checks(examined: Examined) -> list[Check]:
 def _speed(examined: Examined) -> list[Check]:
     """`|G| <= |V| R sup k`, at tokens of a few snapshots; measured relative to that bound."""
     run, law = examined.run, examined.run.problem.equation.law
-    if law is None or run.layout.form == "gaussian":
+    if law is None or examined.shows == "gaussian":
         return []
     ratios = []
     for index in examined.looks:
         present, measure = law.at(float(run.times[index])), run.measure(index)
-        bound = speed_bound(present, examined.run.problem.equation, _radius(measure) if examined.flat else 1.0)
+        bound = speed_bound(present, examined.run.problem.equation, _radius(measure))
         if not 0 < bound < math.inf:
             return []
         points, positions = _tokens(measure, run.layout.axes)
@@ -65,26 +65,9 @@ def speed_bound(law: Law, equation: Equation, radius: float) -> float:
     zonal = law.zonal(equation.geometry)
     if zonal is not None:
         return zonal.bound
-    if not isinstance(law, Attention):
-        return math.inf
     dimension = equation.geometry.ambient_dimension
-    terms = law.terms(dimension)
-    sizes = [_norm(term.value) * _largest_kernel(term.head, dimension, radius) for term in terms]
-    return radius * float(sum(sizes))
-
-
-def _largest_kernel(head: Any, dimension: int, radius: float) -> float:
-    """The largest integral of |k| over tokens within that radius."""
-    kind = str(head.canonical()["kind"])
-    if head.normalised or kind == "sigmoid":
-        return 1.0
-    score = _norm(head.query_matrix(dimension)) * radius**2
-    if kind in ("linear", "relu"):
-        return score
-    return math.exp(score) if kind == "unnormalized" and score < _LARGEST_EXPONENT else math.inf
-
-
-_LARGEST_EXPONENT = 700.0
+    sizes = [_norm(term.value) * term.head.largest(dimension, radius) for term in law.terms(dimension)]
+    return radius * float(sum(sizes)) if sizes else math.inf
 
 
 def _norm(matrix: Float) -> float:
@@ -93,7 +76,7 @@ def _norm(matrix: Float) -> float:
 
 def _tokens(measure: Measure, axes: tuple[Any, ...]) -> tuple[Float, Float | None]:
     """Points of the measure, evenly many, with their positions where they have some."""
-    if not isinstance(measure, GridDensity) and axes:
+    if measure.space.angular and axes:
         return axes[0].values, None  # on the circle
     points, weights = measure.nodes()
     there = np.flatnonzero(weights > 0)
@@ -104,23 +87,8 @@ def _tokens(measure: Measure, axes: tuple[Any, ...]) -> tuple[Float, Float | Non
 
 def _radius(measure: Measure) -> float:
     """Of a ball about 0 that holds all tokens: of cells, their corners."""
-    if not isinstance(measure, GridDensity):
-        return float(np.linalg.norm(measure.nodes()[0], axis=1).max())
-    return max(_cells_radius(measure, number) for number in range(len(measure.panels)))
-
-
-def _cells_radius(measure: GridDensity, number: int) -> float:
-    panel = measure.panels[number]
-    there = panel.masses.ravel() > 0
-    if not there.any():
-        return 0.0
-    return float(np.linalg.norm(panel.lattice.points()[there], axis=1).max()) + _cell(measure, number) / 2
-
-
-def _cell(measure: GridDensity, number: int) -> float:
-    """The diameter of a cell, at most."""
-    panel = measure.panels[number]
-    return float((np.linalg.norm(panel.lattice.matrix, axis=0) * panel.widths).sum())
+    points, masses, halves = measure.places()
+    return float((np.linalg.norm(points, axis=1) + halves)[masses > 0].max())
 
 
 # -- support
@@ -129,16 +97,17 @@ def _cell(measure: GridDensity, number: int) -> float:
 
 def _bounded(initial: Measure) -> bool:
     """Whether no token starts beyond some ball."""
-    return initial.compact or isinstance(initial, Particles)
+    return initial.compact or initial.pointlike
 
 
 def _averages_alone(examined: Examined) -> bool:
     """Whether every token moves towards means of others, `|V|` times as far: softmax, l2 and sinkhorn attention."""
     problem = examined.run.problem
-    if problem.drift is not None or not isinstance(problem.equation.law, Attention) or not examined.noiseless:
+    law = problem.equation.law
+    if problem.drift is not None or law is None or not examined.noiseless:
         return False
-    dimension = problem.geometry.ambient_dimension
-    return all(term.head.normalised for term in problem.equation.law.at(0.0).terms(dimension))
+    terms = law.at(0.0).terms(problem.geometry.ambient_dimension)
+    return bool(terms) and all(term.head.normalised for term in terms)
 
 
 def _support(examined: Examined) -> list[Check]:
@@ -149,21 +118,19 @@ def _support(examined: Examined) -> list[Check]:
     if not _bounded(initial):
         return []
     start = float(np.linalg.norm(np.max(np.abs(initial.reach(0.0)), axis=0)))
-    law = cast("Attention", run.problem.equation.law)
+    law = cast("Law", run.problem.equation.law)
     dimension = run.problem.geometry.ambient_dimension
     ratios = []
     for index, time in enumerate(run.times):
         place = int(np.argmin(np.abs(run.series_times - time)))
-        measure = run.measure(index)
-        cells = range(len(measure.panels)) if isinstance(measure, GridDensity) else ()
-        smeared = _SMEARED * max((_cell(cast("GridDensity", measure), number) for number in cells), default=0.0)
+        smeared = _SMEARED * 2 * float(run.measure(index).places()[2].max())
         allowed = start * math.exp(_growth(law, dimension, float(time)))
         ratios.append(max(float(run["support-radius"][place]) - smeared, 0.0) / allowed)
     claim = "the support stays in the ball of radius R_0 exp(int |V| dt), relative to that"
     return [Check.at_most(claim, _SOURCE, bound=1.0, measured=worst(ratios), tolerance=examined.promise)]
 
 
-def _growth(law: Attention, dimension: int, time: float) -> float:
+def _growth(law: Law, dimension: int, time: float) -> float:
     """`int_0^t sum_h |V_h| dt`."""
     edges = np.array([0.0, *(at for at in law.breaks() if 0 < at < time), time])
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)

@@ -4,12 +4,9 @@ section 4)."""
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
-from mfpde.attention import Sinkhorn, Softmax
-from mfpde.measure import Gaussian
 from mfpde.problem import Problem
 from mfpde.run import BLOW_UP, Run
 from mfpde.typing import Float
@@ -43,14 +40,14 @@ def _gaussian(examined: Examined) -> list[Check]:
     which another solver integrates."""
     run, problem = examined.run, examined.run.problem
     dimension = problem.geometry.ambient_dimension
-    if not (examined.flat and isinstance(problem.initial, Gaussian)):
+    if not examined.flat or problem.equation.initial_measure().normal is None:
         return []
     if problem.equation.velocity.at(0.0).gaussian_unfit(dimension) is not None:
         return []
     exact = _formula(problem, run)
     if exact is not None:
         words = "the closed form"
-    elif run.layout.form != "gaussian":
+    elif examined.shows != "gaussian":
         exact, words = _moment_equations(problem, run), "the moment equations of a Gaussian"
     if exact is None:
         return []
@@ -68,15 +65,17 @@ def _formula(problem: Problem, run: Run) -> _Exact | None:
     """`S = X Y^{-1}` under softmax attention with V = v I and constant coefficients."""
     from mfpde.validation.cases.gaussian_closed_form import softmax_covariance, softmax_pole
 
-    attention, dimension = problem.attention, problem.geometry.ambient_dimension
-    constant = problem.equation.velocity.constant and isinstance(problem.noise.kappa, float | int)
-    if not (isinstance(attention, Softmax) and constant and problem.drift is None):
+    equation, dimension = problem.equation, problem.geometry.ambient_dimension
+    if not equation.velocity.constant or not isinstance(problem.noise.kappa, float | int) or problem.drift is not None:
         return None
-    V, A = attention.terms(dimension)[0].value, attention.query_matrix(dimension)
-    start = problem.equation.initial_measure().covariance
+    terms = [] if equation.law is None else equation.law.terms(dimension)
+    if len(terms) != 1 or not (terms[0].head.plain and terms[0].head.normalised):
+        return None
+    V, A = terms[0].value, terms[0].head.query_matrix(dimension)
+    start = equation.initial_measure().covariance
     if not np.array_equal(V, V[0, 0] * np.eye(dimension)) or np.linalg.eigvalsh(start)[0] <= 0:
         return None
-    factor, kappa = float(V[0, 0]), float(problem.noise.kappa)  # type: ignore[arg-type]
+    factor, kappa = float(V[0, 0]), float(problem.noise.kappa)
     exact = np.array([softmax_covariance(start, A, factor, kappa, float(time)) for time in run.times])
     return _Exact(exact, softmax_pole(start, A, factor) if kappa == math.inf else math.nan)
 
@@ -130,10 +129,13 @@ def _sinkhorn(examined: Examined) -> list[Check]:
     from scipy.linalg import expm
 
     run, problem = examined.run, examined.run.problem
-    attention: Any = problem.attention
-    if not (examined.flat and isinstance(attention, Sinkhorn) and attention.constant and problem.drift is None):
+    law, constant = problem.equation.law, problem.equation.velocity.constant
+    if not examined.flat or law is None or not constant or problem.drift is not None:
         return []
-    V = attention.terms(problem.geometry.ambient_dimension)[0].value
+    terms = law.terms(problem.geometry.ambient_dimension)
+    if not terms or not all(term.head.keeps_mean and not term.masked for term in terms):
+        return []
+    V = np.sum([term.value for term in terms], axis=0)
     start = problem.equation.initial_measure().mean
     errors = []
     for index in examined.looks:

@@ -43,7 +43,7 @@ def _slices(examined: Examined) -> list[Check]:
 
 def _positive(examined: Examined) -> list[Check]:
     run = examined.run
-    if run.layout.form == "gaussian":
+    if examined.shows == "gaussian":
         spreads = np.linalg.eigvalsh(np.asarray(run.stored["gaussian_covariance"]))
         lowest = float((spreads[:, 0] / np.maximum(spreads[:, -1], 1e-300)).min())
         return [_positivity("the covariance is positive, relative to its largest eigenvalue", lowest, _ROUNDING)]
@@ -60,7 +60,8 @@ def _positivity(claim: str, lowest: float, tolerance: float) -> Check:
 
 def _on_sphere(examined: Examined) -> list[Check]:
     run = examined.run
-    if run.problem.geometry.kind != "sphere" or "position" not in run.stored:
+    space = run.problem.geometry
+    if not space.counts_as("sphere") or "position" not in run.stored:
         return []
     lengths: Float = np.linalg.norm(run.positions, axis=-1)
     off = float(np.abs(lengths - 1).max())

@@ -44,6 +44,11 @@ class Examined:
         return max(promised, float(self.run.provenance.get("statistics", {}).get("cell-error", 0.0)))
 
     @property
+    def shows(self) -> str:
+        """What its snapshots are (`mfpde.solvers.base.SHOWN`)."""
+        return str(lookup("form", self.run.layout.form).shows)
+
+    @property
     def flat(self) -> bool:
         return self.run.problem.geometry.flat
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mfpde.geometry import Lattice
+from mfpde.geometry import Queries
 from mfpde.typing import Float
 
 __all__ = ["AffineDrift", "Forms", "square_root"]
@@ -27,14 +27,9 @@ class AffineDrift:
         """`matrix G(x)`."""
         return AffineDrift(matrix @ self.c, matrix @ self.B)
 
-    def at(self, points: Float | Lattice, mean: Float) -> Float:
-        """`G(x)`, `(m, d)` at points, `(d, *shape)` on a lattice."""
-        if not isinstance(points, Lattice):
-            return self.c + (points - mean) @ self.B.T
-        moved = points.mapped(self.B, self.c - self.B @ mean)
-        axes = np.meshgrid(*moved.axes, indexing="ij", sparse=True)
-        rows = [sum(part * axis for part, axis in zip(row, axes, strict=True)) for row in moved.matrix]
-        return np.stack([start + row for start, row in zip(moved.origin, rows, strict=True)])
+    def at(self, queries: Queries, mean: Float) -> Float:
+        """`G(x)`, `(d, *shape)`."""
+        return queries.mapped(self.B, self.c, about=mean).vectors()
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mfpde.attention.law import embedded_nodes
 from mfpde.attention.newton_balancing import balance_by_newton
-from mfpde.attention.reweighted import Reweighted
 from mfpde.measure import Measure
 from mfpde.typing import Float
 
@@ -69,15 +67,15 @@ def balance(
 def _by_newton(measure: Measure, matrix: Float, found: Potentials, tolerance: float, most: int) -> Potentials:
     """The same from the best that was found, and measured by the sums that it is used with. Nodes of hardly any weight
     follow from the others, whose marginals they do not alter: as unknowns they would be nothing but rounding."""
-    keys, weights = embedded_nodes(measure)[0], _shares(measure)
+    keys, weights = measure.embedded_nodes()[0], _shares(measure)
     there = weights > _NEGLIGIBLE * tolerance / weights.size
     scores = keys[there] @ matrix.T @ keys[there].T
     start = found.g[there] - weights[there] @ found.g[there]  # a common constant says nothing and would cost digits
     g, iterations = balance_by_newton(scores, weights[there], start, tolerance, most)
     inside = np.where(there, 0.0, -np.inf)
     inside[there] = g
-    f = -Reweighted(measure, inside).at_nodes(matrix)
-    others = -Reweighted(measure, np.where(there, f, -np.inf)).at_nodes(matrix.T)
+    f = -_at_nodes(measure, inside, matrix)
+    others = -_at_nodes(measure, np.where(there, f, -np.inf), matrix.T)
     g = np.where(there, inside, others)
     f, _, error = _swept(measure, matrix, weights, g)
     return Potentials(f, g, found.iterations + iterations, error)
@@ -85,7 +83,7 @@ def _by_newton(measure: Measure, matrix: Float, found: Potentials, tolerance: fl
 
 def _rounding(measure: Measure, matrix: Float) -> float:
     """What is left of a marginal when exponents are rounded: scores, and the logarithms of weights beside them."""
-    keys, weights = embedded_nodes(measure)[0], _shares(measure)
+    keys, weights = measure.embedded_nodes()[0], _shares(measure)
     reach = np.abs(keys).max(axis=0)
     largest = float(reach @ np.abs(matrix) @ reach)  # terms of a score that cancel are rounded before they do
     return _ROUNDINGS * float(np.finfo(float).eps) * (largest - float(np.log(weights[weights > 0].min())))
@@ -131,9 +129,15 @@ def _alternate(
 
 def _swept(measure: Measure, matrix: Float, weights: Float, g: Float) -> tuple[Float, Float, float]:
     """f for that g, g for that f, and the error of the first two."""
-    f = -Reweighted(measure, g).at_nodes(matrix)
-    swept = -Reweighted(measure, f).at_nodes(matrix.T)
+    f = -_at_nodes(measure, g, matrix)
+    swept = -_at_nodes(measure, f, matrix.T)
     return f, swept, float(weights @ np.abs(np.expm1(np.minimum(g - swept, 700.0))))
+
+
+def _at_nodes(measure: Measure, log_factors: Float, matrix: Float) -> Float:
+    """`log M(Ay)` of `e^g mu` at the nodes y of mu, `(n,)`."""
+    logs = [measure.tilt(queries, matrix, log_factors)[0].ravel() for queries in measure.node_queries()]
+    return np.concatenate(logs)
 
 
 def _extrapolated(g: Float, change: Float, moves: list[Float], steps: list[Float], weights: Float) -> Float:
@@ -163,7 +167,7 @@ def gaussian_factors(covariance: Float, matrix: Float) -> tuple[Float, Float, Fl
 def gaussian_potential(measure: Measure, matrix: Float) -> Float:
     """g at the nodes, exact if the measure were Gaussian with its mean m and covariance S:
     `g(y) = -|sqrt(r s) U^T F^+ (y - m)|^2 / 2 - <Am, y>`."""
-    keys = embedded_nodes(measure)[0]
+    keys = measure.embedded_nodes()[0]
     mean = measure.mean
     _, inverse, s, correlation = gaussian_factors(measure.covariance, matrix)
     across = (keys - mean) @ inverse.T * np.sqrt(correlation * s)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
@@ -10,11 +11,11 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from mfpde.attention.affine import AffineDrift
-from mfpde.attention.law import Law, concrete, in_shape_of, native_points
-from mfpde.attention.masking import positions_of, seen_from, views, visible_groups
+from mfpde.attention.law import Law, concrete
+from mfpde.attention.masking import positions_of, visible_groups
 from mfpde.attention.matrices import finite, square
-from mfpde.errors import ProblemError
-from mfpde.geometry import Geometry, Lattice
+from mfpde.errors import Fault, ProblemError
+from mfpde.geometry import Geometry, Queries, Scattered
 from mfpde.measure import Measure
 from mfpde.schedule import MatrixInTime
 from mfpde.typing import AnyArray, Float
@@ -34,30 +35,21 @@ class Term:
     value: Float
     masked: bool = False
 
-    def means(self, measure: Measure, points: Float | Lattice, positions: AnyArray | None) -> Float:
-        """`int k(x, y) y dmu(y)` at native points `(m, d)`, or on a lattice `(d, *shape)`."""
+    def means(self, measure: Measure, queries: Queries, positions: AnyArray | None) -> Float:
+        """`int k(x, y) y dmu(y)`, `(d, *shape)`."""
         if not self.masked:
-            return self.head.means(measure, points)
-        given = positions_of(measure, points, positions)
-        if not isinstance(points, Lattice):
-            return self.head.masked_means(measure, points, given)
-        seen, share = seen_from(measure, float(given))
-        return self.head.share_of(share) * self.head.means(seen, points)
+            return self.head.means(measure, queries)
+        return self.head.masked_means(measure, queries, positions_of(measure, queries, positions))
 
     def plain_means(self, measure: Measure, points: Float, positions: AnyArray | None) -> Float:
         """The same by plain sums."""
-        if not self.masked:
-            return self.head.plain_means(measure, points)
-        means = np.empty((points.shape[0], measure.ambient_dimension))
-        for rows, seen, share in visible_groups(measure, positions_of(measure, points, positions)):
-            means[rows] = self.head.share_of(share) * self.head.plain_means(seen, points[rows])
-        return means
+        return self._by_positions(self.head.plain_means, measure, points, positions)
 
     def pair_matrix(self, measure: Measure) -> Float:
         """`k(x_i, y_j) w_j` between the measure's nodes, 0 where positions mask it."""
         if not self.masked:
             return self.head.pair_matrix(measure)
-        positions = positions_of(measure, measure.nodes()[0], None)
+        positions = positions_of(measure, measure.space.queries(measure.nodes()[0]), None)
         matrix = np.zeros((positions.size, positions.size))
         for rows, seen, share in visible_groups(measure, positions):
             there = positions <= positions[rows[0]]
@@ -67,13 +59,17 @@ class Term:
 
     def mean_jacobians(self, measure: Measure, points: Float, positions: AnyArray | None) -> Float:
         """`D_x int k(x, y) y dmu(y)`, `(m, d, d)`."""
+        return self._by_positions(self.head.mean_jacobians, measure, points, positions)
+
+    def _by_positions(
+        self, asked: Callable[[Measure, Float], Float], measure: Measure, points: Float, positions: AnyArray | None
+    ) -> Float:
+        """What is asked of a measure at points, of what each of them sees of it."""
         if not self.masked:
-            return self.head.mean_jacobians(measure, points)
-        dimension = measure.ambient_dimension
-        slopes = np.empty((points.shape[0], dimension, dimension))
-        for rows, seen, share in visible_groups(measure, positions_of(measure, points, positions)):
-            slopes[rows] = self.head.share_of(share) * self.head.mean_jacobians(seen, points[rows])
-        return slopes
+            return asked(measure, points)
+        groups = list(visible_groups(measure, positions_of(measure, measure.space.queries(points), positions)))
+        parts = [self.head.share_of(share) * asked(seen, points[rows]) for rows, seen, share in groups]
+        return np.concatenate(parts)[np.argsort(np.concatenate([rows for rows, _, _ in groups]))]
 
 
 class Attention(Law):
@@ -100,6 +96,14 @@ class Attention(Law):
         weight = square("weight", self.weight, dimension)
         return [Term(term.head, weight @ term.value, term.masked) for term in own]
 
+    def slices(self) -> tuple[float, ...] | None:
+        """Positions at which the density of tokens is known, where it acts between tokens that have some."""
+        return None
+
+    def faults(self, path: tuple[str | int, ...]) -> list[Fault]:
+        """What is wrong with how it is put together, below that path."""
+        return []
+
     @property
     def symmetries(self) -> frozenset[str]:
         """What its drift goes along with: `permutations` of the tokens; `linear maps` x -> Tx, which `in_coordinates`
@@ -120,27 +124,29 @@ class Attention(Law):
     def prepare(self, measure: Measure, previous: Measure | None = None) -> None:
         for term in self.terms(measure.ambient_dimension):
             if term.head is not self:
-                for seen, before in views(measure, previous) if term.masked else [(measure, previous)]:
+                for seen, before in _views(measure, previous) if term.masked else [(measure, previous)]:
                     term.head.prepare(seen, before)
 
-    def check_scores(self, measure: Measure, points: Float | Lattice) -> None:
+    def check_scores(self, measure: Measure, queries: Queries) -> None:
         for term in self.terms(measure.ambient_dimension):
             if term.head is not self:
-                term.head.check_scores(measure, points)
+                term.head.check_scores(measure, queries)
 
-    def outputs(self, measure: Measure, points: Float | Lattice, positions: AnyArray | None = None) -> Float:
-        parts = []
-        for term in self.terms(measure.ambient_dimension):
-            mean = term.means(measure, points, positions)
-            parts.append(_on_grid(term.value, mean) if isinstance(points, Lattice) else mean @ term.value.T)
+    def outputs(self, measure: Measure, queries: Queries, positions: AnyArray | None = None) -> Float:
+        terms = self.terms(measure.ambient_dimension)
+        parts = [queries.transformed(term.value, term.means(measure, queries, positions)) for term in terms]
         return sum(parts[1:], parts[0])
 
     def drift_by_quadrature(self, measure: Measure, points: AnyArray, positions: AnyArray | None = None) -> Float:
-        measure, x = concrete(measure), native_points(measure, points)
-        output = np.zeros((x.shape[0], measure.ambient_dimension))
+        measure = concrete(measure)
+        x = measure.space.points(points)
+        queries, output = (
+            Scattered(x, measure.space, np.shape(points)),
+            np.zeros((x.shape[0], measure.ambient_dimension)),
+        )
         for term in self.terms(measure.ambient_dimension):
             output += term.plain_means(measure, x, positions) @ term.value.T
-        return in_shape_of(points, output if measure.geometry is None else measure.geometry.tangent(x, output))
+        return queries.answered(queries.tangent(output.T))
 
     def output_jacobians(self, measure: Measure, points: Float, positions: AnyArray | None = None) -> Float:
         dimension = measure.ambient_dimension
@@ -166,7 +172,8 @@ class Attention(Law):
         from mfpde.attention.layer import Layer
 
         layer = Layer(self, measure)
-        return in_shape_of(directions, layer.transposed(directions) if transpose else layer.product(directions))
+        change = layer.transposed(directions) if transpose else layer.product(directions)
+        return change.reshape(np.shape(directions))
 
     def lipschitz(
         self, measure: Measure, tolerance: float = 1e-6, seed: int = 0, iterations: int = 300
@@ -199,7 +206,10 @@ class Attention(Law):
         return total
 
 
-def _on_grid(matrix: Float, vectors: Float) -> Float:
-    from mfpde.transform import mapped  # compiled code, which a few particles do not need
-
-    return mapped(matrix, vectors)
+def _views(measure: Measure, previous: Measure | None) -> Iterator[tuple[Measure, Measure | None]]:
+    """What positions see of the measure, and saw of an earlier one, where that is kept."""
+    for position in measure.views:
+        yield (
+            measure.up_to(position)[0],
+            previous.up_to(position)[0] if previous is not None and previous.views else None,
+        )

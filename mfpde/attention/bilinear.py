@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from mfpde.attention.head import Head
 from mfpde.attention.matrices import as_rows, moved, one_way_to_say_it, product, rectangular, same_rows, square
+from mfpde.geometry import multiple_of_identity
 from mfpde.schedule import MatrixInTime, NumberInTime
 from mfpde.typing import AnyArray, Float
 
@@ -56,6 +57,11 @@ class Bilinear(Head):
 
     def value_matrix(self, dimension: int) -> Float:
         return square("V", self.V, dimension)
+
+    def multiples(self) -> tuple[float, float] | None:
+        """a and c of `A = a I` and `V = c I`, its weight included, where they are that on R^2."""
+        found = multiple_of_identity(self.query_matrix(2)), multiple_of_identity(self.terms(2)[0].value)
+        return None if found[0] is None or found[1] is None else (found[0], found[1])
 
     def scores(self, queries: Float, keys: Float) -> Float:
         """`<A x_i, y_j>`, `(m, n)`."""

@@ -4,16 +4,16 @@ one."""
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 
 from mfpde.attention.bilinear import Bilinear
 from mfpde.attention.exponential import Exponential
-from mfpde.attention.matrices import multiple_of_identity
 from mfpde.attention.zonal import Zonal
 from mfpde.errors import ProblemError
-from mfpde.geometry import Circle, Geometry
-from mfpde.measure import Measure, Particles
+from mfpde.geometry import Geometry
+from mfpde.measure import Measure
 from mfpde.typing import Float
 
 __all__ = ["Circular", "exponential_zonal"]
@@ -25,18 +25,18 @@ _LARGEST = 1e6
 class Circular(Exponential, Bilinear):
     """Kernels that are convolutions on the circle, normalised or not."""
 
+    plain: ClassVar[bool] = True
+
     def check_head(self, geometry: Geometry) -> None:
         super().check_head(geometry)
         self.zonal(geometry)
 
     def zonal(self, geometry: Geometry) -> Zonal | None:
-        if not isinstance(geometry, Circle) or not self.constant:
-            return None
-        scale, factor = multiple_of_identity(self.query_matrix(2)), multiple_of_identity(self.terms(2)[0].value)
-        return None if scale is None or factor is None else exponential_zonal(scale, factor, self.normalised)
+        found = self.multiples() if geometry.angular and self.constant else None
+        return None if found is None else exponential_zonal(*found, self.normalised)
 
     def convolution(self, measure: Measure) -> Zonal | None:
-        return None if isinstance(measure, Particles) else super().convolution(measure)
+        return None if measure.pointlike else super().convolution(measure)
 
 
 @lru_cache(maxsize=32)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from mfpde.attention.bounds import check_scores
 from mfpde.attention.head import Head
-from mfpde.attention.law import embedded, embedded_nodes
-from mfpde.attention.reweighted import Reweighted
+from mfpde.attention.law import NO_ENERGY
 from mfpde.errors import ProblemError
-from mfpde.geometry import Lattice
-from mfpde.measure import Measure, Particles
+from mfpde.geometry import Geometry, Queries, multiple_of_identity
+from mfpde.measure import Measure
+from mfpde.measure.damping import LogFactors
 from mfpde.typing import Float
 
 __all__ = ["Exponential"]
@@ -25,66 +27,81 @@ class Exponential(Head):
     """Attention through `e^{<Ax, y> + g(y)}`: `V grad log M(Ax)`, M the Laplace transform of `e^g mu` (physics section
     2), times `M(Ax)` where the kernel is not normalised."""
 
-    def check_scores(self, measure: Measure, points: Float | Lattice) -> None:
-        check_scores(measure, points, self.query_matrix(measure.ambient_dimension))
+    tilts: ClassVar[bool] = True
+    tail_power: ClassVar[float] = 0.25
 
-    def sums(self, measure: Measure, points: Float | Lattice) -> Float:
+    def check_tails(self, measure: Measure, points: Float) -> None:
+        if self.plain:
+            measure.tilt(measure.space.queries(points), self.query_matrix(measure.ambient_dimension))
+
+    def largest(self, dimension: int, radius: float) -> float:
+        score = float(np.linalg.norm(self.query_matrix(dimension), 2)) * radius**2
+        known = self.plain and not self.normalised and score < _OVERFLOW
+        return float(np.exp(score)) if known else super().largest(dimension, radius)
+
+    def energy_unfit(self, geometry: Geometry) -> str | None:
+        reason = super().energy_unfit(geometry)
+        by_pairs = reason in NO_ENERGY and None not in self._scales(geometry.ambient_dimension)
+        return None if by_pairs else reason
+
+    def energy(self, measure: Measure) -> float:
+        """`v iint (e^{a <x, y>} - 1) / (2 a) dmu dmu` for A = a I, V = v I; at a = 0 `v |int x dmu|^2 / 2`."""
+        a, v = self._scales(measure.ambient_dimension)
+        if super().energy_unfit(measure.space) not in NO_ENERGY or a is None or v is None:
+            return super().energy(measure)
+        with np.errstate(over="ignore"):
+            return v * measure.pair_excess(a) / (2 * a) if a else 0.5 * v * float(measure.mean @ measure.mean)
+
+    def _scales(self, dimension: int) -> tuple[float | None, float | None]:
+        """a and v of A = a I, V = v I, before the weight, of kernels that are `e^{<Ax, y>}`."""
+        if not self.plain:
+            return None, None
+        return multiple_of_identity(self.query_matrix(dimension)), multiple_of_identity(self.value_matrix(dimension))
+
+    def check_scores(self, measure: Measure, queries: Queries) -> None:
+        check_scores(measure, queries, self.query_matrix(measure.ambient_dimension))
+
+    def sums(self, measure: Measure, queries: Queries) -> Float:
         query = self.query_matrix(measure.ambient_dimension)
-        if not isinstance(points, Lattice) and isinstance(measure, Particles):
-            few = points.shape[0] * measure.weights.size <= _FEW_PAIRS
-            if few:
-                return self._sums_of_few(measure, points, query)
-        log_mass, mean = self.tilted(measure, points, query)
-        if self.normalised:
-            return mean
-        return mean * (raised(log_mass) if isinstance(points, Lattice) else raised(log_mass)[:, None])
+        if measure.pointlike and np.prod(queries.shape) * measure.nodes()[1].size <= _FEW_PAIRS:
+            return queries.laid(self._sums_of_few(measure, queries.points(), query))
+        log_mass, mean = measure.tilt(queries, query, self.factors(measure))
+        return mean if self.normalised else mean * raised(log_mass)
 
-    def _sums_of_few(self, measure: Measure, points: Float, query: Float) -> Float:
-        keys, weights = embedded_nodes(measure)
+    def factors(self, measure: Measure) -> LogFactors:
+        """g as the fast sums take it."""
+        return self.log_factors(measure)
+
+    def _sums_of_few(self, measure: Measure, x: Float, query: Float) -> Float:
+        keys, weights = measure.embedded_nodes()
         factors = self.log_factors(measure)
-        scores = embedded(measure, points) @ query.T @ keys.T
+        scores = x @ query.T @ keys.T
         # a key without weight must not set the scale: the others could all underflow
         scores = np.where(weights > 0, scores if factors is None else scores + factors, -np.inf)
         return self.couplings(scores, weights)[0] @ keys
 
-    def tilted(self, measure: Measure, points: Float | Lattice, query: Float) -> tuple[Float, Float]:
-        """`(log M(Ax), grad log M(Ax))` for M of `e^g mu`."""
-        factors = self.log_factors(measure)
-        if isinstance(points, Lattice):
-            tilts = points.mapped(query)
-            pair: tuple[Float, Float] = (
-                measure.log_laplace(tilts, gradient=True)
-                if factors is None
-                else Reweighted(measure, factors).log_laplace(tilts)
-            )
-            return pair
-        return measure.tilt(points, query) if factors is None else Reweighted(measure, factors).tilt(points, query)
-
-    def masked_means(self, measure: Measure, points: Float, positions: Float) -> Float:
-        if not isinstance(measure, Particles) or measure.positions is None:
-            return super().masked_means(measure, points, positions)
+    def masked_means(self, measure: Measure, queries: Queries, positions: Float) -> Float:
+        if not measure.pointlike or measure.positions is None or positions.ndim == 0:
+            return super().masked_means(measure, queries, positions)
         from mfpde.transform import tilted_mean_masked
 
-        keys, weights = embedded_nodes(measure)
-        tilts = embedded(measure, points) @ self.query_matrix(keys.shape[1]).T
+        keys, weights = measure.embedded_nodes()
+        tilts = queries.mapped(self.query_matrix(keys.shape[1])).points()
         mean, log_mass = tilted_mean_masked(
             tilts, positions, keys, measure.positions, weights, self.log_factors(measure)
         )
-        return mean if self.normalised else mean * raised(log_mass)[:, None]
+        return queries.laid(mean if self.normalised else mean * raised(log_mass)[:, None])
 
     def slopes(self, measure: Measure, points: Float) -> Float:
-        from mfpde.transform import tilted_covariance
-
-        keys, weights = embedded_nodes(measure)
-        query = self.query_matrix(keys.shape[1])
-        tilts = embedded(measure, points) @ query.T
-        log_mass, mean, spread = tilted_covariance(tilts, keys, weights, self.log_factors(measure))
+        query = self.query_matrix(measure.ambient_dimension)
+        tilts = measure.space.embed(points) @ query.T
+        log_mass, mean, spread = measure.tilted_covariance(tilts, self.factors(measure))
         if not self.normalised:
             spread = raised(log_mass)[:, None, None] * (spread + mean[:, :, None] * mean[:, None, :])
         return spread @ query
 
     def pair_matrix(self, measure: Measure) -> Float:
-        keys, weights = embedded_nodes(measure)
+        keys, weights = measure.embedded_nodes()
         factors = self.log_factors(measure)
         scores = keys @ self.query_matrix(keys.shape[1]).T @ keys.T
         return self.couplings(scores if factors is None else scores + factors, weights)[0]

@@ -9,11 +9,10 @@ import numpy as np
 
 from mfpde.attention.affine import AffineDrift, Forms
 from mfpde.attention.base import Attention, Term
-from mfpde.attention.law import embedded, embedded_nodes, on_lattice
 from mfpde.attention.masking import visible_groups
 from mfpde.errors import ProblemError
-from mfpde.geometry import Geometry, Lattice
-from mfpde.measure import Measure, Normal, Superposition
+from mfpde.geometry import Geometry, Queries
+from mfpde.measure import Measure
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
@@ -30,6 +29,14 @@ class Head(Attention):
 
     #: whether `int k(x, y) dmu(y) = 1`
     normalised: ClassVar[bool] = False
+    #: whether x looks at tokens about `S A x`, S the covariance, however far out that is
+    tilts: ClassVar[bool] = False
+    #: whether k is `e^{<Ax, y>}` and nothing else, but for a factor that depends on x alone
+    plain: ClassVar[bool] = False
+    #: power of the weights of tokens that errors of their places count by: a fourth root where others may look there
+    tail_power: ClassVar[float] = 1.0
+    #: whether the mean of all tokens moves by V alone
+    keeps_mean: ClassVar[bool] = False
 
     @abstractmethod
     def value_matrix(self, dimension: int) -> Float:
@@ -49,12 +56,9 @@ class Head(Attention):
     def prepare(self, measure: Measure, previous: Measure | None = None) -> None:
         """Nothing is shared by the drifts of a measure, for most kernels."""
 
-    def sums(self, measure: Measure, points: Float | Lattice) -> Float:
-        """`int k(x, y) y dmu(y)` by the fastest sums over nodes: `(m, d)` at native points, `(d, *shape)` on a
-        lattice."""
-        if isinstance(points, Lattice):
-            return on_lattice(points, self.sums(measure, points.points()))
-        return self.plain_means(measure, points)
+    def sums(self, measure: Measure, queries: Queries) -> Float:
+        """`int k(x, y) y dmu(y)` by the fastest sums over nodes, `(d, *shape)`."""
+        return queries.laid(self._plain(measure, queries.points()))
 
     def slopes(self, measure: Measure, points: Float) -> Float:
         """`D_x` of that, `(m, d, d)`."""
@@ -63,6 +67,18 @@ class Head(Attention):
     def couplings(self, scores: Float, weights: Float) -> tuple[Float, Float]:
         """`k w` and `dk/ds w` for scores s `(m, n)` and weights `(n,)`; a score of -inf is a pair that is masked."""
         raise ProblemError.at("attention", f"{self._name} attention does not say its derivative")
+
+    @property
+    def sums_error(self) -> float:
+        """What its sums are known to besides rounding."""
+        return 0.0
+
+    def check_tails(self, measure: Measure, points: Float) -> None:
+        """Fail where the tails of the measure are too heavy for its sums at native points."""
+
+    def largest(self, dimension: int, radius: float) -> float:
+        """The largest integral of |k| over tokens of R^d within that radius, or a bound of it."""
+        return 1.0 if self.normalised else np.inf
 
     def log_factors(self, measure: Measure) -> Float | None:
         """g at the nodes of the measure, `(n,)`, of a kernel that depends on the scores `<Ax, y> + g(y)`; None is
@@ -122,35 +138,41 @@ class Head(Attention):
         """What integrals over that share of the mass, scaled to mass 1, are multiplied by: nothing if normalised."""
         return 1.0 if self.normalised else share
 
-    def means(self, measure: Measure, points: Float | Lattice) -> Float:
-        """`int k(x, y) y dmu(y)` by the fastest path: `(m, d)` at native points, `(d, *shape)` on a lattice."""
-        if isinstance(measure, Superposition) and not self.normalised:
-            pairs = zip(measure.shares, measure.parts, strict=True)
-            return np.sum([share * self.means(part, points) for share, part in pairs], axis=0)
+    def means(self, measure: Measure, queries: Queries) -> Float:
+        """`int k(x, y) y dmu(y)` by the fastest path, `(d, *shape)`."""
+        summands = [] if self.normalised else measure.summands
+        if len(summands) > 1:
+            return np.sum([share * self.means(part, queries) for share, part in summands], axis=0)
         closed = self._closed_form(measure)
-        return self.sums(measure, points) if closed is None else closed.at(points, measure.mean)
+        return self.sums(measure, queries) if closed is None else closed.at(queries, measure.mean)
 
     def mean_jacobians(self, measure: Measure, points: Float) -> Float:
         """`D_x int k(x, y) y dmu(y)`, `(m, d, d)`."""
-        if isinstance(measure, Superposition) and not self.normalised:
-            pairs = zip(measure.shares, measure.parts, strict=True)
-            return np.sum([share * self.mean_jacobians(part, points) for share, part in pairs], axis=0)
+        summands = [] if self.normalised else measure.summands
+        if len(summands) > 1:
+            return np.sum([share * self.mean_jacobians(part, points) for share, part in summands], axis=0)
         closed = self._closed_form(measure)
         if closed is None:
             return self.slopes(measure, points)
         return np.broadcast_to(closed.B, (points.shape[0], *closed.B.shape)).copy()
 
-    def masked_means(self, measure: Measure, points: Float, positions: Float) -> Float:
-        """`int k_s(x, y) y dmu(y)` over the tokens at positions up to s, `(m, d)`."""
-        means = np.empty((points.shape[0], measure.ambient_dimension))
-        for rows, seen, share in visible_groups(measure, positions):
-            means[rows] = self.share_of(share) * self.means(seen, points[rows])
+    def masked_means(self, measure: Measure, queries: Queries, positions: Float) -> Float:
+        """`int k_s(x, y) y dmu(y)` over the tokens at positions up to s, `(d, *shape)`."""
+        groups = list(visible_groups(measure, positions))
+        parts = [self.share_of(share) * self.means(seen, queries.only(rows)) for rows, seen, share in groups]
+        if len(parts) == 1:
+            return parts[0]
+        means = np.empty((measure.ambient_dimension, *queries.shape))
+        for (rows, _, _), part in zip(groups, parts, strict=True):
+            means[:, rows] = part
         return means
 
     def plain_means(self, measure: Measure, points: Float) -> Float:
         """`int k(x, y) y dmu(y)` as a plain sum over nodes, `(m, d)`."""
-        keys, weights = embedded_nodes(measure)
-        queries = embedded(measure, points)
+        return self._plain(measure, measure.space.embed(points))
+
+    def _plain(self, measure: Measure, queries: Float) -> Float:
+        keys, weights = measure.embedded_nodes()
         means = np.empty((queries.shape[0], keys.shape[1]))
         for here in row_blocks(queries.shape[0], keys.shape[0]):
             means[here] = (self.kernel(queries[here], keys, weights) * weights) @ keys
@@ -158,11 +180,11 @@ class Head(Attention):
 
     def pair_matrix(self, measure: Measure) -> Float:
         """`k(x_i, y_j) w_j` between the nodes of the measure, `(n, n)`."""
-        keys, weights = embedded_nodes(measure)
+        keys, weights = measure.embedded_nodes()
         return self.kernel(keys, keys, weights) * weights
 
     def _closed_form(self, measure: Measure) -> AffineDrift | None:
-        if not isinstance(measure, Normal) or self.gaussian_unfit_head is not None:
+        if measure.normal is None or self.gaussian_unfit_head is not None:
             return None
         return self.gaussian_mean(measure.mean, measure.covariance)
 

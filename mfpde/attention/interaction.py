@@ -7,10 +7,10 @@ from typing import ClassVar
 import numpy as np
 from pydantic import Field, field_validator
 
-from mfpde.attention.law import Law, in_shape_of, native_points
+from mfpde.attention.law import Law
 from mfpde.attention.zonal import Zonal
 from mfpde.errors import ProblemError
-from mfpde.geometry import Circle, Geometry, Lattice
+from mfpde.geometry import Geometry, Queries
 from mfpde.measure import Measure
 from mfpde.specification import Vector
 from mfpde.typing import AnyArray, Float
@@ -42,23 +42,21 @@ class Interaction(Law):
         return values
 
     def check_constant(self, geometry: Geometry) -> None:
-        if not isinstance(geometry, Circle):
-            raise ProblemError.at("interaction", f"is a potential on the circle, not on {geometry.canonical()['kind']}")
+        if not geometry.angular:
+            raise ProblemError.at("interaction", f"is a potential on the circle, not on {geometry.name}")
 
     def zonal(self, geometry: Geometry) -> Zonal | None:
-        return self._convolution() if isinstance(geometry, Circle) else None
+        return self._convolution() if geometry.angular else None
 
     def _convolution(self) -> Zonal:
         potential = np.concatenate([[0.0], 0.5 * np.array(self.coefficients)])
         speed = float(np.abs(np.arange(potential.size) * potential).sum() * 2)
         return Zonal(potential, None, speed)
 
-    def outputs(self, measure: Measure, points: Float | Lattice, positions: AnyArray | None = None) -> Float:
-        if isinstance(points, Lattice):
-            raise ProblemError.at("interaction", "is a potential on the circle")
-        theta, zonal = _angles(measure, points), self._convolution()
+    def outputs(self, measure: Measure, queries: Queries, positions: AnyArray | None = None) -> Float:
+        theta, zonal = _angles(measure, queries.native), self._convolution()
         speed, _ = zonal.velocity(theta, measure.fourier(zonal.potential.size))
-        return speed[:, None] * np.column_stack([-np.sin(theta), np.cos(theta)])
+        return speed * np.array([-np.sin(theta), np.cos(theta)])
 
     def divergence(self, measure: Measure, points: AnyArray, positions: AnyArray | None = None) -> Float:
         zonal = self._convolution()
@@ -68,10 +66,10 @@ class Interaction(Law):
         distance = _angles(measure, points)[:, None] - measure.nodes()[0][:, 0]
         order = np.arange(1, len(self.coefficients) + 1)
         force = -np.sin(distance[:, :, None] * order) @ (order * np.array(self.coefficients))
-        return in_shape_of(points, (force @ measure.nodes()[1])[:, None])
+        return measure.space.queries(points).answered((force @ measure.nodes()[1])[None])
 
 
-def _angles(measure: Measure, points: AnyArray) -> Float:
-    if not isinstance(measure.geometry, Circle):
+def _angles(measure: Measure, points: AnyArray | None) -> Float:
+    if not measure.space.angular or points is None:
         raise ProblemError.at("interaction", "is a potential on the circle")
-    return native_points(measure, points)[:, 0]
+    return measure.space.points(points)[:, 0]

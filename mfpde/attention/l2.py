@@ -9,10 +9,9 @@ from pydantic import Field, model_validator
 
 from mfpde.attention.affine import AffineDrift, Forms, square_root
 from mfpde.attention.exponential import Exponential
-from mfpde.attention.law import embedded_nodes, on_lattice
 from mfpde.attention.matrices import as_rows, finite, moved, product, rectangular, same_rows, square
-from mfpde.geometry import Lattice
-from mfpde.measure import Measure, Normal, Superposition
+from mfpde.measure import Measure
+from mfpde.measure.damping import Damping
 from mfpde.registry import register
 from mfpde.schedule import MatrixInTime
 from mfpde.typing import AnyArray, Float
@@ -83,37 +82,10 @@ class L2(Exponential):
         return product(self.K, self.K, dimension)
 
     def log_factors(self, measure: Measure) -> Float:
-        keys = embedded_nodes(measure)[0]
-        return -np.sum((keys @ rectangular("K", self.K, keys.shape[1]).T) ** 2, axis=1)
+        return self.factors(measure).at(measure.embedded_nodes()[0])
 
-    def tilted(self, measure: Measure, points: Float | Lattice, query: Float) -> tuple[Float, Float]:
-        if isinstance(measure, Normal):
-            return self._tilted_normal(measure, points)
-        if not isinstance(measure, Superposition):
-            return super().tilted(measure, points, query)
-        from mfpde.transform import joined
-
-        parts = [self.tilted(part, points, query) for part in measure.parts]
-        axis = 0 if isinstance(points, Lattice) else -1
-        shares = np.log(measure.shares)
-        mean, value = joined([(mean, value + s) for s, (value, mean) in zip(shares, parts, strict=True)], axis)
-        return value, mean
-
-    def _tilted_normal(self, measure: Normal, points: Float | Lattice) -> tuple[Float, Float]:
-        """`log int e^{-<y, P y> + <w, y>} dN(m, S)` and its gradient: `R = (I + 2 S P)^-1`, `v = w - 2 P m`,
-        `-<m, P m> + <w, m> + <v, R S v> / 2 - log det(I + 2 S P) / 2` and `m + R S v`."""
-        mean, form = measure.mean, self.key_form(measure.mean.size)
-        widening = np.eye(mean.size) + 2 * measure.covariance @ form
-        spread = np.linalg.solve(widening, measure.covariance)
-        x = points.points() if isinstance(points, Lattice) else points
-        tilts = x @ self.query_matrix(mean.size).T
-        lean = tilts - 2 * form @ mean
-        moved = lean @ spread
-        constant = -mean @ form @ mean - 0.5 * np.linalg.slogdet(widening)[1]
-        value = constant + tilts @ mean + 0.5 * np.sum(lean * moved, axis=1)
-        if isinstance(points, Lattice):
-            return value.reshape(points.shape), on_lattice(points, mean + moved)
-        return value, mean + moved
+    def factors(self, measure: Measure) -> Damping:
+        return Damping(rectangular("K", self.K, measure.ambient_dimension))
 
     @property
     def gaussian_unfit_head(self) -> str | None:

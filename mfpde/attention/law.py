@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from mfpde.arguments import instance, numbers
+from mfpde.arguments import instance
 from mfpde.attention.affine import AffineDrift
 from mfpde.attention.zonal import Zonal
 from mfpde.errors import ProblemError
-from mfpde.geometry import Circle, Geometry, Lattice, need_space
-from mfpde.measure import Initial, Measure
+from mfpde.geometry import Geometry, Queries, need_space
+from mfpde.measure import Measure
 from mfpde.schedule import InTime
 from mfpde.typing import AnyArray, Float
+
+if TYPE_CHECKING:
+    from mfpde.attention.base import Term
 
 #: normalisers below this share of that of the uniform state are not taken from Fourier modes
 _CANCELLED = 1e-3
 
-__all__ = [
-    "Law",
-    "concrete",
-    "curved_divergence",
-    "embedded",
-    "embedded_nodes",
-    "in_shape_of",
-    "native_points",
-    "on_lattice",
-]
+__all__ = ["NO_ENERGY", "Law", "concrete"]
+
+#: what is said of laws whose energy has no formula, elsewhere and on the circle
+NO_ENERGY = (
+    "the energy is known for exponential attention, A and V multiples of 1",
+    "the energy is known when A and V are multiples of the identity (or beta)",
+)
 
 
 class Law(InTime, ABC):
@@ -42,14 +42,14 @@ class Law(InTime, ABC):
         return False
 
     @abstractmethod
-    def outputs(self, measure: Measure, points: Float | Lattice, positions: AnyArray | None = None) -> Float:
-        """`G_mu` before it is projected: vectors of R^d `(m, d)` at native points, `(d, *shape)` on a lattice."""
+    def outputs(self, measure: Measure, queries: Queries, positions: AnyArray | None = None) -> Float:
+        """`G_mu` before it is projected: vectors of R^d, `(d, *shape)`."""
 
     @abstractmethod
     def drift_by_quadrature(self, measure: Measure, points: AnyArray, positions: AnyArray | None = None) -> Float:
         """`G_mu(x)` as a plain sum over the nodes of the measure: the specification of every fast path."""
 
-    def drift(self, measure: Measure, points: AnyArray | Lattice, positions: AnyArray | None = None) -> Float:
+    def drift(self, measure: Measure, points: AnyArray | Queries, positions: AnyArray | None = None) -> Float:
         """`G_mu(x)` by the fastest path there is: in the shape of the points, or `(d, *shape)` on a lattice.
 
         `positions` of the points are for masked attention; the measure's own are taken where it has them and its own
@@ -57,41 +57,37 @@ class Law(InTime, ABC):
         """
         self.need_constant()
         measure = concrete(measure)
-        x = points if isinstance(points, Lattice) else native_points(measure, points)
-        self.check_scores(measure, x)
+        self.check_scores(measure, measure.space.queries(points))
         return self.any_drift(measure, points, positions)
 
-    def any_drift(self, measure: Measure, points: AnyArray | Lattice, positions: AnyArray | None = None) -> Float:
+    def any_drift(self, measure: Measure, points: AnyArray | Queries, positions: AnyArray | None = None) -> Float:
         """The same however large the coefficients: a solution may grow, and loses digits as it does."""
         self.need_constant()
         measure = concrete(measure)
-        if isinstance(points, Lattice):
-            if measure.geometry is not None and not measure.geometry.flat:
-                raise ProblemError.at("points", "a lattice lies in R^d; on circle and sphere give points")
-            return self.outputs(measure, points, positions)
-        x = native_points(measure, points)
+        queries = measure.space.queries(points)
         zonal = self.convolution(measure)
         if zonal is not None:
-            return in_shape_of(points, self._convolved(zonal, measure, x)[:, None])
-        output = self.outputs(measure, x, positions)
-        return in_shape_of(points, output if measure.geometry is None else measure.geometry.tangent(x, output))
+            return queries.answered(self._convolved(zonal, measure, queries)[None])
+        return queries.answered(queries.tangent(self.outputs(measure, queries, positions)))
 
-    def check_scores(self, measure: Measure, points: Float | Lattice) -> None:
+    def check_scores(self, measure: Measure, queries: Queries) -> None:
         """Fail where coefficients are so large for that measure that rounding alone spoils the drift."""
 
     def convolution(self, measure: Measure) -> Zonal | None:
         """The convolution that is the best way to its drift of that measure, if there is one."""
         return None if measure.geometry is None else self.zonal(measure.geometry)
 
-    def _convolved(self, zonal: Zonal, measure: Measure, points: Float) -> Float:
+    def _convolved(self, zonal: Zonal, measure: Measure, queries: Queries) -> Float:
         """Angular velocities `(m,)` from the modes of the measure."""
-        speed, total = zonal.velocity(points[:, 0], measure.fourier(zonal.potential.size))
+        theta = queries.points() if queries.native is None else queries.native
+        speed, total = zonal.velocity(theta[:, 0], measure.fourier(zonal.potential.size))
         if zonal.normaliser is not None:
             # far from a concentrated measure the sum of modes cancels down to roundoff
             far = total < _CANCELLED * zonal.normaliser[0]
             speed /= np.where(far, 1.0, total)
             if far.any():
-                speed[far] = Circle().tangent(points[far], self.outputs(measure, points[far]))[:, 0]
+                those = queries.only(np.flatnonzero(far))
+                speed[far] = those.tangent(self.outputs(measure, those))[0]
         return speed
 
     def prepare(self, measure: Measure, previous: Measure | None = None) -> None:
@@ -123,6 +119,43 @@ class Law(InTime, ABC):
         """The convolution behind the drift where there is one (circle, A and V multiples of the identity)."""
         return None
 
+    def terms(self, dimension: int) -> list[Term]:
+        """Its kernels with their value matrices for tokens in R^d; none where it is not made of kernels."""
+        return []
+
+    def energy_unfit(self, geometry: Geometry) -> str | None:
+        """Why its interaction energy is not known on that space, or None (physics section 3)."""
+        if not geometry.angular:
+            return NO_ENERGY[0]
+        try:
+            zonal = self.zonal(geometry)
+        except ProblemError as error:
+            return error.faults[0].message
+        if zonal is None:
+            return NO_ENERGY[1]
+        return None if np.isfinite(zonal.energy_scale) else "the energy overflows for |A| > 700"
+
+    def energy(self, measure: Measure) -> float:
+        """Of a measure on a space where `energy_unfit` says nothing."""
+        reason = self.energy_unfit(measure.space)
+        zonal = self.zonal(measure.space) if reason is None else None
+        if zonal is None:
+            raise ProblemError.at("attention", str(reason))
+        excess = zonal.energy_scale * zonal.excess_energy(measure.fourier(zonal.potential.size))
+        return float(zonal.energy_offset + excess)
+
+    def gradient_unfit(self, geometry: Geometry) -> str | None:
+        """Why it does not descend a free energy on that space, or None (physics section 3)."""
+        try:
+            zonal = self.zonal(geometry)
+        except ProblemError as error:
+            return error.faults[0].message
+        if zonal is None:
+            return "a free energy is known when A and V are multiples of the identity (or beta)"
+        if not zonal.gradient_flow:
+            return "softmax attention descends no free energy; unnormalized attention and interactions do"
+        return None
+
     def gaussian_unfit(self, dimension: int) -> str | None:
         """Why Gaussians of R^d do not stay Gaussian, or None where they do."""
         return "its drift of a Gaussian is not affine"
@@ -135,17 +168,17 @@ class Law(InTime, ABC):
         """`D_x G_mu(x)`, `(m, d, d)`: rows are components of G, columns of x (flat spaces)."""
         self.need_constant()
         measure = concrete(measure)
-        if measure.geometry is not None and not measure.geometry.flat:
+        if not measure.space.flat:
             raise ProblemError.at("points", "the Jacobian is one of drifts in R^d; ask for the divergence")
-        return self.output_jacobians(measure, native_points(measure, points), positions)
+        return self.output_jacobians(measure, measure.space.points(points), positions)
 
     def divergence(self, measure: Measure, points: AnyArray, positions: AnyArray | None = None) -> Float:
         """`div G_mu(x)`, `(m,)`; on spheres `tr(P_x D_x G) - (d - 1) <x, G>` of the projected drift."""
         self.need_constant()
         measure = concrete(measure)
-        x = native_points(measure, points)
+        x = measure.space.points(points)
         slopes = self.output_jacobians(measure, x, positions)
-        return curved_divergence(measure, embedded(measure, x), self.outputs(measure, x, positions), slopes)
+        return measure.space.divergence(x, slopes, lambda: self.outputs(measure, measure.space.queries(x), positions).T)
 
     def output_jacobians(self, measure: Measure, points: Float, positions: AnyArray | None = None) -> Float:
         """`D_x` of what `outputs` gives, for x in R^d, `(m, d, d)`."""
@@ -155,51 +188,4 @@ class Law(InTime, ABC):
 def concrete(measure: Measure) -> Measure:
     """A measure written down for a problem, on its natural space."""
     instance("measure", measure, Measure, "a measure such as mfpde.Particles(points)")
-    return measure.on(measure.geometry) if isinstance(measure, Initial) else measure
-
-
-def embedded(measure: Measure, points: Float) -> Float:
-    """Native points as vectors of R^d."""
-    return points if measure.geometry is None else measure.geometry.embed(points)
-
-
-def embedded_nodes(measure: Measure) -> tuple[Float, Float]:
-    """The measure's nodes as vectors of R^d, and their weights."""
-    nodes, weights = measure.nodes()
-    return embedded(measure, nodes), weights
-
-
-def native_points(measure: Measure, points: AnyArray) -> Float:
-    """Points in the native form of the measure's space, `(m, c)`; those of another space are refused."""
-    if measure.geometry is not None:
-        return measure.geometry.points(points)
-    given = numbers("points", points)
-    dimension = measure.ambient_dimension
-    flat = given if given.ndim > 1 else given.reshape(-1, 1)
-    if given.ndim > 2 or flat.shape[1] != dimension:
-        raise ProblemError.at("points", f"have {flat.shape[1]} components, the measure lives in R^{dimension}")
-    if not np.isfinite(flat).all():
-        raise ProblemError.at("points", "must be finite")
-    return flat
-
-
-def curved_divergence(measure: Measure, x: Float, outputs: Float, slopes: Float) -> Float:
-    """Divergence of a drift from its values and slopes in R^d: `tr D_x G`, or of the projected one on a sphere,
-    `tr(P_x D_x G) - (d - 1) <x, G>`."""
-    trace = np.trace(slopes, axis1=1, axis2=2)
-    if measure.geometry is None or measure.geometry.flat:
-        return trace
-    along = np.einsum("mi,mij,mj->m", x, slopes, x)
-    return trace - along - (x.shape[1] - 1) * np.einsum("mi,mi->m", x, outputs)
-
-
-def on_lattice(lattice: Lattice, values: Float) -> Float:
-    """`(m, d)` at the lattice's points as `(d, *shape)`."""
-    return np.ascontiguousarray(values.T).reshape(-1, *lattice.shape)
-
-
-def in_shape_of(points: AnyArray, drift: Float) -> Float:
-    """Native components `(m, c)` in the shape the points came in; unit vectors of the plane came with their angular
-    velocity."""
-    given = np.asarray(points)
-    return drift.reshape(given.shape) if given.size == drift.size else drift
+    return measure.concrete

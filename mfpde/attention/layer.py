@@ -7,9 +7,8 @@ import numpy as np
 from mfpde.arguments import number, numbers, random_stream, whole
 from mfpde.attention.base import Attention
 from mfpde.attention.bidiagonal import largest_singular_value
-from mfpde.attention.law import concrete, embedded
+from mfpde.attention.law import concrete
 from mfpde.errors import ProblemError
-from mfpde.geometry import Circle, Geometry
 from mfpde.measure import Measure
 from mfpde.typing import AnyArray, Float
 
@@ -38,26 +37,24 @@ class Layer:
         terms = attention.terms(self.measure.ambient_dimension)
         self.parts = [term.head.variation(term, self.measure) for term in terms]
         self.nodes, self.weights = self.measure.nodes()
-        geometry = self.measure.geometry
-        self.curved = None if geometry is None or geometry.flat else geometry
+        self.space = self.measure.space
         self.precision = max((float(np.finfo(part.kind).eps) for part in self.parts), default=0.0) * 10
-        x = embedded(self.measure, self.nodes)
-        outputs = sum((part.means @ part.value.T for part in self.parts), np.zeros(x.shape))
-        self.inward = np.sum(x * outputs, axis=1, keepdims=True)
+        none = np.zeros((len(self.nodes), self.measure.ambient_dimension))
+        self.outputs = sum((part.means @ part.value.T for part in self.parts), none)
 
     def product(self, directions: AnyArray) -> Float:
         """What the drifts change by when the tokens move in these directions, `(n, components)` both."""
         given = self._checked(directions)
-        pushed = given if self.curved is None else _pushed(self.curved, self.nodes, given)
+        pushed = self.space.pushed(self.nodes, given)
         change = sum((part.product(pushed) for part in self.parts), np.zeros(pushed.shape))
-        return change if self.curved is None else self.curved.tangent(self.nodes, change) - self.inward * given
+        return self.space.tangent(self.nodes, change) - self.space.bent(self.nodes, self.outputs, given)
 
     def transposed(self, covectors: AnyArray) -> Float:
         """The transpose: `<covectors, product(u)> = <transposed(covectors), u>` for all u."""
         given = self._checked(covectors)
-        pushed = given if self.curved is None else _pushed(self.curved, self.nodes, given)
+        pushed = self.space.pushed(self.nodes, given)
         change = sum((part.transposed(pushed) for part in self.parts), np.zeros(pushed.shape))
-        return change if self.curved is None else self.curved.tangent(self.nodes, change) - self.inward * given
+        return self.space.tangent(self.nodes, change) - self.space.bent(self.nodes, self.outputs, given)
 
     def lipschitz(self, tolerance: float, seed: int, iterations: int) -> LipschitzConstant:
         """The largest singular value of the derivative, in the norm `|u|^2 = sum_i w_i |u_i|^2`."""
@@ -89,10 +86,3 @@ class Layer:
                 "directions", f"must be finite and have the shape of the tokens, {self.nodes.shape}, not {given.shape}"
             )
         return given
-
-
-def _pushed(geometry: Geometry, points: Float, directions: Float) -> Float:
-    """Directions in native components as tangent vectors of R^d."""
-    if isinstance(geometry, Circle):
-        return directions * np.column_stack([-np.sin(points[:, 0]), np.cos(points[:, 0])])
-    return geometry.tangent(points, directions)

@@ -8,11 +8,8 @@ import numpy as np
 
 from mfpde.attention.affine import AffineDrift, Forms
 from mfpde.attention.bilinear import Bilinear
-from mfpde.attention.law import embedded
-from mfpde.attention.masking import total_mass
-from mfpde.attention.matrices import multiple_of_identity
 from mfpde.attention.zonal import Zonal
-from mfpde.geometry import Circle, Geometry, Lattice
+from mfpde.geometry import Geometry, Queries
 from mfpde.measure import Measure
 from mfpde.registry import register
 from mfpde.typing import Float
@@ -42,18 +39,14 @@ class Linear(Bilinear):
 
     def zonal(self, geometry: Geometry) -> Zonal | None:
         """On the circle, with `A = a I` and `V = c I`, the drift `-(a c / 2) int sin(2 (theta - phi)) dmu(phi)`."""
-        if not isinstance(geometry, Circle) or not self.constant:
+        found = self.multiples() if geometry.angular and self.constant else None
+        if found is None:
             return None
-        scale, factor = multiple_of_identity(self.query_matrix(2)), multiple_of_identity(self.terms(2)[0].value)
-        if scale is None or factor is None:
-            return None
+        scale, factor = found
         return Zonal(np.array([0.0, 0.0, scale * factor / 8]), None, abs(scale * factor) / 2)
 
-    def sums(self, measure: Measure, points: Float | Lattice) -> Float:
-        slope = self._slope(measure)
-        if isinstance(points, Lattice):
-            return AffineDrift(np.zeros(slope.shape[0]), slope).at(points, np.zeros(slope.shape[0]))
-        return embedded(measure, points) @ slope.T
+    def sums(self, measure: Measure, queries: Queries) -> Float:
+        return queries.mapped(self._slope(measure)).vectors()
 
     def slopes(self, measure: Measure, points: Float) -> Float:
         slope = self._slope(measure)
@@ -61,7 +54,10 @@ class Linear(Bilinear):
 
     def _slope(self, measure: Measure) -> Float:
         second = measure.covariance + np.outer(measure.mean, measure.mean)
-        return total_mass(measure) * second @ self.query_matrix(measure.ambient_dimension)
+        return measure.mass * second @ self.query_matrix(measure.ambient_dimension)
+
+    def largest(self, dimension: int, radius: float) -> float:
+        return float(np.linalg.norm(self.query_matrix(dimension), 2)) * radius**2
 
     def couplings(self, scores: Float, weights: Float) -> tuple[Float, Float]:
         return scores * weights, np.broadcast_to(weights, scores.shape)

@@ -53,7 +53,7 @@ class Masked(Attention):
         return self
 
     def slices(self) -> tuple[float, ...]:
-        """Positions at which a density is known: those given, or the middles of so many equal parts of [0, 1]."""
+        """Those given, or the middles of so many equal parts of [0, 1]."""
         if isinstance(self.positions, tuple):
             return self.positions
         count = 16 if self.positions is None else self.positions

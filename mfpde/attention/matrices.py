@@ -14,7 +14,6 @@ __all__ = [
     "as_rows",
     "finite",
     "moved",
-    "multiple_of_identity",
     "one_way_to_say_it",
     "product",
     "rectangular",
@@ -103,12 +102,6 @@ def same_rows(key: Any, query: Any, dimension: int) -> tuple[Float, Float]:
             "attention.K", f"has shape {keys.shape} and Q {queries.shape}: they need the same number of rows"
         )
     return keys, queries
-
-
-def multiple_of_identity(matrix: Float) -> float | None:
-    """The c of `c I`, if that is what the matrix is."""
-    factor = float(matrix[0, 0])
-    return factor if np.array_equal(matrix, factor * np.eye(matrix.shape[0])) else None
 
 
 def as_rows(matrix: Float) -> tuple[tuple[float, ...], ...]:

@@ -8,15 +8,19 @@ import numpy as np
 from pydantic import Field
 
 from mfpde.attention.base import Attention, Term
-from mfpde.attention.matrices import moved, multiple_of_identity, square
+from mfpde.attention.matrices import moved, square
 from mfpde.attention.zonal import Zonal
 from mfpde.errors import Fault, ProblemError
-from mfpde.geometry import Circle, Geometry
+from mfpde.geometry import Geometry, multiple_of_identity
 from mfpde.registry import register
 from mfpde.specification import OfFamily
 from mfpde.typing import AnyArray
 
 __all__ = ["MultiHead"]
+
+_MASKED_ALONE = (
+    "one head cannot be masked alone: put masked around it all, {kind: masked, attention: {kind: multi-head}}"
+)
 
 
 @register("attention", "multi-head")
@@ -51,9 +55,17 @@ class MultiHead(Attention):
         heads = tuple(head.in_coordinates(matrix) for head in self.heads)
         return self.altered({"heads": heads, **moved(self, matrix)})
 
+    def faults(self, path: tuple[str | int, ...]) -> list[Fault]:
+        """Tokens have positions, on which everything else depends, where the attention as a whole is masked."""
+        found = []
+        for index, head in enumerate(self.heads):
+            here = (*path, "heads", index)
+            found += head.faults(here) if head.slices() is None else [Fault(here, _MASKED_ALONE)]
+        return found
+
     def zonal(self, geometry: Geometry) -> Zonal | None:
         """The sum of the heads' convolutions, if all are gradient flows."""
-        if not isinstance(geometry, Circle) or not self.constant:
+        if not geometry.angular or not self.constant:
             return None
         parts = [head.zonal(geometry) for head in self.heads]
         known = [part for part in parts if part is not None and part.gradient_flow]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from mfpde.attention.bilinear import Bilinear
-from mfpde.attention.law import embedded, embedded_nodes, on_lattice
-from mfpde.geometry import Lattice
+from mfpde.geometry import Queries
 from mfpde.measure import Measure, Normal
 from mfpde.typing import Float
 
@@ -29,14 +28,12 @@ class Pairwise(Bilinear):
     def sum_of_normal(self, measure: Normal, tilts: Float) -> Float:
         """`E[k(<w, y>) y]` for a Gaussian y, `(m, d)`."""
 
-    def sums(self, measure: Measure, points: Float | Lattice) -> Float:
-        if isinstance(points, Lattice):
-            return on_lattice(points, self.sums(measure, points.points()))
-        tilts = embedded(measure, points) @ self.query_matrix(measure.ambient_dimension).T
-        if isinstance(measure, Normal):
-            return self.sum_of_normal(measure, tilts)
-        return self.sum_over(tilts, *embedded_nodes(measure))
+    def sums(self, measure: Measure, queries: Queries) -> Float:
+        tilts = queries.mapped(self.query_matrix(measure.ambient_dimension)).points()
+        if measure.normal is not None:
+            return queries.laid(self.sum_of_normal(measure.normal, tilts))
+        return queries.laid(self.sum_over(tilts, *measure.embedded_nodes()))
 
     def slopes(self, measure: Measure, points: Float) -> Float:
         query = self.query_matrix(measure.ambient_dimension)
-        return self.derivative_over(embedded(measure, points) @ query.T, *embedded_nodes(measure)) @ query
+        return self.derivative_over(measure.space.embed(points) @ query.T, *measure.embedded_nodes()) @ query

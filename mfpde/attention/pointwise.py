@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from mfpde.attention.law import in_shape_of
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry, need_space
 from mfpde.schedule import InTime
@@ -41,8 +40,8 @@ class PointwiseDrift(InTime, ABC):
     def drift(self, geometry: Geometry, points: AnyArray) -> Float:
         """g in the shape of the points, projected where the space is curved."""
         need_space(geometry)
-        x = geometry.points(points)
-        return in_shape_of(points, geometry.tangent(x, self.outputs(geometry.embed(x))))
+        queries = geometry.queries(points)
+        return queries.answered(queries.tangent(queries.laid(self.outputs(queries.points()))))
 
     def check(self, geometry: Geometry) -> None:
         """Fail when the coefficients, at any time, do not fit the space."""

@@ -52,7 +52,18 @@ class Relu(Pairwise):
         return relu_derivative(tilts, keys, weights)
 
     def sum_of_normal(self, measure: Normal, tilts: Float) -> Float:
-        return _of_normal(measure, tilts)
+        """`E[max(0, s) y]` for `s = <w, y>` of mean a and deviation b: `m E[s^+] + S w P(s > 0)` by Stein's lemma."""
+        from scipy.special import ndtr
+
+        mean, pushed = measure.mean, tilts @ measure.covariance
+        a, b = tilts @ mean, np.sqrt(np.maximum(np.sum(pushed * tilts, axis=1), 0.0))
+        standard = np.divide(a, b, out=np.where(a > 0, np.inf, -np.inf), where=b > 0)
+        positive = np.asarray(ndtr(standard))
+        part = np.where(b > 0, a * positive + b * np.exp(-0.5 * standard**2) / np.sqrt(2 * np.pi), np.maximum(a, 0.0))
+        return part[:, None] * mean + positive[:, None] * pushed
+
+    def largest(self, dimension: int, radius: float) -> float:
+        return float(np.linalg.norm(self.query_matrix(dimension), 2)) * radius**2
 
     def couplings(self, scores: Float, weights: Float) -> tuple[Float, Float]:
         return np.maximum(0.0, scores) * weights, (scores > 0) * weights
@@ -74,15 +85,3 @@ class Relu(Pairwise):
 
     def _closed_form(self, measure: Measure) -> AffineDrift | None:
         return None if measure.mean.any() else super()._closed_form(measure)
-
-
-def _of_normal(measure: Normal, tilts: Float) -> Float:
-    """`E[max(0, s) y]` for `s = <w, y>` of mean a and deviation b: `m E[s^+] + S w P(s > 0)` by Stein's lemma."""
-    from scipy.special import ndtr
-
-    mean, pushed = measure.mean, tilts @ measure.covariance
-    a, b = tilts @ mean, np.sqrt(np.maximum(np.sum(pushed * tilts, axis=1), 0.0))
-    standard = np.divide(a, b, out=np.where(a > 0, np.inf, -np.inf), where=b > 0)
-    positive = np.asarray(ndtr(standard))
-    part = np.where(b > 0, a * positive + b * np.exp(-0.5 * standard**2) / np.sqrt(2 * np.pi), np.maximum(a, 0.0))
-    return part[:, None] * mean + positive[:, None] * pushed

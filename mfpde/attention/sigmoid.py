@@ -50,7 +50,29 @@ class Sigmoid(Pairwise):
         return sigmoid_derivative(tilts, keys, weights)
 
     def sum_of_normal(self, measure: Normal, tilts: Float) -> Float:
-        return _of_normal(measure, tilts)
+        """`E[s(z) y]` for `z = <w, y>` of mean a and deviation b: `m E[s(z)] + S w E[s'(z)]` by Stein's lemma.
+
+        Equispaced sums over z: spacing h errs by `e^{pi^2 / (2 b^2) - 2 pi^2 / h}`, the poles' share, and by
+        `e^{-2 pi^2 b^2 / h^2}`, the Gaussian's.
+        """
+        pushed = tilts @ measure.covariance
+        mean, width = tilts @ measure.mean, np.sqrt(np.maximum(np.sum(pushed * tilts, axis=1), 0.0))
+        first, second = np.empty(mean.size), np.empty(mean.size)
+        wide = np.maximum(width, 0.35)  # a narrower one does not reach the poles
+        spacing = np.where(
+            width < wide, 0.7 * width, np.minimum(2 * np.pi**2 / (39 + np.pi**2 / (2 * wide**2)), 0.7 * wide)
+        )
+        counts = np.where(width > 0, np.ceil(_DEVIATIONS * width / np.where(width > 0, spacing, 1.0)), 0).astype(int)
+        for row in range(mean.size):
+            z = mean[row] + spacing[row] * np.arange(-counts[row], counts[row] + 1)
+            weights = np.exp(-0.5 * ((z - mean[row]) / width[row]) ** 2) if width[row] > 0 else np.ones(1)
+            weights /= weights.sum()
+            values = _logistic(z)
+            first[row], second[row] = weights @ values, weights @ (values * (1 - values))
+        return first[:, None] * measure.mean + second[:, None] * pushed
+
+    def largest(self, dimension: int, radius: float) -> float:
+        return 1.0
 
     def couplings(self, scores: Float, weights: Float) -> tuple[Float, Float]:
         kernel = _logistic(scores)
@@ -60,26 +82,3 @@ class Sigmoid(Pairwise):
 def _logistic(scores: Float) -> Float:
     small = np.exp(-np.abs(scores))
     return np.where(scores > 0, 1.0, small) / (1.0 + small)
-
-
-def _of_normal(measure: Normal, tilts: Float) -> Float:
-    """`E[s(z) y]` for `z = <w, y>` of mean a and deviation b: `m E[s(z)] + S w E[s'(z)]` by Stein's lemma.
-
-    Equispaced sums over z: spacing h errs by `e^{pi^2 / (2 b^2) - 2 pi^2 / h}`, the poles' share, and by `e^{-2 pi^2
-    b^2 / h^2}`, the Gaussian's.
-    """
-    pushed = tilts @ measure.covariance
-    mean, width = tilts @ measure.mean, np.sqrt(np.maximum(np.sum(pushed * tilts, axis=1), 0.0))
-    first, second = np.empty(mean.size), np.empty(mean.size)
-    wide = np.maximum(width, 0.35)  # a narrower one does not reach the poles
-    spacing = np.where(
-        width < wide, 0.7 * width, np.minimum(2 * np.pi**2 / (39 + np.pi**2 / (2 * wide**2)), 0.7 * wide)
-    )
-    counts = np.where(width > 0, np.ceil(_DEVIATIONS * width / np.where(width > 0, spacing, 1.0)), 0).astype(int)
-    for row in range(mean.size):
-        z = mean[row] + spacing[row] * np.arange(-counts[row], counts[row] + 1)
-        weights = np.exp(-0.5 * ((z - mean[row]) / width[row]) ** 2) if width[row] > 0 else np.ones(1)
-        weights /= weights.sum()
-        values = _logistic(z)
-        first[row], second[row] = weights @ values, weights @ (values * (1 - values))
-    return first[:, None] * measure.mean + second[:, None] * pushed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 from weakref import WeakKeyDictionary
@@ -18,7 +17,8 @@ from mfpde.attention.head import Head
 from mfpde.attention.law import concrete
 from mfpde.attention.newton_balancing import log_sum_exp
 from mfpde.errors import ProblemError
-from mfpde.measure import Measure, Particles
+from mfpde.geometry import Queries
+from mfpde.measure import Measure
 from mfpde.measure.principal import principal
 from mfpde.registry import register
 from mfpde.specification import Real, Whole
@@ -58,14 +58,20 @@ class Sinkhorn(Exponential, Bilinear):
     citations: ClassVar[tuple[str, ...]] = ("sander2022", "castin2025")
     kind: Literal["sinkhorn"] = "sinkhorn"
     normalised: ClassVar[bool] = True
+    tail_power: ClassVar[float] = 1.0
+    keeps_mean: ClassVar[bool] = True
     tolerance: Real = Field(default=1e-12, ge=1e-14, le=1e-2, description="error of the marginals, integrated")
     iterations: Whole = Field(default=1000, ge=1, le=1_000_000, description="most that may be made to reach it")
+
+    @property
+    def sums_error(self) -> float:
+        return self.tolerance
 
     def potentials(self, measure: Measure, start: Potentials | None = None) -> Potentials:
         """f and g at the measure's nodes, from those of Gaussians or from some that are near. They are kept as long as
         the measure is."""
         measure = concrete(measure)
-        known, nodes = _known.setdefault(measure, {}), _fingerprint(measure)
+        known, nodes = _known.setdefault(measure, {}), measure.fingerprint()
         if self in known and known[self][0] == nodes:
             return known[self][1]
         matrix = self.query_matrix(measure.ambient_dimension)
@@ -98,8 +104,8 @@ class Sinkhorn(Exponential, Bilinear):
     def log_factors(self, measure: Measure) -> Float:
         return self.potentials(measure).g
 
-    def masked_means(self, measure: Measure, points: Float, positions: Float) -> Float:
-        return Head.masked_means(self, measure, points, positions)  # who sees less has other potentials
+    def masked_means(self, measure: Measure, queries: Queries, positions: Float) -> Float:
+        return Head.masked_means(self, measure, queries, positions)  # who sees less has other potentials
 
     def variation(self, term: Term, measure: Measure) -> BalancedVariation:
         from mfpde.attention.balanced_variation import BalancedVariation
@@ -138,13 +144,3 @@ class Sinkhorn(Exponential, Bilinear):
         """`F^T A F = U s W^T`, `B F = F U (2 s / (1 + sqrt(1 + 4 s^2))) W^T`."""
         left, s, right = principal(factor.T @ forms.query @ factor)
         return mean, factor @ (left * (2 * s / (1 + np.hypot(1.0, 2 * s)))) @ right.T
-
-
-def _fingerprint(measure: Measure) -> bytes:
-    """Of the arrays of particles, which belong to whoever made them and may be written to; other measures do not
-    change."""
-    if not isinstance(measure, Particles):
-        return b""
-    digest = hashlib.blake2b(measure.points.tobytes(), digest_size=16)
-    digest.update(measure.weights.tobytes())
-    return digest.digest()

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from mfpde.attention.base import Term
-from mfpde.attention.law import embedded_nodes
 from mfpde.measure import Measure
 from mfpde.typing import AnyArray, Float
 
@@ -39,7 +38,7 @@ class HeadVariation:
 
     def __init__(self, term: Term, measure: Measure) -> None:
         self.head, self.value = term.head, term.value
-        self.x, self.weights = embedded_nodes(measure)
+        self.x, self.weights = measure.embedded_nodes()
         count = self.x.shape[0]
         self.kind = np.float32 if count**2 * self.x.shape[1] > _LARGE else np.float64
         self.positions = measure.positions if term.masked else None

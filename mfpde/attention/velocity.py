@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 
 from mfpde.attention.affine import AffineDrift
-from mfpde.attention.law import Law, concrete, curved_divergence, embedded, in_shape_of, native_points, on_lattice
+from mfpde.attention.law import Law, concrete
 from mfpde.attention.pointwise import PointwiseDrift
 from mfpde.errors import ProblemError
-from mfpde.geometry import Geometry, Lattice
+from mfpde.geometry import Geometry, Queries
 from mfpde.measure import Measure
 from mfpde.typing import AnyArray, Float
 
@@ -69,27 +69,19 @@ class Velocity:
         if self.law is not None:
             self.law.prepare(measure, previous)
 
-    def drift(self, measure: Measure, points: AnyArray | Lattice, positions: AnyArray | None = None) -> Float:
+    def drift(self, measure: Measure, points: AnyArray | Queries, positions: AnyArray | None = None) -> Float:
         """As `Law.drift`."""
-        if self.law is not None and self.pointwise is None:
-            return self.law.any_drift(measure, points, positions)
-        own = self._pointwise_drift(measure, points)
-        return own if self.law is None else own + self.law.any_drift(measure, points, positions)
-
-    def _pointwise_drift(self, measure: Measure, points: AnyArray | Lattice) -> Float:
-        if isinstance(points, Lattice):
-            if self.pointwise is None:
-                return np.zeros((points.dimension, *points.shape))
-            return on_lattice(points, self.pointwise.outputs(points.points()))
-        x = native_points(measure, points)
-        if self.pointwise is None:
-            return in_shape_of(points, np.zeros(x.shape))
-        output = self.pointwise.outputs(embedded(measure, x))
-        return in_shape_of(points, output if measure.geometry is None else measure.geometry.tangent(x, output))
+        queries = concrete(measure).space.queries(points)
+        parts = [] if self.law is None else [self.law.any_drift(measure, points, positions)]
+        if self.pointwise is not None:
+            parts.append(queries.answered(queries.tangent(queries.laid(self.pointwise.outputs(queries.points())))))
+        return (
+            sum(parts[1:], parts[0]) if parts else queries.answered(np.zeros_like(queries.tangent(queries.vectors())))
+        )
 
     def jacobian(self, measure: Measure, points: AnyArray, positions: AnyArray | None = None) -> Float:
         """As `Law.jacobian`."""
-        x = native_points(measure, points)
+        x = measure.space.points(points)
         total = np.zeros((*x.shape, x.shape[1]))
         if self.law is not None:
             total = total + self.law.jacobian(measure, points, positions)
@@ -98,14 +90,14 @@ class Velocity:
     def divergence(self, measure: Measure, points: AnyArray, positions: AnyArray | None = None) -> Float:
         """As `Law.divergence`."""
         measure = concrete(measure)
-        x = native_points(measure, points)
+        x = measure.space.points(points)
         total = np.zeros(x.shape[0])
         if self.law is not None:
             total = total + self.law.divergence(measure, points, positions)
         if self.pointwise is None:
             return total
-        y = embedded(measure, x)
-        return total + curved_divergence(measure, y, self.pointwise.outputs(y), self.pointwise.output_jacobians(y))
+        y, field = measure.space.embed(x), self.pointwise
+        return total + measure.space.divergence(x, field.output_jacobians(y), lambda: field.outputs(y))
 
     # -- Gaussians
     # ---------------------------------------------------------------------------------------------------------

@@ -38,6 +38,10 @@ class Zonal:
         order = np.arange(self.potential.size)
         return order**2 * self.potential / (1.0 if self.normaliser is None else self.normaliser[0])
 
+    def excess_energy(self, modes: Complex) -> float:
+        """`sum_{k>=1} W_k |c_k|^2`, from the modes of mu: 0 for the uniform state."""
+        return float(self.potential[1:] @ (modes.real**2 + modes.imag**2)[1:])
+
     def velocity(self, theta: Float, modes: Complex) -> tuple[Float, Float]:
         """`(d_theta (W * mu), N * mu)` at angles, from the modes of mu; ones where there is no normaliser."""
         slope = 2j * np.arange(modes.size) * self.potential * modes

@@ -9,6 +9,7 @@ import numpy as np
 
 from mfpde.cli.progress import duration
 from mfpde.cli.tables import columns, number
+from mfpde.store.recorder import observed_series
 
 if TYPE_CHECKING:
     from mfpde.run import Run
@@ -76,7 +77,8 @@ def invariants(run: Run) -> dict[str, float]:
     axes = tuple(range(1, density.ndim))
     mass = (density * weight).sum(axis=axes)
     found = {"mass drift": float(np.abs(mass - mass[0]).max()), "least density": float(density.min())}
-    energy = run.series.get("free-energy")
-    if energy is not None and len(energy) > 1:
-        found["greatest rise of the free energy"] = float(max(0.0, np.diff(energy).max()))
+    for name, series in observed_series(run.problem).items():
+        if series.falls and len(run.series.get(name, ())) > 1:
+            said = f"greatest rise of the {name.replace('-', ' ')}"
+            found[said] = float(max(0.0, np.diff(run.series[name]).max()))
     return found

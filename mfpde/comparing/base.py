@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Literal
+from abc import ABC
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from mfpde.comparing.distances import DISTANCES, NEED_DENSITY
 from mfpde.contracts import Agreement, Comparison, Integration, Series, Solver, State
+from mfpde.distance import Distance
 from mfpde.errors import ProblemError
-from mfpde.specification import Real
+from mfpde.registry import lookup
+from mfpde.specification import NameOf, Real
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
@@ -27,23 +28,34 @@ class ComparedSolution(Comparison, ABC):
     """Something else that knows the solution: the series `distance` says how far the run is from it, and a run that
     goes beyond `tolerance` has failed a check."""
 
-    distance: Literal["l1", "max", "mean", "covariance"] = Field(
+    distance: Annotated[str, NameOf("distance")] = Field(
         default="l1",
         description="l1: integral of |difference|; max: relative to the largest density; mean, covariance: relative",
     )
     tolerance: Real = Field(default=1e-6, gt=0, description="largest distance that passes")
 
-    @abstractmethod
+    #: kind of the solver that the companion is computed by
+    by: ClassVar[str]
+
     def solver(self) -> Solver:
         """What the companion is computed by."""
+        found: Solver = lookup("solver", self.by)()
+        return found
 
     def unfit(self, equation: Equation, solver: Solver) -> str | None:
-        if self.distance in NEED_DENSITY and solver.shows != "density":
+        if self.measured.of_densities and solver.shows != "density":
             return f"the {self.distance} distance needs a density on a grid, and the {solver.kind} solver shows none"
         return self.solver().unfit(equation)
 
+    @property
+    def measured(self) -> Distance:
+        """The distance itself."""
+        distance: Distance = lookup("distance", self.distance)()
+        return distance
+
     def series(self) -> dict[str, Series]:
-        return {"distance": Series(f"{self.distance} distance from {self.kind}")}
+        said = f"{self.distance} distance from {self.kind}"
+        return {"distance": Series(said, label="distance from the comparison", scale="magnitude", leads=True)}
 
     def start(self, task: InitialValueProblem) -> SecondSolution:
         return SecondSolution(self, self.solver().start(task))
@@ -82,4 +94,4 @@ class SecondSolution:
         """How far the measure is from it; infinite where it has ended."""
         if self.end:
             return {"distance": np.inf}
-        return {"distance": DISTANCES[self._comparison.distance](measure, self._integration.measure())}
+        return {"distance": self._comparison.measured.between(measure, self._integration.measure())}

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from mfpde.comparing.base import ComparedSolution
-from mfpde.contracts import Solver
-from mfpde.registry import lookup, register
+from mfpde.registry import register
 
 __all__ = ["Characteristics"]
 
@@ -20,7 +19,4 @@ class Characteristics(ComparedSolution):
 
     citations: ClassVar[tuple[str, ...]] = ("castin2025",)
     kind: Literal["characteristics"] = "characteristics"
-
-    def solver(self) -> Solver:
-        found: Solver = lookup("solver", "characteristics")()
-        return found
+    by: ClassVar[str] = "characteristics"

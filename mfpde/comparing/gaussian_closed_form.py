@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from mfpde.comparing.base import ComparedSolution
-from mfpde.contracts import Solver
-from mfpde.registry import lookup, register
+from mfpde.registry import register
 
 __all__ = ["GaussianClosedForm"]
 
@@ -21,7 +20,4 @@ class GaussianClosedForm(ComparedSolution):
 
     citations: ClassVar[tuple[str, ...]] = ("castin2025",)
     kind: Literal["gaussian-closed-form"] = "gaussian-closed-form"
-
-    def solver(self) -> Solver:
-        found: Solver = lookup("solver", "gaussian")()
-        return found
+    by: ClassVar[str] = "gaussian"

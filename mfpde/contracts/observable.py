@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
-from mfpde.contracts.solver import Solver
+from mfpde.contracts.solver import SHOWN, Solver
 from mfpde.geometry import Geometry
 from mfpde.measure import Measure
 from mfpde.specification import Part
@@ -18,18 +18,36 @@ if TYPE_CHECKING:
 
 __all__ = ["Instant", "Observable", "Series"]
 
+#: what an axis has to show: any number; one whose order of magnitude counts; a gain or a loss, about zero; an angle; a
+#: whole number; a number between 0 and 1, which may share its axes with others of the same label
+Scale: TypeAlias = Literal["value", "magnitude", "balance", "angle", "count", "share"]
+
 
 @dataclass(frozen=True)
 class Series:
-    """A real quantity over time: what a file says of it.
+    """A real quantity over time: what a file says of it, and how a figure shows it.
 
     `extent` names and sizes its own dimensions, `(("mode", 16),)` for instance; None is as many as the run's snapshots
-    have of them.
+    have of them. `curves` are what a legend calls the entries of a vector; without them only a single entry is drawn,
+    and not even that when the series is `listed`: when it has as many entries as the user asked for.
     """
 
     long_name: str
     units: str = "1"
     extent: tuple[tuple[str, int | None], ...] = ()
+    #: title of its axes, where that is not the name
+    label: str = ""
+    scale: Scale = "value"
+    curves: tuple[str, ...] = ()
+    listed: bool = False
+    #: drawn before others
+    leads: bool = False
+    #: never increases
+    falls: bool = False
+    #: the series that says the same
+    repeats: str = ""
+    #: the series whose direction it is; nobody asked for it by name, and it is drawn when it turns
+    direction_of: str = ""
 
 
 @dataclass(frozen=True)
@@ -42,6 +60,9 @@ class Instant:
     equation: Equation
     residual: Callable[[], float]
     facts: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "measure", self.measure.concrete)
 
 
 class Observable(Part, ABC):
@@ -67,17 +88,16 @@ class Observable(Part, ABC):
 
     def unfit(self, equation: Equation) -> str | None:
         """Why it has no meaning for that equation, or None."""
-        kind = equation.geometry.kind
-        if self.spaces and kind not in self.spaces:
-            return f"it is made for the {' and the '.join(self.spaces)}, not for the {kind}"
+        if self.spaces and not equation.geometry.counts_as(*self.spaces):
+            return f"it is made for the {' and the '.join(self.spaces)}, not for the {equation.geometry.name}"
         return None
 
     def unfit_solver(self, solver: Solver, equation: Equation) -> str | None:
         """Why that solver cannot give it for that equation, or None."""
         looks_at = self.looked_at(equation)
         if looks_at and solver.shows not in looks_at:
-            wanted = " or ".join(_WORDS[one] for one in looks_at)
-            return f"it looks at {wanted}, and the {solver.kind} solver shows {_WORDS[solver.shows]}"
+            wanted = " or ".join(SHOWN[one] for one in looks_at)
+            return f"it looks at {wanted}, and the {solver.kind} solver shows {SHOWN[solver.shows]}"
         if self.fact is not None and self.fact not in solver.facts:
             return f"the {solver.kind} solver cannot tell it"
         return None
@@ -85,11 +105,3 @@ class Observable(Part, ABC):
     def looked_at(self, equation: Equation) -> tuple[str, ...]:
         """What it can look at (`Solver.shows`) for that equation; none named is all."""
         return self.looks_at
-
-
-_WORDS = {
-    "density": "a density on a grid",
-    "gaussian": "a Gaussian",
-    "particles": "particles",
-    "characteristics": "tokens that carry a density",
-}

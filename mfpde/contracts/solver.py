@@ -16,7 +16,16 @@ from mfpde.typing import AnyArray, Float
 if TYPE_CHECKING:
     from mfpde.equation import Equation, InitialValueProblem
 
-__all__ = ["Accuracy", "Integration", "Progress", "Solver", "State"]
+__all__ = ["SHOWN", "Accuracy", "Integration", "Progress", "Solver", "State"]
+
+
+#: what a state can be, in words: what solvers show, forms store and observables look at
+SHOWN = {
+    "density": "a density on a grid",
+    "gaussian": "a Gaussian",
+    "particles": "particles",
+    "characteristics": "tokens that carry a density",
+}
 
 
 class State(Enum):
@@ -146,7 +155,7 @@ class Solver(Part, ABC):
     citations: ClassVar[tuple[str, ...]] = ()
     #: `auto` takes the fitting solver with the greatest preference
     preference: ClassVar[int] = 0
-    #: what its measures are: density (on a grid or as a series), gaussian, particles, characteristics
+    #: what its measures are, one of `SHOWN`; a form (`mfpde.solvers.forms`) stores each
     shows: ClassVar[str] = "density"
     #: names of what `Integration.facts` tells
     facts: ClassVar[frozenset[str]] = frozenset()

@@ -6,7 +6,8 @@ from mfpde.geometry.lattice import Lattice
 from mfpde.geometry.layout import Axis, Constant, Field, Layout
 from mfpde.geometry.line import Line
 from mfpde.geometry.plane import Plane
-from mfpde.geometry.space import Space
+from mfpde.geometry.queries import Queries, Scattered, multiple_of_identity
+from mfpde.geometry.space import Space, euclidean
 from mfpde.geometry.sphere import Sphere
 
 __all__ = [
@@ -19,7 +20,11 @@ __all__ = [
     "Layout",
     "Line",
     "Plane",
+    "Queries",
+    "Scattered",
     "Space",
     "Sphere",
+    "euclidean",
+    "multiple_of_identity",
     "need_space",
 ]

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import ClassVar
+
+import numpy as np
 
 from mfpde.arguments import instance, numbers
 from mfpde.errors import ProblemError
+from mfpde.geometry.queries import Queries, Scattered
 from mfpde.specification import Part
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["Geometry", "need_space", "need_vectors"]
+__all__ = ["Geometry", "divergence_on_unit_sphere", "need_space", "need_vectors"]
 
 
 class Geometry(Part, ABC):
@@ -18,6 +22,8 @@ class Geometry(Part, ABC):
 
     #: R^d itself: points are vectors and nothing is projected
     flat: ClassVar[bool] = False
+    #: points are angles, and functions of them Fourier series
+    angular: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -39,6 +45,62 @@ class Geometry(Part, ABC):
     @abstractmethod
     def tangent(self, points: Float, vectors: Float) -> Float:
         """Vectors of R^d at native points, projected and written in native components, `(m, components)`."""
+
+    @abstractmethod
+    def distance(self, first: Float, second: Float) -> Float:
+        """Length of the shortest way between native points, `(m,)`."""
+
+    @abstractmethod
+    def divergence(self, points: Float, slopes: Float, vectors: Callable[[], Float]) -> Float:
+        """`(m,)` of a field projected on the space, from its derivatives `(m, d, d)` and values `(m, d)` in R^d."""
+
+    def pushed(self, points: Float, directions: Float) -> Float:
+        """Tangent vectors in native components as vectors of R^d, `(m, d)`."""
+        return self.tangent(points, directions)
+
+    def bent(self, points: Float, vectors: Float, directions: Float) -> Float:
+        """What the covariant derivative of a projected field in tangent directions has less than the projection of its
+        derivative in R^d, because projections turn with the points: `<x, v> u` on unit spheres."""
+        return np.sum(self.embed(points) * vectors, axis=1, keepdims=True) * directions
+
+    def retract(self, points: Float) -> Float:
+        """Native points from coordinates that steps along the space may have led a little off it."""
+        return self.points(points)
+
+    def extend(self, points: Float, vectors: Float) -> Float:
+        """A field at `retract(points)`, in native components, continued to points off the space."""
+        return vectors
+
+    def tilted_mean(
+        self, matrix: Float, points: Float, nodes: Float, weights: Float, log_factors: Float | None
+    ) -> tuple[Float, Float] | None:
+        """`(grad log M(Ax), log M(Ax))` of weighted nodes by sums made for this space and this A, if there are any."""
+        return None
+
+    def queries(self, points: AnyArray | Queries) -> Queries:
+        """What a user asks at: points in any form of the space, or a lattice of R^d."""
+        if not isinstance(points, Queries):
+            return Scattered(self.points(points), self, np.shape(points))
+        if not self.flat:
+            raise ProblemError.at("points", "a lattice lies in R^d; on circle and sphere give points")
+        return points
+
+    def counts_as(self, *kinds: str) -> bool:
+        """Whether it is a space of one of these kinds, or derived from one."""
+        fields = (getattr(cls, "model_fields", {}).get("kind") for cls in type(self).__mro__)
+        return any(field is not None and field.default in kinds for field in fields)
+
+    @property
+    def name(self) -> str:
+        """The kind it is registered as."""
+        return str(getattr(self, "kind", type(self).__name__))
+
+
+def divergence_on_unit_sphere(x: Float, slopes: Float, vectors: Float) -> Float:
+    """`tr(P_x D_x G) - (d - 1) <x, G>` at unit vectors x."""
+    along = np.einsum("mi,mij,mj->m", x, slopes, x)
+    trace = np.trace(slopes, axis1=1, axis2=2)
+    return trace - along - (x.shape[1] - 1) * np.einsum("mi,mi->m", x, vectors)
 
 
 def need_vectors(vectors: object, count: int, dimension: int) -> Float:

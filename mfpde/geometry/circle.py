@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from mfpde.arguments import amount, numbers
 from mfpde.errors import ProblemError
-from mfpde.geometry.base import Geometry, need_vectors
+from mfpde.geometry.base import Geometry, divergence_on_unit_sphere, need_vectors
 from mfpde.geometry.layout import Axis, Constant, Field, Layout
+from mfpde.geometry.queries import multiple_of_identity
 from mfpde.registry import register
 from mfpde.typing import AnyArray, Float
 
@@ -28,6 +30,7 @@ class Circle(Geometry):
     """
 
     kind: Literal["circle"] = "circle"
+    angular: ClassVar[bool] = True
 
     @property
     def ambient_dimension(self) -> int:
@@ -64,6 +67,24 @@ class Circle(Geometry):
         theta = self.points(points)[:, 0]
         vectors = need_vectors(vectors, theta.size, 2)
         return (np.cos(theta) * vectors[:, 1] - np.sin(theta) * vectors[:, 0])[:, None]
+
+    def pushed(self, points: Float, directions: Float) -> Float:
+        return directions * np.column_stack([-np.sin(points[:, 0]), np.cos(points[:, 0])])
+
+    def distance(self, first: Float, second: Float) -> Float:
+        apart = np.abs(self.points(first) - self.points(second))[:, 0]
+        return np.minimum(apart, 2 * np.pi - apart)
+
+    def divergence(self, points: Float, slopes: Float, vectors: Callable[[], Float]) -> Float:
+        return divergence_on_unit_sphere(self.embed(points), slopes, vectors())
+
+    def tilted_mean(
+        self, matrix: Float, points: Float, nodes: Float, weights: Float, log_factors: Float | None
+    ) -> tuple[Float, Float] | None:
+        from mfpde.transform import tilted_mean_on_circle
+
+        beta = multiple_of_identity(matrix)
+        return None if beta is None else tilted_mean_on_circle(beta, points[:, 0], nodes[:, 0], weights, log_factors)
 
     def layout(self, count: int) -> Layout:
         """`count` equispaced angles, which show modes below `count / 2` exactly."""

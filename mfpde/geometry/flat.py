@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
@@ -21,9 +21,8 @@ class Flat(Geometry):
     flat: ClassVar[bool] = True
 
     @property
-    @abstractmethod
     def ambient_dimension(self) -> int:
-        """The d of R^d."""
+        return int(self.dimension)  # type: ignore[attr-defined]
 
     def points(self, points: AnyArray) -> Float:
         given = numbers("points", points)
@@ -45,3 +44,12 @@ class Flat(Geometry):
 
     def tangent(self, points: Float, vectors: Float) -> Float:
         return vectors
+
+    def distance(self, first: Float, second: Float) -> Float:
+        return np.linalg.norm(self.points(first) - self.points(second), axis=1)
+
+    def divergence(self, points: Float, slopes: Float, vectors: Callable[[], Float]) -> Float:
+        return np.trace(slopes, axis1=1, axis2=2)
+
+    def bent(self, points: Float, vectors: Float, directions: Float) -> Float:
+        return np.zeros_like(directions)

@@ -9,13 +9,14 @@ import numpy as np
 
 from mfpde.arguments import instance, numbers
 from mfpde.errors import ProblemError
+from mfpde.geometry.queries import Queries
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["Lattice"]
+__all__ = ["Lattice", "grid_moments"]
 
 
 @dataclass(frozen=True, eq=False)
-class Lattice:
+class Lattice(Queries):
     """The points `x = origin + matrix z` of R^d, z on the tensor grid of d ascending axes.
 
     Sums over lattices are far cheaper than over as many scattered points.
@@ -64,7 +65,46 @@ class Lattice:
         grid = np.stack(np.meshgrid(*self.axes, indexing="ij"), axis=-1).reshape(-1, self.dimension)
         return grid @ self.matrix.T + self.origin
 
-    def mapped(self, matrix: Float, offset: Float | None = None) -> Lattice:
-        """The points `matrix x + offset`."""
-        origin = matrix @ self.origin
+    @property
+    def positions_shape(self) -> tuple[int, ...]:
+        return ()
+
+    def mapped(self, matrix: Float, offset: Float | None = None, about: Float | None = None) -> Lattice:
+        origin = matrix @ (self.origin if about is None else self.origin - about)
         return Lattice(self.axes, origin if offset is None else origin + offset, matrix @ self.matrix)
+
+    def along(self, vector: Float) -> Float:
+        axes = np.meshgrid(*self.axes, indexing="ij", sparse=True)
+        parts = [part * axis for part, axis in zip(self.matrix.T @ vector, axes, strict=True)]
+        total: Float = sum(parts[1:], parts[0] + vector @ self.origin)
+        return total
+
+    def part(self, here: slice) -> Lattice:
+        return Lattice((self.axes[0][here], *self.axes[1:]), self.origin, self.matrix)
+
+    def sizes(self) -> Float:
+        ends = np.array([max(abs(axis[0]), abs(axis[-1])) for axis in self.axes])
+        return np.abs(self.matrix) @ ends + np.abs(self.origin)
+
+    def transformed(self, matrix: Float, vectors: Float) -> Float:
+        from mfpde.transform import mapped  # compiled code, which a few particles do not need
+
+        return mapped(matrix, vectors)
+
+    def tilts_of_grid(
+        self, axes: Sequence[Float], masses: Float, frame: Float, log_factors: Float | None
+    ) -> tuple[Float, Float]:
+        from mfpde.transform import tilted_mean_on_grid
+
+        return tilted_mean_on_grid(axes, masses, frame.T @ self.matrix, frame.T @ self.origin, self.axes, log_factors)
+
+
+def grid_moments(axes: Sequence[Float], share: Float) -> tuple[Float, Float]:
+    """Mean and covariance of shares of sum 1 at the points of the tensor grid of one or two axes."""
+    marginals = [share.sum(axis=1 - i) for i in range(2)] if share.ndim == 2 else [share]
+    middle = np.array([part @ axis for part, axis in zip(marginals, axes, strict=True)])
+    centred = [axis - m for axis, m in zip(axes, middle, strict=True)]
+    spread = np.diag([part @ z**2 for part, z in zip(marginals, centred, strict=True)])
+    if share.ndim == 2:
+        spread[0, 1] = spread[1, 0] = centred[0] @ share @ centred[1]
+    return middle, spread

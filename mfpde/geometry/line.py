@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from mfpde.geometry.flat import Flat
 from mfpde.registry import register
@@ -19,7 +19,4 @@ class Line(Flat):
     """
 
     kind: Literal["line"] = "line"
-
-    @property
-    def ambient_dimension(self) -> int:
-        return 1
+    dimension: ClassVar[int] = 1

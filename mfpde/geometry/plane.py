@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from mfpde.geometry.flat import Flat
 from mfpde.registry import register
@@ -19,7 +19,4 @@ class Plane(Flat):
     """
 
     kind: Literal["plane"] = "plane"
-
-    @property
-    def ambient_dimension(self) -> int:
-        return 2
+    dimension: ClassVar[int] = 2

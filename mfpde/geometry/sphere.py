@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -9,7 +10,8 @@ from pydantic import Field
 
 from mfpde.arguments import numbers
 from mfpde.errors import ProblemError
-from mfpde.geometry.base import Geometry, need_vectors
+from mfpde.geometry.base import Geometry, divergence_on_unit_sphere, need_vectors
+from mfpde.geometry.queries import multiple_of_identity
 from mfpde.registry import register
 from mfpde.specification import Whole
 from mfpde.typing import AnyArray, Float
@@ -66,3 +68,25 @@ class Sphere(Geometry):
         x = self.points(points)
         vectors = need_vectors(vectors, *x.shape)
         return vectors - np.sum(x * vectors, axis=1, keepdims=True) * x
+
+    def distance(self, first: Float, second: Float) -> Float:
+        x, y = self.points(first), self.points(second)
+        return 2 * np.arctan2(np.linalg.norm(x - y, axis=1), np.linalg.norm(x + y, axis=1))
+
+    def divergence(self, points: Float, slopes: Float, vectors: Callable[[], Float]) -> Float:
+        return divergence_on_unit_sphere(self.embed(points), slopes, vectors())
+
+    def retract(self, points: Float) -> Float:
+        return points / np.linalg.norm(points, axis=1, keepdims=True)
+
+    def extend(self, points: Float, vectors: Float) -> Float:
+        """`|x| G(x / |x|)`."""
+        return vectors * np.linalg.norm(points, axis=1, keepdims=True)
+
+    def tilted_mean(
+        self, matrix: Float, points: Float, nodes: Float, weights: Float, log_factors: Float | None
+    ) -> tuple[Float, Float] | None:
+        from mfpde.transform import tilted_mean_on_sphere
+
+        beta = multiple_of_identity(matrix) if self.dimension == 3 else None
+        return None if beta is None else tilted_mean_on_sphere(beta, points, nodes, weights, log_factors)

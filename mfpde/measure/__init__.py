@@ -1,10 +1,11 @@
 """Laws of tokens."""
 
-from mfpde.measure.base import Initial, Measure
+from mfpde.measure.base import Measure
 from mfpde.measure.circle_density import CircleDensity
 from mfpde.measure.density import Density
 from mfpde.measure.gaussian import Gaussian
 from mfpde.measure.grid_density import GridDensity
+from mfpde.measure.initial import Initial
 from mfpde.measure.mixture import Mixture
 from mfpde.measure.normal import Normal
 from mfpde.measure.panel import Panel

@@ -36,10 +36,6 @@ class AboutAxis(Measure):
         self.axis: Float = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
         self._geometry = geometry
 
-    @property
-    def geometry(self) -> Sphere:
-        return self._geometry
-
     @abstractmethod
     def log_shape(self, angle: Float) -> Float:
         """g, -inf where there is nothing."""
@@ -87,5 +83,5 @@ class AboutAxis(Measure):
 
     def angles(self, points: AnyArray) -> Float:
         """Angles to the axis, exact near it as well."""
-        x = self._geometry.points(points)
+        x = self.space.points(points)
         return 2 * np.arctan2(np.linalg.norm(x - self.axis, axis=1), np.linalg.norm(x + self.axis, axis=1))

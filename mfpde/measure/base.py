@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import functools
 import math
-import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-from pydantic import Field
 
 from mfpde.arguments import amount, instance, number, numbers
 from mfpde.errors import ProblemError
-from mfpde.geometry import Circle, Geometry, Lattice
-from mfpde.specification import Real, Specification
+from mfpde.geometry import Geometry, Lattice, Queries, Scattered, euclidean
+from mfpde.measure.damping import LogFactors, Pair, values_at
 from mfpde.typing import AnyArray, Complex, Float
 
 if TYPE_CHECKING:
-    from mfpde.measure.positioned import Positioned
+    from mfpde.measure.basins import Cluster
+    from mfpde.measure.circle_density import CircleDensity
+    from mfpde.measure.normal import Normal
 
-__all__ = ["NODES_ACCURACY", "Initial", "Measure", "fields_like_properties"]
+__all__ = ["NODES_ACCURACY", "Beside", "Measure"]
 
 
 #: of nodes, unless another is asked for
@@ -62,6 +61,16 @@ def _checked(method: Callable[..., Any], check: Callable[..., None]) -> Callable
     return call
 
 
+class Beside(NamedTuple):
+    """Two densities at points of the same weight `volume`; where pieces of a density overlap, each counts for its
+    `share`."""
+
+    share: Float
+    volume: float
+    own: Float
+    other: Float
+
+
 class Measure(ABC):
     """A probability measure on a geometry: always weighted nodes underneath.
 
@@ -83,10 +92,12 @@ class Measure(ABC):
             if name in vars(cls):
                 setattr(cls, name, _checked(vars(cls)[name], check))
 
+    _geometry: Geometry | None = None
+
     @property
-    @abstractmethod
     def geometry(self) -> Geometry | None:
         """Where the measure lives; None is R^d."""
+        return self._geometry
 
     @abstractmethod
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
@@ -103,30 +114,43 @@ class Measure(ABC):
         """Positions s of the nodes, `(m,)`, where tokens have them (masked attention)."""
         return None
 
-    def log_laplace(self, w: AnyArray | Lattice, gradient: bool = False) -> Any:
+    def log_laplace(self, w: AnyArray | Queries, gradient: bool = False) -> Any:
         """`log M(w)` for `M(w) = int e^{<w, y>} dmu(y)`, y in the ambient space; with `gradient` also `grad log M(w)`,
         the mean of the tilted measure.
 
         `w` is `(m, d)`, giving `(m,)` and `(m, d)`, or a `Lattice`, giving its shape and `(d, *shape)`. No size of w
         overflows.
         """
-        queries = w.points() if isinstance(w, Lattice) else self._tilts(w)
-        value, mean = self._log_laplace(queries)
-        if isinstance(w, Lattice):
-            value, mean = value.reshape(w.shape), np.ascontiguousarray(mean.T).reshape(-1, *w.shape)
-        return (value, mean) if gradient else value
+        queries = w if isinstance(w, Queries) else Scattered(self._tilts(w))
+        value, mean = self.tilt(queries)
+        return (value, queries.answered(mean)) if gradient else value
 
-    def tilt(self, points: Float, matrix: Float) -> tuple[Float, Float]:
-        """`(log M(Ax), grad log M(Ax))` at native points x of the measure's own space, `(m,)` and `(m, d)`."""
-        x = points if self.geometry is None else self.geometry.embed(points)
-        return self._log_laplace(x @ matrix.T)
+    def tilt(self, queries: Queries, matrix: Float | None = None, log_factors: LogFactors = None) -> Pair:
+        """`(log M(Ax), grad log M(Ax))` at queries x, in their shape and `(d, *shape)`, by the fastest sums there are;
+        A is 1 where it is not given. With factors g, those of `e^g mu`, of any size and range."""
+        w = queries if matrix is None else queries.mapped(matrix)
+        if log_factors is None:
+            value, mean = self._log_laplace(w.points())
+        else:
+            mean, value = self._tilted_mean(w.points(), log_factors)
+        return value.reshape(w.shape), w.laid(mean)
 
     def _log_laplace(self, w: Float) -> tuple[Float, Float]:
+        """`log M` and its gradient at vectors `(m, d)`: `(m,)` and `(m, d)`."""
+        return self._tilted_mean(w)[::-1]
+
+    def _tilted_mean(self, w: Float, log_factors: LogFactors = None) -> tuple[Float, Float]:
         from mfpde.transform import tilted_mean
 
-        nodes, weights = self._embedded()
-        mean, value = tilted_mean(w, nodes, weights)
-        return value, mean
+        nodes, weights = self.embedded_nodes()
+        return tilted_mean(w, nodes, weights, values_at(log_factors, nodes))
+
+    def tilted_covariance(self, w: Float, log_factors: LogFactors = None) -> tuple[Float, Float, Float]:
+        """`log M`, its gradient and its Hessian at vectors `(m, d)`."""
+        from mfpde.transform import tilted_covariance
+
+        nodes, weights = self.embedded_nodes()
+        return tilted_covariance(w, nodes, weights, values_at(log_factors, nodes))
 
     def _tilts(self, w: AnyArray) -> Float:
         given = numbers("w", w)
@@ -152,10 +176,13 @@ class Measure(ABC):
     def sample(self, count: int, seed: int = 0) -> Float:
         """Independent draws `(count, components)`. The first draws do not depend on `count`."""
 
+    #: made of point masses: sums over its nodes are what it is
+    pointlike: ClassVar[bool] = False
+
     @property
     def compact(self) -> bool:
         """Whether its support is bounded."""
-        return self.geometry is not None and not self.geometry.flat
+        return not self.space.flat
 
     def reach(self, tolerance: float = NODES_ACCURACY, tilts: AnyArray | None = None) -> tuple[Float, Float]:
         """A box, `low` and `high` `(d,)`, outside of which lies at most the share `tolerance` of the measure's mass,
@@ -163,7 +190,7 @@ class Measure(ABC):
         from mfpde.measure.cells import reach_of_nodes
 
         _check_reach(tolerance)
-        return reach_of_nodes(*self._embedded(), tolerance, None if tilts is None else self._tilts(tilts))
+        return reach_of_nodes(*self.embedded_nodes(), tolerance, None if tilts is None else self._tilts(tilts))
 
     def cell_averages(self, lattice: Lattice) -> Float:
         """Averages of the density over the cells about the points of an evenly spaced lattice, in its shape, per unit
@@ -178,9 +205,9 @@ class Measure(ABC):
 
     def _check_cells(self, lattice: Lattice) -> None:
         instance("lattice", lattice, Lattice, "a lattice such as mfpde.Lattice.of([[0.0, 0.5, 1.0]])")
-        flat = self.geometry is None or self.geometry.flat
+        flat = self.space.flat
         if not flat or lattice.dimension != self.ambient_dimension:
-            here = f"R^{self.ambient_dimension}" if flat else f"the {self.geometry.kind}"  # type: ignore[union-attr]
+            here = f"R^{self.ambient_dimension}" if flat else f"the {self.space.name}"
             raise ProblemError.at(
                 "lattice", f"has cells of R^{lattice.dimension}, the measure lives {'in' if flat else 'on'} {here}"
             )
@@ -211,96 +238,144 @@ class Measure(ABC):
     @property
     def mean(self) -> Float:
         """`int x dmu` in the ambient space, `(d,)`."""
-        points, weights = self._embedded()
+        points, weights = self.embedded_nodes()
         return weights @ points
 
     @property
     def covariance(self) -> Float:
         """`int (x-m)(x-m)^T dmu` in the ambient space, `(d, d)`."""
-        points, weights = self._embedded()
+        points, weights = self.embedded_nodes()
         centred = points - weights @ points
         return (weights[:, None] * centred).T @ centred
 
-    def _embedded(self) -> tuple[Float, Float]:
+    def embedded_nodes(self) -> tuple[Float, Float]:
+        """Nodes as vectors of the ambient space, `(n, d)`, and their weights."""
         points, weights = self.nodes()
         return (points if self.geometry is None else self.geometry.embed(points)), weights
 
-
-class Initial(Specification, Measure, ABC):
-    """A measure that can be written down in a problem file. `on(geometry)` makes it concrete; used directly it lives
-    on its natural space."""
-
-    weight: Real | None = Field(default=None, description="its share, as a component of a mixture")
-
-    @abstractmethod
-    def on(self, geometry: Geometry) -> Measure:
-        """The measure on that space; a space on which it makes no sense is an error."""
-
-    def over_positions(self, geometry: Geometry, positions: Sequence[float]) -> Positioned:
-        """The law of tokens at ascending positions (masked attention): the same at each unless it says otherwise."""
-        from mfpde.measure.positioned import Positioned
-
-        places = np.atleast_1d(numbers("positions", positions))
-        return Positioned(places, [self.on(geometry)] * places.size)
-
-    @abstractmethod
-    def natural_geometry(self) -> Geometry:
-        """The space it lives on when nobody says which."""
+    # -- what a measure may know of itself
+    # ---------------------------------------------------------------------------------------------------------
 
     @property
-    def geometry(self) -> Geometry:
-        return self.natural_geometry()
-
-    def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
-        return self.on(self.geometry).nodes(accuracy, refinement)
+    def concrete(self) -> Measure:
+        """The measure itself, of one that was only written down."""
+        return self
 
     @property
-    def positions(self) -> Float | None:
-        return self.on(self.geometry).positions
-
-    def log_laplace(self, w: AnyArray | Lattice, gradient: bool = False) -> Any:
-        return self.on(self.geometry).log_laplace(w, gradient)
-
-    def tilt(self, points: Float, matrix: Float) -> tuple[Float, Float]:
-        return self.on(self.geometry).tilt(points, matrix)
-
-    def evaluate(self, points: AnyArray) -> Float:
-        return self.on(self.geometry).evaluate(points)
-
-    def sample(self, count: int, seed: int = 0) -> Float:
-        return self.on(self.geometry).sample(count, seed)
+    def space(self) -> Geometry:
+        """Where it lives, R^d where nobody has said so."""
+        return self.geometry or euclidean(self.ambient_dimension)
 
     @property
-    def compact(self) -> bool:
-        return self.on(self.geometry).compact
-
-    def reach(self, tolerance: float = NODES_ACCURACY, tilts: AnyArray | None = None) -> tuple[Float, Float]:
-        return self.on(self.geometry).reach(tolerance, tilts)
-
-    def cell_averages(self, lattice: Lattice) -> Float:
-        return self.on(self.geometry).cell_averages(lattice)
-
-    def fourier(self, count: int) -> Complex:
-        return self.on(Circle()).fourier(count)
+    def mass(self) -> float:
+        """Total mass: 1 but for what has rounding, or cells, of its own."""
+        return 1.0
 
     @property
-    def mean(self) -> Float:
-        return self.on(self.geometry).mean
+    def lattices(self) -> list[Lattice]:
+        """Those of its panels, where it is a density on some."""
+        return []
 
     @property
-    def covariance(self) -> Float:
-        return self.on(self.geometry).covariance
+    def normal(self) -> Normal | None:
+        """The normal law that it is, with its closed forms; None for any other measure."""
+        return None
 
-    def unfit(self, geometry: Geometry, instead: str) -> ProblemError:
-        """The error for a space on which this measure makes no sense."""
-        mine = self.model_dump().get("kind", type(self).__name__)
-        return ProblemError.at("initial", f"{mine} is not a measure on {geometry.kind}; use {instead}")
+    @property
+    def variances(self) -> Float:
+        """Eigenvalues of the covariance, the largest first."""
+        return np.linalg.eigvalsh(self.covariance)[::-1].astype(float)
 
+    @property
+    def summands(self) -> list[tuple[float, Measure]]:
+        """Shares and measures that it is the sum of."""
+        return [(1.0, self)]
 
-@contextmanager
-def fields_like_properties(*names: str) -> Iterator[None]:
-    """For initial measures with fields of these names: the fields hold what was written, the attributes of the same
-    names are those of every measure, arrays. pydantic warns of that when it makes the class."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", f'Field name "({"|".join(names)})"', UserWarning)
-        yield
+    @property
+    def slices(self) -> list[tuple[float | None, float, Measure]]:
+        """Position, share of the mass, and law of each position where tokens have some; otherwise itself."""
+        return [(None, 1.0, self)]
+
+    def sample_positions(self, count: int, seed: int = 0) -> Float | None:
+        """Positions of the draws that `sample` gives for this seed, where tokens have some."""
+        return None
+
+    def up_to(self, position: float) -> tuple[Measure, float]:
+        """The part at positions up to that one, which masked attention there sees, and by what its integrals are to be
+        multiplied: all but panels are scaled to mass 1."""
+        from mfpde.measure.particles import Particles
+
+        points, weights = self.nodes()
+        there = np.asarray(self.positions) <= position
+        return Particles(points[there], weights[there], self.geometry), float(weights[there].sum() / weights.sum())
+
+    @property
+    def views(self) -> tuple[float, ...]:
+        """Positions for which `up_to` gives the same object every time, so that what was found for it is kept."""
+        return ()
+
+    def positions_at(self, queries: Queries) -> Float | None:
+        """Positions of queries that are its own nodes; None for any others."""
+        nodes = self.nodes()[0]
+        own = queries.shape == nodes.shape[:1] and np.array_equal(self.space.embed(nodes), queries.points())
+        return self.positions if own else None
+
+    def node_queries(self) -> list[Queries]:
+        """Its nodes as what it may be asked at itself, in their order."""
+        return [Scattered(self.nodes()[0], self.space)]
+
+    def sizes(self) -> Float | None:
+        """Largest `|y_i|` of its tokens, `(d,)`, where that is known without any computing."""
+        return None
+
+    # -- functionals
+    # ---------------------------------------------------------------------------------------------------------
+
+    def series(self, quantity: str) -> CircleDensity:
+        """The density on the circle that it is, which `quantity` needs."""
+        raise self._no_density(quantity)
+
+    def density_nodes(self) -> tuple[Float, Float]:
+        """Weights of the nodes and the densities there, so that `sum_i w_i f(rho_i)` is `int f(rho) dmu`."""
+        points, weights = self.nodes()
+        return weights, self.evaluate(points)
+
+    def entropy(self) -> float:
+        """`-int rho log rho`, -inf where there is no density."""
+        weights, density = self.density_nodes()
+        there = weights > 0
+        return -float(weights[there] @ np.log(density[there]))
+
+    def minimum(self) -> float:
+        """The smallest density."""
+        return float(self.density_nodes()[1].min())
+
+    def clusters(self, prominence: float, dip: float, least: float) -> list[Cluster]:
+        """Local maxima of the density that stand out (observable `clusters`)."""
+        raise self._no_density("clusters")
+
+    def places(self) -> tuple[Float, Float, Float]:
+        """Where tokens are, `(n, d)`, what they weigh, and how far at most they are from there: half a cell."""
+        points, weights = self.embedded_nodes()
+        return points, weights, np.zeros(weights.size)
+
+    def share_at_edge(self, tilts: Float) -> float:
+        """Largest share of `e^{<w, y>} mu` in the outermost cells, over the rows w of `tilts`; NaN without cells."""
+        return math.nan
+
+    def pair_excess(self, scale: float) -> float:
+        """`iint (e^{a <x, y>} - 1) dmu dmu`."""
+        matrix, weights = scale * np.eye(self.ambient_dimension), self.nodes()[1]
+        logs = np.concatenate([self.tilt(queries, matrix)[0].ravel() for queries in self.node_queries()])
+        return float(weights[weights > 0] @ np.expm1(logs[weights > 0]))
+
+    def beside(self, reference: Measure) -> list[Beside]:
+        """Its density and that of another measure at the points of quadratures, which distances compare."""
+        raise self._no_density("a distance of densities")
+
+    def _no_density(self, quantity: str) -> ProblemError:
+        return ProblemError.at("measure", f"{quantity} needs a density, and a {type(self).__name__} measure has none")
+
+    def fingerprint(self) -> bytes:
+        """Of what may be written to from outside; most measures do not change."""
+        return b""

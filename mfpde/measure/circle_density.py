@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
 from mfpde.arguments import random_stream
 from mfpde.geometry import Circle
-from mfpde.measure.base import NODES_ACCURACY, Measure
+from mfpde.measure.base import NODES_ACCURACY, Beside, Measure
+from mfpde.measure.basins import Cluster
+from mfpde.measure.circle_clusters import clusters_on_circle
+from mfpde.measure.circle_grid import CircleGrid, lowest, relative_entropy
 from mfpde.measure.rules import times
 from mfpde.typing import AnyArray, Complex, Float
 
@@ -19,6 +22,8 @@ __all__ = ["CircleDensity", "clean"]
 LONGEST = 2**14
 #: nodes beyond those that the density needs: what is integrated against it has modes, too
 NODES_FOR_THE_INTEGRAND = 1024
+#: at which densities are compared
+_ANGLES = 4096
 
 
 class CircleDensity(Measure):
@@ -31,6 +36,8 @@ class CircleDensity(Measure):
     >>> CircleDensity.of(np.array([1.0, 0.25])).evaluate([0.0])          # (1 + cos(theta) / 2) / (2 pi)
     array([0.23873241])
     """
+
+    _geometry = Circle()
 
     def __init__(
         self,
@@ -55,10 +62,6 @@ class CircleDensity(Measure):
         """From densities at equispaced angles (interpolated, mass as given)."""
         return cls.of((np.fft.rfft(values) * (2 * np.pi / values.size))[: (values.size + 1) // 2])
 
-    @property
-    def geometry(self) -> Circle:
-        return Circle()
-
     def fourier(self, count: int) -> Complex:
         return self._series(count)
 
@@ -81,6 +84,31 @@ class CircleDensity(Measure):
             waves = np.exp(1j * np.outer(theta[piece], np.arange(1, modes.size)))
             density[piece] = (modes[0].real + 2 * (waves @ modes[1:]).real) / (2 * np.pi)
         return density
+
+    def series(self, quantity: str) -> CircleDensity:
+        return self
+
+    @property
+    def mass(self) -> float:
+        return float(self.fourier(1)[0].real)
+
+    @cached_property
+    def grid(self) -> CircleGrid:
+        """On which its functionals are integrated."""
+        return CircleGrid(self)
+
+    def entropy(self) -> float:
+        return float(np.log(2 * np.pi)) - relative_entropy(self.grid)
+
+    def minimum(self) -> float:
+        return lowest(self.grid)
+
+    def clusters(self, prominence: float, dip: float, least: float) -> list[Cluster]:
+        return clusters_on_circle(self.grid, prominence)
+
+    def beside(self, reference: Measure) -> list[Beside]:
+        theta = 2 * np.pi / _ANGLES * np.arange(_ANGLES)
+        return [Beside(np.ones(_ANGLES), 2 * np.pi / _ANGLES, self.evaluate(theta), reference.evaluate(theta))]
 
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
         if self._rule is not None:

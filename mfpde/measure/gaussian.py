@@ -8,13 +8,16 @@ import numpy as np
 from pydantic import Field
 
 from mfpde.errors import Fault, ProblemError
-from mfpde.geometry import Geometry, Line, Plane, Space, need_space
-from mfpde.measure.base import Initial, fields_like_properties
+from mfpde.geometry import Geometry, euclidean, need_space
+from mfpde.measure.initial import Initial, fields_like_properties
 from mfpde.measure.normal import Normal
 from mfpde.registry import register
 from mfpde.specification import Matrix, Real, Vector
 
 __all__ = ["Gaussian"]
+
+#: smallest over largest eigenvalue, where the smallest is rounding
+_SINGULAR = 1e-15
 
 
 with fields_like_properties("mean", "covariance"):
@@ -35,12 +38,18 @@ with fields_like_properties("mean", "covariance"):
         """
 
         kind: Literal["gaussian"] = "gaussian"
-        mean: Real | Vector = Field(description="m; a number on the line")  # type: ignore[assignment]
-        covariance: Matrix = Field(description="S; or a number, for that multiple of the identity")  # type: ignore[assignment]
+        mean: Real | Vector = Field(description="m; a number on the line")
+        covariance: Matrix = Field(description="S; or a number, for that multiple of the identity")
+
+        @property
+        def density_unfit(self) -> str | None:
+            values = np.linalg.eigvalsh(self.covariance)
+            singular = values[-1] >= 0 and abs(values[0]) <= _SINGULAR * values[-1]
+            return "a Gaussian on a point or a line has no density" if singular else None
 
         def natural_geometry(self) -> Geometry:
             dimension = np.size(self.__dict__["mean"])
-            return {1: Line(), 2: Plane()}.get(dimension) or Space(dimension=max(dimension, 1))
+            return euclidean(dimension)
 
         def on(self, geometry: Geometry) -> Normal:
             need_space(geometry)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from mfpde.arguments import instance, numbers, random_stream
 from mfpde.errors import ProblemError
-from mfpde.geometry import Geometry, Lattice, Line, Plane
-from mfpde.measure.base import NODES_ACCURACY, Measure
+from mfpde.geometry import Lattice, Line, Plane, Queries
+from mfpde.measure.base import NODES_ACCURACY, Beside, Measure
+from mfpde.measure.basins import Cluster, clusters_on_grid
+from mfpde.measure.damping import LogFactors, Pair, values_at
 from mfpde.measure.panel import Panel
-from mfpde.measure.sums import log_sum
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["GridDensity"]
+
+#: cells that count as the edge of a box
+_EDGE = 2
 
 
 class GridDensity(Measure):
@@ -32,6 +35,8 @@ class GridDensity(Measure):
     >>> density.log_laplace([[2.0]]).round(12), density.covariance.round(12)
     (array([2.]), array([[1.]]))
     """
+
+    compact = True
 
     def __init__(self, panels: Sequence[Panel]) -> None:
         instance("panels", panels, Sequence, "a list of panels; GridDensity.of(axes, values) makes one")
@@ -52,14 +57,6 @@ class GridDensity(Measure):
     def of(cls, axes: Sequence[AnyArray], values: AnyArray, averages: bool = True) -> GridDensity:
         """One panel that does not move, from its axes and densities."""
         return cls([Panel(Lattice.of(axes), numbers("values", values), averages)])
-
-    @property
-    def geometry(self) -> Geometry:
-        return self._geometry
-
-    @property
-    def compact(self) -> bool:
-        return True
 
     @cached_property
     def mass(self) -> float:
@@ -87,7 +84,7 @@ class GridDensity(Measure):
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
         """The lattices' points; cell averages become point values first."""
         points = np.concatenate([panel.lattice.points() for panel in self.panels])
-        return points, np.concatenate([(panel.at_points * panel.volume).ravel() for panel in self.panels])
+        return points, _whole(panel.at_points * panel.volume for panel in self.panels)
 
     @property
     def positions(self) -> Float | None:
@@ -95,13 +92,17 @@ class GridDensity(Measure):
             return None
         return np.concatenate([np.full(panel.values.size, panel.position) for panel in self.panels])
 
-    def up_to(self, position: float) -> GridDensity:
-        """The panels at positions up to that one, which masked attention there sees; the same object every time."""
+    @property
+    def views(self) -> tuple[float, ...]:
+        return tuple(sorted({panel.position for panel in self.panels if panel.position is not None}))
+
+    def up_to(self, position: float) -> tuple[GridDensity, float]:
+        """The panels at positions up to that one, the same object every time. They keep their mass."""
         places = [np.inf if panel.position is None else panel.position for panel in self.panels]
         seen = [index for index, place in enumerate(places) if place <= position]
         if len(seen) not in self._earlier:
             self._earlier[len(seen)] = self._restricted(seen)
-        return self._earlier[len(seen)]
+        return self._earlier[len(seen)], 1.0
 
     def _restricted(self, panels: Sequence[int]) -> GridDensity:
         """Those panels alone, by their numbers, with all that is known of them; on a common lattice they are one."""
@@ -111,23 +112,95 @@ class GridDensity(Measure):
     def _earlier(self) -> dict[int, GridDensity]:
         return {}
 
-    def log_laplace(self, w: AnyArray | Lattice, gradient: bool = False) -> Any:
-        if not isinstance(w, Lattice):
-            return super().log_laplace(w, gradient)
+    def positions_at(self, queries: Queries) -> Float | None:
+        own = [panel.position for panel in self.panels if panel.lattice is queries and panel.position is not None]
+        return np.asarray(own[0]) if own else super().positions_at(queries)
+
+    def node_queries(self) -> list[Queries]:
+        return [panel.lattice for panel in self.panels]
+
+    def sizes(self) -> Float:
+        return np.max([panel.lattice.sizes() for panel in self.panels], axis=0)
+
+    def tilt(self, queries: Queries, matrix: Float | None = None, log_factors: LogFactors = None) -> Pair:
+        from mfpde.transform import joined
+
+        w = queries if matrix is None else queries.mapped(matrix)
         if w.dimension != self.ambient_dimension:
             raise ProblemError.at(
                 "w", f"is a lattice in R^{w.dimension}, the measure lives in R^{self.ambient_dimension}"
             )
-        value, mean = log_sum([panel.log_laplace_on(w) for panel in self._there])
-        return (value, mean) if gradient else value
+        if log_factors is None:
+            answers = [panel.tilt(w) for panel in self._there]
+        else:
+            ends = np.cumsum([panel.values.size for panel in self.panels])[:-1]
+            factors = np.split(np.asarray(values_at(log_factors, self.nodes()[0])), ends)
+            answers = [panel.tilt(w, g) for panel, g in zip(self.panels, factors, strict=True)]
+        mean, value = joined([(mean, value) for value, mean in answers], axis=0)
+        return value, mean
 
-    def _log_laplace(self, w: Float) -> tuple[Float, Float]:
-        value, mean = log_sum([(value, mean.T) for value, mean in (panel.log_laplace_at(w) for panel in self._there)])
-        return value, np.ascontiguousarray(mean.T)
+    @property
+    def lattices(self) -> list[Lattice]:
+        return [panel.lattice for panel in self.panels]
+
+    def density_on(self, panel: Panel) -> Float:
+        """The density of all panels at the points of one, in its shape."""
+        others = [other for other in self._there if other is not panel]
+        density = panel.at_points
+        if others:
+            density = density + GridDensity(others).evaluate(panel.lattice.points()).reshape(density.shape)
+        return density
+
+    def density_nodes(self) -> tuple[Float, Float]:
+        return self.nodes()[1], _whole(self.density_on(panel) for panel in self.panels)
+
+    def minimum(self) -> float:
+        return float(min(panel.values.min() for panel in self.panels))
+
+    def clusters(self, prominence: float, dip: float, least: float) -> list[Cluster]:
+        basins = clusters_on_grid(self, dip)
+        return [Cluster(each.mean, each.mass, each.width) for each in basins if each.mass > least * self.mass]
+
+    def places(self) -> tuple[Float, Float, Float]:
+        cells = [(np.linalg.norm(panel.lattice.matrix, axis=0) * panel.widths).sum() for panel in self.panels]
+        halves = np.repeat(0.5 * np.array(cells), [panel.values.size for panel in self.panels])
+        points = np.concatenate([panel.lattice.points() for panel in self.panels])
+        return points, _whole(panel.masses for panel in self.panels), halves
+
+    def share_at_edge(self, tilts: Float) -> float:
+        points, masses, _ = self.places()
+        outer = []
+        for panel in self.panels:
+            edge = np.ones(panel.lattice.shape, dtype=bool)
+            edge[tuple(slice(_EDGE, -_EDGE) for _ in edge.shape)] = False
+            outer.append(edge.ravel())
+        there = masses > 0
+        y, mass, at_edge = points[there], masses[there], np.concatenate(outer)[there]
+        shares = []
+        for w in tilts:
+            exponent = y @ w
+            raised = mass * np.exp(exponent - exponent.max())
+            shares.append(float(raised[at_edge].sum() / raised.sum()))
+        return max(shares)
+
+    def beside(self, reference: Measure) -> list[Beside]:
+        """Cell averages against cell averages; where panels overlap, each counts for its share."""
+        if len(self.panels) == 1:
+            (panel,) = self.panels
+            lattice = panel.lattice
+            sigma = reference.cell_averages(lattice) if panel.averages else reference.evaluate(lattice.points())
+            return [Beside(np.ones(lattice.shape), panel.volume, panel.values, sigma.reshape(lattice.shape))]
+        found = []
+        for panel in self.panels:
+            density = self.density_on(panel)
+            share = np.divide(panel.at_points, density, out=np.zeros_like(density), where=density > 0)
+            sigma = reference.evaluate(panel.lattice.points()).reshape(density.shape)
+            found.append(Beside(share, panel.volume, density, sigma))
+        return found
 
     def evaluate(self, points: AnyArray) -> Float:
         """Interpolated to order fourteen between the lattices' points, never below 0; 0 outside of the cells."""
-        x = self.geometry.points(points)
+        x = self.space.points(points)
         return sum((panel.interpolant.at(x) for panel in self._there), np.zeros(x.shape[0]))
 
     def sample(self, count: int, seed: int = 0) -> Float:
@@ -143,6 +216,10 @@ class GridDensity(Measure):
             z = lattice.points()[chosen[here] - start] + (draws[here, 1:] - 0.5) * panel.widths
             out[here] = z @ panel.lattice.matrix.T + panel.lattice.origin
         return out
+
+
+def _whole(arrays: Iterable[Float]) -> Float:
+    return np.concatenate([array.ravel() for array in arrays])
 
 
 def _merged(panels: Sequence[Panel]) -> list[Panel]:

@@ -11,8 +11,9 @@ from pydantic import Field, model_validator
 
 from mfpde.errors import Fault, ProblemError, shown
 from mfpde.geometry import Circle, Geometry
-from mfpde.measure.base import Initial, Measure
+from mfpde.measure.base import Measure
 from mfpde.measure.circle_density import CircleDensity, clean
+from mfpde.measure.initial import Initial
 from mfpde.measure.positioned import Positioned
 from mfpde.measure.superposition import Superposition
 from mfpde.registry import register

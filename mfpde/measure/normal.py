@@ -8,8 +8,9 @@ import numpy as np
 
 from mfpde.arguments import numbers, random_stream
 from mfpde.errors import ProblemError
-from mfpde.geometry import Geometry, Lattice, Space, need_space
+from mfpde.geometry import Geometry, Lattice, Queries, need_space
 from mfpde.measure.base import NODES_ACCURACY, Measure
+from mfpde.measure.damping import Damping, LogFactors, Pair
 from mfpde.measure.hermite import normal_nodes
 from mfpde.measure.normal_cells import averages_of_normal
 from mfpde.measure.principal import principal
@@ -61,10 +62,6 @@ class Normal(Measure):
         return found
 
     @property
-    def geometry(self) -> Geometry | None:
-        return self._geometry
-
-    @property
     def ambient_dimension(self) -> int:
         return self._mean.size
 
@@ -105,12 +102,48 @@ class Normal(Measure):
         z, weights = normal_nodes(self.rank, accuracy, refinement)
         return self._mean + z @ self.factor.T, weights
 
+    @property
+    def normal(self) -> Normal:
+        return self
+
+    def tilt(self, queries: Queries, matrix: Float | None = None, log_factors: LogFactors = None) -> Pair:
+        if not isinstance(log_factors, Damping):
+            return super().tilt(queries, matrix, log_factors)
+        w = queries if matrix is None else queries.mapped(matrix)
+        value, mean = self._damped(w.points(), log_factors.root)
+        return value.reshape(w.shape), w.laid(mean)
+
+    def _damped(self, w: Float, root: Float) -> tuple[Float, Float]:
+        """`log int e^{-<y, P y> + <w, y>} dN(m, S)`, `P = K^T K`, and its gradient: `R = (I + 2 S P)^-1`,
+        `v = w - 2 P m`, `-<m, P m> + <w, m> + <v, R S v> / 2 - log det(I + 2 S P) / 2` and `m + R S v`."""
+        mean, form = self._mean, root.T @ root
+        widening = np.eye(mean.size) + 2 * self._covariance @ form
+        lean = w - 2 * form @ mean
+        moved = lean @ np.linalg.solve(widening, self._covariance)
+        constant = -mean @ form @ mean - 0.5 * np.linalg.slogdet(widening)[1]
+        return constant + w @ mean + 0.5 * np.sum(lean * moved, axis=1), mean + moved
+
     def _log_laplace(self, w: Float) -> tuple[Float, Float]:
         pushed = w @ self._covariance
         return w @ self._mean + 0.5 * np.sum(w * pushed, axis=1), self._mean + pushed
 
+    def entropy(self) -> float:
+        if self.rank < self._mean.size:
+            return -np.inf
+        return 0.5 * float(np.log(2 * np.pi * np.e * self.variances).sum())
+
+    def pair_excess(self, scale: float) -> float:
+        """Along an eigenvector of S with eigenvalue s and mean m it is, plus 1, a factor
+        `e^{a m^2 / (1 - a s)} / sqrt(1 - a^2 s^2)`."""
+        spread, vectors = np.linalg.eigh(self._covariance)
+        if abs(scale) * spread[-1] >= 1:
+            return np.inf
+        along = vectors.T @ self._mean
+        terms = scale * along**2 / (1 - scale * spread) - 0.5 * np.log1p(-((scale * spread) ** 2))
+        return float(np.expm1(terms.sum()))
+
     def evaluate(self, points: AnyArray) -> Float:
-        x = self._points(points)
+        x = self.space.points(points)
         z = self.standardised(x)
         log_volume = np.log(self._scale).sum() + 0.5 * np.log(2 * np.pi * self._spectrum).sum()
         return np.exp(-0.5 * np.sum(z * z, axis=1) - log_volume)
@@ -132,11 +165,6 @@ class Normal(Measure):
         w = np.zeros((1, self._mean.size)) if tilts is None else self._tilts(tilts)
         means = self._log_laplace(w)[1]
         return means.min(axis=0) - width, means.max(axis=0) + width
-
-    def _points(self, points: AnyArray) -> Float:
-        if self._geometry is not None:
-            return self._geometry.points(points)
-        return Space(dimension=self._mean.size).points(points)
 
     def _need_density(self) -> None:
         if self.rank < self._mean.size:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.errors import ProblemError
+from mfpde.measure.overlap import faces_of
 from mfpde.measure.rules import gauss_legendre
 from mfpde.typing import Float
 
@@ -18,17 +19,12 @@ _UNCORRELATED = 4e-16
 
 def averages_of_normal(axes: tuple[Float, ...], mean: Float, covariance: Float) -> Float:
     """Of `N(mean, covariance)` over the cells about the points of one or two evenly spaced axes."""
-    faces = [_faces(axis) for axis in axes]
+    faces = [faces_of(axis) for axis in axes]
     deviations = np.sqrt(np.diag(covariance))
     if len(faces) == 2 and abs(covariance[0, 1]) > _UNCORRELATED * deviations.prod():
         return _correlated(faces[0], faces[1], mean, covariance)
     parts = [_on_line(face, m, s) for face, m, s in zip(faces, mean, deviations, strict=True)]
     return parts[0] if len(parts) == 1 else np.outer(*parts)
-
-
-def _faces(axis: Float) -> Float:
-    half = 0.5 * (axis[-1] - axis[0]) / (axis.size - 1)
-    return np.append(axis - half, axis[-1] + half)
 
 
 def _on_line(faces: Float, mean: float, deviation: float) -> Float:

@@ -7,7 +7,7 @@ import numpy as np
 from mfpde.geometry import Lattice
 from mfpde.typing import Float, Truths
 
-__all__ = ["shares_in_box", "shares_in_disc", "shares_in_interval"]
+__all__ = ["faces_of", "shares_in_box", "shares_in_disc", "shares_in_interval"]
 
 
 def shares_in_interval(faces: Float, low: float, high: float) -> Float:
@@ -21,7 +21,7 @@ def shares_in_interval(faces: Float, low: float, high: float) -> Float:
 def shares_in_box(lattice: Lattice, low: Float, high: Float) -> Float:
     """Of a lattice's cells, in the box between two corners; the lattice's axes may lie askew in it."""
     frame = lattice.matrix
-    faces = [_faces(axis) for axis in lattice.axes]
+    faces = [faces_of(axis) for axis in lattice.axes]
     if np.array_equal(frame, np.diag(np.diag(frame))):
         ends = (np.array([low, high]) - lattice.origin) / np.diag(frame)
         parts = [shares_in_interval(f, min(end), max(end)) for f, end in zip(faces, ends.T, strict=True)]
@@ -39,7 +39,8 @@ def shares_in_box(lattice: Lattice, low: Float, high: Float) -> Float:
     return shares
 
 
-def _faces(axis: Float) -> Float:
+def faces_of(axis: Float) -> Float:
+    """Ends of the cells about its points."""
     half = 0.5 * (axis[-1] - axis[0]) / (axis.size - 1)
     return np.append(axis - half, axis[-1] + half)
 
@@ -79,7 +80,7 @@ def _cross(p: Float, q: Float) -> Float:
 def shares_in_disc(lattice: Lattice, centre: Float, radius: float) -> Float:
     """Of a lattice's cells, in a disc."""
     frame = lattice.matrix / radius
-    faces = [_faces(axis) for axis in lattice.axes]
+    faces = [faces_of(axis) for axis in lattice.axes]
     corners = np.stack(np.meshgrid(*faces, indexing="ij"), axis=-1) @ frame.T + (lattice.origin - centre) / radius
     four = np.stack([corners[:-1, :-1], corners[1:, :-1], corners[1:, 1:], corners[:-1, 1:]])
     within = (np.sum(four**2, axis=-1) <= 1).all(axis=0)

@@ -9,7 +9,8 @@ import numpy as np
 
 from mfpde.arguments import instance, number, numbers
 from mfpde.errors import ProblemError
-from mfpde.geometry import Lattice
+from mfpde.geometry import Lattice, Queries
+from mfpde.geometry.lattice import grid_moments
 from mfpde.measure.interpolation import Interpolant
 from mfpde.measure.point_values import point_values
 from mfpde.typing import Float
@@ -90,70 +91,31 @@ class Panel:
     @cached_property
     def moments(self) -> tuple[Float, Float]:
         """Mean `(d,)` and covariance `(d, d)` of the panel's tokens."""
-        share = self.masses / self.mass
-        marginals = [share.sum(axis=1 - i) for i in range(2)] if share.ndim == 2 else [share]
-        middle = np.array([part @ axis for part, axis in zip(marginals, self.lattice.axes, strict=True)])
-        centred = [axis - m for axis, m in zip(self.lattice.axes, middle, strict=True)]
-        spread = np.diag([part @ z**2 for part, z in zip(marginals, centred, strict=True)])
-        if share.ndim == 2:
-            spread[0, 1] = spread[1, 0] = centred[0] @ share @ centred[1]
+        middle, spread = grid_moments(self.lattice.axes, self.masses / self.mass)
         if self.averages:  # a box of width h has variance h^2 / 12
             spread -= np.diag(self.widths**2 / 12)
         frame = self.lattice.matrix
         return self.lattice.origin + frame @ middle, frame @ spread @ frame.T
 
-    def log_laplace_on(self, w: Lattice) -> tuple[Float, Float]:
-        """`(log M, grad log M)` on a lattice of w's, `shape` and `(d, *shape)`.
+    def tilt(self, w: Queries, log_factors: Float | None = None) -> tuple[Float, Float]:
+        """`(log M, grad log M)` at queries w, in their shape and `(d, *shape)`, with factors `e^g` at the points.
 
-        With `y = m + S z` and `w = b + W q` it is `<w, m>` plus the sum over z with matrix `S^T W`, offset `S^T b`.
+        With `y = m + S z` it is `<w, m>` plus the sum over z at `S^T w`. Only values at points may be multiplied by a
+        function, averages may not.
         """
-        from mfpde.transform import tilted_mean_on_grid
-
-        frame = self.lattice.matrix
-        matrix, offset = frame.T @ w.matrix, frame.T @ w.origin
-        mean, value = tilted_mean_on_grid(self.lattice.axes, self.masses, matrix, offset, w.axes)
-        axes = _open(w.axes)
-        if self.averages:
-            tilts = sum((matrix[:, i, None, None] * axes[i] for i in range(w.dimension)), offset[:, None, None])
-            self._take_out_cells(tilts.reshape(mean.shape), mean, value)
-        slope = w.matrix.T @ self.lattice.origin
-        first = slope[0] * axes[0] + w.origin @ self.lattice.origin
-        value += sum((slope[i] * axes[i] for i in range(1, w.dimension)), first).reshape(w.shape)
-        return value, self._moved(mean)
-
-    def log_laplace_at(self, w: Float) -> tuple[Float, Float]:
-        """The same at scattered w `(m, d)`: `(m,)` and `(m, d)`."""
-        from mfpde.transform import tilted_mean
-
-        masses = self.masses.ravel()
-        there = masses > 0
-        z = Lattice.of(self.lattice.axes).points()[there]
-        tilts = w @ self.lattice.matrix
-        mean, value = tilted_mean(tilts, z, masses[there])
-        if self.averages:
-            across = np.ascontiguousarray(mean.T)
-            self._take_out_cells(np.ascontiguousarray(tilts.T), across, value)
-            mean = across.T
-        return value + w @ self.lattice.origin, mean @ self.lattice.matrix.T + self.lattice.origin
-
-    def _take_out_cells(self, tilts: Float, mean: Float, value: Float) -> None:
-        from mfpde.transform import cell_correction
-
-        slope, log_factor = cell_correction(tilts, self.widths)
-        mean -= slope
-        value -= log_factor
-
-    def _moved(self, mean: Float) -> Float:
-        from mfpde.transform import mapped
-
         frame, origin = self.lattice.matrix, self.lattice.origin
-        if np.array_equal(frame, np.eye(origin.size)):
-            if origin.any():
-                mean += origin.reshape(-1, *[1] * (mean.ndim - 1))
-            return mean
-        return mapped(frame, mean, origin)
+        masses = self.masses if log_factors is None else self.at_points * self.volume
+        factors = None if log_factors is None else log_factors.reshape(masses.shape)
+        mean, value = w.tilts_of_grid(self.lattice.axes, masses, frame, factors)
+        if log_factors is None and self.averages:
+            from mfpde.transform import cell_correction
 
-
-def _open(axes: tuple[Float, ...]) -> list[Float]:
-    """Axes as `(n, 1)` and `(1, m)`; a single one as `(n, 1)`."""
-    return [axes[0][:, None], *(axis[None, :] for axis in axes[1:])]
+            slope, log_factor = cell_correction(np.ascontiguousarray(w.mapped(frame.T).vectors()), self.widths)
+            mean -= slope
+            value -= log_factor
+        if not np.array_equal(frame, np.eye(origin.size)):
+            mean = w.transformed(frame, mean)
+        if origin.any():
+            value += w.along(origin)
+            mean += origin.reshape(-1, *[1] * (mean.ndim - 1))
+        return value, mean

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections.abc import Sequence
 from lzma import LZMAError
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 from zlib import error as ZlibError  # noqa: N812
 
 import numpy as np
@@ -14,9 +15,11 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from mfpde.arguments import numbers, random_stream
 from mfpde.errors import Fault, ProblemError
-from mfpde.geometry import Circle, Geometry, Plane, Space, need_space
-from mfpde.measure.base import NODES_ACCURACY, Initial, Measure, fields_like_properties
+from mfpde.geometry import Circle, Geometry, Queries, Scattered, euclidean, need_space
+from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.circle_density import clean
+from mfpde.measure.damping import LogFactors, Pair, values_at
+from mfpde.measure.initial import Initial, fields_like_properties
 from mfpde.measure.positioned import Positioned
 from mfpde.registry import register
 from mfpde.specification import Vector, _nested
@@ -32,6 +35,8 @@ class Particles(Measure):
     >>> Particles([[0.0, 1.0], [2.0, 1.0]]).mean
     array([1., 1.])
     """
+
+    pointlike: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -58,41 +63,38 @@ class Particles(Measure):
     def positions(self) -> Float | None:
         return self._positions
 
-    @property
-    def geometry(self) -> Geometry | None:
-        return self._geometry
-
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
         return self.points, self.weights
 
-    def tilt(self, points: Float, matrix: Float) -> tuple[Float, Float]:
-        beta = float(matrix[0, 0])
-        round_ = self._geometry is not None and not self._geometry.flat and matrix.shape[0] <= 3
-        if not round_ or not np.array_equal(matrix, beta * np.eye(matrix.shape[0])):
-            return super().tilt(points, matrix)
-        from mfpde.transform import tilted_mean_on_circle, tilted_mean_on_sphere
+    def tilt(self, queries: Queries, matrix: Float | None = None, log_factors: LogFactors = None) -> Pair:
+        found, native = None, queries.native
+        if matrix is not None and native is not None and self._geometry is not None:
+            factors = None if log_factors is None else values_at(log_factors, self.embedded_nodes()[0])
+            found = self._geometry.tilted_mean(matrix, native, self.points, self.weights, factors)
+        return super().tilt(queries, matrix, log_factors) if found is None else (found[1], queries.laid(found[0]))
 
-        if isinstance(self._geometry, Circle):
-            mean, value = tilted_mean_on_circle(beta, points[:, 0], self.points[:, 0], self.weights)
-        elif matrix.shape[0] == 3:
-            mean, value = tilted_mean_on_sphere(beta, points, self.points, self.weights)
-        else:
-            return super().tilt(points, matrix)
-        return value, mean
+    def sizes(self) -> Float:
+        return Scattered(self.points).sizes()
+
+    def fingerprint(self) -> bytes:
+        """Of its arrays, which belong to whoever made them."""
+        digest = hashlib.blake2b(self.points.tobytes(), digest_size=16)
+        digest.update(self.weights.tobytes())
+        return digest.digest()
 
     @property
     def compact(self) -> bool:
         return True
 
     def reach(self, tolerance: float = NODES_ACCURACY, tilts: AnyArray | None = None) -> tuple[Float, Float]:
-        points = self._embedded()[0][self.weights > 0]
+        points = self.embedded_nodes()[0][self.weights > 0]
         return points.min(axis=0), points.max(axis=0)
 
     def evaluate(self, points: AnyArray) -> Float:
         raise ProblemError.at("measure", "point masses have no density")
 
     def fourier(self, count: int) -> Complex:
-        if not isinstance(self._geometry, Circle):
+        if self._geometry is None or not self._geometry.angular:
             return super().fourier(count)
         modes = np.empty(count, dtype=complex)
         wave, turn = self.weights.astype(complex), np.exp(-1j * self.points[:, 0])
@@ -153,12 +155,13 @@ with fields_like_properties("positions"):
         """
 
         kind: Literal["points"] = "points"
+        pointlike: ClassVar[bool] = True
         values: Annotated[tuple[tuple[float, ...], ...] | None, BeforeValidator(_rows)] = Field(
             default=None, description="the points: angles, or one list for each"
         )
         file: str | None = Field(default=None, description="where they are, one point per row: text or .npy")
         weights: Vector | None = Field(default=None, description="one for each point; equal by default")
-        positions: Vector | None = Field(default=None, description="where each stands in [0, 1], for masked attention")  # type: ignore[assignment]
+        positions: Vector | None = Field(default=None, description="where each stands in [0, 1], for masked attention")
 
         @model_validator(mode="after")
         def _one_source(self) -> Points:
@@ -166,9 +169,13 @@ with fields_like_properties("positions"):
                 raise ValueError("points need either values or a file, and not both")
             return self
 
+        @property
+        def density_unfit(self) -> str | None:
+            return "point masses have no density"
+
         def natural_geometry(self) -> Geometry:
             components = 1 if self.values is None else len(self.values[0])
-            return {1: Circle(), 2: Plane()}.get(components) or Space(dimension=components)
+            return Circle() if components == 1 else euclidean(components)
 
         def on(self, geometry: Geometry) -> Particles:
             points = np.array(self.values) if self.file is None else _read_points(self.file)

@@ -45,9 +45,13 @@ class Positioned(Superposition):
         self._places: Float = given[shares > 0]
 
     @property
-    def slices(self) -> list[tuple[float, float, Measure]]:
-        """Position, share of the mass, and law of each slice."""
+    def slices(self) -> list[tuple[float | None, float, Measure]]:
         return list(zip(self._places.tolist(), self.shares.tolist(), self.parts, strict=True))
+
+    def up_to(self, position: float) -> tuple[Measure, float]:
+        seen = self._places <= position
+        shares, parts = self.shares[seen], [part for part, there in zip(self.parts, seen, strict=True) if there]
+        return Superposition(shares / shares.sum(), parts), float(shares.sum())
 
     @property
     def positions(self) -> Float:

@@ -30,16 +30,14 @@ class SphereDensity(Measure):
     0.333333333333
     """
 
+    _geometry = Sphere()
+
     def __init__(self, density: WrittenDensity) -> None:
         self._density = density
         self._rules: dict[tuple[float, float], tuple[Float, Float]] = {}
         self.norm = float(self._rule(NODES_ACCURACY)[1].sum())
         if not self.norm > 1e-300:
             raise density.without_mass()
-
-    @property
-    def geometry(self) -> Sphere:
-        return Sphere()
 
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
         points, masses = self._rule(max(accuracy, NODES_ACCURACY), refinement)
@@ -83,7 +81,7 @@ class SphereDensity(Measure):
         return _at(t, u), masses
 
     def evaluate(self, points: AnyArray) -> Float:
-        return self._density(self.geometry.points(points)) / self.norm
+        return self._density(self.space.points(points)) / self.norm
 
     def sample(self, count: int, seed: int = 0) -> Float:
         """From cells of equal area."""

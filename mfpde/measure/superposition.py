@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mfpde.arguments import random_stream
-from mfpde.geometry import Geometry, Lattice
+from mfpde.geometry import Geometry, Lattice, Queries
 from mfpde.measure.base import NODES_ACCURACY, Measure
-from mfpde.measure.sums import log_sum
+from mfpde.measure.damping import LogFactors, Pair
 from mfpde.typing import AnyArray, Complex, Float
 
 __all__ = ["Superposition"]
@@ -49,24 +49,19 @@ class Superposition(Measure):
         weights = [share * weight for share, (_, weight) in zip(self.shares, pairs, strict=True)]
         return np.concatenate([points for points, _ in pairs]), np.concatenate(weights)
 
-    def log_laplace(self, w: AnyArray | Lattice, gradient: bool = False) -> Any:
-        if not isinstance(w, Lattice):
-            return super().log_laplace(w, gradient)
-        value, mean = self._summed([part.log_laplace(w, gradient=True) for part in self.parts])
-        return (value, mean) if gradient else value
+    @property
+    def summands(self) -> list[tuple[float, Measure]]:
+        return list(zip(self.shares.tolist(), self.parts, strict=True))
 
-    def _log_laplace(self, w: Float) -> tuple[Float, Float]:
-        return self._across([part._log_laplace(w) for part in self.parts])
+    def tilt(self, queries: Queries, matrix: Float | None = None, log_factors: LogFactors = None) -> Pair:
+        from mfpde.transform import joined
 
-    def tilt(self, points: Float, matrix: Float) -> tuple[Float, Float]:
-        return self._across([part.tilt(points, matrix) for part in self.parts])
-
-    def _across(self, answers: list[tuple[Float, Float]]) -> tuple[Float, Float]:
-        value, mean = self._summed([(value, mean.T) for value, mean in answers])
-        return value, np.ascontiguousarray(mean.T)
-
-    def _summed(self, answers: list[tuple[Float, Float]]) -> tuple[Float, Float]:
-        return log_sum([(value + np.log(s), mean) for s, (value, mean) in zip(self.shares, answers, strict=True)])
+        if isinstance(log_factors, np.ndarray):  # at all nodes in a row
+            return super().tilt(queries, matrix, log_factors)
+        answers = [part.tilt(queries, matrix, log_factors) for part in self.parts]
+        shares = np.log(self.shares)
+        mean, value = joined([(mean, value + s) for s, (value, mean) in zip(shares, answers, strict=True)], axis=0)
+        return value, mean
 
     def evaluate(self, points: AnyArray) -> Float:
         density: Float = sum(share * part.evaluate(points) for share, part in zip(self.shares, self.parts, strict=True))

@@ -9,9 +9,10 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from mfpde.errors import ProblemError, shown
-from mfpde.geometry import Circle, Geometry, Line, Plane, Space, Sphere, need_space
-from mfpde.measure.base import Initial, Measure
+from mfpde.geometry import Circle, Geometry, Sphere, euclidean, need_space
+from mfpde.measure.base import Measure
 from mfpde.measure.circle_density import CircleDensity
+from mfpde.measure.initial import Initial
 from mfpde.measure.rules import of_box
 from mfpde.measure.spherical_cap import SphericalCap
 from mfpde.measure.uniform_ball import UniformBall
@@ -66,7 +67,7 @@ class Uniform(Initial):
         if self.box is None and self.ball is None:
             return Circle()
         dimension = len(self.box or self._center())
-        return {1: Line(), 2: Plane()}.get(dimension) or Space(dimension=dimension)
+        return euclidean(dimension)
 
     def on(self, geometry: Geometry) -> Measure:
         need_space(geometry)

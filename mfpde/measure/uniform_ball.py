@@ -25,17 +25,11 @@ class UniformBall(Measure):
            [0., 1.]])
     """
 
+    compact = True
+
     def __init__(self, centre: AnyArray, radius: float, geometry: Geometry) -> None:
         self.centre, self.radius = np.array(centre, dtype=float), radius
         self._geometry = geometry
-
-    @property
-    def geometry(self) -> Geometry:
-        return self._geometry
-
-    @property
-    def compact(self) -> bool:
-        return True
 
     @property
     def mean(self) -> Float:
@@ -57,7 +51,7 @@ class UniformBall(Measure):
         return w @ self.centre + r + log_phi(order, r), self.centre + slope[:, None] * w
 
     def evaluate(self, points: AnyArray) -> Float:
-        x = self._geometry.points(points)
+        x = self.space.points(points)
         inside = np.sum((x - self.centre) ** 2, axis=1) <= self.radius**2
         return np.where(inside, np.exp(-self._log_volume), 0.0)
 

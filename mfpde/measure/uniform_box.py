@@ -23,17 +23,11 @@ class UniformBox(Measure):
     array([0.59522])
     """
 
+    compact = True
+
     def __init__(self, low: AnyArray, high: AnyArray, geometry: Geometry) -> None:
         self.low, self.high = np.array(low, dtype=float), np.array(high, dtype=float)
         self._geometry = geometry
-
-    @property
-    def geometry(self) -> Geometry:
-        return self._geometry
-
-    @property
-    def compact(self) -> bool:
-        return True
 
     @property
     def sides(self) -> Float:
@@ -59,7 +53,7 @@ class UniformBox(Measure):
         return w @ self.mean + log_factor, self.mean + slope.T
 
     def evaluate(self, points: AnyArray) -> Float:
-        x = self._geometry.points(points)
+        x = self.space.points(points)
         return np.where(np.all((x >= self.low) & (x <= self.high), axis=1), 1 / np.prod(self.sides), 0.0)
 
     def sample(self, count: int, seed: int = 0) -> Float:

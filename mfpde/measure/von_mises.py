@@ -10,8 +10,8 @@ from pydantic import Field
 
 from mfpde.errors import ProblemError
 from mfpde.geometry import Circle, Geometry, Sphere, need_space
-from mfpde.measure.base import Initial
 from mfpde.measure.circle_density import CircleDensity, clean
+from mfpde.measure.initial import Initial
 from mfpde.measure.von_mises_fisher import VonMisesFisher
 from mfpde.registry import register
 from mfpde.specification import Real, Vector

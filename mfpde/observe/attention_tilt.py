@@ -6,13 +6,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from mfpde.attention import L2, Attention
-from mfpde.attention.exponential import Exponential
+from mfpde.attention.head import Head
 from mfpde.contracts.observable import Instant, Observable, Series
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry
-from mfpde.measure import GridDensity
-from mfpde.observe.flat import concrete
 from mfpde.registry import register
 from mfpde.typing import Float
 
@@ -23,8 +20,6 @@ __all__ = ["AttentionTilt"]
 
 #: queries are tokens so many standard deviations from the mean
 _QUERIES = 3.0
-#: cells that count as the edge of a box
-_EDGE = 2
 
 
 @register("observable", "attention-tilt")
@@ -51,8 +46,12 @@ class AttentionTilt(Observable):
 
     def series(self, geometry: Geometry) -> dict[str, Series]:
         return {
-            "attention-tilt": Series("|S A|, how far out attention looks"),
-            "attention-tilt-edge": Series("largest share of a tilted measure in the outermost cells"),
+            "attention-tilt": Series("|S A|, how far out attention looks", label="tilt of attention, |S A|"),
+            "attention-tilt-edge": Series(
+                "largest share of a tilted measure in the outermost cells",
+                label="tilted mass at the edge",
+                scale="magnitude",
+            ),
         }
 
     def unfit(self, equation: Equation) -> str | None:
@@ -62,50 +61,26 @@ class AttentionTilt(Observable):
         return "it tells of exponential attention (softmax, l2, sinkhorn, unnormalized)"
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
-        measure, heads = concrete(instant.measure), _heads(instant.equation)
+        measure, heads = instant.measure, _heads(instant.equation)
         if not heads:
             raise ProblemError.at("observe", f"attention-tilt: {self.unfit(instant.equation)}")
         covariance, dimension = measure.covariance, measure.ambient_dimension
         tilt = max(float(np.linalg.norm(_seen(head, covariance) @ head.query_matrix(dimension), 2)) for head in heads)
-        edge = np.nan
-        if isinstance(measure, GridDensity):
-            spread, axes = np.linalg.eigh(covariance)
-            away = _QUERIES * axes * np.sqrt(np.maximum(spread, 0.0))
-            queries = np.concatenate([measure.mean + away.T, measure.mean - away.T])
-            edge = max(_edge(measure, queries @ head.query_matrix(dimension).T) for head in heads)
+        spread, axes = np.linalg.eigh(covariance)
+        away = _QUERIES * axes * np.sqrt(np.maximum(spread, 0.0))
+        queries = np.concatenate([measure.mean + away.T, measure.mean - away.T])
+        edge = max(measure.share_at_edge(queries @ head.query_matrix(dimension).T) for head in heads)
         return {"attention-tilt": tilt, "attention-tilt-edge": edge}
 
 
-def _heads(equation: Equation) -> list[Exponential]:
-    law = equation.law
-    if not isinstance(law, Attention):
-        return []
-    return [term.head for term in law.terms(equation.geometry.ambient_dimension) if isinstance(term.head, Exponential)]
+def _heads(equation: Equation) -> list[Head]:
+    terms = [] if equation.law is None else equation.law.terms(equation.geometry.ambient_dimension)
+    return [term.head for term in terms if term.head.tilts]
 
 
-def _seen(head: Exponential, covariance: Float) -> Float:
+def _seen(head: Head, covariance: Float) -> Float:
     """Covariance of what the head weighs the tokens by."""
-    if not isinstance(head, L2):
+    form = head.key_form(covariance.shape[0])
+    if form is None:
         return covariance
-    dimension = covariance.shape[0]
-    seen = np.linalg.solve(np.eye(dimension) + 2 * covariance @ head.key_form(dimension), covariance)
-    return seen.astype(float)
-
-
-def _edge(measure: GridDensity, tilts: Float) -> float:
-    """Largest share of `e^{<w, y>} mu` in the outermost cells, over the rows w of `tilts`."""
-    points, masses, outer = [], [], []
-    for panel in measure.panels:
-        points.append(panel.lattice.points())
-        masses.append(panel.masses.ravel())
-        inside = np.zeros(panel.lattice.shape, dtype=bool)
-        inside[tuple(slice(_EDGE, -_EDGE) for _ in panel.lattice.shape)] = True
-        outer.append(~inside.ravel())
-    there = np.concatenate(masses) > 0
-    y, mass, at_edge = (np.concatenate(parts)[there] for parts in (points, masses, outer))
-    shares = []
-    for w in tilts:
-        exponent = y @ w
-        raised = mass * np.exp(exponent - exponent.max())
-        shares.append(float(raised[at_edge].sum() / raised.sum()))
-    return max(shares)
+    return np.asarray(np.linalg.solve(np.eye(covariance.shape[0]) + 2 * covariance @ form, covariance))

@@ -31,7 +31,11 @@ class BoxLeak(Observable):
     fact: ClassVar[str | None] = "leak"
 
     def series(self, geometry: Geometry) -> dict[str, Series]:
-        return {"box-leak": Series("mass that has reached the walls of the box")}
+        return {
+            "box-leak": Series(
+                "mass that has reached the walls of the box", label="mass at the walls of the box", scale="magnitude"
+            )
+        }
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
         if "leak" not in instant.facts:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Literal
 
-import numpy as np
-
 from mfpde.contracts.observable import Instant, Observable, Series
 from mfpde.geometry import Geometry
-from mfpde.measure import Normal
-from mfpde.observe.flat import concrete
 from mfpde.registry import register
 from mfpde.typing import Float
 
-__all__ = ["Covariance"]
+__all__ = ["AXES", "Covariance"]
+
+#: the largest eigenvalue first
+AXES = tuple(f"{which} axis" for which in ("first", "second", "third", "fourth", "fifth", "sixth"))
 
 
 @register("observable", "covariance")
@@ -37,16 +36,16 @@ class Covariance(Observable):
         dimension = geometry.ambient_dimension
         both = (("component", dimension), ("column", dimension))
         return {
-            "covariance": Series("covariance", extent=both),
-            "covariance-eigenvalues": Series("eigenvalues of the covariance", extent=(("eigenvalue", dimension),)),
+            "covariance": Series("covariance", extent=both, label="variance"),
+            "covariance-eigenvalues": Series(
+                "eigenvalues of the covariance",
+                extent=(("eigenvalue", dimension),),
+                label="eigenvalues of the covariance",
+                curves=AXES[:dimension],
+                repeats="covariance",
+            ),
         }
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
-        measure = concrete(instant.measure)
-        covariance = measure.covariance
-        descending: Float
-        if isinstance(measure, Normal):
-            descending = measure.variances
-        else:
-            descending = np.linalg.eigvalsh(covariance)[::-1].astype(float)
+        covariance, descending = instant.measure.covariance, instant.measure.variances
         return {"covariance": covariance, "covariance-eigenvalues": descending}

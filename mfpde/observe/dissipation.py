@@ -9,8 +9,8 @@ import numpy as np
 
 from mfpde.contracts.observable import Instant, Observable, Series
 from mfpde.geometry import Geometry
-from mfpde.observe.energy import not_a_gradient_flow, potential_of
-from mfpde.observe.trapezoid import CircleGrid, as_density, refined
+from mfpde.measure.circle_grid import CircleGrid, refined
+from mfpde.observe.free_energy import convolution_of, no_potential
 from mfpde.registry import register
 from mfpde.typing import Float
 
@@ -47,14 +47,14 @@ class Dissipation(Observable):
     looks_at: ClassVar[tuple[str, ...]] = ("density",)
 
     def series(self, geometry: Geometry) -> dict[str, Series]:
-        return {"dissipation": Series("loss of free energy per unit time", units="1/time")}
+        return {"dissipation": Series("loss of free energy per unit time", units="1/time", scale="magnitude")}
 
     def unfit(self, equation: Equation) -> str | None:
-        return super().unfit(equation) or not_a_gradient_flow(equation)
+        return super().unfit(equation) or no_potential(equation)
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
-        potential = potential_of(instant.equation, "dissipation")
-        grid = CircleGrid(as_density(instant.measure, "dissipation"))
+        potential = convolution_of(instant.equation, "dissipation").potential
+        grid = instant.measure.series("dissipation").grid
         diffusion = instant.equation.noise.diffusion
         if diffusion > 0 and not grid.smooth:
             return {"dissipation": math.inf}

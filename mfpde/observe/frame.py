@@ -9,7 +9,6 @@ import numpy as np
 from mfpde.contracts.observable import Instant, Observable, Series
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry
-from mfpde.measure import GridDensity
 from mfpde.registry import register
 from mfpde.typing import Float
 
@@ -46,9 +45,9 @@ class Frame(Observable):
         }
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
-        if not isinstance(instant.measure, GridDensity):
+        lattices = instant.measure.lattices
+        if not lattices:
             raise ProblemError.at("observe", "frame is an observable of densities on grids")
-        lattices = [panel.lattice for panel in instant.measure.panels]
         return {
             "frame-mean": np.array([lattice.origin for lattice in lattices]),
             "frame-matrix": np.array([lattice.matrix for lattice in lattices]),

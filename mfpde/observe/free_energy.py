@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+import numpy as np
+
+from mfpde.attention import Zonal
 from mfpde.contracts.observable import Instant, Observable, Series
+from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry
-from mfpde.observe.energy import not_a_gradient_flow, potential_of, zonal_energy
-from mfpde.observe.entropy import relative_entropy
-from mfpde.observe.trapezoid import CircleGrid, as_density
+from mfpde.measure.circle_grid import relative_entropy
 from mfpde.registry import register
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
     from mfpde.equation import Equation
 
-__all__ = ["FreeEnergy"]
+__all__ = ["FreeEnergy", "convolution_of", "no_potential"]
 
 
 @register("observable", "free-energy")
@@ -44,19 +46,41 @@ class FreeEnergy(Observable):
     spaces: ClassVar[tuple[str, ...]] = ("circle",)
 
     def series(self, geometry: Geometry) -> dict[str, Series]:
-        return {"free-energy": Series("free energy, minus that of the uniform state")}
+        return {
+            "free-energy": Series(
+                "free energy, minus that of the uniform state",
+                label="free energy (uniform state: 0)",
+                scale="balance",
+                leads=True,
+                falls=True,
+            )
+        }
 
     def unfit(self, equation: Equation) -> str | None:
-        return super().unfit(equation) or not_a_gradient_flow(equation)
+        return super().unfit(equation) or no_potential(equation)
 
     def looked_at(self, equation: Equation) -> tuple[str, ...]:
         return ("density",) if equation.noise.diffusion > 0 else ()
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
-        potential = potential_of(instant.equation, "free-energy")
-        energy = zonal_energy(potential, instant.measure.fourier(potential.size))
+        zonal, measure = convolution_of(instant.equation, "free-energy"), instant.measure
+        energy = zonal.excess_energy(measure.fourier(zonal.potential.size))
         diffusion = instant.equation.noise.diffusion
         if diffusion == 0:
             return {"free-energy": -energy}
-        density = as_density(instant.measure, "free-energy with noise")
-        return {"free-energy": diffusion * relative_entropy(CircleGrid(density)) - energy}
+        entropy = relative_entropy(measure.series("free-energy with noise").grid)
+        return {"free-energy": diffusion * entropy - energy}
+
+
+def no_potential(equation: Equation) -> str | None:
+    """Why the equation does not descend a free energy, or None."""
+    return None if equation.law is None else equation.law.gradient_unfit(equation.geometry)
+
+
+def convolution_of(equation: Equation, quantity: str) -> Zonal:
+    """The convolution whose gradient flow the equation is; zeros for pure diffusion."""
+    reason = no_potential(equation)
+    if reason is not None:
+        raise ProblemError.at("observe", f"{quantity}: {reason}")
+    found = None if equation.law is None else equation.law.zonal(equation.geometry)
+    return found or Zonal(np.zeros(2), None, bound=0.0)

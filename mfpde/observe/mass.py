@@ -6,8 +6,6 @@ from typing import Literal
 
 from mfpde.contracts.observable import Instant, Observable, Series
 from mfpde.geometry import Geometry
-from mfpde.measure import GridDensity
-from mfpde.observe.flat import concrete, is_circle
 from mfpde.registry import register
 from mfpde.typing import Float
 
@@ -33,7 +31,4 @@ class Mass(Observable):
         return {"mass": Series("total mass")}
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
-        measure = concrete(instant.measure)
-        if isinstance(measure, GridDensity):
-            return {"mass": measure.mass}
-        return {"mass": float(measure.fourier(1)[0].real) if is_circle(measure.geometry) else 1.0}
+        return {"mass": instant.measure.mass}

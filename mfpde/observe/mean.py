@@ -6,7 +6,6 @@ from typing import Literal
 
 from mfpde.contracts.observable import Instant, Observable, Series
 from mfpde.geometry import Geometry
-from mfpde.observe.flat import concrete
 from mfpde.registry import register
 from mfpde.typing import Float
 
@@ -28,7 +27,9 @@ class Mean(Observable):
     kind: Literal["mean"] = "mean"
 
     def series(self, geometry: Geometry) -> dict[str, Series]:
-        return {"mean": Series("mean", extent=(("component", geometry.ambient_dimension),))}
+        dimension = geometry.ambient_dimension
+        curves = tuple("xyz"[:dimension]) if dimension <= 3 else ()
+        return {"mean": Series("mean", extent=(("component", dimension),), curves=curves)}
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
-        return {"mean": concrete(instant.measure).mean}
+        return {"mean": instant.measure.mean}

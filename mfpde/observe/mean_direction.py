@@ -32,7 +32,7 @@ class MeanDirection(Observable):
     spaces: ClassVar[tuple[str, ...]] = ("circle",)
 
     def series(self, geometry: Geometry) -> dict[str, Series]:
-        return {"mean-direction": Series("direction of the mean", units="radian")}
+        return {"mean-direction": Series("direction of the mean", units="radian", scale="angle")}
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
         angle = phase(complex(instant.measure.fourier(2)[1])) % (2 * np.pi)

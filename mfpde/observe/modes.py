@@ -33,8 +33,8 @@ class Modes(Observable):
     def series(self, geometry: Geometry) -> dict[str, Series]:
         extent = (("mode", self.count),)
         return {
-            "modes-cosine": Series("cosine moments, mode 1 first", extent=extent),
-            "modes-sine": Series("sine moments, mode 1 first", extent=extent),
+            "modes-cosine": Series("cosine moments, mode 1 first", extent=extent, listed=True),
+            "modes-sine": Series("sine moments, mode 1 first", extent=extent, listed=True),
         }
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:

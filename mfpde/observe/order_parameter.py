@@ -48,7 +48,12 @@ class OrderParameter(Observable):
 
     def series(self, geometry: Geometry) -> dict[str, Series]:
         which = "order parameter" if self.harmonic == 1 else f"order parameter of harmonic {self.harmonic}"
-        return {self.name: Series(which), f"{self.name}-phase": Series(f"phase of the {which}", units="radian")}
+        return {
+            self.name: Series(which, label="order parameter", scale="share"),
+            f"{self.name}-phase": Series(
+                f"phase of the {which}", units="radian", scale="angle", direction_of=self.name
+            ),
+        }
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
         mode = complex(instant.measure.fourier(self.harmonic + 1)[self.harmonic])

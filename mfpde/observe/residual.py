@@ -26,7 +26,8 @@ class Residual(Observable):
     kind: Literal["residual"] = "residual"
 
     def series(self, geometry: Geometry) -> dict[str, Series]:
-        return {"residual": Series("rate of change of the density, integral of its modulus", units="1/time")}
+        said = "rate of change of the density, integral of its modulus"
+        return {"residual": Series(said, units="1/time", scale="magnitude")}
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
         return {"residual": float(instant.residual())}

@@ -9,8 +9,6 @@ from pydantic import Field
 
 from mfpde.contracts.observable import Instant, Observable, Series
 from mfpde.geometry import Geometry
-from mfpde.measure import GridDensity, Measure
-from mfpde.observe.flat import concrete
 from mfpde.registry import register
 from mfpde.specification import Real
 from mfpde.typing import Float
@@ -41,20 +39,15 @@ class SupportRadius(Observable):
     beyond: Real = Field(default=1e-6, ge=0, lt=1, description="mass that may lie farther out")
 
     def series(self, geometry: Geometry) -> dict[str, Series]:
-        return {"support-radius": Series(f"radius that holds all mass but {self.beyond:g}")}
+        return {
+            "support-radius": Series(f"radius that holds all mass but {self.beyond:g}", label="radius of the support")
+        }
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
-        points, masses = _masses(concrete(instant.measure))
+        points, masses, _ = instant.measure.places()
         radii = np.linalg.norm(points, axis=1)
         order = np.argsort(radii)[::-1]
         farther = np.cumsum(masses[order])
         # the outermost point that takes the mass beyond it past what may lie there
         place = int(np.searchsorted(farther, self.beyond * farther[-1], side="right"))
         return {"support-radius": float(radii[order[min(place, radii.size - 1)]])}
-
-
-def _masses(measure: Measure) -> tuple[Float, Float]:
-    if not isinstance(measure, GridDensity):
-        return measure.nodes()
-    points = np.concatenate([panel.lattice.points() for panel in measure.panels])
-    return points, np.concatenate([panel.masses.ravel() for panel in measure.panels])

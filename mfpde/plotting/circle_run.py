@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -33,13 +33,11 @@ _MOST_ANGLES = 360
 class CircleRun(Portrait):
     """A run whose snapshots are densities over theta."""
 
+    forms: ClassVar[tuple[str, ...]] = ("circle",)
+
     def __init__(self, run: Run) -> None:
         super().__init__(run)
         self.axis: Axis = run.layout.axes[0]
-
-    @classmethod
-    def fits(cls, run: Run) -> bool:
-        return run.layout.form == "circle"
 
     def draw(self, figure: Figure, grid: GridSpec) -> list[Axes]:
         axes = side_by_side(figure, grid)

@@ -34,7 +34,7 @@ def run_figure(run: Run, path: str | Path | None = None) -> Figure:
         extension_of(path, FIGURES, "figure", " (movies are .mp4 or .gif)")
     shown = portrait_of(run)
     panels = shown.panels[:_MOST_PANELS]
-    absent = [name for name in hidden(run, panels) if name not in shown.drawn]
+    absent = hidden(run, panels, shown.drawn)
     lines = header(run)
     if absent:
         told = f"observed, not shown: {', '.join(absent)}"

@@ -11,7 +11,6 @@ from mfpde.plotting.portrait import Portrait, side_by_side
 from mfpde.plotting.series import SeriesPanel
 from mfpde.plotting.style import CATEGORIES, LINE, MAP, REFERENCE, THIN, label, sequence
 from mfpde.registry import register
-from mfpde.run import Run
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
@@ -32,10 +31,7 @@ class GaussianRun(Portrait):
     """A run whose snapshots are the moments of a Gaussian."""
 
     height: ClassVar[float] = 3.7
-
-    @classmethod
-    def fits(cls, run: Run) -> bool:
-        return run.layout.form == "gaussian"
+    forms: ClassVar[tuple[str, ...]] = ("gaussian",)
 
     def draw(self, figure: Figure, grid: GridSpec) -> list[Axes]:
         axes = side_by_side(figure, grid)

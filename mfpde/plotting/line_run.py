@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from mfpde.plotting.raster import borders, pixels_on_line, reach_of
 from mfpde.plotting.scales import DensityScale
 from mfpde.plotting.style import MAP, label, sequence, stroked
 from mfpde.registry import register
-from mfpde.run import Run
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
@@ -40,9 +39,7 @@ _FEW = 12
 class LineRun(GridPortrait):
     """A run whose snapshots are densities over x."""
 
-    @classmethod
-    def fits(cls, run: Run) -> bool:
-        return run.layout.form in ("grid", "panels") and len(run.layout.axes) == 1
+    axes: ClassVar[int | None] = 1
 
     def draw(self, figure: Figure, grid: GridSpec) -> list[Axes]:
         axes = side_by_side(figure, grid)

@@ -15,7 +15,6 @@ from mfpde.plotting.raster import pixels_on_plane, reach_of
 from mfpde.plotting.scales import DensityScale
 from mfpde.plotting.style import MAP, stroked
 from mfpde.registry import register
-from mfpde.run import Run
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
@@ -51,10 +50,7 @@ class PlaneRun(GridPortrait):
     """A run whose snapshots are densities over x and y: pictures at a few times."""
 
     height: ClassVar[float] = 5.6
-
-    @classmethod
-    def fits(cls, run: Run) -> bool:
-        return run.layout.form in ("grid", "panels") and len(run.layout.axes) == 2
+    axes: ClassVar[int | None] = 2
 
     def draw(self, figure: Figure, grid: GridSpec) -> list[Axes]:
         places = self.chosen

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from mfpde.measure import Points
 from mfpde.plotting.parts import evenly_many, telling, time_texts, times_above
 from mfpde.plotting.portrait import Portrait, side_by_side
 from mfpde.plotting.scales import angle_axis
 from mfpde.plotting.style import REFERENCE, label, sequence
 from mfpde.registry import register
-from mfpde.run import Run
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
@@ -26,8 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["PointsRun"]
 
 _PATHS, _DOTS, _TIMES = 60, 300, 3
-#: kinds of spaces, of whose coordinates the first two are shown
-_SPACES = ("line", "plane", "circle", "space")
 
 
 @register("portrait", "points")
@@ -35,10 +31,7 @@ class PointsRun(Portrait):
     """A run whose snapshots are weighted points: the paths of some, and where they are at a few times."""
 
     height: ClassVar[float] = 3.7
-
-    @classmethod
-    def fits(cls, run: Run) -> bool:
-        return "position" in run.stored and run.problem.geometry.kind in _SPACES
+    forms: ClassVar[tuple[str, ...]] = ("particles", "characteristics")
 
     def draw(self, figure: Figure, grid: GridSpec) -> list[Axes]:
         axes = side_by_side(figure, grid)
@@ -69,12 +62,14 @@ class PointsRun(Portrait):
     @property
     def called(self) -> str:
         """What the points are: the nodes of a quadrature, unless they were given."""
-        carried = self.run.layout.form == "characteristics" and not isinstance(self.run.problem.initial, Points)
+        initial = self.run.problem.initial
+        carried = self.run.layout.form == "characteristics" and not (initial is not None and initial.pointlike)
         return "nodes" if carried else "tokens"
 
     @property
     def round(self) -> bool:
-        return not self.run.problem.geometry.flat
+        """Whether the coordinates are angles."""
+        return bool(np.shape(self.run.stored["position"])[2] < self.run.problem.geometry.ambient_dimension)
 
     @cached_property
     def positions(self) -> Float:

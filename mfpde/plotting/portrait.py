@@ -10,8 +10,11 @@ import numpy as np
 
 from mfpde.errors import MfpdeError
 from mfpde.measure import GridDensity, Measure
+from mfpde.observe import Series
+from mfpde.observe.covariance import AXES
+from mfpde.observe.mean import Mean
 from mfpde.plotting.scales import TimeScale
-from mfpde.plotting.series import SeriesPanel, curves_of, observed_panels
+from mfpde.plotting.series import SeriesPanel, observed_panels, panel_of
 from mfpde.registry import members
 from mfpde.run import BLOW_UP, Run
 from mfpde.typing import Float
@@ -34,6 +37,11 @@ class Portrait(ABC):
 
     #: inches that the upper part of the figure takes
     height: ClassVar[float] = 3.5
+    #: forms of the snapshots that it draws (`Layout.form`), of so many axes where that matters
+    forms: ClassVar[tuple[str, ...]]
+    axes: ClassVar[int | None] = None
+    #: kinds of geometry that it is made for; none named are all
+    spaces: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, run: Run) -> None:
         if len(run.times) == 0:
@@ -43,9 +51,10 @@ class Portrait(ABC):
         self.scale = TimeScale.of(self.times, run.outcome.time if run.outcome.kind == BLOW_UP else None)
 
     @classmethod
-    @abstractmethod
     def fits(cls, run: Run) -> bool:
         """Whether it can draw that run."""
+        layout, here = run.layout, not cls.spaces or run.problem.geometry.counts_as(*cls.spaces)
+        return here and layout.form in cls.forms and cls.axes in (None, len(layout.axes))
 
     @abstractmethod
     def draw(self, figure: Figure, grid: GridSpec) -> list[Axes]:
@@ -72,9 +81,12 @@ class Portrait(ABC):
             return []
         means, covariances = self.moments
         spreads = np.sqrt(np.maximum(np.linalg.eigvalsh(covariances)[:, ::-1], 0.0))
-        found = [SeriesPanel("mean", self.shown_times, curves_of("mean", means))]
-        name = "standard-deviations" if spreads.shape[1] > 1 else "standard-deviation"
-        found.append(SeriesPanel(name, self.shown_times, curves_of(name, spreads)))
+        several = spreads.shape[1] > 1
+        label = "standard deviations" if several else "standard deviation"
+        deviations = Series(label, label=label, curves=AXES)
+        centre = Mean().series(self.run.problem.geometry)["mean"]
+        found = [panel_of("mean", centre, self.shown_times, means)]
+        found.append(panel_of(label.replace(" ", "-"), deviations, self.shown_times, spreads))
         return [panel for panel in found if panel.curves]
 
     @cached_property
@@ -104,6 +116,8 @@ class Portrait(ABC):
 class GridPortrait(Portrait):
     """Of a run whose snapshots are densities on grids."""
 
+    forms: ClassVar[tuple[str, ...]] = ("grid", "panels")
+
     @property
     def drawn(self) -> tuple[str, ...]:
         return ("clusters-position",)
@@ -116,7 +130,7 @@ class GridPortrait(Portrait):
 
 def portrait_of(run: Run) -> Portrait:
     """The pictures that fit the run."""
-    for part in members("portrait").values():
+    for part in sorted(members("portrait").values(), key=lambda part: not part.spaces):
         if part.fits(run):
             portrait: Portrait = part(run)
             return portrait

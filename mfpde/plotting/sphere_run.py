@@ -11,7 +11,6 @@ from mfpde.plotting.parts import evenly_many, telling, time_texts, times_above
 from mfpde.plotting.portrait import Portrait, side_by_side
 from mfpde.plotting.style import REFERENCE, THIN, sequence
 from mfpde.registry import register
-from mfpde.run import Run
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
@@ -35,10 +34,8 @@ class SphereRun(Portrait):
     """A run whose snapshots are weighted points on a sphere: where they are at a few times."""
 
     height: ClassVar[float] = 4.1
-
-    @classmethod
-    def fits(cls, run: Run) -> bool:
-        return "position" in run.stored and run.problem.geometry.kind == "sphere"
+    forms: ClassVar[tuple[str, ...]] = ("particles", "characteristics")
+    spaces: ClassVar[tuple[str, ...]] = ("sphere",)
 
     def draw(self, figure: Figure, grid: GridSpec) -> list[Axes]:
         axes = side_by_side(figure, grid)

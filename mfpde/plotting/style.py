@@ -66,23 +66,7 @@ _RC: dict[str, Any] = {
     "ytick.labelsize": 8.5,
 }
 
-_LABELS = {
-    "colatitude": "colatitude",
-    "covariance": "variance",
-    "covariance-eigenvalues": "eigenvalues of the covariance",
-    "standard-deviation": "standard deviation",
-    "standard-deviations": "standard deviations",
-    "clusters": "number of clusters",
-    "distance": "distance from the comparison",
-    "attention-tilt": "tilt of attention, |S A|",
-    "attention-tilt-edge": "tilted mass at the edge",
-    "box-leak": "mass at the walls of the box",
-    "support-radius": "radius of the support",
-    "free-energy": "free energy (uniform state: 0)",
-    "order-parameter": "order parameter",
-    "theta": "angle θ [rad]",
-    "time": "time t",
-}
+_COORDINATES = {"theta": "angle θ [rad]", "time": "time t"}
 
 
 @register("view", "look")
@@ -125,8 +109,8 @@ def sequence(count: int) -> list[tuple[float, ...]]:
 
 
 def label(name: str) -> str:
-    """What an axis is called that shows `name`; names we do not know stay as the problem file has them."""
-    return _LABELS.get(name, name)
+    """What an axis is called that shows a coordinate."""
+    return _COORDINATES.get(name, name)
 
 
 def stroked() -> list[Any]:

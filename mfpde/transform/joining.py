@@ -23,6 +23,8 @@ def joined(tilts: Iterable[tuple[Float, Float]], axis: int = -1) -> tuple[Float,
     (0.75, 4.0)
     """
     parts = list(tilts)
+    if len(parts) == 1:
+        return parts[0]
     logs = np.stack([log_mass for _, log_mass in parts])
     peak = logs.max(axis=0)
     level = np.where(peak > -np.inf, peak, 0.0)

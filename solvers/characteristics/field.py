@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mfpde.errors import ProblemError
-from mfpde.solvers.characteristics.flow import Flow, Source, carried
+from mfpde.measure import Measure
+from mfpde.solvers.characteristics.flow import Flow
 from mfpde.solvers.march import Attempt, March, Size
 from mfpde.solvers.steppers.dop853 import Slope
 from mfpde.typing import AnyArray, Float
@@ -47,8 +48,8 @@ class Field:
     ) -> None:
         self._flow, self._nodes, self._start, self._end, self._onwards = flow, nodes, start, end, onwards
         self._last = float(np.nextafter(end, -np.inf))  # at a jump the earlier coefficients end a step
-        self._sources: dict[float, Source] = {}
-        self._before: Source | None = None
+        self._sources: dict[float, Measure] = {}
+        self._before: Measure | None = None
         state = nodes(start)
         self._spread, self._rounding = flow.spread(state), flow.rounding(state)
         self._reach = self._spread + self._extent(state)
@@ -84,8 +85,7 @@ class Field:
             if outcome is Attempt.VANISHED:
                 break
             if outcome is Attempt.ACCEPTED:
-                places = march.state[:size].reshape(cloud.places.shape)
-                places = _unit(places) if self._round(places) else places
+                places = self._flow.geometry.retract(march.state[:size].reshape(cloud.places.shape))
                 passed = self._length if march.time == left else cloud.passed + march.time
                 now = replace(cloud, passed=passed, step=march.step, places=places, grown=march.state[size:])
                 if passed == self._length or self._away(now).any():
@@ -100,20 +100,22 @@ class Field:
             drift = self._drift(time, places, cloud.positions).ravel()
             if self._onwards:
                 return np.concatenate([drift, np.zeros(shape[0])])
-            grows = self._flow.divergence(time, self._source(time), self._native(places), cloud.positions)
+            native = self._flow.geometry.retract(places)
+            grows = self._flow.velocity(time).divergence(self._source(time), native, cloud.positions)
             return np.concatenate([-drift, grows])
 
         return slope
 
     def _drift(self, time: float, places: Float, positions: Float | None) -> Float:
-        drift = self._flow.drift(time, self._source(time), self._native(places), positions)
-        return carried(self._flow.geometry, places, drift)
+        space = self._flow.geometry
+        drift = self._flow.velocity(time).drift(self._source(time), space.retract(places), positions)
+        return space.extend(places, drift)
 
     def _time(self, passed: float) -> float:
         time = self._start + passed if self._onwards else self._end - passed
         return min(max(time, self._start), self._last)
 
-    def _source(self, time: float) -> Source:
+    def _source(self, time: float) -> Measure:
         if time not in self._sources:
             if self._before is None:
                 self._flow.cold()
@@ -144,13 +146,3 @@ class Field:
             return max(known / self._spread, float(grown.max(initial=0.0)))
 
         return lambda _: size
-
-    def _native(self, places: Float) -> Float:
-        return _unit(places) if self._round(places) else self._flow.geometry.points(places)
-
-    def _round(self, places: Float) -> bool:
-        return not self._flow.geometry.flat and places.shape[1] > 1
-
-
-def _unit(places: Float) -> Float:
-    return places / np.linalg.norm(places, axis=1, keepdims=True)

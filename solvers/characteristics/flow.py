@@ -6,35 +6,31 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mfpde.attention import L2, Attention, Softmax, Unnormalized, Velocity
+from mfpde.attention import Velocity
 from mfpde.attention.head import Head
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry
-from mfpde.measure import Normal, Particles
-from mfpde.solvers.characteristics.tails import MARKERS, Tailed, Tails
+from mfpde.measure import Measure, Normal, Particles
+from mfpde.solvers.characteristics.tails import MARKERS, Tails, marker_drift
 from mfpde.solvers.march import Size
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
     from mfpde.equation import Equation
 
-__all__ = ["Flow", "Source", "carried", "heads"]
-
-#: what makes a drift
-Source = Particles | Normal | Tailed
+__all__ = ["Flow", "heads"]
 
 _NOTHING = 1e-60  # of the first spread
 _ROUNDINGS = 8  # of a place, in one step
 _ONE_PLACE = 8 * np.finfo(float).eps  # of the distance from the origin: a spread below is rounding
 _NOWHERE = 1e80
-_TILTED, _PLAIN = 0.25, 1.0  # powers of weights that errors count by
 _HEAVY = 10.0  # nodes of a ten-thousandth of the largest weight count fully
 
 
 def heads(equation: Equation) -> list[Head]:
     """The kernels of the attention, with the coefficients of the beginning."""
     law = equation.velocity.at(0.0).law
-    return [term.head for term in law.terms(equation.geometry.ambient_dimension)] if isinstance(law, Attention) else []
+    return [] if law is None else [term.head for term in law.terms(equation.geometry.ambient_dimension)]
 
 
 class Flow:
@@ -60,10 +56,10 @@ class Flow:
         self.start = np.ascontiguousarray(points, dtype=float).ravel()
         self._velocity = equation.velocity
         self._constant = self._velocity.constant
-        power = _TILTED if any(isinstance(head, Softmax | Unnormalized | L2) for head in heads(equation)) else _PLAIN
+        power = min((head.tail_power for head in heads(equation)), default=1.0)
         share = np.where(weights > 0, np.minimum(1.0, _HEAVY * (weights / weights.max()) ** power), 1.0)
         self._share = np.repeat(share, self.start.size // weights.size)
-        self._before: Source | None = None
+        self._before: Measure | None = None
         self._least = 0.0
         self._least = _NOTHING * (self.spread(self.start) + float(np.abs(self.start).max(initial=0.0)) + 1e-200)
 
@@ -78,9 +74,7 @@ class Flow:
 
     def points(self, state: Float) -> Float:
         """Native points `(n, components)`."""
-        given = state.reshape(self.weights.size, -1)
-        round_ = not self.geometry.flat and given.shape[1] > 1
-        return given / np.linalg.norm(given, axis=1, keepdims=True) if round_ else self.geometry.points(given)
+        return self.geometry.retract(state.reshape(self.weights.size, -1))
 
     def measure(self, state: Float) -> Particles:
         """The nodes' measure; trial steps may try nodes that are nowhere."""
@@ -88,41 +82,27 @@ class Flow:
             raise ProblemError.at("points", "are beyond all bounds")
         return Particles(self.points(state), self.weights, self.geometry, self.positions)
 
-    def source(self, time: float, state: Float, before: Source | None) -> Source:
+    def source(self, time: float, state: Float, before: Measure | None) -> Measure:
         """What makes the drift, quicker after an earlier one."""
         nodes = self.measure(state)
         if self._normal:
             return Normal(nodes.mean, nodes.covariance, self.geometry)
         if self._tails is not None:
             return self._tails.source(state, self.weights)
-        self.velocity(time).prepare(nodes, before if isinstance(before, Particles) else None)
+        self.velocity(time).prepare(nodes, before)
         return nodes
-
-    def drift(self, time: float, source: Source, points: Float, positions: Float | None = None) -> Float:
-        """At native points."""
-        velocity = self.velocity(time)
-        if isinstance(source, Tailed):
-            return source.drift(velocity, points)
-        return velocity.drift(source, points, positions)
-
-    def divergence(self, time: float, source: Source, points: Float, positions: Float | None = None) -> Float:
-        """Of the drift, at native points."""
-        velocity = self.velocity(time)
-        if isinstance(source, Tailed):
-            return source.divergence(velocity, points)
-        return velocity.divergence(source, points, positions)
 
     def slope(self, time: float, state: Float) -> Float:
         """The right-hand side."""
         source = self._before = self.source(time, state, self._before)
-        points = source.points if isinstance(source, Particles) else self.points(state)
-        drift = self.drift(time, source, points)
-        if isinstance(source, Tailed):
-            drift[-MARKERS:, 0] = source.marker_drift(self.velocity(time))
-        return carried(self.geometry, state.reshape(points.shape), drift).ravel()
+        points = self.points(state)
+        drift = self.velocity(time).drift(source, points, self.positions)
+        if self._tails is not None:
+            drift[-MARKERS:, 0] = marker_drift(state, self.velocity(time))
+        return self.geometry.extend(state.reshape(points.shape), drift).ravel()
 
     @property
-    def latest(self) -> Source:
+    def latest(self) -> Measure:
         """What made the drift that was asked for last."""
         assert self._before is not None  # noqa: S101 - for the type checker
         return self._before
@@ -179,10 +159,3 @@ class Flow:
     def _mean(self, values: Float) -> Float:
         # not a product of matrices: its bits would depend on the number of threads, and steps on its bits
         return np.einsum("n,n...->...", self.weights, values)
-
-
-def carried(geometry: Geometry, points: Float, drift: Float) -> Float:
-    """The drift at points that steps have taken off a sphere."""
-    drift = drift.reshape(points.shape)
-    round_ = not geometry.flat and points.shape[1] > 1
-    return drift * np.linalg.norm(points, axis=1, keepdims=True) if round_ else drift

@@ -9,7 +9,6 @@ import numpy as np
 from mfpde.geometry import Geometry
 from mfpde.measure import Measure, Particles
 from mfpde.measure.base import NODES_ACCURACY
-from mfpde.measure.positioned import Positioned
 from mfpde.solvers.characteristics.path import Path
 from mfpde.typing import AnyArray, Float
 
@@ -38,10 +37,7 @@ class CarriedMeasure(Particles):
         return self._density(self._way().flow.geometry.points(np.asarray(points)))
 
     def _density(self, points: Float) -> Float:
-        initial = self._initial()
-        if not isinstance(initial, Positioned):
-            return self._traced(initial, points, None)
-        parts = (share * self._traced(law, points, place) for place, share, law in initial.slices)
+        parts = (share * self._traced(law, points, place) for place, share, law in self._initial().slices)
         return sum(parts, np.zeros(points.shape[0]))
 
     def _traced(self, initial: Measure, points: Float, position: float | None) -> Float:
@@ -51,7 +47,7 @@ class CarriedMeasure(Particles):
 
     def sample(self, count: int, seed: int = 0) -> Float:
         initial, path = self._initial(), self._way()
-        positions = initial.sample_positions(count, seed) if isinstance(initial, Positioned) else None
+        positions = initial.sample_positions(count, seed)
         return path.flow.geometry.points(path.forward(initial.sample(count, seed), self._time, positions))
 
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:

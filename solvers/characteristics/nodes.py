@@ -9,11 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mfpde.activity import doing
-from mfpde.attention import Sinkhorn, Softmax, Unnormalized
 from mfpde.errors import ProblemError
-from mfpde.measure import Measure, Normal, Superposition
-from mfpde.measure.flat_density import FlatDensity
-from mfpde.measure.positioned import Positioned
+from mfpde.measure import Measure
 from mfpde.solvers.characteristics.flow import heads
 from mfpde.solvers.characteristics.pair import Nodes, Pair
 from mfpde.solvers.characteristics.panels import POLE, adaptive_panels, cut, density_panels, nodes_of
@@ -117,9 +114,8 @@ class _Search:
 
     def tailed(self, refinement: int, reach: int) -> Nodes:
         """A rule with tails beyond its ends, followed as far as tokens look, and those that they look at."""
-        assert isinstance(self._initial, Superposition)  # noqa: S101 - nothing else has them
         points = self.rule(refinement, reach).points
-        widest = float(np.sqrt(max(part.covariance[0, 0] for part in self._initial.parts)))
+        widest = float(np.sqrt(max(part.covariance[0, 0] for _, part in self._initial.summands)))
         across = farthest_tilt(self._task.equation, widest**2, self._until)
         far = (2 + across) * np.abs(points - self._initial.mean).max() / widest + _BEYOND
         ends = Reach(float(points.min()), float(points.max()), _REFINEMENTS[refinement], float(far))
@@ -191,19 +187,17 @@ def chosen_rule(task: InitialValueProblem, limit: float, most: int) -> Rule:
 
 def _known(task: InitialValueProblem, limit: float) -> float:
     """The limit, or what differences are not known better than to."""
-    balanced = [head.tolerance for head in heads(task.equation) if isinstance(head, Sinkhorn)]
+    balanced = [head.sums_error for head in heads(task.equation)]
     return max(limit if task.initial.compact else _TAILS * limit, _BALANCED * max(balanced, default=0.0))
 
 
 def _need_finite_tilts(task: InitialValueProblem, nodes: Nodes) -> None:
     """Fail where `int e^<Ax, y> dmu(y)` is infinite at tokens x that are there."""
-    initial = task.initial
-    if initial.compact or not isinstance(initial, FlatDensity | Superposition):
+    if task.initial.compact:
         return
     heavy = nodes.points[nodes.weights > _THERE * nodes.weights.max()]
     for head in heads(task.equation):
-        if isinstance(head, Softmax | Unnormalized):
-            initial.log_laplace(heavy @ head.query_matrix(heavy.shape[1]).T)
+        head.check_tails(task.initial, heavy)
 
 
 def _with_tails(search: _Search, refinement: int, limit: float, most: int) -> Rule:
@@ -229,7 +223,7 @@ def _with_tails(search: _Search, refinement: int, limit: float, most: int) -> Ru
 def _stays_normal(equation: Equation, initial: Measure) -> bool:
     """Whether the law of tokens is normal at all times, and its drift known."""
     dimension = equation.geometry.ambient_dimension
-    if not isinstance(initial, Normal) or equation.velocity.gaussian_unfit(dimension) is not None:
+    if initial.normal is None or equation.velocity.gaussian_unfit(dimension) is not None:
         return False
     try:
         equation.velocity.at(0.0).gaussian_drift(initial.mean, initial.covariance)
@@ -280,14 +274,10 @@ def _ends(nodes: Nodes, initial: Measure) -> tuple[float, float] | None:
     """Between which points of one dimension there is anything, where rules can be cut into panels."""
     if nodes.points.shape[1] > 1 or nodes.positions is not None:
         return None
-    if not _is_flat(initial):
-        return 0.0, 2 * np.pi
+    if not initial.space.flat:
+        return (0.0, 2 * np.pi) if initial.space.angular else None
     low, high = initial.reach() if initial.compact else (nodes.points.min(axis=0), nodes.points.max(axis=0))
     return float(low[0]), float(high[0])
-
-
-def _is_flat(measure: Measure) -> bool:
-    return measure.geometry is None or measure.geometry.flat
 
 
 def earlier_rule(task: InitialValueProblem, earlier: Nodes, rule: Rule, limit: float) -> Rule:
@@ -315,12 +305,10 @@ def _worth(rule: Rule, until: float, most: int) -> Rule:
 
 def _nodes(initial: Measure, refinement: float) -> Nodes:
     """All nodes of that refinement, those of a measure over positions slice by slice."""
-    if isinstance(initial, Positioned):
-        parts = [(place, share, *_plain(part, refinement)) for place, share, part in initial.slices]
-        points = np.concatenate([part[2] for part in parts])
-        weights = np.concatenate([part[1] * part[3] for part in parts])
-        return Nodes(points, weights, np.concatenate([np.full(part[3].size, part[0]) for part in parts]))
-    return Nodes(*_plain(initial, refinement), initial.positions)
+    parts = [(place, share, *_plain(part, refinement)) for place, share, part in initial.slices]
+    points, weights = np.concatenate([part[2] for part in parts]), np.concatenate([part[1] * part[3] for part in parts])
+    places = [np.full(part[3].size, part[0]) for part in parts if part[0] is not None]
+    return Nodes(points, weights, np.concatenate(places) if places else initial.positions)
 
 
 def _plain(measure: Measure, refinement: float) -> tuple[Float, Float]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mfpde.measure import Measure, Superposition
-from mfpde.solvers.characteristics.flow import Flow, carried
+from mfpde.measure import Measure
+from mfpde.solvers.characteristics.flow import Flow
 from mfpde.solvers.characteristics.tails import Reach, Tails
 from mfpde.solvers.march import Size
 from mfpde.typing import Float
@@ -47,10 +47,7 @@ class Nodes:
 
 def flow_of(task: InitialValueProblem, nodes: Nodes) -> Flow:
     """The flow of these nodes."""
-    tails = None
-    if nodes.reach is not None:
-        assert isinstance(task.initial, Superposition)  # noqa: S101 - nothing else has them
-        tails = Tails(task.initial, nodes.reach)
+    tails = None if nodes.reach is None else Tails(task.initial, nodes.reach)
     return Flow(task.equation, nodes.points, nodes.weights, nodes.positions, nodes.normal, tails)
 
 
@@ -73,9 +70,8 @@ class Pair:
         parts = np.split(state, self._ends)
         slopes = [flow.slope(time, part) for flow, part in zip(self.flows, parts, strict=False)]
         other, probes = self.flows[1], parts[2].reshape(-1, self._width)
-        length = 1.0 if other.geometry.flat or self._width == 1 else np.linalg.norm(probes, axis=1, keepdims=True)
-        drift = other.drift(time, other.latest, probes / length, self._positions)
-        return np.concatenate([*slopes, carried(other.geometry, probes, drift).ravel()])
+        drift = other.velocity(time).drift(other.latest, other.geometry.retract(probes), self._positions)
+        return np.concatenate([*slopes, other.geometry.extend(probes, drift).ravel()])
 
     def sizes(self, state: Float) -> Size:
         """Errors relative to the spread, as of flows."""

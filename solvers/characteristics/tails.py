@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from mfpde.attention import Attention, Softmax, Velocity
-from mfpde.measure import Measure, Normal, Superposition
+from mfpde.attention import Velocity
+from mfpde.geometry import Line, Queries
+from mfpde.measure import Measure, Particles
+from mfpde.measure.damping import LogFactors, Pair
 from mfpde.measure.hermite import normal_nodes
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
     from mfpde.equation import Equation
 
-__all__ = ["MARKERS", "Reach", "Tailed", "Tails", "farthest_tilt", "has_tails", "nodes_between"]
+__all__ = ["MARKERS", "Reach", "Tailed", "Tails", "farthest_tilt", "has_tails", "marker_drift", "nodes_between"]
 
 #: nodes without weight that show where the component on the right, and on the left, is: its mean, one deviation beyond
 MARKERS = 4
@@ -43,11 +45,17 @@ class Reach:
 def has_tails(equation: Equation, initial: Measure) -> bool:
     """Whether tails are of that kind: mixtures of normal laws on the line, one softmax kernel that does not change."""
     velocity, law = equation.velocity, equation.velocity.law
-    normal = isinstance(initial, Superposition) and all(isinstance(p, Normal) and p.rank == 1 for p in initial.parts)
-    if not normal or initial.ambient_dimension > 1 or velocity.pointwise is not None or not velocity.constant:
+    normal = all(part.normal is not None and part.normal.rank == 1 for _, part in initial.summands)
+    if (
+        not normal
+        or initial.normal is not None
+        or initial.ambient_dimension > 1
+        or velocity.pointwise is not None
+        or not velocity.constant
+    ):
         return False
-    terms = law.terms(1) if isinstance(law, Attention) else []
-    return len(terms) == 1 and isinstance(terms[0].head, Softmax) and not terms[0].masked
+    terms = [] if law is None else law.terms(1)
+    return len(terms) == 1 and terms[0].head.plain and terms[0].head.normalised and not terms[0].masked
 
 
 def farthest_tilt(equation: Equation, variance: float, until: float) -> float:
@@ -57,7 +65,7 @@ def farthest_tilt(equation: Equation, variance: float, until: float) -> float:
     return abs(query) * variance * max(1.0, 1 / least)
 
 
-def nodes_between(initial: Superposition, reach: Reach) -> tuple[Float, Float]:
+def nodes_between(initial: Measure, reach: Reach) -> tuple[Float, Float]:
     """Points `(n, 1)` and weights between the ends, and the markers."""
     points, logs = _lattice(initial, reach)
     inside = (points >= reach.low) & (points <= reach.high) & (np.exp(logs) > 0)
@@ -70,7 +78,7 @@ def nodes_between(initial: Superposition, reach: Reach) -> tuple[Float, Float]:
 class Tails:
     """What lies beyond the ends, and where it has come to when the markers are somewhere."""
 
-    def __init__(self, initial: Superposition, reach: Reach) -> None:
+    def __init__(self, initial: Measure, reach: Reach) -> None:
         points, logs = _lattice(initial, reach)
         self._sides = (points > reach.high, points < reach.low)
         self._logs = logs - np.log(np.exp(logs[(points >= reach.low) & (points <= reach.high)]).sum())
@@ -83,45 +91,44 @@ class Tails:
         beyond = [first + (second - first) * z for (first, second), z in zip(pairs, self._z, strict=True)]
         logs = [self._logs[side] for side in self._sides]
         points = np.concatenate([places[:-MARKERS], *beyond])[:, None]
-        return Tailed(points, np.concatenate([np.log(weights[:-MARKERS]), *logs]), pairs)
+        return Tailed(points, np.concatenate([np.log(weights[:-MARKERS]), *logs]))
 
 
-@dataclass(frozen=True, eq=False)
-class Tailed:
-    """Points with logarithms of weights, and the markers."""
+class Tailed(Particles):
+    """Points whose weights are too small for doubles and known by their logarithms."""
 
-    points: Float
-    logs: Float
-    pairs: tuple[tuple[float, float], tuple[float, float]]
+    pointlike: ClassVar[bool] = False  # sums over weights would lose the tails
 
-    def drift(self, velocity: Velocity, points: Float) -> Float:
-        """`V grad log M(Ax)`."""
+    def __init__(self, points: Float, logs: Float) -> None:
+        super().__init__(points, np.exp(logs), Line())
+        self._logs, self._ones = logs, np.ones(logs.size)
+
+    def tilt(self, queries: Queries, matrix: Float | None = None, log_factors: LogFactors = None) -> Pair:
         from mfpde.transform import tilted_mean
 
-        query, value = _coefficients(velocity)
-        return value * tilted_mean(query * points, self.points, np.ones(self.logs.size), self.logs)[0]
+        w = queries if matrix is None else queries.mapped(matrix)
+        mean, value = tilted_mean(w.points(), self.points, self._ones, self._logs)
+        return value, w.laid(mean)
 
-    def divergence(self, velocity: Velocity, points: Float) -> Float:
-        """`V A (log M)''(Ax)`."""
+    def tilted_covariance(self, w: Float, log_factors: LogFactors = None) -> tuple[Float, Float, Float]:
         from mfpde.transform import tilted_covariance
 
-        query, value = _coefficients(velocity)
-        spread = tilted_covariance(query * points, self.points, np.ones(self.logs.size), self.logs)[2]
-        return value * query * spread[:, 0, 0]
+        return tilted_covariance(w, self.points, self._ones, self._logs)
 
-    def marker_drift(self, velocity: Velocity) -> Float:
-        """`V (m + S A x)` for the component that is seen there."""
-        query, value = _coefficients(velocity)
-        seen = self.pairs if query > 0 else self.pairs[::-1]
-        drifts = [
-            [value * (mean + (other - mean) ** 2 * query * x) for x in pair]
-            for pair, (mean, other) in zip(self.pairs, seen, strict=True)
-        ]
-        return np.array(drifts).ravel()
+
+def marker_drift(places: Float, velocity: Velocity) -> Float:
+    """`V (m + S A x)` at the markers, the last of the places, for the component that is seen there."""
+    query, value = _coefficients(velocity)
+    pairs = _pairs(places)
+    drifts = [
+        [value * (mean + (other - mean) ** 2 * query * x) for x in pair]
+        for pair, (mean, other) in zip(pairs, pairs if query > 0 else pairs[::-1], strict=True)
+    ]
+    return np.array(drifts).ravel()
 
 
 def _coefficients(velocity: Velocity) -> tuple[float, float]:
-    assert isinstance(velocity.law, Attention)  # noqa: S101 - for the type checker
+    assert velocity.law is not None  # noqa: S101 - for the type checker
     term = velocity.law.terms(1)[0]
     return float(term.head.query_matrix(1)[0, 0]), float(term.value[0, 0])
 
@@ -131,18 +138,18 @@ def _pairs(places: Float) -> tuple[tuple[float, float], tuple[float, float]]:
     return (right, beyond), (left, before)
 
 
-def _outermost(initial: Superposition) -> list[tuple[float, float]]:
+def _outermost(initial: Measure) -> list[tuple[float, float]]:
     """Mean and deviation of the widest component, the one farthest to the right, and to the left, of several."""
-    parts = [(float(part.mean[0]), float(np.sqrt(part.covariance[0, 0]))) for part in initial.parts]
+    parts = [(float(part.mean[0]), float(np.sqrt(part.covariance[0, 0]))) for _, part in initial.summands]
     return [max(parts, key=lambda part: (part[1], sign * part[0])) for sign in (1, -1)]
 
 
-def _lattice(initial: Superposition, reach: Reach) -> tuple[Float, Float]:
+def _lattice(initial: Measure, reach: Reach) -> tuple[Float, Float]:
     """The nodes of all components, continued as far as that, and the logarithms of their weights."""
     z, weights = normal_nodes(1, _ACCURACY, reach.refinement)
     spacing, norm = float(z[1, 0] - z[0, 0]), float(np.log(weights.max()))
     count = int(np.ceil(min(reach.far, _MOST) / spacing))
     line = spacing * np.arange(-count, count + 1)
-    parts = [(part.mean[0] + np.sqrt(part.covariance[0, 0]) * line) for part in initial.parts]
-    logs = [np.log(share) + norm - 0.5 * line**2 for share in initial.shares]
+    parts = [(part.mean[0] + np.sqrt(part.covariance[0, 0]) * line) for _, part in initial.summands]
+    logs = [np.log(share) + norm - 0.5 * line**2 for share, _ in initial.summands]
     return np.concatenate(parts), np.concatenate(logs)

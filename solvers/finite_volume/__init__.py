@@ -6,16 +6,13 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-import numpy as np
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from mfpde.contracts.solver import Integration, Solver
 from mfpde.errors import ProblemError, shown
-from mfpde.measure import Gaussian, Points
 from mfpde.registry import register
 from mfpde.solvers.finite_volume.sources import sources_of
 from mfpde.specification import Real, Truth, Vector, Whole
-from mfpde.typing import Float
 
 if TYPE_CHECKING:
     from mfpde.equation import Equation, InitialValueProblem
@@ -30,7 +27,6 @@ Box = Annotated[
     WithJsonSchema({"anyOf": [{"const": "auto"}, {"type": "array", "items": {"type": "array"}}]}),
 ]
 _MOST_CELLS = 2**24
-_SINGULAR = 1e-15  # smallest over largest eigenvalue, where the smallest is rounding
 
 
 @register("solver", "finite-volume")
@@ -110,15 +106,11 @@ class FiniteVolume(Solver):
         return (*self.citations, *sources_of(self.order, self.chosen_stepper, noisy, statistics))
 
     def unfit(self, equation: Equation) -> str | None:
-        kind = equation.geometry.kind
-        if kind not in ("line", "plane"):
+        kind = equation.geometry.name
+        if not equation.geometry.counts_as("line", "plane"):
             return f"it works on the line and on the plane, not on the {kind}"
         self._check_axes(equation.geometry.ambient_dimension, kind)
-        if isinstance(equation.initial, Points):
-            return "point masses have no density"
-        if isinstance(equation.initial, Gaussian) and _is_singular(np.asarray(equation.initial.covariance)):
-            return "a Gaussian on a point or a line has no density"
-        return None
+        return None if equation.initial is None else equation.initial.density_unfit
 
     def _check_axes(self, dimension: int, kind: str) -> None:
         for key, given in (("cells", self.cells), ("box", self.box)):
@@ -135,11 +127,3 @@ class FiniteVolume(Solver):
         from mfpde.solvers.finite_volume.beginning import Setup
 
         return Setup.of(self, task).resume(state)
-
-
-def _is_singular(covariance: Float) -> bool:
-    square = covariance.ndim == 2 and covariance.shape[0] == covariance.shape[1] and np.isfinite(covariance).all()
-    if not square:
-        return False  # which is said of the initial measure
-    values = np.linalg.eigvalsh(covariance)
-    return bool(values[-1] >= 0 and abs(values[0]) <= _SINGULAR * values[-1])

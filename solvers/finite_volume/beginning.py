@@ -11,7 +11,7 @@ import numpy as np
 
 from mfpde.activity import doing
 from mfpde.errors import ProblemError
-from mfpde.measure import Measure, Positioned
+from mfpde.measure import Measure
 from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.finite_volume.control import StepControl
 from mfpde.solvers.finite_volume.forecast import reach_of_run
@@ -130,8 +130,6 @@ class Setup:
 
     def _parts(self, apart: bool) -> list[Part]:
         """Components, each at every position of masked attention."""
-        if not isinstance(self.measure, Positioned):
-            return parts_of(self.measure, apart)
         return [
             replace(part, share=share * part.share, position=place)
             for place, share, law in self.measure.slices
@@ -148,7 +146,7 @@ class Setup:
     def _integration(
         self, grid: Grid, solution: Solution, missed: Missed, parts: list[Part], tolerance: float
     ) -> FiniteVolumeIntegration:
-        masked = isinstance(self.measure, Positioned)
+        masked = parts[0].position is not None
         positions = np.array([part.position for part in parts], dtype=float) if masked else None
         walls = self.settings.box is not None
         system = System(

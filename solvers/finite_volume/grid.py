@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from mfpde.geometry.lattice import grid_moments
 from mfpde.solvers.finite_volume.tail import Outside
 from mfpde.solvers.kernels.finite_volume_frame import SUMS, remainder, row_sums
 from mfpde.transform.threads import pieces, run_pieces
@@ -105,14 +106,7 @@ class Grid:
 
     def moments(self, density: Float) -> tuple[Float, Float]:
         """Mean and covariance of z over the cells of a density `(rows, columns)`."""
-        share = density / density.sum()
-        marginals = (share.sum(axis=1), share.sum(axis=0))[-self.dimension :]
-        middle = np.array([part @ axis for part, axis in zip(marginals, self.axes, strict=True)])
-        centred = [axis - m for axis, m in zip(self.axes, middle, strict=True)]
-        spread = np.diag([part @ z**2 for part, z in zip(marginals, centred, strict=True)])
-        if self.dimension == 2:
-            spread[0, 1] = spread[1, 0] = centred[0] @ share @ centred[1]
-        return middle, spread
+        return grid_moments(self.axes, (density / density.sum()).reshape(self.cells))
 
     def regression(self, values: Float, density: Float) -> tuple[Float, Float]:
         """(c, R) for which `c + R z` is nearest to values `(d, rows, columns)` in the mean square over a density."""

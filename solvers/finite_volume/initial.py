@@ -9,7 +9,7 @@ import numpy as np
 
 from mfpde.errors import ProblemError
 from mfpde.geometry import Lattice
-from mfpde.measure import Measure, Normal, Superposition
+from mfpde.measure import Measure
 from mfpde.solvers.finite_volume.grid import Grid, root
 from mfpde.typing import Float, Truths
 
@@ -59,7 +59,7 @@ class Part:
 
     def reach(self, deviations: float) -> Reach:
         """In z: where tails are as thin as a Gaussian's are so many deviations out, or the ends of the support."""
-        if isinstance(self.measure, Normal):
+        if self.measure.normal is not None:
             everywhere, nowhere = np.full(self.mean.size, deviations), np.zeros(self.mean.size, dtype=bool)
             return Reach(-everywhere, everywhere, nowhere, nowhere)
         points, weights = self.measure.nodes()
@@ -85,12 +85,11 @@ class Part:
 
 def parts_of(measure: Measure, apart: bool) -> list[Part]:
     """The components of a mixture when they are to be kept apart, otherwise the measure as it is."""
-    if apart and isinstance(measure, Superposition) and len(measure.parts) <= _MOST_PARTS:
-        found = [parts_of(part, apart) for part in measure.parts]
-        shares = [share * part.share for share, inner in zip(measure.shares, found, strict=True) for part in inner]
-        inner = [part for parts in found for part in parts]
-        if len(inner) <= _MOST_PARTS:
-            return [Part(share, p.measure, p.mean, p.matrix) for share, p in zip(shares, inner, strict=True)]
+    summands = [(share, law) for share, law in measure.summands if law is not measure]
+    if apart and 0 < len(summands) <= _MOST_PARTS:
+        found = [(share, part) for share, law in summands for part in parts_of(law, apart)]
+        if len(found) <= _MOST_PARTS:
+            return [Part(share * p.share, p.measure, p.mean, p.matrix) for share, p in found]
     return [Part.of(1.0, measure)]
 
 
@@ -115,7 +114,7 @@ def laid(part: Part, grid: Grid, stretched: bool = True) -> Laid:
     density = volume * part.measure.evaluate(lattice.points()).reshape(grid.shape)
     wanted = _wanted(part)
     missed, values = 0.0, density
-    in_its_frame = grid.gaussian and isinstance(part.measure, Normal)  # cut off, and yet resolved
+    in_its_frame = grid.gaussian and part.measure.normal is not None  # cut off, and yet resolved
     if not in_its_frame and _wrong(grid, density, *wanted) > _SMOOTH:
         for _ in range(_STRETCHES if stretched else 1):
             density = abs(np.linalg.det(lattice.matrix)) * part.measure.cell_averages(lattice).reshape(grid.shape)

@@ -13,14 +13,15 @@ otherwise wrong by what correlates outside both strips, beyond the corners.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from mfpde.geometry import Lattice
+from mfpde.geometry import Lattice, Queries
 from mfpde.measure import GridDensity, Panel
+from mfpde.measure.damping import LogFactors, Pair
 from mfpde.solvers.kernels.finite_volume_tail import ROOM, TERMS, add_outside
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import AnyArray, Float
@@ -127,9 +128,10 @@ class Tail:
         share = min(ratios) * unit
         return cls(share if _ALIKE[0] * mass <= share <= _ALIKE[1] * mass else 0.0, outside)
 
-    def add(self, lattice: Lattice, w: Float | Lattice, value: Float, mean: Float) -> None:
+    def add(self, lattice: Lattice, w: Queries, value: Float, mean: Float) -> None:
         """To (log M, grad log M) of a lattice's cells at w, `(n,)` and `(d, n)`: those of the whole, in place."""
-        dimension, stretches = lattice.dimension, list(_stretches(w))
+        each = int(np.prod(w.shape[1:]))  # tilts for each index of the first axis
+        dimension, stretches = lattice.dimension, pieces(w.shape[0], max(1, _BLOCK // each))
         frame, origin = _on_plane(lattice.matrix), _on_plane(lattice.origin)
         covariance, middle = _on_plane(self.outside.covariance), _on_plane(self.outside.mean)
         first, second = self.outside.beyond[0], self.outside.beyond[-1] if dimension == 2 else _NOTHING
@@ -137,8 +139,9 @@ class Tail:
         log_share = float(np.log(self.share))
 
         def work(piece: int) -> None:
-            here, rows = stretches[piece]
-            tilts = _tilts(w, rows)
+            begin, end = stretches[piece]
+            here = slice(begin * each, end * each)
+            tilts = np.ascontiguousarray(w.part(slice(begin, end)).vectors().reshape(dimension, -1))
             room, means = np.empty((ROOM, tilts.shape[1])), [part[here] for part in mean]
             if dimension == 1:
                 tilts, means = np.concatenate([tilts, np.zeros_like(tilts)]), [*means, np.zeros(tilts.shape[1])]
@@ -155,45 +158,25 @@ def _on_plane(array: Float) -> Float:
     return full
 
 
-def _stretches(w: Float | Lattice) -> Iterator[tuple[slice, slice]]:
-    """Which tilts are done at a time, and the rows of w `(m, d)` or of a lattice that they are."""
-    count = w.shape[0]
-    each = int(np.prod(w.shape[1:])) if isinstance(w, Lattice) else 1
-    for begin, end in pieces(count, max(1, _BLOCK // each)):
-        yield slice(begin * each, end * each), slice(begin, end)
-
-
-def _tilts(w: Float | Lattice, rows: slice) -> Float:
-    """Those rows, `(d, n)`."""
-    if not isinstance(w, Lattice):
-        return np.ascontiguousarray(w[rows].T)
-    first, *others = np.meshgrid(w.axes[0][rows], *w.axes[1:], indexing="ij", sparse=True)
-    tilts = np.multiply.outer(w.matrix[:, 0], first) + w.origin.reshape(-1, *[1] * first.ndim)
-    for k, axis in enumerate(others, start=1):
-        tilts = tilts + np.multiply.outer(w.matrix[:, k], axis)
-    return tilts.reshape(w.dimension, -1)
-
-
 class ClosedDensity(GridDensity):
     """A stack of panels, and the tails that go on beyond the cells of these lattices."""
+
+    compact = False
 
     def __init__(self, panels: Sequence[Panel], tails: Sequence[tuple[Lattice, Tail]]) -> None:
         super().__init__(panels)
         self._tails = tuple(tails)
 
-    @property
-    def compact(self) -> bool:
-        return False
-
     def _restricted(self, panels: Sequence[int]) -> ClosedDensity:
         return ClosedDensity(super()._restricted(panels).panels, [self._tails[index] for index in panels])
 
-    def log_laplace(self, w: AnyArray | Lattice, gradient: bool = False) -> Any:
-        value, mean = super().log_laplace(w, gradient=True)
-        queries, on_lattice = (w, True) if isinstance(w, Lattice) else (self._tilts(w), False)
-        logs, means = value.ravel(), np.ascontiguousarray(mean if on_lattice else mean.T)
+    def tilt(self, queries: Queries, matrix: Float | None = None, log_factors: LogFactors = None) -> Pair:
+        value, mean = super().tilt(queries, matrix, log_factors)
+        if log_factors is not None:
+            return value, mean
+        w = queries if matrix is None else queries.mapped(matrix)
+        logs, means = value.ravel(), np.ascontiguousarray(mean)
         for lattice, tail in self._tails:
             if tail.share > 0:
-                tail.add(lattice, queries, logs, means.reshape(self.ambient_dimension, -1))
-        value, mean = logs.reshape(value.shape), means if on_lattice else means.T
-        return (value, mean) if gradient else value
+                tail.add(lattice, w, logs, means.reshape(self.ambient_dimension, -1))
+        return logs.reshape(value.shape), means

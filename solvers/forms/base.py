@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from mfpde.geometry import Layout
 from mfpde.measure import Measure
@@ -39,6 +39,9 @@ class Written:
 
 class Form(ABC):
     """One way of writing measures down; registered under the name that layouts carry as `form`."""
+
+    #: what such measures are, one of `mfpde.contracts.solver.SHOWN`
+    shows: ClassVar[str] = "density"
 
     @abstractmethod
     def measure(self, written: Written) -> Measure:

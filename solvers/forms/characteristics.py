@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -61,6 +62,8 @@ class _Source:
 class CharacteristicsForm(Form):
     """`position (particle, component)`, constant `weight`, `particle_position`, `path_tolerance` and `path_normal`,
     trail `path_time`, `path_position`."""
+
+    shows: ClassVar[str] = "characteristics"
 
     def measure(self, written: Written) -> CarriedMeasure:
         source = _Source(written)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from mfpde.geometry import Field, Layout
@@ -34,6 +36,8 @@ def gaussian_fields(mean: Float, factor: Float) -> dict[str, Float]:
 @register("form", "gaussian")
 class GaussianForm(Form):
     """`gaussian_mean`, `gaussian_covariance`, and `gaussian_factor` where it was written (mfpde up to 0.1 had none)."""
+
+    shows: ClassVar[str] = "gaussian"
 
     def measure(self, written: Written) -> Normal:
         mean, geometry = written.fields["gaussian_mean"], written.equation.geometry

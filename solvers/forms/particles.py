@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from mfpde.geometry import Constant, Field, Layout
@@ -32,6 +34,8 @@ def particles_fields(points: Float) -> dict[str, Float]:
 @register("form", "particles")
 class ParticlesForm(Form):
     """`position (particle, component)`, constant `weight` and `particle_position`."""
+
+    shows: ClassVar[str] = "particles"
 
     def measure(self, written: Written) -> Particles:
         place, weight = written.fields["position"], written.constant("weight")

@@ -58,10 +58,8 @@ def cut_of(measure: Measure, kept: Complex, diffusion: float, tolerance: float) 
 
 def _error(measure: Measure, kept: Complex) -> float:
     """`max|cut - density| / max density`, infinite for point masses, about 1 for what is narrower than all angles."""
-    if not isinstance(measure, CircleDensity):
-        return np.inf
     try:
-        density = measure.at_grid(_ANGLES)
+        density = measure.series("the error of cut data").at_grid(_ANGLES)
     except ProblemError:  # point masses among others
         return np.inf
     if abs(density.mean() * 2 * np.pi - 1) > _SEEN:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde.geometry import Lattice
+from mfpde.geometry import Lattice, Scattered
 from mfpde.measure import Normal, Panel
 from mfpde.solvers.finite_volume import grid as grids
 from mfpde.solvers.finite_volume import system as systems
@@ -73,7 +73,7 @@ def test_oblique_gaussians_are_cut_off_at_both_strips(random):
 
     value, means = np.log(cells[0]), np.ascontiguousarray((cells[1] / cells[0][:, None]).T)
     outside = Outside.of(inside, np.array([0.25, 0.25]), mean, covariance)
-    Tail(share, outside).add(Lattice.of(inside), w, value, means)
+    Tail(share, outside).add(Lattice.of(inside), Scattered(w), value, means)
     assert np.abs(value - np.log(mass)).max() < 1e-13
     assert np.abs(means.T - moment / mass[:, None]).max() < 1e-12
 
@@ -165,8 +165,8 @@ def test_slices_on_one_lattice_are_summed_before_they_are_transformed(monkeypatc
     """One sum for each position, not for each pair of positions."""
     solution = masked("static", 6, box=[[-8, 8]])
     measure, calls = solution.measure(), []
-    transform = Panel.log_laplace_on
-    monkeypatch.setattr(Panel, "log_laplace_on", lambda panel, w: calls.append(panel) or transform(panel, w))
+    transform = Panel.tilt
+    monkeypatch.setattr(Panel, "tilt", lambda panel, *given: calls.append(panel) or transform(panel, *given))
     attention = mfpde.Softmax(A=1.2, V=-0.5)
     for place, panel in enumerate(measure.panels, start=1):
         calls.clear()

@@ -37,8 +37,8 @@ def test_shapes(law, message):
 @pytest.mark.parametrize(
     ("points", "message"),
     [
-        (np.zeros((2, 3)), r"points: have 3 components, the measure lives in R\^2"),
-        (np.zeros(4), r"points: have 1 components, the measure lives in R\^2"),
+        (np.zeros((2, 3)), r"points: in R\^2 have shape \(m, 2\), not \(2, 3\)"),
+        (np.zeros(4), r"points: in R\^2 have shape \(m, 2\), not \(4,\)"),
         ([[0.0, np.nan]], "points: must be finite"),
     ],
 )

@@ -71,7 +71,7 @@ def test_one_token_attracts_by_v_alone():
 
 
 def test_dimensions_must_fit():
-    with pytest.raises(mfpde.ProblemError, match="components"):
+    with pytest.raises(mfpde.ProblemError, match="have shape"):
         mfpde.Softmax(A=1).drift(mfpde.Particles(TOKENS), np.zeros((2, 3)))
     with pytest.raises(mfpde.ProblemError, match="need"):
         mfpde.Softmax(A=np.eye(3)).drift(mfpde.Particles(TOKENS), QUERIES)

@@ -9,7 +9,6 @@ from kernel_examples import matrix, tokens
 
 import mfpde
 from mfpde.attention import sinkhorn
-from mfpde.attention.law import embedded_nodes
 
 
 def marginals(law, measure):
@@ -70,7 +69,7 @@ def test_the_mean_moves_by_v_alone(space):
     measure = tokens(3, 900, 2, space)
     dimension = measure.ambient_dimension
     law = mfpde.Sinkhorn(A=matrix(dimension, 4.0), V=matrix(dimension, 1.0, 5))
-    output = law.outputs(measure, measure.points)
+    output = law.outputs(measure, measure.space.queries(measure.points)).T
     np.testing.assert_allclose(measure.weights @ output, matrix(dimension, 1.0, 5) @ measure.mean, atol=1e-12)
 
 
@@ -205,7 +204,7 @@ def test_potentials_that_have_far_to_go():
 
 def true_error(law, measure):
     """Of either marginal, in long double."""
-    found, (keys, weights) = law.potentials(measure), embedded_nodes(measure)
+    found, (keys, weights) = law.potentials(measure), measure.embedded_nodes()
     there = weights > 0
     mass, keys, weights = weights.sum(), np.longdouble(keys[there]), np.longdouble(weights[there] / weights.sum())
     A, f, g = (np.longdouble(part) for part in (law.query_matrix(keys.shape[1]), found.f[there], found.g[there]))
@@ -236,7 +235,7 @@ def test_no_potentials_are_refused_without_need_nor_worse_than_said(form, score,
             points /= np.linalg.norm(points, axis=1, keepdims=True) if form == "sphere" else 1.0
             weights = random.random(len(points)) ** power + 1e-9
             measure = mfpde.Particles(points, weights, mfpde.Sphere() if form == "sphere" else None)
-        A, keys = random.standard_normal((dimension, dimension)), embedded_nodes(measure)[0]
+        A, keys = random.standard_normal((dimension, dimension)), measure.embedded_nodes()[0]
         law = mfpde.Sinkhorn(A=A * score / np.abs(keys @ A.T @ keys.T).max())
         assert true_error(law, measure) <= 1.2 * law.potentials(measure).sufficient
 

@@ -7,11 +7,11 @@ from store.drifting import Drift, Drifting, problem, solve
 from store.processes import assert_same
 
 import mfpde
-from mfpde.comparing import DISTANCES
 from mfpde.comparing.gaussian_closed_form import GaussianClosedForm
 from mfpde.contracts import Agreement
 from mfpde.errors import ProblemError
 from mfpde.measure import CircleDensity, GridDensity, Normal, Panel
+from mfpde.registry import lookup
 
 LINE, PLANE = mfpde.Line(), mfpde.Plane()
 
@@ -108,6 +108,10 @@ def test_the_worst_is_what_counts():
     assert not compared.agreement(times, np.array([0.1, np.nan, 0.2])).passed
 
 
+def apart(kind, measure, reference):
+    return lookup("distance", kind)().between(measure, reference)
+
+
 # -- distances
 
 
@@ -122,17 +126,17 @@ def test_densities_apart(averages):
     one, other = Normal(0.0, 1.0, LINE), Normal(0.5, 1.0, LINE)
     found = grid(one, averages, cells=7200)  # 0.0025 wide: they are off by 3e-7
     # total variation of two Gaussians
-    assert DISTANCES["l1"](found, other) == pytest.approx(2 * erf(0.25 / np.sqrt(2)), rel=1e-6)
-    assert DISTANCES["l1"](found, one) < 1e-12
-    assert DISTANCES["max"](found, one) < 1e-12
+    assert apart("l1", found, other) == pytest.approx(2 * erf(0.25 / np.sqrt(2)), rel=1e-6)
+    assert apart("l1", found, one) < 1e-12
+    assert apart("max", found, one) < 1e-12
     x = np.linspace(-6, 6, 100001)
     expected = np.abs(one.evaluate(x) - other.evaluate(x)).max() / other.evaluate([0.5])[0]
-    assert DISTANCES["max"](found, other) == pytest.approx(expected, rel=1e-6)
+    assert apart("max", found, other) == pytest.approx(expected, rel=1e-6)
 
 
 def test_what_lies_outside_of_the_box_counts():
     far = Normal(100.0, 1.0, LINE)
-    assert DISTANCES["l1"](grid(Normal(0.0, 1.0, LINE)), far) == pytest.approx(2.0, abs=1e-12)
+    assert apart("l1", grid(Normal(0.0, 1.0, LINE)), far) == pytest.approx(2.0, abs=1e-12)
 
 
 def test_panels_that_overlap_are_one_density():
@@ -142,18 +146,18 @@ def test_panels_that_overlap_are_one_density():
         Panel(panel.lattice, panel.values / 2, averages=True)
         for panel in (*grid(law).panels, *grid(law, shift=0.05).panels)
     ]
-    assert DISTANCES["l1"](GridDensity(half), law) < 1e-7
+    assert apart("l1", GridDensity(half), law) < 1e-7
     away = 0.5 * np.sqrt(np.linalg.inv(covariance)[0, 0])  # of one mean from the other, in standard deviations
-    assert DISTANCES["l1"](GridDensity(half), other) == pytest.approx(2 * erf(away / np.sqrt(8)), rel=1e-4)
+    assert apart("l1", GridDensity(half), other) == pytest.approx(2 * erf(away / np.sqrt(8)), rel=1e-4)
 
 
 def test_moments_apart():
     one, other = Normal([3.0, 4.0], np.diag([7.0, 4.0]), PLANE), Normal([3.0, 5.0], np.diag([9.0, 4.0]), PLANE)
-    assert DISTANCES["mean"](one, other) == pytest.approx(1 / np.sqrt(34 + 13))
-    assert DISTANCES["covariance"](one, other) == pytest.approx(2 / 9)
+    assert apart("mean", one, other) == pytest.approx(1 / np.sqrt(34 + 13))
+    assert apart("covariance", one, other) == pytest.approx(2 / 9)
 
 
 def test_densities_on_the_circle():
     one, other = CircleDensity.of([1.0, 0.25]), CircleDensity.of([1.0, 0.2])
-    assert DISTANCES["l1"](one, other) == pytest.approx(0.1 * 4 / (2 * np.pi), rel=1e-5)
-    assert DISTANCES["max"](one, other) == pytest.approx(0.1 / 1.4, rel=1e-5)
+    assert apart("l1", one, other) == pytest.approx(0.1 * 4 / (2 * np.pi), rel=1e-5)
+    assert apart("max", one, other) == pytest.approx(0.1 / 1.4, rel=1e-5)

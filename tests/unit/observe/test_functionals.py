@@ -222,7 +222,7 @@ def test_free_energy_keeps_its_digits_near_the_uniform_state():
 @pytest.mark.parametrize("kind", ["entropy", "free-energy", "dissipation", "minimum", "clusters"])
 def test_point_masses_are_told_why(kind):
     points = mfpde.Particles([0.0, 1.0], geometry=CIRCLE)
-    with pytest.raises(mfpde.ProblemError, match=r"needs a density.*Particles"):
+    with pytest.raises(mfpde.ProblemError, match=r"needs a density.*Particles|point masses have no density"):
         observe(kind, points, equation(mfpde.Unnormalized(beta=1), 2.0))
 
 

@@ -8,13 +8,22 @@ import pytest
 from mfpde.attention import Unnormalized
 from mfpde.equation import Noise
 from mfpde.geometry import Circle
+from mfpde.observe import Observable
+from mfpde.observe.order_parameter import OrderParameter
 from mfpde.problem import Problem, Time
+from mfpde.registry import members
 from mfpde.run import Outcome, Run
 
 
 def bump(theta, time):
     """A cluster that builds up at 0: cosine moments of growing size."""
     return (1 + 0.9 * (1 - np.exp(-time)) * np.cos(theta)) / (2 * np.pi)
+
+
+def _observed(series) -> list[Observable]:
+    """The observables that give these series, as a problem would ask for them."""
+    known = [*(kind() for kind in members("observable").values()), OrderParameter(harmonic=2)]
+    return [one for one in known if set(one.series(Circle())) & set(series)]
 
 
 @pytest.fixture
@@ -29,6 +38,8 @@ def make_run() -> Callable[..., Run]:
             attention=Unnormalized(beta=0),
             noise=Noise(kappa=4),
             time=Time(until=until),
+            observe=_observed(series or {}),
+            compare={"kind": "characteristics"} if "distance" in (series or {}) else None,
         )
         return Run(
             problem=problem,

@@ -19,6 +19,7 @@ from mfpde.plotting.points_run import PointsRun
 from mfpde.plotting.portrait import portrait_of
 from mfpde.plotting.raster import pixels_on_line, pixels_on_plane, reach_of
 from mfpde.plotting.style import look
+from mfpde.registry import members
 from mfpde.run import Outcome, Run
 from mfpde.solvers.forms import grid_layout, panels_fields, panels_layout
 
@@ -76,7 +77,8 @@ def framed(frames, dimension, times=(0.0, 1.0, 2.0), series=None, outcome=None):
             for share, mean, matrix in frames(time)
         ]
         rows.append(panels_fields(GridDensity(panels), layout))
-    task = drifting.problem(dimension, until=times[-1])
+    observe = [name for name in series or {} if name in members("observable")]
+    task = drifting.problem(dimension, until=times[-1], observe=observe)
     return Run(
         problem=task,
         times=np.array(times),

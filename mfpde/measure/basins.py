@@ -5,17 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mfpde.measure import GridDensity, Panel
-from mfpde.observe.flat import density_on
+from mfpde.measure.panel import Panel
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["Basin", "clusters_on_grid"]
+if TYPE_CHECKING:
+    from mfpde.measure.grid_density import GridDensity
+
+__all__ = ["Basin", "Cluster", "clusters_on_grid"]
 
 _DUST = 1e-12  # of the largest density: below it there is no peak
 _NEAREST, _PROBES = 1e-10, 64  # between two peaks the density is looked at ever more closely towards both
+
+
+class Cluster(NamedTuple):
+    """Where it is (an angle, or a mean), its mass and its width."""
+
+    position: float | Float
+    mass: float
+    width: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +61,7 @@ def clusters_on_grid(measure: GridDensity, dip: float) -> list[Basin]:
     Panels are looked at one by one, each on its own grid with the density of all; their clusters are one where the
     density between the peaks does not dip.
     """
-    found: list[list[Basin]] = [_of_panel(panel, density_on(measure, panel), dip) for panel in measure.panels]
+    found: list[list[Basin]] = [_of_panel(panel, measure.density_on(panel), dip) for panel in measure.panels]
     known = found[0]
     for more in found[1:]:
         known = _merged(measure, known, more, dip)
