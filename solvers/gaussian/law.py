@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mfpde.attention.affine import Forms
-from mfpde.attention.base import Attention
 from mfpde.solvers.gaussian.digits import Decimals, decimals, inverted, rounded
 from mfpde.typing import Float
 
@@ -42,7 +41,7 @@ class Stretch:
 
     def _heads(self, time: float) -> Heads:
         law = self._velocity.at(time).law
-        if not isinstance(law, Attention):
+        if law is None:
             return []
         none = Forms(*np.zeros((2, self._dimension, self._dimension)))
         terms = law.terms(self._dimension)

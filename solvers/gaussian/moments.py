@@ -9,7 +9,6 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from mfpde.attention.affine import AffineDrift
-from mfpde.attention.base import Attention
 from mfpde.measure.normal import Normal
 from mfpde.measure.principal import principal
 from mfpde.solvers.gaussian.frame import Frame, complement, framed
@@ -54,7 +53,7 @@ class Moments:
         self.noisy = max(diffusions) > 0
         self._diffusion = diffusions[0] if len(diffusions) == 1 else None
         law = self._velocity.at(0.0).law
-        self._heads = [term.head for term in law.terms(self.dimension)] if isinstance(law, Attention) else []
+        self._heads = [term.head for term in law.terms(self.dimension)] if law is not None else []
         forms = [head.gaussian_forms(self.dimension) for head in self._heads]
         self._pulled = law is None or (bool(forms) and all(form is not None for form in forms))
         stretch = Stretch(self._velocity, self.dimension, 0.0)

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from mfpde.registry import members
 from mfpde.contracts.solver import SHOWN
+from mfpde.registry import members
 
 ROOT = Path(__file__).resolve().parents[2]
 HOMES = ("mfpde/geometry", "mfpde/measure", "mfpde/attention")
