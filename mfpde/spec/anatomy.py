@@ -68,7 +68,7 @@ def _is_specification(wanted: Any) -> bool:
 
 
 def _field(owner: type[Specification], name: str | int) -> Any:
-    known: FieldInfo | None = owner.model_fields.get(str(name))
+    known: FieldInfo | None = {**owner.model_fields, **owner.written_keys()}.get(str(name))
     if known is None:
         return None
     marks = [mark for mark in known.metadata if isinstance(mark, OfFamily)]

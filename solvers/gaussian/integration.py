@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,7 +53,6 @@ class GaussianIntegration(Integration):
         self._tolerance = _SHARE * settings.tolerance
         self._march = GaussianMarch(self._moments, self._tolerance)
         self._time, self._frame = 0.0, self._moments.start
-        self._threads = ThreadpoolController()
         self._layout = gaussian_layout(self._moments.dimension)
         self._amplification = Amplification(task.equation.autonomous)
 
@@ -66,7 +66,7 @@ class GaussianIntegration(Integration):
 
     def advance(self, target: float, budget: int) -> Progress:
         # bits must not depend on the number of threads, and products of small matrices only wait for them
-        with self._threads.limit(limits=1, user_api="blas"):
+        with _threads().limit(limits=1, user_api="blas"):
             return self._advanced(target, budget)
 
     def _advanced(self, target: float, budget: int) -> Progress:
@@ -150,6 +150,12 @@ class GaussianIntegration(Integration):
     def statistics(self) -> dict[str, float]:
         counts = {name: float(value) for name, value in self._march.counts.items()}
         return {**counts, "implicit": float(self._march.stiff)}
+
+
+@cache
+def _threads() -> ThreadpoolController:
+    """Made once: looking for the libraries of the process takes a millisecond."""
+    return ThreadpoolController()
 
 
 def _check(moments: Moments) -> None:

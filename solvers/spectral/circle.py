@@ -67,6 +67,7 @@ class CircleIntegration(Integration):
         made._choices = made._make_choices(initial[:modes])
         made._counts[loop.MODES] = modes
         made._make_room(modes)
+        made._lengthen_axis()
         made._state[0, :modes], made._state[1, :modes] = initial.real[:modes], initial.imag[:modes]
         made._restart()
         made._numbers[loop.STEP] = made._first_step()
@@ -206,9 +207,13 @@ class CircleIntegration(Integration):
 
     @property
     def layout(self) -> Layout:
+        self._lengthen_axis()
+        return Circle().layout(self._axis)
+
+    def _lengthen_axis(self) -> None:
+        """Until it shows all modes."""
         while self._axis < 2 * self._counts[loop.MODES]:
             self._axis *= 2
-        return Circle().layout(self._axis)
 
     def advance(self, target: float, budget: int) -> Progress:
         steps = int(self._counts[loop.STEPS])

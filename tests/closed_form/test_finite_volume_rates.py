@@ -54,7 +54,7 @@ def begun(frame):
     }
     grid = Grid(np.array([-8.5, -9.0]), np.array([8.0, 9.5]), (120, 132), gaussian=frame == "moving")
     system = System(
-        mfpde.Problem.from_dict(problem).velocity,
+        mfpde.Problem.from_dict(problem).equation.velocity,
         lambda _: DIFFUSION,
         grid,
         order=9,

@@ -66,7 +66,7 @@ def test_slices_that_are_one_gaussian_stay_one(tilt):
 @pytest.mark.parametrize("tilt", [0.7, 1.0])
 def test_slices_of_two_gaussians(tilt, monkeypatch):
     initial = Positioned(PLACES, [Normal(m, v, mfpde.Line()) for m, v in zip(MEANS, VARIANCES, strict=True)])
-    monkeypatch.setattr(mfpde.Problem, "initial_measure", lambda _: initial)
+    monkeypatch.setattr(mfpde.Equation, "initial_measure", lambda _: initial)
     problem = asked(tilt, 160)
     integration = problem.solver.start(problem.posed())
     while integration.advance(0.5, 10**6).state is State.UNDER_WAY:

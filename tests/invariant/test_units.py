@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import mfpde
+from mfpde.equation import InitialValueProblem
 from mfpde.solvers.characteristics.pair import Nodes, Pair
 
 PARTS = [([-1.0, 0.2], 0.3, 2.0), ([1.2, -0.3], 0.2, 1.0)]
@@ -61,7 +62,8 @@ def test_differences_between_node_sets_are_relative_to_their_spread():
     def difference(unit):
         equation = mfpde.Equation(geometry=mfpde.Line(), attention=mfpde.Softmax(A=0.7 / unit**2, V=-0.5))
         few, more = (np.polynomial.hermite_e.hermegauss(count) for count in (4, 9))
-        pair = Pair(equation, *(Nodes(unit * x[:, None], w / w.sum(), None) for x, w in (few, more)))
+        task = InitialValueProblem(equation, 1.0)
+        pair = Pair(task, *(Nodes(unit * x[:, None], w / w.sum(), None) for x, w in (few, more)))
         return pair.difference(pair.start)
 
     assert difference(1.0) > 1e-3
@@ -79,7 +81,7 @@ def test_doubts_about_tails_are_relative_to_the_width():
             "time": {"until": 1},
         }
         given = mfpde.Problem.from_dict(problem)
-        begun = given.solver.start(given)
+        begun = given.solver.start(given.posed())
         density = begun._solution.density  # with something at its ends, which may go on in more than one way
         ends = np.linspace(0.0, 1e-9 / unit, density.shape[-1])
         return begun._system.doubt(0.0, begun._solution._replace(density=density + ends))
