@@ -18,8 +18,6 @@ from mfpde.prepare import Prepared
 #: one-dimensional arrays that hold one thing; of all others each number is an entry of its own
 WHOLE = frozenset(
     {
-        "course_states",
-        "course_times",
         "high",
         "low",
         "march_start",
@@ -27,10 +25,11 @@ WHOLE = frozenset(
         "march_slope",
         "positions",
         "reach",
-        "view",
         "weights",
     }
 )
+#: how the names of such arrays end that there are several of: a Gaussian's frames
+FRAME = ("_mean", "_place")
 TRAIL = "trail"
 #: statistics that tell of the way to the end, which may be another one
 FORESEEN = frozenset({"node-error"})
@@ -140,7 +139,7 @@ def forgetting(kept: Kept, fresh: Integration) -> Iterator[tuple[str, Kept | Non
     for name, array in kept.items():
         if name in trail:
             continue
-        if name in WHOLE or array.ndim != 1:
+        if name in WHOLE or name.endswith(FRAME) or array.ndim != 1:
             yield name, None if same(array, first[name]) else {**kept, name: first[name]}
             continue
         for number, value in enumerate(first[name]):

@@ -106,7 +106,7 @@ WAYS = {
             SPOT,
             (0.2, 0.2001, 1.0),
         ),
-        "limit": moments("plane", {"kind": "softmax", "A": A, "V": V}, SPOT, (0.2, 0.2001, 50.0)),
+        "limit": moments("plane", {"kind": "softmax", "A": A, "V": V}, SPOT, (0.2, 0.2001, 20.0)),
         "stiff": moments(
             "plane", {"kind": "softmax", "A": 1, "V": [[-1, 0], [0, -1e4]]}, SPOT, (0.3, 0.3001, 1.0), kappa=2
         ),
@@ -151,9 +151,8 @@ TELLING = {
     },
     "gaussian": {
         "course_rate": "limit",
-        "course_times": "limit",
-        "course_states": "limit",
-        **{f"march_switches[{number}]": "stiff" for number in range(5)},
+        **{f"course_{number}_{part}": "limit" for number in (0, 1) for part in ("time", "parts")},
+        **{f"march_switches[{number}]": "stiff" for number in (1, 2)},
     },
     "characteristics": {
         "points": "other nodes",
@@ -173,7 +172,14 @@ ELSEWHERE = {
         **{f"choices[{number}]": "test_what_the_start_decides_is_kept" for number in range(5)},
         **{f"cut[{number}]": "test_what_the_start_decides_is_kept" for number in range(2)},
     },
-    "gaussian": {**AMPLIFICATION, "march_switches[4]": "test_steps_that_stability_has_let_alone_are_counted_on"},
+    "gaussian": {
+        **AMPLIFICATION,
+        "march_switches[0]": "characteristics",
+        **{f"march_switches[{n}]": "test_steps_that_stability_has_let_alone_are_counted_on" for n in (3, 4)},
+        # frames are kept whole: their mean and place are shown by "frame" and "view"
+        **{f"{frame}_mean": "frame_mean" for frame in ("start_frame", "course_0", "course_1")},
+        **{f"{frame}_place": "frame_place" for frame in ("start_frame", "course_0", "course_1")},
+    },
     "finite-volume": {
         **AMPLIFICATION,
         **{f"first_cells[{number}]": "test_what_the_start_decides_is_kept" for number in range(2)},
