@@ -107,6 +107,7 @@ WAYS = {
             (0.2, 0.2001, 1.0),
         ),
         "limit": moments("plane", {"kind": "softmax", "A": A, "V": V}, SPOT, (0.2, 0.2001, 20.0)),
+        "later limit": moments("plane", {"kind": "softmax", "A": A, "V": V}, SPOT, (0.2, 0.2001, 50.0)),
         "stiff": moments(
             "plane", {"kind": "softmax", "A": 1, "V": [[-1, 0], [0, -1e4]]}, SPOT, (0.3, 0.3001, 1.0), kappa=2
         ),
@@ -151,7 +152,10 @@ TELLING = {
     },
     "gaussian": {
         "course_rate": "limit",
-        **{f"course_{number}_{part}": "limit" for number in (0, 1) for part in ("time", "parts")},
+        "course_0_time": "limit",
+        "course_0_parts": "limit",
+        "course_1_time": "later limit",
+        "course_1_parts": "later limit",
         **{f"march_switches[{number}]": "stiff" for number in (1, 2)},
     },
     "characteristics": {
