@@ -119,6 +119,7 @@ class CharacteristicsIntegration(Integration):
         self._time, self._state = time, self._path.nodes(time)
 
     def _lost(self) -> Progress:
+        self._stand(self._march.time)
         message = f"{self._nodes.count} nodes do not give the drift to the tolerance any more"
         return Progress(State.RESOLUTION_LOST, message, f"stop earlier; {self._rule.remedy}")
 
