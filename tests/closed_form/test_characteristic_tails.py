@@ -115,18 +115,6 @@ def test_a_resumed_run_knows_as_well_as_the_whole_one_how_long_its_nodes_last():
     assert resumed.statistics() == whole.statistics()
 
 
-def test_when_nodes_are_lost_does_not_depend_on_looks():
-    parts = [(-1, 0.2, 0.4), (0.8, 0.5, 0.6)]
-    parts = [{"kind": "gaussian", "mean": mean, "covariance": S, "weight": share} for mean, S, share in parts]
-    task = problem(LINE, {"kind": "softmax", "A": 1, "V": 1}, {"kind": "mixture", "components": parts}, 1.5, 1e-5)
-    often, once = (task.solver.start(task.posed()) for _ in range(2))
-    for target in np.linspace(0.1, 1.5, 15):
-        if carry(often, float(target)).state is not State.REACHED:
-            break
-    assert carry(once, 1.5).state is State.RESOLUTION_LOST
-    assert once.time == often.time > 0
-
-
 def test_a_mixture_of_equal_gaussians_is_one():
     """|S A| = 12; S^-1 = S_0^-1 + 2 A t."""
     part = {"kind": "gaussian", "mean": 0.5, "covariance": 4.0}
