@@ -17,7 +17,7 @@ import numpy as np
 from mfpde.store.opening import DAMAGE
 from mfpde.typing import AnyArray
 
-__all__ = ["Checkpoint", "copy_slots", "create_slots", "read_slots", "sound", "write_slot"]
+__all__ = ["Checkpoint", "copy_slots", "create_slots", "read_slots", "write_slot"]
 
 _MOST_AXES = 8
 
@@ -95,16 +95,6 @@ def read_slots(group: Any) -> dict[str, Checkpoint]:
         if checkpoint.snapshots > 0 and checkpoint.checksum == checksum:
             found[name] = checkpoint
     return found
-
-
-def sound(group: Any) -> bool:
-    """Whether both slots can be written to, be they whole or torn."""
-    try:
-        for name in ("0", "1"):
-            _read(group[name])
-    except DAMAGE:
-        return False
-    return True
 
 
 def _read(slot: Any) -> tuple[Checkpoint, int]:

@@ -12,13 +12,13 @@ from mfpde.errors import MfpdeError
 from mfpde.store.placing import is_locked
 from mfpde.store.recorder import reason
 
-__all__ = ["DAMAGE", "opened"]
+__all__ = ["DAMAGE", "first_line", "opened"]
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 #: what reading a damaged file may raise
 DAMAGE = (
     *(OSError, KeyError, ValueError, RuntimeError, TypeError, IndexError, AttributeError, ArithmeticError),
-    *(MemoryError, AssertionError),
+    *(MemoryError, AssertionError, SystemError, BufferError, EOFError),
 )
 
 
@@ -38,8 +38,12 @@ def opened(path: Path) -> Iterator[Any]:
             raise MfpdeError(
                 f"{path} is being written by a run that is under way; `mfpde info {path}` shows how far it is"
             ) from None
-        detail = (str(error).splitlines() or [type(error).__name__])[0]
-        raise MfpdeError(f"{path} is damaged or cut short: {detail}") from None
+        raise MfpdeError(f"{path} is damaged or cut short: {first_line(error)}") from None
+
+
+def first_line(error: BaseException) -> str:
+    """What an error says, however much h5py adds to it."""
+    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def _look(path: Path) -> None:

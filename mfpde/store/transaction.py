@@ -61,9 +61,11 @@ class Transaction:
         return bytes(buffer[: self.readinto(memoryview(buffer))])
 
     def readinto(self, buffer: memoryview) -> int:
-        """What the file will hold after the commit."""
+        """What the file will hold after the commit, zeros beyond its end: a damaged file asks for that, and h5py takes
+        what is left of the buffer for read."""
         count = max(min(len(buffer), self._end - self._position), 0)
         self._look(self._position, memoryview(buffer)[:count])
+        memoryview(buffer)[count:] = bytes(len(buffer) - count)
         self._position += count
         return count
 

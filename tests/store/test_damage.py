@@ -1,24 +1,18 @@
 """A flipped bit is noticed by whatever reads it, and a resumed run makes anew what is damaged."""
 
 import logging
-import os
-import traceback
-from collections import Counter
 from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
-from store import drifting
-from store.flips import everything, flipped, outcomes
+from store.flips import KINDS, bad, campaign, everything, timeless
 from store.heat import Heat, problem, solve
 from store.processes import assert_same
 
 import mfpde
 from mfpde.errors import MfpdeError, ResumeError
 from mfpde.store.writer import FileRecorder
-
-EVERY_ROW = {"until": 2.0, "save_every": 0.1}
 
 
 @pytest.fixture
@@ -27,25 +21,36 @@ def path(tmp_path):
     return tmp_path / "run.h5"
 
 
-def silent(found: Counter[str]) -> list[str]:
-    return [kind for kind in found if kind not in ("same", "told")]
+def begun(kind: str, path: Path) -> Path:
+    """A run that is to be resumed."""
+    with timeless():
+        KINDS[kind].first(path)
+    return path
 
 
-@pytest.mark.parametrize("form", drifting.FORMS)
-def test_no_flip_is_silent(tmp_path, form):
-    task = drifting.problem(observe=["mean"], observe_every=0.07)
-    drifting.solve(task, tmp_path / "run.h5", drifting.Drift(form))
-    found = outcomes(tmp_path / "run.h5", tmp_path, 60, seed=1)
-    assert silent(found) == []
-    assert found["told"] >= 1
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_flipped_files_are_the_same_every_time(tmp_path, kind):
+    """So no flip succeeds or fails by luck."""
+    assert begun(kind, tmp_path / "one.h5").read_bytes() == begun(kind, tmp_path / "other.h5").read_bytes()
 
 
-def test_without_checksums_flips_are_silent(path, tmp_path):
+@pytest.mark.parametrize(("kind", "flips"), [(kind, 60 if kind == "heat" else 20) for kind in KINDS])
+def test_no_flip_is_silent_and_none_crashes(tmp_path, kind, flips):
+    """Neither when the run is loaded nor when it is resumed."""
+    found = campaign(KINDS[kind], begun(kind, tmp_path / "run.h5"), flips, seed=1)
+    assert bad(found) == []
+    assert found["loaded: told"] >= 1
+    assert found["resumed: went on"] >= flips // 2
+
+
+def test_without_checksums_flips_are_silent(tmp_path):
     """What the other tests would find if nobody checked."""
+    path = begun("heat", tmp_path / "run.h5")
     with h5py.File(path, "r+") as file:
         del file["checksum"]
         del file.attrs["mfpde_checksums"]
-    assert len(silent(outcomes(path, tmp_path, 150, seed=1))) >= 3
+    found = campaign(KINDS["heat"], path, 150, seed=1, resume=False)
+    assert len([words for words in bad(found) if words.endswith("loaded: silent")]) >= 3
 
 
 @pytest.mark.parametrize(
@@ -143,36 +148,6 @@ def test_what_describes_a_run_has_to_be_whole(path, name):
     assert path.read_bytes() == before
 
 
-def resumed(task: mfpde.Problem, path: Path, whole: mfpde.Run) -> str:
-    """How it went, in a process of its own."""
-    child = os.fork()
-    if child == 0:
-        code = 2
-        try:
-            assert_same(solve(task, path, resume=True), whole)
-            code = 0
-        except MfpdeError as error:
-            code = 1 if "\n" not in str(error) else 2
-        except BaseException:  # noqa: BLE001  whatever it is, it is told
-            traceback.print_exc()
-        finally:
-            os._exit(code)
-    status = os.waitpid(child, 0)[1]
-    return {0: "went on", 256: "refused"}.get(status, "crashed" if os.WIFSIGNALED(status) else "wrong")
-
-
-def test_resuming_after_any_flip(tmp_path):
-    """Nothing wrong ever comes out. HDF5 itself may fall over when it writes to a file whose trees are damaged: once in
-    some 700 flips."""
-    path, task = tmp_path / "run.h5", problem(**EVERY_ROW)
-    solve(task, path, Heat(lost=1.05))
-    whole, place = solve(task, None), tmp_path / "flipped.h5"
-    kinds = Counter(resumed(task, place, whole) for _ in flipped(path.read_bytes(), place, 60, seed=2))
-    assert kinds["wrong"] == 0
-    assert kinds["crashed"] <= 1
-    assert kinds["went on"] >= 30
-
-
 @pytest.mark.parametrize("until", [2.0, 3.0])
 def test_files_of_before_there_were_checksums(tmp_path, until):
     path = tmp_path / "run.h5"
@@ -197,8 +172,6 @@ def test_checksums_that_are_gone_are_missed(path):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("form", drifting.FORMS)
-def test_flip_campaign(tmp_path, form):
-    task = drifting.problem(2, observe=["mean"])
-    drifting.solve(task, tmp_path / "run.h5", drifting.Drift(form))
-    assert silent(outcomes(tmp_path / "run.h5", tmp_path, 1000, seed=5)) == []
+@pytest.mark.parametrize("kind", KINDS)
+def test_flip_campaign(tmp_path, kind):
+    assert bad(campaign(KINDS[kind], begun(kind, tmp_path / "run.h5"), 1000, seed=5)) == []
