@@ -21,8 +21,8 @@ from mfpde.typing import AnyArray
 __all__ = ["Prepared", "chosen_solver", "faults", "layout_faults", "prepare"]
 
 _OF_ANOTHER_VERSION = (
-    "its checkpoint was written by an earlier version of mfpde, which this one cannot continue; start again, or from its "
-    "last snapshot with initial: {kind: snapshot}"
+    "its checkpoint was written by an earlier version of mfpde, which this one cannot continue; start again, or from "
+    "its last snapshot with initial: {kind: snapshot}"
 )
 _NEEDED = {"initial": "where it starts", "time": "until when, e.g. time: {until: 10}"}
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from mfpde.errors import MfpdeError, ResumeError
 from mfpde.observe.schedule import time_of
 from mfpde.run import BLOW_UP, Run
-from mfpde.store import schema
 from mfpde.store.checkpoint import Checkpoint, read_slots
 from mfpde.store.checksums import Rows
 from mfpde.store.opening import DAMAGE, first_line
@@ -120,23 +119,29 @@ def resume_file(
         with _told_why(path):
             slot, checkpoint = _latest(old.file, run, problem)
             header = Header(problem, run.layout, _history(old), run.provenance)
-            trail = {} if checkpoint is None else {name: old.rows(name, 0, checkpoint.steps) for name in run.layout.trail}
-        integration = _integration(path, prepared, None if checkpoint is None else {**checkpoint.state, **trail})
+            state = None if checkpoint is None else _state(old, run, checkpoint)
+        integration = _integration(path, prepared, state)
         if checkpoint is None or damage:
             header = replace(header, history=f"{header.history}\n{history}: {_told(path, damage, checkpoint)}")
         elif problem != run.problem:
             header = replace(header, history=f"{header.history}\n{history}")
-        begun = first(integration) if checkpoint is None else None
-        with _told_why(path):
-            if begun is not None or damage:
+        if checkpoint is None:
+            header, row = replace(header, layout=integration.layout), first(integration)
+            with _told_why(path):
                 _keep_aside(path)
-            if checkpoint is None or begun is not None:
-                header = replace(header, layout=integration.layout)
-                return integration, FileRecorder.create(path, header, begun, integration, force=True)
-            rows = Rows(checkpoint.snapshots, checkpoint.observations, checkpoint.steps)
-            kept = rows if damage or problem != run.problem else _counted(run)
+                return integration, FileRecorder.create(path, header, row, integration, force=True)
+        rows = Rows(checkpoint.snapshots, checkpoint.observations, checkpoint.steps)
+        kept = rows if damage or problem != run.problem else _counted(run)
+        with _told_why(path):
+            if damage:
+                _keep_aside(path)
             disk, file = rewrite(path, old, header, kept)
     return integration, FileRecorder.continue_file(path, header, disk, file, rows, kept, slot, run)
+
+
+def _state(old: Contents, run: Run, checkpoint: Checkpoint) -> Mapping[str, AnyArray]:
+    """What the solver goes on from."""
+    return {**checkpoint.state, **{name: old.rows(name, 0, checkpoint.steps) for name in run.layout.trail}}
 
 
 def _integration(path: Path, prepared: Prepared, state: Mapping[str, AnyArray] | None) -> Integration:

@@ -7,7 +7,7 @@ import h5py
 import numpy as np
 import pytest
 from store.flips import KINDS, bad, campaign, everything, timeless
-from store.heat import Heat, problem, solve
+from store.heat import Heat, Heating, problem, solve
 from store.processes import assert_same
 
 import mfpde
@@ -136,6 +136,17 @@ def test_resuming_without_a_whole_checkpoint(path, tmp_path, caplog):
         run = solve(problem(until=3, save_every=0.1), path, resume=True)
     assert_same(run, solve(problem(until=3, save_every=0.1), None))
     assert "holds no whole checkpoint; everything after t = 0 is made anew" in caplog.text
+
+
+def test_resuming_a_run_whose_checkpoint_lacks_an_array(tmp_path, monkeypatch):
+    path, state = tmp_path / "run.h5", Heating.state
+    monkeypatch.setattr(Heating, "state", lambda heating: {"modes": state(heating)["modes"]})
+    solve(problem(), path, Heat(lost=1.05))
+    before = path.read_bytes()
+    with pytest.raises(ResumeError, match=r"^cannot resume .*run.h5: its checkpoint was written by an earlier version"):
+        solve(problem(), path, resume=True)
+    assert path.read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == ["run.h5"]
 
 
 @pytest.mark.parametrize("name", ["theta", "weight", "checksum/header"])
