@@ -34,6 +34,8 @@ class Transaction:
         self._descriptor = os.open(path, flags | (os.O_CREAT | os.O_EXCL if create else 0), 0o666)
         try:
             _lock(self._descriptor)
+            if not os.path.samestat(os.fstat(self._descriptor), path.stat()):  # a resumed run has put another there
+                raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
         except OSError:
             os.close(self._descriptor)
             raise

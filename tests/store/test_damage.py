@@ -12,6 +12,7 @@ from store.processes import assert_same
 
 import mfpde
 from mfpde.errors import MfpdeError, ResumeError
+from mfpde.store.checkpoint import read_slots
 from mfpde.store.writer import FileRecorder
 
 
@@ -136,6 +137,28 @@ def test_resuming_without_a_whole_checkpoint(path, tmp_path, caplog):
         run = solve(problem(until=3, save_every=0.1), path, resume=True)
     assert_same(run, solve(problem(until=3, save_every=0.1), None))
     assert "holds no whole checkpoint; everything after t = 0 is made anew" in caplog.text
+
+
+def test_rows_after_the_checkpoint_are_in_the_file_that_is_made_anew(tmp_path, monkeypatch):
+    """So that none is gone when the resumed run is killed before it has made them again."""
+    path = tmp_path / "run.h5"
+    with timeless():
+        solve(problem(), path, Heat(lost=1.25))
+    path.chmod(0o640)
+    rows, kept = len(mfpde.load(path).times), path.stat().st_ino
+    with h5py.File(path) as file:
+        slots = read_slots(file["checkpoint"]).values()
+        assert max(slot.snapshots for slot in slots) < rows
+
+    def killed(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(FileRecorder, "add", killed)
+    with pytest.raises(MemoryError):
+        solve(problem(), path, resume=True)
+    assert len(mfpde.load(path).times) == rows
+    assert path.stat().st_ino != kept
+    assert path.stat().st_mode & 0o777 == 0o640
 
 
 def test_resuming_a_run_whose_checkpoint_lacks_an_array(tmp_path, monkeypatch):
