@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mfpde.store.opening import DAMAGE
+from mfpde.store.opening import DAMAGE, attribute, typed
 from mfpde.typing import AnyArray
 
 __all__ = ["Checkpoint", "copy_slots", "create_slots", "read_slots", "write_slot"]
@@ -100,14 +100,13 @@ def read_slots(group: Any) -> dict[str, Checkpoint]:
 def _read(slot: Any) -> tuple[Checkpoint, int]:
     state = {}
     for key, dataset in slot.items():
-        axes, *shape = (int(number) for number in dataset.attrs["shape"])
+        axes, *shape = (int(number) for number in attribute(dataset, "shape"))
         if axes >= 0:
             size = int(np.prod(shape[:axes], dtype=int))
-            state[key] = dataset[:size].reshape(shape[:axes])
-    attributes = slot.attrs
-    snapshots, observations, steps = (int(attributes[name]) + 1 for name in ("snapshot", "observation", "step"))
-    checkpoint = Checkpoint(snapshots, observations, steps, float(attributes["time"]), state)
-    return checkpoint, int(attributes["checksum"])
+            state[key] = typed(dataset)[:size].reshape(shape[:axes])
+    snapshots, observations, steps = (int(attribute(slot, name)) + 1 for name in ("snapshot", "observation", "step"))
+    checkpoint = Checkpoint(snapshots, observations, steps, float(attribute(slot, "time")), state)
+    return checkpoint, int(attribute(slot, "checksum"))
 
 
 def copy_slots(source: Any, target: Any) -> None:

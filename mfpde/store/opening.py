@@ -12,7 +12,7 @@ from mfpde.errors import MfpdeError
 from mfpde.store.placing import is_locked
 from mfpde.store.recorder import reason
 
-__all__ = ["DAMAGE", "first_line", "opened"]
+__all__ = ["DAMAGE", "attribute", "first_line", "opened", "typed"]
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 #: what reading a damaged file may raise
@@ -61,3 +61,24 @@ def _look(path: Path) -> None:
         raise MfpdeError(f"{path} is empty")
     if start != _SIGNATURE:
         raise MfpdeError(f"{path} is not an HDF5 file")
+
+
+def typed(dataset: Any) -> Any:
+    """The dataset, where its type on the disk is one that numpy has. HDF5 converts any other, and where the place of
+    its bits is damaged it does so beyond the end of its buffers."""
+    _check_type(dataset.name, dataset.dtype, dataset.id.get_type())
+    return dataset
+
+
+def attribute(holder: Any, name: str) -> Any:
+    """The same of the numbers in an attribute."""
+    found = holder.attrs.get_id(name)
+    _check_type(name, found.dtype, found.get_type())
+    return holder.attrs[name]
+
+
+def _check_type(name: str, dtype: Any, stored: Any) -> None:
+    import h5py
+
+    if not h5py.h5t.py_create(dtype, logical=True).equal(stored):
+        raise ValueError(f"{name} has a type that nobody has written")

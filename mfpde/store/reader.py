@@ -30,7 +30,7 @@ from mfpde.store.checksums import (
     text_checksum,
 )
 from mfpde.store.layouts import LAYOUT, read_layout
-from mfpde.store.opening import opened
+from mfpde.store.opening import attribute, opened, typed
 from mfpde.store.provenance import read_provenance
 from mfpde.store.recorder import observed_series
 from mfpde.store.stored import StoredArray, StoredSeries
@@ -221,7 +221,7 @@ class Contents:
 
 def committed(dataset: Any) -> Float:
     """Times up to the first that is not finite: a kill may have left more."""
-    times = np.asarray(dataset[:], dtype=float)
+    times = np.asarray(typed(dataset)[:], dtype=float)
     missing = np.flatnonzero(~np.isfinite(times))
     return times[: missing[0]] if missing.size else times
 
@@ -236,7 +236,7 @@ def check_kind(path: Path, file: Any) -> None:
 def _kind(path: Path, file: Any) -> str:
     if "mfpde_format" not in file.attrs:
         raise MfpdeError(f"{path} is an HDF5 file, but not one of mfpde's")
-    written = int(file.attrs["mfpde_format"])
+    written = int(attribute(file, "mfpde_format"))
     if written > schema.FORMAT:
         raise MfpdeError(f"{path} has format {written}, this mfpde reads up to {schema.FORMAT}: a newer mfpde wrote it")
     return str(file.attrs["mfpde_kind"])
