@@ -73,6 +73,20 @@ def test_what_is_damaged_is_named(path, name, row, message):
         everything(mfpde.load(path))
 
 
+def test_values_of_a_type_that_is_damaged_are_not_converted(path):
+    """HDF5 would look for their bits two kB further on, and fall over when it writes them there."""
+    data = bytearray(path.read_bytes())
+    with h5py.File(path) as file:
+        header = h5py.h5o.get_info(file["density"].id).addr
+    place = data.index(bytes.fromhex("11203f00080000000000"), header)  # the type: class, bits, size, where they begin
+    data[place + 9] ^= 0x40
+    path.write_bytes(data)
+    with pytest.raises(
+        MfpdeError, match=r"run\.h5: /density has a type that nobody has written"
+    ):
+        _ = mfpde.load(path).density
+
+
 def test_other_rows_can_still_be_read(path):
     whole = mfpde.load(path).density
     with h5py.File(path, "r+") as file:
