@@ -81,9 +81,7 @@ def test_values_of_a_type_that_is_damaged_are_not_converted(path):
     place = data.index(bytes.fromhex("11203f00080000000000"), header)  # the type: class, bits, size, where they begin
     data[place + 9] ^= 0x40
     path.write_bytes(data)
-    with pytest.raises(
-        MfpdeError, match=r"run\.h5: /density has a type that nobody has written"
-    ):
+    with pytest.raises(MfpdeError, match=r"run\.h5: /density has a type that nobody has written"):
         _ = mfpde.load(path).density
 
 
