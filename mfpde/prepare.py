@@ -10,7 +10,7 @@ import numpy as np
 
 from mfpde.contracts import Integration, Observable, Solver
 from mfpde.equation import Equation, InitialValueProblem
-from mfpde.errors import Fault, ProblemError
+from mfpde.errors import Fault, MfpdeError, ProblemError, ResumeError
 from mfpde.geometry import Layout
 from mfpde.observe.schedule import time_of
 from mfpde.problem import Problem, Time
@@ -20,6 +20,10 @@ from mfpde.typing import AnyArray
 
 __all__ = ["Prepared", "chosen_solver", "faults", "layout_faults", "prepare"]
 
+_OF_ANOTHER_VERSION = (
+    "its checkpoint was written by an earlier version of mfpde, which this one cannot continue; start again, or from "
+    "its last snapshot with initial: {kind: snapshot}"
+)
 _NEEDED = {"initial": "where it starts", "time": "until when, e.g. time: {until: 10}"}
 
 
@@ -46,8 +50,13 @@ class Prepared:
         return self._blamed(lambda: self.solver.start(self.task))
 
     def resume(self, state: Mapping[str, AnyArray]) -> Integration:
-        """The integration that had this state."""
-        return self._blamed(lambda: self.solver.resume(self.task, state))
+        """The integration that had this state; a `ResumeError` where that is not one of this version's."""
+        try:
+            return self._blamed(lambda: self.solver.resume(self.task, state))
+        except (LookupError, TypeError, ValueError) as error:
+            if isinstance(error, MfpdeError):
+                raise
+            raise ResumeError(_OF_ANOTHER_VERSION) from error
 
     def _blamed(self, begin: Callable[[], Integration]) -> Integration:
         try:

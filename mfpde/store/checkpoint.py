@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from mfpde.store.opening import DAMAGE
+from mfpde.store.opening import DAMAGE, attribute, typed
 from mfpde.typing import AnyArray
 
-__all__ = ["Checkpoint", "copy_slots", "create_slots", "read_slots", "sound", "write_slot"]
+__all__ = ["Checkpoint", "copy_slots", "create_slots", "read_slots", "write_slot"]
 
 _MOST_AXES = 8
 
@@ -97,27 +97,16 @@ def read_slots(group: Any) -> dict[str, Checkpoint]:
     return found
 
 
-def sound(group: Any) -> bool:
-    """Whether both slots can be written to, be they whole or torn."""
-    try:
-        for name in ("0", "1"):
-            _read(group[name])
-    except DAMAGE:
-        return False
-    return True
-
-
 def _read(slot: Any) -> tuple[Checkpoint, int]:
     state = {}
     for key, dataset in slot.items():
-        axes, *shape = (int(number) for number in dataset.attrs["shape"])
+        axes, *shape = (int(number) for number in attribute(dataset, "shape"))
         if axes >= 0:
             size = int(np.prod(shape[:axes], dtype=int))
-            state[key] = dataset[:size].reshape(shape[:axes])
-    attributes = slot.attrs
-    snapshots, observations, steps = (int(attributes[name]) + 1 for name in ("snapshot", "observation", "step"))
-    checkpoint = Checkpoint(snapshots, observations, steps, float(attributes["time"]), state)
-    return checkpoint, int(attributes["checksum"])
+            state[key] = typed(dataset)[:size].reshape(shape[:axes])
+    snapshots, observations, steps = (int(attribute(slot, name)) + 1 for name in ("snapshot", "observation", "step"))
+    checkpoint = Checkpoint(snapshots, observations, steps, float(attribute(slot, "time")), state)
+    return checkpoint, int(attribute(slot, "checksum"))
 
 
 def copy_slots(source: Any, target: Any) -> None:

@@ -20,6 +20,7 @@ import numpy as np
 
 from mfpde.errors import MfpdeError
 from mfpde.geometry import Axis
+from mfpde.store.opening import attribute, typed
 from mfpde.typing import AnyArray, Float
 
 __all__ = [
@@ -124,14 +125,14 @@ def read_rows(dataset: Any, out: Float, first: int = 0) -> None:
         raise ValueError(f"{dataset.name} has rows of shape {dataset.shape[1:]}, not {out.shape[1:]}")
     for start in range(0, len(out) if out.size else 0, step):
         piece = out[start : start + step]
-        dataset.read_direct(piece, np.s_[first + start : first + start + len(piece)])
+        typed(dataset).read_direct(piece, np.s_[first + start : first + start + len(piece)])
 
 
 def check_rows(path: Path, file: Any, name: str, columns: Columns, values: AnyArray, first: int, times: Float) -> None:
     """Fail with the first row that is not what was written; `times` are those of all rows, empty where they have
     none."""
     table, column = columns.place(name)
-    sums = file[table]
+    sums = typed(file[table])
     size = max(1, values[:1].nbytes)
     step = max(1, BLOCK_BYTES // size)
     for start in range(0, len(values), step):
@@ -159,7 +160,7 @@ def record_rows(group: Any, rows: Rows) -> None:
 
 def recorded_rows(path: Path, group: Any) -> Rows:
     """How many rows are known to have been committed: there may be more, but not fewer."""
-    record = np.asarray(group.attrs[_ROWS])
+    record = np.asarray(attribute(group, _ROWS))
     if record.shape != (4,) or array_checksum(_ROWS, record[:3].astype("<i8")) != record[3]:
         raise DamageError(path, "the number of its rows")
     return Rows(*(int(count) for count in record[:3]))
@@ -178,7 +179,7 @@ def write_record(group: Any, name: str, record: Mapping[str, Any], capacity: int
 
 def read_record(path: Path, group: Any, name: str, what: str) -> Any:
     """What `write_record` wrote."""
-    dataset = group[name]
+    dataset = typed(group[name])
     if not 8 < dataset.size <= _LONGEST_RECORD:
         raise DamageError(path, what)
     data = np.asarray(dataset[...], dtype=np.uint8).tobytes()

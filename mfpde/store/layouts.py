@@ -11,6 +11,7 @@ import numpy as np
 
 from mfpde.geometry import Axis, Constant, Field, Layout
 from mfpde.store.checksums import Rows
+from mfpde.store.opening import attribute, typed
 from mfpde.typing import Float
 
 __all__ = [
@@ -63,7 +64,7 @@ def create_layout(file: Any, layout: Layout, time: Any, expected: Rows) -> None:
 def read_layout(file: Any) -> Layout:
     """What `create_layout` wrote."""
     record = json.loads(file.attrs[LAYOUT])
-    constants = {name: Constant(_field(one), file[name][()]) for name, one in record["constants"].items()}
+    constants = {name: Constant(_field(one), typed(file[name])[()]) for name, one in record["constants"].items()}
     return Layout(
         record["form"],
         tuple(_read_axis(file, name) for name in record["axes"]),
@@ -121,10 +122,10 @@ def _create_axis(file: Any, axis: Axis) -> None:
 
 
 def _read_axis(file: Any, name: str) -> Axis:
-    scale = file[name]
+    scale = typed(file[name])
     attributes = scale.attrs
-    period = float(attributes["period"]) if "period" in attributes else None
-    bounds: Float = file[attributes["bounds"]][:]
+    period = float(attribute(scale, "period")) if "period" in attributes else None
+    bounds: Float = typed(file[attributes["bounds"]])[:]
     return Axis(name, scale[:], bounds, attributes["units"], attributes["long_name"], period)
 
 

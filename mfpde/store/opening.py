@@ -12,13 +12,13 @@ from mfpde.errors import MfpdeError
 from mfpde.store.placing import is_locked
 from mfpde.store.recorder import reason
 
-__all__ = ["DAMAGE", "opened"]
+__all__ = ["DAMAGE", "attribute", "first_line", "opened", "typed"]
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 #: what reading a damaged file may raise
 DAMAGE = (
     *(OSError, KeyError, ValueError, RuntimeError, TypeError, IndexError, AttributeError, ArithmeticError),
-    *(MemoryError, AssertionError),
+    *(MemoryError, AssertionError, SystemError, BufferError, EOFError),
 )
 
 
@@ -38,8 +38,12 @@ def opened(path: Path) -> Iterator[Any]:
             raise MfpdeError(
                 f"{path} is being written by a run that is under way; `mfpde info {path}` shows how far it is"
             ) from None
-        detail = (str(error).splitlines() or [type(error).__name__])[0]
-        raise MfpdeError(f"{path} is damaged or cut short: {detail}") from None
+        raise MfpdeError(f"{path} is damaged or cut short: {first_line(error)}") from None
+
+
+def first_line(error: BaseException) -> str:
+    """What an error says, however much h5py adds to it."""
+    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def _look(path: Path) -> None:
@@ -57,3 +61,24 @@ def _look(path: Path) -> None:
         raise MfpdeError(f"{path} is empty")
     if start != _SIGNATURE:
         raise MfpdeError(f"{path} is not an HDF5 file")
+
+
+def typed(dataset: Any) -> Any:
+    """The dataset, where its type on the disk is one that numpy has. HDF5 converts any other, and where the place of
+    its bits is damaged it does so beyond the end of its buffers."""
+    _check_type(dataset.name, dataset.dtype, dataset.id.get_type())
+    return dataset
+
+
+def attribute(holder: Any, name: str) -> Any:
+    """The same of the numbers in an attribute."""
+    found = holder.attrs.get_id(name)
+    _check_type(name, found.dtype, found.get_type())
+    return holder.attrs[name]
+
+
+def _check_type(name: str, dtype: Any, stored: Any) -> None:
+    import h5py
+
+    if not h5py.h5t.py_create(dtype, logical=True).equal(stored):
+        raise ValueError(f"{name} has a type that nobody has written")

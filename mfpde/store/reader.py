@@ -30,7 +30,7 @@ from mfpde.store.checksums import (
     text_checksum,
 )
 from mfpde.store.layouts import LAYOUT, read_layout
-from mfpde.store.opening import opened
+from mfpde.store.opening import attribute, opened, typed
 from mfpde.store.provenance import read_provenance
 from mfpde.store.recorder import observed_series
 from mfpde.store.stored import StoredArray, StoredSeries
@@ -163,6 +163,14 @@ class Contents:
         if self.columns is not None:
             check_rows(self.path, self.file, name, self.columns, values, first, times)
 
+    def rows(self, name: str, first: int, count: int) -> Float:
+        """So many rows, held against their checksums."""
+        dataset = self.file[name]
+        values = np.empty((count, *dataset.shape[1:]))
+        read_rows(dataset, values, first)
+        self.check(name, values, first, np.zeros(0))
+        return values
+
     def growing(self) -> dict[str, tuple[int, tuple[int, ...], Float]]:
         """Everything that grows but its axes: how many rows are committed, the shape of one, and the times."""
         known: dict[str, tuple[int, tuple[int, ...], Float]] = {}
@@ -213,7 +221,7 @@ class Contents:
 
 def committed(dataset: Any) -> Float:
     """Times up to the first that is not finite: a kill may have left more."""
-    times = np.asarray(dataset[:], dtype=float)
+    times = np.asarray(typed(dataset)[:], dtype=float)
     missing = np.flatnonzero(~np.isfinite(times))
     return times[: missing[0]] if missing.size else times
 
@@ -228,7 +236,7 @@ def check_kind(path: Path, file: Any) -> None:
 def _kind(path: Path, file: Any) -> str:
     if "mfpde_format" not in file.attrs:
         raise MfpdeError(f"{path} is an HDF5 file, but not one of mfpde's")
-    written = int(file.attrs["mfpde_format"])
+    written = int(attribute(file, "mfpde_format"))
     if written > schema.FORMAT:
         raise MfpdeError(f"{path} has format {written}, this mfpde reads up to {schema.FORMAT}: a newer mfpde wrote it")
     return str(file.attrs["mfpde_kind"])

@@ -27,6 +27,7 @@ _REASONS = {
     errno.EIO: "the disk reports an input/output error",
     errno.EROFS: "the file system is read-only",
     errno.EACCES: "permission denied",
+    errno.EAGAIN: "a run that is under way is writing it",
 }
 
 

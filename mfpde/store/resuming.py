@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 from mfpde.errors import MfpdeError, ResumeError
 from mfpde.observe.schedule import time_of
 from mfpde.run import BLOW_UP, Run
-from mfpde.store import schema
-from mfpde.store.checkpoint import Checkpoint, read_slots, sound
+from mfpde.store.checkpoint import Checkpoint, read_slots
 from mfpde.store.checksums import Rows
-from mfpde.store.opening import DAMAGE
+from mfpde.store.opening import DAMAGE, first_line
 from mfpde.store.placing import companion, is_writable, sweep
 from mfpde.store.reader import Contents
 from mfpde.store.recorder import Row, reason
@@ -25,6 +25,7 @@ from mfpde.store.salvage import salvaged
 from mfpde.store.schema import Header
 from mfpde.store.transaction import Transaction, open_file
 from mfpde.store.writer import FileRecorder
+from mfpde.typing import AnyArray
 
 if TYPE_CHECKING:
     from mfpde.contracts import Integration
@@ -104,65 +105,105 @@ def _flat(data: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 def resume_file(
     run: Run, path: Path, prepared: Prepared, history: str, damage: str, first: Callable[[Integration], Row]
 ) -> tuple[Integration, FileRecorder]:
-    """The integration where the file's checkpoint left it, and what appends its rows.
+    """The integration where the file's checkpoint left it, and what appends its rows, to a file made anew.
 
-    Rows after that, which a kill between two writes may leave, stay and are overwritten by themselves. A damaged file
-    is made anew from the rows before the checkpoint; without a checkpoint the run begins again with its `first` row.
-    The damaged one is kept beside it.
+    HDF5 may fall over when it writes into a file of which it has not noticed that it is damaged. So the old one is only
+    read, and what is copied is held against its checksums: rows after the checkpoint, too, which are overwritten by
+    themselves. Of a damaged file, or with a later end, only the rows before the checkpoint are; without a checkpoint
+    the run begins again with its `first` row. The damaged one is kept beside it.
     """
-    problem = prepared.problem
     if not is_writable(path):
         raise ResumeError(f"cannot resume {path}: the file is read-only")
-    try:
-        disk = Transaction(path)
-    except OSError as error:
-        raise ResumeError(f"cannot resume {path}: {reason(error)}") from None
-    file = None
-    try:
-        file = open_file(disk, "r+")
-        slot, checkpoint = _latest(file, run, problem)
-        header = Header(problem, run.layout, str(file.attrs["history"]), run.provenance)
+    problem = prepared.problem
+    with _reading(path) as old:
+        with _told_why(path):
+            slot, checkpoint = _latest(old.file, run, problem)
+            header = Header(problem, run.layout, _history(old), run.provenance)
+            state = None if checkpoint is None else _state(old, run, checkpoint)
+        integration = _integration(path, prepared, state)
         if checkpoint is None or damage:
             header = replace(header, history=f"{header.history}\n{history}: {_told(path, damage, checkpoint)}")
-            _keep_aside(path)
+        elif problem != run.problem:
+            header = replace(header, history=f"{header.history}\n{history}")
         if checkpoint is None:
-            integration = prepared.start()
-            header = replace(header, layout=integration.layout)
-            begun = FileRecorder.create(path, header, first(integration), integration, force=True)
-            disk.close(file)
-            return integration, begun
-        trail = {name: file[name][: checkpoint.steps] for name in run.layout.trail}
-        integration = prepared.resume({**checkpoint.state, **trail})
+            header, row = replace(header, layout=integration.layout), first(integration)
+            with _told_why(path):
+                _keep_aside(path)
+                return integration, FileRecorder.create(path, header, row, integration, force=True)
         rows = Rows(checkpoint.snapshots, checkpoint.observations, checkpoint.steps)
-        old = Contents(path, file)
-        rewritten = bool(damage) or problem != run.problem or old.columns is None or not sound(file["checkpoint"])
-        if rewritten:
-            if problem != run.problem:
-                header = replace(header, history=f"{header.history}\n{history}")
-            old_disk, old_file = disk, file
-            disk, file = rewrite(path, old, header, rows)
-            old_disk.close(old_file)
-        schema.mark_running(file, run.provenance)
-        file.flush()
-        disk.commit()
-    except BaseException as error:
-        disk.close(file)
-        if isinstance(error, DAMAGE):
-            raise ResumeError(f"cannot resume {path}: {error}") from error
+        kept = rows if damage or problem != run.problem else _counted(run)
+        with _told_why(path):
+            if damage:
+                _keep_aside(path)
+            disk, file = rewrite(path, old, header, kept)
+    return integration, FileRecorder.continue_file(path, header, disk, file, rows, kept, slot, run)
+
+
+def _state(old: Contents, run: Run, checkpoint: Checkpoint) -> Mapping[str, AnyArray]:
+    """What the solver goes on from."""
+    return {**checkpoint.state, **{name: old.rows(name, 0, checkpoint.steps) for name in run.layout.trail}}
+
+
+def _integration(path: Path, prepared: Prepared, state: Mapping[str, AnyArray] | None) -> Integration:
+    try:
+        return prepared.start() if state is None else prepared.resume(state)
+    except ResumeError as error:
+        raise ResumeError(f"cannot resume {path}: {error}") from error
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[Contents]:
+    """The file, which nobody else may write meanwhile, nor do we."""
+    with _told_why(path):
+        disk = Transaction(path)
+    file = None
+    try:
+        with _told_why(path):
+            file = open_file(disk, "r")
+            contents = Contents(path, file)
+        yield contents
+    finally:
+        with suppress(*DAMAGE):
+            disk.close(file)
+
+
+@contextmanager
+def _told_why(path: Path) -> Iterator[None]:
+    """What goes wrong with a file, as a `ResumeError`."""
+    try:
+        yield
+    except ResumeError:
         raise
-    recorder = FileRecorder.continue_file(path, header, disk, file, rows, slot, run, rewritten=rewritten)
-    return integration, recorder
+    except MfpdeError as error:
+        raise ResumeError(f"cannot resume: {error}") from error
+    except DAMAGE as error:
+        why = reason(error) if isinstance(error, OSError) and error.errno else first_line(error)
+        raise ResumeError(f"cannot resume {path}: {why}") from error
+
+
+def _history(old: Contents) -> str:
+    """What is said of how the file came about; nothing where that cannot be read: no number hangs on it."""
+    try:
+        return str(old.file.attrs["history"])
+    except DAMAGE:
+        return "unreadable"
+
+
+def _counted(run: Run) -> Rows:
+    """All that the run has."""
+    steps = max((len(values) for values in run.trail.values()), default=0)
+    return Rows(run.times.size, run.series_times.size, steps)
 
 
 def _latest(file: Any, run: Run, problem: Problem) -> tuple[str, Checkpoint | None]:
     """The whole slot that is furthest on, but not ahead of what was committed or of the end."""
-    steps = max((len(values) for values in run.trail.values()), default=0)
+    rows = _counted(run)
     fitting = {
         name: slot
         for name, slot in read_slots(file["checkpoint"]).items()
-        if slot.snapshots <= run.times.size
-        and slot.observations <= run.series_times.size
-        and slot.steps <= steps
+        if slot.snapshots <= rows.snapshots
+        and slot.observations <= rows.observations
+        and slot.steps <= rows.steps
         and slot.time <= time_of(problem).until
     }
     if not fitting:

@@ -1,7 +1,9 @@
-"""A run's file made anew, on a larger grid or with a later end: copied aside, then put in its place at once."""
+"""A run's file made anew, on a larger grid or to be resumed: copied aside, then put in its place at once."""
 
 from __future__ import annotations
 
+import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ import numpy as np
 
 from mfpde.store import schema
 from mfpde.store.checkpoint import copy_slots
-from mfpde.store.checksums import BLOCK_BYTES, GROUP, Rows, read_rows, record_rows, row_checksums
+from mfpde.store.checksums import BLOCK_BYTES, GROUP, Rows, record_rows, row_checksums
 from mfpde.store.placing import temporary
 from mfpde.store.reader import Contents
 from mfpde.store.schema import Header
@@ -31,11 +33,12 @@ def rewrite(path: Path, old: Contents, header: Header, rows: Rows) -> tuple[Tran
         for table, names in header.columns.tables.items():
             for name in names:
                 _copy_rows(name, old, file, header, getattr(rows, table))
-        schema.mark_running(file, header.provenance)
         record_rows(file[GROUP], rows)
         file.flush()
         disk.commit()
         disk.sync()
+        with suppress(OSError):
+            shutil.copymode(path, part)
         part.replace(path)
     except BaseException:
         disk.close(file)
@@ -55,9 +58,7 @@ def _copy_rows(name: str, old: Contents, new: Any, header: Header, rows: int) ->
         sums.resize(rows, axis=0)
     step = max(1, BLOCK_BYTES // max(1, 8 * int(np.prod(source.shape[1:], dtype=int))))
     for first in range(0, rows, step):
-        values = np.empty((min(step, rows - first), *source.shape[1:]))
-        read_rows(source, values, first)
-        old.check(name, values, first, np.zeros(0))
+        values = old.rows(name, first, min(step, rows - first))
         if name in header.layout.fields:
             values = np.array([old.layout.carry(name, row, header.layout) for row in values])
         if values.size:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from mfpde.contracts.observable import Series
     from mfpde.problem import Problem
 
-__all__ = ["FORMAT", "KIND", "RUNNING", "Header", "create", "mark_running", "series_axis", "sized", "write_outcome"]
+__all__ = ["FORMAT", "KIND", "RUNNING", "Header", "create", "series_axis", "sized", "write_outcome"]
 
 FORMAT = 1
 KIND = "run"
@@ -144,14 +144,6 @@ def write_outcome(file: Any, outcome: Outcome, effort: Mapping[str, Any]) -> Non
     file.attrs.modify("status", np.array(outcome.kind.encode(), f"S{_STATUS_BYTES}"))
     file.attrs.modify("outcome", np.array(json.dumps(record).encode(), f"S{_OUTCOME_BYTES}"))
     write_record(file[GROUP], "end", _end(outcome, effort), _END_BYTES)
-
-
-def mark_running(file: Any, provenance: Mapping[str, Any]) -> None:
-    """The run goes on: it has no outcome yet."""
-    _write_effort(file, provenance)
-    write_record(file[GROUP], "end", _end(None, provenance), _END_BYTES)
-    file.attrs.modify("status", np.array(RUNNING.encode(), f"S{_STATUS_BYTES}"))
-    file.attrs.modify("outcome", np.array(b"{}", f"S{_OUTCOME_BYTES}"))
 
 
 def _write_effort(file: Any, effort: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from mfpde.errors import MfpdeError
 from mfpde.store.checksums import Columns, check_rows, read_rows
-from mfpde.store.opening import DAMAGE
+from mfpde.store.opening import DAMAGE, first_line
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["StoredArray", "StoredSeries"]
@@ -69,7 +69,7 @@ class StoredArray:
                 if self._columns is not None:
                     check_rows(self._path, file, self._name, self._columns, values, first, self._times)
         except DAMAGE as error:
-            raise MfpdeError(f"cannot read {self._name} of {self._path}: {_first_line(error)}") from None
+            raise MfpdeError(f"cannot read {self._name} of {self._path}: {first_line(error)}") from None
         return values
 
 
@@ -98,7 +98,3 @@ def _version(path: Path) -> tuple[int, int, int]:
     except OSError as error:
         raise MfpdeError(f"cannot read {path}: {error.strerror}") from None
     return found.st_ino, found.st_size, found.st_mtime_ns
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

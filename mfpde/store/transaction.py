@@ -34,6 +34,8 @@ class Transaction:
         self._descriptor = os.open(path, flags | (os.O_CREAT | os.O_EXCL if create else 0), 0o666)
         try:
             _lock(self._descriptor)
+            if not os.path.samestat(os.fstat(self._descriptor), path.stat()):  # a resumed run has put another there
+                raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
         except OSError:
             os.close(self._descriptor)
             raise
@@ -61,9 +63,11 @@ class Transaction:
         return bytes(buffer[: self.readinto(memoryview(buffer))])
 
     def readinto(self, buffer: memoryview) -> int:
-        """What the file will hold after the commit."""
+        """What the file will hold after the commit, zeros beyond its end: a damaged file asks for that, and h5py takes
+        what is left of the buffer for read."""
         count = max(min(len(buffer), self._end - self._position), 0)
         self._look(self._position, memoryview(buffer)[:count])
+        memoryview(buffer)[count:] = bytes(len(buffer) - count)
         self._position += count
         return count
 

@@ -48,7 +48,7 @@ class FileRecorder:
         self._disk = disk
         self._file = file
         self._rows = rows  # in the file
-        self._found = Rows(0, 0)  # committed before a resumed run began
+        self._found = Rows(0, 0)  # in the file before a resumed run began
         self._waiting: list[Row] = []  # for the next commit, all on the header's layout
         self._waiting_bytes = 0
         self._closed = False
@@ -88,17 +88,15 @@ class FileRecorder:
         disk: Transaction,
         file: Any,
         rows: Rows,
+        found: Rows,
         slot: str,
         earlier: Run,
-        *,
-        rewritten: bool,
     ) -> FileRecorder:
-        """Go on after `rows` of an earlier run; the whole slot is kept until the next one is."""
+        """Go on after `rows` of an earlier run, of which the file has as many as were `found`; the whole slot is kept
+        until the next one is."""
         recorder = cls(path, header, disk, file, rows)
         recorder._next_slot = _other(slot)
-        if not rewritten:  # otherwise there are just these rows
-            steps = max((len(values) for values in earlier.trail.values()), default=0)
-            recorder._found = Rows(earlier.times.size, earlier.series_times.size, steps)
+        recorder._found = found
         recorder._last_time = recorder.saved_time = float(earlier.times[rows.snapshots - 1])
         if rows.observations:
             recorder.observed_time = float(earlier.series_times[rows.observations - 1])

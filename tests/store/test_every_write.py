@@ -4,6 +4,8 @@ Random kills hit the moments that last; here each write is recorded and the file
 """
 
 import contextlib
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +20,7 @@ import mfpde
 from mfpde.store.checkpoint import read_slots
 from mfpde.store.opening import opened
 from mfpde.store.reader import load_run
+from mfpde.store.rewriting import rewrite
 from mfpde.store.transaction import Transaction
 from mfpde.store.writer import FileRecorder
 
@@ -30,6 +33,7 @@ class Tape:
 
     writes: list[tuple[int, bytes | None]] = field(default_factory=list)
     commits: list[tuple[int, int]] = field(default_factory=list)
+    start: bytes = b""  # what is written to
 
     def usual(self) -> int:
         lengths = np.diff([0, *(stop for stop, _ in self.commits)])
@@ -60,9 +64,31 @@ def tape(monkeypatch) -> Tape:
     return tape
 
 
-def replay(tape: Tape, start: bytes, place: Path, wanted: list[bool]):
+@contextlib.contextmanager
+def resuming(tape: Tape, path: Path) -> Iterator[None]:
+    """The tape begins with the file made anew. Until that is in its place the earlier one is there, and nothing is ever
+    written to that one."""
+    before, kept, rows = path.read_bytes(), path.with_name("kept.h5"), len(mfpde.load(path).times)
+    os.link(path, kept)
+
+    def anew(*about):
+        assert path.samefile(kept)
+        made = rewrite(*about)
+        assert not path.samefile(kept)
+        tape.start, tape.commits[:] = path.read_bytes(), [(0, rows)]
+        tape.writes.clear()
+        return made
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mfpde.store.resuming.rewrite", anew)
+        yield
+    assert kept.read_bytes() == before
+    assert tape.start != before
+
+
+def replay(tape: Tape, place: Path, wanted: list[bool]):
     """The file after each wanted write, with the number of rows that were committed by then."""
-    image = bytearray(start)
+    image = bytearray(tape.start)
     stops = [stop for stop, _ in tape.commits]
     for index, (offset, piece) in enumerate(tape.writes):
         if piece is None:
@@ -115,7 +141,7 @@ def test_after_every_write_of_a_run(tape, tmp_path, own_times, chunk, monkeypatc
     first = tape.commits[0][0]  # the file has no name before
     wanted = [index >= first and one for index, one in enumerate(unusual(tape, 4))]
     assert sum(wanted) > 90
-    for committed in replay(tape, b"", tmp_path / "replay.h5", wanted):
+    for committed in replay(tape, tmp_path / "replay.h5", wanted):
         check(tmp_path / "replay.h5", whole, committed)
     assert (tmp_path / "replay.h5").read_bytes() == run.path.read_bytes()
 
@@ -159,9 +185,8 @@ def test_no_commit_writes_a_committed_row_again(tape, tmp_path):
 def test_a_resumed_run_writes_no_committed_row_again(tape, tmp_path):
     path, task = tmp_path / "run.h5", problem(until=6)
     solve(task, path, Heat(points=8, step=1.0, lost=3.05))
-    tape.writes.clear()
-    tape.commits[:] = [(0, len(mfpde.load(path).times))]
-    solve(task, path, SMALL, resume=True)
+    with resuming(tape, path):
+        solve(task, path, SMALL, resume=True)
     assert rewritten(tape, path) == []
 
 
@@ -169,14 +194,11 @@ def test_a_resumed_run_writes_no_committed_row_again(tape, tmp_path):
 def test_after_every_write_of_a_resumed_run(tape, tmp_path):
     task, path = problem(until=9), tmp_path / "run.h5"
     solve(task, path, Heat(points=8, step=1.0, lost=6.05))
-    start = path.read_bytes()
-    kept = len(mfpde.load(path).times)
-    tape.writes.clear()
-    tape.commits[:] = [(0, kept)]
-    solve(task, path, SMALL, resume=True)
+    with resuming(tape, path):
+        solve(task, path, SMALL, resume=True)
     whole = solve(task, None, SMALL)
     assert len(mfpde.load(path).times) == len(whole.times)
-    for committed in replay(tape, start, tmp_path / "replay.h5", [True] * len(tape.writes)):
+    for committed in replay(tape, tmp_path / "replay.h5", [True] * len(tape.writes)):
         check(tmp_path / "replay.h5", whole, committed)
 
 
@@ -188,14 +210,12 @@ def test_after_every_write_of_a_run_resumed_from_a_torn_commit(tape, tmp_path, l
     solve(task, path, SMALL)
     half = (tape.commits[50][0] + tape.commits[51][0]) // 2
     wanted = [index == half for index in range(len(tape.writes))]
-    for committed in replay(tape, b"", path, wanted):
+    for committed in replay(tape, path, wanted):
         assert committed == tape.commits[50][1]
-    start = path.read_bytes()
-    tape.writes.clear()
-    tape.commits[:] = [(0, committed)]
-    solve(task, path, Heat(points=8, step=1.0, lost=lost), resume=True)
+    with resuming(tape, path):
+        solve(task, path, Heat(points=8, step=1.0, lost=lost), resume=True)
     whole = solve(task, None, SMALL)
-    for committed in replay(tape, start, tmp_path / "replay.h5", [True] * len(tape.writes)):
+    for committed in replay(tape, tmp_path / "replay.h5", [True] * len(tape.writes)):
         check(tmp_path / "replay.h5", whole, committed)
     with opened(path) as file:
         assert np.isfinite(file["time"][:]).all()
@@ -210,7 +230,7 @@ def test_after_every_write_of_other_forms(tape, tmp_path, form):
     whole = drifting.solve(task, None, drifting.Drift(form))
     first = tape.commits[0][0]
     wanted = [index >= first for index in range(len(tape.writes))]
-    for committed in replay(tape, b"", tmp_path / "replay.h5", wanted):
+    for committed in replay(tape, tmp_path / "replay.h5", wanted):
         run = load_run(tmp_path / "replay.h5")
         count = len(run.times)
         assert count >= committed
@@ -254,5 +274,5 @@ def test_after_every_write_while_the_trees_grow_to_three_levels(tape, tmp_path, 
     whole = solve(task, None, SMALL)
     first = tape.commits[0][0]
     wanted = [index >= first and one for index, one in enumerate(unusual(tape, 1))]
-    for committed in replay(tape, b"", tmp_path / "replay.h5", wanted):
+    for committed in replay(tape, tmp_path / "replay.h5", wanted):
         check(tmp_path / "replay.h5", whole, committed)

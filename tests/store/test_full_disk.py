@@ -10,7 +10,7 @@ from store.heat import Heat, problem, solve
 from store.processes import assert_same, ended, start
 
 import mfpde
-from mfpde.errors import OutputError
+from mfpde.errors import OutputError, ResumeError
 
 LIMIT = """
 import resource, signal
@@ -93,6 +93,17 @@ def test_full_disk_before_the_first_step(small_disk):
     with pytest.raises(OutputError, match=r"cannot write .*run.h5: the disk is full$"):
         solve(problem(**TASK), small_disk / "run.h5", Heat(points=256))
     assert [one.name for one in small_disk.iterdir()] == ["ballast"]
+
+
+def test_full_disk_while_resuming(small_disk):
+    """There has to be room for the file that is made anew; the earlier one is left as it was."""
+    path = small_disk / "run.h5"
+    solve(problem(**TASK), path, Heat(points=256, lost=5.0))
+    before = path.read_bytes()
+    with pytest.raises(ResumeError, match=r"cannot resume .*run.h5: the disk is full$"):
+        solve(problem(**TASK), path, Heat(points=256), resume=True)
+    assert path.read_bytes() == before
+    assert [one.name for one in small_disk.iterdir()] == ["run.h5"]
 
 
 def test_an_error_of_the_disk_while_overwriting(tmp_path, monkeypatch):

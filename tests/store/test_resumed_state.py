@@ -7,6 +7,7 @@ import pytest
 from store.interrupted import Whole, forgetting, kept_of
 from store.ways import ELSEWHERE, TELLING, WAYS
 
+from mfpde.errors import ResumeError
 from mfpde.registry import members
 
 CUTS = 2
@@ -85,6 +86,23 @@ def test_what_the_start_decides_is_kept(solver, name, entry):
     run = whole(solver, name)
     zeros = np.zeros_like(run.moments[0].kept[entry])
     assert not all(run.goes_on(moment, {**moment.kept, entry: zeros}) for moment in run.telling(CUTS))
+
+
+@pytest.mark.parametrize("solver", WAYS)
+def test_a_checkpoint_that_lacks_an_array(solver):
+    """An earlier version of mfpde may have kept others."""
+    prepared = next(iter(WAYS[solver].values())).prepared(1.0)
+    kept, told = kept_of(prepared.start()), []
+    for name in kept:
+        try:
+            prepared.resume({other: values for other, values in kept.items() if other != name})
+        except ResumeError as error:
+            told.append(str(error))
+    sentence = (
+        "its checkpoint was written by an earlier version of mfpde, which this one cannot continue; start again, or "
+        "from its last snapshot with initial: {kind: snapshot}"
+    )
+    assert set(told) == {sentence}
 
 
 def test_entries_of_earlier_versions_are_ignored():

@@ -148,3 +148,26 @@ size = run.density.nbytes
 print((peak() - before) / size)
 """
     assert measured(code, run.path) < 1.2
+
+
+def test_beyond_the_end_there_are_zeros(path):
+    """h5py takes whatever is in the buffer then for read."""
+    path.write_bytes(b"data")
+    disk, buffer = Transaction(path), bytearray(b"rubbish")
+    disk.seek(2)
+    assert disk.readinto(memoryview(buffer)) == 2
+    assert buffer == b"ta" + bytes(5)
+    disk.close()
+
+
+def test_a_file_that_is_replaced_while_it_is_opened(path, monkeypatch):
+    path.write_bytes(b"old")
+
+    def slow(descriptor):
+        path.with_name("other").write_bytes(b"new")
+        path.with_name("other").replace(path)
+
+    monkeypatch.setattr("mfpde.store.transaction._lock", slow)
+    with pytest.raises(BlockingIOError):
+        Transaction(path)
+    assert path.read_bytes() == b"new"
