@@ -6,6 +6,9 @@ from numpy.testing import assert_allclose
 from store import drifting
 from store.drifting import Drift
 
+from mfpde.plotting.portrait import portrait_of
+from mfpde.plotting.style import look
+
 TIMES = ("t = 0", "t = 0.1", "t = 0.2", "t = 0.3")
 PLANE = [*(("density", time, "x", "y") for time in TIMES), ("density / max",)]
 WORDS = {
@@ -27,6 +30,19 @@ WORDS = {
 OBSERVED = {1: [("mean", "time t"), ("variance", "time t")]}
 OBSERVED[2] = [("mean", "time t", "x", "y"), ("eigenvalues of the covariance", "time t", "first axis", "second axis")]
 
+#: of a picture in a movie, and of what stands beside it
+BELOW, ALONG = ("time t", "standard\ndeviation"), ("standard deviations along both axes", "time t")
+SCENES = {
+    ("gaussian", 1): [("x", "density"), ("standard deviation", "time t")],
+    ("gaussian", 2): [("x", "y"), ("standard deviations along the axes", "time t")],
+    ("grid", 1): [("x", "density"), BELOW],
+    ("panels", 1): [("x", "density"), BELOW],
+    ("grid", 2): [("x", "y"), ALONG, ("density / max",)],
+    ("panels", 2): [("x", "y"), ALONG, ("density / max",)],
+    ("particles", 1): [("x", "mass up to there")],
+    ("trail", 2): [("x", "y")],
+}
+
 
 def words(axes):
     title, *maximum = axes.get_title(loc="left").split(", max ")
@@ -47,6 +63,30 @@ def test_words_of_every_form(form, dimension):
     letters = [axes.texts[-1].get_text() for axes in figure.axes if axes.texts]
     assert letters == list("abcdefg"[: len(letters)])
     assert [text.get_text() for text in figure.texts] == ["no noise"]
+
+
+@pytest.mark.parametrize(("form", "dimension"), SCENES, ids=str)
+def test_words_of_every_movie(form, dimension):
+    run = drifting.solve(drifting.problem(dimension, until=0.3), None, Drift(form))
+    with look():
+        scene = portrait_of(run).scene([0, 3])
+        clocks = [scene.clock.get_text() for _ in scene.frames()]
+    assert clocks == ["t = 0.0", "t = 0.3"]
+    assert [words(axes) for axes in scene.figure.axes] == SCENES[form, dimension]
+    assert [text.get_text() for text in scene.figure.texts] == ["no noise"]
+    if form not in ("particles", "trail"):
+        spread = np.linalg.eigvalsh(run.measure(3).covariance)[-1] ** 0.5
+        assert_allclose(scene.mark.get_xydata(), [[0.3, spread]])
+
+
+def test_words_of_a_movie_on_the_circle(run):
+    with look():
+        scene = portrait_of(run).scene([0, 3])
+        list(scene.frames())
+    said = [words(axes) for axes in scene.figure.axes]
+    assert ("angle θ [rad]", "density [1/rad]") in said
+    assert ("time t", "order parameter") in said
+    assert "arrow: mean of x" in [text.get_text() for axes in scene.figure.axes for text in axes.texts]
 
 
 def test_a_gaussian_on_the_line_is_a_band_about_its_mean():
