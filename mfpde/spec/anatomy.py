@@ -34,7 +34,7 @@ def spot(location: Sequence[str | int], data: Any, root: type[Specification] = P
     """Follow pydantic's location through the data of a `root` and the classes, and leave out what is neither key nor
     position.
 
-    >>> spot(("equation", "attention", "softmax", "beta"), {"attention": {"kind": "softmax", "beta": "x"}}).path
+    >>> spot(("attention", "softmax", "beta"), {"attention": {"kind": "softmax", "beta": "x"}}).path
     ('attention', 'beta')
     """
     wanted: Any = root
