@@ -2,7 +2,7 @@
 
 import pytest
 
-import mfpde
+import mfpde.running
 from mfpde.observe.interruption import Interruption
 from mfpde.solvers.characteristics import integration as characteristics
 from mfpde.solvers.finite_volume import beginning

@@ -40,6 +40,11 @@ def test_the_distance_is_a_series(tmp_path, form, distance):
     assert agreement.worst < 1e-6 if form == "grid" else agreement.worst > 1e-2
 
 
+def test_distances_are_drawn_first_and_in_decades():
+    (series,) = GaussianClosedForm().series().values()
+    assert (series.scale, series.leads) == ("magnitude", True)
+
+
 def test_a_resumed_run_is_compared_by_the_same_steps(tmp_path):
     whole = solve(task(), tmp_path / "whole.h5", Drift())
     solve(task(), tmp_path / "run.h5", Drift(lost=0.55))

@@ -61,6 +61,12 @@ def test_code_is_kept_and_found_again(place):
     assert sorted(stat.S_IMODE(file.stat().st_mode) & 0o022 for file in place.iterdir()) == [0, 0]
 
 
+def test_statistics_say_where_code_is_kept(place, monkeypatch):
+    assert kernel(twice).stats.cache_path == str(place)
+    monkeypatch.setattr("mfpde.compilation.cache.kept", lambda: Kept(None, (), place, "it is full"))
+    assert kernel(twice).stats.cache_path is None
+
+
 @pytest.mark.parametrize("damage", [slice(0), slice(0, -9), slice(None, None, -1)])
 def test_a_damaged_file_is_compiled_again(place, damage):
     compiles(twice, 3.0)

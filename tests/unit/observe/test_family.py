@@ -58,8 +58,19 @@ def test_the_family_is_what_users_are_told():
     assert wanted <= set(NAMES)
 
 
+#: what a figure takes the finite values of a series for, by its scale
+SCALES = {
+    "value": lambda _: True,
+    "balance": lambda _: True,
+    "magnitude": lambda value: value >= 0,
+    "angle": lambda value: np.abs(value) <= 2 * np.pi,
+    "count": lambda value: value == np.round(value),
+    "share": lambda value: (value >= 0) & (value <= 1),
+}
+
+
 def check(name, values, series):
-    """Every value has the name and shape that is said of it."""
+    """Every value has the name, the shape and the range that is said of it."""
     assert values.keys() == series.keys()
     for key, described in series.items():
         assert key == name or key.startswith(f"{name}-")
@@ -68,6 +79,7 @@ def check(name, values, series):
         assert value.dtype == float
         assert value.ndim == len(described.extent)
         assert all(size in (None, length) for length, (_, size) in zip(value.shape, described.extent, strict=True))
+        assert np.all(SCALES[described.scale](value[np.isfinite(value)]))
 
 
 @pytest.mark.parametrize("measure", CIRCLE, ids=str)

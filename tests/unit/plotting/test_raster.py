@@ -117,6 +117,16 @@ def test_what_is_narrower_than_a_pixel_keeps_its_mass(angle, thickness):
     assert shown[np.abs(distance) > 0.3].max() < 1e-9 * shown.max()  # on the line and nowhere else
 
 
+@pytest.mark.parametrize("thickness", [0.3, 1e-8, 1e-30])
+def test_thin_frames_and_thin_cells_are_the_same(thickness):
+    """A lattice is a frame times its axes: which of the two is thin makes no difference."""
+    thin = gaussian(turn(0.4) @ np.diag([1.0, thickness]), 64)
+    first, second = (axis.copy() for axis in thin.lattice.axes)
+    cells = Panel(Lattice.of([first, thickness * second], ORIGIN, turn(0.4)), thin.values)
+    shown, wanted = (pixels_on_plane(GridDensity([one]), LOW, HIGH, COUNT) for one in (cells, thin))
+    assert_allclose(shown, wanted, rtol=0, atol=1e-9 * wanted.max())
+
+
 def test_panels_add_up():
     frames = [turn(0.3), turn(1e-18) @ np.diag([0.5, 2.0]), np.array([[0.0, 0.4], [0.7, 0.1]])]
     panels = [gaussian(frame, 64) for frame in frames]
