@@ -117,6 +117,7 @@ def test_doctor_knows_its_surroundings_and_passes(mfpde):
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
     assert found["versions"]["mfpde"] == package.__version__
+    assert "not installed" not in found["versions"].values()
     assert found["self-test"]["passed"] is True
     assert found["self-test"]["difference"] < 1e-6
     assert "self-test" in mfpde("doctor").stdout

@@ -47,6 +47,14 @@ def test_time_scale_is_inverted(threshold):
     assert np.all(np.diff(edges) > 0)
 
 
+@pytest.mark.parametrize("first", [[], [0.0]])
+def test_crowded_times_are_logarithmic_from_the_first_that_is_positive(first):
+    crowded = np.array([*first, *10.0 ** np.arange(-6, 1)])
+    assert TimeScale.of(crowded) == TimeScale(crowded[0], 1.0, 1e-6)
+    assert TimeScale.of(crowded, blow_up=2.0) == TimeScale(crowded[0], 2.0, 1e-6, 2.0)
+    assert TimeScale.of(np.linspace(0, 1, 300)) == TimeScale(0.0, 1.0)
+
+
 def test_nearest_times():
     times = np.array([0.0, 0.1, 0.2, 1.0, 2.0])
     assert TimeScale(0.0, 2.0).nearest(times, 5) == [0, 2, 3, 3, 4]

@@ -72,6 +72,7 @@ def test_words_of_every_movie(form, dimension):
         scene = portrait_of(run).scene([0, 3])
         clocks = [scene.clock.get_text() for _ in scene.frames()]
     assert clocks == ["t = 0.0", "t = 0.3"]
+    assert all(artist.get_animated() for artist in scene.moving)  # else the first snapshot stays in every frame
     assert [words(axes) for axes in scene.figure.axes] == SCENES[form, dimension]
     assert [text.get_text() for text in scene.figure.texts] == ["no noise"]
     if form not in ("particles", "trail"):
