@@ -22,7 +22,7 @@ _FASTER = 1e9  # growth rates that only a pole has, in units of 1/t
 _NEAR = 1e-11  # steps, in units of t, that only a pole asks for
 _FAST = 1e6  # growth rates in units of 1/t that go with them, also where a pole is as blunt as that of a logarithm
 _SAFETY = 10.0
-_ROUNDING = 5e-14  # relative; what some hundred steps add up to, were the two opinions to agree by chance
+_ROUNDING = 5e-14  # least relative uncertainty: rounding of some hundred steps, in case both estimates agree by chance
 
 
 @dataclass(frozen=True)

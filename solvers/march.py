@@ -26,7 +26,7 @@ _ACCURATE = 20.0  # h |lambda| that accuracy alone would let pass, for a toleran
 _LEAST_REACH = 0.15  # of the stability region: what follows a fast motion is hard to follow well before that
 _NUDGE = 1e-6  # by which a state is moved for derivatives; errors of some 1e-10 of them are no matter
 _NEWTON = 0.01  # of the tolerance
-_LOOK = 100.0  # of the tolerance: a look must not fail where the step, which is longer, has not
+_DENSE_OUTPUT = 100.0  # tolerances of Newton inside an accepted implicit step: loose, so that output cannot fail there
 _SHORTEST = 2.0**-50  # of the time; one unit in the last place is 2^-52
 
 
@@ -150,7 +150,7 @@ class March:
         slope = self._slope_after(self.start_time)
         with np.errstate(all="ignore"):
             if self._last_implicit:
-                return self._implicitly(slope, self.start_time, self.start, time - self.start_time, _LOOK).end
+                return self._implicitly(slope, self.start_time, self.start, time - self.start_time, _DENSE_OUTPUT).end
             return Dop853.step(slope, self.start_time, self.start, time - self.start_time).end
 
     def replace(self, state: Float) -> None:

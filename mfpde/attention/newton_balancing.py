@@ -72,8 +72,8 @@ def _ascended(scores: Float, weights: Float, g: Float, tolerance: float, most: i
 
 
 def _solved(hessian: Float, lack: Float, scale: Float) -> Float:
-    """`H^-1 lack`, along no eigenvector by more than a step may. Directions in which H is roundoff, because every key
-    has only eyes for one query, or nearly so, would hold up all others."""
+    """`H^-1 lack`, along no eigenvector by more than a step may. Directions in which H is roundoff (a query and a
+    key that are all but decoupled from the others) would hold up all others."""
     values, vectors = np.linalg.eigh(hessian * scale[:, None] * scale)
     lengths = (vectors.T @ (scale * lack)) / (values.clip(0) + _FLAT)
     vectors *= scale[:, None]

@@ -1,4 +1,4 @@
-"""Gauss rules that stand a tilt: how many nodes integrate `e^{<w, y>}` to an accuracy, on boxes, balls and spheres."""
+"""Gauss rules on boxes, balls and spheres, with as many nodes as `int e^{<w, y>}` needs for |w| up to a bound."""
 
 from __future__ import annotations
 

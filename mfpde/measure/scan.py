@@ -14,7 +14,7 @@ from mfpde.typing import Float, Truths
 __all__ = ["Found", "beside", "find"]
 
 
-#: what is smaller than this share of the peak is nothing; tilts make much of little
+#: densities below this share of the peak count as zero; it is tiny because factors e^{<w, y>} amplify tails
 FLOOR = {1: 1e-280, 2: 1e-62}
 _OCTAVES = {1: 26, 2: 16}
 _BESIDE = {1: 256, 2: 24}  # samples an octave

@@ -41,8 +41,8 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 
 
 def run_pieces(work: Callable[[int], Any], count: int, numbers: int = _MANY) -> None:
-    """work(0) .. work(count - 1), in any order. Pieces of a piece are done by whoever does that; where the `numbers`
-    worked on are few, all pieces in this thread."""
+    """work(0) .. work(count - 1), in any order. Nested calls, and calls on few `numbers`, run serially in the
+    calling thread."""
     threads = 1 if count <= 1 or numbers < _MANY or getattr(_here, "busy", False) else min(thread_count(), count)
     if threads <= 1:
         for piece in range(count):

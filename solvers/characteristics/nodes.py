@@ -54,7 +54,7 @@ _FARTHEST = 1e-180
 _TAILS = 3.0  # times the limit for data with tails: integrals hardly feel where the comparison is worst
 _BALANCED = 10.0  # times the tolerance of marginals: drifts of sinkhorn attention are known to that
 _FAR = 3.0  # times that for what lies farther out
-_ENDS = 5.0  # times what lies farther out: so much two rules differ because they end at different places
+_CUTOFF_FACTOR = 5.0  # refinement errors need not be below so many times the difference that the tail cut-off makes
 _STEEP = 2.8  # refinement beyond which panels are cut where they have to be, on the line and the circle
 _PILOT = 1e-6  # tolerance of the comparison's steps: both rules take the same ones, so their errors are no difference
 _MOST_STEPS = 3000
@@ -210,7 +210,7 @@ def _with_tails(search: _Search, refinement: int, limit: float, most: int) -> Ru
         found = search.compared(here, more, _FAR * limit)
     if not search.good(found):
         return replace(found, tails=True)
-    enough = max(limit, _ENDS * found.difference)
+    enough = max(limit, _CUTOFF_FACTOR * found.difference)
     while refinement < len(_REFINEMENTS) - 1 and here.count <= most:
         here, more = search.tailed(refinement, reach), search.tailed(refinement + 1, reach)
         found = search.compared(here, more, enough)
@@ -247,7 +247,7 @@ def _far_and_fine(search: _Search, refinement: int, limit: float, most: int) -> 
         far = wider()
     if not search.good(far):
         return replace(far, tails=True)
-    enough = max(limit, _ENDS * far.difference)
+    enough = max(limit, _CUTOFF_FACTOR * far.difference)
 
     def finer() -> Rule:
         following = search.rule(search.next(refinement, reach), reach)

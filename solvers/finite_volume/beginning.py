@@ -33,8 +33,10 @@ __all__ = ["Setup"]
 _MOVING = {1: Range(128, 512, 1024), 2: Range(64, 96, 192)}
 _RESTING = {1: Range(256, 512, 2048), 2: Range(96, 192, 256)}
 _TOLERANCE = {1: 1e-8, 2: 1e-6}
-_KEPT = 10.0  # tolerances that the error stays below
-_OF_STEPS, _LEAST_OF_STEPS, _SHARE_OF_STEPS = 1e-10, 1e-14, 0.1  # error of one: without a tolerance, at least, with one
+_PROMISED = 10.0  # tolerances that the error stays below
+_STEP_TOLERANCE_DEFAULT = 1e-10  # relative error of one time step, where no solver.tolerance is given
+_STEP_TOLERANCE_MIN = 1e-14
+_STEP_SHARE = 0.1  # of solver.tolerance, for one time step
 _COARSE_CELLS, _COARSE_TOLERANCE = {1: 48, 2: 24}, 1e-5
 _DEVIATIONS = 9.0  # of a Gaussian that cells reach out to; its tail goes on beyond them
 _STEEPEST = 2.5  # logarithm of the ratio of neighbouring cells in a tail, beyond which stencils cannot follow it
@@ -79,7 +81,7 @@ class Setup:
     def _step_tolerance(self) -> float:
         """Of the error of one time step."""
         asked = self.settings.tolerance
-        return _OF_STEPS if asked is None else max(_SHARE_OF_STEPS * asked, _LEAST_OF_STEPS)
+        return _STEP_TOLERANCE_DEFAULT if asked is None else max(_STEP_SHARE * asked, _STEP_TOLERANCE_MIN)
 
     def resume(self, state: Mapping[str, AnyArray]) -> FiniteVolumeIntegration:
         """As it was left: on its own cells, in its own box."""
@@ -126,7 +128,7 @@ class Setup:
     def _error(self) -> float:
         """What the tolerance promises."""
         asked = self.settings.tolerance
-        return _KEPT * (_TOLERANCE[self.dimension] if asked is None else asked)
+        return _PROMISED * (_TOLERANCE[self.dimension] if asked is None else asked)
 
     def _parts(self, apart: bool) -> list[Part]:
         """Components, each at every position of masked attention."""

@@ -32,8 +32,8 @@ _UNNATURAL = 4.0  # times what a Gaussian has there
 _MOST_LOST = 1e-9  # of the mass, when it cannot
 _MOST_CELLS = 4  # times the cells at the start, beyond which it does not
 _FIRST = 0.8  # of a standard deviation that the first step may carry a frame, for a tolerance of 1
-_OFTEN = 8  # steps
-_SEEN = 1e-3  # of the error that is allowed
+_STEPS_BETWEEN_TAILS = 8  # accepted steps between two estimates of what tails have changed
+_TAILS_THAT_MATTER = 1e-3  # share of the error that is allowed, above which tails are estimated at every early step
 _CLOSE = 1e-4  # share of the time to a pole that need not be followed
 _STEPS_BETWEEN_LOOKS = 8  # accepted steps, after which it is seen whether anything moves still
 
@@ -184,10 +184,11 @@ class FiniteVolumeIntegration(Integration):
         return True
 
     def _look_at_tails(self) -> None:
-        """At first, when tails change most, as long as there is anything to be seen; then now and then."""
+        """Estimate the error that tails cause: after step 2, after every step up to the 8th while it exceeds a
+        thousandth of the error that is allowed, and after every 8th step."""
         steps = self._control.counts["steps"]
-        anything = self._missed.tails > _SEEN * self._missed.allowed
-        if steps == 2 or steps % _OFTEN == 0 or (steps < _OFTEN and anything):
+        matter = self._missed.tails > _TAILS_THAT_MATTER * self._missed.allowed
+        if steps == 2 or steps % _STEPS_BETWEEN_TAILS == 0 or (steps < _STEPS_BETWEEN_TAILS and matter):
             doubt = self._system.doubt(float(np.nextafter(self._time, -np.inf)), self._solution)
             self._missed.tails += doubt * (self._time - self._looked)
             self._looked = self._time

@@ -56,11 +56,11 @@ def edge_mass(density: Float, grid: Grid) -> Float:
 
 @dataclass
 class Missed:
-    """What cells leave out, relative to the peak: of the initial data, and of every step by how much another order
-    would differ.
+    """An estimate of the spatial error, relative to the peak: the averaging error of the initial data, plus the sum
+    over all steps of length x |flux of order 9 - flux of order 7|.
 
-    Held against the next lower order, errors of order p look like the (p - 2)-th power of what is small; they are the
-    p-th. Noise makes what edges have left behind forgotten.
+    That difference is O(h^7) and the error O(h^9): the estimate is 10 difference^(9/7). Diffusion damps what edges of
+    the initial data contribute.
     """
 
     initial: float
