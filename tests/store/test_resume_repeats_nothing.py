@@ -1,9 +1,9 @@
 """Resuming looks for nothing that the start has found: no pilots, no box, no nodes."""
 
 import pytest
+from invariant.everywhere import interrupted
 
 import mfpde.running
-from mfpde.observe.interruption import Interruption
 from mfpde.solvers.characteristics import integration as characteristics
 from mfpde.solvers.finite_volume import beginning
 
@@ -32,27 +32,10 @@ def problem(name: str) -> mfpde.Problem:
     return mfpde.Problem.from_dict({**block, **PROBLEMS[name]})
 
 
-class Stopping(Interruption):
-    """Asks to stop after the first row."""
-
-    rows = 0
-
-    @property
-    def asked(self) -> bool:
-        self.rows += self.patient
-        return self.rows >= 2
-
-    @asked.setter
-    def asked(self, value: bool) -> None:
-        pass
-
-
 @pytest.mark.parametrize("name", list(PROBLEMS))
 def test_nothing_is_looked_for_again(name, tmp_path, monkeypatch):
     path = tmp_path / "run.h5"
-    with monkeypatch.context() as stopping:
-        stopping.setattr(mfpde.running, "Interruption", Stopping)
-        assert mfpde.solve(problem(name), path).outcome == "interrupted"
+    interrupted(problem(name), path)
     with monkeypatch.context() as searching:
         for module, search in SEARCHES:
             searching.setattr(module, search, _fail)
