@@ -3,9 +3,10 @@
 from mfpde.contracts.agreement import Agreement
 from mfpde.contracts.comparison import Companion, Comparison
 from mfpde.contracts.observable import Instant, Observable, Series
-from mfpde.contracts.solver import Accuracy, Integration, Progress, Solver, State
+from mfpde.contracts.solver import PROMISED, Accuracy, Integration, Progress, Solver, State
 
 __all__ = [
+    "PROMISED",
     "Accuracy",
     "Agreement",
     "Companion",

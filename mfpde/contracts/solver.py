@@ -16,8 +16,11 @@ from mfpde.typing import AnyArray, Float
 if TYPE_CHECKING:
     from mfpde.equation import Equation, InitialValueProblem
 
-__all__ = ["SHOWN", "Accuracy", "Integration", "Progress", "Solver", "State"]
+__all__ = ["PROMISED", "SHOWN", "Accuracy", "Integration", "Progress", "Solver", "State"]
 
+
+#: tolerances that the error stays below: what every solver promises
+PROMISED = 10.0
 
 #: what a state can be, in words: what solvers show, forms store and observables look at
 SHOWN = {

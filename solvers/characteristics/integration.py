@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from mfpde.contracts import Accuracy, Integration, Progress, State
+from mfpde.contracts import PROMISED, Accuracy, Integration, Progress, State
 from mfpde.geometry import Layout
 from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.blow_up import LOOSER
@@ -33,7 +33,6 @@ __all__ = ["STEP_SHARE", "CharacteristicsIntegration"]
 #: of the tolerance, for the error of one step: what is interpolated inside it is ten times less exact than its end
 STEP_SHARE = 0.03
 _NODES_SHARE = 0.1  # of the tolerance, for what more nodes would change
-_PROMISED = 10.0  # tolerances that the error stays below
 _FARTHEST = 1e60
 _UNKNOWN_RULE = (-np.inf, 0.0, np.inf, 0.0)  # in files of earlier versions
 
@@ -172,7 +171,7 @@ class CharacteristicsIntegration(Integration):
         self._stand(float(state["view_time"]))
 
     def accuracy(self) -> Accuracy:
-        promised = _PROMISED * self._settings.tolerance
+        promised = PROMISED * self._settings.tolerance
         return self._amplification.judged(Accuracy(promised, self._rule.difference, kept=True))
 
     def statistics(self) -> dict[str, float]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mfpde.activity import doing
+from mfpde.contracts import PROMISED
 from mfpde.errors import ProblemError
 from mfpde.measure import Measure
 from mfpde.solvers.amplification import Amplification
@@ -33,7 +34,6 @@ __all__ = ["Setup"]
 _MOVING = {1: Range(128, 512, 1024), 2: Range(64, 96, 192)}
 _RESTING = {1: Range(256, 512, 2048), 2: Range(96, 192, 256)}
 _TOLERANCE = {1: 1e-8, 2: 1e-6}
-_PROMISED = 10.0  # tolerances that the error stays below
 _STEP_TOLERANCE_DEFAULT = 1e-10  # relative error of one time step, where no solver.tolerance is given
 _STEP_TOLERANCE_MIN = 1e-14
 _STEP_SHARE = 0.1  # of solver.tolerance, for one time step
@@ -128,7 +128,7 @@ class Setup:
     def _error(self) -> float:
         """What the tolerance promises."""
         asked = self.settings.tolerance
-        return _PROMISED * (_TOLERANCE[self.dimension] if asked is None else asked)
+        return PROMISED * (_TOLERANCE[self.dimension] if asked is None else asked)
 
     def _parts(self, apart: bool) -> list[Part]:
         """Components, each at every position of masked attention."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from mfpde.contracts import Accuracy, Integration, Progress, State
+from mfpde.contracts import PROMISED, Accuracy, Integration, Progress, State
 from mfpde.errors import ProblemError
 from mfpde.geometry import Layout
 from mfpde.measure.normal import Normal
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["GaussianIntegration"]
 
 _SHARE = 0.1  # of the tolerance, for the error of one step
-_PROMISED = 10.0  # tolerances that the error stays below
 _LARGEST = 1e60  # of a standard deviation: products of two covariances and two matrices still are numbers
 _APART = 1e6  # widths: where steps vanish, what they have lost is the thin ones
 _FARTHEST = 1e100  # of a mean
@@ -145,7 +144,7 @@ class GaussianIntegration(Integration):
         self._amplification.restore(state)
 
     def accuracy(self) -> Accuracy:
-        return self._amplification.judged(Accuracy(_PROMISED / _SHARE * self._tolerance, kept=True))
+        return self._amplification.judged(Accuracy(PROMISED / _SHARE * self._tolerance, kept=True))
 
     def statistics(self) -> dict[str, float]:
         counts = {name: float(value) for name, value in self._march.counts.items()}

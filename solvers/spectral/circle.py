@@ -11,7 +11,7 @@ import numpy as np
 
 from mfpde.activity import doing
 from mfpde.attention import Zonal
-from mfpde.contracts import Accuracy, Integration, Progress, State
+from mfpde.contracts import PROMISED, Accuracy, Integration, Progress, State
 from mfpde.errors import ProblemError
 from mfpde.geometry import Circle, Layout
 from mfpde.measure import CircleDensity, Measure
@@ -19,7 +19,7 @@ from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.kernels import circle as loop
 from mfpde.solvers.kernels.fast_fourier import roots_of_unity
 from mfpde.solvers.rest import PUSH, Rest
-from mfpde.solvers.spectral.cut_data import NOT_CUT, PROMISED, Cut, cut_of, smooth_from
+from mfpde.solvers.spectral.cut_data import NOT_CUT, Cut, cut_of, smooth_from
 from mfpde.solvers.spectral.work import Work
 from mfpde.solvers.steppers.gif853 import STAGES
 from mfpde.typing import AnyArray, Complex, Float

@@ -7,18 +7,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mfpde.contracts import PROMISED
 from mfpde.errors import ProblemError
 from mfpde.measure import CircleDensity, Measure
 from mfpde.typing import Complex
 
-__all__ = ["NOT_CUT", "PROMISED", "Cut", "cut_of", "smooth_from"]
+__all__ = ["NOT_CUT", "Cut", "cut_of", "smooth_from"]
 
 #: angles at which densities are compared: sixteen for the shortest wave of the most modes a solver may use
 _ANGLES = 2**17
 #: mass that a density may lack at those angles; one that lacks more is so narrow that its peak lies between them
 _SEEN = 1e-2
-#: errors up to so many times the tolerance are promised
-PROMISED = 10
 
 
 class Cut(NamedTuple):
