@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     )
     from mfpde.problem import Problem
     from mfpde.run import Outcome, Run
-    from mfpde.running import solve
+    from mfpde.run_loop import solve
     from mfpde.store import load
     from mfpde.validation import validate
 
@@ -87,7 +87,7 @@ _HOME = {
     ],
     "mfpde.problem": ["Problem"],
     "mfpde.run": ["Outcome", "Run"],
-    "mfpde.running": ["solve"],
+    "mfpde.run_loop": ["solve"],
     "mfpde.store": ["load"],
     "mfpde.validation": ["validate"],
 }

@@ -10,10 +10,10 @@ from typing import Annotated
 from pydantic import Field, field_validator, model_validator
 
 from mfpde.attention import Attention, Interaction, Law, PointwiseDrift, Velocity
+from mfpde.coefficients import NumberInTime, NumberSchedule, at_time, breaks_of
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry
 from mfpde.measure import Initial, Measure
-from mfpde.schedule import NumberInTime, NumberSchedule, at_time, breaks_of
 from mfpde.specification import OfFamily, Specification
 
 __all__ = ["Equation", "InitialValueProblem", "Noise"]

@@ -8,13 +8,13 @@ from functools import partial
 
 import numpy as np
 
+from mfpde.coefficients import at_time
 from mfpde.contracts import Integration, Observable, Solver
 from mfpde.equation import Equation, InitialValueProblem
 from mfpde.errors import Fault, MfpdeError, ProblemError, ResumeError
 from mfpde.geometry import Layout
-from mfpde.observe.schedule import time_of
+from mfpde.observe.output_times import time_of
 from mfpde.problem import Problem, Time
-from mfpde.schedule import at_time
 from mfpde.solvers.auto import Auto, fitting
 from mfpde.typing import AnyArray
 

@@ -81,7 +81,7 @@ def merged(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any
 
 def solved(problem: Problem) -> Run:
     """The finished run; one that ended early is `UnfinishedError`."""
-    from mfpde.running import solve
+    from mfpde.run_loop import solve
 
     run: Run = solve(problem)
     if not run.outcome.complete:

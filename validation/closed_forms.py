@@ -81,7 +81,7 @@ def _formula(problem: Problem, run: Run) -> _Exact | None:
 
 
 def _moment_equations(problem: Problem, run: Run) -> _Exact | None:
-    from mfpde.running import solve
+    from mfpde.run_loop import solve
 
     data = problem.canonical()
     data = {name: value for name, value in data.items() if name not in ("compare", "observe")}

@@ -8,12 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
+from mfpde.coefficients import at_time
 from mfpde.contracts.solver import Solver
 from mfpde.prepare import chosen_solver
 from mfpde.problem import Problem
 from mfpde.registry import lookup
 from mfpde.run import Run
-from mfpde.schedule import at_time
 from mfpde.typing import Float
 
 __all__ = ["Examined", "can_observe"]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from mfpde.registry import lookup
-from mfpde.store.placing import made_folder, replacing
+from mfpde.store.atomic_file import made_folder, replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, FigureBase

@@ -14,10 +14,10 @@ from mfpde.attention.affine import AffineDrift
 from mfpde.attention.law import Law, concrete
 from mfpde.attention.masking import positions_of, visible_groups
 from mfpde.attention.matrices import finite, square
+from mfpde.coefficients import MatrixInTime
 from mfpde.errors import Fault, ProblemError
 from mfpde.geometry import Geometry, Queries, Scattered
 from mfpde.measure import Measure
-from mfpde.schedule import MatrixInTime
 from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from pydantic import Field, model_validator
 
 from mfpde.attention.head import Head
 from mfpde.attention.matrices import as_rows, moved, one_way_to_say_it, product, rectangular, same_rows, square
+from mfpde.coefficients import MatrixInTime, NumberInTime
 from mfpde.geometry import multiple_of_identity
-from mfpde.schedule import MatrixInTime, NumberInTime
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["Bilinear"]

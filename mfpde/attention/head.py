@@ -16,7 +16,7 @@ from mfpde.measure import Measure
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
-    from mfpde.attention.variation import HeadVariation
+    from mfpde.attention.linearisation import HeadVariation
 
 __all__ = ["Head", "row_blocks"]
 
@@ -95,7 +95,7 @@ class Head(Attention):
 
     def variation(self, term: Term, measure: Measure) -> HeadVariation:
         """How its drifts of all nodes of the measure change with the nodes."""
-        from mfpde.attention.variation import HeadVariation
+        from mfpde.attention.linearisation import HeadVariation
 
         return HeadVariation(term, measure)
 

@@ -10,10 +10,10 @@ from pydantic import Field, model_validator
 from mfpde.attention.affine import AffineDrift, Forms, square_root
 from mfpde.attention.exponential import Exponential
 from mfpde.attention.matrices import as_rows, finite, moved, product, rectangular, same_rows, square
+from mfpde.coefficients import MatrixInTime
 from mfpde.measure import Measure
 from mfpde.measure.damping import Damping
 from mfpde.registry import register
-from mfpde.schedule import MatrixInTime
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["L2"]

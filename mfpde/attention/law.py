@@ -10,10 +10,10 @@ import numpy as np
 from mfpde.arguments import instance
 from mfpde.attention.affine import AffineDrift
 from mfpde.attention.zonal import Zonal
+from mfpde.coefficients import InTime
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry, Queries, need_space
 from mfpde.measure import Measure
-from mfpde.schedule import InTime
 from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:

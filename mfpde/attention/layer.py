@@ -6,8 +6,8 @@ import numpy as np
 
 from mfpde.arguments import number, numbers, random_stream, whole
 from mfpde.attention.base import Attention
-from mfpde.attention.bidiagonal import largest_singular_value
 from mfpde.attention.law import concrete
+from mfpde.attention.singular_value import largest_singular_value
 from mfpde.errors import ProblemError
 from mfpde.measure import Measure
 from mfpde.typing import AnyArray, Float

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from mfpde.coefficients import Schedule
 from mfpde.errors import ProblemError
-from mfpde.schedule import Schedule
 from mfpde.typing import AnyArray, Float
 
 __all__ = [

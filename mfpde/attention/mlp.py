@@ -10,9 +10,9 @@ from pydantic import Field, model_validator
 
 from mfpde.attention.matrices import finite
 from mfpde.attention.pointwise import PointwiseDrift
+from mfpde.coefficients import MatrixInTime
 from mfpde.errors import ProblemError
 from mfpde.registry import register
-from mfpde.schedule import MatrixInTime
 from mfpde.specification import Vector
 from mfpde.typing import Float
 

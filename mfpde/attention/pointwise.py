@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from mfpde.coefficients import InTime
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry, need_space
-from mfpde.schedule import InTime
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["PointwiseDrift"]

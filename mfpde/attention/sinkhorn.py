@@ -10,12 +10,12 @@ import numpy as np
 from pydantic import Field
 
 from mfpde.attention.affine import AffineDrift, Forms
-from mfpde.attention.balancing import Potentials, balance, gaussian_factors, gaussian_potential
 from mfpde.attention.bilinear import Bilinear
 from mfpde.attention.exponential import Exponential
 from mfpde.attention.head import Head
 from mfpde.attention.law import concrete
-from mfpde.attention.newton_balancing import log_sum_exp
+from mfpde.attention.sinkhorn_newton import log_sum_exp
+from mfpde.attention.sinkhorn_potentials import Potentials, balance, gaussian_factors, gaussian_potential
 from mfpde.errors import ProblemError
 from mfpde.geometry import Queries
 from mfpde.measure import Measure
@@ -25,8 +25,8 @@ from mfpde.specification import Real, Whole
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
-    from mfpde.attention.balanced_variation import BalancedVariation
     from mfpde.attention.base import Term
+    from mfpde.attention.sinkhorn_linearisation import BalancedVariation
 
 __all__ = ["Sinkhorn"]
 
@@ -108,7 +108,7 @@ class Sinkhorn(Exponential, Bilinear):
         return Head.masked_means(self, measure, queries, positions)  # who sees less has other potentials
 
     def variation(self, term: Term, measure: Measure) -> BalancedVariation:
-        from mfpde.attention.balanced_variation import BalancedVariation
+        from mfpde.attention.sinkhorn_linearisation import BalancedVariation
 
         return BalancedVariation(term, measure)
 

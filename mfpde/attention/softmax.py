@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from mfpde.attention.affine import AffineDrift, Forms
-from mfpde.attention.circular import Circular
+from mfpde.attention.circle_modes import Circular
 from mfpde.registry import register
 from mfpde.typing import Float
 

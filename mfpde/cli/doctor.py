@@ -133,7 +133,7 @@ def _self_test() -> dict[str, Any]:
     from scipy.special import i0e, i1e
 
     from mfpde.problem import Problem
-    from mfpde.running import solve
+    from mfpde.run_loop import solve
 
     expected = float(brentq(lambda r: i1e(KAPPA * r) / i0e(KAPPA * r) - r, 0.1, 1.0, xtol=1e-14))
     problem = Problem.from_dict(

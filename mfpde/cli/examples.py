@@ -62,7 +62,7 @@ def _base(source: Path) -> Path | None:
 
 def _copy(source: Path, target: str, force: bool) -> None:
     from mfpde.errors import OutputError
-    from mfpde.store.placing import replacing
+    from mfpde.store.atomic_file import replacing
 
     if os.path.lexists(target) and not force:
         raise OutputError(f"{target} exists; --force overwrites it")

@@ -41,7 +41,7 @@ def solve(
     from mfpde.cli.progress import display
     from mfpde.cli.summary import summary
     from mfpde.errors import OutputError, ProblemError
-    from mfpde.running import solve as solve_problem
+    from mfpde.run_loop import solve as solve_problem
     from mfpde.spec import read_document
 
     document = read_document(file, settings)

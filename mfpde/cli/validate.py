@@ -80,7 +80,7 @@ def _row(check: Check) -> list[str]:
 
 def _folder(report: str) -> Path:
     """Made before anything runs: a report that cannot be written is bad input."""
-    from mfpde.store.placing import check_target, made_folder
+    from mfpde.store.atomic_file import check_target, made_folder
 
     folder = made_folder(report)
     for name in ("index.html", "report.json"):

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from mfpde.geometry import Circle
+from mfpde.measure.adaptive_quadrature import graded, of_any_item, split
 from mfpde.measure.circle_density import CircleDensity, clean
-from mfpde.measure.crossings import crossings
-from mfpde.measure.graded import graded, of_any_item, split
+from mfpde.measure.edge_search import crossings
 from mfpde.measure.particles import Particles
 from mfpde.measure.written_density import WrittenDensity
 from mfpde.typing import Complex, Float

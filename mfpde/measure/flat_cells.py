@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from mfpde.geometry import Lattice
+from mfpde.measure.adaptive_plane_quadrature import OfTwo, Rectangles, graded_twice
+from mfpde.measure.adaptive_quadrature import Items, OfItems, graded, split, sum_by
 from mfpde.measure.cells import averages_by_gauss
-from mfpde.measure.crossings import crossings
-from mfpde.measure.graded import Items, OfItems, graded, split, sum_by
-from mfpde.measure.graded_plane import OfTwo, Rectangles, graded_twice
-from mfpde.measure.scan import beside
+from mfpde.measure.edge_search import crossings
+from mfpde.measure.support_search import beside
 from mfpde.measure.written_density import WrittenDensity
 from mfpde.typing import Float, Truths
 

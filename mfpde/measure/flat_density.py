@@ -9,12 +9,12 @@ import numpy as np
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry, Lattice
 from mfpde.measure.base import NODES_ACCURACY, Measure
+from mfpde.measure.cell_sampling import draw_from_cells
 from mfpde.measure.cells import reach_of_nodes
 from mfpde.measure.equispaced import equispaced
 from mfpde.measure.flat_cells import averages_with_edges
 from mfpde.measure.flat_rules import extent, rule_with_edges
-from mfpde.measure.scan import find
-from mfpde.measure.tables import draw_from_cells
+from mfpde.measure.support_search import find
 from mfpde.measure.written_density import WrittenDensity
 from mfpde.typing import AnyArray, Float
 

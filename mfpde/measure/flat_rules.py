@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mfpde.measure.crossings import crossings
-from mfpde.measure.graded import POINTS, OfItems, graded, split
-from mfpde.measure.graded_plane import OfTwo, Rectangles, graded_twice, outer_extent
-from mfpde.measure.scan import Found
+from mfpde.measure.adaptive_plane_quadrature import OfTwo, Rectangles, graded_twice, outer_extent
+from mfpde.measure.adaptive_quadrature import POINTS, OfItems, graded, split
+from mfpde.measure.edge_search import crossings
+from mfpde.measure.support_search import Found
 from mfpde.measure.written_density import WrittenDensity
 from mfpde.typing import Float
 

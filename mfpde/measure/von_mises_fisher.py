@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.geometry import Sphere
-from mfpde.measure.about_axis import AboutAxis
+from mfpde.measure.axisymmetric import AboutAxis
 from mfpde.measure.bessel import log_phi, slope_over_x
 from mfpde.typing import AnyArray, Float
 

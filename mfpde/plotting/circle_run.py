@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from mfpde.geometry import Axis, Circle
-from mfpde.plotting.circle_panels import draw_map, draw_profiles
-from mfpde.plotting.portrait import Portrait, side_by_side
+from mfpde.plotting.circle_axes import draw_map, draw_profiles
+from mfpde.plotting.run_plot import Portrait, side_by_side
 from mfpde.registry import register
 from mfpde.run import Run
 from mfpde.typing import Float
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.gridspec import GridSpec
 
-    from mfpde.plotting.scene import Scene
+    from mfpde.plotting.animation import Scene
 
 __all__ = ["CircleRun"]
 
@@ -46,7 +46,7 @@ class CircleRun(Portrait):
         return axes
 
     def scene(self, snapshots: list[int]) -> Scene:
-        from mfpde.plotting.circle_scene import CircleScene
+        from mfpde.plotting.circle_animation import CircleScene
 
         return CircleScene(self, snapshots)
 

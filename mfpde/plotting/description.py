@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from mfpde.schedule import Schedule
+from mfpde.coefficients import Schedule
 from mfpde.specification import Specification
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mfpde.errors import MfpdeError
 from mfpde.plotting.description import describe
 from mfpde.plotting.output import FIGURES, extension_of, save
-from mfpde.plotting.portrait import portrait_of
+from mfpde.plotting.run_plot import portrait_of
 from mfpde.plotting.series import draw_series, hidden
 from mfpde.plotting.style import ALARM, look, new_figure, tag
 from mfpde.registry import register

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 
-from mfpde.plotting.parts import telling, time_texts, times_above, window_of
-from mfpde.plotting.portrait import Portrait, side_by_side
+from mfpde.plotting.annotations import telling, time_texts, times_above, window_of
+from mfpde.plotting.run_plot import Portrait, side_by_side
 from mfpde.plotting.series import SeriesPanel
 from mfpde.plotting.style import CATEGORIES, LINE, MAP, REFERENCE, THIN, label, sequence
 from mfpde.registry import register
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.gridspec import GridSpec
 
     from mfpde.measure import Normal
-    from mfpde.plotting.scene import Scene
+    from mfpde.plotting.animation import Scene
 
 __all__ = ["GaussianRun", "ellipse"]
 
@@ -43,7 +43,7 @@ class GaussianRun(Portrait):
         return axes
 
     def scene(self, snapshots: list[int]) -> Scene:
-        from mfpde.plotting.gaussian_scene import GaussianScene
+        from mfpde.plotting.gaussian_animation import GaussianScene
 
         return GaussianScene(self, snapshots)
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from mfpde.measure import GridDensity, Panel
-from mfpde.plotting.parts import colour_bar, mark_times, telling, time_texts, times_above, window_of
-from mfpde.plotting.portrait import GridPortrait, side_by_side
+from mfpde.plotting.annotations import colour_bar, mark_times, telling, time_texts, times_above, window_of
 from mfpde.plotting.raster import borders, pixels_on_line, reach_of
+from mfpde.plotting.run_plot import GridPortrait, side_by_side
 from mfpde.plotting.scales import DensityScale
 from mfpde.plotting.style import MAP, label, sequence, stroked
 from mfpde.registry import register
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.gridspec import GridSpec
 
-    from mfpde.plotting.scene import Scene
+    from mfpde.plotting.animation import Scene
 
 __all__ = ["LineRun"]
 
@@ -48,7 +48,7 @@ class LineRun(GridPortrait):
         return axes
 
     def scene(self, snapshots: list[int]) -> Scene:
-        from mfpde.plotting.line_scene import LineScene
+        from mfpde.plotting.line_animation import LineScene
 
         return LineScene(self, snapshots)
 

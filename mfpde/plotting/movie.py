@@ -13,12 +13,12 @@ import numpy as np
 
 from mfpde.errors import MfpdeError, OutputError
 from mfpde.plotting.output import extension_of
-from mfpde.plotting.portrait import portrait_of
+from mfpde.plotting.run_plot import portrait_of
 from mfpde.plotting.scales import TimeScale
 from mfpde.plotting.style import ALARM, CATEGORIES, MAP, look
 from mfpde.registry import register
 from mfpde.run import Run
-from mfpde.store.placing import replacing
+from mfpde.store.atomic_file import replacing
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["frame_snapshots", "run_movie"]

@@ -10,7 +10,7 @@ from mfpde._version import __version__
 from mfpde.arguments import file_path
 from mfpde.errors import MfpdeError
 from mfpde.plotting.style import look
-from mfpde.store.placing import replacing
+from mfpde.store.atomic_file import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

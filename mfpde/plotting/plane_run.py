@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from mfpde.measure import GridDensity
-from mfpde.plotting.parts import telling, time_texts
-from mfpde.plotting.portrait import GridPortrait
+from mfpde.plotting.annotations import telling, time_texts
 from mfpde.plotting.raster import pixels_on_plane, reach_of
+from mfpde.plotting.run_plot import GridPortrait
 from mfpde.plotting.scales import DensityScale
 from mfpde.plotting.style import MAP, stroked
 from mfpde.registry import register
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.gridspec import GridSpec
     from matplotlib.image import AxesImage
 
-    from mfpde.plotting.scene import Scene
+    from mfpde.plotting.animation import Scene
 
 __all__ = ["Picture", "PlaneRun", "Window", "add_bar", "common_scale"]
 
@@ -69,7 +69,7 @@ class PlaneRun(GridPortrait):
         return axes
 
     def scene(self, snapshots: list[int]) -> Scene:
-        from mfpde.plotting.plane_scene import PlaneScene
+        from mfpde.plotting.plane_animation import PlaneScene
 
         return PlaneScene(self, snapshots)
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from mfpde.plotting.parts import evenly_many, telling, time_texts, times_above
-from mfpde.plotting.portrait import Portrait, side_by_side
+from mfpde.plotting.annotations import evenly_many, telling, time_texts, times_above
+from mfpde.plotting.run_plot import Portrait, side_by_side
 from mfpde.plotting.scales import angle_axis
 from mfpde.plotting.style import REFERENCE, label, sequence
 from mfpde.registry import register
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.gridspec import GridSpec
 
-    from mfpde.plotting.scene import Scene
+    from mfpde.plotting.animation import Scene
 
 __all__ = ["PointsRun"]
 
@@ -44,7 +44,7 @@ class PointsRun(Portrait):
         return axes
 
     def scene(self, snapshots: list[int]) -> Scene:
-        from mfpde.plotting.points_scene import PointsScene
+        from mfpde.plotting.points_animation import PointsScene
 
         return PointsScene(self, snapshots)
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from mfpde.plotting.parts import evenly_many, telling, time_texts, times_above
-from mfpde.plotting.portrait import Portrait, side_by_side
+from mfpde.plotting.annotations import evenly_many, telling, time_texts, times_above
+from mfpde.plotting.run_plot import Portrait, side_by_side
 from mfpde.plotting.style import REFERENCE, THIN, sequence
 from mfpde.registry import register
 from mfpde.typing import Float
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.gridspec import GridSpec
 
-    from mfpde.plotting.scene import Scene
+    from mfpde.plotting.animation import Scene
 
 __all__ = ["SphereRun", "disc", "halves"]
 
@@ -51,7 +51,7 @@ class SphereRun(Portrait):
         return axes
 
     def scene(self, snapshots: list[int]) -> Scene:
-        from mfpde.plotting.sphere_scene import SphereScene
+        from mfpde.plotting.sphere_animation import SphereScene
 
         return SphereScene(self, snapshots)
 

@@ -11,9 +11,9 @@ from pydantic import ValidationError
 from mfpde.errors import Fault, ProblemError
 from mfpde.problem import Problem
 from mfpde.registry import register
-from mfpde.spec.anatomy import spot
-from mfpde.spec.native import native
-from mfpde.spec.sentences import Found, sentence
+from mfpde.spec.error_location import spot
+from mfpde.spec.messages import Found, sentence
+from mfpde.spec.plain_values import native
 from mfpde.specification import Specification
 
 __all__ = ["schema_faults"]

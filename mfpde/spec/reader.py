@@ -16,8 +16,8 @@ from mfpde.registry import register
 from mfpde.spec.document import UnreadableError
 from mfpde.spec.faults import schema_faults
 from mfpde.spec.inheritance import read_tree
-from mfpde.spec.native import native
 from mfpde.spec.node import Node
+from mfpde.spec.plain_values import native
 from mfpde.spec.settings import with_settings
 
 __all__ = ["Document", "read_dict", "read_document", "read_yaml"]

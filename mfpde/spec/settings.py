@@ -7,8 +7,8 @@ from typing import Any
 
 from mfpde.errors import Fault
 from mfpde.spec.document import UnreadableError, parse
-from mfpde.spec.native import native
 from mfpde.spec.node import Node, Place, fault_at
+from mfpde.spec.plain_values import native
 
 __all__ = ["with_settings"]
 

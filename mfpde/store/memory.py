@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mfpde.geometry import Layout
-from mfpde.observe.schedule import time_of
+from mfpde.observe.output_times import time_of
 from mfpde.run import Outcome, Run
 from mfpde.store.provenance import provenance_of
 from mfpde.store.recorder import Row, observed_series

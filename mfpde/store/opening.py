@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mfpde.errors import MfpdeError
-from mfpde.store.placing import is_locked
+from mfpde.store.atomic_file import is_locked
 from mfpde.store.recorder import reason
 
 __all__ = ["DAMAGE", "attribute", "first_line", "opened", "typed"]

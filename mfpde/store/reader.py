@@ -30,10 +30,10 @@ from mfpde.store.checksums import (
     text_checksum,
 )
 from mfpde.store.layouts import LAYOUT, read_layout
+from mfpde.store.lazy_array import StoredArray, StoredSeries
 from mfpde.store.opening import attribute, opened, typed
 from mfpde.store.provenance import read_provenance
 from mfpde.store.recorder import observed_series
-from mfpde.store.stored import StoredArray, StoredSeries
 from mfpde.typing import Float
 
 __all__ = ["Contents", "check_kind", "load", "load_run"]

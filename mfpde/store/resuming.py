@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mfpde.errors import MfpdeError, ResumeError
-from mfpde.observe.schedule import time_of
+from mfpde.observe.output_times import time_of
 from mfpde.run import BLOW_UP, Run
+from mfpde.store.atomic_file import companion, is_writable, sweep
 from mfpde.store.checkpoint import Checkpoint, read_slots
 from mfpde.store.checksums import Rows
 from mfpde.store.opening import DAMAGE, first_line
-from mfpde.store.placing import companion, is_writable, sweep
 from mfpde.store.reader import Contents
 from mfpde.store.recorder import Row, reason
 from mfpde.store.rewriting import rewrite

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from mfpde.store import schema
+from mfpde.store.atomic_file import temporary
 from mfpde.store.checkpoint import copy_slots
 from mfpde.store.checksums import BLOCK_BYTES, GROUP, Rows, record_rows, row_checksums
-from mfpde.store.placing import temporary
 from mfpde.store.reader import Contents
 from mfpde.store.schema import Header
 from mfpde.store.transaction import Transaction, open_file

@@ -11,7 +11,7 @@ import numpy as np
 
 from mfpde._version import __version__
 from mfpde.geometry import Field, Layout
-from mfpde.observe.schedule import time_of
+from mfpde.observe.output_times import time_of
 from mfpde.run import Outcome
 from mfpde.store.checksums import (
     GROUP,

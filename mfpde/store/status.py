@@ -12,7 +12,7 @@ from typing import Any
 
 from mfpde.contracts.solver import Integration
 from mfpde.observe.progress import ProgressReport, Reporter
-from mfpde.store.placing import companion, temporary
+from mfpde.store.atomic_file import companion, temporary
 
 __all__ = ["StatusFile", "read_status", "status_path"]
 

@@ -14,9 +14,9 @@ import numpy as np
 from mfpde.geometry import Layout
 from mfpde.run import NOT_FINITE, OUTPUT_FAILED, RESOLUTION_LOST, Outcome, Run
 from mfpde.store import schema
+from mfpde.store.atomic_file import publish, temporary
 from mfpde.store.checkpoint import Checkpoint, create_slots, write_slot
 from mfpde.store.checksums import GROUP, Rows, record_rows, row_checksums, table_of
-from mfpde.store.placing import publish, temporary
 from mfpde.store.reader import Contents, load_run
 from mfpde.store.recorder import OutputFailed, Row, observed_series, reason
 from mfpde.store.rewriting import rewrite

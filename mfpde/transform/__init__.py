@@ -12,7 +12,7 @@ from mfpde.transform.circle import tilted_mean_on_circle
 from mfpde.transform.covariance import tilted_covariance
 from mfpde.transform.direct import tilted_mean_directly
 from mfpde.transform.grid import tilted_mean_on_grid
-from mfpde.transform.joining import joined
+from mfpde.transform.log_sum import joined
 from mfpde.transform.mapping import mapped
 from mfpde.transform.masked import tilted_mean_masked
 from mfpde.transform.pairwise import relu_derivative, relu_sum, sigmoid_derivative, sigmoid_sum

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.transform.direct import PAIR, centred, log_masses_of, over_largest, plain, tilt_by_products
-from mfpde.transform.joining import joined
 from mfpde.transform.line import LinePlan
+from mfpde.transform.log_sum import joined
 from mfpde.transform.plane import PlanePlan
 from mfpde.typing import AnyArray, Float
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from mfpde.contracts.solver import Progress, State
-from mfpde.solvers.blow_up import blow_up, ended_early, pole_of_another
 from mfpde.solvers.characteristics.flow import Flow
-from mfpde.solvers.march import March
+from mfpde.solvers.stepping.adaptive_ode import March
+from mfpde.solvers.stepping.pole import blow_up, ended_early, pole_of_another
 
 __all__ = ["ending"]
 

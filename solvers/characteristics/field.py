@@ -10,8 +10,8 @@ import numpy as np
 from mfpde.errors import ProblemError
 from mfpde.measure import Measure
 from mfpde.solvers.characteristics.flow import Flow
-from mfpde.solvers.march import Attempt, March, Size
 from mfpde.solvers.steppers.dop853 import Slope
+from mfpde.solvers.stepping.adaptive_ode import Attempt, March, Size
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["Field"]

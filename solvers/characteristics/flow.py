@@ -12,7 +12,7 @@ from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry
 from mfpde.measure import Measure, Normal, Particles
 from mfpde.solvers.characteristics.tails import MARKERS, Tails, marker_drift
-from mfpde.solvers.march import Size
+from mfpde.solvers.stepping.adaptive_ode import Size
 from mfpde.typing import Float
 
 if TYPE_CHECKING:

@@ -11,17 +11,17 @@ from threadpoolctl import threadpool_limits
 from mfpde.contracts import PROMISED, Accuracy, Integration, Progress, State
 from mfpde.geometry import Layout
 from mfpde.solvers.amplification import Amplification
-from mfpde.solvers.blow_up import LOOSER
 from mfpde.solvers.characteristics.ending import ending
 from mfpde.solvers.characteristics.flow import Flow
 from mfpde.solvers.characteristics.measure import CarriedMeasure
-from mfpde.solvers.characteristics.nodes import Rule, chosen_rule, earlier_rule
-from mfpde.solvers.characteristics.pair import Nodes, flow_of
+from mfpde.solvers.characteristics.node_comparison import Nodes, flow_of
+from mfpde.solvers.characteristics.node_search import Rule, chosen_rule, earlier_rule
 from mfpde.solvers.characteristics.path import Path
 from mfpde.solvers.characteristics.tails import Reach
 from mfpde.solvers.forms import particles_fields
 from mfpde.solvers.forms.characteristics import characteristics_layout
-from mfpde.solvers.march import Attempt, March
+from mfpde.solvers.stepping.adaptive_ode import Attempt, March
+from mfpde.solvers.stepping.pole import LOOSER
 from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import numpy as np
 
 from mfpde.solvers.characteristics.field import Field
 from mfpde.solvers.characteristics.flow import Flow
-from mfpde.solvers.march import before
 from mfpde.solvers.steppers.dop853 import Dop853, Slope, Step, interpolate
+from mfpde.solvers.stepping.adaptive_ode import before
 from mfpde.typing import Float
 
 __all__ = ["Path"]

@@ -119,11 +119,11 @@ class FiniteVolume(Solver):
                 raise ProblemError.at(f"solver.{key}", f"must have {wanted}, not {len(given)}")
 
     def start(self, task: InitialValueProblem) -> Integration:
-        from mfpde.solvers.finite_volume.beginning import Setup
+        from mfpde.solvers.finite_volume.setup import Setup
 
         return Setup.of(self, task).start()
 
     def resume(self, task: InitialValueProblem, state: Mapping[str, AnyArray]) -> Integration:
-        from mfpde.solvers.finite_volume.beginning import Setup
+        from mfpde.solvers.finite_volume.setup import Setup
 
         return Setup.of(self, task).resume(state)

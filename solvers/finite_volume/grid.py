@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from mfpde.geometry.lattice import grid_moments
-from mfpde.solvers.finite_volume.tail import Outside
+from mfpde.solvers.finite_volume.gaussian_closure import Outside
 from mfpde.solvers.kernels.finite_volume_frame import SUMS, remainder, row_sums
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import AnyArray, Float

@@ -15,13 +15,13 @@ from mfpde.geometry import Axis, Layout
 from mfpde.measure import GridDensity
 from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.finite_volume.control import StepControl
+from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, Growth, Missed, edge_mass, narrowest_cluster
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.solution import Solution, measure_of
 from mfpde.solvers.finite_volume.stepping import Attempt, take_step
 from mfpde.solvers.finite_volume.system import Rates, System
-from mfpde.solvers.finite_volume.watch import LEAST_WIDTH, Growth, Missed, edge_mass, narrowest_cluster
 from mfpde.solvers.forms import grid_fields, grid_layout, panels_fields, panels_layout
-from mfpde.solvers.rest import PUSH, Rest
+from mfpde.solvers.stepping.steady_state import PUSH, Rest
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["FiniteVolumeIntegration"]

@@ -8,8 +8,8 @@ import numpy as np
 
 from mfpde.geometry import Lattice
 from mfpde.measure import GridDensity, Panel
+from mfpde.solvers.finite_volume.gaussian_closure import ClosedDensity, Outside, Tail
 from mfpde.solvers.finite_volume.grid import Grid
-from mfpde.solvers.finite_volume.tail import ClosedDensity, Outside, Tail
 from mfpde.typing import Float
 
 __all__ = ["Solution", "lattices", "measure_of"]

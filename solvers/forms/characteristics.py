@@ -13,7 +13,7 @@ from mfpde.geometry import Constant, Field, Layout
 from mfpde.measure import Measure
 from mfpde.registry import register
 from mfpde.solvers.characteristics.measure import CarriedMeasure
-from mfpde.solvers.characteristics.pair import Nodes, flow_of
+from mfpde.solvers.characteristics.node_comparison import Nodes, flow_of
 from mfpde.solvers.characteristics.path import Path
 from mfpde.solvers.characteristics.tails import Reach
 from mfpde.solvers.forms.base import Form, Written

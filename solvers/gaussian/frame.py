@@ -12,8 +12,8 @@ from scipy.linalg import solve_triangular
 
 from mfpde.attention.affine import Forms
 from mfpde.measure.principal import principal
-from mfpde.solvers.gaussian.columns import leaning
 from mfpde.solvers.gaussian.digits import Decimals, decimals, parts
+from mfpde.solvers.gaussian.jacobi_rotations import leaning
 from mfpde.solvers.gaussian.law import Stretch, inverse
 from mfpde.typing import AnyArray, Float
 

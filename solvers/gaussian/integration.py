@@ -14,13 +14,13 @@ from mfpde.errors import ProblemError
 from mfpde.geometry import Layout
 from mfpde.measure.normal import Normal
 from mfpde.solvers.amplification import Amplification
-from mfpde.solvers.blow_up import LOOSER, blow_up, ended_early
 from mfpde.solvers.forms import gaussian_fields, gaussian_layout
-from mfpde.solvers.gaussian.fate import Course, Limit, limit
 from mfpde.solvers.gaussian.frame import Frame
+from mfpde.solvers.gaussian.long_time_limit import Course, Limit, limit
 from mfpde.solvers.gaussian.moments import Moments
 from mfpde.solvers.gaussian.steps import GaussianMarch
-from mfpde.solvers.march import Attempt
+from mfpde.solvers.stepping.adaptive_ode import Attempt
+from mfpde.solvers.stepping.pole import LOOSER, blow_up, ended_early
 from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from mfpde.solvers.gaussian.frame import Frame
 from mfpde.solvers.gaussian.moments import Moments
-from mfpde.solvers.march import Attempt, March, Size
+from mfpde.solvers.stepping.adaptive_ode import Attempt, March, Size
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["GaussianMarch"]

@@ -18,10 +18,10 @@ from mfpde.measure import CircleDensity, Measure
 from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.kernels import circle as loop
 from mfpde.solvers.kernels.fast_fourier import roots_of_unity
-from mfpde.solvers.rest import PUSH, Rest
 from mfpde.solvers.spectral.cut_data import NOT_CUT, Cut, cut_of, smooth_from
 from mfpde.solvers.spectral.work import Work
 from mfpde.solvers.steppers.gif853 import STAGES
+from mfpde.solvers.stepping.steady_state import PUSH, Rest
 from mfpde.typing import AnyArray, Complex, Float
 
 if TYPE_CHECKING:

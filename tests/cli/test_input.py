@@ -103,7 +103,7 @@ def test_what_solving_finds_has_the_lines_of_the_file(mfpde, monkeypatch):
     def refuse(*arguments, **options):
         raise ProblemError.at("noise.kappa", "is not to my taste")
 
-    monkeypatch.setattr("mfpde.running.solve", refuse)
+    monkeypatch.setattr("mfpde.run_loop.solve", refuse)
     result = mfpde("solve", "small.yaml")
     assert (result.exit_code, result.stderr) == (2, "small.yaml:4:20: noise.kappa: is not to my taste\n")
 
@@ -112,7 +112,7 @@ def test_an_internal_error_is_70_and_one_line(mfpde, monkeypatch):
     def stumble(*arguments, **options):
         raise ZeroDivisionError("nobody thought of this")
 
-    monkeypatch.setattr("mfpde.running.solve", stumble)
+    monkeypatch.setattr("mfpde.run_loop.solve", stumble)
     monkeypatch.delenv("MFPDE_DEBUG", raising=False)
     result = mfpde("solve", "small.yaml")
     assert result.exit_code == 70
@@ -128,6 +128,6 @@ def test_any_error_of_mfpdes_own_is_bad_input(mfpde, monkeypatch):
     def refuse(*arguments, **options):
         raise MfpdeError("no")
 
-    monkeypatch.setattr("mfpde.running.solve", refuse)
+    monkeypatch.setattr("mfpde.run_loop.solve", refuse)
     result = mfpde("solve", "small.yaml")
     assert (result.exit_code, result.stderr) == (2, "no\n")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mfpde.store.placing import companion, temporary
+from mfpde.store.atomic_file import companion, temporary
 from mfpde.store.status import status_path
 
 

@@ -69,7 +69,7 @@ def test_each_outcome_has_its_exit_code(kind, code, mfpde, solved, monkeypatch):
     from mfpde.store import load
 
     run = replace(load(solved), outcome=Outcome(kind, 1.0, "because"))
-    monkeypatch.setattr("mfpde.running.solve", lambda *_, **__: run)
+    monkeypatch.setattr("mfpde.run_loop.solve", lambda *_, **__: run)
     result = mfpde("solve", "small.yaml", "--quiet")
     assert result.exit_code == code
     assert (f"{kind} at t = 1: because" in result.stderr) is (code != 0)
@@ -84,7 +84,7 @@ def test_strict_asks_for_the_accuracy_that_was_promised(kind, kept, code, mfpde,
 
     accuracy = Accuracy(1e-7, 3e-4, kept, "" if kept else "cells")
     run = replace(load(solved), outcome=Outcome(kind, 1.0, accuracy=accuracy))
-    monkeypatch.setattr("mfpde.running.solve", lambda *_, **__: run)
+    monkeypatch.setattr("mfpde.run_loop.solve", lambda *_, **__: run)
     assert mfpde("solve", "small.yaml", "--quiet").exit_code == (3 if kind == NOT_FINITE else 0)
     result = mfpde("solve", "small.yaml", "--quiet", "--strict")
     assert result.exit_code == code

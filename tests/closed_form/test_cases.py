@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde import running
+from mfpde import run_loop
 from mfpde.registry import members
 
 NAMES = list(members("case"))
@@ -72,10 +72,10 @@ WRONG = {
 @pytest.mark.parametrize("name", NAMES)
 def test_every_claim_of_a_case_fails_when_what_was_measured_is_off_by_ten_tolerances(name, monkeypatch):
     """A check that is held against itself passes whatever was measured, and so does one with a loose tolerance."""
-    solve, size = running.solve, 10 * members("case")[name]().card.tolerance
+    solve, size = run_loop.solve, 10 * members("case")[name]().card.tolerance
     claims, failed = set(), set()
     for change in WRONG[name]:
-        monkeypatch.setattr(running, "solve", lambda problem, change=change: change(solve(problem), size))
+        monkeypatch.setattr(run_loop, "solve", lambda problem, change=change: change(solve(problem), size))
         report = mfpde.validate(name, quick=True)
         claims |= {check.claim for check in report.checks}
         failed |= {check.claim for check in report.failed}
@@ -112,8 +112,8 @@ def test_a_run_that_ends_early_is_a_failed_check(monkeypatch):
     def cut_short(problem):
         return dataclasses.replace(solve(problem), outcome=mfpde.Outcome("resolution lost", 0.5, "too narrow"))
 
-    solve = running.solve
-    monkeypatch.setattr(running, "solve", cut_short)
+    solve = run_loop.solve
+    monkeypatch.setattr(run_loop, "solve", cut_short)
     report = mfpde.validate("moebius", quick=True)
     assert not report.passed
     assert "too narrow" in report.checks[0].claim

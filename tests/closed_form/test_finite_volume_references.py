@@ -10,6 +10,7 @@ import mfpde
 
 PROBLEMS = json.loads((Path(__file__).parents[1] / "reference" / "flat.json").read_text(encoding="utf-8"))["problems"]
 
+
 @pytest.mark.parametrize("entry", PROBLEMS, ids=[entry["name"] for entry in PROBLEMS])
 def test_moments_and_density(entry):
     line = entry["problem"]["geometry"]["kind"] == "line"

@@ -8,8 +8,8 @@ import mfpde
 from mfpde.contracts.solver import State
 from mfpde.geometry import Lattice
 from mfpde.measure import Normal, Panel, Positioned
+from mfpde.solvers.finite_volume.gaussian_closure import ClosedDensity, Tail
 from mfpde.solvers.finite_volume.grid import Grid
-from mfpde.solvers.finite_volume.tail import ClosedDensity, Tail
 
 PLACES, NODES = (0.25, 0.75), 70
 MEANS, VARIANCES = np.array([0.5, -0.3]), np.array([1.0, 0.6])

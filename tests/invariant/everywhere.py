@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import mfpde
-from mfpde import running
+from mfpde import run_loop
 from mfpde.observe.interruption import Interruption
 
 ROWS = 2  # that an interrupted run gets
@@ -69,11 +69,11 @@ class Stopping(Interruption):
 
 
 def interrupted(task: mfpde.Problem, path: Path) -> None:
-    running.Interruption = Stopping
+    run_loop.Interruption = Stopping
     try:
         assert mfpde.solve(task, path).outcome.kind == "interrupted"
     finally:
-        running.Interruption = Interruption
+        run_loop.Interruption = Interruption
 
 
 def bits(run: mfpde.Run) -> str:

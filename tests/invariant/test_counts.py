@@ -6,7 +6,7 @@ import pytest
 import mfpde
 from mfpde.contracts import State
 from mfpde.solvers.finite_volume.system import System
-from mfpde.solvers.march import March
+from mfpde.solvers.stepping.adaptive_ode import March
 
 
 @pytest.mark.parametrize("kappa", [np.inf, 4.0], ids=["quiet", "noisy"])

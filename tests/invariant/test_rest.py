@@ -9,7 +9,7 @@ import mfpde
 from mfpde.activity import told_to
 from mfpde.contracts.solver import Progress, State
 from mfpde.prepare import chosen_solver
-from mfpde.solvers.rest import PUSH, Rest
+from mfpde.solvers.stepping.steady_state import PUSH, Rest
 
 LOPSIDED = "1 + 0.1*cos(theta) + 0.2*sin(theta) + 0.1*sin(2*theta)"
 NEARLY_EVEN = "1 + 0.3*cos(2*theta) + 1e-13*cos(theta + 0.2)"  # two clusters, which only rounding tells apart

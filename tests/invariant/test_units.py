@@ -6,7 +6,7 @@ import pytest
 
 import mfpde
 from mfpde.equation import InitialValueProblem
-from mfpde.solvers.characteristics.pair import Nodes, Pair
+from mfpde.solvers.characteristics.node_comparison import Nodes, Pair
 
 PARTS = [([-1.0, 0.2], 0.3, 2.0), ([1.2, -0.3], 0.2, 1.0)]
 CASES = {

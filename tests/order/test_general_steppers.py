@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from mfpde.solvers.march import March
 from mfpde.solvers.steppers.dop853 import Dop853, interpolate
 from mfpde.solvers.steppers.radau9 import NODES, STAGE_WEIGHTS, Radau9, slope_matrix
+from mfpde.solvers.stepping.adaptive_ode import March
 
 START = np.array([1.5, 0.5])
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde import prepare, running
+from mfpde import prepare, run_loop
 from mfpde.contracts.solver import Integration, Progress, State
 from mfpde.equation import InitialValueProblem
 from mfpde.geometry import Axis, Field, Lattice, Layout
@@ -208,4 +208,4 @@ def solve(task: mfpde.Problem, output: Any = None, settings: Drift | None = None
     """`mfpde.solve` with this solver instead of the problem's."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prepare, "chosen_solver", lambda _: settings or Drift())
-        return running.solve(task, output, **options)
+        return run_loop.solve(task, output, **options)

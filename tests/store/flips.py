@@ -22,7 +22,7 @@ from store import drifting, heat
 from store.processes import assert_same
 
 import mfpde
-from mfpde import running
+from mfpde import run_loop
 from mfpde.errors import MfpdeError, ResumeError
 from mfpde.store import writer
 
@@ -72,10 +72,10 @@ def timeless() -> Iterator[None]:
     """Files in which no byte depends on the clock or on who asks."""
     made = {"versions": {"mfpde": "0"}, "platform": "any", "cpu": "any", "seed": 0, "command": "flips"}
     with pytest.MonkeyPatch.context() as patch:
-        for module in (running, writer):
+        for module in (run_loop, writer):
             patch.setattr(module, "perf_counter", lambda: 0.0)
-        patch.setattr(running, "_history", lambda: "2026-01-01T00:00:00Z flips")
-        patch.setattr(running, "provenance_of", lambda *_: {**made, "timings": {"seconds": 0.0}, "statistics": {}})
+        patch.setattr(run_loop, "_history", lambda: "2026-01-01T00:00:00Z flips")
+        patch.setattr(run_loop, "provenance_of", lambda *_: {**made, "timings": {"seconds": 0.0}, "statistics": {}})
         patch.setattr(writer.FileRecorder, "_due", lambda recorder: len(recorder._waiting) > _WAITING)
         yield
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import mfpde
-from mfpde import prepare, running
+from mfpde import prepare, run_loop
 from mfpde.contracts.solver import Integration, Progress, State
 from mfpde.equation import InitialValueProblem
 from mfpde.geometry import Circle, Layout
@@ -132,7 +132,7 @@ def solve(task: mfpde.Problem, output: Any = None, settings: Heat | None = None,
     chosen = prepare.chosen_solver
     prepare.chosen_solver = lambda _: settings or Heat()
     try:
-        return running.solve(task, output, **options)
+        return run_loop.solve(task, output, **options)
     finally:
         prepare.chosen_solver = chosen
 

@@ -104,7 +104,7 @@ def test_two_runs_race_for_one_name(tmp_path):
 
     def race():
         try:
-            outcomes.append(mfpde.running.solve(problem(), path).outcome.kind)
+            outcomes.append(mfpde.run_loop.solve(problem(), path).outcome.kind)
         except OutputError:
             outcomes.append("refused")
 

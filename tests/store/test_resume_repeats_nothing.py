@@ -3,16 +3,16 @@
 import pytest
 from invariant.everywhere import interrupted
 
-import mfpde.running
+import mfpde.run_loop
 from mfpde.solvers.characteristics import integration as characteristics
-from mfpde.solvers.finite_volume import beginning
+from mfpde.solvers.finite_volume import setup
 
 LINE = {"kind": "gaussian", "mean": 0.5, "covariance": 1}
 SOFTMAX = {"kind": "softmax", "A": 1, "V": -1}
 SEARCHES = [
-    (beginning, "enough_cells"),
-    (beginning, "reach_of_run"),
-    (beginning, "laid"),
+    (setup, "enough_cells"),
+    (setup, "reach_of_run"),
+    (setup, "laid"),
     (characteristics, "chosen_rule"),
 ]
 PROBLEMS = {

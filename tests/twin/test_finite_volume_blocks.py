@@ -8,8 +8,8 @@ from mfpde.geometry import Lattice, Scattered
 from mfpde.measure import Normal, Panel
 from mfpde.solvers.finite_volume import grid as grids
 from mfpde.solvers.finite_volume import system as systems
+from mfpde.solvers.finite_volume.gaussian_closure import ClosedDensity, Outside, Tail, shares_beyond
 from mfpde.solvers.finite_volume.grid import Grid
-from mfpde.solvers.finite_volume.tail import ClosedDensity, Outside, Tail, shares_beyond
 from mfpde.transform import mapped, threads
 
 

@@ -75,7 +75,7 @@ class GaussianClosedForm(Case):
         ]
 
     def _pole(self, claim: str, attention: Mapping[str, Any], initial: Mapping[str, Any], expected: float) -> Check:
-        from mfpde.running import solve
+        from mfpde.run_loop import solve
 
         task = self.problem(
             solver={"kind": "gaussian"}, attention=dict(attention), initial=dict(initial), time={"until": 50}

@@ -5,7 +5,8 @@ import pytest
 from kernel_examples import KINDS, laws, matrix, tokens
 
 import mfpde
-from mfpde.attention.bidiagonal import largest_singular_value
+from mfpde.attention import linearisation
+from mfpde.attention.singular_value import largest_singular_value
 
 SPACES = {"space": None, "circle": mfpde.Circle(), "sphere": mfpde.Sphere()}
 
@@ -85,18 +86,17 @@ def test_the_lipschitz_constant_is_the_largest_singular_value(kind, space):
 
 
 def test_blocks_change_nothing(monkeypatch):
-    from mfpde.attention import variation
 
     law, measure = laws(5, 3.0)["multi-head"], tokens(5, 90, 2)
     direction = np.random.default_rng(1).standard_normal((90, 5))
     whole = [law.jacobian_product(measure, direction, transpose=way) for way in (False, True)]
-    monkeypatch.setattr(variation, "_PAIRS", 700)
+    monkeypatch.setattr(linearisation, "_PAIRS", 700)
     for way in (False, True):
         np.testing.assert_allclose(
             law.jacobian_product(measure, direction, transpose=way), whole[way], atol=1e-12 * np.abs(whole[way]).max()
         )
     constant = law.lipschitz(measure)
-    monkeypatch.setattr(variation, "_LARGE", 0)  # single precision
+    monkeypatch.setattr(linearisation, "_LARGE", 0)  # single precision
     rough = law.lipschitz(measure)
     assert rough == pytest.approx(constant, rel=1e-5)
     assert rough != constant

@@ -71,9 +71,7 @@ def test_a_companion_that_fails_is_not_the_run_that_fails(monkeypatch):
                 raise ProblemError.at("attention", "overflows: e^800")
             super()._step(stop)
 
-    monkeypatch.setattr(
-        Drift, "start", lambda self, task: (Overflowing if self.step == 1 else Drifting)(self, task)
-    )
+    monkeypatch.setattr(Drift, "start", lambda self, task: (Overflowing if self.step == 1 else Drifting)(self, task))
     monkeypatch.setattr(GaussianClosedForm, "solver", lambda _: Drift("gaussian", step=1))
     run = solve(task(), None)
     assert run.outcome.kind == "finished"

@@ -8,7 +8,7 @@ from mfpde.geometry import Scattered
 from mfpde.measure import GridDensity, Normal, Panel
 from mfpde.measure.damping import Damping
 from mfpde.registry import members
-from mfpde.solvers.finite_volume.tail import ClosedDensity, Outside, Tail
+from mfpde.solvers.finite_volume.gaussian_closure import ClosedDensity, Outside, Tail
 
 AXES = [np.linspace(-1, 1, 5), np.linspace(0, 2, 7)]
 LATTICE = mfpde.Lattice.of(AXES, [0.3, -0.2], [[1.0, 0.2], [-0.4, 0.8]])

@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 
 from mfpde.errors import MfpdeError, OutputError
+from mfpde.plotting.circle_animation import CircleScene
 from mfpde.plotting.circle_run import CircleRun
-from mfpde.plotting.circle_scene import CircleScene
 from mfpde.plotting.movie import frame_snapshots, run_movie
 from mfpde.plotting.style import look
 

@@ -11,13 +11,13 @@ from store.drifting import Drift
 import mfpde
 from mfpde.geometry import Axis, Lattice
 from mfpde.measure import GridDensity, Normal, Panel
+from mfpde.plotting.annotations import telling, window_of
 from mfpde.plotting.gaussian_run import GaussianRun
 from mfpde.plotting.line_run import LineRun
-from mfpde.plotting.parts import telling, window_of
 from mfpde.plotting.plane_run import PlaneRun
 from mfpde.plotting.points_run import PointsRun
-from mfpde.plotting.portrait import portrait_of
 from mfpde.plotting.raster import pixels_on_line, pixels_on_plane, reach_of
+from mfpde.plotting.run_plot import portrait_of
 from mfpde.plotting.style import look
 from mfpde.registry import members
 from mfpde.run import Outcome, Run

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from mfpde.plotting.parts import time_texts
+from mfpde.plotting.annotations import time_texts
 from mfpde.plotting.scales import UNIFORM, DensityScale, TimeScale
 
 

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from store import drifting
 from store.drifting import Drift
 
-from mfpde.plotting.portrait import portrait_of
+from mfpde.plotting.run_plot import portrait_of
 from mfpde.plotting.style import look
 
 TIMES = ("t = 0", "t = 0.1", "t = 0.2", "t = 0.3")

@@ -1,6 +1,5 @@
 """Texts that are no problem files, and texts that mean harm: one precise message, at once."""
 
-
 import pytest
 
 from mfpde.errors import ProblemError

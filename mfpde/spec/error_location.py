@@ -9,9 +9,9 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
+from mfpde.coefficients import SCHEDULE, Schedule
 from mfpde.problem import Problem
 from mfpde.registry import members
-from mfpde.schedule import SCHEDULE, Schedule
 from mfpde.specification import OfFamily, Specification
 
 __all__ = ["Spot", "spot"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mfpde.plotting.parts import colour_bar, mark_times, telling, time_texts, times_above
+from mfpde.plotting.annotations import colour_bar, mark_times, telling, time_texts, times_above
 from mfpde.plotting.scales import UNIFORM, DensityScale, angle_axis
 from mfpde.plotting.style import DASHES, MAP, REFERENCE, THIN, label, sequence
 

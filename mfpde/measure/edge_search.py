@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mfpde.measure.graded import Items, OfItems
+from mfpde.measure.adaptive_quadrature import Items, OfItems
 from mfpde.typing import Float
 
 __all__ = ["crossings"]

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mfpde
-from mfpde.schedule import MatrixSchedule, NumberSchedule, at_time, breaks_of
+from mfpde.coefficients import MatrixSchedule, NumberSchedule, at_time, breaks_of
 
 HEAD = {"geometry": {"kind": "plane"}}
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
-    from mfpde.plotting.portrait import Portrait
+    from mfpde.plotting.run_plot import Portrait
 
 __all__ = ["Scene"]
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mfpde.coefficients import at_time
 from mfpde.contracts import Instant, Observable
 from mfpde.errors import Fault, ProblemError
-from mfpde.observe.schedule import Event, events
-from mfpde.schedule import at_time
+from mfpde.observe.output_times import Event, events
 from mfpde.store.recorder import Row, observed_series
 
 if TYPE_CHECKING:

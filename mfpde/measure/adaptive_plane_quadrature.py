@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mfpde.measure.crossings import crossings
-from mfpde.measure.graded import POINTS, Items, OfItems, Panels, graded, split, sum_by
+from mfpde.measure.adaptive_quadrature import POINTS, Items, OfItems, Panels, graded, split, sum_by
+from mfpde.measure.edge_search import crossings
 from mfpde.typing import Float
 
 __all__ = ["OfTwo", "Rectangles", "graded_twice", "outer_extent"]

@@ -16,7 +16,7 @@ from mfpde.errors import ProblemError, ResumeError
 from mfpde.observe.interruption import Interruption
 from mfpde.observe.mass import Mass
 from mfpde.observe.mean import Mean
-from mfpde.observe.schedule import Event, events
+from mfpde.observe.output_times import Event, events
 
 SLOW = ["until=100", "save_every=0.1", "seconds=0.003"]
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from mfpde.contracts.solver import State
-from mfpde.solvers.blow_up import blow_up, pole_of_another
 from mfpde.solvers.characteristics.ending import ending
-from mfpde.solvers.march import Attempt, March
+from mfpde.solvers.stepping.adaptive_ode import Attempt, March
+from mfpde.solvers.stepping.pole import blow_up, pole_of_another
 
 
 def marching(slope, tolerance=1e-6):

@@ -12,10 +12,10 @@ from mfpde.activity import doing
 from mfpde.errors import ProblemError
 from mfpde.measure import Measure
 from mfpde.solvers.characteristics.flow import heads
-from mfpde.solvers.characteristics.pair import Nodes, Pair
-from mfpde.solvers.characteristics.panels import POLE, adaptive_panels, cut, density_panels, nodes_of
+from mfpde.solvers.characteristics.node_comparison import Nodes, Pair
+from mfpde.solvers.characteristics.node_intervals import POLE, adaptive_panels, cut, density_panels, nodes_of
 from mfpde.solvers.characteristics.tails import Reach, farthest_tilt, has_tails, nodes_between
-from mfpde.solvers.march import Attempt, March
+from mfpde.solvers.stepping.adaptive_ode import Attempt, March
 from mfpde.typing import Float
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from mfpde.plotting.animation import Scene
+from mfpde.plotting.annotations import window_of
 from mfpde.plotting.gaussian_run import ellipse
-from mfpde.plotting.parts import window_of
-from mfpde.plotting.scene import Scene
 from mfpde.plotting.style import CATEGORIES, LINE, REFERENCE, THIN, label
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from mfpde.contracts import Accuracy
-from mfpde.solvers.blow_up import BlowUp
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.system import Rates
 from mfpde.solvers.kernels.finite_volume_peaks import narrowest_peak
+from mfpde.solvers.stepping.pole import BlowUp
 from mfpde.typing import Float
 
 __all__ = ["LEAST_WIDTH", "Growth", "Missed", "edge_mass", "narrowest_cluster"]

@@ -10,7 +10,7 @@ import numpy as np
 from mfpde.measure import Measure
 from mfpde.solvers.characteristics.flow import Flow
 from mfpde.solvers.characteristics.tails import Reach, Tails
-from mfpde.solvers.march import Size
+from mfpde.solvers.stepping.adaptive_ode import Size
 from mfpde.typing import Float
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any
 from mfpde import errors
 from mfpde.errors import nearest
 from mfpde.registry import members
-from mfpde.spec.anatomy import Spot
+from mfpde.spec.error_location import Spot
 from mfpde.specification import Specification
 
 __all__ = ["SENTENCES", "Found", "sentence", "shown"]

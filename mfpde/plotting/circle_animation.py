@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mfpde.plotting.circle_panels import uniform_line
-from mfpde.plotting.parts import colour_bar
+from mfpde.plotting.animation import Scene
+from mfpde.plotting.annotations import colour_bar
+from mfpde.plotting.circle_axes import uniform_line
 from mfpde.plotting.scales import UNIFORM, DensityScale, angle_axis
-from mfpde.plotting.scene import Scene
 from mfpde.plotting.style import ALARM, CATEGORIES, LINE, MAP, REFERENCE, label
 
 if TYPE_CHECKING:

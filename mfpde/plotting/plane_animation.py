@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from mfpde.measure import GridDensity
+from mfpde.plotting.animation import Scene
 from mfpde.plotting.plane_run import Picture, add_bar, common_scale
-from mfpde.plotting.scene import Scene
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -21,15 +21,15 @@ from mfpde.contracts import Integration, State
 from mfpde.contracts import Progress as Progressed
 from mfpde.errors import OutputError, ProblemError, ResumeError
 from mfpde.observe.interruption import Interruption
+from mfpde.observe.output_times import Event, events
 from mfpde.observe.progress import Progress, ProgressReport, Reporter, show_line
-from mfpde.observe.schedule import Event, events
 from mfpde.observe.steady import THRESHOLD, Steady
-from mfpde.observing import Observing, unobserved
 from mfpde.prepare import Prepared, layout_faults, prepare
 from mfpde.problem import Problem
 from mfpde.run import BLOW_UP, FINISHED, INTERRUPTED, NOT_FINITE, OUTPUT_FAILED, RESOLUTION_LOST, Outcome, Run
+from mfpde.run_rows import Observing, unobserved
+from mfpde.store.atomic_file import check_target
 from mfpde.store.memory import MemoryRecorder
-from mfpde.store.placing import check_target
 from mfpde.store.provenance import provenance_of
 from mfpde.store.recorder import OutputFailed, Recorder, Row, observed_series, reason
 from mfpde.store.resuming import earlier_run, reached, resume_file

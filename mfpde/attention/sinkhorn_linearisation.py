@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.attention.base import Term
-from mfpde.attention.variation import HeadVariation, Lift, run_all
+from mfpde.attention.linearisation import HeadVariation, Lift, run_all
 from mfpde.errors import ProblemError
 from mfpde.measure import Measure
 from mfpde.typing import Float

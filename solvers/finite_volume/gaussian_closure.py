@@ -22,7 +22,7 @@ import numpy as np
 from mfpde.geometry import Lattice, Queries
 from mfpde.measure import GridDensity, Panel
 from mfpde.measure.damping import LogFactors, Pair
-from mfpde.solvers.kernels.finite_volume_tail import ROOM, TERMS, add_outside
+from mfpde.solvers.kernels.finite_volume_closure import ROOM, TERMS, add_outside
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import AnyArray, Float
 

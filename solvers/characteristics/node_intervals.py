@@ -11,8 +11,8 @@ from mfpde.activity import doing
 from mfpde.measure import Measure
 from mfpde.measure.rules import gauss_legendre
 from mfpde.solvers.characteristics.flow import Flow
-from mfpde.solvers.characteristics.pair import Nodes
-from mfpde.solvers.march import Attempt, March
+from mfpde.solvers.characteristics.node_comparison import Nodes
+from mfpde.solvers.stepping.adaptive_ode import Attempt, March
 from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:
@@ -32,9 +32,7 @@ _CAUTION = 0.03
 _MOST_STEPS = 3000
 
 
-def adaptive_panels(
-    task: InitialValueProblem, ends: tuple[float, float], limit: float, most: int
-) -> Float | None:
+def adaptive_panels(task: InitialValueProblem, ends: tuple[float, float], limit: float, most: int) -> Float | None:
     """Ascending breaks between the ends, so that on every panel both the density and the places that tokens come to are
     polynomials as far as integrals can tell; None when that would take too many nodes."""
     return _until_smooth(ends, most, lambda breaks: _rough(task, breaks, limit))

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mfpde.attention.newton_balancing import balance_by_newton
+from mfpde.attention.sinkhorn_newton import balance_by_newton
 from mfpde.measure import Measure
 from mfpde.typing import Float
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mfpde.plotting.scene import Scene
+from mfpde.plotting.animation import Scene
 from mfpde.plotting.style import CATEGORIES, REFERENCE, THIN
 
 if TYPE_CHECKING:

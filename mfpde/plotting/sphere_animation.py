@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mfpde.plotting.parts import evenly_many
-from mfpde.plotting.scene import Scene
+from mfpde.plotting.animation import Scene
+from mfpde.plotting.annotations import evenly_many
 from mfpde.plotting.sphere_run import halves
 from mfpde.plotting.style import CATEGORIES
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from mfpde.measure.principal import principal
 from mfpde.solvers.gaussian.frame import Frame
-from mfpde.solvers.gaussian.lines import family, resting_lines
 from mfpde.solvers.gaussian.moments import Moments
+from mfpde.solvers.gaussian.resting_lines import family, resting_lines
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["Course", "Limit", "limit"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from mfpde.measure import GridDensity
-from mfpde.plotting.scene import Scene
+from mfpde.plotting.animation import Scene
 from mfpde.plotting.style import CATEGORIES, LINE, label
 
 if TYPE_CHECKING:

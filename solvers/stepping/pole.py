@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mfpde.contracts.solver import Progress, State
-from mfpde.solvers.march import Attempt, March
+from mfpde.solvers.stepping.adaptive_ode import Attempt, March
 
 __all__ = ["LOOSER", "BlowUp", "Growth", "blow_up", "ended_early", "pole_of_another"]
 

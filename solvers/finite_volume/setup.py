@@ -14,15 +14,15 @@ from mfpde.contracts import PROMISED
 from mfpde.errors import ProblemError
 from mfpde.measure import Measure
 from mfpde.solvers.amplification import Amplification
+from mfpde.solvers.finite_volume.cell_count import PILOT_TOLERANCE, Range, TooFewCellsError, enough_cells
 from mfpde.solvers.finite_volume.control import StepControl
-from mfpde.solvers.finite_volume.forecast import reach_of_run
+from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, Missed, narrowest_cluster
 from mfpde.solvers.finite_volume.grid import FARTHEST, Grid
 from mfpde.solvers.finite_volume.initial import Laid, Part, Reach, laid, parts_of
 from mfpde.solvers.finite_volume.integration import FiniteVolumeIntegration
-from mfpde.solvers.finite_volume.resolution import PILOT_TOLERANCE, Range, TooFewCellsError, enough_cells
 from mfpde.solvers.finite_volume.solution import Solution
+from mfpde.solvers.finite_volume.static_box import reach_of_run
 from mfpde.solvers.finite_volume.system import System
-from mfpde.solvers.finite_volume.watch import LEAST_WIDTH, Missed, narrowest_cluster
 from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Adaptive time stepping: step control, ends of steps, steady states, poles."""
