@@ -1,0 +1,68 @@
+"""Where a layer normalises its tokens: schemes of LayerNorm as flows of directions and norms (physics section 7)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field, model_validator
+
+from mfpde.errors import ProblemError
+from mfpde.specification import Real, Specification, Truth, Vector
+
+__all__ = ["Normalization", "Scheme"]
+
+#: where LayerNorm stands; the name of each scheme in the literature
+Scheme: TypeAlias = Literal["post", "pre", "peri", "mix", "ngpt", "sqrt"]
+_ITS_OWN = {"switch": "mix", "rate": "ngpt"}
+
+
+class Normalization(Specification):
+    """`theta' = P_theta Att / s` for the direction of a token `x = r theta`, with a norm r that moves, too.
+
+    | kind | s | r' |
+    |---|---|---|
+    | post | 1 | 0 |
+    | pre | r | `<theta, Att>` |
+    | peri | `r |Att|` | `<theta, Att> / |Att|` |
+    | mix | as post until `switch`, then as pre | |
+    | ngpt | `|Att| / rate` | 0 |
+    | sqrt | `r sqrt(t + 1)` | `<theta, Att> / sqrt(t + 1)` |
+
+    Attention sees `radius theta`, or `radius diag(gain) theta` [karagodin2025]. Positions in files are the tokens x.
+
+    >>> Normalization(kind="mix", switch=2.0).keeps_norms
+    False
+    """
+
+    kind: Scheme = Field(description="where LayerNorm stands")
+    switch: Annotated[Real, Field(gt=0)] | None = Field(default=None, description="mix: when pre follows post")
+    rate: Annotated[Real, Field(gt=0)] | None = Field(default=None, description="ngpt: the step of nGPT, default 1")
+    gain: Vector | None = Field(default=None, description="of LayerNorm, one number for each coordinate")
+    radius: Real = Field(default=1.0, gt=0, description="of LayerNorm: the length of what attention sees")
+    ellipsoid: Truth = Field(
+        default=False, description="post with a gain: the flow on the ellipsoid of the tokens diag(gain) theta"
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Normalization:
+        for key, kind in _ITS_OWN.items():
+            if getattr(self, key) is not None and self.kind != kind:
+                raise ProblemError.at(key, f"belongs to kind: {kind}, not {self.kind}")
+        if self.kind == "mix" and self.switch is None:
+            raise ProblemError.at("switch", "is missing: when does pre-LN follow post-LN?")
+        if self.gain is not None and any(not 0 < abs(number) < float("inf") for number in self.gain):
+            raise ProblemError.at("gain", "must be finite and not 0")
+        if self.ellipsoid and (self.kind != "post" or self.gain is None):
+            raise ProblemError.at("ellipsoid", "belongs to kind: post with a gain")
+        return self
+
+    @property
+    def keeps_norms(self) -> bool:
+        """Whether the norms of tokens never change."""
+        return self.kind in ("post", "ngpt")
+
+    @property
+    def flow_unfit(self) -> str | None:
+        """Why no flow stands behind the layers, or None."""
+        literal = self.kind == "post" and self.gain is not None and len(set(self.gain)) > 1 and not self.ellipsoid
+        return "post-LN with a gain that is no multiple of I has no flow: give solver.layers, or ellipsoid: true" if literal else None

@@ -1,0 +1,284 @@
+"""Few tokens moved in adaptive steps of order eight, many independent copies of them, clusters merged: compiled.
+
+A copy holds its tokens as columns, `(rows, n)`, of which the first `ACTIVE` still move: tokens that have come together
+are one of them, with the weight of all.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from mfpde.compilation import kernel
+from mfpde.solvers.kernels.exponential_step import next_step
+from mfpde.solvers.kernels.token_slope import Pairs, PairwiseLaw, pairs_for, token_slope
+from mfpde.solvers.steppers.gif853 import ERROR_FIVE, ERROR_THREE, NODES, STAGE_WEIGHTS, STAGES, WEIGHTS
+from mfpde.typing import AnyArray, Float
+
+__all__ = ["Copies", "Limits", "Room", "advance_copy", "refresh", "room_for"]
+
+#: what `advance_copy` returns
+REACHED, UNDER_WAY, STEP_VANISHED = range(3)
+#: columns of `numbers`: TIME is that of the problem, or the way in gradient time
+TIME, STEP, LAST_ERROR = range(3)
+#: columns of `counts`
+ACTIVE, STEPS, REJECTED, EVALUATIONS, AFTER_REJECTION, FRESH = range(6)
+
+#: lengths of a step, in times, that two times are apart by at least
+_SHORTEST_STEP = 2.0**-50
+
+
+class Copies(NamedTuple):
+    """Everything that lasts, one row each for every copy."""
+
+    state: Float  # (copies, rows, n)
+    slope: Float  # of that state, unless FRESH is 0
+    weights: Float  # (copies, n)
+    positions: Float  # of masked attention (copies, n)
+    members: AnyArray  # of each token at first, the column that it is in now (copies, n)
+    leaders: AnyArray  # of each column, the token at first that gives the cluster its number (copies, n)
+    merged_into: AnyArray  # of each token, the leader of the cluster that its own was joined to; -1 before (copies, n)
+    merged_at: Float  # and when (copies, n)
+    numbers: Float  # (copies, 3)
+    counts: AnyArray  # (copies, 6)
+
+
+class Limits(NamedTuple):
+    """What steps are held to."""
+
+    tolerance: float  # error of one step, relative to the size of the state
+    merge: float  # distance below which tokens that approach each other become one; 0 never
+
+
+class Room(NamedTuple):
+    """What one thread needs; nothing in it outlives a step."""
+
+    stages: Float  # slopes of the stages (STAGES + 1, rows, n)
+    trial: Float  # (rows, n)
+    pairs: Pairs
+
+
+def room_for(rows: int, dimension: int, count: int) -> Room:
+    """Room for copies of that shape."""
+    return Room(np.zeros((STAGES + 1, rows, count)), np.zeros((rows, count)), pairs_for(dimension, count))
+
+
+@kernel
+def _add_stages(weights: Float, last: int, step: float, room: Room, state: Float, count: int) -> None:
+    """trial = state + step * sum of the first `last` slopes by their weights."""
+    trial, stages = room.trial, room.stages
+    for row in range(state.shape[0]):
+        for i in range(count):
+            trial[row, i] = 0.0
+        for stage in range(last):
+            weight = weights[stage]
+            if weight != 0.0:
+                for i in range(count):
+                    trial[row, i] += weight * stages[stage, row, i]
+        for i in range(count):
+            trial[row, i] = state[row, i] + step * trial[row, i]
+
+
+@kernel
+def _combine(weights: Float, stages: Float, row: int, i: int) -> float:
+    total = 0.0
+    for stage in range(STAGES):
+        total += weights[stage] * stages[stage, row, i]
+    return total
+
+
+@kernel
+def _scale_of(state: Float, weights: Float, count: int, law: PairwiseLaw) -> float:
+    """What errors are relative to: the spread of tokens in R^d, 1 on spheres."""
+    if law.sphere:
+        return 1.0
+    square, largest = 0.0, 0.0
+    for row in range(state.shape[0]):
+        mean = 0.0
+        for i in range(count):
+            mean += weights[i] * state[row, i]
+            largest = max(largest, abs(state[row, i]))
+        for i in range(count):
+            square += weights[i] * (state[row, i] - mean) ** 2
+    spread = math.sqrt(square)
+    return spread if spread > 1e-14 * largest else largest + 1e-200
+
+
+@kernel
+def _error_of(step: float, room: Room, state: Float, scale: float, count: int, dimension: int) -> float:
+    """The largest error of a token, what orders five and three miss combined as in Hairer's program."""
+    five, three = 0.0, 0.0
+    for row in range(state.shape[0]):
+        for i in range(count):
+            size = scale if row < dimension else max(abs(state[row, i]), 1e-200)
+            five = max(five, abs(_combine(ERROR_FIVE, room.stages, row, i)) / size)
+            three = max(three, abs(_combine(ERROR_THREE, room.stages, row, i)) / size)
+            if not math.isfinite(room.trial[row, i]):
+                return np.inf
+    if five == 0.0:
+        return 0.0
+    ratio = three / five
+    return step * five / math.sqrt(1.0 + 0.01 * ratio * ratio)
+
+
+@kernel
+def _attempt(
+    copies: Copies, copy: int, law: PairwiseLaw, limits: Limits, room: Room, step: float, count: int
+) -> float:
+    """One step: the new state in room.trial, its slope in the last stage; the error over what is allowed."""
+    state, weights, positions = copies.state[copy], copies.weights[copy], copies.positions[copy]
+    time, stages = copies.numbers[copy, TIME], room.stages
+    for row in range(state.shape[0]):
+        for i in range(count):
+            stages[0, row, i] = copies.slope[copy, row, i]
+    for stage in range(1, STAGES):
+        _add_stages(STAGE_WEIGHTS[stage], stage, step, room, state, count)
+        token_slope(
+            room.trial, time + NODES[stage] * step, weights, positions, count, law, room.pairs, stages[stage]
+        )
+    _add_stages(WEIGHTS, STAGES, step, room, state, count)
+    copies.counts[copy, EVALUATIONS] += STAGES - 1
+    scale = _scale_of(state, weights, count, law)
+    error = _error_of(step, room, state, scale, count, room.pairs.unit.shape[0]) / limits.tolerance
+    return error if error < np.inf else np.inf
+
+
+@kernel
+def refresh(copies: Copies, copy: int, law: PairwiseLaw, room: Room) -> None:
+    """The slope of the present state."""
+    count = copies.counts[copy, ACTIVE]
+    state, weights, positions = copies.state[copy], copies.weights[copy], copies.positions[copy]
+    token_slope(
+        state, copies.numbers[copy, TIME], weights, positions, count, law, room.pairs, copies.slope[copy]
+    )
+    copies.counts[copy, EVALUATIONS] += 1
+    copies.counts[copy, FRESH] = 1
+
+
+@kernel
+def _accept(copies: Copies, copy: int, law: PairwiseLaw, room: Room, time: float, count: int) -> None:
+    """Make the tried state the present one, on the sphere again."""
+    state, dimension = copies.state[copy], room.pairs.unit.shape[0]
+    for row in range(state.shape[0]):
+        for i in range(count):
+            state[row, i] = room.trial[row, i]
+    if law.sphere:
+        for i in range(count):
+            square = 0.0
+            for row in range(dimension):
+                square += state[row, i] * state[row, i]
+            length = math.sqrt(square)
+            for row in range(dimension):
+                state[row, i] /= length
+    copies.numbers[copy, TIME] = time
+    copies.counts[copy, FRESH] = 0
+
+
+@kernel
+def _approach(copies: Copies, copy: int, first: int, second: int, dimension: int, merge: float) -> bool:
+    """Whether two tokens are nearer than `merge` and come nearer still."""
+    state, slope = copies.state[copy], copies.slope[copy]
+    square, rate = 0.0, 0.0
+    for row in range(dimension):
+        apart = state[row, first] - state[row, second]
+        square += apart * apart
+        rate += apart * (slope[row, first] - slope[row, second])
+    return square < merge * merge and (rate < 0.0 or square == 0.0)
+
+
+@kernel
+def _join(copies: Copies, copy: int, first: int, second: int, law: PairwiseLaw, dimension: int) -> None:
+    """Put the second token into the first one's place, half-way by weights; later ones move up."""
+    state, weights, count = copies.state[copy], copies.weights[copy], copies.counts[copy, ACTIVE]
+    total = weights[first] + weights[second]
+    share = weights[second] / total if total > 0.0 else 0.5
+    square = 0.0
+    for row in range(state.shape[0]):
+        state[row, first] += share * (state[row, second] - state[row, first])
+        if row < dimension:
+            square += state[row, first] * state[row, first]
+    if law.sphere:
+        for row in range(dimension):
+            state[row, first] /= math.sqrt(square)
+    weights[first] = total
+    leader = copies.leaders[copy, second]
+    copies.merged_into[copy, leader] = copies.leaders[copy, first]
+    copies.merged_at[copy, leader] = copies.numbers[copy, TIME]
+    for i in range(second, count - 1):
+        for row in range(state.shape[0]):
+            state[row, i] = state[row, i + 1]
+        weights[i] = weights[i + 1]
+        copies.leaders[copy, i] = copies.leaders[copy, i + 1]
+    for token in range(copies.members.shape[1]):
+        member = copies.members[copy, token]
+        copies.members[copy, token] = first if member == second else member - 1 if member > second else member
+    copies.counts[copy, ACTIVE] = count - 1
+    copies.counts[copy, FRESH] = 0
+
+
+@kernel
+def _merge(copies: Copies, copy: int, law: PairwiseLaw, limits: Limits, dimension: int) -> None:
+    """Join all tokens that have come together; slopes are those of the present state."""
+    first = 0
+    while first < copies.counts[copy, ACTIVE] - 1:
+        second = first + 1
+        while second < copies.counts[copy, ACTIVE]:
+            if _approach(copies, copy, first, second, dimension, limits.merge):
+                _move_slope(copies, copy, second)
+                _join(copies, copy, first, second, law, dimension)
+            else:
+                second += 1
+        first += 1
+
+
+@kernel
+def _move_slope(copies: Copies, copy: int, gone: int) -> None:
+    """Slopes of later columns move up with them: until the next evaluation they tell who approaches whom."""
+    slope, count = copies.slope[copy], copies.counts[copy, ACTIVE]
+    for i in range(gone, count - 1):
+        for row in range(slope.shape[0]):
+            slope[row, i] = slope[row, i + 1]
+
+
+@kernel
+def _choose_step(step: float, left: float) -> float:
+    """The next step: what is left to the target, in two halves if it is less than two steps."""
+    if step >= left * (1.0 - 1e-12):
+        return left
+    return 0.5 * left if 2.0 * step > left else step
+
+
+@kernel
+def advance_copy(
+    copies: Copies, copy: int, law: PairwiseLaw, limits: Limits, room: Room, target: float, attempts: int
+) -> int:
+    """Step one copy to `target` with at most so many attempts. What lasts is in `copies`."""
+    numbers, counts, dimension = copies.numbers[copy], copies.counts[copy], room.pairs.unit.shape[0]
+    for _ in range(attempts):
+        if numbers[TIME] >= target:
+            return REACHED
+        if counts[FRESH] == 0:
+            refresh(copies, copy, law, room)
+        if limits.merge > 0.0:
+            _merge(copies, copy, law, limits, dimension)
+            if counts[FRESH] == 0:
+                refresh(copies, copy, law, room)
+        count, left = counts[ACTIVE], target - numbers[TIME]
+        step = _choose_step(numbers[STEP], left)
+        if not step > _SHORTEST_STEP * numbers[TIME]:
+            return STEP_VANISHED
+        error = _attempt(copies, copy, law, limits, room, step, count)
+        proposed = next_step(step, error, numbers[LAST_ERROR], counts[AFTER_REJECTION] == 1 or not error <= 1.0)
+        if not error <= 1.0:
+            numbers[STEP] = proposed
+            counts[REJECTED] += 1
+            counts[AFTER_REJECTION] = 1
+            continue
+        numbers[STEP] = max(proposed, min(numbers[STEP], 4.0 * proposed)) if step < numbers[STEP] else proposed
+        numbers[LAST_ERROR] = error
+        counts[STEPS] += 1
+        counts[AFTER_REJECTION] = 0
+        _accept(copies, copy, law, room, target if step >= left else numbers[TIME] + step, count)
+    return REACHED if numbers[TIME] >= target else UNDER_WAY

@@ -1,0 +1,87 @@
+"""Particles: the tokens themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from mfpde.contracts.solver import Integration, Solver
+from mfpde.errors import ProblemError
+from mfpde.registry import register
+from mfpde.specification import Real, Truth, Whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mfpde.equation import Equation, InitialValueProblem
+    from mfpde.typing import AnyArray
+
+__all__ = ["ParticleSystem"]
+
+
+@register("solver", "particles")
+class ParticleSystem(Solver):
+    """`dx_i = G_{mu^n}(x_i) dt + sqrt(2/kappa) dW_i`, `mu^n = sum_i w_i delta_{x_i}`: the tokens whose mean field the
+    equation is.
+
+    `count` tokens are drawn from the initial measure by `seed` (`sampling: stratified` spreads them evenly); `points`
+    are the tokens themselves. Without noise steps are of order eight, `tolerance` (default 1e-8) is a tenth of the
+    relative error of positions at output times, and tokens nearer than `merge` that approach each other become one
+    (default: the tolerance on circle and spheres, never in R^d; 0 never). With noise steps have the length `step`
+    (default: a twentieth of the time in which anything changes), strong order 1 on flat spaces and the circle and weak
+    order 2 everywhere. `copies` independent systems run side by side. `layers` are a Transformer's own: so many
+    residual steps of length until/layers instead of continuous time, with `sublayers` attention and drift one after the
+    other. Random numbers are keyed on seed, copy, token and step: neither threads nor an interruption change a bit.
+
+    >>> import mfpde
+    >>> run = mfpde.solve(mfpde.Problem.from_dict({
+    ...     "geometry": {"kind": "circle"},
+    ...     "attention": {"kind": "softmax", "beta": 4},
+    ...     "initial": {"kind": "points", "values": [0.0, 0.5, 3.0]},
+    ...     "solver": {"kind": "particles"},
+    ...     "time": {"until": 10, "save_every": 5},
+    ... }))
+    >>> run.positions.shape, bool(abs(run.positions[-1, 0, 0] - run.positions[-1, 1, 0]) < 1e-6)
+    ((3, 3, 1), True)
+    """
+
+    kind: Literal["particles"] = "particles"
+    citations: ClassVar[tuple[str, ...]] = ("geshkovski2025", "hairer1993")
+    preference: ClassVar[int] = -2
+    shows: ClassVar[str] = "particles"
+    clocks: ClassVar[frozenset[str]] = frozenset({"physical", "gradient"})
+
+    count: Whole | None = Field(default=None, ge=1, description="how many tokens to draw from the initial measure")
+    seed: Whole = Field(default=0, ge=0, description="of all random numbers")
+    sampling: Literal["plain", "stratified"] = Field(
+        default="plain", description="plain: independent draws; stratified: spread evenly"
+    )
+    tolerance: Real = Field(default=1e-8, ge=1e-12, le=1e-2, description="a tenth of the error of positions, no noise")
+    step: Real | None = Field(default=None, gt=0, description="length of a step with noise")
+    merge: Real | None = Field(default=None, ge=0, description="distance at which tokens become one; 0 never")
+    layers: Whole | None = Field(default=None, ge=1, description="residual layers instead of continuous time")
+    sublayers: Truth = Field(default=False, description="layers: attention and drift one after the other")
+    copies: Whole | None = Field(default=None, ge=1, description="independent systems in one run")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> ParticleSystem:
+        if self.sublayers and self.layers is None:
+            raise ProblemError.at("sublayers", "belongs to layers: how many are there?")
+        return self
+
+    def unfit(self, equation: Equation) -> str | None:
+        initial = equation.initial
+        if initial is not None and not initial.pointlike and self.count is None:
+            return "it needs to know how many tokens to draw: solver.count"
+        return None
+
+    def start(self, task: InitialValueProblem) -> Integration:
+        from mfpde.solvers.particles.beginning import integration_of
+
+        return integration_of(self, task)
+
+    def resume(self, task: InitialValueProblem, state: Mapping[str, AnyArray]) -> Integration:
+        from mfpde.solvers.particles.beginning import earlier_integration
+
+        return earlier_integration(self, task, state)

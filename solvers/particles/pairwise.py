@@ -1,0 +1,201 @@
+"""Few tokens, or many copies of few: adaptive steps of order eight in one compiled loop, clusters merged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mfpde.attention.head import Head
+from mfpde.contracts import PROMISED, Accuracy, Progress, State
+from mfpde.errors import ProblemError
+from mfpde.geometry import Geometry, multiple_of_identity
+from mfpde.solvers.amplification import Amplification
+from mfpde.solvers.kernels import token_slope as pair
+from mfpde.solvers.kernels import token_steps as loop
+from mfpde.solvers.kernels.token_slope import PairwiseLaw
+from mfpde.solvers.particles.shown import TokenIntegration
+from mfpde.solvers.particles.tokens import Tokens
+from mfpde.transform.threads import run_pieces, thread_count
+from mfpde.typing import AnyArray, Float
+
+if TYPE_CHECKING:
+    from mfpde.equation import Equation, InitialValueProblem
+    from mfpde.solvers.particles import ParticleSystem
+
+__all__ = ["MOST_TOKENS", "PairwiseIntegration", "pairwise_law"]
+
+#: tokens beyond which sums by panels are faster than all pairs
+MOST_TOKENS = 512
+#: of the tolerance, for the error of one step
+STEP_SHARE = 0.1
+#: of the time in which anything changes, for the first step
+_FIRST_STEP = 0.01
+#: of the size of tokens; beyond that they are lost
+_FARTHEST = 1e60
+_KINDS = {
+    "softmax": pair.SOFTMAX,
+    "l2": pair.SOFTMAX,
+    "unnormalized": pair.UNNORMALIZED,
+    "linear": pair.LINEAR,
+    "relu": pair.RELU,
+    "sigmoid": pair.SIGMOID,
+}
+
+
+def pairwise_law(equation: Equation, clock: str = "physical") -> PairwiseLaw | None:
+    """The attention as sums over pairs of tokens, where that is all that moves them; None elsewhere."""
+    velocity, dimension = equation.velocity, equation.geometry.ambient_dimension
+    if velocity.law is None or velocity.pointwise is not None or not velocity.constant:
+        return None
+    terms = velocity.law.terms(dimension)
+    heads = [term.head for term in terms]
+    if not heads or any(head.pair_kernel is None for head in heads) or len({term.masked for term in terms}) > 1:
+        return None
+    query = np.array([head.query_matrix(dimension) for head in heads])
+    form = np.array([_form(head, dimension) for head in heads])
+    value = np.array([term.value for term in terms])
+    scalar = np.array([not equation.geometry.flat and multiple_of_identity(each) is not None for each in value])
+    kinds = np.array([_KINDS[str(head.pair_kernel)] for head in heads])
+    sphere, masked = not equation.geometry.flat, terms[0].masked
+    return PairwiseLaw(kinds, query, value, form, scalar, sphere, masked, pair.POST, 0.0, clock == "gradient")
+
+
+def _form(head: Head, dimension: int) -> Float:
+    form = head.key_form(dimension)
+    return np.zeros((dimension, dimension)) if form is None else form
+
+
+class PairwiseIntegration(TokenIntegration):
+    """Every copy takes steps of its own; a run of a single system is one copy."""
+
+    def __init__(
+        self, settings: ParticleSystem, task: InitialValueProblem, tokens: Tokens, law: PairwiseLaw
+    ) -> None:
+        super().__init__(settings, task, tokens)
+        self._law = law
+        self._geometry = tokens.geometry
+        dimension = self._geometry.ambient_dimension
+        merge = settings.merge
+        if merge is None:
+            merge = 0.0 if self._geometry.flat or law.masked else settings.tolerance
+        self._limits = loop.Limits(STEP_SHARE * settings.tolerance, merge)
+        self._rooms = [loop.room_for(dimension, dimension, tokens.count) for _ in range(min(tokens.copies, thread_count()))]
+        self._copies = self._first_copies(tokens)
+        self._amplification = Amplification(task.equation.autonomous)
+        self._time = 0.0
+        self._choose_first_steps()
+
+    def _first_copies(self, tokens: Tokens) -> loop.Copies:
+        shape = (tokens.copies, tokens.count)
+        embedded = self._geometry.embed(tokens.points.reshape(-1, tokens.points.shape[2]))
+        state = np.ascontiguousarray(embedded.reshape(*shape, -1).transpose(0, 2, 1))
+        numbers, counts = np.zeros((shape[0], 3)), np.zeros((shape[0], 6), dtype=np.int64)
+        numbers[:, loop.LAST_ERROR] = 1e-4
+        counts[:, loop.ACTIVE] = tokens.count
+        everyone = np.tile(np.arange(tokens.count), (tokens.copies, 1))
+        positions = np.zeros(tokens.count) if tokens.positions is None else tokens.positions
+        return loop.Copies(
+            state=state,
+            slope=np.zeros_like(state),
+            weights=np.tile(tokens.weights, (tokens.copies, 1)),
+            positions=np.tile(positions, (tokens.copies, 1)),
+            members=everyone,
+            leaders=everyone.copy(),
+            merged_into=np.full(shape, -1),
+            merged_at=np.full(shape, np.nan),
+            numbers=numbers,
+            counts=counts,
+        )
+
+    def _choose_first_steps(self) -> None:
+        """A hundredth of the time in which the fastest token moves by the spread of all."""
+        for copy in range(self._tokens.copies):
+            loop.refresh(self._copies, copy, self._law, self._rooms[0])
+            slope = self._copies.slope[copy]
+            if not np.isfinite(slope).all():
+                raise ProblemError.at("attention", "moves these tokens at a speed beyond all numbers")
+            speed, size = float(np.abs(slope).max()), _size(self._copies.state[copy], self._geometry)
+            self._copies.numbers[copy, loop.STEP] = _FIRST_STEP * size / speed if speed > 0 else self._task.until
+
+    @property
+    def time(self) -> float:
+        return self._time
+
+    def advance(self, target: float, budget: int) -> Progress:
+        """All copies in turn, each with its share of the work."""
+        copies = self._tokens.copies
+        attempts = max(1, int(budget / self._cost()))
+        threads = len(self._rooms)
+        status = np.zeros(copies, dtype=np.int64)
+
+        def work(thread: int) -> None:
+            for copy in range(thread, copies, threads):
+                status[copy] = loop.advance_copy(
+                    self._copies, copy, self._law, self._limits, self._rooms[thread], target, attempts
+                )
+
+        run_pieces(work, threads)
+        if (status == loop.STEP_VANISHED).any():
+            self._time = float(self._copies.numbers[:, loop.TIME].min())
+            return self._ended(int(np.argmax(status == loop.STEP_VANISHED)))
+        if (status == loop.UNDER_WAY).any():
+            self._time = float(self._copies.numbers[:, loop.TIME].min())
+            return Progress(State.UNDER_WAY)
+        self._time = target
+        self._amplification.see(self.residual())
+        return Progress(State.REACHED)
+
+    def _ended(self, copy: int) -> Progress:
+        size = float(np.abs(self._copies.state[copy]).max())
+        if not self._geometry.flat or size < _FARTHEST:
+            return Progress(
+                State.NOT_FINITE, "the step size has shrunk to nothing", "check the size of the coefficients"
+            )
+        return Progress(State.NOT_FINITE, "tokens diverge", "end the run earlier")
+
+    def _cost(self) -> float:
+        """Microseconds of one attempted step of all copies, from the number of operations."""
+        active = self._copies.counts[:, loop.ACTIVE].astype(float)
+        dimension = self._geometry.ambient_dimension
+        return float(1.0 + (0.3 * active + 1.5e-3 * active**2 * (8 + 2 * dimension)).sum() * 12 / 10)
+
+    def points(self) -> Float:
+        copies = self._copies
+        columns = copies.members[:, None, :]
+        moved = np.take_along_axis(copies.state, np.broadcast_to(columns, copies.state.shape), axis=2)
+        every = moved.transpose(0, 2, 1).reshape(-1, moved.shape[1])
+        native = self._geometry.points(every)
+        return native.reshape(self._tokens.copies, self._tokens.count, -1)
+
+    def state(self) -> dict[str, AnyArray]:
+        kept = {f"copies_{name}": array.copy() for name, array in self._copies._asdict().items()}
+        return {**kept, **self.tokens_state(), "time": np.array(self._time), **self._amplification.arrays()}
+
+    def restore(self, state: Mapping[str, AnyArray]) -> None:
+        """Go on from there."""
+        for name, array in self._copies._asdict().items():
+            array[...] = state[f"copies_{name}"]
+        self._time = float(state["time"])
+        self._amplification.restore(state)
+
+    def accuracy(self) -> Accuracy:
+        return self._amplification.judged(Accuracy(PROMISED * self._settings.tolerance, kept=True))
+
+    def statistics(self) -> dict[str, float]:
+        counts = self._copies.counts
+        return {
+            "particles": float(counts[:, loop.ACTIVE].sum()),
+            "steps": float(counts[:, loop.STEPS].sum()),
+            "rejected": float(counts[:, loop.REJECTED].sum()),
+            "evaluations": float(counts[:, loop.EVALUATIONS].sum()),
+        }
+
+
+def _size(state: Float, geometry: Geometry) -> float:
+    """What a step is small against: the spread of tokens in R^d, 1 on spheres."""
+    if not geometry.flat:
+        return 1.0
+    deviation = float(np.sqrt(np.square(state - state.mean(axis=1, keepdims=True)).sum(axis=0).mean()))
+    return deviation if deviation > 0 else float(np.abs(state).max()) + 1e-200

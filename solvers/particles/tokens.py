@@ -1,0 +1,82 @@
+"""The tokens a run begins with."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mfpde.errors import ProblemError
+from mfpde.geometry import Geometry
+from mfpde.measure import Particles
+from mfpde.typing import Float
+
+if TYPE_CHECKING:
+    from mfpde.equation import InitialValueProblem
+    from mfpde.solvers.particles import ParticleSystem
+
+__all__ = ["Tokens", "first_tokens"]
+
+#: times their positions, that a run of so many tokens may have in memory at once
+_MEMORY_FACTOR = 6
+_BYTES = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """Native points `(copies, n, c)` of one system or of independent ones, with the weights `(n,)` of each, and their
+    positions s where attention is masked."""
+
+    points: Float
+    weights: Float
+    positions: Float | None
+    geometry: Geometry
+
+    @property
+    def copies(self) -> int:
+        """How many systems."""
+        return self.points.shape[0]
+
+    @property
+    def count(self) -> int:
+        """How many tokens each has."""
+        return self.points.shape[1]
+
+    def measure(self, points: Float) -> Particles:
+        """The law of all tokens at these points `(copies, n, c)`."""
+        every = points.reshape(-1, points.shape[-1])
+        if self.copies == 1:
+            return Particles(every, self.weights, self.geometry, self.positions)
+        weights = np.tile(self.weights / self.copies, self.copies)
+        positions = None if self.positions is None else np.tile(self.positions, self.copies)
+        return Particles(every, weights, self.geometry, positions)
+
+
+def first_tokens(settings: ParticleSystem, task: InitialValueProblem) -> Tokens:
+    """Drawn from the initial measure, or its own points."""
+    measure, geometry, copies = task.initial, task.equation.geometry, settings.copies or 1
+    if measure.pointlike:
+        points, weights = measure.nodes()
+        if copies > 1:
+            raise ProblemError.at("solver.copies", "independent copies of given points would all be the same")
+        if settings.count not in (None, len(points)):
+            wanted = f"the initial measure has {len(points)} points, not {settings.count}; leave count out"
+            raise ProblemError.at("solver.count", wanted)
+        return Tokens(points[None], weights, measure.positions, geometry)
+    count = settings.count
+    if count is None:
+        raise ProblemError.at("solver.count", "is missing: how many tokens are to be drawn?")
+    _check_memory(copies * count * geometry.ambient_dimension)
+    drawn = measure.sample(copies * count, settings.seed)
+    positions = measure.sample_positions(count, settings.seed)
+    return Tokens(drawn.reshape(copies, count, -1), np.full(count, 1 / count), positions, geometry)
+
+
+def _check_memory(numbers: int) -> None:
+    """Refuse what the machine has no room for, before anything is allocated."""
+    wanted, there = _MEMORY_FACTOR * _BYTES * numbers, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if wanted > there:
+        message = f"that many tokens need about {wanted:.3g} bytes of memory; this machine has {there:.3g}"
+        raise ProblemError.at("solver.count", message)
