@@ -65,4 +65,8 @@ class Normalization(Specification):
     def flow_unfit(self) -> str | None:
         """Why no flow stands behind the layers, or None."""
         literal = self.kind == "post" and self.gain is not None and len(set(self.gain)) > 1 and not self.ellipsoid
-        return "post-LN with a gain that is no multiple of I has no flow: give solver.layers, or ellipsoid: true" if literal else None
+        return (
+            "post-LN with a gain that is no multiple of I has no flow: give solver.layers, or ellipsoid: true"
+            if literal
+            else None
+        )

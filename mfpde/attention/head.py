@@ -35,6 +35,8 @@ class Head(Attention):
     plain: ClassVar[bool] = False
     #: power of the weights of tokens that errors of their places count by: a fourth root where others may look there
     tail_power: ClassVar[float] = 1.0
+    #: the function of the scores `<Ax, y> - <y, F y>` that k is, by its name in sums over pairs; None is another kernel
+    pair_kernel: ClassVar[str | None] = None
     #: whether the mean of all tokens moves by V alone
     keeps_mean: ClassVar[bool] = False
 

@@ -38,6 +38,7 @@ class L2(Exponential):
 
     citations: ClassVar[tuple[str, ...]] = ("castin2025", "kim2021")
     kind: Literal["l2"] = "l2"
+    pair_kernel: ClassVar[str] = "l2"
     normalised: ClassVar[bool] = True
     Q: MatrixInTime = Field(description="query matrix, (rows, d)")
     K: MatrixInTime = Field(description="key matrix, (rows, d)")

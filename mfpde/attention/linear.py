@@ -32,6 +32,7 @@ class Linear(Bilinear):
 
     citations: ClassVar[tuple[str, ...]] = ("castin2025", "katharopoulos2020")
     kind: Literal["linear"] = "linear"
+    pair_kernel: ClassVar[str] = "linear"
     normalised: ClassVar[bool] = False
 
     def kernel(self, queries: Float, keys: Float, weights: Float) -> Float:

@@ -32,6 +32,7 @@ class Relu(Pairwise):
 
     citations: ClassVar[tuple[str, ...]] = ("castin2025", "wortsman2023")
     kind: Literal["relu"] = "relu"
+    pair_kernel: ClassVar[str] = "relu"
     normalised: ClassVar[bool] = False
 
     @property

@@ -34,6 +34,7 @@ class Sigmoid(Pairwise):
 
     citations: ClassVar[tuple[str, ...]] = ("castin2025", "ramapuram2025")
     kind: Literal["sigmoid"] = "sigmoid"
+    pair_kernel: ClassVar[str] = "sigmoid"
     normalised: ClassVar[bool] = False
 
     def kernel(self, queries: Float, keys: Float, weights: Float) -> Float:

@@ -30,6 +30,7 @@ class Softmax(Circular):
 
     citations: ClassVar[tuple[str, ...]] = ("castin2025", "rigollet2025", "geshkovski2025")
     kind: Literal["softmax"] = "softmax"
+    pair_kernel: ClassVar[str] = "softmax"
     normalised: ClassVar[bool] = True
 
     def kernel(self, queries: Float, keys: Float, weights: Float) -> Float:

@@ -29,6 +29,7 @@ class Unnormalized(Circular):
 
     citations: ClassVar[tuple[str, ...]] = ("rigollet2025", "geshkovski2025")
     kind: Literal["unnormalized"] = "unnormalized"
+    pair_kernel: ClassVar[str] = "unnormalized"
     normalised: ClassVar[bool] = False
 
     def kernel(self, queries: Float, keys: Float, weights: Float) -> Float:

@@ -15,15 +15,21 @@ from mfpde.typing import Float
 __all__ = ["ParticlesForm", "particles_fields", "particles_layout"]
 
 
-def particles_layout(weights: Float, components: int, positions: Float | None = None) -> Layout:
+def particles_layout(
+    weights: Float, components: int, positions: Float | None = None, copies: int | None = None
+) -> Layout:
     """`position (particle, component)` in native components, with constant `weight (particle)` and, for masked
-    attention, `particle_position (particle)`, which never change."""
+    attention, `particle_position (particle)`, which never change; `position (copy, particle, component)` of independent
+    copies."""
     alone = ("particle",)
     constants = {"weight": Constant(Field(alone, "mass of the particle"), np.asarray(weights))}
     if positions is not None:
         constants["particle_position"] = Constant(Field(alone, "position s of the particle"), np.asarray(positions))
-    fields = {"position": Field(("particle", "component"), "place of the particle")}
-    return Layout("particles", (), {"particle": len(weights), "component": components}, fields, constants)
+    extents = {"particle": len(weights), "component": components}
+    if copies is not None:
+        extents = {"copy": copies, **extents}
+    fields = {"position": Field(tuple(extents), "place of the particle")}
+    return Layout("particles", (), extents, fields, constants)
 
 
 def particles_fields(points: Float) -> dict[str, Float]:
@@ -39,5 +45,9 @@ class ParticlesForm(Form):
 
     def measure(self, written: Written) -> Particles:
         place, weight = written.fields["position"], written.constant("weight")
-        geometry = written.equation.geometry
-        return Particles(place, weight, geometry, positions=written.constant("particle_position"))
+        positions, geometry = written.constant("particle_position"), written.equation.geometry
+        if place.ndim == 3:  # independent copies: the law of all their tokens
+            copies, place = len(place), place.reshape(-1, place.shape[2])
+            weight = None if weight is None else np.tile(weight / copies, copies)
+            positions = None if positions is None else np.tile(positions, copies)
+        return Particles(place, weight, geometry, positions=positions)

@@ -124,9 +124,7 @@ def _error_of(step: float, room: Room, state: Float, scale: float, count: int, d
 
 
 @kernel
-def _attempt(
-    copies: Copies, copy: int, law: PairwiseLaw, limits: Limits, room: Room, step: float, count: int
-) -> float:
+def _attempt(copies: Copies, copy: int, law: PairwiseLaw, limits: Limits, room: Room, step: float, count: int) -> float:
     """One step: the new state in room.trial, its slope in the last stage; the error over what is allowed."""
     state, weights, positions = copies.state[copy], copies.weights[copy], copies.positions[copy]
     time, stages = copies.numbers[copy, TIME], room.stages
@@ -135,14 +133,12 @@ def _attempt(
             stages[0, row, i] = copies.slope[copy, row, i]
     for stage in range(1, STAGES):
         _add_stages(STAGE_WEIGHTS[stage], stage, step, room, state, count)
-        token_slope(
-            room.trial, time + NODES[stage] * step, weights, positions, count, law, room.pairs, stages[stage]
-        )
+        token_slope(room.trial, time + NODES[stage] * step, weights, positions, count, law, room.pairs, stages[stage])
     _add_stages(WEIGHTS, STAGES, step, room, state, count)
     copies.counts[copy, EVALUATIONS] += STAGES - 1
     scale = _scale_of(state, weights, count, law)
     error = _error_of(step, room, state, scale, count, room.pairs.unit.shape[0]) / limits.tolerance
-    return error if error < np.inf else np.inf
+    return min(np.inf, error)
 
 
 @kernel
@@ -150,9 +146,7 @@ def refresh(copies: Copies, copy: int, law: PairwiseLaw, room: Room) -> None:
     """The slope of the present state."""
     count = copies.counts[copy, ACTIVE]
     state, weights, positions = copies.state[copy], copies.weights[copy], copies.positions[copy]
-    token_slope(
-        state, copies.numbers[copy, TIME], weights, positions, count, law, room.pairs, copies.slope[copy]
-    )
+    token_slope(state, copies.numbers[copy, TIME], weights, positions, count, law, room.pairs, copies.slope[copy])
     copies.counts[copy, EVALUATIONS] += 1
     copies.counts[copy, FRESH] = 1
 

@@ -59,6 +59,9 @@ class ParticleSystem(Solver):
     )
     tolerance: Real = Field(default=1e-8, ge=1e-12, le=1e-2, description="a tenth of the error of positions, no noise")
     step: Real | None = Field(default=None, gt=0, description="length of a step with noise")
+    increments: Whole = Field(
+        default=1, ge=1, description="with noise: finer steps whose noise each step has the sum of, to see strong order"
+    )
     merge: Real | None = Field(default=None, ge=0, description="distance at which tokens become one; 0 never")
     layers: Whole | None = Field(default=None, ge=1, description="residual layers instead of continuous time")
     sublayers: Truth = Field(default=False, description="layers: attention and drift one after the other")

@@ -70,9 +70,7 @@ def _form(head: Head, dimension: int) -> Float:
 class PairwiseIntegration(TokenIntegration):
     """Every copy takes steps of its own; a run of a single system is one copy."""
 
-    def __init__(
-        self, settings: ParticleSystem, task: InitialValueProblem, tokens: Tokens, law: PairwiseLaw
-    ) -> None:
+    def __init__(self, settings: ParticleSystem, task: InitialValueProblem, tokens: Tokens, law: PairwiseLaw) -> None:
         super().__init__(settings, task, tokens)
         self._law = law
         self._geometry = tokens.geometry
@@ -81,7 +79,9 @@ class PairwiseIntegration(TokenIntegration):
         if merge is None:
             merge = 0.0 if self._geometry.flat or law.masked else settings.tolerance
         self._limits = loop.Limits(STEP_SHARE * settings.tolerance, merge)
-        self._rooms = [loop.room_for(dimension, dimension, tokens.count) for _ in range(min(tokens.copies, thread_count()))]
+        self._rooms = [
+            loop.room_for(dimension, dimension, tokens.count) for _ in range(min(tokens.copies, thread_count()))
+        ]
         self._copies = self._first_copies(tokens)
         self._amplification = Amplification(task.equation.autonomous)
         self._time = 0.0

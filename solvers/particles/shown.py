@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -64,7 +63,7 @@ class TokenIntegration(Integration):
     def tokens_state(self) -> dict[str, AnyArray]:
         """What was drawn at the start and never changes."""
         positions = np.zeros(0) if self._tokens.positions is None else self._tokens.positions
-        return {"weights": self._tokens.weights, "positions": positions}
+        return {"tokens": self._tokens.points, "weights": self._tokens.weights, "positions": positions}
 
 
 def spread(points: Float, tokens: Tokens) -> float:
@@ -75,9 +74,3 @@ def spread(points: Float, tokens: Tokens) -> float:
     deviation = float(np.sqrt(np.einsum("n,nc->", tokens.weights, (points - mean) ** 2)))
     farthest = float(np.abs(points).max(initial=0.0))
     return deviation if deviation > 1e-14 * farthest else farthest + 1e-200
-
-
-def kept_tokens(task: InitialValueProblem, state: Mapping[str, AnyArray], points: Float) -> Tokens:
-    """The tokens of a run that is resumed: nothing is drawn again."""
-    positions = state["positions"] if state["positions"].size else None
-    return Tokens(points, state["weights"], positions, task.equation.geometry)
