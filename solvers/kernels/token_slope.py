@@ -177,14 +177,14 @@ def _common_scale(weights: Float, count: int, pairs: Pairs) -> float:
 
 
 @kernel
-def _raise_scores(kind: int, weights: Float, count: int, scale: float, pairs: Pairs) -> None:
-    """score[j, i] = w_j k(x_i, x_j) e^{-scale}, but for the factor 1/mass[i] of normalised kernels."""
+def _raise_scores(kind: int, weights: Float, count: int, scale: float, normalised: bool, pairs: Pairs) -> None:
+    """score[j, i] = w_j k(x_i, x_j) mass[i] e^{-scale}: with masses 1 where the shift has `normalised` them already."""
     shift, mass = pairs.shift, pairs.mass
     for i in range(count):
         mass[i] = 0.0
     for j in range(count):
         weight, score = weights[j], pairs.score[j]
-        if kind == SOFTMAX or kind == UNNORMALIZED:
+        if kind in (SOFTMAX, UNNORMALIZED):
             for i in range(count):
                 score[i] = weight * exponential(min(score[i] - shift[i] - scale, _LARGEST_SCORE))
                 mass[i] += score[i]
@@ -195,7 +195,7 @@ def _raise_scores(kind: int, weights: Float, count: int, scale: float, pairs: Pa
             for i in range(count):
                 value = score[i] if score[i] > -np.inf else 0.0
                 score[i] = weight * (max(value, 0.0) if kind == RELU else value)
-    if kind != SOFTMAX or scale != 0.0:
+    if kind != SOFTMAX or normalised:
         for i in range(count):
             mass[i] = 1.0
 
@@ -230,7 +230,7 @@ def _add_head(head: int, weights: Float, count: int, law: PairwiseLaw, pairs: Pa
         if kind == SOFTMAX:
             _normalise(weights, count, pairs)
         scale = _common_scale(weights, count, pairs)
-    _raise_scores(kind, weights, count, scale, pairs)
+    _raise_scores(kind, weights, count, scale, law.gradient_clock, pairs)
     _sum_keys(law.scalar[head], value[0, 0], count, pairs)
     for row in range(value.shape[0]):
         for column in range(value.shape[0]):
@@ -286,6 +286,38 @@ def _project(state: Float, time: float, count: int, law: PairwiseLaw, pairs: Pai
 
 
 @kernel
+def _unit_speed(weights: Float, count: int, dimension: int, slope: Float) -> float:
+    """Divide by the root mean square speed, whose logarithm is returned."""
+    square = 0.0
+    for row in range(dimension):
+        for i in range(count):
+            square += weights[i] * slope[row, i] * slope[row, i]
+    speed = math.sqrt(square)
+    if speed == 0.0:
+        return -np.inf
+    for row in range(dimension):
+        for i in range(count):
+            slope[row, i] /= speed
+    return math.log(speed)
+
+
+@kernel
+def _add_heads(weights: Float, positions: Float, count: int, law: PairwiseLaw, pairs: Pairs) -> float:
+    """total, own = the outputs of all heads, over e^scale; returns the scale."""
+    for i in range(count):
+        pairs.own[i] = 0.0
+        for row in range(pairs.unit.shape[0]):
+            pairs.total[row, i] = 0.0
+    scale = 0.0
+    for head in range(law.kinds.size):
+        _find_scores(head, count, law, pairs)
+        if law.masked:
+            _hide(positions, count, pairs.score)
+        scale = _add_head(head, weights, count, law, pairs)
+    return scale
+
+
+@kernel
 def token_slope(
     state: Float,
     time: float,
@@ -296,34 +328,13 @@ def token_slope(
     pairs: Pairs,
     slope: Float,
 ) -> float:
-    """slope = x' of the first `count` tokens, and the logarithm of the speed that gradient time is divided by."""
+    """slope = x' of the first `count` tokens; in gradient time the logarithm of the speed is returned, else 0."""
     _directions(state, count, law, pairs)
-    dimension = pairs.unit.shape[0]
-    for i in range(count):
-        pairs.own[i] = 0.0
-        for row in range(dimension):
-            pairs.total[row, i] = 0.0
-    scale = 0.0
-    for head in range(law.kinds.size):
-        _find_scores(head, count, law, pairs)
-        if law.masked:
-            _hide(positions, count, pairs.score)
-        scale = _add_head(head, weights, count, law, pairs)
+    scale = _add_heads(weights, positions, count, law, pairs)
     if law.sphere:
         _project(state, time, count, law, pairs, slope)
     else:
-        for row in range(dimension):
+        for row in range(pairs.unit.shape[0]):
             for i in range(count):
                 slope[row, i] = pairs.total[row, i]
-    if not law.gradient_clock:
-        return 0.0
-    square = 0.0
-    for i in range(count):
-        for row in range(dimension):
-            square += weights[i] * slope[row, i] * slope[row, i]
-    speed = math.sqrt(square)
-    if speed > 0.0:
-        for row in range(dimension):
-            for i in range(count):
-                slope[row, i] /= speed
-    return scale + math.log(speed) if speed > 0.0 else -np.inf
+    return scale + _unit_speed(weights, count, pairs.unit.shape[0], slope) if law.gradient_clock else 0.0

@@ -4,8 +4,8 @@ Noise `N` and drift `D` are split as `D(h/2) N(h) D(h/2)`, of weak order two on 
 noises, `D(h/2) D(h/2)`, the middle x is what is shown, and its drift serves both halves: from y, where the noise has
 left a token, along the drift g of the step before, `x = y + (h/2) g`; then along the drift at x from y once more,
 `y -> y + h G(x)`. In R^d that is the scheme of Adams and Bashforth with additive noise,
-`x_{n+1} = x_n + h (3/2 G_n - 1/2 G_{n-1}) + sqrt(2h/kappa) xi_n`, of strong order one. On spheres sums are geodesics and
-tangents move along them.
+`x_{n+1} = x_n + h (3/2 G_n - 1/2 G_{n-1}) + sqrt(2h/kappa) xi_n`, of strong order one. On spheres sums are geodesics,
+and tangents move along them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(4)
 
 
 class NoisyIntegration(TokenIntegration):
-    """Steps of equal length from t = 0 on; a time between two of them is reached by a part of a step that is not kept."""
+    """Steps of equal length from t = 0 on; a time between two is reached by a part of a step that is not kept."""
 
     def __init__(self, settings: ParticleSystem, task: InitialValueProblem, tokens: Tokens) -> None:
         super().__init__(settings, task, tokens)

@@ -53,7 +53,7 @@ class TokenIntegration(Integration):
         return velocity.drift(measure, points, self._tokens.positions)
 
     def residual(self) -> float:
-        """`(sum_i w_i |G(x_i)|^2)^{1/2}` relative to the spread of the tokens in R^d, the root mean square of copies."""
+        """`(sum_i w_i |G(x_i)|^2)^{1/2}` relative to the spread of tokens in R^d; of copies the root mean square."""
         squares = []
         for points in self.points():
             square = float(np.einsum("n,nc->", self._tokens.weights, self.drift(points) ** 2))
