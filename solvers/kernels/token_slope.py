@@ -20,7 +20,6 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = [
     "LINEAR",
-    "MIX",
     "NGPT",
     "PERI",
     "POST",
@@ -39,7 +38,7 @@ __all__ = [
 #: kernels k of the score s: `e^s / sum_j w_j e^{s_j}`, `e^s`, `s`, `max(0, s)`, `1/(1 + e^{-s})`
 SOFTMAX, UNNORMALIZED, LINEAR, RELU, SIGMOID = range(5)
 #: normalisation schemes: what divides the speed of a direction, and moves its norm
-POST, PRE, PERI, MIX, NGPT, SQRT = range(6)
+POST, PRE, PERI, NGPT, SQRT = range(5)
 
 #: |s| beyond which `e^s` leaves the doubles
 _LARGEST_SCORE = 709.0
@@ -56,7 +55,7 @@ class PairwiseLaw(NamedTuple):
     sphere: bool
     masked: bool
     scheme: int  # one of POST, PRE, ...
-    rate: float  # of NGPT; the switch time of MIX
+    rate: float  # of NGPT
     gradient_clock: bool  # time is the way in the space of measures, sqrt(sum_i w_i |x_i'|^2) = 1
 
 
@@ -244,7 +243,7 @@ def _add_head(head: int, weights: Float, count: int, law: PairwiseLaw, pairs: Pa
 @kernel
 def _speed_factor(scheme: int, rate: float, time: float, norm: float, size: float) -> float:
     """What divides the speed of a direction (physics section 7), for tokens of that norm and outputs of that size."""
-    if scheme == PRE or (scheme == MIX and time >= rate):
+    if scheme == PRE:
         return norm
     if scheme == PERI:
         return norm * size
@@ -256,9 +255,9 @@ def _speed_factor(scheme: int, rate: float, time: float, norm: float, size: floa
 
 
 @kernel
-def _norm_rate(scheme: int, rate: float, time: float, along: float, size: float) -> float:
+def _norm_rate(scheme: int, time: float, along: float, size: float) -> float:
     """How fast the norm of a token grows whose output has that size, and that part along its direction."""
-    if scheme == PRE or (scheme == MIX and time >= rate):
+    if scheme == PRE:
         return along
     if scheme == PERI:
         return along / size
@@ -282,7 +281,7 @@ def _project(state: Float, time: float, count: int, law: PairwiseLaw, pairs: Pai
         for row in range(dimension):
             slope[row, i] = (total[row, i] - along * unit[row, i]) * pairs.length[i] / factor
         if state.shape[0] > dimension:
-            slope[dimension, i] = _norm_rate(law.scheme, law.rate, time, along + own, size)
+            slope[dimension, i] = _norm_rate(law.scheme, time, along + own, size)
 
 
 @kernel

@@ -18,7 +18,6 @@ import numpy as np
 
 from mfpde.contracts import Progress, State
 from mfpde.errors import ProblemError
-from mfpde.measure import Particles
 from mfpde.solvers.particles.shown import TokenIntegration, spread
 from mfpde.solvers.particles.steps_on_space import carried, jolted, moved
 from mfpde.solvers.particles.tokens import Tokens
@@ -49,7 +48,7 @@ class NoisyIntegration(TokenIntegration):
 
     def __init__(self, settings: ParticleSystem, task: InitialValueProblem, tokens: Tokens) -> None:
         super().__init__(settings, task, tokens)
-        self._geometry, self._noise = tokens.geometry, task.equation.noise
+        self._noise = task.equation.noise
         self._streams = [Stream(settings.seed, copy, _STEP_NOISE) for copy in range(tokens.copies)]
         self._steps, self._evaluations = 0, 0
         self._x = tokens.points.copy()
@@ -104,11 +103,8 @@ class NoisyIntegration(TokenIntegration):
     # ---------------------------------------------------------------------------------------------------------
 
     def _drift_of(self, time: float, points: Float) -> Float:
-        measure = Particles(points, self._tokens.weights, self._geometry, self._tokens.positions)
-        velocity = self._velocity.at(time)
-        velocity.prepare(measure)
         self._evaluations += 1
-        return velocity.drift(measure, points, self._tokens.positions)
+        return self.drift(time, points)
 
     def _drifts(self, time: float, points: Float) -> Float:
         return np.stack([self._drift_of(time, each) for each in points])
