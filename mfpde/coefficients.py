@@ -1,9 +1,10 @@
-"""Coefficients that depend on time: `{times: [...], values: [...], interpolation: constant or linear}`."""
+"""Coefficients that are not plain numbers: tables in time, `{times: [...], values: [...], interpolation: constant or
+linear}`, and random matrices, `{random: ginibre, scale: 1, seed: 3}`."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
@@ -11,13 +12,15 @@ from pydantic import Discriminator, Field, Tag, model_validator
 
 from mfpde.arguments import number
 from mfpde.errors import ProblemError
-from mfpde.specification import Matrix, Real, Specification, Vector
+from mfpde.specification import Matrix, Real, Specification, Vector, Whole
 from mfpde.typing import AnyArray
 
 __all__ = [
+    "RECIPE",
     "SCHEDULE",
     "InTime",
     "MatrixInTime",
+    "MatrixRecipe",
     "MatrixSchedule",
     "NumberInTime",
     "NumberSchedule",
@@ -26,10 +29,39 @@ __all__ = [
     "breaks_of",
 ]
 
-#: what pydantic calls the choice of a schedule over a constant, in the places of errors
-SCHEDULE = "schedule"
+#: what pydantic calls the choice of a schedule, or of a recipe, over a constant, in the places of errors
+SCHEDULE, RECIPE = "schedule", "recipe"
 Part = TypeVar("Part", bound=Specification)
-Plain: TypeAlias = float | tuple[tuple[float, ...], ...]
+
+
+class MatrixRecipe(Specification):
+    """A random matrix M with as many columns as what it multiplies has numbers, the same for the same seed and shape.
+
+    * `ginibre`: independent normal entries of mean 0 and standard deviation `scale`, by default 1 / sqrt(columns): the
+      eigenvalues of a square one fill the unit disc [ginibre1965].
+    * `gram`: `scale X^T X / columns` for X of `rows` rows and standard normal entries, by default of scale 1:
+      symmetric, of the sign of `scale`, of rank `rows`; of so many rows as columns it has Marchenko and Pastur's law.
+    * `orthogonal`: `scale` times orthonormal rows with the uniform law (Haar's; M is orthogonal when square).
+
+    `rows`: as many as columns unless told, or as many as its place needs. What has the same seed has the same numbers:
+    Q and K of one seed and scales 1 and -1 are opposite, A and V of one seed are not independent. `layer` tells
+    independent matrices of one seed apart.
+
+    >>> import mfpde
+    >>> mfpde.Softmax(A={"random": "orthogonal", "seed": 3}).query_matrix(2).round(3)
+    array([[-0.603, -0.798],
+           [ 0.798, -0.603]])
+    """
+
+    random: Literal["ginibre", "gram", "orthogonal"] = Field(description="the law of the matrix")
+    rows: Whole | None = Field(default=None, ge=1, le=100_000, description="how many; of gram the rank")
+    scale: Real | None = Field(default=None, gt=-np.inf, lt=np.inf, description="what its numbers are multiplied by")
+    seed: Whole = Field(default=0, ge=0, lt=2**64, description="of its numbers")
+    layer: Whole | None = Field(default=None, ge=0, description="which of several independent matrices of that seed")
+
+
+Numbers: TypeAlias = float | tuple[tuple[float, ...], ...]
+Plain: TypeAlias = Numbers | MatrixRecipe
 
 
 class Schedule(Specification):
@@ -55,12 +87,18 @@ class Schedule(Specification):
             raise ProblemError.at(
                 "values", f"must be one for each time: {len(self.times)} times, {len(entries)} values"
             )
-        if self.interpolation == "linear" and len({np.shape(entry) for entry in entries}) > 1:
+        if self.interpolation == "linear":
+            self._lies_on_lines([entry for entry in entries if not isinstance(entry, MatrixRecipe)])
+        return self
+
+    def _lies_on_lines(self, entries: Sequence[Numbers]) -> None:
+        if len(entries) < len(self.times):
+            raise ProblemError.at("interpolation", "must be constant: random matrices hold from each time on")
+        if len({np.shape(entry) for entry in entries}) > 1:
             shapes = ", ".join(str(np.shape(entry)) for entry in entries)
             raise ProblemError.at("values", f"must all have one shape to lie on straight lines, not {shapes}")
-        if self.interpolation == "linear" and len(entries) > 1 and not all(np.isfinite(e).all() for e in entries):
+        if len(entries) > 1 and not all(np.isfinite(entry).all() for entry in entries):
             raise ProblemError.at("values", "must be finite to lie on straight lines")
-        return self
 
     def at(self, time: float) -> Plain:
         """The value at that time."""
@@ -92,19 +130,38 @@ class NumberSchedule(Schedule):
         return self.values
 
 
+def _way(value: Any) -> str:
+    """What stands for a coefficient: a recipe is told from a schedule by its keys."""
+    if isinstance(value, Mapping):
+        return RECIPE if "times" not in value and value.keys() & MatrixRecipe.model_fields.keys() else SCHEDULE
+    return RECIPE if isinstance(value, MatrixRecipe) else SCHEDULE if isinstance(value, Schedule) else "constant"
+
+
+#: a matrix that does not depend on time: numbers, or a recipe
+AnyMatrix: TypeAlias = Annotated[
+    Annotated[Matrix, Tag("constant")] | Annotated[MatrixRecipe, Tag(RECIPE)], Discriminator(_way)
+]
+
+
 class MatrixSchedule(Schedule):
-    """A matrix (or a number that stands for that multiple of the identity) that depends on time.
+    """A matrix (or a number that stands for that multiple of the identity) that depends on time. A single recipe as its
+    `values` is one independent random matrix for each time.
 
     >>> layers = MatrixSchedule(times=[0, 1], values=[1, [[0, 1], [1, 0]]])
     >>> layers.at(0.5), layers.at(1.0), layers.breaks()
     (1.0, ((0.0, 1.0), (1.0, 0.0)), (1.0,))
     """
 
-    values: tuple[Matrix, ...] = Field(description="one matrix or number for each time")
+    values: Annotated[
+        Annotated[tuple[AnyMatrix, ...], Tag("constant")] | Annotated[MatrixRecipe, Tag(RECIPE)], Discriminator(_way)
+    ] = Field(description="one matrix, number or recipe for each time; or one recipe for all of them")
 
     @property
     def entries(self) -> tuple[Plain, ...]:
-        return self.values
+        recipe = self.values
+        if not isinstance(recipe, MatrixRecipe):
+            return recipe
+        return tuple(recipe.altered({"layer": layer}) for layer in range(len(self.times)))
 
 
 def _plain(value: AnyArray) -> Plain:
@@ -116,17 +173,20 @@ def _shown(times: tuple[float, ...]) -> str:
     return f"[{text}, ...]" if len(times) > 6 else f"[{text}]"
 
 
-def _way(value: Any) -> str:
+def _number_way(value: Any) -> str:
     return SCHEDULE if isinstance(value, Mapping | Schedule) else "constant"
 
 
 #: a number, or a schedule of numbers
 NumberInTime: TypeAlias = Annotated[
-    Annotated[Real, Tag("constant")] | Annotated[NumberSchedule, Tag(SCHEDULE)], Discriminator(_way)
+    Annotated[Real, Tag("constant")] | Annotated[NumberSchedule, Tag(SCHEDULE)], Discriminator(_number_way)
 ]
-#: a matrix (or a number for that multiple of the identity), or a schedule of them
+#: a matrix (or a number for that multiple of the identity), a recipe of one, or a schedule of them
 MatrixInTime: TypeAlias = Annotated[
-    Annotated[Matrix, Tag("constant")] | Annotated[MatrixSchedule, Tag(SCHEDULE)], Discriminator(_way)
+    Annotated[Matrix, Tag("constant")]
+    | Annotated[MatrixRecipe, Tag(RECIPE)]
+    | Annotated[MatrixSchedule, Tag(SCHEDULE)],
+    Discriminator(_way),
 ]
 
 

@@ -14,6 +14,7 @@ from mfpde.coefficients import NumberInTime, NumberSchedule, at_time, breaks_of
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry
 from mfpde.measure import Initial, Measure
+from mfpde.normalization import Normalization
 from mfpde.specification import OfFamily, Specification
 
 __all__ = ["Equation", "InitialValueProblem", "Noise"]
@@ -69,6 +70,10 @@ class Equation(Specification):
     interaction: Interaction | None = Field(default=None, description="an even potential in place of attention")
     drift: Annotated[PointwiseDrift, OfFamily("drift")] | None = Field(
         default=None, description="what moves each token on its own, beside the attention"
+    )
+    normalization: Normalization | None = Field(
+        default=None,
+        description="where layers normalise their tokens; on spheres after each of them without this block",
     )
     noise: Noise = Field(default=Noise(), description="how much noise; none without this block")
     initial: Annotated[Initial, OfFamily("initial")] | None = Field(default=None, description="the law at t = 0")

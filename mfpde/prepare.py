@@ -118,7 +118,7 @@ def _law_faults(problem: Problem) -> list[Fault]:
 def _solver_and_faults(problem: Problem) -> tuple[Solver | None, list[Fault]]:
     try:
         solver = chosen_solver(problem)
-        reason = solver.unfit(problem.equation)
+        reason = solver.refusal(problem.equation)
     except ProblemError as error:
         return None, list(error.faults)
     if reason is None:

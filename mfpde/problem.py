@@ -16,6 +16,7 @@ from mfpde.equation import Equation, InitialValueProblem, Noise
 from mfpde.errors import ProblemError, nearest, shown
 from mfpde.geometry import Geometry
 from mfpde.measure import Initial
+from mfpde.normalization import Normalization
 from mfpde.registry import lookup
 from mfpde.specification import OfFamily, Real, Specification, Truth, Vector
 
@@ -186,6 +187,11 @@ class Problem(Specification):
     def drift(self) -> PointwiseDrift | None:
         """What moves each token on its own."""
         return self.equation.drift
+
+    @property
+    def normalization(self) -> Normalization | None:
+        """Where layers normalise their tokens."""
+        return self.equation.normalization
 
     @property
     def noise(self) -> Noise:

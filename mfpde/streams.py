@@ -17,8 +17,9 @@ from mfpde.typing import Float
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
-__all__ = ["Stream", "random_stream", "seed_of_part"]
+__all__ = ["Stream", "blas_in_one_thread", "orthonormal_rows", "random_stream", "seed_of_part"]
 
 _WORD = 2**64
 _PIECE = 2**15  # numbers that a thread makes at a time
@@ -91,3 +92,20 @@ def random_stream(count: int, seed: int, stream: int | None = None) -> np.random
 def seed_of_part(seed: int, part: int) -> int:
     """A seed for each of the parts that a measure is made of."""
     return int(np.random.SeedSequence([seed, part]).generate_state(2, np.uint64)[0])
+
+
+def orthonormal_rows(rows: int, columns: int, seed: int) -> Float:
+    """The first rows of an orthogonal matrix with the uniform law on the group (Haar's): the QR decomposition of normal
+    numbers, R with a positive diagonal [mezzadri2007]."""
+    normals = random_stream(rows * columns, seed).standard_normal((columns, rows))
+    with blas_in_one_thread():
+        unit, triangle = np.linalg.qr(normals)
+    signs = np.where(np.diagonal(triangle) < 0, -1.0, 1.0)
+    return np.ascontiguousarray((unit * signs).T)
+
+
+def blas_in_one_thread() -> AbstractContextManager[object]:
+    """Products of matrices whose bits must not depend on the number of threads."""
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(1, user_api="blas")

@@ -37,8 +37,11 @@ class Auto(Solver):
         for solver in fitting(equation):
             settings = {"tolerance": self.tolerance} if "tolerance" in type(solver).model_fields else {}
             return type(solver).model_validate({name: value for name, value in settings.items() if value is not None})
-        reasons = "; ".join(f"{name}: {solver.unfit(equation)}" for name, solver in _ready().items())
+        reasons = "; ".join(f"{name}: {solver.refusal(equation)}" for name, solver in _ready().items())
         raise ProblemError.at("solver", f"no solver can do this equation ({reasons})")
+
+    def refusal(self, equation: Equation) -> str | None:
+        return self.unfit(equation)
 
     def unfit(self, equation: Equation) -> str | None:
         return None if fitting(equation) else "no solver fits the equation"
@@ -52,7 +55,7 @@ class Auto(Solver):
 
 def fitting(equation: Equation) -> list[Solver]:
     """The solvers that can do the equation, best first, with default settings."""
-    able = [solver for solver in _ready().values() if solver.unfit(equation) is None]
+    able = [solver for solver in _ready().values() if solver.refusal(equation) is None]
     return sorted(able, key=lambda solver: -solver.preference)
 
 

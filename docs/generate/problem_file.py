@@ -15,6 +15,7 @@ from mfpde.contracts.solver import Solver
 from mfpde.equation import Noise
 from mfpde.geometry import Circle, Geometry, Plane
 from mfpde.measure import Initial
+from mfpde.normalization import Normalization
 from mfpde.observe import Observable
 from mfpde.problem import Problem, Time
 from mfpde.registry import members
@@ -27,6 +28,7 @@ BLOCKS = {
     "attention": "attention",
     "interaction": Interaction,
     "drift": "drift",
+    "normalization": Normalization,
     "noise": Noise,
     "initial": "initial",
     "solver": "solver",

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from mfpde.coefficients import Schedule
+from mfpde.coefficients import MatrixRecipe, Schedule
 from mfpde.errors import ProblemError
+from mfpde.streams import blas_in_one_thread, orthonormal_rows, random_stream, seed_of_part
 from mfpde.typing import AnyArray, Float
 
 __all__ = [
+    "array_of",
     "as_rows",
     "finite",
     "moved",
@@ -24,6 +27,10 @@ __all__ = [
 
 #: rows of a matrix from which on its array is kept, and how many are
 _LARGE, _KEPT = 32, 32
+#: what is added to seeds for the numbers of matrices, which no other draw of the same seed shares
+_MATRICES = 0x6D6174726978
+#: numbers of a random matrix
+_MOST_DRAWN = 10**9
 _arrays: dict[int, tuple[Any, Float]] = {}
 
 
@@ -48,7 +55,8 @@ def finite(attention: Any, names: tuple[str, ...]) -> None:
     """All entries of all coefficients are finite numbers."""
     for name in names:
         value = getattr(attention, name)
-        if value is not None and not all(np.isfinite(entry).all() for entry in _values(value)):
+        numbers = [] if value is None else [entry for entry in _values(value) if not isinstance(entry, MatrixRecipe)]
+        if not all(np.isfinite(entry).all() for entry in numbers):
             raise ValueError(f"{name} must be finite")
 
 
@@ -65,7 +73,7 @@ def rectangular(name: str, value: Any, dimension: int, rows: int | None = None) 
     """A coefficient as a `(rows, d)` array; any number of rows if None."""
     if isinstance(value, Schedule):
         raise ProblemError.at(f"attention.{name}", "depends on time; ask law.at(time) for its drift")
-    array = _array(value)
+    array = array_of(f"attention.{name}", value, dimension, rows)
     if array.ndim == 0:
         return float(array) * np.eye(dimension)
     if array.shape[1] != dimension or (rows is not None and array.shape[0] != rows):
@@ -74,9 +82,15 @@ def rectangular(name: str, value: Any, dimension: int, rows: int | None = None) 
     return array
 
 
-def _array(value: Any) -> Float:
-    """The value as an array. Large matrices are kept, with their tuples, because it takes long to read half a million
-    numbers from tuples."""
+def array_of(path: str, value: Any, columns: int, rows: int | None = None) -> Float:
+    """The value at that path as an array, a number as one without axes; of a recipe a matrix of so many columns, and so
+    many rows unless it says how many. Large matrices are kept, with their tuples, because it takes long to read half a
+    million numbers from tuples."""
+    if isinstance(value, MatrixRecipe):
+        try:
+            return _drawn(value.random, value.rows or rows or columns, columns, value.scale, (value.seed, value.layer))
+        except ValueError as refusal:
+            raise ProblemError.at(path, str(refusal)) from None
     if not isinstance(value, tuple) or len(value) < _LARGE:
         return np.asarray(value, dtype=float)
     if id(value) not in _arrays:
@@ -86,6 +100,30 @@ def _array(value: Any) -> Float:
         array.flags.writeable = False
         _arrays[id(value)] = (value, array)
     return _arrays[id(value)][1]
+
+
+@lru_cache(maxsize=_KEPT)
+def _drawn(law: str, rows: int, columns: int, scale: float | None, number: tuple[int, int | None]) -> Float:
+    """The matrix of a recipe (`MatrixRecipe`)."""
+    seed, layer = number
+    if columns * rows > _MOST_DRAWN:
+        raise ValueError(f"would have {rows} x {columns} random numbers, more than {_MOST_DRAWN:,}")
+    if layer is not None:
+        seed = seed_of_part(seed, layer)
+    key = seed_of_part(seed, _MATRICES)
+    if law == "orthogonal":
+        if rows > columns:
+            raise ValueError(f"cannot have {rows} orthonormal rows of {columns} numbers; give rows: {columns} or less")
+        matrix = (1.0 if scale is None else scale) * orthonormal_rows(rows, columns, key)
+    else:
+        matrix = random_stream(rows * columns, key).standard_normal((rows, columns))
+        if law == "ginibre":
+            matrix *= 1 / np.sqrt(columns) if scale is None else scale
+        else:
+            with blas_in_one_thread():
+                matrix = (1.0 if scale is None else scale) / columns * (matrix.T @ matrix)
+    matrix.flags.writeable = False
+    return matrix
 
 
 def product(key: Any, query: Any, dimension: int) -> Float:

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from mfpde.attention.matrices import finite
+from mfpde.attention.matrices import array_of, finite
 from mfpde.attention.pointwise import PointwiseDrift
 from mfpde.coefficients import MatrixInTime
 from mfpde.errors import ProblemError
@@ -64,7 +64,8 @@ class Mlp(PointwiseDrift):
 
     def _layers(self, dimension: int) -> tuple[Float, Float, Float]:
         self.need_constant()
-        inner, outer = np.asarray(self.U, dtype=float), np.asarray(self.W, dtype=float)
+        inner = array_of("drift.U", self.U, dimension)
+        outer = array_of("drift.W", self.W, inner.shape[0] if inner.ndim else dimension, dimension)
         rows = outer.shape[1] if outer.ndim else dimension
         inner = float(inner) * np.eye(dimension) if inner.ndim == 0 else inner
         outer = float(outer) * np.eye(dimension) if outer.ndim == 0 else outer

@@ -45,7 +45,7 @@ class ComparedSolution(Comparison, ABC):
     def unfit(self, equation: Equation, solver: Solver) -> str | None:
         if self.measured.of_densities and solver.shows != "density":
             return f"the {self.distance} distance needs a density on a grid, and the {solver.kind} solver shows none"
-        return self.solver().unfit(equation)
+        return self.solver().refusal(equation)
 
     @property
     def measured(self) -> Distance:

@@ -160,6 +160,8 @@ class Solver(Part, ABC):
     preference: ClassVar[int] = 0
     #: what its measures are, one of `SHOWN`; a form (`mfpde.solvers.forms`) stores each
     shows: ClassVar[str] = "density"
+    #: kinds of normalization that it can solve besides none
+    normalizations: ClassVar[frozenset[str]] = frozenset()
     #: names of what `Integration.facts` tells
     facts: ClassVar[frozenset[str]] = frozenset()
 
@@ -168,9 +170,16 @@ class Solver(Part, ABC):
         mapping) behind what it may do."""
         return self.citations
 
+    def refusal(self, equation: Equation) -> str | None:
+        """Why it does not take that equation, or None: a block that it has not said to know, or `unfit`."""
+        scheme = equation.normalization
+        if scheme is not None and scheme.kind not in self.normalizations:
+            return f"it has no normalization: {scheme.kind}"
+        return self.unfit(equation)
+
     @abstractmethod
     def unfit(self, equation: Equation) -> str | None:
-        """Why this solver cannot do that equation, or None if it can. No computing."""
+        """Why this solver cannot do that equation, made of blocks that it knows, or None if it can. No computing."""
 
     @abstractmethod
     def start(self, task: InitialValueProblem) -> Integration:

@@ -21,8 +21,9 @@ from mfpde.measure.circle_density import clean
 from mfpde.measure.damping import LogFactors, Pair, values_at
 from mfpde.measure.initial import Initial, fields_like_properties
 from mfpde.measure.positioned import Positioned
+from mfpde.measure.random_points import Recipe, check_recipe, points_of_recipe
 from mfpde.registry import register
-from mfpde.specification import Vector, _nested
+from mfpde.specification import Real, Vector, Whole, _nested
 from mfpde.streams import random_stream
 from mfpde.typing import AnyArray, Complex, Float
 
@@ -145,11 +146,16 @@ with fields_like_properties("positions"):
 
     @register("initial", "points")
     class Points(Initial):
-        """Point masses from `values` (numbers in the file) or from a `file` (text or .npy, one point per row), with
-        optional `weights`.
+        """Point masses from `values` (numbers in the file), from a `file` (text or .npy, one point per row) or drawn at
+        `random`, with optional `weights`.
 
         On the circle a point is an angle, on the sphere a unit vector. Point masses have no density: a spectral
         solver needs noise to show what becomes of them.
+
+        Drawn are `count` points by a `seed`: `uniform-sphere` (unit vectors), `normal` (on R^d; `scale` is the standard
+        deviation), `box` (uniform; default [-1, 1] in each coordinate, on the circle all angles) or `equiangular` (unit
+        vectors, `<x_i, x_j> = cosine` for all i != j, turned at random: -1/(n-1) <= cosine <= 1, n <= d, or n = d + 1
+        at the least cosine).
 
         >>> Points(values=[0.0, 3.14159265]).mean.round(6)
         array([0., 0.])
@@ -161,13 +167,20 @@ with fields_like_properties("positions"):
             default=None, description="the points: angles, or one list for each"
         )
         file: str | None = Field(default=None, description="where they are, one point per row: text or .npy")
+        random: Recipe | None = Field(default=None, description="the law by which they are drawn")
+        count: Whole | None = Field(default=None, ge=1, description="random: how many")
+        seed: Whole = Field(default=0, ge=0, lt=2**64, description="random: of their coordinates")
+        scale: Real | None = Field(default=None, gt=0, lt=np.inf, description="normal: standard deviation, default 1")
+        box: tuple[Vector, ...] | None = Field(default=None, description="box: one pair `[from, to]` per coordinate")
+        cosine: Real | None = Field(default=None, ge=-1, le=1, description="equiangular: of the angle between any two")
         weights: Vector | None = Field(default=None, description="one for each point; equal by default")
         positions: Vector | None = Field(default=None, description="where each stands in [0, 1], for masked attention")
 
         @model_validator(mode="after")
         def _one_source(self) -> Points:
-            if (self.values is None) == (self.file is None):
-                raise ValueError("points need either values or a file, and not both")
+            if sum(source is not None for source in (self.values, self.file, self.random)) != 1:
+                raise ValueError("points need one of values, file and random")
+            check_recipe(self)
             return self
 
         @property
@@ -175,11 +188,11 @@ with fields_like_properties("positions"):
             return "point masses have no density"
 
         def natural_geometry(self) -> Geometry:
-            components = 1 if self.values is None else len(self.values[0])
+            components = len(self.values[0]) if self.values is not None else len(self.box or (1,))
             return Circle() if components == 1 else euclidean(components)
 
         def on(self, geometry: Geometry) -> Particles:
-            points = np.array(self.values) if self.file is None else _read_points(self.file)
+            points = self._points(geometry)
             try:
                 return Particles(points, _array(self.weights), geometry, _array(self.__dict__["positions"]))
             except ProblemError as error:
@@ -187,9 +200,15 @@ with fields_like_properties("positions"):
                     Fault(("initial", *self._key(fault)), fault.message) for fault in error.faults
                 ) from None
 
+        def _points(self, geometry: Geometry) -> Float:
+            if self.random is not None:
+                return points_of_recipe(self, geometry)
+            return np.array(self.values) if self.file is None else _read_points(self.file)
+
         def _key(self, fault: Fault) -> tuple[str | int, ...]:
             """Points are written under `values`, or in a file."""
-            return ("file" if self.values is None else "values",) if fault.path == ("points",) else fault.path
+            source = "random" if self.random is not None else "file" if self.values is None else "values"
+            return (source,) if fault.path == ("points",) else fault.path
 
         def over_positions(self, geometry: Geometry, positions: Sequence[float]) -> Positioned:
             """At their own positions, where they have them."""

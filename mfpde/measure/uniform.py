@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from mfpde.errors import ProblemError, shown
+from mfpde.errors import ProblemError
 from mfpde.geometry import Circle, Geometry, Sphere, euclidean, need_space
 from mfpde.measure.base import Measure
 from mfpde.measure.circle_density import CircleDensity
@@ -16,7 +16,7 @@ from mfpde.measure.initial import Initial
 from mfpde.measure.rules import of_box
 from mfpde.measure.spherical_cap import SphericalCap
 from mfpde.measure.uniform_ball import UniformBall
-from mfpde.measure.uniform_box import UniformBox
+from mfpde.measure.uniform_box import UniformBox, check_sides
 from mfpde.measure.von_mises_fisher import VonMisesFisher
 from mfpde.registry import register
 from mfpde.specification import Real, Specification, Vector
@@ -56,9 +56,7 @@ class Uniform(Initial):
     def _one_shape(self) -> Uniform:
         if self.box is not None and self.ball is not None:
             raise ValueError("box and ball cannot both be given")
-        for side in self.box or ():
-            if len(side) != 2 or not np.isfinite(side).all() or not side[0] < side[1]:
-                raise ProblemError.at("box", f"needs pairs [from, to] with from < to, not {shown(list(side))}")
+        check_sides(self.box or ())
         if self.box == ():
             raise ProblemError.at("box", "needs one pair [from, to] for each dimension, not none")
         return self

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
+from mfpde.errors import ProblemError, shown
 from mfpde.geometry import Geometry, Lattice
 from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.overlap import shares_in_box
@@ -11,7 +14,14 @@ from mfpde.measure.rules import of_box
 from mfpde.streams import random_stream
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["UniformBox"]
+__all__ = ["UniformBox", "check_sides"]
+
+
+def check_sides(box: Iterable[tuple[float, ...]]) -> None:
+    """Fail where a side of a box as it was written is no interval."""
+    for side in box:
+        if len(side) != 2 or not np.isfinite(side).all() or not side[0] < side[1]:
+            raise ProblemError.at("box", f"needs pairs [from, to] with from < to, not {shown(list(side))}")
 
 
 class UniformBox(Measure):

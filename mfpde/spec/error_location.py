@@ -9,7 +9,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from mfpde.coefficients import SCHEDULE, Schedule
+from mfpde.coefficients import RECIPE, SCHEDULE, MatrixRecipe, Schedule
 from mfpde.problem import Problem
 from mfpde.registry import members
 from mfpde.specification import OfFamily, Specification
@@ -56,8 +56,9 @@ def spot(location: Sequence[str | int], data: Any, root: type[Specification] = P
             path.append(part)
             data, wanted = data[part], _item(wanted)
         elif part == SCHEDULE:
-            wanted = _schedule(wanted)
-            owner = wanted
+            wanted = owner = _schedule(wanted)
+        elif part == RECIPE:
+            wanted = owner = MatrixRecipe
     if _is_specification(wanted):
         owner = wanted
     return Spot(tuple(path), data, owner, _family(wanted))

@@ -23,7 +23,7 @@ LAYERS = {
         "mfpde.store",
     },
     "solve": {"mfpde.solvers"},
-    "describe": {"mfpde.contracts", "mfpde.equation", "mfpde.problem"},
+    "describe": {"mfpde.contracts", "mfpde.equation", "mfpde.normalization", "mfpde.problem"},
     "nouns": {"mfpde.attention", "mfpde.distance", "mfpde.geometry", "mfpde.measure"},
     "engine": {"mfpde.streams", "mfpde.transform"},
     "ground": {

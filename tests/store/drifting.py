@@ -48,6 +48,8 @@ class Drift:
     def unfit(self, equation: mfpde.Equation) -> str | None:
         return None
 
+    refusal = unfit
+
     def start(self, task: InitialValueProblem) -> "Drifting":
         return Drifting(self, task)
 

@@ -37,6 +37,8 @@ class Heat:
     def unfit(self, equation: mfpde.Equation) -> str | None:
         return None
 
+    refusal = unfit
+
     def start(self, task: InitialValueProblem) -> "Heating":
         return Heating(self, task)
 
