@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypeAlias
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from mfpde.errors import ProblemError
 from mfpde.specification import Real, Specification, Truth, Vector
+from mfpde.typing import Float
 
 __all__ = ["Normalization", "Scheme"]
 
@@ -60,6 +62,12 @@ class Normalization(Specification):
     def keeps_norms(self) -> bool:
         """Whether the norms of tokens never change."""
         return self.kind in ("post", "ngpt")
+
+    def directions(self, tokens: Float) -> Float:
+        """Unit vectors theta of tokens x, `(..., d)`, that live on a sphere."""
+        gain = np.ones(tokens.shape[-1]) if self.gain is None or self.kind != "post" else np.array(self.gain)
+        theta = tokens / gain
+        return theta / np.sqrt(np.einsum("...c,...c->...", theta, theta))[..., None]
 
     @property
     def flow_unfit(self) -> str | None:

@@ -41,8 +41,9 @@ class AdaptiveIntegration(TokenIntegration):
         super().__init__(settings, task, tokens)
         self._before: Measure | None = None
         start = tokens.points[0]
-        if self._scheme is not None:  # directions, and norms
-            start = np.hstack([self._geometry.embed(start), np.ones((tokens.count, 1))])
+        if self._scheme is not None:
+            directions, norms = self.first_directions()
+            start = np.hstack([directions[0], norms[0]])
         self._shape = start.shape
         start = np.ascontiguousarray(start).ravel()
         self._march = self._marching(start)
@@ -66,7 +67,7 @@ class AdaptiveIntegration(TokenIntegration):
         rows = state.reshape(self._shape)
         if self._scheme is None:
             return self._geometry.retract(rows)
-        return self._geometry.points(rows[:, :-1] / lengths(rows[:, :-1]))
+        return (self._directions or self._geometry).points(rows[:, :-1] / lengths(rows[:, :-1]))
 
     def _slope(self, time: float, state: Float) -> Float:
         if not float(np.abs(state).max(initial=0.0)) < _FARTHEST:
@@ -98,7 +99,7 @@ class AdaptiveIntegration(TokenIntegration):
 
     def _sizes(self, state: Float) -> Size:
         """The largest error of a coordinate, relative to the spread of the tokens."""
-        size = spread(state.reshape(self._shape), self._tokens)
+        size = spread(state.reshape(self._shape), self._tokens) if self._directions is None else 1.0
         return lambda error: float(np.abs(error).max(initial=0.0)) / size
 
     @property
@@ -139,8 +140,7 @@ class AdaptiveIntegration(TokenIntegration):
         if self._scheme is None:
             return self.points()
         rows = self._state.reshape(self._shape)
-        factors = self._gain.factors if self._gain is not None and self._scheme.kind == "post" else 1.0
-        return (rows[:, :-1] / lengths(rows[:, :-1]) * factors * rows[:, -1:])[None]
+        return self.lengthened(rows[:, :-1] / lengths(rows[:, :-1]), rows[:, -1:])[None]
 
     def residual(self) -> float:
         self._cold()

@@ -3,19 +3,20 @@
 | scheme | a layer, N(x) = D x/|x| |
 |---|---|
 | none (R^d) | `x + tau Att(x)` |
-| post | `N(x + tau Att(x))` |
+| post | `N(x + tau Att(N(x)))` |
 | pre | `x + tau Att(N(x))` |
 | peri | `x + tau Att(N(x)) / |Att(N(x))|` |
 | mix | post until `switch`, then pre |
-| ngpt | `N(x + tau rate Att(x) / |Att(x)|)` |
+| ngpt | `N(x + tau rate Att(N(x)) / |Att(N(x))|)` |
 | sqrt | `x + tau Att(N(x)) / sqrt(t + 1)` |
 
-With sublayers attention and drift follow one another, each as a layer of its own.
+In R^d the schemes that normalise last keep the norms that tokens begin with. With sublayers attention and drift follow one another, each as a layer of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,12 +51,13 @@ class LayeredIntegration(TokenIntegration):
         self._length = task.until / float(settings.layers or 1)
         self._done = 0
         self._time = 0.0
-        geometry = tokens.geometry
-        embedded = geometry.embed(tokens.points.reshape(-1, tokens.points.shape[2]))
-        self._x = embedded.reshape(tokens.copies, tokens.count, -1).copy()
-        self._rule = None if geometry.flat else self._scheme or Normalization(kind="post")
-        if self._gain is not None and self._rule is not None and self._rule.kind == "post":
-            self._x *= self._gain.factors
+        self._rule = self._scheme
+        if self._directions is not None:
+            self._rule = self._scheme or Normalization(kind="post")
+            directions, norms = self.first_directions()
+            self._x = self.lengthened(directions, norms)
+        else:
+            self._x = tokens.points.copy()
 
     @property
     def time(self) -> float:
@@ -65,8 +67,8 @@ class LayeredIntegration(TokenIntegration):
         """What the parts of one layer add, in their order."""
         attention, pointwise = Velocity(self._velocity.law), Velocity(None, self._velocity.pointwise)
         if self._settings.sublayers and self._velocity.law is not None and self._velocity.pointwise is not None:
-            return [lambda t, x, part=part: self.outputs(part, t, x) for part in (attention, pointwise)]
-        return [lambda t, x: self.outputs(self._velocity, t, x)]
+            return [partial(self.outputs, part) for part in (attention, pointwise)]
+        return [partial(self.outputs, self._velocity)]
 
     def _normalised(self, x: Float) -> Float:
         unit = x / lengths(x)
@@ -77,12 +79,16 @@ class LayeredIntegration(TokenIntegration):
         if scheme is None:
             return x + tau * residual(time, x)
         before = scheme.kind in ("pre", "peri", "sqrt") or (scheme.kind == "mix" and time >= (scheme.switch or 0.0))
-        output = residual(time, self._normalised(x) if before else x)
+        output = residual(time, self._normalised(x))
         if scheme.kind in ("peri", "ngpt"):
             output = (scheme.rate or 1.0) * output / lengths(output)
         if scheme.kind == "sqrt":
             output = output / np.sqrt(time + 1)
-        return x + tau * output if before else self._normalised(x + tau * output)
+        if before:
+            return x + tau * output
+        if self._geometry.flat:  # tokens keep their norms
+            return lengths(x) * self._normalised(x / lengths(x) + tau * output)
+        return self._normalised(x + tau * output)
 
     def advance(self, target: float, budget: int) -> Progress:
         left = max(1, int(budget / self._cost()))
@@ -108,10 +114,11 @@ class LayeredIntegration(TokenIntegration):
         return copies * (300 + 1.5e-3 * pairs)
 
     def points(self) -> Float:
-        if self._geometry.flat:
+        if self._directions is None:
             return self._x
-        directions = self._x if self._rule is None or self._gain is None else self._x / self._gain.factors
-        native = self._geometry.points((directions / lengths(directions)).reshape(-1, directions.shape[2]))
+        last = self._gain is not None and self._rule is not None and self._rule.kind == "post"
+        directions = self._x / self._gain.factors if self._gain is not None and last else self._x
+        native = self._directions.points((directions / lengths(directions)).reshape(-1, directions.shape[2]))
         return native.reshape(self._tokens.copies, self._tokens.count, -1)
 
     def shown(self) -> Float:

@@ -10,7 +10,7 @@ import numpy as np
 from mfpde.attention.head import Head
 from mfpde.contracts import PROMISED, Accuracy, Progress, State
 from mfpde.errors import ProblemError
-from mfpde.geometry import Geometry, multiple_of_identity
+from mfpde.geometry import multiple_of_identity
 from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.kernels import token_slope as pair
 from mfpde.solvers.kernels import token_steps as loop
@@ -69,7 +69,7 @@ def pairwise_law(equation: Equation, clock: str = "physical") -> PairwiseLaw | N
     if gain is not None and scheme is not None:
         query, form = gain.query(query), gain.query(form)
         value = gain.value(value, scheme)
-    sphere = not equation.geometry.flat
+    sphere = not equation.geometry.flat or scheme is not None
     return PairwiseLaw(
         kinds=np.array([_KINDS[str(head.pair_kernel)] for head in heads]),
         query=query,
@@ -95,10 +95,11 @@ class PairwiseIntegration(TokenIntegration):
     def __init__(self, settings: ParticleSystem, task: InitialValueProblem, tokens: Tokens, law: PairwiseLaw) -> None:
         super().__init__(settings, task, tokens)
         self._law = law
-        dimension, norms = self._geometry.ambient_dimension, self._scheme is not None and not self._scheme.keeps_norms
+        dimension = self._geometry.ambient_dimension
+        norms = self._scheme is not None and not self._scheme.keeps_norms
         merge = settings.merge
         if merge is None or law.masked or norms:  # tokens that see, or move, differently stay apart
-            merge = 0.0 if self._geometry.flat or law.masked or norms else settings.tolerance
+            merge = settings.tolerance if law.sphere and not (law.masked or norms) else 0.0
         self._limits = loop.Limits(STEP_SHARE * settings.tolerance, merge)
         self._rooms = [
             loop.room_for(dimension + norms, dimension, tokens.count) for _ in range(min(tokens.copies, thread_count()))
@@ -110,10 +111,11 @@ class PairwiseIntegration(TokenIntegration):
 
     def _first_copies(self, tokens: Tokens, norms: bool) -> loop.Copies:
         shape = (tokens.copies, tokens.count)
-        embedded = self._geometry.embed(tokens.points.reshape(-1, tokens.points.shape[2]))
-        state = np.ascontiguousarray(embedded.reshape(*shape, -1).transpose(0, 2, 1))
-        if norms:
-            state = np.concatenate([state, np.ones((shape[0], 1, shape[1]))], axis=1)
+        rows = self._geometry.embed(tokens.points.reshape(-1, tokens.points.shape[2])).reshape(*shape, -1)
+        if self._directions is not None:
+            rows, self._norms = self.first_directions()
+            rows = np.concatenate([rows, self._norms], axis=2) if norms else rows
+        state = np.ascontiguousarray(rows.transpose(0, 2, 1))
         numbers, counts = np.zeros((shape[0], 3)), np.zeros((shape[0], 6), dtype=np.int64)
         numbers[:, loop.LAST_ERROR] = 1e-4
         counts[:, loop.ACTIVE] = tokens.count
@@ -139,7 +141,7 @@ class PairwiseIntegration(TokenIntegration):
             slope = self._copies.slope[copy]
             if not np.isfinite(slope).all():
                 raise ProblemError.at("attention", "moves these tokens at a speed beyond all numbers")
-            speed, size = float(np.abs(slope).max()), _size(self._copies.state[copy], self._geometry)
+            speed, size = float(np.abs(slope).max()), 1.0 if self._law.sphere else _size(self._copies.state[copy])
             self._copies.numbers[copy, loop.STEP] = _FIRST_STEP * size / speed if speed > 0 else self._task.until
 
     @property
@@ -207,16 +209,16 @@ class PairwiseIntegration(TokenIntegration):
 
     def points(self) -> Float:
         rows = self._rows()[:, :, : self._geometry.ambient_dimension]
-        native = self._geometry.points(rows.reshape(-1, rows.shape[2]))
+        space = self._directions or self._geometry
+        native = space.points(rows.reshape(-1, rows.shape[2]))
         return native.reshape(self._tokens.copies, self._tokens.count, -1)
 
     def shown(self) -> Float:
         if self._scheme is None:
             return self.points()
         rows, dimension = self._rows(), self._geometry.ambient_dimension
-        norms = rows[:, :, dimension:] if rows.shape[2] > dimension else 1.0
-        factors = self._gain.factors if self._gain is not None and self._scheme.kind == "post" else 1.0
-        return rows[:, :, :dimension] * factors * norms
+        norms = rows[:, :, dimension:] if rows.shape[2] > dimension else self._norms
+        return self.lengthened(rows[:, :, :dimension], norms)
 
     def state(self) -> dict[str, AnyArray]:
         kept = {f"copies_{name}": array.copy() for name, array in self._copies._asdict().items()}
@@ -251,9 +253,7 @@ class PairwiseIntegration(TokenIntegration):
         }
 
 
-def _size(state: Float, geometry: Geometry) -> float:
-    """What a step is small against: the spread of tokens in R^d, 1 on spheres."""
-    if not geometry.flat:
-        return 1.0
+def _size(state: Float) -> float:
+    """What a step is small against: the spread of tokens."""
     deviation = float(np.sqrt(np.square(state - state.mean(axis=1, keepdims=True)).sum(axis=0).mean()))
     return deviation if deviation > 0 else float(np.abs(state).max()) + 1e-200

@@ -9,7 +9,8 @@ import numpy as np
 
 from mfpde.attention import Velocity
 from mfpde.contracts import Integration
-from mfpde.geometry import Layout
+from mfpde.errors import ProblemError
+from mfpde.geometry import Layout, Sphere
 from mfpde.measure import Particles
 from mfpde.solvers.forms import particles_fields, particles_layout
 from mfpde.solvers.particles.schemes import Gain
@@ -24,14 +25,20 @@ __all__ = ["TokenIntegration", "lengths", "spread"]
 
 
 class TokenIntegration(Integration):
-    """Tokens on their way: subclasses move them. With a normalization what is shown are the tokens `x = r theta` as
-    vectors, and their measure is that of the directions theta."""
+    """Tokens on their way: subclasses move them. With a normalization they are vectors `x = r theta`, whose directions
+    live on a sphere: in R^d of the norms they begin with, on a sphere of norm 1, where their measure is that of the
+    directions."""
 
     def __init__(self, settings: ParticleSystem, task: InitialValueProblem, tokens: Tokens) -> None:
         self._settings, self._task, self._tokens = settings, task, tokens
         self._geometry, self._velocity = tokens.geometry, task.equation.velocity
         self._scheme = task.equation.normalization
-        self._gain = Gain.of(self._scheme, self._geometry.ambient_dimension)
+        dimension = self._geometry.ambient_dimension
+        self._gain = Gain.of(self._scheme, dimension)
+        #: where directions live, of tokens that have some
+        self._directions = None if self._geometry.flat else self._geometry
+        if self._geometry.flat and self._scheme is not None:
+            self._directions = Sphere(dimension=dimension)
         copies = None if settings.copies is None else tokens.copies
         components = tokens.points.shape[2] if self._scheme is None else self._geometry.ambient_dimension
         self._layout = particles_layout(tokens.weights, components, tokens.positions, copies)
@@ -48,8 +55,24 @@ class TokenIntegration(Integration):
         """The tokens themselves, `(copies, n, components)`."""
         return self.points()
 
+    def first_directions(self) -> tuple[Float, Float]:
+        """Unit vectors `(copies, n, d)` and norms `(copies, n, 1)` at the start."""
+        vectors = self._geometry.embed(self._tokens.points.reshape(-1, self._tokens.points.shape[2]))
+        vectors = vectors.reshape(*self._tokens.points.shape[:2], -1)
+        norms = lengths(vectors)
+        if not norms.all():
+            raise ProblemError.at("initial", "has a token at 0, which a normalization cannot give a direction")
+        return vectors / norms, norms if self._geometry.flat else np.ones_like(norms)
+
+    def lengthened(self, directions: Float, norms: Float) -> Float:
+        """The tokens: of that norm in R^d; on a sphere D theta where LayerNorm comes last."""
+        on_ellipsoid = self._gain is not None and self._scheme is not None and self._scheme.kind == "post"
+        if self._gain is None or not on_ellipsoid or self._geometry.flat:
+            return norms * directions
+        return norms * directions * self._gain.factors
+
     def measure(self) -> Particles:
-        return self._tokens.measure(self.points())
+        return self._tokens.measure(self.shown() if self._geometry.flat else self.points())
 
     def fields(self) -> dict[str, Float]:
         shown = self.shown()
@@ -64,9 +87,8 @@ class TokenIntegration(Integration):
 
     def outputs(self, velocity: Velocity, time: float, seen: Float) -> Float:
         """`Att(y_i)`, not projected, of what layers see: unit vectors, or those times a gain, `(n, d)`."""
-        on_space = self._gain is None and not self._geometry.flat
-        points = self._geometry.points(seen) if on_space else seen
-        space = self._geometry if on_space else None
+        space = None if self._gain is not None else self._directions
+        points = seen if space is None else space.points(seen)
         measure = Particles(points, self._tokens.weights, space, self._tokens.positions).concrete
         velocity, total = velocity.at(time), np.zeros(seen.shape)
         velocity.prepare(measure)
