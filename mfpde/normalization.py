@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypeAlias
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from mfpde.errors import ProblemError
 from mfpde.specification import Real, Specification, Truth, Vector
+from mfpde.typing import Float
 
 __all__ = ["Normalization", "Scheme"]
 
@@ -60,6 +62,11 @@ class Normalization(Specification):
     def keeps_norms(self) -> bool:
         """Whether the norms of tokens never change."""
         return self.kind in ("post", "ngpt")
+
+    def seen(self, points: Float) -> Float:
+        """What attention sees of tokens x `(n, d)`: `radius diag(gain) x / |x|`."""
+        units = points / np.linalg.norm(points, axis=1, keepdims=True)
+        return self.radius * units * (1.0 if self.gain is None else np.array(self.gain))
 
     @property
     def flow_unfit(self) -> str | None:
