@@ -64,9 +64,15 @@ class Normalization(Specification):
         return self.kind in ("post", "ngpt")
 
     def seen(self, points: Float) -> Float:
-        """What attention sees of tokens x `(n, d)`: `radius diag(gain) x / |x|`."""
+        """What attention sees of tokens x, or of their directions, `(n, d)`: `radius diag(gain) x / |x|`."""
         units = points / np.linalg.norm(points, axis=1, keepdims=True)
         return self.radius * units * (1.0 if self.gain is None else np.array(self.gain))
+
+    def directions(self, tokens: Float) -> Float:
+        """Unit vectors theta of tokens x, `(..., d)`, that live on a sphere."""
+        gain = np.ones(tokens.shape[-1]) if self.gain is None or self.kind != "post" else np.array(self.gain)
+        theta = tokens / gain
+        return theta / np.sqrt(np.einsum("...c,...c->...", theta, theta))[..., None]
 
     @property
     def flow_unfit(self) -> str | None:

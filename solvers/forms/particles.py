@@ -46,6 +46,8 @@ class ParticlesForm(Form):
     def measure(self, written: Written) -> Particles:
         place, weight = written.fields["position"], written.constant("weight")
         positions, geometry = written.constant("particle_position"), written.equation.geometry
+        if written.equation.normalization is not None and not geometry.flat:
+            place = geometry.points(written.equation.normalization.directions(place))
         if place.ndim == 3:  # independent copies: the law of all their tokens
             copies, place = len(place), place.reshape(-1, place.shape[2])
             weight = None if weight is None else np.tile(weight / copies, copies)

@@ -20,7 +20,6 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = [
     "LINEAR",
-    "MIX",
     "NGPT",
     "PERI",
     "POST",
@@ -39,7 +38,7 @@ __all__ = [
 #: kernels k of the score s: `e^s / sum_j w_j e^{s_j}`, `e^s`, `s`, `max(0, s)`, `1/(1 + e^{-s})`
 SOFTMAX, UNNORMALIZED, LINEAR, RELU, SIGMOID = range(5)
 #: normalisation schemes: what divides the speed of a direction, and moves its norm
-POST, PRE, PERI, MIX, NGPT, SQRT = range(6)
+POST, PRE, PERI, NGPT, SQRT = range(5)
 
 #: |s| beyond which `e^s` leaves the doubles
 _LARGEST_SCORE = 709.0
@@ -56,7 +55,7 @@ class PairwiseLaw(NamedTuple):
     sphere: bool
     masked: bool
     scheme: int  # one of POST, PRE, ...
-    rate: float  # of NGPT; the switch time of MIX
+    rate: float  # of NGPT
     gradient_clock: bool  # time is the way in the space of measures, sqrt(sum_i w_i |x_i'|^2) = 1
 
 
@@ -177,14 +176,14 @@ def _common_scale(weights: Float, count: int, pairs: Pairs) -> float:
 
 
 @kernel
-def _raise_scores(kind: int, weights: Float, count: int, scale: float, pairs: Pairs) -> None:
-    """score[j, i] = w_j k(x_i, x_j) e^{-scale}, but for the factor 1/mass[i] of normalised kernels."""
+def _raise_scores(kind: int, weights: Float, count: int, scale: float, normalised: bool, pairs: Pairs) -> None:
+    """score[j, i] = w_j k(x_i, x_j) mass[i] e^{-scale}: with masses 1 where the shift has `normalised` them already."""
     shift, mass = pairs.shift, pairs.mass
     for i in range(count):
         mass[i] = 0.0
     for j in range(count):
         weight, score = weights[j], pairs.score[j]
-        if kind == SOFTMAX or kind == UNNORMALIZED:
+        if kind in (SOFTMAX, UNNORMALIZED):
             for i in range(count):
                 score[i] = weight * exponential(min(score[i] - shift[i] - scale, _LARGEST_SCORE))
                 mass[i] += score[i]
@@ -195,7 +194,7 @@ def _raise_scores(kind: int, weights: Float, count: int, scale: float, pairs: Pa
             for i in range(count):
                 value = score[i] if score[i] > -np.inf else 0.0
                 score[i] = weight * (max(value, 0.0) if kind == RELU else value)
-    if kind != SOFTMAX or scale != 0.0:
+    if kind != SOFTMAX or normalised:
         for i in range(count):
             mass[i] = 1.0
 
@@ -230,7 +229,7 @@ def _add_head(head: int, weights: Float, count: int, law: PairwiseLaw, pairs: Pa
         if kind == SOFTMAX:
             _normalise(weights, count, pairs)
         scale = _common_scale(weights, count, pairs)
-    _raise_scores(kind, weights, count, scale, pairs)
+    _raise_scores(kind, weights, count, scale, law.gradient_clock, pairs)
     _sum_keys(law.scalar[head], value[0, 0], count, pairs)
     for row in range(value.shape[0]):
         for column in range(value.shape[0]):
@@ -244,7 +243,7 @@ def _add_head(head: int, weights: Float, count: int, law: PairwiseLaw, pairs: Pa
 @kernel
 def _speed_factor(scheme: int, rate: float, time: float, norm: float, size: float) -> float:
     """What divides the speed of a direction (physics section 7), for tokens of that norm and outputs of that size."""
-    if scheme == PRE or (scheme == MIX and time >= rate):
+    if scheme == PRE:
         return norm
     if scheme == PERI:
         return norm * size
@@ -256,9 +255,9 @@ def _speed_factor(scheme: int, rate: float, time: float, norm: float, size: floa
 
 
 @kernel
-def _norm_rate(scheme: int, rate: float, time: float, along: float, size: float) -> float:
+def _norm_rate(scheme: int, time: float, along: float, size: float) -> float:
     """How fast the norm of a token grows whose output has that size, and that part along its direction."""
-    if scheme == PRE or (scheme == MIX and time >= rate):
+    if scheme == PRE:
         return along
     if scheme == PERI:
         return along / size
@@ -282,7 +281,39 @@ def _project(state: Float, time: float, count: int, law: PairwiseLaw, pairs: Pai
         for row in range(dimension):
             slope[row, i] = (total[row, i] - along * unit[row, i]) * pairs.length[i] / factor
         if state.shape[0] > dimension:
-            slope[dimension, i] = _norm_rate(law.scheme, law.rate, time, along + own, size)
+            slope[dimension, i] = _norm_rate(law.scheme, time, along + own, size)
+
+
+@kernel
+def _unit_speed(weights: Float, count: int, dimension: int, slope: Float) -> float:
+    """Divide by the root mean square speed, whose logarithm is returned."""
+    square = 0.0
+    for row in range(dimension):
+        for i in range(count):
+            square += weights[i] * slope[row, i] * slope[row, i]
+    speed = math.sqrt(square)
+    if speed == 0.0:
+        return -np.inf
+    for row in range(dimension):
+        for i in range(count):
+            slope[row, i] /= speed
+    return math.log(speed)
+
+
+@kernel
+def _add_heads(weights: Float, positions: Float, count: int, law: PairwiseLaw, pairs: Pairs) -> float:
+    """total, own = the outputs of all heads, over e^scale; returns the scale."""
+    for i in range(count):
+        pairs.own[i] = 0.0
+        for row in range(pairs.unit.shape[0]):
+            pairs.total[row, i] = 0.0
+    scale = 0.0
+    for head in range(law.kinds.size):
+        _find_scores(head, count, law, pairs)
+        if law.masked:
+            _hide(positions, count, pairs.score)
+        scale = _add_head(head, weights, count, law, pairs)
+    return scale
 
 
 @kernel
@@ -296,34 +327,13 @@ def token_slope(
     pairs: Pairs,
     slope: Float,
 ) -> float:
-    """slope = x' of the first `count` tokens, and the logarithm of the speed that gradient time is divided by."""
+    """slope = x' of the first `count` tokens; in gradient time the logarithm of the speed is returned, else 0."""
     _directions(state, count, law, pairs)
-    dimension = pairs.unit.shape[0]
-    for i in range(count):
-        pairs.own[i] = 0.0
-        for row in range(dimension):
-            pairs.total[row, i] = 0.0
-    scale = 0.0
-    for head in range(law.kinds.size):
-        _find_scores(head, count, law, pairs)
-        if law.masked:
-            _hide(positions, count, pairs.score)
-        scale = _add_head(head, weights, count, law, pairs)
+    scale = _add_heads(weights, positions, count, law, pairs)
     if law.sphere:
         _project(state, time, count, law, pairs, slope)
     else:
-        for row in range(dimension):
+        for row in range(pairs.unit.shape[0]):
             for i in range(count):
                 slope[row, i] = pairs.total[row, i]
-    if not law.gradient_clock:
-        return 0.0
-    square = 0.0
-    for i in range(count):
-        for row in range(dimension):
-            square += weights[i] * slope[row, i] * slope[row, i]
-    speed = math.sqrt(square)
-    if speed > 0.0:
-        for row in range(dimension):
-            for i in range(count):
-                slope[row, i] /= speed
-    return scale + math.log(speed) if speed > 0.0 else -np.inf
+    return scale + _unit_speed(weights, count, pairs.unit.shape[0], slope) if law.gradient_clock else 0.0

@@ -50,6 +50,7 @@ class ParticleSystem(Solver):
     citations: ClassVar[tuple[str, ...]] = ("geshkovski2025", "hairer1993")
     preference: ClassVar[int] = -2
     shows: ClassVar[str] = "particles"
+    normalizations: ClassVar[frozenset[str]] = frozenset({"post", "pre", "peri", "mix", "ngpt", "sqrt"})
     clocks: ClassVar[frozenset[str]] = frozenset({"physical", "gradient"})
 
     count: Whole | None = Field(default=None, ge=1, description="how many tokens to draw from the initial measure")
@@ -77,7 +78,21 @@ class ParticleSystem(Solver):
         initial = equation.initial
         if initial is not None and not initial.pointlike and self.count is None:
             return "it needs to know how many tokens to draw: solver.count"
-        return None
+        return self._unfit_settings(equation)
+
+    def _unfit_settings(self, equation: Equation) -> str | None:
+        """Why these settings do not go together with the equation."""
+        noise = any(equation.noise.diffusion_at(time) > 0 for time in (0.0, *equation.noise.breaks()))
+        scheme = equation.normalization
+        if self.layers is not None and noise:
+            return "layers have no noise: leave layers out, or noise"
+        if scheme is None:
+            return None
+        if noise:
+            return "tokens with a normalization have no noise here: leave normalization out (post on spheres), or noise"
+        if self.layers is not None and scheme.ellipsoid:
+            return "the flow on the ellipsoid has no layers: leave layers out, or ellipsoid"
+        return scheme.flow_unfit if self.layers is None else None
 
     def start(self, task: InitialValueProblem) -> Integration:
         from mfpde.solvers.particles.beginning import integration_of

@@ -10,8 +10,10 @@ import numpy as np
 from mfpde.contracts import PROMISED, Accuracy, Progress, State
 from mfpde.errors import ProblemError
 from mfpde.measure import Measure, Particles
+from mfpde.normalization import Normalization
 from mfpde.solvers.amplification import Amplification
-from mfpde.solvers.particles.shown import TokenIntegration, spread
+from mfpde.solvers.particles.schemes import norm_rate, speed_factor
+from mfpde.solvers.particles.shown import TokenIntegration, lengths, spread
 from mfpde.solvers.particles.tokens import Tokens
 from mfpde.solvers.stepping.adaptive_ode import Attempt, March, Size
 from mfpde.typing import AnyArray, Float
@@ -37,9 +39,13 @@ class AdaptiveIntegration(TokenIntegration):
 
     def __init__(self, settings: ParticleSystem, task: InitialValueProblem, tokens: Tokens) -> None:
         super().__init__(settings, task, tokens)
-        self._shape = tokens.points.shape[1:]
         self._before: Measure | None = None
-        start = np.ascontiguousarray(tokens.points[0]).ravel()
+        start = tokens.points[0]
+        if self._scheme is not None:
+            directions, norms = self.first_directions()
+            start = np.hstack([directions[0], norms[0]])
+        self._shape = start.shape
+        start = np.ascontiguousarray(start).ravel()
         self._march = self._marching(start)
         self._time, self._state = 0.0, start
         self._amplification = Amplification(task.equation.autonomous)
@@ -53,22 +59,39 @@ class AdaptiveIntegration(TokenIntegration):
         first = _FIRST_STEP / rate if rate > 0 else self._task.until
         tolerance = STEP_SHARE * self._settings.tolerance
         implicit = start.size <= _MOST_IMPLICIT
-        breaks = self._velocity.breaks()
+        switch = [] if self._scheme is None or self._scheme.switch is None else [self._scheme.switch]
+        breaks = sorted({*self._velocity.breaks(), *switch})
         return March(self._slope, self._sizes, start, tolerance, first, breaks, implicit, begin=self._cold)
 
     def _native(self, state: Float) -> Float:
-        return self._tokens.geometry.retract(state.reshape(self._shape))
+        rows = state.reshape(self._shape)
+        if self._scheme is None:
+            return self._geometry.retract(rows)
+        return (self._directions or self._geometry).points(rows[:, :-1] / lengths(rows[:, :-1]))
 
     def _slope(self, time: float, state: Float) -> Float:
         if not float(np.abs(state).max(initial=0.0)) < _FARTHEST:
             raise ProblemError.at("points", "are beyond all bounds")
+        if self._scheme is not None:
+            return self._normed_slope(self._scheme, time, state.reshape(self._shape)).ravel()
         points = self._native(state)
-        measure = Particles(points, self._tokens.weights, self._tokens.geometry, self._tokens.positions)
+        measure = Particles(points, self._tokens.weights, self._geometry, self._tokens.positions)
         velocity = self._velocity.at(time)
         velocity.prepare(measure, self._before)
         self._before = measure
         drift = velocity.drift(measure, points, self._tokens.positions)
-        return self._tokens.geometry.extend(state.reshape(self._shape), drift).ravel()
+        return self._geometry.extend(state.reshape(self._shape), drift).ravel()
+
+    def _normed_slope(self, scheme: Normalization, time: float, rows: Float) -> Float:
+        """`theta' = P Att / s` continued to all lengths, and r' (physics section 7)."""
+        size, norms = lengths(rows[:, :-1]), rows[:, -1:]
+        directions = rows[:, :-1] / size
+        gain = 1.0 if self._gain is None else self._gain.factors
+        output = self.outputs(self._velocity, time, gain * directions)
+        output = output / gain if scheme.kind == "post" else output
+        along = np.einsum("nc,nc->n", output, directions)[:, None]
+        turned = (output - along * directions) * size / speed_factor(scheme, time, norms, lengths(output))
+        return np.hstack([turned, norm_rate(scheme, time, along, lengths(output))])
 
     def _cold(self) -> None:
         """Forget what was found before (potentials of sinkhorn attention): steps must not depend on it."""
@@ -76,7 +99,7 @@ class AdaptiveIntegration(TokenIntegration):
 
     def _sizes(self, state: Float) -> Size:
         """The largest error of a coordinate, relative to the spread of the tokens."""
-        size = spread(state.reshape(self._shape), self._tokens)
+        size = spread(state.reshape(self._shape), self._tokens) if self._directions is None else 1.0
         return lambda error: float(np.abs(error).max(initial=0.0)) / size
 
     @property
@@ -113,9 +136,18 @@ class AdaptiveIntegration(TokenIntegration):
     def points(self) -> Float:
         return self._native(self._state)[None]
 
+    def shown(self) -> Float:
+        if self._scheme is None:
+            return self.points()
+        rows = self._state.reshape(self._shape)
+        return self.lengthened(rows[:, :-1] / lengths(rows[:, :-1]), rows[:, -1:])[None]
+
     def residual(self) -> float:
         self._cold()
-        return super().residual()
+        if self._scheme is None:
+            return super().residual()
+        speed = self._slope(self._time, self._state).reshape(self._shape)[:, :-1]
+        return float(np.sqrt(np.einsum("n,nc->", self._tokens.weights, speed**2)))
 
     def state(self) -> dict[str, AnyArray]:
         view = {"view_time": np.array(self._time), "view": self._state.copy()}

@@ -9,6 +9,7 @@ import numpy as np
 
 from mfpde.contracts import Integration
 from mfpde.solvers.particles.adaptive import AdaptiveIntegration
+from mfpde.solvers.particles.layered import LayeredIntegration
 from mfpde.solvers.particles.noisy import NoisyIntegration
 from mfpde.solvers.particles.pairwise import MOST_TOKENS, PairwiseIntegration, pairwise_law
 from mfpde.solvers.particles.tokens import Tokens, first_tokens
@@ -39,7 +40,9 @@ def earlier_integration(
 
 def _integration(
     settings: ParticleSystem, task: InitialValueProblem, tokens: Tokens
-) -> PairwiseIntegration | AdaptiveIntegration | NoisyIntegration:
+) -> PairwiseIntegration | AdaptiveIntegration | NoisyIntegration | LayeredIntegration:
+    if settings.layers is not None:
+        return LayeredIntegration(settings, task, tokens)
     if has_noise(task.equation):
         return NoisyIntegration(settings, task, tokens)
     law = pairwise_law(task.equation)

@@ -4,8 +4,8 @@ Noise `N` and drift `D` are split as `D(h/2) N(h) D(h/2)`, of weak order two on 
 noises, `D(h/2) D(h/2)`, the middle x is what is shown, and its drift serves both halves: from y, where the noise has
 left a token, along the drift g of the step before, `x = y + (h/2) g`; then along the drift at x from y once more,
 `y -> y + h G(x)`. In R^d that is the scheme of Adams and Bashforth with additive noise,
-`x_{n+1} = x_n + h (3/2 G_n - 1/2 G_{n-1}) + sqrt(2h/kappa) xi_n`, of strong order one. On spheres sums are geodesics and
-tangents move along them.
+`x_{n+1} = x_n + h (3/2 G_n - 1/2 G_{n-1}) + sqrt(2h/kappa) xi_n`, of strong order one. On spheres sums are geodesics,
+and tangents move along them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import numpy as np
 
 from mfpde.contracts import Progress, State
 from mfpde.errors import ProblemError
-from mfpde.measure import Particles
 from mfpde.solvers.particles.shown import TokenIntegration, spread
 from mfpde.solvers.particles.steps_on_space import carried, jolted, moved
 from mfpde.solvers.particles.tokens import Tokens
@@ -45,11 +44,11 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(4)
 
 
 class NoisyIntegration(TokenIntegration):
-    """Steps of equal length from t = 0 on; a time between two of them is reached by a part of a step that is not kept."""
+    """Steps of equal length from t = 0 on; a time between two is reached by a part of a step that is not kept."""
 
     def __init__(self, settings: ParticleSystem, task: InitialValueProblem, tokens: Tokens) -> None:
         super().__init__(settings, task, tokens)
-        self._geometry, self._noise = tokens.geometry, task.equation.noise
+        self._noise = task.equation.noise
         self._streams = [Stream(settings.seed, copy, _STEP_NOISE) for copy in range(tokens.copies)]
         self._steps, self._evaluations = 0, 0
         self._x = tokens.points.copy()
@@ -104,11 +103,8 @@ class NoisyIntegration(TokenIntegration):
     # ---------------------------------------------------------------------------------------------------------
 
     def _drift_of(self, time: float, points: Float) -> Float:
-        measure = Particles(points, self._tokens.weights, self._geometry, self._tokens.positions)
-        velocity = self._velocity.at(time)
-        velocity.prepare(measure)
         self._evaluations += 1
-        return velocity.drift(measure, points, self._tokens.positions)
+        return self.drift(time, points)
 
     def _drifts(self, time: float, points: Float) -> Float:
         return np.stack([self._drift_of(time, each) for each in points])

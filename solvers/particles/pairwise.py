@@ -10,11 +10,12 @@ import numpy as np
 from mfpde.attention.head import Head
 from mfpde.contracts import PROMISED, Accuracy, Progress, State
 from mfpde.errors import ProblemError
-from mfpde.geometry import Geometry, multiple_of_identity
+from mfpde.geometry import multiple_of_identity
 from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.kernels import token_slope as pair
 from mfpde.solvers.kernels import token_steps as loop
 from mfpde.solvers.kernels.token_slope import PairwiseLaw
+from mfpde.solvers.particles.schemes import Gain
 from mfpde.solvers.particles.shown import TokenIntegration
 from mfpde.solvers.particles.tokens import Tokens
 from mfpde.transform.threads import run_pieces, thread_count
@@ -42,11 +43,19 @@ _KINDS = {
     "relu": pair.RELU,
     "sigmoid": pair.SIGMOID,
 }
+_SCHEMES = {
+    "post": pair.POST,
+    "pre": pair.PRE,
+    "peri": pair.PERI,
+    "mix": pair.POST,  # until its switch
+    "ngpt": pair.NGPT,
+    "sqrt": pair.SQRT,
+}
 
 
 def pairwise_law(equation: Equation, clock: str = "physical") -> PairwiseLaw | None:
     """The attention as sums over pairs of tokens, where that is all that moves them; None elsewhere."""
-    velocity, dimension = equation.velocity, equation.geometry.ambient_dimension
+    velocity, dimension, scheme = equation.velocity, equation.geometry.ambient_dimension, equation.normalization
     if velocity.law is None or velocity.pointwise is not None or not velocity.constant:
         return None
     terms = velocity.law.terms(dimension)
@@ -56,10 +65,23 @@ def pairwise_law(equation: Equation, clock: str = "physical") -> PairwiseLaw | N
     query = np.array([head.query_matrix(dimension) for head in heads])
     form = np.array([_form(head, dimension) for head in heads])
     value = np.array([term.value for term in terms])
-    scalar = np.array([not equation.geometry.flat and multiple_of_identity(each) is not None for each in value])
-    kinds = np.array([_KINDS[str(head.pair_kernel)] for head in heads])
-    sphere, masked = not equation.geometry.flat, terms[0].masked
-    return PairwiseLaw(kinds, query, value, form, scalar, sphere, masked, pair.POST, 0.0, clock == "gradient")
+    gain = Gain.of(scheme, dimension)
+    if gain is not None and scheme is not None:
+        query, form = gain.query(query), gain.query(form)
+        value = gain.value(value, scheme)
+    sphere = not equation.geometry.flat or scheme is not None
+    return PairwiseLaw(
+        kinds=np.array([_KINDS[str(head.pair_kernel)] for head in heads]),
+        query=query,
+        value=value,
+        form=form,
+        scalar=np.array([sphere and multiple_of_identity(each) is not None for each in value]),
+        sphere=sphere,
+        masked=terms[0].masked,
+        scheme=pair.POST if scheme is None else _SCHEMES[scheme.kind],
+        rate=1.0 if scheme is None else scheme.rate or 1.0,
+        gradient_clock=clock == "gradient",
+    )
 
 
 def _form(head: Head, dimension: int) -> Float:
@@ -73,24 +95,27 @@ class PairwiseIntegration(TokenIntegration):
     def __init__(self, settings: ParticleSystem, task: InitialValueProblem, tokens: Tokens, law: PairwiseLaw) -> None:
         super().__init__(settings, task, tokens)
         self._law = law
-        self._geometry = tokens.geometry
         dimension = self._geometry.ambient_dimension
+        norms = self._scheme is not None and not self._scheme.keeps_norms
         merge = settings.merge
-        if merge is None:
-            merge = 0.0 if self._geometry.flat or law.masked else settings.tolerance
+        if merge is None or law.masked or norms:  # tokens that see, or move, differently stay apart
+            merge = settings.tolerance if law.sphere and not (law.masked or norms) else 0.0
         self._limits = loop.Limits(STEP_SHARE * settings.tolerance, merge)
         self._rooms = [
-            loop.room_for(dimension, dimension, tokens.count) for _ in range(min(tokens.copies, thread_count()))
+            loop.room_for(dimension + norms, dimension, tokens.count) for _ in range(min(tokens.copies, thread_count()))
         ]
-        self._copies = self._first_copies(tokens)
+        self._copies = self._first_copies(tokens, norms)
         self._amplification = Amplification(task.equation.autonomous)
         self._time = 0.0
         self._choose_first_steps()
 
-    def _first_copies(self, tokens: Tokens) -> loop.Copies:
+    def _first_copies(self, tokens: Tokens, norms: bool) -> loop.Copies:
         shape = (tokens.copies, tokens.count)
-        embedded = self._geometry.embed(tokens.points.reshape(-1, tokens.points.shape[2]))
-        state = np.ascontiguousarray(embedded.reshape(*shape, -1).transpose(0, 2, 1))
+        rows = self._geometry.embed(tokens.points.reshape(-1, tokens.points.shape[2])).reshape(*shape, -1)
+        if self._directions is not None:
+            rows, self._norms = self.first_directions()
+            rows = np.concatenate([rows, self._norms], axis=2) if norms else rows
+        state = np.ascontiguousarray(rows.transpose(0, 2, 1))
         numbers, counts = np.zeros((shape[0], 3)), np.zeros((shape[0], 6), dtype=np.int64)
         numbers[:, loop.LAST_ERROR] = 1e-4
         counts[:, loop.ACTIVE] = tokens.count
@@ -116,7 +141,7 @@ class PairwiseIntegration(TokenIntegration):
             slope = self._copies.slope[copy]
             if not np.isfinite(slope).all():
                 raise ProblemError.at("attention", "moves these tokens at a speed beyond all numbers")
-            speed, size = float(np.abs(slope).max()), _size(self._copies.state[copy], self._geometry)
+            speed, size = float(np.abs(slope).max()), 1.0 if self._law.sphere else _size(self._copies.state[copy])
             self._copies.numbers[copy, loop.STEP] = _FIRST_STEP * size / speed if speed > 0 else self._task.until
 
     @property
@@ -124,16 +149,32 @@ class PairwiseIntegration(TokenIntegration):
         return self._time
 
     def advance(self, target: float, budget: int) -> Progress:
+        switch = None if self._scheme is None else self._scheme.switch
+        if switch is not None and self._time < switch < target:
+            progress = self._advanced(switch, budget)
+            return Progress(State.UNDER_WAY) if progress.state is State.REACHED else progress
+        progress = self._advanced(target, budget)
+        if progress.state is State.REACHED:
+            self._amplification.see(self.residual())
+        return progress
+
+    def _present_law(self) -> PairwiseLaw:
+        """Post-LN turns into pre-LN at the switch."""
+        switch = None if self._scheme is None else self._scheme.switch
+        return self._law if switch is None or self._time < switch else self._law._replace(scheme=pair.PRE)
+
+    def _advanced(self, target: float, budget: int) -> Progress:
         """All copies in turn, each with its share of the work."""
-        copies = self._tokens.copies
+        copies, threads, law = self._tokens.copies, len(self._rooms), self._present_law()
         attempts = max(1, int(budget / self._cost()))
-        threads = len(self._rooms)
+        if law.scheme != self._law.scheme:
+            self._copies.counts[:, loop.FRESH] = 0  # slopes of before the switch
         status = np.zeros(copies, dtype=np.int64)
 
         def work(thread: int) -> None:
             for copy in range(thread, copies, threads):
                 status[copy] = loop.advance_copy(
-                    self._copies, copy, self._law, self._limits, self._rooms[thread], target, attempts
+                    self._copies, copy, law, self._limits, self._rooms[thread], target, attempts
                 )
 
         run_pieces(work, threads)
@@ -144,7 +185,6 @@ class PairwiseIntegration(TokenIntegration):
             self._time = float(self._copies.numbers[:, loop.TIME].min())
             return Progress(State.UNDER_WAY)
         self._time = target
-        self._amplification.see(self.residual())
         return Progress(State.REACHED)
 
     def _ended(self, copy: int) -> Progress:
@@ -161,13 +201,24 @@ class PairwiseIntegration(TokenIntegration):
         dimension = self._geometry.ambient_dimension
         return float(1.0 + (0.3 * active + 1.5e-3 * active**2 * (8 + 2 * dimension)).sum() * 12 / 10)
 
+    def _rows(self) -> Float:
+        """The state of each token at first, wherever it is now, `(copies, n, rows)`."""
+        state = self._copies.state
+        columns = np.broadcast_to(self._copies.members[:, None, :], state.shape)
+        return np.take_along_axis(state, columns, axis=2).transpose(0, 2, 1)
+
     def points(self) -> Float:
-        copies = self._copies
-        columns = copies.members[:, None, :]
-        moved = np.take_along_axis(copies.state, np.broadcast_to(columns, copies.state.shape), axis=2)
-        every = moved.transpose(0, 2, 1).reshape(-1, moved.shape[1])
-        native = self._geometry.points(every)
+        rows = self._rows()[:, :, : self._geometry.ambient_dimension]
+        space = self._directions or self._geometry
+        native = space.points(rows.reshape(-1, rows.shape[2]))
         return native.reshape(self._tokens.copies, self._tokens.count, -1)
+
+    def shown(self) -> Float:
+        if self._scheme is None:
+            return self.points()
+        rows, dimension = self._rows(), self._geometry.ambient_dimension
+        norms = rows[:, :, dimension:] if rows.shape[2] > dimension else self._norms
+        return self.lengthened(rows[:, :, :dimension], norms)
 
     def state(self) -> dict[str, AnyArray]:
         kept = {f"copies_{name}": array.copy() for name, array in self._copies._asdict().items()}
@@ -179,6 +230,15 @@ class PairwiseIntegration(TokenIntegration):
             array[...] = state[f"copies_{name}"]
         self._time = float(state["time"])
         self._amplification.restore(state)
+
+    def residual(self) -> float:
+        """As the base's, by the speed of directions in the last evaluation where norms slow them down."""
+        if self._scheme is None and not self._law.gradient_clock:
+            return super().residual()
+        for copy in range(self._tokens.copies):
+            loop.refresh(self._copies, copy, self._law, self._rooms[0])
+        speeds = self._copies.slope[:, : self._geometry.ambient_dimension]
+        return float(np.sqrt(np.einsum("mn,mcn->", self._copies.weights, speeds**2) / self._tokens.copies))
 
     def accuracy(self) -> Accuracy:
         return self._amplification.judged(Accuracy(PROMISED * self._settings.tolerance, kept=True))
@@ -193,9 +253,7 @@ class PairwiseIntegration(TokenIntegration):
         }
 
 
-def _size(state: Float, geometry: Geometry) -> float:
-    """What a step is small against: the spread of tokens in R^d, 1 on spheres."""
-    if not geometry.flat:
-        return 1.0
+def _size(state: Float) -> float:
+    """What a step is small against: the spread of tokens."""
     deviation = float(np.sqrt(np.square(state - state.mean(axis=1, keepdims=True)).sum(axis=0).mean()))
     return deviation if deviation > 0 else float(np.abs(state).max()) + 1e-200

@@ -1,4 +1,4 @@
-"""What every integration of tokens shows."""
+"""What every integration of tokens shows, and what moves them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mfpde.attention import Velocity
 from mfpde.contracts import Integration
-from mfpde.geometry import Layout
+from mfpde.errors import ProblemError
+from mfpde.geometry import Layout, Sphere
 from mfpde.measure import Particles
 from mfpde.solvers.forms import particles_fields, particles_layout
+from mfpde.solvers.particles.schemes import Gain
 from mfpde.solvers.particles.tokens import Tokens
 from mfpde.typing import AnyArray, Float
 
@@ -18,17 +21,27 @@ if TYPE_CHECKING:
     from mfpde.equation import InitialValueProblem
     from mfpde.solvers.particles import ParticleSystem
 
-__all__ = ["TokenIntegration"]
+__all__ = ["TokenIntegration", "lengths", "spread"]
 
 
 class TokenIntegration(Integration):
-    """Tokens on their way: subclasses move them."""
+    """Tokens on their way: subclasses move them. With a normalization they are vectors `x = r theta`, whose directions
+    live on a sphere: in R^d of the norms they begin with, on a sphere of norm 1, where their measure is that of the
+    directions."""
 
     def __init__(self, settings: ParticleSystem, task: InitialValueProblem, tokens: Tokens) -> None:
         self._settings, self._task, self._tokens = settings, task, tokens
-        self._velocity = task.equation.velocity
+        self._geometry, self._velocity = tokens.geometry, task.equation.velocity
+        self._scheme = task.equation.normalization
+        dimension = self._geometry.ambient_dimension
+        self._gain = Gain.of(self._scheme, dimension)
+        #: where directions live, of tokens that have some
+        self._directions = None if self._geometry.flat else self._geometry
+        if self._geometry.flat and self._scheme is not None:
+            self._directions = Sphere(dimension=dimension)
         copies = None if settings.copies is None else tokens.copies
-        self._layout = particles_layout(tokens.weights, tokens.points.shape[2], tokens.positions, copies)
+        components = tokens.points.shape[2] if self._scheme is None else self._geometry.ambient_dimension
+        self._layout = particles_layout(tokens.weights, components, tokens.positions, copies)
 
     @property
     def layout(self) -> Layout:
@@ -38,25 +51,56 @@ class TokenIntegration(Integration):
     def points(self) -> Float:
         """Native points of all tokens at the present time, `(copies, n, c)`."""
 
+    def shown(self) -> Float:
+        """The tokens themselves, `(copies, n, components)`."""
+        return self.points()
+
+    def first_directions(self) -> tuple[Float, Float]:
+        """Unit vectors `(copies, n, d)` and norms `(copies, n, 1)` at the start."""
+        vectors = self._geometry.embed(self._tokens.points.reshape(-1, self._tokens.points.shape[2]))
+        vectors = vectors.reshape(*self._tokens.points.shape[:2], -1)
+        norms = lengths(vectors)
+        if not norms.all():
+            raise ProblemError.at("initial", "has a token at 0, which a normalization cannot give a direction")
+        return vectors / norms, norms if self._geometry.flat else np.ones_like(norms)
+
+    def lengthened(self, directions: Float, norms: Float) -> Float:
+        """The tokens: of that norm in R^d; on a sphere D theta where LayerNorm comes last."""
+        on_ellipsoid = self._gain is not None and self._scheme is not None and self._scheme.kind == "post"
+        if self._gain is None or not on_ellipsoid or self._geometry.flat:
+            return norms * directions
+        return norms * directions * self._gain.factors
+
     def measure(self) -> Particles:
-        return self._tokens.measure(self.points())
+        return self._tokens.measure(self.shown() if self._geometry.flat else self.points())
 
     def fields(self) -> dict[str, Float]:
-        points = self.points()
-        return particles_fields(points if self._settings.copies is not None else points[0])
+        shown = self.shown()
+        return particles_fields(shown if self._settings.copies is not None else shown[0])
 
-    def drift(self, points: Float) -> Float:
-        """Of tokens at native points `(n, c)` by their own measure."""
-        measure = Particles(points, self._tokens.weights, self._tokens.geometry, self._tokens.positions)
-        velocity = self._velocity.at(self.time)
+    def drift(self, time: float, points: Float) -> Float:
+        """Of tokens at native points `(n, c)` by their own measure, in native components."""
+        measure = Particles(points, self._tokens.weights, self._geometry, self._tokens.positions)
+        velocity = self._velocity.at(time)
         velocity.prepare(measure)
         return velocity.drift(measure, points, self._tokens.positions)
 
+    def outputs(self, velocity: Velocity, time: float, seen: Float) -> Float:
+        """`Att(y_i)`, not projected, of what layers see: unit vectors, or those times a gain, `(n, d)`."""
+        space = None if self._gain is not None else self._directions
+        points = seen if space is None else space.points(seen)
+        measure = Particles(points, self._tokens.weights, space, self._tokens.positions).concrete
+        velocity, total = velocity.at(time), np.zeros(seen.shape)
+        velocity.prepare(measure)
+        if velocity.law is not None:
+            total += velocity.law.outputs(measure, measure.space.queries(points), self._tokens.positions).T
+        return total if velocity.pointwise is None else total + velocity.pointwise.outputs(seen)
+
     def residual(self) -> float:
-        """`(sum_i w_i |G(x_i)|^2)^{1/2}` relative to the spread of the tokens in R^d, the root mean square of copies."""
+        """`(sum_i w_i |G(x_i)|^2)^{1/2}` relative to the spread of tokens in R^d; of copies the root mean square."""
         squares = []
         for points in self.points():
-            square = float(np.einsum("n,nc->", self._tokens.weights, self.drift(points) ** 2))
+            square = float(np.einsum("n,nc->", self._tokens.weights, self.drift(self.time, points) ** 2))
             squares.append(square / spread(points, self._tokens) ** 2)
         return float(np.sqrt(np.mean(squares)))
 
@@ -64,6 +108,11 @@ class TokenIntegration(Integration):
         """What was drawn at the start and never changes."""
         positions = np.zeros(0) if self._tokens.positions is None else self._tokens.positions
         return {"tokens": self._tokens.points, "weights": self._tokens.weights, "positions": positions}
+
+
+def lengths(vectors: Float) -> Float:
+    """Of vectors `(..., d)`, `(..., 1)`."""
+    return np.sqrt(np.einsum("...c,...c->...", vectors, vectors))[..., None]
 
 
 def spread(points: Float, tokens: Tokens) -> float:

@@ -178,7 +178,9 @@ class EquiangularIntegration(ReducedIntegration):
 
     def vectors(self) -> Float:
         gap, sum_ = self._gap_and_sum(self._state)
-        return self._frame.vectors(gap, sum_, float(self._state[1]))
+        scheme, flat = self._scheme, self._task.equation.geometry.flat
+        longer = scheme.radius if scheme is not None and scheme.kind == "post" and not flat else 1.0
+        return self._frame.vectors(gap, sum_, longer * float(self._state[1]))
 
     def residual(self) -> float:
         """`|x_i'| / |x_i|`, the same for all tokens."""
