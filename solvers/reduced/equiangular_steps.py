@@ -128,13 +128,13 @@ class EquiangularIntegration(ReducedIntegration):
         scheme = self._scheme
         if scheme is None:
             return 1.0, 0.0
-        post, pre = (1.0, 0.0), (scheme.radius / norm, scheme.radius)
+        pre = scheme.radius / norm, scheme.radius
         root, shrunk = np.sqrt(time + 1), 1 / length if length > 0 else np.inf
         return {
-            "post": post,
+            "post": (1.0, 0.0),  # the tokens themselves are radius theta
             "pre": pre,
             "peri": (shrunk / norm, shrunk),
-            "mix": post if time < (scheme.switch or 0.0) else pre,
+            "mix": (scheme.radius, 0.0) if time < (scheme.switch or 0.0) else pre,
             "ngpt": ((scheme.rate or 1.0) * shrunk, 0.0),
             "sqrt": (pre[0] / root, pre[1] / root),
         }[scheme.kind]
