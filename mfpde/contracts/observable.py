@@ -40,6 +40,8 @@ class Series:
     scale: Scale = "value"
     curves: tuple[str, ...] = ()
     listed: bool = False
+    #: of a histogram, what its entries count: values in equal intervals between these two
+    bins: tuple[float, float] | None = None
     #: drawn before others
     leads: bool = False
     #: never increases

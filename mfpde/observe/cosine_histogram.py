@@ -43,10 +43,9 @@ class CosineHistogram(OfTokens):
     bins: int = Field(default=100, ge=1, le=10_000, description="intervals of [-1, 1]")
 
     def series(self, geometry: Geometry) -> dict[str, Series]:
-        shares = Series(
-            "shares of pairs of tokens by their cosine, -1 first", extent=(("bin", self.bins),), listed=True
-        )
-        return {"cosine-histogram": shares}
+        what, extent = "shares of pairs of tokens by their cosine, -1 first", (("bin", self.bins),)
+        label = "cosines between tokens"
+        return {"cosine-histogram": Series(what, extent=extent, label=label, listed=True, bins=(-1.0, 1.0))}
 
     def most_tokens(self, equation: Equation) -> int | None:
         return _MOST

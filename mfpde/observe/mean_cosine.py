@@ -37,7 +37,9 @@ class MeanCosine(OfTokens):
     def series(self, geometry: Geometry) -> dict[str, Series]:
         return {
             "mean-cosine": Series("mean cosine between tokens", label="mean cosine"),
-            "mean-cosine-gap": Series("1 - mean cosine between tokens", label="1 - mean cosine", scale="magnitude"),
+            "mean-cosine-gap": Series(
+                "1 - mean cosine between tokens", label="1 - mean cosine", scale="magnitude", repeats="mean-cosine"
+            ),
         }
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
