@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated
 
+import numpy as np
 from pydantic import Field, field_validator, model_validator
 
 from mfpde.attention import Attention, Interaction, Law, PointwiseDrift, Velocity
@@ -15,16 +16,26 @@ from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry
 from mfpde.measure import Initial, Measure
 from mfpde.normalization import Normalization
-from mfpde.specification import OfFamily, Specification
+from mfpde.specification import Matrix, OfFamily, Real, Specification
+from mfpde.typing import Float
 
 __all__ = ["Equation", "InitialValueProblem", "Noise"]
 
 
 class Noise(Specification):
-    """`sqrt(2 / kappa) dW` on every token: diffusion constant 1/kappa; kappa = inf (the default) is no noise."""
+    """`sqrt(2 / kappa) dW` on every token: diffusion constant 1/kappa; kappa = inf (the default) is no noise.
+
+    On flat spaces a `matrix` D instead of kappa is `sqrt(2 D) dW`, diffusion `div(D grad mu)`. `common` noise of
+    strength c is `sqrt(2 c) dB` with one B for all tokens: a translation in R^d, a rotation of the circle, `P_x o dB`
+    on spheres.
+    """
 
     kappa: NumberInTime = Field(
         default=math.inf, description="inverse noise strength, greater than 0; infinity is no noise"
+    )
+    matrix: Matrix | None = Field(default=None, description="D on flat spaces, symmetric, instead of kappa")
+    common: Real | None = Field(
+        default=None, gt=0, lt=math.inf, description="strength of noise that all particles share"
     )
 
     @field_validator("kappa")
@@ -37,6 +48,37 @@ class Noise(Specification):
             if value < 1e-300:
                 raise ProblemError.at(key, f"must be at least 1e-300, not {value:g}: 1/kappa is beyond a double")
         return kappa
+
+    @model_validator(mode="after")
+    def _one_strength(self) -> Noise:
+        if self.matrix is None:
+            return self
+        if "kappa" in self.model_fields_set:
+            raise ProblemError.at("matrix", "kappa and matrix cannot both be given")
+        matrix = np.atleast_2d(np.array(self.matrix))
+        if matrix.shape[0] != matrix.shape[1] or not np.isfinite(matrix).all() or (matrix != matrix.T).any():
+            raise ProblemError.at("matrix", "must be a symmetric matrix of finite numbers")
+        if np.linalg.eigvalsh(matrix)[0] < 0:
+            raise ProblemError.at("matrix", "must not have a negative eigenvalue: noise has no negative strength")
+        return self
+
+    @property
+    def peculiar(self) -> frozenset[str]:
+        """What it has that not every solver knows: `matrix`, `common`."""
+        return frozenset(name for name in ("matrix", "common") if getattr(self, name) is not None)
+
+    def root(self, dimension: int) -> Float | None:
+        """L with `L L^T = 2 D`, `(d, d)`; None without a matrix."""
+        if self.matrix is None:
+            return None
+        given: Float = np.asarray(self.matrix, dtype=float)
+        matrix: Float = given if given.ndim == 2 else float(given) * np.eye(dimension)
+        if matrix.shape != (dimension, dimension):
+            raise ProblemError.at(
+                "noise.matrix", f"has shape {matrix.shape}; tokens in R^{dimension} need a square one"
+            )
+        values, vectors = np.linalg.eigh(2 * matrix)
+        return vectors * np.sqrt(values)
 
     @property
     def diffusion(self) -> float:
@@ -119,6 +161,8 @@ class InitialValueProblem:
 
     equation: Equation
     until: float
+    #: what `until` and all times mean: time, or `gradient` time, the way of the tokens in the space of measures
+    clock: str = "physical"
 
     @cached_property
     def initial(self) -> Measure:

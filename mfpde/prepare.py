@@ -118,12 +118,17 @@ def _law_faults(problem: Problem) -> list[Fault]:
 def _solver_and_faults(problem: Problem) -> tuple[Solver | None, list[Fault]]:
     try:
         solver = chosen_solver(problem)
-        reason = solver.refusal(problem.equation)
+        reason = solver.refusal(problem.equation) or _unknown_clock(problem, solver)
     except ProblemError as error:
         return None, list(error.faults)
     if reason is None:
         return solver, []
     return solver, [Fault(("solver",), f"{solver.kind} cannot solve this: {reason}; {_others(problem)}")]
+
+
+def _unknown_clock(problem: Problem, solver: Solver) -> str | None:
+    clock = "physical" if problem.time is None else problem.time.clock
+    return None if clock in solver.clocks else f"it has no time.clock: {clock}"
 
 
 def _others(problem: Problem) -> str:

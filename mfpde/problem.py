@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 from pydantic.fields import FieldInfo
@@ -38,6 +38,9 @@ class Time(Specification):
     length.
     """
 
+    clock: Literal["physical", "gradient"] = Field(
+        default="physical", description="gradient: time is the way of particles, of root mean square speed 1"
+    )
     until: Real = Field(gt=0, lt=math.inf, description="the end")
     save_every: Real | None = Field(default=None, gt=0, lt=math.inf, description="time between snapshots")
     save_at: Vector | None = Field(default=None, description="times of the snapshots")
@@ -205,7 +208,9 @@ class Problem(Specification):
 
     def posed(self) -> InitialValueProblem:
         """What a solver is given of it."""
-        return InitialValueProblem(self.equation, 0.0 if self.time is None else self.time.until)
+        if self.time is None:
+            return InitialValueProblem(self.equation, 0.0)
+        return InitialValueProblem(self.equation, self.time.until, self.time.clock)
 
     @classmethod
     def from_yaml(cls, path: str | Path, settings: Mapping[str, Any] | None = None) -> Problem:

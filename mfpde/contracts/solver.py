@@ -162,6 +162,10 @@ class Solver(Part, ABC):
     shows: ClassVar[str] = "density"
     #: kinds of normalization that it can solve besides none
     normalizations: ClassVar[frozenset[str]] = frozenset()
+    #: kinds of noise that it can solve besides kappa: `matrix`, `common`
+    noises: ClassVar[frozenset[str]] = frozenset()
+    #: meanings of time that it knows
+    clocks: ClassVar[frozenset[str]] = frozenset({"physical"})
     #: names of what `Integration.facts` tells
     facts: ClassVar[frozenset[str]] = frozenset()
 
@@ -175,6 +179,9 @@ class Solver(Part, ABC):
         scheme = equation.normalization
         if scheme is not None and scheme.kind not in self.normalizations:
             return f"it has no normalization: {scheme.kind}"
+        unknown = sorted(equation.noise.peculiar - self.noises)
+        if unknown:
+            return f"it has no noise.{unknown[0]}"
         return self.unfit(equation)
 
     @abstractmethod

@@ -17,7 +17,7 @@ from mfpde.solvers.kernels.token_slope import Pairs, PairwiseLaw, pairs_for, tok
 from mfpde.solvers.steppers.gif853 import ERROR_FIVE, ERROR_THREE, NODES, STAGE_WEIGHTS, STAGES, WEIGHTS
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["Copies", "Limits", "Room", "advance_copy", "refresh", "room_for"]
+__all__ = ["Copies", "Limits", "Room", "advance_copy", "refresh", "room_for", "slopes_of_copies"]
 
 #: what `advance_copy` returns
 REACHED, UNDER_WAY, STEP_VANISHED = range(3)
@@ -276,3 +276,12 @@ def advance_copy(
         counts[AFTER_REJECTION] = 0
         _accept(copies, copy, law, room, target if step >= left else numbers[TIME] + step, count)
     return REACHED if numbers[TIME] >= target else UNDER_WAY
+
+
+@kernel
+def slopes_of_copies(
+    copies: Float, weights: Float, positions: Float, law: PairwiseLaw, pairs: Pairs, out: Float
+) -> None:
+    """The drifts of many systems `(copies, d, n)` of the same weights, one after the other."""
+    for copy in range(copies.shape[0]):
+        token_slope(copies[copy], 0.0, weights, positions, copies.shape[2], law, pairs, out[copy])

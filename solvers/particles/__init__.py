@@ -51,6 +51,7 @@ class ParticleSystem(Solver):
     preference: ClassVar[int] = -2
     shows: ClassVar[str] = "particles"
     normalizations: ClassVar[frozenset[str]] = frozenset({"post", "pre", "peri", "mix", "ngpt", "sqrt"})
+    noises: ClassVar[frozenset[str]] = frozenset({"matrix", "common"})
     clocks: ClassVar[frozenset[str]] = frozenset({"physical", "gradient"})
 
     count: Whole | None = Field(default=None, ge=1, description="how many tokens to draw from the initial measure")
@@ -82,8 +83,9 @@ class ParticleSystem(Solver):
 
     def _unfit_settings(self, equation: Equation) -> str | None:
         """Why these settings do not go together with the equation."""
-        noise = any(equation.noise.diffusion_at(time) > 0 for time in (0.0, *equation.noise.breaks()))
-        scheme = equation.normalization
+        noise, scheme = is_noisy(equation), equation.normalization
+        if equation.noise.matrix is not None and not equation.geometry.flat:
+            return "a noise.matrix means nothing on circle and spheres; give noise.kappa"
         if self.layers is not None and noise:
             return "layers have no noise: leave layers out, or noise"
         if scheme is None:
@@ -103,3 +105,9 @@ class ParticleSystem(Solver):
         from mfpde.solvers.particles.beginning import earlier_integration
 
         return earlier_integration(self, task, state)
+
+
+def is_noisy(equation: Equation) -> bool:
+    """Whether there is noise of any kind at any time."""
+    strengths = (equation.noise.diffusion_at(time) for time in (0.0, *equation.noise.breaks()))
+    return bool(equation.noise.peculiar) or any(strength > 0 for strength in strengths)

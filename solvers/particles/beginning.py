@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from mfpde.contracts import Integration
+from mfpde.errors import ProblemError
+from mfpde.solvers.particles import is_noisy
 from mfpde.solvers.particles.adaptive import AdaptiveIntegration
 from mfpde.solvers.particles.layered import LayeredIntegration
 from mfpde.solvers.particles.noisy import NoisyIntegration
@@ -16,7 +16,7 @@ from mfpde.solvers.particles.tokens import Tokens, first_tokens
 from mfpde.typing import AnyArray
 
 if TYPE_CHECKING:
-    from mfpde.equation import Equation, InitialValueProblem
+    from mfpde.equation import InitialValueProblem
     from mfpde.solvers.particles import ParticleSystem
 
 __all__ = ["earlier_integration", "integration_of"]
@@ -43,18 +43,13 @@ def _integration(
 ) -> PairwiseIntegration | AdaptiveIntegration | NoisyIntegration | LayeredIntegration:
     if settings.layers is not None:
         return LayeredIntegration(settings, task, tokens)
-    if has_noise(task.equation):
+    if is_noisy(task.equation):
         return NoisyIntegration(settings, task, tokens)
-    law = pairwise_law(task.equation)
+    law = pairwise_law(task.equation, task.clock)
     if law is not None and tokens.count <= MOST_TOKENS:
         return PairwiseIntegration(settings, task, tokens, law)
+    if task.clock == "gradient":
+        raise ProblemError.at("time.clock", f"gradient is for at most {MOST_TOKENS} tokens under one kernel of scores")
+    if tokens.copies > 1:
+        raise ProblemError.at("solver.copies", f"without noise are for at most {MOST_TOKENS} tokens, kernels of scores")
     return AdaptiveIntegration(settings, task, tokens)
-
-
-def has_noise(equation: Equation) -> bool:
-    """Whether kappa is finite at any time."""
-    return any(np.isfinite(1 / diffusion) for diffusion in _diffusions(equation) if diffusion > 0)
-
-
-def _diffusions(equation: Equation) -> list[float]:
-    return [equation.noise.diffusion_at(time) for time in (0.0, *equation.noise.breaks())]

@@ -18,10 +18,14 @@ import numpy as np
 
 from mfpde.contracts import Progress, State
 from mfpde.errors import ProblemError
+from mfpde.solvers.kernels.token_slope import PairwiseLaw, pairs_for
+from mfpde.solvers.kernels.token_steps import slopes_of_copies
+from mfpde.solvers.particles.pairwise import MOST_TOKENS, pairwise_law
 from mfpde.solvers.particles.shown import TokenIntegration, spread
-from mfpde.solvers.particles.steps_on_space import carried, jolted, moved
+from mfpde.solvers.particles.steps_on_space import carried, dragged, jolted, moved
 from mfpde.solvers.particles.tokens import Tokens
 from mfpde.streams import Stream
+from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:
@@ -38,8 +42,10 @@ _NUDGE = 1e-4
 _FARTHEST = 1e60
 #: of a step: a time so near to the end of one is that end
 _SAME_TIME = 1e-9
-#: what random numbers are drawn for: steps, and looks inside one
-_STEP_NOISE, _LOOK_NOISE = 1, 2
+#: what random numbers are drawn for: steps, looks inside one, and the noise that all tokens share
+_STEP_NOISE, _LOOK_NOISE, _COMMON_NOISE = 1, 2, 3
+#: copies whose drifts one thread finds at a time
+_COPIES_TOGETHER = 256
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(4)
 
 
@@ -49,7 +55,10 @@ class NoisyIntegration(TokenIntegration):
     def __init__(self, settings: ParticleSystem, task: InitialValueProblem, tokens: Tokens) -> None:
         super().__init__(settings, task, tokens)
         self._noise = task.equation.noise
-        self._streams = [Stream(settings.seed, copy, _STEP_NOISE) for copy in range(tokens.copies)]
+        few = tokens.copies > 1 and tokens.count <= MOST_TOKENS
+        self._pairwise = pairwise_law(task.equation) if few else None
+        #: components of the noise that all share: an angle on the circle, a vector elsewhere
+        self._shared = 1 if self._geometry.angular else self._geometry.ambient_dimension
         self._steps, self._evaluations = 0, 0
         self._x = tokens.points.copy()
         self._drift: Float | None = self._drifts(0.0, self._x)
@@ -86,28 +95,40 @@ class NoisyIntegration(TokenIntegration):
     def _rate(self) -> float:
         """How fast tokens move relative to their spread, how fast drifts change with places, and noise on bounded
         spaces."""
-        rate = 0.0
         assert self._drift is not None  # noqa: S101 - at the start
-        for copy, (points, drift) in enumerate(zip(self._x, self._drift, strict=True)):
-            size = spread(points, self._tokens)
-            rate = max(rate, _root_mean_square(drift) / size)
-            push = self._streams[copy].normals(0, *points.shape)
-            push *= _NUDGE * size / max(_root_mean_square(push), 1e-300)
-            nudged = moved(self._geometry, points, push)
-            changed = carried(self._geometry, self._drift_of(0.0, nudged), nudged, points) - drift
-            rate = max(rate, _root_mean_square(changed) / (_NUDGE * size))
+        size = min(spread(points, self._tokens) for points in self._x)
+        push = self._normals(0)
+        push *= _NUDGE * size / max(_root_mean_square(push), 1e-300)
+        nudged = self._each(moved, self._x, push)
+        changed = self._each(carried, self._drifts(0.0, nudged), nudged, self._x) - self._drift
+        rate = max(_root_mean_square(self._drift), _root_mean_square(changed) / _NUDGE) / size
         noise = 0.0 if self._geometry.flat else max(self._diffusions()) * (self._geometry.ambient_dimension - 1)
         return rate + noise
 
     # -- what moves tokens
     # ---------------------------------------------------------------------------------------------------------
 
-    def _drift_of(self, time: float, points: Float) -> Float:
-        self._evaluations += 1
-        return self.drift(time, points)
-
     def _drifts(self, time: float, points: Float) -> Float:
-        return np.stack([self._drift_of(time, each) for each in points])
+        self._evaluations += 1
+        if self._pairwise is None:
+            return np.stack([self.drift(time, each) for each in points])
+        return self._drifts_by_pairs(self._pairwise, points)
+
+    def _drifts_by_pairs(self, law: PairwiseLaw, points: Float) -> Float:
+        """Of many small systems at once."""
+        tokens, space, shape = self._tokens, self._geometry, points.shape
+        rows = space.embed(points.reshape(-1, shape[2]))
+        states = np.ascontiguousarray(rows.reshape(*shape[:2], -1).transpose(0, 2, 1))
+        positions = np.zeros(tokens.count) if tokens.positions is None else tokens.positions
+        slopes, parts = np.empty_like(states), pieces(tokens.copies, _COPIES_TOGETHER)
+
+        def work(piece: int) -> None:
+            here, room = slice(*parts[piece]), pairs_for(states.shape[1], tokens.count)
+            slopes_of_copies(states[here], tokens.weights, positions, law, room, slopes[here])
+
+        run_pieces(work, len(parts))
+        vectors = slopes.transpose(0, 2, 1).reshape(rows.shape)
+        return space.tangent(points.reshape(-1, shape[2]), vectors).reshape(shape)
 
     def _each(self, change: Callable[..., Float], points: Float, *arrays: Float) -> Float:
         """A change of the points of all copies at once."""
@@ -116,13 +137,11 @@ class NoisyIntegration(TokenIntegration):
 
     def _normals(self, step: int, purpose: int = _STEP_NOISE) -> Float:
         """Standard normal numbers of that step; with `increments` the sum of those of so many finer steps."""
-        finer = self._settings.increments
-        total = np.zeros(self._x.shape)
-        for copy, stream in enumerate(self._streams):
-            drawn = stream if purpose == _STEP_NOISE else Stream(stream.seed, stream.copy, purpose)
-            for part in range(finer):
-                total[copy] += drawn.normals(step * finer + part, *self._x.shape[1:])
-        return total / np.sqrt(finer)
+        finer, (copies, count, components) = self._settings.increments, self._x.shape
+        stream, total = Stream(self._settings.seed, 0, purpose), np.zeros((copies * count, components))
+        for part in range(finer):
+            total += stream.normals(step * finer + part, copies * count, components)
+        return (total / np.sqrt(finer)).reshape(self._x.shape)
 
     def _variance(self, start: float, end: float) -> float:
         """`int 2 / kappa dt`."""
@@ -139,13 +158,25 @@ class NoisyIntegration(TokenIntegration):
     # -- steps
     # ---------------------------------------------------------------------------------------------------------
 
-    def _moved_on(self, length: float, start: Float, noise: Float) -> tuple[Float, Float]:
+    def _shaken(self, points: Float, noise: Float, time: float, length: float, step: int) -> Float:
+        """Points after the noise of a step: each token's own, then what all share."""
+        root = self._noise.root(self._geometry.ambient_dimension)
+        if root is not None:
+            points = points + np.sqrt(length) * np.einsum("de,mne->mnd", root, noise)
+        variance = self._variance(time, time + length)
+        points = self._each(lambda space, places, normal: jolted(space, places, normal, variance), points, noise)
+        if self._noise.common is None:
+            return points
+        stream, size = Stream(self._settings.seed, 0, _COMMON_NOISE), np.sqrt(2 * self._noise.common * length)
+        shared = size * stream.normals(step, len(points), self._shared)
+        return dragged(self._geometry, points, shared, step)
+
+    def _moved_on(self, length: float, start: Float, noise: Float, step: int) -> tuple[Float, Float]:
         """x and y at the end of a step of that length, from y = `start` at its beginning."""
         time, drift = self._steps * self._length, self._present_drift()
         there = self._each(carried, drift, self._x, start)
         pushed = self._each(moved, start, length * there)
-        variance = self._variance(time, time + length)
-        y = self._each(lambda space, points, normal: jolted(space, points, normal, variance), pushed, noise)
+        y = self._shaken(pushed, noise, time, length, step)
         turned = self._each(carried, self._each(carried, there, start, pushed), pushed, y)
         return self._each(moved, y, 0.5 * length * turned), y
 
@@ -155,7 +186,7 @@ class NoisyIntegration(TokenIntegration):
         return self._drift
 
     def _step(self) -> None:
-        self._x, self._y = self._moved_on(self._length, self._y, self._normals(self._steps))
+        self._x, self._y = self._moved_on(self._length, self._y, self._normals(self._steps), self._steps)
         self._drift = None
         self._steps += 1
 
@@ -166,7 +197,7 @@ class NoisyIntegration(TokenIntegration):
         whole, bridge = self._normals(self._steps), self._normals(self._steps, _LOOK_NOISE)
         noise = np.sqrt(share) * whole + np.sqrt(1 - share) * bridge
         start = self._each(moved, self._x, -0.5 * part * self._present_drift())
-        return self._moved_on(part, start, noise)[0]
+        return self._moved_on(part, start, noise, self._steps)[0]
 
     @property
     def time(self) -> float:
@@ -219,4 +250,4 @@ class NoisyIntegration(TokenIntegration):
 
 
 def _root_mean_square(vectors: Float) -> float:
-    return float(np.sqrt(np.einsum("nc,nc->", vectors, vectors) / len(vectors)))
+    return float(np.sqrt(np.square(vectors).sum(axis=-1).mean()))

@@ -7,7 +7,7 @@ import numpy as np
 from mfpde.geometry import Geometry
 from mfpde.typing import Float
 
-__all__ = ["carried", "jolted", "moved", "tangents"]
+__all__ = ["carried", "dragged", "jolted", "moved", "tangents"]
 
 
 def moved(geometry: Geometry, points: Float, tangents: Float) -> Float:
@@ -46,3 +46,21 @@ def jolted(geometry: Geometry, points: Float, noise: Float, variance: float) -> 
     if not (geometry.flat or geometry.angular):
         scale *= np.sqrt(1 - (geometry.ambient_dimension - 2) * variance / 6)
     return moved(geometry, points, scale * tangents(geometry, points, noise))
+
+
+def dragged(geometry: Geometry, points: Float, noise: Float, step: int) -> Float:
+    """Points `(copies, n, c)` after the noise `(copies, c)` that those of a copy share: a translation of R^d, a rotation
+    of the circle, the flow of `P_x o dB` on spheres.
+
+    There the fields `P_x e_1, .., P_x e_d` are followed one after the other, in this order and in the opposite one by
+    turns, each along its own circles: a symmetric splitting of two steps, of weak order two.
+    """
+    if geometry.flat or geometry.angular:
+        return points + noise[:, None, :]
+    places, axes = points, range(noise.shape[1])
+    for axis in axes if step % 2 == 0 else reversed(axes):
+        height, way = places[:, :, axis], np.tanh(noise[:, axis, None])
+        there = places * (np.sqrt(1 - way**2) / (1 + height * way))[:, :, None]
+        there[:, :, axis] = (height + way) / (1 + height * way)
+        places = there
+    return places / np.sqrt(np.einsum("mnc,mnc->mn", places, places))[:, :, None]
