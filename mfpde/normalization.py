@@ -63,6 +63,11 @@ class Normalization(Specification):
         """Whether the norms of tokens never change."""
         return self.kind in ("post", "ngpt")
 
+    def seen(self, points: Float) -> Float:
+        """What attention sees of tokens x, or of their directions, `(n, d)`: `radius diag(gain) x / |x|`."""
+        units = points / np.linalg.norm(points, axis=1, keepdims=True)
+        return self.radius * units * (1.0 if self.gain is None else np.array(self.gain))
+
     def directions(self, tokens: Float) -> Float:
         """Unit vectors theta of tokens x, `(..., d)`, that live on a sphere."""
         gain = np.ones(tokens.shape[-1]) if self.gain is None or self.kind != "post" else np.array(self.gain)

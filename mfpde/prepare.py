@@ -153,11 +153,12 @@ def _check_observable(equation: Equation, solver: Solver | None, index: int, obs
 
 
 def layout_faults(problem: Problem, layout: Layout) -> list[Fault]:
-    """What the snapshots of the run about to start lack that an observable needs."""
+    """Observables that the snapshots of the run about to start do not give."""
+    reasons = [observable.unfit_layout(layout, problem.equation) for observable in problem.observe]
     return [
-        Fault(("observe", index), f"{observable.kind} cannot be observed here: snapshots have no {observable.needs}")
-        for index, observable in enumerate(problem.observe)
-        if observable.needs is not None and observable.needs not in layout.fields
+        Fault(("observe", index), f"{observable.kind} cannot be observed here: {reason}")
+        for index, (observable, reason) in enumerate(zip(problem.observe, reasons, strict=True))
+        if reason is not None
     ]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from mfpde.contracts.solver import SHOWN, Solver
-from mfpde.geometry import Geometry
+from mfpde.geometry import Geometry, Layout
 from mfpde.measure import Measure
 from mfpde.specification import Part
 from mfpde.typing import Float
@@ -40,6 +40,8 @@ class Series:
     scale: Scale = "value"
     curves: tuple[str, ...] = ()
     listed: bool = False
+    #: of a histogram, what its entries count: values in equal intervals between these two
+    bins: tuple[float, float] | None = None
     #: drawn before others
     leads: bool = False
     #: never increases
@@ -100,6 +102,21 @@ class Observable(Part, ABC):
             return f"it looks at {wanted}, and the {solver.kind} solver shows {SHOWN[solver.shows]}"
         if self.fact is not None and self.fact not in solver.facts:
             return f"the {solver.kind} solver cannot tell it"
+        return None
+
+    def most_tokens(self, equation: Equation) -> int | None:
+        """So many tokens it can be had of, where it takes every pair of them; None is any number."""
+        return None
+
+    def unfit_layout(self, layout: Layout, equation: Equation) -> str | None:
+        """Why snapshots of that layout, of the run about to start, do not give it, or None."""
+        if self.needs is not None and self.needs not in layout.fields:
+            return f"snapshots have no {self.needs}"
+        if self.looks_at == ("particles",) and "copy" in layout.extents:
+            return "it tells of the tokens of one system, and these are independent copies"
+        count, most = layout.extents.get("particle", 0), self.most_tokens(equation)
+        if layout.form == "particles" and most is not None and count > most:
+            return f"it takes every pair of tokens, for up to {most:,} of them; here are {count:,}"
         return None
 
     def looked_at(self, equation: Equation) -> tuple[str, ...]:

@@ -350,8 +350,8 @@ class Measure(ABC):
         """The smallest density."""
         return float(self.density_nodes()[1].min())
 
-    def clusters(self, prominence: float, dip: float, least: float) -> list[Cluster]:
-        """Local maxima of the density that stand out (observable `clusters`)."""
+    def clusters(self, prominence: float, dip: float, least: float, radius: float) -> list[Cluster]:
+        """Local maxima of the density that stand out, or tokens linked by distances (observable `clusters`)."""
         raise self._no_density("clusters")
 
     def places(self) -> tuple[Float, Float, Float]:

@@ -103,7 +103,7 @@ class CircleDensity(Measure):
     def minimum(self) -> float:
         return lowest(self.grid)
 
-    def clusters(self, prominence: float, dip: float, least: float) -> list[Cluster]:
+    def clusters(self, prominence: float, dip: float, least: float, radius: float) -> list[Cluster]:
         return clusters_on_circle(self.grid, prominence)
 
     def beside(self, reference: Measure) -> list[Beside]:

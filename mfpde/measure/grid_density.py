@@ -158,7 +158,7 @@ class GridDensity(Measure):
     def minimum(self) -> float:
         return float(min(panel.values.min() for panel in self.panels))
 
-    def clusters(self, prominence: float, dip: float, least: float) -> list[Cluster]:
+    def clusters(self, prominence: float, dip: float, least: float, radius: float) -> list[Cluster]:
         basins = clusters_on_grid(self, dip)
         return [Cluster(each.mean, each.mass, each.width) for each in basins if each.mass > least * self.mass]
 

@@ -17,9 +17,11 @@ from mfpde.arguments import numbers
 from mfpde.errors import Fault, ProblemError
 from mfpde.geometry import Circle, Geometry, Queries, Scattered, euclidean, need_space
 from mfpde.measure.base import NODES_ACCURACY, Measure
+from mfpde.measure.basins import Cluster
 from mfpde.measure.circle_density import clean
 from mfpde.measure.damping import LogFactors, Pair, values_at
 from mfpde.measure.initial import Initial, fields_like_properties
+from mfpde.measure.linking import clusters_of_points, linked, linked_on_circle
 from mfpde.measure.positioned import Positioned
 from mfpde.measure.random_points import Recipe, check_recipe, points_of_recipe
 from mfpde.registry import register
@@ -104,6 +106,13 @@ class Particles(Measure):
             modes[order] = wave.sum()
             wave = wave * turn if order % 64 else self.weights * turn ** (order + 1)
         return clean(modes)
+
+    def clusters(self, prominence: float, dip: float, least: float, radius: float) -> list[Cluster]:
+        vectors, weights = self.embedded_nodes()
+        if self.space.angular:
+            return clusters_of_points(linked_on_circle(self.points[:, 0], radius), vectors, weights, "circle")
+        kind = "flat" if self.space.flat else "sphere"
+        return clusters_of_points(linked(vectors, radius), vectors, weights, kind)
 
     def sample(self, count: int, seed: int = 0) -> Float:
         uniform = random_stream(count, seed).random(count)

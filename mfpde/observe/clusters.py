@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -11,16 +11,21 @@ from mfpde.contracts.observable import Instant, Observable, Series
 from mfpde.geometry import Geometry
 from mfpde.measure import Measure
 from mfpde.measure.basins import Cluster
+from mfpde.measure.linking import MOST_LINKED
 from mfpde.registry import register
 from mfpde.specification import Real
 from mfpde.typing import Float
+
+if TYPE_CHECKING:
+    from mfpde.equation import Equation
 
 __all__ = ["Clusters"]
 
 
 @register("observable", "clusters")
 class Clusters(Observable):
-    """A cluster is a local maximum of the density that stands out, with the basin around it.
+    """A cluster is a local maximum of the density that stands out, with the basin around it; of tokens, those that are
+    linked by a chain in which each is within `radius` of the next.
 
     On the circle it stands out when the density falls from it, on both sides, by at least `prominence` uniform
     densities 1/(2 pi) before it rises above it again: ripples on a cluster do not split it, and a nearly uniform state
@@ -29,7 +34,9 @@ class Clusters(Observable):
 
     Series: `clusters` (their number) and, for the `most` heaviest in the order of their angles (of their first
     coordinates), NaN beyond them: `clusters-position` (angle of `z = int e^{i theta} dmu` over the basin, or its mean),
-    `clusters-mass` (m), `clusters-width` (circular standard deviation `sqrt(-2 log(|z|/m))`, or `sqrt(tr S / d)`).
+    `clusters-mass` (m), `clusters-width` (circular standard deviation `sqrt(-2 log(|z|/m))`, or `sqrt(tr S / d)`). Of
+    tokens all clusters count, single tokens, too, and the space may be any; distances are those in R^d, and more than
+    20,000 tokens need the line or the circle.
 
     >>> import mfpde
     >>> from mfpde.observe import Instant
@@ -44,16 +51,23 @@ class Clusters(Observable):
     kind: Literal["clusters"] = "clusters"
     citations: ClassVar[tuple[str, ...]] = ("geshkovski2024",)
     most: int = Field(default=16, ge=1, le=1000, description="how many of them to describe")
-    spaces: ClassVar[tuple[str, ...]] = ("circle", "line", "plane")
-    looks_at: ClassVar[tuple[str, ...]] = ("density",)
+    looks_at: ClassVar[tuple[str, ...]] = ("density", "particles")
     prominence: Real = Field(default=0.5, gt=0, description="circle: least height, in uniform densities 1/(2 pi)")
     dip: Real = Field(default=0.5, gt=0, lt=1, description="line, plane: largest share of a peak left between two")
     least: Real = Field(default=1e-3, ge=0, lt=1, description="line, plane: least mass of a cluster")
 
+    radius: Real = Field(default=0.05, gt=0, description="tokens: distance to the next one of a cluster")
+
+    def looked_at(self, equation: Equation) -> tuple[str, ...]:
+        return self.looks_at if equation.geometry.counts_as("circle", "line", "plane") else ("particles",)
+
+    def most_tokens(self, equation: Equation) -> int | None:
+        return None if _components(equation.geometry) == 1 else MOST_LINKED
+
     def series(self, geometry: Geometry) -> dict[str, Series]:
         extent = (("cluster", self.most),)
-        round_, plane = geometry.angular, geometry.ambient_dimension == 2
-        places = (*extent, ("component", 2)) if plane and not round_ else extent
+        round_, components = geometry.angular, _components(geometry)
+        places = extent if components == 1 else (*extent, ("component", components))
         what = "circular standard deviations" if round_ else "standard deviations"
         units = "radian" if round_ else "1"
         return {
@@ -66,17 +80,22 @@ class Clusters(Observable):
         }
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
-        found = instant.measure.clusters(self.prominence, self.dip, self.least)
+        found = instant.measure.clusters(self.prominence, self.dip, self.least, self.radius)
         return {"clusters": float(len(found)), **self._table(found, instant.measure)}
 
     def _table(self, found: list[Cluster], measure: Measure) -> dict[str, float | Float]:
         """The heaviest in order of place, NaN beyond them."""
         heaviest = sorted(found, key=lambda each: -each.mass)[: self.most]
         kept = sorted(heaviest, key=lambda each: tuple(np.atleast_1d(each.position)))
-        plane = not measure.space.angular and measure.ambient_dimension == 2
-        positions = np.full((self.most, 2 if plane else 1), np.nan)
+        components = _components(measure.space)
+        positions = np.full((self.most, components), np.nan)
         masses, widths = np.full((2, self.most), np.nan)
         for row, each in enumerate(kept):
             positions[row], masses[row], widths[row] = each.position, each.mass, each.width
-        places = positions if plane else positions[:, 0]
+        places = positions[:, 0] if components == 1 else positions
         return {"clusters-position": places, "clusters-mass": masses, "clusters-width": widths}
+
+
+def _components(geometry: Geometry) -> int:
+    """Numbers that a place has."""
+    return 1 if geometry.angular else geometry.ambient_dimension

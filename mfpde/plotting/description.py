@@ -26,6 +26,8 @@ def describe(problem: Problem) -> str:
         parts.append(f"interaction: {_block(problem.interaction)}")
     if problem.drift is not None:
         parts.append(f"drift: {_block(problem.drift)}")
+    if problem.normalization is not None:
+        parts.append(f"normalization: {_block(problem.normalization)}")
     kappa = problem.noise.kappa
     parts.append("no noise" if kappa == math.inf else f"noise: kappa {_value(kappa)}")
     if problem.solver is not None:

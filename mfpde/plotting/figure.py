@@ -10,7 +10,7 @@ from mfpde.errors import MfpdeError
 from mfpde.plotting.description import describe
 from mfpde.plotting.output import FIGURES, extension_of, save
 from mfpde.plotting.run_plot import portrait_of
-from mfpde.plotting.series import draw_series, hidden
+from mfpde.plotting.series import hidden
 from mfpde.plotting.style import ALARM, look, new_figure, tag
 from mfpde.registry import register
 from mfpde.run import FINISHED, Run
@@ -50,7 +50,7 @@ def run_figure(run: Run, path: str | Path | None = None) -> Figure:
         specs = [spec for row, count in enumerate(rows, 1) for spec in _places(grid, row, count)]
         lower = [figure.add_subplot(spec) for spec in specs]
         for axes, panel in zip(lower, panels, strict=True):
-            draw_series(axes, panel, shown.scale)
+            panel.draw(axes, shown.scale)
         for axes, letter in zip([*upper, *lower], "abcdefghij", strict=False):
             tag(axes, letter)
     if path is not None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from mfpde.plotting.annotations import telling, time_texts, times_above, window_of
 from mfpde.plotting.run_plot import Portrait, side_by_side
-from mfpde.plotting.series import SeriesPanel
+from mfpde.plotting.series import Panel
 from mfpde.plotting.style import CATEGORIES, LINE, MAP, REFERENCE, THIN, label, sequence
 from mfpde.registry import register
 from mfpde.typing import Float
@@ -51,7 +51,7 @@ class GaussianRun(Portrait):
     def drawn(self) -> tuple[str, ...]:
         return ("covariance", "covariance-eigenvalues")
 
-    def derived(self) -> list[SeriesPanel]:
+    def derived(self) -> list[Panel]:
         return []
 
     @property

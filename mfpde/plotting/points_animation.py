@@ -27,7 +27,7 @@ class PointsScene(Scene):
         kept = sorted(set(snapshots))
         chosen = shown.some(_MOST)
         self.weights = shown.weights[chosen]
-        self.positions = np.asarray(shown.run.stored["position"])[kept][:, chosen, :2]
+        self.positions = shown.tokens(kept)[:, chosen, :2]
         self.round, self.plane, self.names = shown.round, shown.plane, shown.names
         super().__init__(shown, snapshots)
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from mfpde.plotting.annotations import evenly_many, telling, time_texts, times_above
-from mfpde.plotting.run_plot import Portrait, side_by_side
+from mfpde.plotting.run_plot import side_by_side
 from mfpde.plotting.scales import angle_axis
-from mfpde.plotting.style import REFERENCE, label, sequence
+from mfpde.plotting.style import MAP, REFERENCE, label, sequence
+from mfpde.plotting.token_run import MANY, TokenPortrait, cells_for
 from mfpde.registry import register
 from mfpde.typing import Float
 
@@ -24,22 +25,24 @@ if TYPE_CHECKING:
 __all__ = ["PointsRun"]
 
 _PATHS, _DOTS, _TIMES = 60, 300, 3
+#: cells of a histogram of many tokens at most, and the exponent of its shades
+_CELLS, _FAINT = 256, 0.4
 
 
 @register("portrait", "points")
-class PointsRun(Portrait):
-    """A run whose snapshots are weighted points: the paths of some, and where they are at a few times."""
+class PointsRun(TokenPortrait):
+    """A run whose snapshots are weighted points: the paths of some, or the density of many over time, and where they
+    are at a few times."""
 
     height: ClassVar[float] = 3.7
-    forms: ClassVar[tuple[str, ...]] = ("particles", "characteristics")
 
     def draw(self, figure: Figure, grid: GridSpec) -> list[Axes]:
         axes = side_by_side(figure, grid)
         if self.plane:
             self._draw_paths_on_plane(axes[0])
-            self._draw_dots(axes[1])
+            (self._draw_crowd if self.weights.size >= MANY else self._draw_dots)(axes[1])
         else:
-            self._draw_paths(axes[0])
+            (self._draw_density if self.weights.size >= MANY else self._draw_paths)(axes[0])
             self._draw_distribution(axes[1])
         return axes
 
@@ -74,12 +77,8 @@ class PointsRun(Portrait):
     @cached_property
     def positions(self) -> Float:
         """`(shown, n, components)`, at most two of them, angles in [0, 2 pi)."""
-        everywhere = np.asarray(self.run.stored["position"])[self.shown][..., :2]
+        everywhere = self.tokens(self.shown)[..., :2]
         return np.mod(everywhere, 2 * np.pi) if self.round else everywhere
-
-    @property
-    def weights(self) -> Float:
-        return self.run.weights
 
     def some(self, count: int) -> list[int]:
         """Numbers of at most so many points, as evenly as the mass lies."""
@@ -92,12 +91,28 @@ class PointsRun(Portrait):
             if self.round:
                 path[1:][np.abs(np.diff(path)) > np.pi] = np.nan
             axes.plot(self.shown_times, path, color=colour, lw=0.7)
+        self._along_time(axes, f"paths of {len(chosen)} of {self.weights.size} {self.called}")
+
+    def _along_time(self, axes: Axes, title: str) -> None:
         self.scale.lay_out(axes)
-        axes.set_title(f"paths of {len(chosen)} of {self.weights.size} {self.called}", loc="left")
+        axes.set_title(title, loc="left")
         self._coordinate(axes.set_ylabel)
         if self.round:
             axes.set_ylim(0, 2 * np.pi)
             angle_axis(axes.yaxis)
+
+    def _draw_density(self, axes: Axes) -> None:
+        """Histograms over time, as a map."""
+        from matplotlib.colors import PowerNorm
+
+        places = self.positions[:, :, 0]
+        span = (0.0, 2 * np.pi) if self.round else (float(places.min()), float(places.max()) + 1e-300)
+        cells = cells_for(self.weights.size, 1, _CELLS)
+        rows = [np.histogram(row, cells, span, weights=self.weights)[0] for row in places]
+        heights, edges = np.linspace(*span, cells + 1), self.scale.edges(self.shown_times)
+        norm = PowerNorm(_FAINT, 0.0, max(float(np.max(rows)), 1e-300))
+        axes.pcolormesh(edges, heights, np.array(rows).T, norm=norm, cmap=MAP, rasterized=True, lw=0)
+        self._along_time(axes, f"density of {self.weights.size} {self.called}")
 
     def _draw_distribution(self, axes: Axes) -> None:
         """Mass up to x: it needs no bins."""
@@ -105,9 +120,9 @@ class PointsRun(Portrait):
         texts = time_texts(self.shown_times[places])
         for place, text, colour in zip(places, texts, sequence(len(places)), strict=True):
             order = np.argsort(self.positions[place, :, 0], kind="stable")
-            axes.step(
-                self.positions[place, order, 0], np.cumsum(self.weights[order]), where="post", color=colour, label=text
-            )
+            shares = np.cumsum(self.weights[order])
+            kept = np.unique(np.linspace(0, order.size - 1, min(order.size, MANY)).astype(int))
+            axes.step(self.positions[place, order[kept], 0], shares[kept], where="post", color=colour, label=text)
         axes.set_ylim(0, 1)
         self._coordinate(axes.set_xlabel)
         axes.set_ylabel("mass up to there")
@@ -129,6 +144,15 @@ class PointsRun(Portrait):
         axes.set_aspect("equal", adjustable="datalim")
         axes.set_title(f"paths of {len(chosen)} of {self.weights.size} {self.called}", loc="left")
         axes.legend(loc="best", handlelength=1.0)
+
+    def _draw_crowd(self, axes: Axes) -> None:
+        """Where they are at the end, as the map of a histogram."""
+        x, y = self.positions[-1].T
+        shares, *edges = np.histogram2d(x, y, cells_for(x.size, 2, _CELLS), weights=self.weights)
+        axes.pcolormesh(*edges, np.where(shares > 0, shares, np.nan).T ** _FAINT, cmap=MAP, rasterized=True, lw=0)
+        axes.set(xlabel=self.names[0], ylabel=self.names[1])
+        axes.set_aspect("equal", adjustable="datalim")
+        axes.set_title(f"{self.weights.size} {self.called}, {time_texts(self.shown_times[-1:])[0]}", loc="left")
 
     def _draw_dots(self, axes: Axes) -> None:
         places, chosen = telling(self.positions, _TIMES), self.some(_DOTS)

@@ -14,7 +14,7 @@ from mfpde.observe import Series
 from mfpde.observe.covariance import AXES
 from mfpde.observe.mean import Mean
 from mfpde.plotting.scales import TimeScale
-from mfpde.plotting.series import SeriesPanel, observed_panels, panel_of
+from mfpde.plotting.series import Panel, observed_panels, panel_of
 from mfpde.registry import members
 from mfpde.run import BLOW_UP, Run
 from mfpde.typing import Float
@@ -70,12 +70,12 @@ class Portrait(ABC):
         return ()
 
     @cached_property
-    def panels(self) -> list[SeriesPanel]:
-        """Series for the lower part: what was observed, or what follows from the snapshots."""
+    def panels(self) -> list[Panel]:
+        """What the lower part shows: what was observed, or what follows from the snapshots."""
         observed = [panel for panel in observed_panels(self.run) if panel.name not in self.drawn]
         return observed or self.derived()
 
-    def derived(self) -> list[SeriesPanel]:
+    def derived(self) -> list[Panel]:
         """What is drawn below when nothing was observed: means and spreads, where the space is flat."""
         if not self.run.problem.geometry.flat:
             return []

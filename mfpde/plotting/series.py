@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,20 +19,68 @@ from mfpde.typing import Float
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["SeriesPanel", "draw_series", "hidden", "observed_panels", "panel_of"]
+__all__ = ["HistogramPanel", "Panel", "SeriesPanel", "draw_series", "hidden", "observed_panels", "panel_of"]
 
 #: curves that share axes
 _MOST_TOGETHER = 4
+#: exponent of the shade of a share
+_FAINT = 0.4
+
+
+class Panel(ABC):
+    """Something over time in the lower part of a figure."""
+
+    name: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Series that it shows."""
+        return (self.name,)
+
+    @abstractmethod
+    def draw(self, axes: Axes, scale: TimeScale) -> None:
+        """Into empty axes, over times of that scale."""
 
 
 @dataclass(frozen=True, eq=False)
-class SeriesPanel:
+class SeriesPanel(Panel):
     """Curves that share axes: values over times by the names that a legend gives them."""
 
     name: str
     series: Series
     times: Float
     curves: dict[str, Float]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name, *self.curves)
+
+    def draw(self, axes: Axes, scale: TimeScale) -> None:
+        draw_series(axes, self, scale)
+
+
+@dataclass(frozen=True, eq=False)
+class HistogramPanel(Panel):
+    """A histogram over time as a map: shares `(time, bin)` of each bin, darker where there are more."""
+
+    name: str
+    series: Series
+    times: Float
+    shares: Float
+
+    def draw(self, axes: Axes, scale: TimeScale) -> None:
+        from matplotlib.colors import PowerNorm
+
+        low, high = self.series.bins or (0.0, 1.0)
+        heights = np.linspace(low, high, self.shares.shape[1] + 1)
+        most = float(np.nanmax(self.shares, initial=0.0)) or 1.0
+        # shares of a merged cluster must not hide what is spread over all bins
+        norm = PowerNorm(_FAINT, 0.0, most)
+        edges = scale.edges(self.times)
+        axes.pcolormesh(edges, heights, self.shares.T, norm=norm, cmap="Greys", rasterized=True, lw=0)
+        scale.lay_out(axes)
+        axes.set_ylim(low, high)
+        axes.set_title(self.series.label or self.name, loc="left")
 
 
 def panel_of(name: str, series: Series, times: Float, values: Float) -> SeriesPanel:
@@ -42,16 +92,15 @@ def panel_of(name: str, series: Series, times: Float, values: Float) -> SeriesPa
     return SeriesPanel(name, series, times, curves)
 
 
-def observed_panels(run: Run) -> list[SeriesPanel]:
+def observed_panels(run: Run) -> list[Panel]:
     """All series that curves can show: those that share axes first, angles last."""
     times = np.asarray(run.series_times, dtype=float)
     if times.size == 0:
         return []
-    found = [
-        panel_of(name, series, times, np.asarray(run.series[name], dtype=float))
-        for name, series in _looks(run).items()
-        if not _resting(run, name, series)
-    ]
+    looks = {name: series for name, series in _looks(run).items() if not _resting(run, name, series)}
+    values = {name: np.asarray(run.series[name], dtype=float) for name in looks}
+    maps: list[Panel] = [HistogramPanel(n, each, times, values[n]) for n, each in looks.items() if each.bins]
+    found = [panel_of(name, series, times, values[name]) for name, series in looks.items() if not series.bins]
     shown = {panel.name for panel in found if panel.curves}
     kept = [panel for panel in found if panel.curves and panel.series.repeats not in shown]
     together: dict[str, SeriesPanel] = {}
@@ -61,7 +110,7 @@ def observed_panels(run: Run) -> list[SeriesPanel]:
             curves = dict(list((known.curves | panel.curves).items())[:_MOST_TOGETHER])
             together[panel.series.label] = replace(known, curves=curves)
     others = sorted((panel for panel in kept if panel.series.scale != "share"), key=lambda panel: _rank(panel.series))
-    return [*together.values(), *(replace(panel, curves=_finite(panel.curves)) for panel in others)]
+    return [*together.values(), *maps, *(replace(panel, curves=_finite(panel.curves)) for panel in others)]
 
 
 def _looks(run: Run) -> dict[str, Series]:
@@ -74,10 +123,10 @@ def _finite(curves: dict[str, Float]) -> dict[str, Float]:
     return {name: np.where(np.isfinite(values), values, np.nan) for name, values in curves.items()}
 
 
-def hidden(run: Run, panels: list[SeriesPanel], drawn: tuple[str, ...]) -> list[str]:
+def hidden(run: Run, panels: Sequence[Panel], drawn: tuple[str, ...]) -> list[str]:
     """Names of the series that neither these panels nor what is `drawn` besides them show."""
     looks = _looks(run)
-    seen = {*drawn, *(panel.name for panel in panels), *(name for panel in panels for name in panel.curves)}
+    seen = {*drawn, *(name for panel in panels for name in panel.names)}
     twins = {(name, series.repeats) for name, series in looks.items() if series.repeats}
     seen |= {other for one, two in twins for here, other in ((one, two), (two, one)) if here in seen}
     return [name for name, series in looks.items() if name not in seen and not _resting(run, name, series)]

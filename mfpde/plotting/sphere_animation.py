@@ -26,9 +26,9 @@ class SphereScene(Scene):
 
     def __init__(self, shown: SphereRun, snapshots: list[int]) -> None:
         self.shown = shown
-        positions = np.asarray(shown.run.stored["position"])[sorted(set(snapshots))]
-        chosen = evenly_many(positions[0], shown.run.weights, _MOST)
-        self.weights, self.positions = shown.run.weights[chosen], positions[:, chosen]
+        positions = shown.tokens(sorted(set(snapshots)))
+        chosen = evenly_many(positions[0], shown.weights, _MOST)
+        self.weights, self.positions = shown.weights[chosen], positions[:, chosen]
         super().__init__(shown, snapshots)
 
     def lay_out(self, figure: Figure) -> None:

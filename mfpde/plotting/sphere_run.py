@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from mfpde.plotting.annotations import evenly_many, telling, time_texts, times_above
-from mfpde.plotting.run_plot import Portrait, side_by_side
-from mfpde.plotting.style import REFERENCE, THIN, sequence
+from mfpde.plotting.run_plot import side_by_side
+from mfpde.plotting.style import MAP, REFERENCE, THIN, sequence
+from mfpde.plotting.token_run import MANY, TokenPortrait, cells_for
 from mfpde.registry import register
 from mfpde.typing import Float
 
@@ -22,7 +23,12 @@ if TYPE_CHECKING:
 
 __all__ = ["SphereRun", "disc", "halves"]
 
-_DOTS, _TIMES = 400, 3
+_DOTS, _PATHS, _TIMES = 400, 60, 3
+#: cells of a histogram of many tokens along a disc at most, and the exponent of its shades
+_CELLS, _FAINT = 96, 0.4
+_FAINT_LINE = "0.7"
+#: length of a path's step between two snapshots beyond which it is not drawn: nobody knows where it went
+_JUMP = 0.5
 #: dimension of the space around S^2
 _SPACE = 3
 #: colatitudes of the thin circles, in degrees
@@ -30,19 +36,23 @@ _CIRCLES = (30, 60)
 
 
 @register("portrait", "sphere")
-class SphereRun(Portrait):
-    """A run whose snapshots are weighted points on a sphere: where they are at a few times."""
+class SphereRun(TokenPortrait):
+    """A run whose snapshots are weighted points on a sphere: the paths of some, and where they are at a few times; the
+    density of many at the end."""
 
     height: ClassVar[float] = 4.1
-    forms: ClassVar[tuple[str, ...]] = ("particles", "characteristics")
     spaces: ClassVar[tuple[str, ...]] = ("sphere",)
 
     def draw(self, figure: Figure, grid: GridSpec) -> list[Axes]:
         axes = side_by_side(figure, grid)
         for number, one in enumerate(axes):
             self.lay_out(one, number)
-        places, chosen = telling(self.positions, _TIMES), evenly_many(self.positions[0], self.run.weights, _DOTS)
-        weights = self.run.weights[chosen]
+        if self.weights.size >= MANY:
+            self._draw_crowd(axes)
+            return axes
+        self._draw_paths(axes)
+        places, chosen = telling(self.positions, _TIMES), evenly_many(self.positions[0], self.weights, _DOTS)
+        weights = self.weights[chosen]
         for place, text, colour in self._times(places):
             for one, (x, y) in zip(axes, halves(self.positions[place, chosen]), strict=True):
                 one.scatter(x, y, s=3 + 9 * weights / weights.max(), color=colour, lw=0, label=text)
@@ -63,7 +73,29 @@ class SphereRun(Portrait):
     @cached_property
     def positions(self) -> Float:
         """Unit vectors `(shown, n, d)`."""
-        return np.asarray(self.run.stored["position"])[self.shown]
+        return self.tokens(self.shown)
+
+    def _draw_paths(self, axes: list[Axes]) -> None:
+        """Of some tokens, broken where they cross the rim or jump."""
+        for token in evenly_many(self.positions[0], self.weights, _PATHS):
+            path = self.positions[:, token]
+            for one, (x, y) in zip(axes, halves(path), strict=True):
+                far = np.concatenate([[False], np.hypot(np.diff(x), np.diff(y)) > _JUMP])
+                one.plot(np.where(far, np.nan, x), y, color=_FAINT_LINE, lw=0.5, zorder=1)
+
+    def _draw_crowd(self, axes: list[Axes]) -> None:
+        """Of many tokens the histogram at the end; on S^2 cells of a disc have equal areas."""
+        edges = np.linspace(-1, 1, cells_for(self.weights.size // 2, 2, _CELLS) + 1)
+        found = [
+            np.histogram2d(x, y, [edges, edges], weights=np.where(np.isfinite(x), self.weights, 0.0))[0]
+            for x, y in ((np.nan_to_num(a, nan=9.0), np.nan_to_num(b, nan=9.0)) for a, b in halves(self.positions[-1]))
+        ]
+        most = max(float(np.max(found)), 1e-300)
+        for one, shares in zip(axes, found, strict=True):
+            shades = np.where(shares > 0, (shares / most) ** _FAINT, np.nan).T
+            one.pcolormesh(edges, edges, shades, cmap=MAP, vmin=0, vmax=1, rasterized=True, lw=0)
+        text = time_texts(self.shown_times[-1:])[0]
+        axes[0].set_title(f"density of {self.weights.size} tokens, {text}", loc="left")
 
     def _times(self, places: list[int]) -> list[tuple[int, str, tuple[float, ...]]]:
         texts = time_texts(self.shown_times[places])

@@ -32,8 +32,8 @@ class Equiangular(Solver):
     attention is along the token; s and r' are those of the `normalization`, which may be any. The logarithm of
     `(1 + (n-1) rho) / (1 - rho)` is what is stepped, so that distances between tokens that have all but merged keep
     their digits. Snapshots are the tokens themselves: in the frame of the initial ones they never leave the plane
-    of each with the mean. `tolerance` is a tenth of the relative error of their positions. Schemes that move norms
-    (pre, peri, mix, sqrt) need tokens in R^d, `geometry: {kind: space}`. Fails: other initial data, weights, masks,
+    of each with the mean. `tolerance` is a tenth of the relative error of their positions. In R^d tokens have the norms
+    that they are given, on circle and spheres 1 at the start. Fails: other initial data, weights, masks,
     noise, a pointwise drift, a gain; norms that reach 0 in finite time.
 
     >>> import mfpde
@@ -76,12 +76,10 @@ class Equiangular(Solver):
 
 
 def _misplaced(equation: Equation) -> str | None:
-    """Why tokens of these norms do not live there."""
-    scheme, flat = equation.normalization, equation.geometry.flat
-    if flat and scheme is None:
+    """Why tokens do not keep equal angles there."""
+    scheme = equation.normalization
+    if equation.geometry.flat and scheme is None:
         return "tokens in R^d keep equal angles under a normalization only: post, pre, peri, mix, ngpt or sqrt"
-    if not flat and scheme is not None and not scheme.keeps_norms:
-        return f"under {scheme.kind} the norms of tokens move: they live in R^d, geometry: {{kind: space}}"
     if scheme is not None and scheme.gain is not None:
         return "a gain of LayerNorm does not keep angles equal"
     return None

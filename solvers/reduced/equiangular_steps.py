@@ -128,13 +128,13 @@ class EquiangularIntegration(ReducedIntegration):
         scheme = self._scheme
         if scheme is None:
             return 1.0, 0.0
-        post, pre = (1.0, 0.0), (scheme.radius / norm, scheme.radius)
+        pre = scheme.radius / norm, scheme.radius
         root, shrunk = np.sqrt(time + 1), 1 / length if length > 0 else np.inf
         return {
-            "post": post,
+            "post": (1.0, 0.0),  # the tokens themselves are radius theta
             "pre": pre,
             "peri": (shrunk / norm, shrunk),
-            "mix": post if time < (scheme.switch or 0.0) else pre,
+            "mix": (scheme.radius, 0.0) if time < (scheme.switch or 0.0) else pre,
             "ngpt": ((scheme.rate or 1.0) * shrunk, 0.0),
             "sqrt": (pre[0] / root, pre[1] / root),
         }[scheme.kind]
@@ -178,7 +178,9 @@ class EquiangularIntegration(ReducedIntegration):
 
     def vectors(self) -> Float:
         gap, sum_ = self._gap_and_sum(self._state)
-        return self._frame.vectors(gap, sum_, float(self._state[1]))
+        scheme, flat = self._scheme, self._task.equation.geometry.flat
+        longer = scheme.radius if scheme is not None and scheme.kind == "post" and not flat else 1.0
+        return self._frame.vectors(gap, sum_, longer * float(self._state[1]))
 
     def residual(self) -> float:
         """`|x_i'| / |x_i|`, the same for all tokens."""

@@ -21,12 +21,14 @@ __all__ = ["ReducedIntegration", "equal_weights"]
 
 
 class ReducedIntegration(Integration):
-    """Tokens as particles, from the few numbers that are stepped."""
+    """Tokens as particles, from the few numbers that are stepped; as vectors where the equation has a normalization."""
 
     def __init__(self, task: InitialValueProblem, weights: Float) -> None:
         self._task, self._weights = task, weights
-        geometry = task.equation.geometry
-        self._layout = particles_layout(weights, 1 if geometry.angular else geometry.ambient_dimension)
+        geometry, scheme = task.equation.geometry, task.equation.normalization
+        self._as_vectors = scheme is not None
+        components = 1 if geometry.angular and scheme is None else geometry.ambient_dimension
+        self._layout = particles_layout(weights, components)
 
     @property
     def layout(self) -> Layout:
@@ -34,17 +36,20 @@ class ReducedIntegration(Integration):
 
     @abstractmethod
     def vectors(self) -> Float:
-        """All tokens in R^d at the present time, `(n, d)`."""
+        """All tokens in R^d at the present time, `(n, d)`, of any norms where there is a normalization."""
 
     def points(self) -> Float:
-        """The same as native points."""
-        return self._task.equation.geometry.points(self.vectors())
+        """The same as native points: on circle and spheres their directions."""
+        vectors, geometry = self.vectors(), self._task.equation.geometry
+        if geometry.flat or not self._as_vectors:
+            return geometry.points(vectors)
+        return geometry.points(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
 
     def measure(self) -> Particles:
         return Particles(self.points(), self._weights, self._task.equation.geometry)
 
     def fields(self) -> dict[str, Float]:
-        return particles_fields(self.points())
+        return particles_fields(self.vectors() if self._as_vectors else self.points())
 
 
 def equal_weights(weights: Float) -> None:

@@ -47,6 +47,21 @@ def test_tokens_on_the_sphere_need_no_block(kind, cosine):
     np.testing.assert_allclose(run.positions[-1], expected, atol=1e-10)
 
 
+def test_norms_move_on_spheres_too_and_the_measure_is_that_of_directions():
+    run, flat = mfpde.solve(problem("pre", 2.0, sphere=True)), mfpde.solve(problem("pre", 2.0))
+    np.testing.assert_allclose(run.positions, flat.positions, atol=1e-14)
+    vectors = run.measure(-1).points
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-14)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_particle_solver_moves_them_alike(scheme):
+    """And every token of its own: here with a radius, on a sphere."""
+    given = problem(scheme, 1.5, sphere=True, radius=1.2, **keys_of(scheme))
+    other = given.model_copy(update={"solver": {"kind": "particles", "tolerance": 1e-11}})
+    np.testing.assert_allclose(mfpde.solve(other).positions, mfpde.solve(given).positions, atol=1e-8)
+
+
 def gaps(run):
     """1 - rho from distances, which keep their digits."""
     theta = run.positions / np.linalg.norm(run.positions, axis=2, keepdims=True)
@@ -133,7 +148,6 @@ def test_resumed_runs_have_the_same_bits(tmp_path):
     ("changes", "said"),
     [
         ({"normalization": None}, "tokens in R^d keep equal angles under a normalization only"),
-        ({"geometry": {"kind": "sphere", "dimension": 8}}, "under pre the norms of tokens move: they live in R^d"),
         ({"noise": {"kappa": 3}}, "noise does not keep angles equal"),
         (
             {"attention": {"kind": "softmax", "A": [[1, 0], [0, 2]]}, "geometry": {"kind": "plane"}},

@@ -219,7 +219,7 @@ def test_free_energy_keeps_its_digits_near_the_uniform_state():
     assert observe("free-energy", measure, law)["free-energy"] == pytest.approx(exact, rel=1e-13)
 
 
-@pytest.mark.parametrize("kind", ["entropy", "free-energy", "dissipation", "minimum", "clusters"])
+@pytest.mark.parametrize("kind", ["entropy", "free-energy", "dissipation", "minimum"])
 def test_point_masses_are_told_why(kind):
     points = mfpde.Particles([0.0, 1.0], geometry=CIRCLE)
     with pytest.raises(mfpde.ProblemError, match=r"needs a density.*Particles|point masses have no density"):

@@ -1,0 +1,124 @@
+"""Pictures of tokens: who merges with whom, histograms of cosines, many tokens as densities."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import mfpde
+from mfpde.plotting.cluster_tree import ClusterTree, labels_over_time
+from mfpde.plotting.points_run import PointsRun
+from mfpde.plotting.run_plot import portrait_of
+from mfpde.plotting.series import HistogramPanel
+from mfpde.plotting.sphere_run import SphereRun
+
+
+def solve(geometry, initial, *, observe=(), attention=None, solver=None, **more):
+    return mfpde.solve(
+        mfpde.Problem.from_dict(
+            {
+                "geometry": geometry,
+                "attention": attention or {"kind": "softmax", "beta": 30},
+                "initial": {"kind": "points", **initial},
+                "solver": solver or {"kind": "hardmax"},
+                "time": {"until": 40, "save_every": 1},
+                "observe": list(observe),
+                **more,
+            }
+        )
+    )
+
+
+def panel_of(run, kind):
+    return next(panel for panel in portrait_of(run).panels if isinstance(panel, kind))
+
+
+def test_branches_do_not_cross_and_meet_when_tokens_do():
+    run = solve({"kind": "circle"}, {"values": [0.0, 3.0, 0.3, 3.5, 1.2]}, observe=["clusters"])
+    tree = panel_of(run, ClusterTree)
+    heights = tree.heights()
+    assert_allclose(np.sort(heights[0]), np.arange(5))
+    assert_allclose(heights[-1], 2.0)  # all in one, in the middle
+    for row, angles in zip(heights, run.positions[:, :, 0], strict=True):
+        near = np.abs(np.exp(1j * angles[:, None]) - np.exp(1j * angles)) <= 0.05
+        assert_allclose(row[:, None] == row, near)
+    order = np.argsort(heights[0])
+    assert (np.diff(heights[:, order], axis=1) >= 0).all()
+    assert tree.radius == 0.05
+    titles = [axes.get_title(loc="left") for axes in run.plot().axes]
+    assert "who merges with whom (within 0.05)" in titles
+
+
+def test_labels_are_those_of_the_first_token_of_a_cluster():
+    points = np.array([[[0.0], [2.0], [0.01]], [[0.0], [0.02], [0.01]]])
+    expected = [[0, 1, 0], [0, 0, 0]]
+    for geometry in (mfpde.Circle(), mfpde.Line()):
+        assert labels_over_time(points, geometry, 0.05).tolist() == expected
+
+
+def test_on_curved_spaces_the_tree_is_drawn_unasked_where_tokens_merge():
+    run = solve({"kind": "circle"}, {"values": [0.0, 0.3]})
+    assert isinstance(portrait_of(run).panels[0], ClusterTree)
+    assert portrait_of(solve({"kind": "circle"}, {"values": [0.0, np.pi]})).panels == []
+
+
+def test_histograms_of_cosines_are_maps_over_time():
+    run = solve({"kind": "circle"}, {"values": [0.0, 0.3, 2.0]}, observe=["cosine-histogram"])
+    panel = panel_of(run, HistogramPanel)
+    assert panel.shares.shape == (41, 100)
+    figure = run.plot()
+    axes = next(axes for axes in figure.axes if axes.get_title(loc="left") == "cosines between tokens")
+    assert axes.get_ylim() == (-1, 1)
+    assert_allclose(np.sort(axes.collections[0].get_array().ravel()), np.sort(run["cosine-histogram"].ravel()))
+
+
+@pytest.mark.parametrize("kind", ["circle", "line", "plane", "sphere"])
+def test_many_tokens_are_a_density_and_the_file_is_small(tmp_path, kind):
+    random = "uniform-sphere" if kind in ("circle", "sphere") else "normal"
+    count = 3000
+    run = solve(
+        {"kind": kind},
+        {"random": random, "count": count},
+        attention={"kind": "softmax", "beta": 0},
+        solver={"kind": "particles", "tolerance": 1e-2},
+        time={"until": 0.1, "save_every": 0.05},
+    )
+    figure = run.plot(tmp_path / "run.pdf")
+    assert (tmp_path / "run.pdf").stat().st_size < 150_000
+    maps = [mesh for axes in figure.axes for mesh in axes.collections if mesh.get_array() is not None]
+    assert maps
+    assert all(mesh.get_rasterized() for mesh in maps)
+    points = sum(line.get_xdata().size for axes in figure.axes for line in axes.get_lines())
+    assert points < 20_000
+    assert type(portrait_of(run)) is (SphereRun if kind == "sphere" else PointsRun)
+
+
+def test_paths_on_the_sphere_break_at_the_rim():
+    start = [[0.9, 0, np.sqrt(1 - 0.81)], [0.9, 0, -np.sqrt(1 - 0.81)]]
+    run = solve({"kind": "sphere"}, {"values": start, "weights": [1, 5]})
+    upper, lower = (axes.get_lines()[-2:] for axes in run.plot().axes[:2])
+    assert np.isnan(upper[0].get_xdata()[-1])  # the light one went down
+    assert np.isfinite(lower[0].get_xdata()[-1])
+    assert np.isfinite(lower[1].get_xdata()).all()
+
+
+def test_tokens_with_norms_and_copies_are_drawn_by_direction(tmp_path):
+    normal = solve(
+        {"kind": "sphere"},
+        {"random": "equiangular", "cosine": 0.1, "count": 3},
+        solver={"kind": "equiangular"},
+        normalization={"kind": "pre"},
+    )
+    assert np.linalg.norm(normal.positions[-1], axis=1).min() > 2
+    assert_allclose(np.linalg.norm(SphereRun(normal).positions, axis=2), 1, atol=1e-14)
+    normal.plot(tmp_path / "run.png")
+    assert "normalization: pre" in normal.plot().texts[0].get_text()
+    copies = solve(
+        {"kind": "sphere"},
+        {"kind": "uniform"},
+        solver={"kind": "particles", "count": 4, "copies": 3},
+        time={"until": 1, "save_every": 0.5},
+    )
+    assert SphereRun(copies).positions.shape == (3, 12, 3)
+    assert_allclose(SphereRun(copies).weights, 1 / 12)
+    copies.plot(tmp_path / "copies.png")
+    copies.animate(tmp_path / "copies.gif")
