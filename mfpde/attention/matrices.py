@@ -46,8 +46,8 @@ def one_way_to_say_it(attention: Any) -> None:
         raise ValueError(f"needs exactly one of beta, A, or Q and K; given: {', '.join(given) or 'none'}")
     if ways["Q and K"] and (attention.Q is None or attention.K is None):
         raise ValueError("needs Q and K together")
-    if ways["beta"] and (attention.V != 1.0 or min(_values(attention.beta)) < 0):
-        raise ValueError("beta stands for A = beta I, V = I with beta >= 0; write A and V for anything else")
+    if ways["beta"] and attention.V != 1.0:
+        raise ValueError("beta stands for A = beta I, V = I; write A and V for anything else")
     finite(attention, ("beta", "A", "Q", "K", "V"))
 
 
