@@ -19,7 +19,7 @@ __all__ = ["Bilinear"]
 class Bilinear(Head):
     """Attention through `<Ax, y>`, A multiplying the query x; `A = K^T Q`, or `beta` for A = beta I, V = I."""
 
-    beta: NumberInTime | None = Field(default=None, description="inverse temperature, of either sign: A = beta I, V = I")
+    beta: NumberInTime | None = Field(default=None, description="inverse temperature, any sign: A = beta I, V = I")
     A: MatrixInTime | None = Field(default=None, description="the matrix of `<Ax, y>`; it multiplies the query x")
     Q: MatrixInTime | None = Field(default=None, description="query matrix; with K, `A = K^T Q`")
     K: MatrixInTime | None = Field(default=None, description="key matrix")
