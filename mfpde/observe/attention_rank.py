@@ -28,7 +28,7 @@ class AttentionRank(OfAttention):
     """Rank of the attention matrix P, of several heads the mean: singular values above `threshold` times the largest,
     and the effective rank `exp(-sum_k p_k log p_k)` of `p_k = s_k / sum s` (`attention-rank-effective`) [roy2007].
 
-    `attention-rank-third` is `s_3 / s_1`, which falls doubly exponentially for tokens on the line (physics section 13).
+    `attention-rank-third` is `s_3 / s_1`, which falls doubly exponentially for tokens on the line [geshkovski2023].
 
     >>> import mfpde
     >>> from mfpde.observe import Instant

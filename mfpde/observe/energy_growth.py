@@ -22,7 +22,7 @@ __all__ = ["EnergyGrowth"]
 @register("observable", "energy-growth")
 class EnergyGrowth(OfTokens):
     """`dE/dt` of the observable `energy`: `int |v|^2 dmu` under unnormalized attention, `int Z |v|^2 dmu` under
-    softmax, `Z(x) = int e^{a <x,y>} dmu(y)` (physics section 13); A = a I, V = v I.
+    softmax, `Z(x) = int e^{a <x,y>} dmu(y)` (physics section 3); A = a I, V = v I.
 
     Never negative. Fails: noise, a normalization, a pointwise drift, matrices that are no multiples of the identity;
     softmax where Z overflows is infinite.

@@ -33,7 +33,7 @@ class ScoreModes(OfTokens):
 
     Where the score, its logarithmic derivative, changes sign downwards: on a grid with 32 points for each width
     `beta^{-1/2}`. Uniform tokens on the circle have about `sqrt(3 beta / 2)` once there are many, normal ones on the
-    line of order `sqrt(beta log beta)` (physics sections 12 and 13). Fails: other spaces; A that is no positive number.
+    line of order `sqrt(beta log beta)` [rigollet2025]. Fails: other spaces; A that is no positive number.
 
     >>> import mfpde
     >>> from mfpde.observe import Instant

@@ -50,6 +50,10 @@ class Drift:
 
     refusal = unfit
 
+    @property
+    def clocks(self) -> frozenset[str]:
+        return frozenset({"physical"})
+
     def start(self, task: InitialValueProblem) -> "Drifting":
         return Drifting(self, task)
 

@@ -39,6 +39,10 @@ class Heat:
 
     refusal = unfit
 
+    @property
+    def clocks(self) -> frozenset[str]:
+        return frozenset({"physical"})
+
     def start(self, task: InitialValueProblem) -> "Heating":
         return Heating(self, task)
 
