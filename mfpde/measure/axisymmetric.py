@@ -7,7 +7,6 @@ from functools import cached_property
 
 import numpy as np
 
-from mfpde.arguments import random_stream
 from mfpde.geometry import Sphere
 from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.rules import (
@@ -21,6 +20,7 @@ from mfpde.measure.rules import (
     tilt_for,
     times,
 )
+from mfpde.streams import random_stream
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["AboutAxis"]

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from mfpde.arguments import random_stream
 from mfpde.measure.rules import tensor
+from mfpde.streams import random_stream
 from mfpde.typing import Float
 
 __all__ = ["draw_from_cells"]

@@ -7,13 +7,13 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from mfpde.arguments import random_stream
 from mfpde.geometry import Circle
 from mfpde.measure.base import NODES_ACCURACY, Beside, Measure
 from mfpde.measure.basins import Cluster
 from mfpde.measure.circle_clusters import clusters_on_circle
 from mfpde.measure.circle_grid import CircleGrid, lowest, relative_entropy
 from mfpde.measure.rules import times
+from mfpde.streams import random_stream
 from mfpde.typing import AnyArray, Complex, Float
 
 __all__ = ["CircleDensity", "clean"]

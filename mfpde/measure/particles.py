@@ -13,7 +13,7 @@ from zlib import error as ZlibError  # noqa: N812
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
-from mfpde.arguments import numbers, random_stream
+from mfpde.arguments import numbers
 from mfpde.errors import Fault, ProblemError
 from mfpde.geometry import Circle, Geometry, Queries, Scattered, euclidean, need_space
 from mfpde.measure.base import NODES_ACCURACY, Measure
@@ -23,6 +23,7 @@ from mfpde.measure.initial import Initial, fields_like_properties
 from mfpde.measure.positioned import Positioned
 from mfpde.registry import register
 from mfpde.specification import Vector, _nested
+from mfpde.streams import random_stream
 from mfpde.typing import AnyArray, Complex, Float
 
 __all__ = ["Particles", "Points"]

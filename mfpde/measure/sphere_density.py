@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mfpde.arguments import random_stream
 from mfpde.geometry import Sphere
 from mfpde.measure.adaptive_plane_quadrature import OfTwo, Rectangles, graded_twice
 from mfpde.measure.adaptive_quadrature import Items
 from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.rules import TILTS, of_sphere, sphere_degree, times
 from mfpde.measure.written_density import WrittenDensity
+from mfpde.streams import random_stream
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["SphereDensity"]
