@@ -1,9 +1,11 @@
 """Where tokens live."""
 
+from mfpde.geometry.axis import Axis
 from mfpde.geometry.base import Geometry, need_space
 from mfpde.geometry.circle import Circle
+from mfpde.geometry.harmonics import Harmonics
 from mfpde.geometry.lattice import Lattice
-from mfpde.geometry.layout import Axis, Constant, Field, Layout
+from mfpde.geometry.layout import Constant, Field, Layout
 from mfpde.geometry.line import Line
 from mfpde.geometry.plane import Plane
 from mfpde.geometry.queries import Queries, Scattered, multiple_of_identity
@@ -16,6 +18,7 @@ __all__ = [
     "Constant",
     "Field",
     "Geometry",
+    "Harmonics",
     "Lattice",
     "Layout",
     "Line",

@@ -9,8 +9,9 @@ import numpy as np
 
 from mfpde.arguments import amount, numbers
 from mfpde.errors import ProblemError
+from mfpde.geometry.axis import Axis
 from mfpde.geometry.base import Geometry, divergence_on_unit_sphere, need_vectors
-from mfpde.geometry.layout import Axis, Constant, Field, Layout
+from mfpde.geometry.layout import Constant, Field, Layout
 from mfpde.geometry.queries import multiple_of_identity
 from mfpde.registry import register
 from mfpde.typing import AnyArray, Float
@@ -89,11 +90,8 @@ class Circle(Geometry):
     def layout(self, count: int) -> Layout:
         """`count` equispaced angles, which show modes below `count / 2` exactly."""
         amount("count", count, least=1)
-        spacing = 2 * np.pi / count
-        theta: Float = spacing * np.arange(count, dtype=np.float64)
-        bounds = np.column_stack([theta - spacing / 2, theta + spacing / 2])
-        axis = Axis("theta", theta, bounds, units="radian", long_name="angle", period=2 * np.pi)
+        axis = Axis.of_angles("theta", count, "angle")
         density = Field(("theta",), "probability density", "radian-1")
         weight = Field(("theta",), "quadrature weight: (density * weight).sum() is the mass", "radian")
-        constants = {"weight": Constant(weight, np.full(count, spacing))}
+        constants = {"weight": Constant(weight, np.full(count, 2 * np.pi / count))}
         return Layout("circle", (axis,), fields={"density": density}, constants=constants)

@@ -8,12 +8,12 @@ from functools import cached_property
 import numpy as np
 
 from mfpde.geometry import Sphere
+from mfpde.geometry.gauss import gauss_legendre
 from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.rules import (
     ROUNDING,
     about,
     around_axis,
-    gauss_legendre,
     legendre_count,
     of_sphere,
     sphere_degree,
