@@ -11,7 +11,9 @@ from pydantic import Field
 from mfpde.arguments import numbers
 from mfpde.errors import ProblemError
 from mfpde.geometry.base import Geometry, divergence_on_unit_sphere, need_vectors
+from mfpde.geometry.harmonics import Harmonics
 from mfpde.geometry.queries import multiple_of_identity
+from mfpde.geometry.series import ZonalSeries
 from mfpde.registry import register
 from mfpde.specification import Whole
 from mfpde.typing import AnyArray, Float
@@ -82,6 +84,13 @@ class Sphere(Geometry):
     def extend(self, points: Float, vectors: Float) -> Float:
         """`|x| G(x / |x|)`."""
         return vectors * np.linalg.norm(points, axis=1, keepdims=True)
+
+    @property
+    def harmonics(self) -> Harmonics:
+        return Harmonics(self.dimension)
+
+    def series(self, points: Float, weights: Float, degree: int) -> ZonalSeries:
+        return ZonalSeries.of_points(points, weights, degree)
 
     def tilted_mean(
         self, matrix: Float, points: Float, nodes: Float, weights: Float, log_factors: Float | None
