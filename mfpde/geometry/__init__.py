@@ -12,6 +12,7 @@ from mfpde.geometry.queries import Queries, Scattered, multiple_of_identity
 from mfpde.geometry.series import CircleSeries, HarmonicSeries, ZonalSeries
 from mfpde.geometry.space import Space, euclidean
 from mfpde.geometry.sphere import Sphere
+from mfpde.geometry.sphere_series import SphereSeries
 
 __all__ = [
     "Axis",
@@ -30,6 +31,7 @@ __all__ = [
     "Scattered",
     "Space",
     "Sphere",
+    "SphereSeries",
     "ZonalSeries",
     "euclidean",
     "multiple_of_identity",

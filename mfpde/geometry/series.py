@@ -126,11 +126,6 @@ class ZonalSeries(HarmonicSeries):
     axes: Float
     coefficients: Float
 
-    @classmethod
-    def of_points(cls, points: Float, weights: Float, degree: int) -> ZonalSeries:
-        """Of point masses at unit vectors."""
-        return cls(points, np.repeat(weights[:, None], degree + 1, axis=1))
-
     @property
     def _harmonics(self) -> Harmonics:
         return Harmonics(self.axes.shape[1])

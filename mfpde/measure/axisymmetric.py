@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mfpde.geometry import Harmonics, Sphere, ZonalSeries
+from mfpde.geometry import Harmonics, HarmonicSeries, Sphere
 from mfpde.geometry.gauss import gauss_legendre
 from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.rules import (
@@ -34,7 +34,7 @@ class AboutAxis(Measure):
 
     def __init__(self, axis: Float, geometry: Sphere) -> None:
         self.axis: Float = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
-        self._geometry = geometry
+        self._geometry: Sphere = geometry
 
     @abstractmethod
     def log_shape(self, angle: Float) -> Float:
@@ -68,10 +68,10 @@ class AboutAxis(Measure):
         share = share * np.exp(self.log_shape(angle)) * np.sin(angle) ** (dimension - 2)
         return angle, share / share.sum(), end
 
-    def harmonics(self, degree: int) -> ZonalSeries:
+    def harmonics(self, degree: int) -> HarmonicSeries:
         angle, share, _ = self._angle_rule(0.0, ROUNDING, degree=degree)
         moments = Harmonics(self.axis.size).zonal(np.cos(angle), degree) @ share
-        return ZonalSeries(self.axis[None], moments[None])
+        return self._geometry.series_about_axes(self.axis[None], moments[None])
 
     def sample(self, count: int, seed: int = 0) -> Float:
         turn, direction = (random_stream(count, seed, part) for part in range(2))
