@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mfpde.geometry import Harmonics, HarmonicSeries, Sphere
+from mfpde.geometry import HarmonicSeries, Sphere
 from mfpde.geometry.gauss import gauss_legendre
 from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.rules import (
@@ -35,6 +35,7 @@ class AboutAxis(Measure):
     def __init__(self, axis: Float, geometry: Sphere) -> None:
         self.axis: Float = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
         self._geometry: Sphere = geometry
+        self._harmonics = geometry.harmonics
 
     @abstractmethod
     def log_shape(self, angle: Float) -> Float:
@@ -70,7 +71,7 @@ class AboutAxis(Measure):
 
     def harmonics(self, degree: int) -> HarmonicSeries:
         angle, share, _ = self._angle_rule(0.0, ROUNDING, degree=degree)
-        moments = Harmonics(self.axis.size).zonal(np.cos(angle), degree) @ share
+        moments = self._harmonics.zonal(np.cos(angle), degree) @ share
         return self._geometry.series_about_axes(self.axis[None], moments[None])
 
     def sample(self, count: int, seed: int = 0) -> Float:

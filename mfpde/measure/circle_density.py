@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 
 import numpy as np
@@ -11,7 +11,8 @@ from mfpde.geometry import Circle, CircleSeries
 from mfpde.measure.base import NODES_ACCURACY, Beside, Measure
 from mfpde.measure.basins import Cluster
 from mfpde.measure.circle_clusters import clusters_on_circle
-from mfpde.measure.circle_grid import CircleGrid, lowest, relative_entropy
+from mfpde.measure.circle_grid import CircleGrid, lowest
+from mfpde.measure.density_grid import DensityGrid, relative_entropy
 from mfpde.measure.rules import times
 from mfpde.streams import random_stream
 from mfpde.typing import AnyArray, Complex, Float
@@ -89,26 +90,31 @@ class CircleDensity(Measure):
             density[piece] = (modes[0].real + 2 * (waves @ modes[1:]).real) / (2 * np.pi)
         return density
 
-    def series(self, quantity: str) -> CircleDensity:
-        return self
-
     @property
     def mass(self) -> float:
         return float(self.fourier(1)[0].real)
 
     @cached_property
-    def grid(self) -> CircleGrid:
-        """On which its functionals are integrated."""
-        return CircleGrid(self)
+    def _grid(self) -> CircleGrid:
+        return CircleGrid.coarsest(self)
+
+    def density_grids(self, quantity: str) -> Iterator[DensityGrid]:
+        grid: CircleGrid | None = self._grid
+        while grid is not None:
+            yield grid
+            grid = grid.finer()
+
+    def relative_entropy(self) -> float:
+        return relative_entropy(self.density_grids("entropy"))
 
     def entropy(self) -> float:
-        return float(np.log(2 * np.pi)) - relative_entropy(self.grid)
+        return float(np.log(2 * np.pi)) - self.relative_entropy()
 
     def minimum(self) -> float:
-        return lowest(self.grid)
+        return lowest(self._grid)
 
     def clusters(self, prominence: float, dip: float, least: float) -> list[Cluster]:
-        return clusters_on_circle(self.grid, prominence)
+        return clusters_on_circle(self._grid, prominence)
 
     def beside(self, reference: Measure) -> list[Beside]:
         theta = 2 * np.pi / _ANGLES * np.arange(_ANGLES)

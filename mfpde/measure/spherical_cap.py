@@ -29,10 +29,10 @@ class SphericalCap(AboutAxis):
         return self.radius, 0.0
 
     def evaluate(self, points: AnyArray) -> Float:
-        from scipy.special import betainc, gammaln
+        from scipy.special import betainc
 
         half = 0.5 * self.axis.size
         share = 0.5 * betainc(half - 0.5, 0.5, np.sin(self.radius) ** 2)
         share = share if self.radius <= 0.5 * np.pi else 1 - share
-        log_area = np.log(2) + half * np.log(np.pi) - gammaln(half) + np.log(share)
+        log_area = self._harmonics.log_area + np.log(share)
         return np.exp(self.log_shape(self.angles(points)) - log_area)

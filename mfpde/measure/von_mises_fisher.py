@@ -68,9 +68,5 @@ class VonMisesFisher(AboutAxis):
         return value, slope_over_x(self._order, size)[:, None] * pushed
 
     def evaluate(self, points: AnyArray) -> Float:
-        from scipy.special import gammaln
-
-        half = 0.5 * self.axis.size
-        log_area = np.log(2) + half * np.log(np.pi) - gammaln(half)
-        log_norm = float(log_phi(self._order, np.array([self.concentration]))[0]) + log_area
+        log_norm = float(log_phi(self._order, np.array([self.concentration]))[0]) + self._harmonics.log_area
         return np.exp(self.log_shape(self.angles(points)) - log_norm)
