@@ -15,7 +15,7 @@ from mfpde.typing import Complex, Float
 
 __all__ = ["SphereSeries", "associated_legendre"]
 
-_TABLE = 2**21  # entries of the tables of associated Legendre functions that are made at a time
+_TABLE_ENTRIES = 2**21  # entries of the tables of associated Legendre functions that are made at a time
 
 
 def associated_legendre(cosines: Float, degree: int) -> Float:
@@ -179,5 +179,5 @@ def _southward(points: Float) -> Float:
 
 
 def _blocks(count: int, degree: int) -> list[slice]:
-    length = max(1, _TABLE // (degree + 1) ** 2)
+    length = max(1, _TABLE_ENTRIES // (degree + 1) ** 2)
     return [slice(start, start + length) for start in range(0, count, length)]

@@ -19,12 +19,16 @@ from mfpde.typing import AnyArray, Complex, Float
 
 __all__ = ["CircleDensity"]
 
-#: longest series used for nodes of a density that is not smooth
-LONGEST = 2**14
-#: nodes beyond those that the density needs: what is integrated against it has modes, too
+#: modes summed for a density whose coefficients decay slowly
+MODES_WITHOUT_BANDWIDTH = 2**14
+#: equispaced nodes beyond those that resolve the density: for the modes of the function that is integrated
 NODES_FOR_THE_INTEGRAND = 1024
-#: at which densities are compared
-_ANGLES = 4096
+#: equispaced angles at which two densities are compared
+_COMPARED_ANGLES = 4096
+#: least number of cells, and cells per mode, of the distribution function that draws invert
+_TABLE_CELLS, _TABLE_CELLS_PER_MODE = 4096, 8
+#: angles in a block of a sum over modes: it bounds the table of waves
+_BLOCK_ANGLES = 256
 
 
 class CircleDensity(Measure):
@@ -82,10 +86,10 @@ class CircleDensity(Measure):
         theta = Circle().points(points)[:, 0]
         if self._density is not None:
             return self._density(theta)
-        modes = self.fourier(self.bandwidth or LONGEST)
+        modes = self.fourier(self.bandwidth or MODES_WITHOUT_BANDWIDTH)
         density = np.empty_like(theta)
-        for start in range(0, theta.size, 256):  # blocks keep the table of waves small
-            piece = slice(start, start + 256)
+        for start in range(0, theta.size, _BLOCK_ANGLES):
+            piece = slice(start, start + _BLOCK_ANGLES)
             waves = np.exp(1j * np.outer(theta[piece], np.arange(1, modes.size)))
             density[piece] = (modes[0].real + 2 * (waves @ modes[1:]).real) / (2 * np.pi)
         return density
@@ -117,13 +121,17 @@ class CircleDensity(Measure):
         return clusters_on_circle(self._grid, prominence)
 
     def beside(self, reference: Measure) -> list[Beside]:
-        theta = 2 * np.pi / _ANGLES * np.arange(_ANGLES)
-        return [Beside(np.ones(_ANGLES), 2 * np.pi / _ANGLES, self.evaluate(theta), reference.evaluate(theta))]
+        theta = 2 * np.pi / _COMPARED_ANGLES * np.arange(_COMPARED_ANGLES)
+        return [
+            Beside(
+                np.ones(_COMPARED_ANGLES), 2 * np.pi / _COMPARED_ANGLES, self.evaluate(theta), reference.evaluate(theta)
+            )
+        ]
 
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
         if self._rule is not None:
             return self._rule(accuracy, refinement)
-        count = times(refinement, 2 * (self.bandwidth or LONGEST) + NODES_FOR_THE_INTEGRAND)
+        count = times(refinement, 2 * (self.bandwidth or MODES_WITHOUT_BANDWIDTH) + NODES_FOR_THE_INTEGRAND)
         layout = Circle().layout(count)
         density = self.at_grid(count)
         # a sum of modes is not known below roundoff of its maximum, and a tilt e^{<w, y>} must not amplify that
@@ -143,7 +151,7 @@ class CircleDensity(Measure):
         return raw - np.outer(self.mean, self.mean)
 
     def sample(self, count: int, seed: int = 0) -> Float:
-        grid = max(4096, 8 * (self.bandwidth or 0))
+        grid = max(_TABLE_CELLS, _TABLE_CELLS_PER_MODE * (self.bandwidth or 0))
         theta = np.linspace(0, 2 * np.pi, grid + 1)
         density = np.maximum(self.evaluate(theta), 0.0)
         cumulative = np.concatenate([[0.0], np.cumsum(density[1:] + density[:-1])])

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.geometry import Sphere
-from mfpde.measure.axisymmetric import AboutAxis
+from mfpde.measure.axisymmetric import Axisymmetric
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["SphericalCap"]
 
 
-class SphericalCap(AboutAxis):
+class SphericalCap(Axisymmetric):
     """Constant on the points of S^{d-1} within the angle `radius` of an axis.
 
     >>> print(SphericalCap([0.0, 0.0, 1.0], np.pi / 2, Sphere()).mean[2].round(12))          # (1 + cos(radius)) / 2

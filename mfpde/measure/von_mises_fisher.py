@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.geometry import HarmonicSeries, Sphere
-from mfpde.measure.axisymmetric import AboutAxis
+from mfpde.measure.axisymmetric import Axisymmetric
 from mfpde.measure.bessel import bessel_slopes, log_phi, slope_over_x
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["VonMisesFisher"]
 
 
-class VonMisesFisher(AboutAxis):
+class VonMisesFisher(Axisymmetric):
     """`rho(x) = e^{c <x, m>} / N` on S^{d-1}; `c / (4 pi sinh c)` is 1/N on S^2.
 
     `M(w) = Phi(|c m + w|) / Phi(c)`, `Phi(x) = Gamma(d/2) (2 / x)^{d/2 - 1} I_{d/2 - 1}(x)`; c = 0 is uniform.

@@ -135,7 +135,7 @@ def test_drifts_by_degree_are_sums_over_pairs(space, law):
 
 @pytest.mark.parametrize("space", SPACES.values(), ids=SPACES)
 def test_the_bound_of_an_interaction_is_sharp(space):
-    """One token pulls hardest from a right angle by `P_1 = <x, y>`; `P_2' = 2 d t / (d - 1)` is `d / (d - 1)` at most."""
+    """Of one token: `P_1 = t` pulls hardest at a right angle, `P_2 = (d t^2 - 1) / (d - 1)` half way to it."""
     d = space.ambient_dimension
     at, frame = np.eye(d)[:1], np.eye(d)[:2]
     turns = np.linspace(0, np.pi, 181)
