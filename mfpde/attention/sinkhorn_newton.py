@@ -72,8 +72,8 @@ def _ascended(scores: Float, weights: Float, g: Float, tolerance: float, most: i
 
 
 def _solved(hessian: Float, lack: Float, scale: Float) -> Float:
-    """`H^-1 lack`, along no eigenvector by more than a step may. Directions in which H is roundoff (a query and a
-    key that are all but decoupled from the others) would hold up all others."""
+    """`H^-1 lack`, with a bounded step along each eigenvector of H. Along near-null directions (an almost decoupled
+    query-key block) the step is long; bounded for itself, it does not shorten the step along the others."""
     values, vectors = np.linalg.eigh(hessian * scale[:, None] * scale)
     lengths = (vectors.T @ (scale * lack)) / (values.clip(0) + _FLAT)
     vectors *= scale[:, None]
