@@ -20,7 +20,7 @@ from mfpde.validation.report import Check
 __all__ = ["checks", "descends", "resolved"]
 
 _SOURCE = "physics section 3"
-_ROUNDS, _ROUNDS_QUICK = 8, 3
+_ROUNDS, _ROUNDS_QUICK = 8, 3  # of halving the time intervals
 _NEEDED = ("free-energy", "dissipation")
 
 

@@ -10,7 +10,7 @@ from mfpde.typing import Float
 
 __all__ = ["Panels"]
 
-_MOST_PIECES = 8
+_MAX_PIECES = 8  # that an interval is cut into at once
 
 
 class Panels:
@@ -54,7 +54,7 @@ class Panels:
     def cut(self, excess: Float) -> Panels:
         """The same panels, cut in as many pieces as it takes to make errors smaller by the factors `excess`."""
         order = self._weights.size - 1
-        pieces = np.clip(np.ceil(np.maximum(excess, 1.0) ** (1 / order)), 1, _MOST_PIECES).astype(int)
+        pieces = np.clip(np.ceil(np.maximum(excess, 1.0) ** (1 / order)), 1, _MAX_PIECES).astype(int)
         spans = zip(self.edges[:-1], self.edges[1:], pieces, strict=True)
         starts = np.concatenate([np.linspace(a, b, count + 1)[:-1] for a, b, count in spans])
         return Panels(np.append(starts, self.edges[-1]), self._weights.size)

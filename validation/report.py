@@ -22,7 +22,7 @@ __all__ = ["Check", "Drawing", "Report"]
 
 #: draws into an empty figure
 Drawing = Callable[["FigureBase"], None]
-_HEIGHT = 4.5  # inches for one case
+_HEIGHT_INCHES = 4.5  # inches for one case
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Report:
         """What was measured against what was expected, one panel for each case."""
         shown = [(report.title, report.drawing) for report in (self, *self.parts) if report.drawing is not None]
         with lookup("view", "look")():
-            figure: Figure = lookup("view", "empty")(_HEIGHT * max(len(shown), 1))
+            figure: Figure = lookup("view", "empty")(_HEIGHT_INCHES * max(len(shown), 1))
             rows = figure.subfigures(max(len(shown), 1), 1, squeeze=False)[:, 0]
             for row, (title, draw) in zip(rows, shown, strict=False):
                 draw(row)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Head", "row_blocks"]
 
-#: entries of the blocks that plain sums are made in
-_BLOCK = 2**22
+#: of the kernel matrix, in plain sums: bounds memory
+_ENTRIES_PER_BLOCK = 2**22
 
 
 class Head(Attention):
@@ -191,5 +191,5 @@ class Head(Attention):
 
 def row_blocks(rows: int, columns: int) -> list[slice]:
     """Slices of rows so few that a block of that many columns stays small."""
-    length = max(1, _BLOCK // max(columns, 1))
+    length = max(1, _ENTRIES_PER_BLOCK // max(columns, 1))
     return [slice(start, min(start + length, rows)) for start in range(0, rows, length)]

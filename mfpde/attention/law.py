@@ -19,8 +19,8 @@ from mfpde.typing import AnyArray, Float
 if TYPE_CHECKING:
     from mfpde.attention.base import Term
 
-#: normalisers below this share of that of the uniform state are not taken from Fourier modes
-_CANCELLED = 1e-3
+#: over that of the uniform state: smaller ones lose digits as a sum of Fourier modes
+_MIN_NORMALISER = 1e-3
 
 __all__ = ["NO_ENERGY", "Law", "concrete"]
 
@@ -83,7 +83,7 @@ class Law(InTime, ABC):
         speed, total = zonal.velocity(theta[:, 0], measure.fourier(zonal.potential.size))
         if zonal.normaliser is not None:
             # far from a concentrated measure the sum of modes cancels down to roundoff
-            far = total < _CANCELLED * zonal.normaliser[0]
+            far = total < _MIN_NORMALISER * zonal.normaliser[0]
             speed /= np.where(far, 1.0, total)
             if far.any():
                 those = queries.only(np.flatnonzero(far))

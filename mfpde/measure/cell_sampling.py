@@ -12,13 +12,13 @@ from mfpde.typing import Float
 
 __all__ = ["draw_from_cells"]
 
-_PARTS = {1: 512, 2: 24}  # of the panels
+_CELLS_PER_PANEL = {1: 512, 2: 24}  # along each axis, by dimension
 
 
 def draw_from_cells(density: Callable[[Float], Float], breaks: Sequence[Float], count: int, seed: int) -> Float:
     """Independent draws `(count, d)`. Panels between breaks are divided into cells small enough not to be seen in any
     affordable number of draws."""
-    parts = _PARTS[len(breaks)]
+    parts = _CELLS_PER_PANEL[len(breaks)]
     faces = [np.append((b[:-1, None] + np.diff(b)[:, None] * np.arange(parts) / parts).ravel(), b[-1]) for b in breaks]
     middles = tensor([0.5 * (face[1:] + face[:-1]) for face in faces])
     widths = tensor([np.diff(face) for face in faces])

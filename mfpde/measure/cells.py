@@ -11,8 +11,8 @@ from mfpde.typing import Float
 
 __all__ = ["averages_by_gauss", "reach_of_nodes"]
 
-_GAUSS = 10  # points a side of a cell
-_AT_ONCE = 1 << 20
+_GAUSS_POINTS = 10  # along a side of a cell
+_POINTS_PER_BATCH = 1 << 20  # bounds memory
 
 
 def reach_of_nodes(points: Float, weights: Float, tolerance: float, tilts: Float | None) -> tuple[Float, Float]:
@@ -35,12 +35,12 @@ def _ends(values: Float, mass: Float, tolerance: float) -> tuple[float, float]:
     return float(values[order[first]]), float(values[order[::-1][last]])
 
 
-def averages_by_gauss(density: Callable[[Float], Float], lattice: Lattice, points: int = _GAUSS) -> Float:
+def averages_by_gauss(density: Callable[[Float], Float], lattice: Lattice, points: int = _GAUSS_POINTS) -> Float:
     """Averages over the cells by Gauss-Legendre rules, for densities that are smooth on the scale of a cell."""
     nodes, weights = np.polynomial.legendre.leggauss(points)
     widths = [(axis[-1] - axis[0]) / (axis.size - 1) for axis in lattice.axes]
     axes = [(axis[:, None] + 0.5 * width * nodes).ravel() for axis, width in zip(lattice.axes, widths, strict=True)]
-    rows = max(1, _AT_ONCE // max(1, int(np.prod([axis.size for axis in axes[1:]])) * points))
+    rows = max(1, _POINTS_PER_BATCH // max(1, int(np.prod([axis.size for axis in axes[1:]])) * points))
     out = np.empty(lattice.shape)
     for start in range(0, lattice.shape[0], rows):
         here = (axes[0][start * points : (start + rows) * points], *axes[1:])

@@ -17,7 +17,7 @@ from mfpde.typing import Float
 
 __all__ = ["Panel"]
 
-_EVEN = 1e-6  # spacings of an axis may differ by this share
+_SPACING_TOLERANCE = 1e-6  # relative difference between the spacings of an axis
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class Panel:
                 "values", f"must be finite and not negative, not {self.values[where]} at {[int(i) for i in where]}"
             )
         for index, (axis, width) in enumerate(zip(self.lattice.axes, self.widths, strict=True)):
-            if axis.size > 2 and np.ptp(np.diff(axis)) > _EVEN * width:
+            if axis.size > 2 and np.ptp(np.diff(axis)) > _SPACING_TOLERANCE * width:
                 raise ProblemError.at("lattice", f"must have evenly spaced axes, axis {index} is not")
 
     @cached_property

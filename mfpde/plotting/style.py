@@ -23,7 +23,7 @@ __all__ = [
     "LINE",
     "MAP",
     "REFERENCE",
-    "THIN",
+    "THIN_LINE",
     "WIDTH",
     "label",
     "look",
@@ -40,8 +40,8 @@ MAP = "viridis"
 REFERENCE = "0.45"
 ALARM = "#D55E00"
 
-THIN, LINE = 0.9, 1.6
-DASHES = (0, (4, 3))
+THIN_LINE, LINE = 0.9, 1.6  # line widths in points
+DASHES = (0, (4, 3))  # offset, lengths of dash and gap in line widths
 #: inches; with DPI a figure is 1200 pixels wide
 WIDTH, DPI = 8.0, 150
 

@@ -10,8 +10,8 @@ from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import AnyArray, Float
 
 __all__ = [
-    "FEW_PAIRS",
-    "PAIR",
+    "MIN_PAIRS_TO_PLAN",
+    "PAIR_NANOSECONDS",
     "centred",
     "has_mass",
     "log_masses_of",
@@ -25,10 +25,10 @@ __all__ = [
     "with_mass",
 ]
 
-FEW_PAIRS = 20_000  # below this the direct sum has won before panels are planned
-PAIR = 0.7  # nanoseconds of the direct sum for each pair
-_BOUNDED = 300.0  # scores within +-300 of each other's centre can be raised as they are
-_QUERIES = 64  # a block of the products of matrices
+MIN_PAIRS_TO_PLAN = 20_000  # below it the direct sum is faster than planning panels
+PAIR_NANOSECONDS = 0.7  # of the direct sum
+_MAX_SCORE = 300.0  # bounded by it, e^score neither overflows nor underflows
+_QUERIES_PER_PIECE = 64  # of the products of matrices
 
 
 def tilted_mean_directly(
@@ -109,7 +109,7 @@ def rows_of_three(points: Float) -> Float:
 
 def _in_few_dimensions(queries: Float, nodes: Float, log_masses: Float, reach: Float) -> tuple[Float, Float]:
     count, dimension = queries.shape
-    bounded = bool((np.abs(queries).max(axis=0, initial=0.0) * reach).sum() <= _BOUNDED)
+    bounded = bool((np.abs(queries).max(axis=0, initial=0.0) * reach).sum() <= _MAX_SCORE)
     common = float(log_masses.max())
     rows, columns, out = rows_of_three(queries), rows_of_three(nodes), np.empty((4, count))
     blocks = pieces(count, 512)
@@ -134,15 +134,15 @@ def tilt_by_products(queries: Float, nodes: Float, log_masses: Float, ends: AnyA
     (count, dimension), filled = nodes.shape, -(-nodes.shape[1] // 4) * 4
     keys, weights = np.zeros((-(-count // 4) * 4, filled)), np.full(-(-count // 4) * 4, -np.inf)
     keys[:count, :dimension], weights[:count] = nodes, log_masses
-    turned, rows = np.ascontiguousarray(keys.T), np.zeros((filled, queries.shape[0]))
+    transposed, rows = np.ascontiguousarray(keys.T), np.zeros((filled, queries.shape[0]))
     rows[:dimension] = queries.T
-    out, blocks = np.empty((1 + filled, queries.shape[0])), pieces(queries.shape[0], _QUERIES)
+    out, blocks = np.empty((1 + filled, queries.shape[0])), pieces(queries.shape[0], _QUERIES_PER_PIECE)
 
     def work(piece: int) -> None:
         here = slice(*blocks[piece])
         columns = np.ascontiguousarray(rows[:, here])
         sums = np.empty((1 + filled, columns.shape[1]))
-        sum_by_products(columns, keys, turned, weights, ends[here], sums)
+        sum_by_products(columns, keys, transposed, weights, ends[here], sums)
         out[:, here] = sums
 
     run_pieces(work, len(blocks))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfpde.transform.direct import PAIR, centred, log_masses_of, over_largest, plain, tilt_by_products
+from mfpde.transform.direct import PAIR_NANOSECONDS, centred, log_masses_of, over_largest, plain, tilt_by_products
 from mfpde.transform.line import LinePlan
 from mfpde.transform.log_sum import joined
 from mfpde.transform.plane import PlanePlan
@@ -48,9 +48,9 @@ def _sum(queries: Float, ends: AnyArray, nodes: Float, logs: Float, edges: AnyAr
     if nodes.shape[1] <= 2:
         plan = LinePlan.of(queries, nodes) if nodes.shape[1] == 1 else PlanePlan.of(queries, nodes)
         each, points = plan.work(nodes.shape[0] + queries.shape[0])
-        stretch = max(1, round((2 * nodes.shape[0] * each / (PAIR * queries.shape[0])) ** 0.5))
-        by_stretches = nodes.shape[0] / stretch * each + 0.5 * PAIR * stretch * queries.shape[0]
-        if points + min(edges.size * each, by_stretches) < PAIR * float(ends.sum()):
+        stretch = max(1, round((2 * nodes.shape[0] * each / (PAIR_NANOSECONDS * queries.shape[0])) ** 0.5))
+        by_stretches = nodes.shape[0] / stretch * each + 0.5 * PAIR_NANOSECONDS * stretch * queries.shape[0]
+        if points + min(edges.size * each, by_stretches) < PAIR_NANOSECONDS * float(ends.sum()):
             stops = edges if edges.size * each < by_stretches else np.arange(stretch, nodes.shape[0] + 1, stretch)
             return _by_stops(plan, queries, ends, nodes, logs, stops)
     return _by_pairs(queries, ends, nodes, logs)

@@ -18,8 +18,8 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = ["POINTS", "tilt_rows", "transform_panel", "transform_rows"]
 
-POINTS = 20
-_NOTHING = -1e300  # the level where there is no mass: below any other, and still a number
+POINTS = 20  # Chebyshev points of a panel
+_LOG_OF_ZERO = -1e300  # stands for log 0: below any logarithm, and finite
 
 
 @kernel
@@ -27,7 +27,7 @@ def tilt_rows(log_masses: Float, first: Float, centre: float, tilted: Float, lev
     """tilted = m e^{c y_1 - level(y_2)}, level the largest exponent over y_1."""
     rows, columns = log_masses.shape
     for j in range(columns):
-        level[j] = _NOTHING
+        level[j] = _LOG_OF_ZERO
     for i in range(rows):
         row, push = log_masses[i], centre * first[i]
         for j in range(columns):

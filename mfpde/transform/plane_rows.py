@@ -12,16 +12,16 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.transform.chebyshev import Panels, chebyshev_points, cut, interpolation_matrix
-from mfpde.transform.plane_grid import CALL
+from mfpde.transform.plane_grid import CALL_NANOSECONDS
 from mfpde.transform.plane_kernels import transform_rows
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import Float
 
 __all__ = ["RowPlan", "evaluate_rows", "make_row_plan"]
 
-# points, and the largest exponent on a panel for which they leave 1e-14 of the smallest value
+# Chebyshev points, and the largest exponent on a panel for which they leave 1e-14 of the smallest value
 _POINTS = ((4, 2e-4), (8, 0.1), (12, 0.6), (16, 1.5), (20, 2.8))
-_ROWS = 4
+_ROWS_PER_PIECE = 4  # of the queries' grid
 Axes = tuple[Float, Float]
 
 
@@ -43,7 +43,7 @@ def _plan(row: int, column: int, node_axes: Axes, query_axes: Axes, matrix: Floa
     points = next(points for points, most in _POINTS if panels.half * extent <= most * (1 + 1e-12))
     met = along.size / panels.number
     per_panel = second * (first * (0.9 + points / 10) + met * (0.7 + 3 * points / 20))
-    per_row = panels.number * (per_panel + CALL / _ROWS) + 4.0 * along.size
+    per_row = panels.number * (per_panel + CALL_NANOSECONDS / _ROWS_PER_PIECE) + 4.0 * along.size
     return RowPlan(row, column, points, panels, across.size * per_row)
 
 
@@ -71,7 +71,7 @@ def evaluate_rows(
         np.ascontiguousarray(interpolation_matrix(points, (along[begin:end] - centre) / panels.half).T)
         for centre, begin, end in zip(panels.centres, ends[:-1], ends[1:], strict=True)
     ]
-    out, blocks = np.empty((3, across.size, along.size)), pieces(across.size, _ROWS)
+    out, blocks = np.empty((3, across.size, along.size)), pieces(across.size, _ROWS_PER_PIECE)
 
     def work(piece: int) -> None:
         for centre, begin, basis in zip(panels.centres, ends, bases, strict=False):

@@ -8,29 +8,29 @@ from mfpde.compilation import allocating_kernel, kernel
 from mfpde.transform.chebyshev import Panels, chebyshev_points
 from mfpde.transform.direct import log_of
 from mfpde.transform.exponential import exponential
-from mfpde.transform.line_tilts import SEEN
+from mfpde.transform.line_tilts import LOG_NEGLIGIBLE
 from mfpde.transform.products import multiply
 from mfpde.transform.threads import run_pieces
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["tilt_plane"]
 
-_NOTHING = -1e300  # the logarithm of no mass: below any other, and still a number
-_TOGETHER = 4  # panels of one product: wide enough for whole registers, and near enough to see the same nodes
+_LOG_OF_ZERO = -1e300  # stands for log 0: below any logarithm, and finite
+_PANELS_PER_PRODUCT = 4  # neighbours, for which the same nodes count; their columns fill vector registers
 
 
 @kernel
 def _find_rows(log_masses: Float, push: Float, largest: Float, seen: Float) -> None:
     """largest(y_2) = the largest `log m + push` over panels of y_1; seen = how near to it a panel comes anywhere."""
     for j in range(largest.size):
-        largest[j] = _NOTHING
+        largest[j] = _LOG_OF_ZERO
     for s in range(push.size):
         row, lift = log_masses[s], push[s]
         for j in range(largest.size):
             exponent = row[j] + lift
             largest[j] = max(largest[j], exponent)
     for s in range(push.size):
-        row, lift, nearest = log_masses[s], push[s], _NOTHING
+        row, lift, nearest = log_masses[s], push[s], _LOG_OF_ZERO
         for j in range(largest.size):
             nearest = max(nearest, row[j] + lift - largest[j])
         seen[s] = nearest
@@ -59,7 +59,7 @@ def _sum_rows(
     size = scaled.shape[0] // panels
     seen, span, factor = np.empty(panels), np.empty(2, dtype=np.int64), np.empty(columns)
     _find_rows(log_masses, centre * middles, largest, seen)
-    _span(seen, SEEN, span)
+    _span(seen, LOG_NEGLIGIBLE, span)
     low, high = span[0], span[1]
     tilted = np.empty(((high - low) * size, columns))
     for s in range(low, high):
@@ -77,9 +77,9 @@ def _sum_rows(
 def _find_columns(largest: Float, second: Float, centres: Float, exponents: Float, level: Float, near: Float) -> None:
     """exponents = largest + c y_2 - level, level the largest of them; near = the largest over these panels."""
     for j in range(near.size):
-        near[j] = _NOTHING
+        near[j] = _LOG_OF_ZERO
     for b in range(centres.size):
-        row, centre, peak = exponents[b], centres[b], 2.0 * _NOTHING
+        row, centre, peak = exponents[b], centres[b], 2.0 * _LOG_OF_ZERO
         for j in range(near.size):
             row[j] = largest[j] + centre * second[j]
             peak = max(peak, row[j])
@@ -95,12 +95,12 @@ def _sum_columns(
 ) -> None:
     """values[b] = sum over y_2 of sums e^{w_l y_2 + largest(y_2) - level_b}, `(panels, rows, size)`."""
     columns, (panels, rows, size) = second.size, values.shape
-    exponents, near, span = np.empty((_TOGETHER, columns)), np.empty(columns), np.empty(2, dtype=np.int64)
-    room, product = np.empty(columns * _TOGETHER * size), np.empty(rows * _TOGETHER * size)
-    for start in range(0, panels, _TOGETHER):
-        count = min(_TOGETHER, panels - start)
+    exponents, near, span = np.empty((_PANELS_PER_PRODUCT, columns)), np.empty(columns), np.empty(2, dtype=np.int64)
+    room, product = np.empty(columns * _PANELS_PER_PRODUCT * size), np.empty(rows * _PANELS_PER_PRODUCT * size)
+    for start in range(0, panels, _PANELS_PER_PRODUCT):
+        count = min(_PANELS_PER_PRODUCT, panels - start)
         _find_columns(largest, second, centres[start : start + count], exponents, level[start : start + count], near)
-        _span(near, SEEN, span)
+        _span(near, LOG_NEGLIGIBLE, span)
         low, high = span[0], span[1]
         tilts = room[: (high - low) * count * size].reshape(high - low, count * size)
         for b in range(count):
@@ -161,7 +161,7 @@ def tilt_plane(
     second, middles, around = sources[1].points(order), sources[0].centres, sources[0].half * chebyshev_points(order)
     blocks = masses.reshape(middles.size, order, second.size)
     sizes = np.abs(blocks).max(axis=1)
-    log_masses = np.maximum(log_of(sizes) + np.repeat(common, order, axis=1), _NOTHING)
+    log_masses = np.maximum(log_of(sizes) + np.repeat(common, order, axis=1), _LOG_OF_ZERO)
     scaled = (blocks / np.where(sizes > 0.0, sizes, 1.0)[:, None, :]).reshape(masses.shape)
     first, offsets = sources[0].points(order), targets[0].half * chebyshev_points(order)
     powers = np.exp(offsets[:, None] * first)

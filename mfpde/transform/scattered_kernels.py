@@ -17,7 +17,7 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = [
     "POINTS",
-    "TOGETHER",
+    "POINTS_PER_BLOCK",
     "collect_line",
     "find_panels",
     "interpolate_line",
@@ -28,8 +28,8 @@ __all__ = [
     "write_out",
 ]
 
-POINTS = 16
-TOGETHER = 64  # points whose basis stays in the nearest cache
+POINTS = 16  # Chebyshev points of a panel
+POINTS_PER_BLOCK = 64  # whose Lagrange basis stays in the first-level cache
 
 
 @kernel
@@ -118,14 +118,14 @@ def collect_line(
     begin = np.empty(count + 1, dtype=np.int64)
     find_panels(nodes, start, half, count, panel)
     sort_by_panel(panel, begin, order)
-    t, ahead, mass = np.empty(TOGETHER), np.empty(TOGETHER), np.empty(TOGETHER)
-    basis, sums = np.empty((size, TOGETHER)), np.empty((size, TOGETHER))
+    t, ahead, mass = np.empty(POINTS_PER_BLOCK), np.empty(POINTS_PER_BLOCK), np.empty(POINTS_PER_BLOCK)
+    basis, sums = np.empty((size, POINTS_PER_BLOCK)), np.empty((size, POINTS_PER_BLOCK))
     for p in range(count):
         if begin[p] == begin[p + 1]:
             continue
         sums[:] = 0.0
-        for low in range(begin[p], begin[p + 1], TOGETHER):
-            here = order[low : min(low + TOGETHER, begin[p + 1])]
+        for low in range(begin[p], begin[p + 1], POINTS_PER_BLOCK):
+            here = order[low : min(low + POINTS_PER_BLOCK, begin[p + 1])]
             width = -(-here.size // 16) * 16
             local(nodes, here, start, half, p, t[:width])
             lagrange_rows(t[:width], points, weights, ahead, basis)
@@ -138,7 +138,7 @@ def collect_line(
         row = out[p]
         for k in range(size):
             subtotal = 0.0
-            for q in range(TOGETHER):
+            for q in range(POINTS_PER_BLOCK):
                 subtotal += sums[k, q]
             row[k] += subtotal
 
@@ -169,11 +169,11 @@ def interpolate_line(
     begin = np.empty(count + 1, dtype=np.int64)
     find_panels(queries, start, half, count, panel)
     sort_by_panel(panel, begin, order)
-    t, ahead = np.empty(TOGETHER), np.empty(TOGETHER)
-    basis, sums = np.empty((size, TOGETHER)), np.empty((parts, TOGETHER))
+    t, ahead = np.empty(POINTS_PER_BLOCK), np.empty(POINTS_PER_BLOCK)
+    basis, sums = np.empty((size, POINTS_PER_BLOCK)), np.empty((parts, POINTS_PER_BLOCK))
     for p in range(count):
-        for low in range(begin[p], begin[p + 1], TOGETHER):
-            here = order[low : min(low + TOGETHER, begin[p + 1])]
+        for low in range(begin[p], begin[p + 1], POINTS_PER_BLOCK):
+            here = order[low : min(low + POINTS_PER_BLOCK, begin[p + 1])]
             width = -(-here.size // 16) * 16
             local(queries, here, start, half, p, t[:width])
             lagrange_rows(t[:width], points, weights, ahead, basis)

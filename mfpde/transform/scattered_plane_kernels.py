@@ -7,7 +7,7 @@ import numpy as np
 from mfpde.compilation import allocating_kernel, kernel
 from mfpde.transform.fused import fused
 from mfpde.transform.products import multiply
-from mfpde.transform.scattered_kernels import TOGETHER, lagrange_rows, local, panel_of, sort_by_panel, write_out
+from mfpde.transform.scattered_kernels import POINTS_PER_BLOCK, lagrange_rows, local, panel_of, sort_by_panel, write_out
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["collect_plane", "interpolate_plane"]
@@ -50,12 +50,12 @@ def collect_plane(
     _locate(nodes1, nodes2, start1, half1, start2, half2, sides, panel)
     sort_by_panel(panel, begin, order)
     filled = max(16, -(-size // 8) * 8)  # columns that fill vector registers
-    t, ahead, room = np.empty(TOGETHER), np.empty(TOGETHER), np.empty((3, filled * TOGETHER))
+    t, ahead, room = np.empty(POINTS_PER_BLOCK), np.empty(POINTS_PER_BLOCK), np.empty((3, filled * POINTS_PER_BLOCK))
     part = np.empty((size, filled))
     for p in range(begin.size - 1):
         panel1, panel2 = p // sides[1], p % sides[1]
-        for low in range(begin[p], begin[p + 1], TOGETHER):
-            here = order[low : min(low + TOGETHER, begin[p + 1])]
+        for low in range(begin[p], begin[p + 1], POINTS_PER_BLOCK):
+            here = order[low : min(low + POINTS_PER_BLOCK, begin[p + 1])]
             width = -(-here.size // 4) * 4
             left = room[0, : size * width].reshape(size, width)
             across = room[1, : size * width].reshape(size, width)
@@ -113,12 +113,16 @@ def interpolate_plane(
     begin = np.empty(level.size + 1, dtype=np.int64)
     _locate(queries1, queries2, start1, half1, start2, half2, sides, panel)
     sort_by_panel(panel, begin, order)
-    t, ahead, room = np.empty(TOGETHER), np.empty(TOGETHER), np.empty((2 + parts, size * TOGETHER))
-    sums = np.empty((parts, TOGETHER))
-    flat = room[2:].reshape(parts * size * TOGETHER)
+    t, ahead, room = (
+        np.empty(POINTS_PER_BLOCK),
+        np.empty(POINTS_PER_BLOCK),
+        np.empty((2 + parts, size * POINTS_PER_BLOCK)),
+    )
+    sums = np.empty((parts, POINTS_PER_BLOCK))
+    flat = room[2:].reshape(parts * size * POINTS_PER_BLOCK)
     for p in range(level.size):
-        for low in range(begin[p], begin[p + 1], TOGETHER):
-            here = order[low : min(low + TOGETHER, begin[p + 1])]
+        for low in range(begin[p], begin[p + 1], POINTS_PER_BLOCK):
+            here = order[low : min(low + POINTS_PER_BLOCK, begin[p + 1])]
             width = -(-here.size // 16) * 16
             first = room[0, : size * width].reshape(size, width)
             second = room[1, : size * width].reshape(size, width)

@@ -15,7 +15,7 @@ from typing import Any
 
 __all__ = ["pieces", "run_pieces", "thread_count"]
 
-_MANY = 20_000  # what a thread needs to pay for waking it
+_MIN_NUMBERS_TO_SPLIT = 20_000  # a thread with fewer costs more than it saves
 
 _pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
 _lock = threading.Lock()
@@ -40,10 +40,14 @@ def _pool(threads: int) -> ThreadPoolExecutor:
         return _pools[key]
 
 
-def run_pieces(work: Callable[[int], Any], count: int, numbers: int = _MANY) -> None:
+def run_pieces(work: Callable[[int], Any], count: int, numbers: int = _MIN_NUMBERS_TO_SPLIT) -> None:
     """work(0) .. work(count - 1), in any order. Nested calls, and calls on few `numbers`, run serially in the
     calling thread."""
-    threads = 1 if count <= 1 or numbers < _MANY or getattr(_here, "busy", False) else min(thread_count(), count)
+    threads = (
+        1
+        if count <= 1 or numbers < _MIN_NUMBERS_TO_SPLIT or getattr(_here, "busy", False)
+        else min(thread_count(), count)
+    )
     if threads <= 1:
         for piece in range(count):
             work(piece)

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Flow", "heads"]
 
-_NOTHING = 1e-60  # of the first spread
-_ROUNDINGS = 8  # of a place, in one step
-_ONE_PLACE = 8 * np.finfo(float).eps  # of the distance from the origin: a spread below is rounding
-_NOWHERE = 1e80
-_HEAVY = 10.0  # nodes of a ten-thousandth of the largest weight count fully
+_SPREAD_FLOOR = 1e-60  # of the initial spread, in place of 0
+_ROUNDINGS_PER_STEP = 8  # of a coordinate
+_COINCIDENT = 8 * np.finfo(float).eps  # spread over distance from the origin below which it is rounding
+_MAX_COORDINATE = 1e80  # of trial steps: squares of squares overflow beyond
+_WEIGHT_FACTOR = 10.0  # times (weight / largest)^tail_power: nodes above 1e-4 of the largest weight count fully
 
 
 def heads(equation: Equation) -> list[Head]:
@@ -57,11 +57,11 @@ class Flow:
         self._velocity = equation.velocity
         self._constant = self._velocity.constant
         power = min((head.tail_power for head in heads(equation)), default=1.0)
-        share = np.where(weights > 0, np.minimum(1.0, _HEAVY * (weights / weights.max()) ** power), 1.0)
+        share = np.where(weights > 0, np.minimum(1.0, _WEIGHT_FACTOR * (weights / weights.max()) ** power), 1.0)
         self._share = np.repeat(share, self.start.size // weights.size)
         self._before: Measure | None = None
         self._least = 0.0
-        self._least = _NOTHING * (self.spread(self.start) + float(np.abs(self.start).max(initial=0.0)) + 1e-200)
+        self._least = _SPREAD_FLOOR * (self.spread(self.start) + float(np.abs(self.start).max(initial=0.0)) + 1e-200)
 
     @property
     def breaks(self) -> tuple[float, ...]:
@@ -77,8 +77,8 @@ class Flow:
         return self.geometry.retract(state.reshape(self.weights.size, -1))
 
     def measure(self, state: Float) -> Particles:
-        """The nodes' measure; trial steps may try nodes that are nowhere."""
-        if not float(np.abs(state).max(initial=0.0)) < _NOWHERE:
+        """The nodes' measure; an error where a trial step has moved nodes out of range."""
+        if not float(np.abs(state).max(initial=0.0)) < _MAX_COORDINATE:
             raise ProblemError.at("points", "are beyond all bounds")
         return Particles(self.points(state), self.weights, self.geometry, self.positions)
 
@@ -123,7 +123,7 @@ class Flow:
 
     def rounding(self, state: Float) -> float:
         """What errors of places are not known better than to: far from the origin clusters are as narrow as that."""
-        return _ROUNDINGS * float(np.finfo(float).eps) * float(np.abs(state).max(initial=0.0))
+        return _ROUNDINGS_PER_STEP * float(np.finfo(float).eps) * float(np.abs(state).max(initial=0.0))
 
     def rate(self) -> float:
         """How fast anything moves at first, relative to the spread."""
@@ -154,7 +154,7 @@ class Flow:
         points = state.reshape(self.weights.size, -1)
         centred = points - self._mean(points)
         deviation, farthest = float(np.sqrt(self._mean(np.sum(centred**2, axis=1)))), float(np.abs(points).max())
-        return (deviation if deviation > _ONE_PLACE * farthest else farthest) + self._least
+        return (deviation if deviation > _COINCIDENT * farthest else farthest) + self._least
 
     def _mean(self, values: Float) -> Float:
         # not a product of matrices: its bits would depend on the number of threads, and steps on its bits

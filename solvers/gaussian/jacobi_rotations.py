@@ -8,7 +8,7 @@ from mfpde.typing import Float
 
 __all__ = ["leaning"]
 
-_LEANING = 0.5  # the cosine between columns from which on they are turned
+_MAX_COSINE = 0.5  # between two columns; beyond it they are made orthogonal
 
 
 def leaning(factor: Float) -> bool:
@@ -17,4 +17,4 @@ def leaning(factor: Float) -> bool:
     columns = factor / np.where(lengths > 0, lengths, 1.0)
     cosines = np.abs(columns.T @ columns)
     np.fill_diagonal(cosines, 0.0)
-    return float(cosines.max(initial=0.0)) > _LEANING
+    return float(cosines.max(initial=0.0)) > _MAX_COSINE

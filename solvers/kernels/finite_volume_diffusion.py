@@ -12,7 +12,7 @@ from mfpde.typing import Float
 
 __all__ = ["ratio", "spread_across", "spread_along"]
 
-GHOSTS = 4
+GHOSTS = 4  # cells beyond each end that stencils of order eight need
 
 
 @kernel

@@ -16,9 +16,9 @@ from mfpde.typing import Float
 
 __all__ = ["GHOSTS", "transport_across", "transport_along"]
 
-GHOSTS = 5
-_CALM = 1e-300
-_TINY = 1e-40  # relative to the values themselves, see _weno
+GHOSTS = 5  # cells beyond each end that stencils of order nine need
+_SPEED_FLOOR = 1e-300  # keeps 0 / 0 away where all speeds vanish
+_SMOOTHNESS_FLOOR = 1e-40  # keeps 0 / 0 away in the weights of WENO where all values vanish
 
 
 @kernel
@@ -51,7 +51,7 @@ def _weno5(a: float, b: float, c: float, d: float, e: float) -> float:
     middle = 13.0 / 12.0 * (b - 2.0 * c + d) ** 2 + 0.25 * (b - d) ** 2
     right = 13.0 / 12.0 * (c - 2.0 * d + e) ** 2 + 0.25 * (3.0 * c - 4.0 * d + e) ** 2
     # epsilon relative to the data, so that the weights do not depend on their unit; the constant keeps 0/0 away
-    small = 1e-14 * (a * a + b * b + c * c + d * d + e * e) + _TINY
+    small = 1e-14 * (a * a + b * b + c * c + d * d + e * e) + _SMOOTHNESS_FLOOR
     global_difference = abs(left - right)
     w0 = 0.1 * (1.0 + (global_difference / (left + small)) ** 2)
     w1 = 0.6 * (1.0 + (global_difference / (middle + small)) ** 2)
@@ -65,7 +65,7 @@ def _weno5(a: float, b: float, c: float, d: float, e: float) -> float:
 @kernel
 def _direction(wind: float, turning: float) -> float:
     """-1 or 1, smoothly from one to the other where |wind| is below `turning`."""
-    t = min(1.0, max(-1.0, wind / (turning + _CALM)))
+    t = min(1.0, max(-1.0, wind / (turning + _SPEED_FLOOR)))
     return t * (1.5 - 0.5 * t * t)
 
 
