@@ -109,7 +109,7 @@ def interpolate_on_line(queries: Float, panels: Panels, values: Float, level: Fl
 
     def interpolate(piece: int) -> None:
         here = slice(*stretches[piece])
-        interpolate_line(queries[here], panels.start, panels.half, points, weights, values, level, out[:, here])
+        interpolate_line(queries[here], panels, points, weights, values, level, out[:, here])
 
     run_pieces(interpolate, len(stretches))
     return out
@@ -132,8 +132,7 @@ def collect(
 
     def work(piece: int) -> None:
         here = slice(*batches[piece])
-        start, half, count = panels
-        collect_line(local[here], masses[here], start, half, count, points, weights, moved[piece])
+        collect_line(local[here], masses[here], panels, points, weights, moved[piece])
 
     run_pieces(work, len(batches))
     return moved.sum(axis=0), level
@@ -142,7 +141,7 @@ def collect(
 def panel_indices(x: Float, panels: Panels) -> AnyArray:
     """The panel that each x lies on."""
     indices = np.empty(x.size, dtype=np.int64)
-    find_panels(x, *panels, indices)
+    find_panels(x, panels, indices)
     return indices
 
 

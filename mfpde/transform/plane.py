@@ -123,14 +123,12 @@ def collect_in_plane(nodes: Float, masses: Float, centre: Float, y1: Panels, y2:
         nodes.shape[0], max(_POINTS_PER_PIECE, -(-nodes.shape[0] // 16))
     )  # by size only: sums keep their order
     moved = np.zeros((len(batches), order * y1.number, order * y2.number))
-    sides = np.array([y1.number, y2.number])
 
     def work(piece: int) -> None:
         for begin, end in pieces(batches[piece][1] - batches[piece][0], _POINTS_PER_PIECE):
             here = slice(batches[piece][0] + begin, batches[piece][0] + end)
             first, second = np.ascontiguousarray((nodes[here] - centre).T)
-            place = (y1.start, y1.half, y2.start, y2.half, sides)
-            collect_plane(first, second, masses[here], *place, points, weights, moved[piece])
+            collect_plane(first, second, masses[here], y1, y2, points, weights, moved[piece])
 
     run_pieces(work, len(batches))
     return moved[0] if len(batches) == 1 else moved.sum(axis=0)
@@ -142,13 +140,12 @@ def interpolate_in_plane(
     """(log M, mean) at the queries, `(parts, m)`, from values at the Chebyshev points of each panel."""
     points, weights = chebyshev_points(order), interpolation_weights(order)
     out, stretches = np.empty((parts, queries.shape[0])), pieces(queries.shape[0], _POINTS_PER_PIECE)
-    tables, sides = values.reshape(level.size, parts * order, order), np.array(level.shape)
+    tables = values.reshape(level.size, parts * order, order)
 
     def work(piece: int) -> None:
         here = slice(*stretches[piece])
         first, second = np.ascontiguousarray(queries[here].T)
-        place = (w1.start, w1.half, w2.start, w2.half, sides)
-        interpolate_plane(first, second, *place, points, weights, tables, level.ravel(), out[:, here])
+        interpolate_plane(first, second, w1, w2, points, weights, tables, level.ravel(), out[:, here])
 
     run_pieces(work, len(stretches))
     return out

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.transform.chebyshev import Panels, chebyshev_points, chebyshev_transform, cut
-from mfpde.transform.plane_kernels import POINTS, transform_panel
+from mfpde.transform.plane_kernels import POINTS, PanelQueries, PanelRule, transform_panel
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import Float
 
@@ -78,36 +78,18 @@ def _beginnings(plan: GridPlan, position: Float, pivot: float) -> tuple[Float, F
 def evaluate_plan(plan: GridPlan, node_axes: Axes, query_axes: Axes, log_masses: Float, pivot: float) -> Float:
     """`(log M, mean_1, mean_2)`, `(3, x_other, x_column)`; log_masses with the component summed first as rows."""
     first, second = node_axes[plan.row], node_axes[1 - plan.row]
-    position = query_axes[plan.column]
+    position, panels = query_axes[plan.column], plan.panels
     begin, end = _beginnings(plan, position, pivot)
-    offsets = plan.panels.half * chebyshev_points(POINTS)[:, None]
+    offsets = panels.half * chebyshev_points(POINTS)[:, None]
     powers = np.exp(offsets * first)
-    powers = np.concatenate([powers, powers * first])
     lean = np.exp(plan.ratio * offsets * second)
-    to_series, centres = chebyshev_transform(POINTS), plan.panels.centres
-    out = np.empty((3, plan.shifts.size, position.size))
+    rule = PanelRule(first, second, np.concatenate([powers, powers * first]), lean, chebyshev_transform(POINTS))
+    queries = PanelQueries(position, pivot, plan.shifts, plan.ratio, plan.slopes, panels.half)
+    out, centres = np.empty((3, plan.shifts.size, position.size)), panels.centres
+    parts = (out[0], out[1 + plan.row], out[2 - plan.row])
 
     def work(panel: int) -> None:
-        transform_panel(
-            log_masses,
-            first,
-            second,
-            float(centres[panel]),
-            plan.panels.half,
-            plan.ratio,
-            powers,
-            lean,
-            to_series,
-            plan.slopes,
-            plan.shifts,
-            position,
-            pivot,
-            begin[panel],
-            end[panel],
-            out[0],
-            out[1 + plan.row],
-            out[2 - plan.row],
-        )
+        transform_panel(log_masses, rule, queries, float(centres[panel]), begin[panel], end[panel], parts)
 
-    run_pieces(work, plan.panels.number)
+    run_pieces(work, panels.number)
     return out

@@ -13,7 +13,7 @@ import numpy as np
 
 from mfpde.transform.chebyshev import Panels, chebyshev_points, cut, interpolation_matrix
 from mfpde.transform.plane_grid import CALL_NANOSECONDS
-from mfpde.transform.plane_kernels import transform_rows
+from mfpde.transform.plane_kernels import RowRule, transform_rows
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import Float
 
@@ -67,29 +67,17 @@ def evaluate_rows(
     powers = np.concatenate([powers, powers * first])
     panel_of = np.minimum(((along - panels.start) / (2 * panels.half)).astype(np.int64), panels.number - 1)
     ends = np.searchsorted(panel_of, np.arange(panels.number + 1))
-    bases = [
-        np.ascontiguousarray(interpolation_matrix(points, (along[begin:end] - centre) / panels.half).T)
+    rules = [
+        RowRule(first, second, powers, interpolation_matrix(points, (along[begin:end] - centre) / panels.half).T.copy())
         for centre, begin, end in zip(panels.centres, ends[:-1], ends[1:], strict=True)
     ]
     out, blocks = np.empty((3, across.size, along.size)), pieces(across.size, _ROWS_PER_PIECE)
+    parts, other = (out[0], out[1 + row], out[2 - row]), float(matrix[1 - row, column])
 
     def work(piece: int) -> None:
-        for centre, begin, basis in zip(panels.centres, ends, bases, strict=False):
-            transform_rows(
-                log_masses,
-                first,
-                second,
-                pushes + float(matrix[row, column]) * centre,
-                slopes,
-                float(matrix[1 - row, column]) * along[begin : begin + basis.shape[1]],
-                powers,
-                basis,
-                *blocks[piece],
-                begin,
-                out[0],
-                out[1 + row],
-                out[2 - row],
-            )
+        for centre, begin, rule in zip(panels.centres, ends, rules, strict=False):
+            moved, beside = pushes + float(matrix[row, column]) * centre, along[begin : begin + rule.basis.shape[1]]
+            transform_rows(log_masses, rule, moved, slopes, other * beside, *blocks[piece], begin, parts)
 
     run_pieces(work, len(blocks))
     return out

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mfpde.compilation import allocating_kernel, kernel
@@ -17,6 +19,16 @@ __all__ = ["tilt_plane"]
 
 _LOG_OF_ZERO = -1e300  # stands for log 0: below any logarithm, and finite
 _PANELS_PER_PRODUCT = 4  # neighbours, for which the same nodes count; their columns fill vector registers
+
+
+class _Sources(NamedTuple):
+    """Masses on the panels of the nodes, over e^{log_masses} of their panel and column; the panels' middles along the
+    first axis, the points along the second."""
+
+    scaled: Float
+    log_masses: Float
+    middles: Float
+    second: Float
 
 
 @kernel
@@ -48,13 +60,10 @@ def _span(near: Float, limit: float, span: AnyArray) -> None:
 
 
 @allocating_kernel
-def _sum_rows(
-    scaled: Float, log_masses: Float, middles: Float, centre: float, powers: Float, sums: Float, largest: Float
-) -> None:
-    """sums[k, j] = sum over y_1 of (1, y_1) m e^{w_k y_1 - largest(y_2)}, w_k about the centre; then the same for y_2.
-
-    Masses are `scaled` times e^{log_masses} of their panel and column, so a panel has one factor for each column.
-    """
+def _sum_rows(sources: _Sources, centre: float, powers: Float, sums: Float, largest: Float) -> None:
+    """sums[k, j] = sum over y_1 of (1, y_1) m e^{w_k y_1 - largest(y_2)}, w_k about the centre; a panel has one
+    factor for each column."""
+    scaled, log_masses, middles = sources.scaled, sources.log_masses, sources.middles
     panels, columns = log_masses.shape
     size = scaled.shape[0] // panels
     seen, span, factor = np.empty(panels), np.empty(2, dtype=np.int64), np.empty(columns)
@@ -119,24 +128,16 @@ def _sum_columns(
 
 @allocating_kernel
 def _tilt_row(
-    scaled: Float,
-    log_masses: Float,
-    middles: Float,
-    second: Float,
-    centre: float,
-    powers1: Float,
-    centres2: Float,
-    powers2: Float,
-    values: Float,
-    level: Float,
+    sources: _Sources, centre: float, powers1: Float, centres2: Float, powers2: Float, values: Float, level: Float
 ) -> None:
     """One row of panels: values[b, :, l] = sum (1, y_1, y_2) m e^{w_k y_1 + w_l y_2 - level_b}.
 
     The powers times (1, y_1) are given; with (1, y_1, y_1^2) it is (1, y_1, y_1^2, y_2, y_1 y_2, y_2^2).
     """
+    second = sources.second
     size, columns, given = powers2.shape[1], second.size, powers1.shape[0]
     sums, largest = np.empty((values.shape[1], columns)), np.empty(columns)
-    _sum_rows(scaled, log_masses, middles, centre, powers1, sums[:given], largest)
+    _sum_rows(sources, centre, powers1, sums[:given], largest)
     for k in range(given, values.shape[1]):
         # y_2 from 1, y_1 y_2 from y_1, y_2^2 from y_2
         out, from_row = sums[k], sums[k - given if k < given + 2 * size else k - 2 * size]
@@ -163,6 +164,7 @@ def tilt_plane(
     sizes = np.abs(blocks).max(axis=1)
     log_masses = np.maximum(log_of(sizes) + np.repeat(common, order, axis=1), _LOG_OF_ZERO)
     scaled = (blocks / np.where(sizes > 0.0, sizes, 1.0)[:, None, :]).reshape(masses.shape)
+    nodes = _Sources(scaled, log_masses, middles, second)
     first, offsets = sources[0].points(order), targets[0].half * chebyshev_points(order)
     powers = np.exp(offsets[:, None] * first)
     powers2 = np.exp(second[:, None] * (targets[1].half * chebyshev_points(order)))
@@ -174,7 +176,7 @@ def tilt_plane(
         centre = float(centres1[panel])
         own = powers * np.tile(np.exp(centre * around), middles.size)
         own = np.concatenate([own * first**k for k in range(degree + 1)])
-        _tilt_row(scaled, log_masses, middles, second, centre, own, centres2, powers2, values[panel], level[panel])
+        _tilt_row(nodes, centre, own, centres2, powers2, values[panel], level[panel])
 
     run_pieces(work, centres1.size)
     return values, level

@@ -22,7 +22,7 @@ import numpy as np
 from mfpde.geometry import Lattice, Queries
 from mfpde.measure import GridDensity, Panel
 from mfpde.measure.damping import LogFactors, Pair
-from mfpde.solvers.kernels.finite_volume_closure import ROOM, TERMS, add_outside
+from mfpde.solvers.kernels.finite_volume_closure import ROOM, TERMS, ClosureGaussian, Shares, add_outside
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import AnyArray, Float
 
@@ -35,17 +35,6 @@ _MAX_SHARE = 100.0  # of the Gaussian, for the heaviest closure
 _NEGLIGIBLE_DEVIATIONS = 9.0  # 1e-19 of a Gaussian lies beyond
 _POLYNOMIALS_PER_DEVIATION = 8.0  # of a table: their remainders are roundoff
 _CELLS_PER_PIECE = 1 << 13  # whose numbers stay in the cache
-
-
-class Shares(NamedTuple):
-    """Share of a Gaussian beyond both ends of an axis, by the place c of its mean: Taylor polynomials of
-    `(c - start) per_unit` about 0, 1, 2, .. as rows."""
-
-    table: Float
-    start: float
-    per_unit: float
-
-
 _NO_SHARES = Shares(np.zeros((1, TERMS)), 0.0, 1.0)
 
 
@@ -136,8 +125,7 @@ class Closure:
         frame, origin = _on_plane(lattice.matrix), _on_plane(lattice.origin)
         covariance, middle = _on_plane(self.outside.covariance), _on_plane(self.outside.mean)
         first, second = self.outside.beyond[0], self.outside.beyond[-1] if dimension == 2 else _NO_SHARES
-        starts, per_unit = np.array([first.start, second.start]), np.array([first.per_unit, second.per_unit])
-        log_share = float(np.log(self.share))
+        gaussian = ClosureGaussian(float(np.log(self.share)), origin, frame, middle, covariance)
 
         def work(piece: int) -> None:
             begin, end = stretches[piece]
@@ -146,9 +134,7 @@ class Closure:
             room, means = np.empty((ROOM, tilts.shape[1])), [part[here] for part in mean]
             if dimension == 1:
                 tilts, means = np.concatenate([tilts, np.zeros_like(tilts)]), [*means, np.zeros(tilts.shape[1])]
-            gaussian = (log_share, origin, frame, middle, covariance)
-            shares = (first.table, second.table, starts, per_unit)
-            add_outside(tilts[0], tilts[1], *gaussian, *shares, room, value[here], means[0], means[1])
+            add_outside(tilts[0], tilts[1], gaussian, first, second, room, value[here], means[0], means[1])
 
         run_pieces(work, len(stretches))
 

@@ -10,6 +10,8 @@ Arrays are `(rows, columns)`; a face lies before each cell, and one more after t
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from mfpde.compilation import kernel
 from mfpde.transform.fused import fused
 from mfpde.typing import Float
@@ -19,6 +21,9 @@ __all__ = ["GHOSTS", "transport_across", "transport_along"]
 GHOSTS = 5  # cells beyond each end that stencils of order nine need
 _SPEED_FLOOR = 1e-300  # keeps 0 / 0 away where all speeds vanish
 _SMOOTHNESS_FLOOR = 1e-40  # keeps 0 / 0 away in the weights of WENO where all values vanish
+
+#: products of density and speed in the ten cells nearest to each face, five on either side
+Stencil: TypeAlias = tuple[Float, Float, Float, Float, Float, Float, Float, Float, Float, Float]
 
 
 @kernel
@@ -71,28 +76,14 @@ def _direction(wind: float, turning: float) -> float:
 
 @kernel
 def _faces(
-    order: int,
-    f0: Float,
-    f1: Float,
-    f2: Float,
-    f3: Float,
-    f4: Float,
-    f5: Float,
-    f6: Float,
-    f7: Float,
-    f8: Float,
-    f9: Float,
-    before: Float,
-    after: Float,
-    turning: float,
-    scale: float,
-    flux: Float,
+    order: int, stencil: Stencil, before: Float, after: Float, turning: float, scale: float, flux: Float
 ) -> None:
     """Fluxes through the faces between f4 and f5; `before`, `after` are the speeds on their two sides.
 
-    Where the wind turns, the linear ones turn smoothly, over speeds up to `turning`: a jump, small as it is, would be
-    all that time steps see.
+    Linear stencils change sides smoothly where |speed| < turning: with a jump, the error estimate of a time step would
+    see nothing else.
     """
+    f0, f1, f2, f3, f4, f5, f6, f7, f8, f9 = stencil
     if order == 9:
         for i in range(flux.size):
             rightward = _linear9(f0[i], f1[i], f2[i], f3[i], f4[i], f5[i], f6[i], f7[i], f8[i])
@@ -196,24 +187,12 @@ def transport_along(
             start, end = (0, 1) if part == 0 else ((1, n) if part == 1 else (n, n + 1))
             low, high = max(start - 1, 0), min(start, n - 1)
             size = end - start
-            _faces(
-                order,
-                f[start:end],
-                f[start + 1 : end + 1],
-                f[start + 2 : end + 2],
-                f[start + 3 : end + 3],
-                f[start + 4 : end + 4],
-                f[start + 5 : end + 5],
-                f[start + 6 : end + 6],
-                f[start + 7 : end + 7],
-                f[start + 8 : end + 8],
-                f[start + 9 : end + 9],
-                b[low : low + size],
-                b[high : high + size],
-                turning,
-                scale,
-                out[start:end],
+            stencil = (
+                *(f[start:end], f[start + 1 : end + 1], f[start + 2 : end + 2], f[start + 3 : end + 3]),
+                *(f[start + 4 : end + 4], f[start + 5 : end + 5], f[start + 6 : end + 6], f[start + 7 : end + 7]),
+                *(f[start + 8 : end + 8], f[start + 9 : end + 9]),
             )
+            _faces(order, stencil, b[low : low + size], b[high : high + size], turning, scale, out[start:end])
         if walls:
             out[0] = 0.0
             out[n] = 0.0
@@ -246,24 +225,10 @@ def transport_across(
     for j in range(columns):
         _ghosts(walls, density[:, j], speed[:, j], padded[:, j])
     for face in range(n + 1):
-        _faces(
-            order,
-            padded[face],
-            padded[face + 1],
-            padded[face + 2],
-            padded[face + 3],
-            padded[face + 4],
-            padded[face + 5],
-            padded[face + 6],
-            padded[face + 7],
-            padded[face + 8],
-            padded[face + 9],
-            speed[max(face - 1, 0)],
-            speed[min(face, n - 1)],
-            turning,
-            scale,
-            flux[face],
-        )
+        c = padded[face : face + 2 * GHOSTS]
+        stencil = (c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8], c[9])
+        before, after = speed[max(face - 1, 0)], speed[min(face, n - 1)]
+        _faces(order, stencil, before, after, turning, scale, flux[face])
     if walls:
         for j in range(columns):
             flux[0, j] = 0.0
