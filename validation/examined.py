@@ -1,4 +1,4 @@
-"""A solution that is looked at, and what its checks need to know."""
+"""A solution to be checked, and the properties that checks need."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Examined:
 
     @property
     def noiseless(self) -> bool:
-        """Whether no token is ever kicked."""
+        """Whether the equation has no noise at any time."""
         return self.run.problem.noise == type(self.run.problem.noise)()
 
     @cached_property

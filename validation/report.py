@@ -99,7 +99,7 @@ class Report:
         return tuple(check for check in self.checks if not check.passed)
 
     def figure(self) -> Figure:
-        """What was measured against what was expected, one panel for each case."""
+        """What was measured against what was expected, one part for each case."""
         shown = [(report.title, report.drawing) for report in (self, *self.parts) if report.drawing is not None]
         with lookup("view", "look")():
             figure: Figure = lookup("view", "empty")(_HEIGHT_INCHES * max(len(shown), 1))

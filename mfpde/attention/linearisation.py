@@ -152,7 +152,7 @@ class HeadVariation:
 
 
 def run_all(work: Callable[[Any], None], items: Sequence[Any]) -> None:
-    """Work on the items on all threads, each with a BLAS of one thread: sums do not depend on how many there are."""
+    """Work on the items in all threads, with a BLAS of one thread: results do not depend on their number."""
     from threadpoolctl import threadpool_limits
 
     from mfpde.transform.threads import run_pieces

@@ -24,9 +24,9 @@ _MAX_POTENTIAL_RANGE = 4.0
 def balance_by_newton(scores: Float, weights: Float, g: Float, tolerance: float, most: int) -> tuple[Float, int]:
     """`g` and the number of steps, for `e^{s_ij + f_i + g_j}` with both marginals the weights, from g.
 
-    It is better than the tolerance where a few steps more make it so: whoever measures the marginals in another order
-    of summation finds another last digit. Where that takes long, or g runs away, by way of the kernels of s/64, s/32,
-    ..: each is a start for the next, and where it is not a good one, those between them are.
+    Steps go on below the tolerance while they gain, since other orders of summation give other last digits. Where that
+    takes long, or g diverges, by continuation over the kernels of s/64, s/32, ..: each is the start of the next, with
+    smaller ratios where it is not good enough.
     """
     found, steps = _ascended(scores, weights, g, tolerance, min(most, _MAX_DIRECT_STEPS))
     farthest = _MAX_POTENTIAL_RANGE * float(np.abs(scores).max() - np.log(weights.min()))
@@ -65,7 +65,7 @@ def _ascended(scores: Float, weights: Float, g: Float, tolerance: float, most: i
         hessian = np.diag(weights * marginal) - (pairs * weights[:, None]).T @ pairs
         direction = _solved(hessian, lack, 1 / np.sqrt(weights))
         direction -= weights @ direction
-        if not direction.any():  # what is left is rounding
+        if not direction.any():  # rounding
             return best, step
         g, f = _searched(scores, weights, logs, g, f, direction, float(lack @ direction))
     return (best if least <= tolerance else g), most

@@ -70,7 +70,7 @@ def _by_newton(measure: Measure, matrix: Float, found: Potentials, tolerance: fl
     keys, weights = measure.embedded_nodes()[0], _shares(measure)
     there = weights > _NEGLIGIBLE_WEIGHT * tolerance / weights.size
     scores = keys[there] @ matrix.T @ keys[there].T
-    start = found.g[there] - weights[there] @ found.g[there]  # a common constant says nothing and would cost digits
+    start = found.g[there] - weights[there] @ found.g[there]  # a common constant is arbitrary and would cost digits
     g, iterations = balance_by_newton(scores, weights[there], start, tolerance, most)
     inside = np.where(there, 0.0, -np.inf)
     inside[there] = g
@@ -82,7 +82,7 @@ def _by_newton(measure: Measure, matrix: Float, found: Potentials, tolerance: fl
 
 
 def _rounding(measure: Measure, matrix: Float) -> float:
-    """What is left of a marginal when exponents are rounded: scores, and the logarithms of weights beside them."""
+    """Error of a marginal by rounding of exponents: of scores, and of the logarithms of weights."""
     keys, weights = measure.embedded_nodes()[0], _shares(measure)
     reach = np.abs(keys).max(axis=0)
     largest = float(reach @ np.abs(matrix) @ reach)  # terms of a score that cancel are rounded before they do
@@ -117,9 +117,7 @@ def _alternate(
         if last is not None:
             moves, steps = [*moves, g - last[0]][-_ANDERSON_DEPTH:], [*steps, change - last[1]][-_ANDERSON_DEPTH:]
         if error <= tolerance:
-            if (
-                error > _TOLERANCE_SHARE * tolerance
-            ):  # one more, for a digit or two; or for nothing, where it leads astray
+            if error > _TOLERANCE_SHARE * tolerance:  # one more iteration usually gains a digit or two
                 g = _extrapolated(g, change, moves, steps, weights)
                 f, _, error = _swept(measure, matrix, weights, g)
                 best = Potentials(f, g, iteration, error) if error < best.error else best
@@ -149,7 +147,7 @@ def _extrapolated(g: Float, change: Float, moves: list[Float], steps: list[Float
     if moves:
         shares = np.linalg.lstsq((np.stack(steps) * root).T, change * root, rcond=1e-10)[0]
         after -= shares @ (np.stack(moves) + np.stack(steps))
-    # a common constant says nothing, and would grow until it costs digits
+    # a common constant is arbitrary, and would grow until it costs digits
     return np.asarray(after - weights @ after)
 
 

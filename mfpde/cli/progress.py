@@ -1,4 +1,4 @@
-"""How far a run has come: a bar on a terminal, a line now and then elsewhere. On stderr."""
+"""Progress of a run on stderr: a bar on a terminal, a line every few seconds elsewhere."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class _Lines:
             self._show(report)
 
     def again(self) -> None:
-        """The last report, when nothing has been heard since."""
+        """Show the last report again where there is no newer one."""
         with self._lock:
             silence = time.perf_counter() - self._heard
             if silence >= _HEARTBEAT_SECONDS:

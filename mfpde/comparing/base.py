@@ -1,4 +1,4 @@
-"""What every comparison can do: follow the run with a companion and measure how far they are apart."""
+"""Comparison of a run with a companion, a reference solution computed along with it."""
 
 from __future__ import annotations
 

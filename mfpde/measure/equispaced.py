@@ -18,7 +18,7 @@ _MAX_TILT = 8.0  # |w| in units of one over the standard deviation
 def equispaced(
     density: Callable[[Float], Float], low: Float, high: Float, accuracy: float, refinement: float = 1.0
 ) -> tuple[Float, Float] | None:
-    """Points and masses in a box at whose sides the density has sunk to nothing, or None if it is not smooth enough.
+    """Points and masses in a box at whose sides the density is negligible, or None if it is not smooth enough.
 
     Two sets of points, half a step apart, must agree about M(w) for tilts up to 8 standard deviations.
     """

@@ -9,8 +9,7 @@ import numpy as np
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry, Lattice
 from mfpde.measure.base import NODES_ACCURACY, Measure
-from mfpde.measure.cell_sampling import draw_from_cells
-from mfpde.measure.cells import reach_of_nodes
+from mfpde.measure.cells import draw_from_cells, reach_of_nodes
 from mfpde.measure.equispaced import equispaced
 from mfpde.measure.flat_cells import averages_with_edges
 from mfpde.measure.flat_rules import extent, rule_with_edges
@@ -26,9 +25,10 @@ _TILTS_CHECKED = 4  # the largest ones
 
 
 class FlatDensity(Measure):
-    """`f / int f` on R or R^2, with the box, the scale and the edges of f found by themselves.
+    """`f / int f` on R or R^2, with box, scale and edges of f found by sampling.
 
-    Nodes stand tilts of 8 standard deviations, and of 200 (R) or 100 (R^2) over half the box where that is more.
+    Nodes are accurate for tilts of 8 standard deviations, and of 200 (R) or 100 (R^2) over half the box if that is
+    more.
 
     >>> from mfpde import Line
     >>> FlatDensity(WrittenDensity("maximum(0, 1 - x**2)", Line())).covariance.round(12)
@@ -56,8 +56,7 @@ class FlatDensity(Measure):
         return points, masses / masses.sum()
 
     def _rule(self, accuracy: float, finer: float = 1.0, refinement: float = 1.0) -> tuple[Float, Float]:
-        """Points and masses; panels are divided by `finer` once more where that is asked for, or so many as 1 / finer
-        are one."""
+        """Points and masses; panels are cut into `finer` parts, or 1 / finer of them joined to one."""
         if (accuracy, refinement) not in self._smooth:
             plain = self._found.compact or self._found.heavy
             box = self._found.low, self._found.high

@@ -34,7 +34,7 @@ def rule_with_edges(density: WrittenDensity, support: Support, accuracy: float, 
 
 
 def _finer(breaks: Float, finer: float) -> Float:
-    """The panels' beginnings, and more of them, or fewer."""
+    """The starts of panels that are cut, or joined."""
     if finer < 1:
         return breaks[: -1 : round(1 / finer)]
     parts = round(finer)

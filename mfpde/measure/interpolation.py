@@ -21,7 +21,7 @@ _MAX_EXPONENT = 300.0  # difference of exponents within a stencil, so that e^x d
 
 
 class Interpolant:
-    """Between `values` at the points of a lattice. What does not depend on where it is looked at is made once."""
+    """Interpolates `values` at the points of a lattice."""
 
     def __init__(self, lattice: Lattice, values: Float, moments: tuple[Float, Float]) -> None:
         self._lattice, self._values = lattice, values

@@ -25,7 +25,7 @@ _EIGENVALUE_ROUNDING = 1e-13  # of a correlation matrix, for each dimension
 class Normal(Measure):
     """`N(m, S)`: `log M(w) = <w, m> + <w, S w> / 2`, `grad log M(w) = m + S w`.
 
-    S may be singular: such a law has no density, and everything else. `factor` F, `(d, rank)`, has `F F^T = S`.
+    S may be singular: such a law has no density. `factor` F, `(d, rank)`, has `F F^T = S`.
 
     >>> Normal([0.5, 0.0], [[1.0, 0.3], [0.3, 0.5]]).log_laplace([[1.0, 0.0]])
     array([1.])

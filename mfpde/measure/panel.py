@@ -24,8 +24,8 @@ _SPACING_TOLERANCE = 1e-6  # relative difference between the spacings of an axis
 class Panel:
     """Densities `values`, per unit physical volume, at the points of a lattice with evenly spaced axes.
 
-    `averages` says that they are averages over the cells about the points, not values at them: what is integrated
-    against them is then corrected for the width of the cells. `position` is where its tokens stand (masked attention).
+    `averages`: values are averages over the cells about the points, not point values, and integrals are corrected for
+    the width of the cells. `position` is that of its tokens in masked attention.
 
     >>> Panel(Lattice.of([[0.0, 0.5, 1.0]]), np.array([0.0, 1.0, 1.0])).masses
     array([0. , 0.5, 0.5])

@@ -14,6 +14,7 @@ __all__ = [
     "about",
     "around_axis",
     "gauss_legendre",
+    "last_coefficients",
     "legendre_count",
     "of_ball",
     "of_box",
@@ -31,7 +32,7 @@ ROUNDING = 1e-16
 
 
 def tilt_for(dimension: int, what: str) -> float:
-    """The tilt that nodes in so many dimensions stand; an error where there is no affordable rule."""
+    """The largest tilt for which nodes in that dimension are made; an error where no rule is affordable."""
     if dimension not in TILTS:
         raise ProblemError.at(
             "measure",
@@ -43,7 +44,7 @@ def tilt_for(dimension: int, what: str) -> float:
 
 @lru_cache(maxsize=64)
 def gauss_legendre(count: int) -> tuple[Float, Float]:
-    """Points in [-1, 1] and weights of sum 1, each to its last digit: a tilt magnifies what is wrong near the ends."""
+    """Points in [-1, 1] and weights of sum 1, each to its last digit: tilts amplify errors near the ends."""
     x = np.cos(np.pi * (np.arange(count, 0, -1) - np.longdouble(0.25)) / (count + np.longdouble(0.5)))
     for _ in range(6):
         value, before = np.ones_like(x), np.zeros_like(x)
@@ -53,6 +54,16 @@ def gauss_legendre(count: int) -> tuple[Float, Float]:
         x = x - value / slope
     weights = 1 / ((1 - x) * (1 + x) * slope**2)
     return x.astype(float), (weights / weights.sum()).astype(float)
+
+
+def last_coefficients(values: Float) -> Float:
+    """|Legendre coefficients| of the two highest orders, of the polynomials through `values` `(m, n)` at n Gauss
+    points: about the size of the interpolation error."""
+    count = values.shape[1]
+    points, weights = gauss_legendre(count)
+    order = np.arange(count - 2, count)
+    shapes = np.polynomial.legendre.legvander(points, count - 1)[:, order]
+    return np.abs(values @ (weights[:, None] * shapes * (2 * order + 1)))
 
 
 @lru_cache(maxsize=64)

@@ -46,7 +46,7 @@ class Support:
 
     @property
     def floor(self) -> float:
-        """What values are not known better than to; tails are known relative to themselves."""
+        """Absolute error of values; tails have a relative one."""
         return float(np.finfo(float).eps) * self.peak if self.compact else 0.0
 
     @property
@@ -56,8 +56,8 @@ class Support:
 
 
 def find_support(density: WrittenDensity, dimension: int) -> Support:
-    """Sampled ever more closely around what was seen. Peaks narrower than 0.01 (0.3 in the plane) and than 1/300 (1/30)
-    of their distance to the origin may be missed."""
+    """By samples that are refined around positive values. Peaks narrower than 0.01 (0.3 in the plane) and than 1/300
+    (1/30) of their distance to the origin may be missed."""
     axes = [_everywhere(dimension)] * dimension
     values = _sampled(density, axes)
     heavy = _reaches_out(values, FLOOR[dimension])
@@ -101,7 +101,7 @@ def _sampled(density: WrittenDensity, axes: list[Float]) -> Float:
     values = density.unchecked(points).reshape(shape)
     bad = ~np.isfinite(values)
     if bad.any():
-        # 0 * inf and inf / inf, far out beside nothing, stand for nothing
+        # 0 * inf and inf / inf far out, next to negligible values, count as 0
         values = np.where(bad, 0.0, values)
         bad &= beside(values > FLOOR[len(axes)] * values.max())
         density(points[bad.ravel()])
@@ -156,7 +156,7 @@ def _need_finite_mass(values: Float, axes: list[Float]) -> None:
 
 
 def _trimmed(values: Float, axes: list[Float]) -> list[tuple[int, int]]:
-    """Heavy tails are followed as far as mass can be told."""
+    """Heavy tails are cut where their mass is below rounding."""
     spans = []
     for mass in _marginals(values, axes):
         least = 1e-17 * mass.sum()
@@ -171,7 +171,7 @@ def _deviation(mass: Float, axis: Float) -> float:
 
 
 def _breaks(mass: Float, axis: Float, ends: tuple[float, float], dimension: int, widest: float) -> Float:
-    """Halves of halves of the axis: of little mass each, and narrow, unless that takes too many."""
+    """Panels of the axis by repeated halving: of little mass each, and narrow, unless that takes too many."""
     total = np.concatenate([[0.0], np.cumsum(mass)]) / mass.sum()
     length = ends[1] - ends[0]
     widest = max(min(widest, length / _MIN_PANELS), length / _MAX_PANELS[dimension])

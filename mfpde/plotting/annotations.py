@@ -72,7 +72,7 @@ def evenly_many(points: Float, weights: Float, count: int) -> list[int]:
 
 
 def window_of(low: Float, high: Float) -> tuple[float, float]:
-    """An interval that shows those of all times; what becomes ever wider is cut: it would leave nothing of the rest."""
+    """An interval that holds those of all times, cut where a growing solution would make the rest invisible."""
     widest = _MAX_WIDTH_RATIO * float(high[0] - low[0]) or np.inf
     plain = high - low <= widest
     first, last = float(low[plain].min()), float(high[plain].max())
@@ -89,7 +89,7 @@ def mark_times(axes: Axes, times: Float, height: float) -> None:
 
 
 def times_above(axes: Axes) -> None:
-    """A legend above the panel, where it hides nothing, that reads from left to right."""
+    """A legend above the axes, in rows from left to right."""
     handles, names = axes.get_legend_handles_labels()
     columns = 3
     rows = -(-len(names) // columns)

@@ -1,4 +1,4 @@
-"""The panels of a run on the circle, each drawn into axes it is given."""
+"""Plots of a run on the circle, each into given axes."""
 
 from __future__ import annotations
 

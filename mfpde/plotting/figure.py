@@ -1,4 +1,4 @@
-"""A run at one glance."""
+"""The figure of a run: its snapshots and observed series."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def run_figure(run: Run, path: str | Path | None = None) -> Figure:
     if path is not None:
         extension_of(path, FIGURES, "figure", " (movies are .mp4 or .gif)")
     shown = portrait_of(run)
-    panels = shown.panels[:_MAX_SERIES_AXES]
-    absent = hidden(run, panels, shown.drawn)
+    groups = shown.groups[:_MAX_SERIES_AXES]
+    absent = hidden(run, groups, shown.drawn)
     lines = header(run)
     if absent:
         told = f"observed, not shown: {', '.join(absent)}"
         lines += [(line, {"color": "0.35"}) for line in textwrap.wrap(told, _LETTERS_PER_LINE)]
     with look():
-        rows = _rows(len(panels))
+        rows = _rows(len(groups))
         figure = new_figure(shown.height + len(rows) * _LOWER_ROW_INCHES + _LINE_INCHES * len(lines) + 0.15)
         head(figure, lines)
         # a row of three has a grid of its own, whose margins count as its height
@@ -49,8 +49,8 @@ def run_figure(run: Run, path: str | Path | None = None) -> Figure:
         upper = shown.draw(figure, grid)
         specs = [spec for row, count in enumerate(rows, 1) for spec in _places(grid, row, count)]
         lower = [figure.add_subplot(spec) for spec in specs]
-        for axes, panel in zip(lower, panels, strict=True):
-            draw_series(axes, panel, shown.scale)
+        for axes, group in zip(lower, groups, strict=True):
+            draw_series(axes, group, shown.scale)
         for axes, letter in zip([*upper, *lower], "abcdefghij", strict=False):
             tag(axes, letter)
     if path is not None:
@@ -70,7 +70,7 @@ def draw_snapshots(run: Run, figure: FigureBase) -> None:
 
 
 def _places(grid: GridSpec, row: int, count: int) -> list[SubplotSpec]:
-    """Places of one, two or three panels; one and two share the columns of the row above and stand in line with it."""
+    """Places of one, two or three axes; one and two are aligned with the columns of the row above."""
     if count == 3:
         own = grid[row, :].subgridspec(1, count)
         return [own[0, place] for place in range(count)]
@@ -94,7 +94,7 @@ def header(run: Run) -> list[tuple[str, dict[str, str]]]:
 
 
 def head(figure: Figure, lines: list[tuple[str, dict[str, str]]]) -> None:
-    """Write lines at the top left and leave the rest of the figure to its panels."""
+    """Write lines at the top left and leave the rest of the figure to the axes."""
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     height = float(figure.get_size_inches()[1])

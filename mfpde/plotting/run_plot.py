@@ -1,4 +1,4 @@
-"""What every picture of a run has in common, whatever its snapshots hold."""
+"""The common part of the plots of all forms of runs."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ class Portrait(ABC):
         return ()
 
     @cached_property
-    def panels(self) -> list[SeriesAxes]:
+    def groups(self) -> list[SeriesAxes]:
         """Series for the lower part: what was observed, or what follows from the snapshots."""
-        observed = [panel for panel in observed_axes(self.run) if panel.name not in self.drawn]
+        observed = [group for group in observed_axes(self.run) if group.name not in self.drawn]
         return observed or self.derived()
 
     def derived(self) -> list[SeriesAxes]:
@@ -87,7 +87,7 @@ class Portrait(ABC):
         centre = Mean().series(self.run.problem.geometry)["mean"]
         found = [axes_of("mean", centre, self.shown_times, means)]
         found.append(axes_of(label.replace(" ", "-"), deviations, self.shown_times, spreads))
-        return [panel for panel in found if panel.curves]
+        return [group for group in found if group.curves]
 
     @cached_property
     def shown(self) -> list[int]:

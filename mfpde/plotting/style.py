@@ -121,6 +121,6 @@ def stroked() -> list[Any]:
 
 
 def tag(axes: Axes, letter: str) -> None:
-    """The bold letter of a panel, at its upper left corner outside the axes."""
+    """The bold letter at the upper left corner outside the axes."""
     note = axes.annotate(letter, (0, 1), (-20, 5), "axes fraction", "offset points", annotation_clip=False)
     note.set(ha="right", va="bottom", weight="bold", size=10.5)

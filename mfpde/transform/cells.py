@@ -1,4 +1,4 @@
-"""Cell averages are not point values.
+"""Correction of sums over cell averages, which are not point values.
 
 A cell average is the density convolved with a box, so the sum of cell masses times `e^{w y}` at the cells' middles is M
 times `sinh(a) / a`, a = w h / 2, in every dimension. What belongs to the box is taken out of `log M` and its gradient.

@@ -23,7 +23,7 @@ from mfpde.typing import Float
 
 __all__ = ["tilted_mean_on_circle"]
 
-_MIN_PANELS = 12  # panels: the cosine itself must be represented
+_MIN_PANELS = 12  # so that polynomials represent the cosine itself
 
 
 @allocating_kernel

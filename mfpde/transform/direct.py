@@ -43,7 +43,6 @@ def tilted_mean_directly(
     log_factors, common = over_largest(log_factors)
     nodes, log_masses = with_mass(plain(nodes), log_masses_of(masses, log_factors))
     nodes, centre, reach = centred(nodes)
-    # multiplying by V or projecting onto a sphere is the caller's: everything here is relative to the centre
     sum_up = _in_few_dimensions if nodes.shape[1] <= 3 else _in_many_dimensions
     mean, log_mass = sum_up(queries, nodes, log_masses, reach)
     return mean + centre, log_mass + queries @ centre + common
@@ -73,13 +72,13 @@ def log_masses_of(masses: Float, log_factors: Float | None) -> Float:
 
 
 def with_mass(nodes: Float, log_masses: Float) -> tuple[Float, Float]:
-    """Only the nodes that have mass: the others say nothing, not even where the centre is."""
+    """Only the nodes with mass: others must not move the centre of the box."""
     there = log_masses > -np.inf
     return (nodes, log_masses) if there.all() else (nodes[there], log_masses[there])
 
 
 def over_largest(log_factors: Float | None) -> tuple[Float | None, float]:
-    """The factors over the largest, and its logarithm: sums with a common factor of 1e4 would lose four digits."""
+    """Log factors minus the largest, and the largest: with a common one of 1e4 sums would lose four digits."""
     largest = -np.inf if log_factors is None else float(np.max(log_factors, initial=-np.inf))
     if log_factors is None or not np.isfinite(largest):
         return log_factors, 0.0
@@ -87,7 +86,7 @@ def over_largest(log_factors: Float | None) -> tuple[Float | None, float]:
 
 
 def only_with_mass(nodes: Float, masses: Float, log_factors: Float | None) -> tuple[Float, Float, Float | None]:
-    """The same before logarithms are taken."""
+    """The nodes with mass, before logarithms are taken."""
     there = has_mass(masses, log_factors)
     if there.all() or not there.any():
         return nodes, masses, log_factors
@@ -101,7 +100,7 @@ def has_mass(masses: Float, log_factors: Float | None) -> AnyArray:
 
 
 def rows_of_three(points: Float) -> Float:
-    """Components in rows, three in any case: kernels know no other number."""
+    """Components in rows, filled with zeros to three: kernels are compiled for no other number."""
     rows = np.zeros((3, points.shape[0]))
     rows[: points.shape[1]] = points.T
     return rows
@@ -125,7 +124,7 @@ def _in_few_dimensions(queries: Float, nodes: Float, log_masses: Float, reach: F
 
 
 def _in_many_dimensions(queries: Float, nodes: Float, log_masses: Float, reach: Float) -> tuple[Float, Float]:
-    del reach  # the largest score of each query is found on the way
+    del reach  # the largest score of each query is found while summing
     return tilt_by_products(queries, nodes, log_masses, np.full(queries.shape[0], nodes.shape[0]))
 
 

@@ -1,4 +1,4 @@
-"""The direct sum, a block of queries side by side against one node at a time."""
+"""The direct sum: one node at a time, for a block of queries."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class LinePlan(NamedTuple):
         low, high = float(nodes.min()), float(nodes.max())
         centre, reach = 0.5 * (low + high), 0.5 * (high - low)
         least, most = float(queries.min()), float(queries.max())
-        # an offset would cut the nodes' panels smaller, for nothing
+        # without it large w would need smaller panels of the nodes
         offset = 0.5 * (least + most) if abs(least + most) > most - least else 0.0
         least, most = least - offset, most - offset
         sources = cut(-reach, reach, max(-least, most, 0.0), extent)
@@ -120,8 +120,8 @@ def collect(
 ) -> tuple[Float, Float]:
     """Masses moved to the Chebyshev points of the panels, `(panels, POINTS)`, over e^level, and level `(panels,)`.
 
-    Panels are about the centre. On a panel what is 1e-16 of its largest mass is nothing under any tilt; beside another
-    panel it may be all there is, so each has a level of its own.
+    Panels are about the centre. Within a panel 1e-16 of its largest mass is negligible under any tilt, but not beside
+    another panel: each has a level of its own.
     """
     points, weights = chebyshev_points(POINTS), interpolation_weights(POINTS)
     local, level = nodes - centre, np.zeros(panels.number)

@@ -24,8 +24,8 @@ def tilted_mean_masked(
     """`(grad log M, log M)` of `M(w, t) = sum_{s_j <= t} m_j e^{f_j + <w, y_j>}` at queries `(m, d)` with positions t.
 
     Nodes `(n, d)` have positions s, masses and log_factors f `(n,)`. A query before all mass has log M = -inf and no
-    mean, NaN. Half of all pairs; on the line and in the plane fast sums up to each position if there are few, so that
-    time is linear, or up to some nodes, time n^1.5.
+    mean, NaN. Half of all pairs; on the line and in the plane fast sums up to each position where these are few
+    (linear time), or up to every k-th node (time n^1.5).
     """
     queries, query_positions = plain(queries), plain(query_positions)
     log_factors, common = over_largest(log_factors)

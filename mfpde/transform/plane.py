@@ -59,7 +59,7 @@ class PlanePlan(NamedTuple):
         least, most = _box(queries)
         centre, reach = 0.5 * (low + high), 0.5 * (high - low)
         middle, half = 0.5 * (least + most), 0.5 * (most - least)
-        far = np.abs(middle) > half  # an offset would cut the nodes' panels smaller, for nothing
+        far = np.abs(middle) > half  # without an offset large w would need smaller panels of the nodes
         offset = middle if far.any() else np.zeros(2)
         least, most = least - offset, most - offset
         size = np.maximum(np.maximum(-least, most), 0.0)

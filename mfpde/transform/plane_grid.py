@@ -1,4 +1,4 @@
-"""Tensor grids of the plane: where the panels lie, and who does what."""
+"""Tensor grids of the plane: the plan of panels, and its evaluation in threads."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ def _plan(row: int, column: int, node_axes: Axes, query_axes: Axes, matrix: Floa
 
 
 def make_plan(node_axes: Axes, query_axes: Axes, matrix: Float, offset: Float) -> GridPlan:
-    """The cheapest of the ways to take one component after the other; axes are about their middle, ascending."""
+    """The cheapest order of the components; axes are ascending, about their middle."""
     largest = np.abs(matrix).max()
-    ways = [(row, column) for row in (0, 1) for column in (1, 0) if abs(matrix[row, column]) >= 0.1 * largest]
-    plans = [_plan(row, column, node_axes, query_axes, matrix, offset) for row, column in ways]
+    orders = [(row, column) for row in (0, 1) for column in (1, 0) if abs(matrix[row, column]) >= 0.1 * largest]
+    plans = [_plan(row, column, node_axes, query_axes, matrix, offset) for row, column in orders]
     # interpolating along the second axis writes the results in place
     return min(plans, key=lambda plan: plan.cost * (1.0 if plan.column == 1 else 1.1))
 

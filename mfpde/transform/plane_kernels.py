@@ -2,8 +2,8 @@
 
 On a panel about c, with `w_1 = a x_1 + shift(x_2) = c + v` and `w_2 = r v + s(x_2)`, the exponent is
 `c y_1 + v (y_1 + r y_2) + s(x_2) y_2`: at Chebyshev points of v and grid points of x_2 the double sum is two matrix
-products, exact, and only v is interpolated. Exponents are shifted by a panel's centre and by what is largest there:
-nothing can overflow, and what underflows is nothing beside the largest term.
+products, exact, and only v is interpolated. Exponents are shifted by a panel's centre and by the largest one there:
+nothing overflows, and what underflows is negligible.
 """
 
 from __future__ import annotations

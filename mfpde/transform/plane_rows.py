@@ -1,7 +1,7 @@
-"""Tensor grids of the plane, row by row of the queries: for matrices that are all but triangular, however large.
+"""Tensor grids of the plane, row by row of the queries: for nearly triangular matrices of any size.
 
-Along a row `w = A x + b` has one component that all but stands still, `w_1 = c + a x_2` with `|a x_2 y_1|` small: the
-sum over y_1 is then needed at a few Chebyshev points of x_2, and that over y_2 is made for each x_2. Costs n^3 on n^2
+Along a row `w = A x + b` has one component that hardly varies, `w_1 = c + a x_2` with `|a x_2 y_1|` small: the sum over
+y_1 is then needed at a few Chebyshev points of x_2, and the sum over y_2 at each x_2. Costs n^3 on n^2
 cells, whatever the size of A; where |A| is not large, panels of many rows cost less.
 """
 
@@ -48,7 +48,7 @@ def _plan(row: int, column: int, node_axes: Axes, query_axes: Axes, matrix: Floa
 
 
 def make_row_plan(node_axes: Axes, query_axes: Axes, matrix: Float) -> RowPlan:
-    """The cheapest of the ways to take one component after the other; axes are about their middle, ascending."""
+    """The cheapest order of the components; axes are ascending, about their middle."""
     plans = [_plan(row, column, node_axes, query_axes, matrix) for row in (0, 1) for column in (1, 0)]
     return min(plans, key=lambda plan: plan.cost)
 

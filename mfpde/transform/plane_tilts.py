@@ -33,7 +33,8 @@ class _Sources(NamedTuple):
 
 @kernel
 def _find_rows(log_masses: Float, push: Float, largest: Float, seen: Float) -> None:
-    """largest(y_2) = the largest `log m + push` over panels of y_1; seen = how near to it a panel comes anywhere."""
+    """largest(y_2) = the largest `log m + push` over panels of y_1; seen = the largest difference of a panel's
+    exponents to it."""
     for j in range(largest.size):
         largest[j] = _LOG_OF_ZERO
     for s in range(push.size):
@@ -50,7 +51,7 @@ def _find_rows(log_masses: Float, push: Float, largest: Float, seen: Float) -> N
 
 @kernel
 def _span(near: Float, limit: float, span: AnyArray) -> None:
-    """The stretch outside which nothing is above the limit."""
+    """The first and last index with near >= limit."""
     low, high = 0, near.size
     while low < high - 1 and near[low] < limit:
         low += 1

@@ -48,7 +48,7 @@ def find_panels(x: Float, panels: Panels, indices: AnyArray) -> None:
 
 @kernel
 def lagrange_rows(t: Float, points: Float, weights: Float, ahead: Float, basis: Float) -> None:
-    """basis[k, q] = l_k(t_q) by products of differences from both sides: no division, and nothing special on a point.
+    """basis[k, q] = l_k(t_q) by products of differences from both sides, without division.
 
     Four rows at a time, a multiple of four points.
     """

@@ -64,8 +64,8 @@ def tilted_mean_on_sphere(
 
 
 def _over_the_largest(masses: Float, log_factors: Float | None) -> tuple[Float, float]:
-    """Masses over the largest, and its logarithm: exponents differ by 2 beta at most, so that what is nothing beside
-    the largest mass is nothing for every query."""
+    """Masses over the largest, and its logarithm: exponents differ by 2 beta at most, so that masses that underflow
+    here are negligible for every query."""
     if log_factors is None:
         largest = float(masses.max())
         return masses / largest, math.log(largest)

@@ -38,7 +38,7 @@ def unfold(points: Float, out: Float) -> None:
     for j in range(first.size):
         second[j] = arctangent(second[j]) + 0.25 * math.pi
     for j in range(points.shape[0]):
-        # an edge must not round onto the face beside it, which is another face altogether
+        # rounding at an edge must not move a point to the neighbouring face
         out[j, 0] = faces[j] * (0.5 * math.pi) + min(max(first[j], _EDGE_RADIANS), 0.5 * math.pi - _EDGE_RADIANS)
         out[j, 1] = second[j]
 

@@ -1,7 +1,7 @@
 """Threads over independent pieces of work.
 
 Kernels release the interpreter's lock, so plain threads are enough: no second compilation for a parallel version, and
-no threading layer that dies in a forked process. What is computed in a piece does not depend on who computes it.
+no threading layer that fails in a forked process. Results of a piece do not depend on the thread.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _here = threading.local()
 
 
 def thread_count() -> int:
-    """What numba was told: NUMBA_NUM_THREADS, or `numba.set_num_threads`."""
+    """The setting of numba: NUMBA_NUM_THREADS, or `numba.set_num_threads`."""
     import numba
     from numba.np.ufunc import parallel
 
@@ -52,8 +52,8 @@ def run_pieces(work: Callable[[int], Any], count: int, numbers: int = _MIN_NUMBE
         for piece in range(count):
             work(piece)
         return
-    left = iter(range(count))  # whoever is free takes the next
-    # in this thread's context: what numpy is to say of overflows is part of it
+    left = iter(range(count))  # shared by all threads
+    # in this thread's context, of which numpy's handling of overflows is part
     others = [_pool(threads).submit(copy_context().run, _take, work, left) for _ in range(1, threads)]
     _take(work, left)
     for other in others:

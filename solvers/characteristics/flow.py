@@ -83,7 +83,7 @@ class Flow:
         return Particles(self.points(state), self.weights, self.geometry, self.positions)
 
     def source(self, time: float, state: Float, before: Measure | None) -> Measure:
-        """What makes the drift, quicker after an earlier one."""
+        """The measure that makes the drift; potentials start from those of an earlier one."""
         nodes = self.measure(state)
         if self._normal:
             return Normal(nodes.mean, nodes.covariance, self.geometry)
@@ -103,30 +103,30 @@ class Flow:
 
     @property
     def latest(self) -> Measure:
-        """What made the drift that was asked for last."""
+        """The measure of the latest drift."""
         assert self._before is not None  # noqa: S101 - for the type checker
         return self._before
 
     def cold(self) -> None:
-        """Forget what was found before (potentials of sinkhorn attention): steps must not depend on it."""
+        """Forget earlier potentials of sinkhorn attention: steps must not depend on them."""
         self._before = None
 
     def sizes(self, state: Float) -> Size:
         """The largest error of a node relative to the present spread.
 
-        Nodes far out in the tails count less. What a node does to all others is about the weight of `N(0, (1 + q^2) S)`
-        there for normal data and tilts q = |S A|: the fourth root of its own weight is that for q^2 = 3. Where nothing
-        is tilted it is its own weight.
+        Nodes in the tails count less. For normal data and tilts q = |S A| the influence of a node on all others is
+        about the weight of `N(0, (1 + q^2) S)` there: the fourth root of its own weight for q^2 = 3, its weight without
+        tilts.
         """
         spread, rounding = self.spread(state), self.rounding(state)
         return lambda error: float((self._share * np.maximum(np.abs(error) - rounding, 0)).max(initial=0.0)) / spread
 
     def rounding(self, state: Float) -> float:
-        """What errors of places are not known better than to: far from the origin clusters are as narrow as that."""
+        """Rounding error of places: far from the origin clusters are as narrow as that."""
         return _ROUNDINGS_PER_STEP * float(np.finfo(float).eps) * float(np.abs(state).max(initial=0.0))
 
     def rate(self) -> float:
-        """How fast anything moves at first, relative to the spread."""
+        """The largest initial speed, relative to the spread."""
         rate = self.sizes(self.start)(self.slope(0.0, self.start))
         self.cold()
         return rate
@@ -147,8 +147,8 @@ class Flow:
         return max(self.growth(time, state))
 
     def spread(self, state: Float) -> float:
-        """Standard deviation of the points about their mean; 1 where the space is bounded, and how far out they are
-        where they are all in one place."""
+        """Standard deviation of the points about their mean; 1 where the space is bounded, the distance from the origin
+        where all points coincide."""
         if not self.geometry.flat:
             return 1.0
         points = state.reshape(self.weights.size, -1)
@@ -157,5 +157,5 @@ class Flow:
         return (deviation if deviation > _COINCIDENT * farthest else farthest) + self._least
 
     def _mean(self, values: Float) -> Float:
-        # not a product of matrices: its bits would depend on the number of threads, and steps on its bits
+        # einsum, not BLAS, whose bits depend on the number of threads
         return np.einsum("n,n...->...", self.weights, values)

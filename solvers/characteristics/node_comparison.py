@@ -52,7 +52,7 @@ def flow_of(task: InitialValueProblem, nodes: Nodes) -> Flow:
 
 
 class NodeComparison:
-    """The state (nodes, more nodes, probes): probes start at some of the nodes and feel the drift of the others."""
+    """The state (nodes, more nodes, probes): probes start at some of the nodes and move by the drift of the others."""
 
     def __init__(self, task: InitialValueProblem, here: Nodes, more: Nodes) -> None:
         self.flows = [flow_of(task, each) for each in (here, more)]
@@ -91,7 +91,7 @@ class NodeComparison:
         return self.flows[0].growth(time, np.split(state, self._ends)[0])
 
     def difference(self, state: Float) -> float:
-        """Of the probes to their nodes, of means, covariances and waves, relative to the spread."""
+        """Between probes and their nodes, and between the integrals of both sets, relative to the spread."""
         parts = np.split(state, self._ends)
         spread = self.flows[1].spread(parts[1])
         apart = parts[0].reshape(-1, self._width)[self._probes] - parts[2].reshape(-1, self._width)
@@ -103,7 +103,7 @@ class NodeComparison:
 
 
 def _sums(measure: Measure, centre: Float, spread: float) -> Float:
-    """Integrals that anybody may ask for: first and second moments, and waves as steep as Gaussian tails allow."""
+    """Integrals that are compared: first and second moments, and waves as steep as Gaussian tails allow."""
     points, weights = measure.nodes()
     z = ((points if measure.geometry is None else measure.geometry.embed(points)) - centre) / spread
     directions = np.vstack([np.eye(z.shape[1]), np.ones(z.shape[1]) / np.sqrt(z.shape[1])])

@@ -46,8 +46,8 @@ _MAX_CUTOFFS_OF_NORMAL = 2  # cut-offs tried before the normal law itself stands
 
 @dataclass(frozen=True)
 class Rule:
-    """Nodes, the time until which they are enough, their largest difference till then to more of them, relative to the
-    spread, whether it is what lies farther out that is missing, and others to compare with."""
+    """Nodes, the time until which they suffice, their largest difference until then to a larger set, relative to the
+    spread, whether the cut-off of the tails limits them, and another set to compare with."""
 
     nodes: Nodes
     good_until: float
@@ -57,7 +57,7 @@ class Rule:
 
     @property
     def remedy(self) -> str:
-        """What would help."""
+        """Advice to the user."""
         if self.tails:
             return (
                 "the tails decide what happens, and are known of Gaussian data only, on the line also of mixtures of "
@@ -67,7 +67,7 @@ class Rule:
 
 
 class _Search:
-    """Rules by the numbers of their refinement and of their cutoff."""
+    """Rules by the numbers of their refinement and of their cut-off."""
 
     def __init__(self, task: InitialValueProblem, limit: float) -> None:
         self._task, self._initial, self._until, self._limit = task, task.initial, task.until, limit
@@ -84,7 +84,7 @@ class _Search:
         return self._rules[refinement, cutoff]
 
     def _leaner(self, nodes: Nodes, refinement: float) -> Nodes:
-        """Panels as wide as the density allows, where it has long tails on the line that are not Gaussian."""
+        """Fewer nodes by intervals as wide as the density allows, for long tails on the line that are not Gaussian."""
         ends = _ends(nodes, self._initial)
         if self._initial.compact or nodes.count < _MIN_NODES_TO_THIN or ends is None:
             return nodes
@@ -92,7 +92,7 @@ class _Search:
         return nodes if breaks is None else nodes_of(self._initial, cut(breaks, int(np.ceil(refinement))))
 
     def tailed(self, refinement: int, cutoff: int) -> Nodes:
-        """A rule with tails beyond its ends, followed as far as tokens look, and those that they look at."""
+        """A rule whose tails are continued as far as the largest tilt reaches from the farthest token."""
         points = self.rule(refinement, cutoff).points
         widest = float(np.sqrt(max(part.covariance[0, 0] for _, part in self._initial.summands)))
         across = farthest_tilt(self._task.equation, widest**2, self._until)
@@ -106,7 +106,7 @@ class _Search:
         return next((number for number in finer if self.rule(number, cutoff).count > count), refinement)
 
     def coarse(self, refinement: int, cutoff: int) -> bool:
-        """Whether a finer rule differs before anything has moved."""
+        """Whether a finer rule differs at t = 0."""
         following = self.next(refinement, cutoff)
         pair = NodeComparison(self._task, self.rule(refinement, cutoff), self.rule(following, cutoff))
         return following > refinement and pair.difference(pair.start) > self._limit
@@ -125,14 +125,15 @@ class _Search:
             variance, farthest = (march.time * rate for rate in pair.growth(march.time, march.state))
             if march.attempt() is Attempt.VANISHED or max(variance, farthest) > POLE_RATE:
                 return Rule(here, np.inf, largest, others=more)
-            now = pair.difference(march.state) / max(1.0, variance)  # differences of when, not of what
+            # a shift in time of a growing variance is no difference
+            now = pair.difference(march.state) / max(1.0, variance)
             if now > limit:
                 return Rule(here, good, now, others=more)
             largest, good = max(largest, now), march.time
         return Rule(here, good, largest, others=more)
 
     def on_intervals(self, like: Nodes, limit: float, most: int) -> Rule:
-        """A rule cut into panels where it has to be, where there is one."""
+        """A composite rule with adaptive intervals, where there is one."""
         ends = _ends(like, self._initial)
         breaks = ends and adaptive_intervals(self._task, ends, self._limit, most)
         if breaks is None:
@@ -147,7 +148,7 @@ class _Search:
 def chosen_rule(task: InitialValueProblem, limit: float, most: int) -> Rule:
     """The smallest rule that stays within the limit until the end, otherwise the largest that is allowed.
 
-    Where a tilt looks farther out than tokens are, no cutoff is far enough: nodes of a law that stays normal then stand
+    Where tilts depend on tails beyond all nodes, no cut-off is far enough: nodes of a law that stays normal then stand
     for the normal law.
     """
     limit = _known(task, limit)
@@ -165,7 +166,7 @@ def chosen_rule(task: InitialValueProblem, limit: float, most: int) -> Rule:
 
 
 def _known(task: InitialValueProblem, limit: float) -> float:
-    """The limit, or what differences are not known better than to."""
+    """The limit, or the error of the sums themselves."""
     balanced = [head.sums_error for head in heads(task.equation)]
     return max(
         limit if task.initial.compact else _TAILS_LIMIT_FACTOR * limit,
@@ -183,7 +184,7 @@ def _need_finite_tilts(task: InitialValueProblem, nodes: Nodes) -> None:
 
 
 def _with_tails(search: _Search, refinement: int, limit: float, most: int) -> Rule:
-    """As far and as fine, where tails go on beyond the nodes."""
+    """The cut-off, then the spacing, where tails are continued beyond the nodes."""
     here, cutoff = search.tailed(refinement, 0), 0
     found = search.compared(here, search.tailed(refinement, 1), _CUTOFF_LIMIT_FACTOR * limit)
     while not search.good(found) and cutoff < len(_CUTOFF_WEIGHTS) - 2:
@@ -215,8 +216,8 @@ def _stays_normal(equation: Equation, initial: Measure) -> bool:
 
 
 def _far_and_fine(search: _Search, refinement: int, limit: float, most: int) -> Rule:
-    """From the spacing that the initial measure itself needs on, first the cutoff (where nodes end shows in every
-    comparison), then the spacing that the flow needs."""
+    """From the spacing that the initial measure needs, first the cut-off (it enters every comparison), then the spacing
+    that the flow needs."""
     cutoff = 0
     most_cutoffs = _MAX_CUTOFFS_OF_NORMAL if search.stays_normal else len(_CUTOFF_WEIGHTS) - 2
 
@@ -255,7 +256,7 @@ def _far_and_fine(search: _Search, refinement: int, limit: float, most: int) -> 
 
 
 def _ends(nodes: Nodes, initial: Measure) -> tuple[float, float] | None:
-    """Between which points of one dimension there is anything, where rules can be cut into panels."""
+    """End points of the support in one dimension, where composite rules are possible."""
     if nodes.points.shape[1] > 1 or nodes.positions is not None:
         return None
     if not initial.space.flat:
@@ -265,7 +266,7 @@ def _ends(nodes: Nodes, initial: Measure) -> tuple[float, float] | None:
 
 
 def earlier_rule(task: InitialValueProblem, earlier: Nodes, rule: Rule, limit: float) -> Rule:
-    """Nodes that a run began with when its end was earlier, held against those it would choose now."""
+    """Nodes chosen for an earlier end time, compared with those for the present one."""
     if earlier.normal:
         return Rule(earlier, np.inf, 0.0)
     same = earlier.cutoff == rule.nodes.cutoff and np.array_equal(earlier.points, rule.nodes.points)
@@ -276,7 +277,7 @@ def earlier_rule(task: InitialValueProblem, earlier: Nodes, rule: Rule, limit: f
 
 
 def _worth(rule: Rule, until: float, most: int) -> Rule:
-    """A rule that is good for a part of the run at least."""
+    """The rule, unless it fails at the beginning of the run."""
     if rule.nodes.count > most:
         raise ProblemError.at("solver.max_nodes", f"is {most}, and the initial measure alone takes {rule.nodes.count}")
     if rule.good_until <= _MIN_TIME_SHARE * until:

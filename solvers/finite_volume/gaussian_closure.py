@@ -1,8 +1,8 @@
 """Grid densities continued outside of their cells by a Gaussian.
 
 Softmax at x looks at tokens near `m + S A x`, in units of the standard deviation q = |S A| times as far out as x
-itself. With q near 1 or beyond no box is large enough: what is cut off falsifies the drift further in with time. So a
-density is continued outside of its cells by a multiple of a Gaussian,
+itself. With q near 1 or beyond no box is large enough: the error of cutting off moves inwards with time. So a density
+is continued outside of its cells by a multiple of a Gaussian,
 
     M = M_cells + a F (1 - r_1 r_2),      F = e^{<t, m> + <t, C t> / 2},
 
@@ -72,7 +72,7 @@ def shares_beyond(axis: Float, width: float, variance: float) -> Shares:
 
 
 class Outside(NamedTuple):
-    """A Gaussian in the coordinates of a lattice, and what of it lies where the lattice has no cells."""
+    """A Gaussian in the coordinates of a lattice, and its share outside of the cells."""
 
     mean: Float
     covariance: Float
@@ -96,17 +96,17 @@ class Outside(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Closure:
-    """So much of a Gaussian, per unit mass in the coordinates of a lattice, outside of its cells."""
+    """`share` times a Gaussian outside of the cells of a lattice, per unit mass in its coordinates."""
 
     share: float
     outside: Outside
 
     @classmethod
     def of(cls, density: Float, mass: float, outside: Outside, heaviest: bool = False) -> Closure:
-        """What a density `(cells, ..)` comes to near its edges.
+        """Fitted to a density `(cells, ..)` near its ends.
 
-        On the side where that is least, so that continuing is never worse than cutting off; `heaviest` on the side
-        where it is most in the outer ring.
+        At the end where the ratio is least, so that the closure is never worse than none; `heaviest` at the end where
+        it is largest in the outer rows.
         """
         ratios = [
             float(density.take(end, axis=direction).sum()) / gaussian if gaussian > _GAUSSIAN_FLOOR else 0.0
@@ -119,7 +119,8 @@ class Closure:
         return cls(share if _SHARE_BOUNDS[0] * mass <= share <= _SHARE_BOUNDS[1] * mass else 0.0, outside)
 
     def add(self, lattice: Lattice, w: Queries, value: Float, mean: Float) -> None:
-        """To (log M, grad log M) of a lattice's cells at w, `(n,)` and `(d, n)`: those of the whole, in place."""
+        """Turn (log M, grad log M) of a lattice's cells at w, `(n,)` and `(d, n)`, into those of the whole, in
+        place."""
         each = int(np.prod(w.shape[1:]))  # tilts for each index of the first axis
         dimension, stretches = lattice.dimension, pieces(w.shape[0], max(1, _CELLS_PER_PIECE // each))
         frame, origin = _on_plane(lattice.matrix), _on_plane(lattice.origin)

@@ -1,4 +1,4 @@
-"""The cells, in the coordinates z of a frame, and the weight g that noise relaxes to there."""
+"""The cells, in the coordinates z of a frame, and g, the steady state of diffusion there."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Grid:
 
     @property
     def weighs_everywhere(self) -> bool:
-        """Whether g is a normal number in every cell: ratios to it mean something."""
+        """Whether g is a normal number in every cell, so that ratios to it have their digits."""
         return not self.gaussian or float(max(-self.low.min(), self.high.max())) < MAX_DEVIATIONS
 
     @property
@@ -99,7 +99,7 @@ class Grid:
 
     @cached_property
     def outside(self) -> Outside | None:
-        """What g, where it is a Gaussian, has outside of the cells."""
+        """The part of g outside of the cells, where it is a Gaussian."""
         if not self.gaussian:
             return None
         return Outside.of(self.axes, self.widths, np.zeros(self.dimension), np.eye(self.dimension))
@@ -139,7 +139,7 @@ class Grid:
 
     @cached_property
     def blocks(self) -> list[tuple[int, int]]:
-        """Rows that are done at a time."""
+        """Blocks of rows, a piece of work each."""
         return pieces(self.shape[0], max(1, _CELLS_PER_PIECE // self.shape[1]))
 
 

@@ -59,7 +59,7 @@ class Part:
         return Part(self.share, self.measure, np.zeros_like(self.mean), np.eye(self.mean.size), self.position)
 
     def extent(self, deviations: float) -> Extent:
-        """In z: where tails are as thin as a Gaussian's are so many deviations out, or the ends of the support."""
+        """In z: the ends of the support, or where tails are as thin as those of a Gaussian at that many deviations."""
         if self.measure.normal is not None:
             everywhere, nowhere = np.full(self.mean.size, deviations), np.zeros(self.mean.size, dtype=bool)
             return Extent(-everywhere, everywhere, nowhere, nowhere)
@@ -72,7 +72,7 @@ class Part:
         return Extent(low, high, *ends)
 
     def _support(self) -> tuple[Float, Float] | None:
-        """Its ends to the last digit, where the frame's axes are those of the box that the measure tells."""
+        """Its ends to the last digit, where the frame's axes are those of the measure's own box."""
         if not self.measure.compact or np.count_nonzero(self.matrix) > self.mean.size:
             return None
         ends = np.linalg.solve(self.matrix, (np.array(self.measure.reach()) - self.mean).T)
@@ -85,7 +85,7 @@ class Part:
 
 
 def parts_of(measure: Measure, apart: bool) -> list[Part]:
-    """The components of a mixture when they are to be kept apart, otherwise the measure as it is."""
+    """The components of a mixture if they are to be kept apart, otherwise the measure itself."""
     summands = [(share, law) for share, law in measure.summands if law is not measure]
     if apart and 0 < len(summands) <= _MAX_COMPONENTS:
         found = [(share, part) for share, law in summands for part in parts_of(law, apart)]
@@ -95,8 +95,8 @@ def parts_of(measure: Measure, apart: bool) -> list[Part]:
 
 
 class Discretised(NamedTuple):
-    """A part on cells: its density `(rows, columns)` in z, its frame, and how far averages over the cells are from
-    values at their middles, relative to the peak, where only averages would do."""
+    """A part on cells: its density `(rows, columns)` in z, its frame, and the largest difference between cell averages
+    and point values relative to the peak, where averages had to be taken."""
 
     density: Float
     mean: Float
@@ -105,17 +105,17 @@ class Discretised(NamedTuple):
 
 
 def discretised(part: Part, grid: Grid, stretched: bool = True) -> Discretised:
-    """One part on cells.
+    """A part of the initial measure on cells.
 
-    Point values where the cells resolve the measure. Otherwise (edges) cell averages, of the measure stretched a little
-    so that averaging leaves mean and covariance right, unless told not to; a moving frame is stretched instead.
+    Point values where the cells resolve the measure. Otherwise (edges) cell averages, of the measure under an affine
+    map close to the identity (unless `stretched` is False) that makes mean and covariance of the averages right.
     """
     lattice = Lattice(grid.axes, part.mean, part.matrix)
     volume = abs(np.linalg.det(part.matrix))
     density = volume * part.measure.evaluate(lattice.points()).reshape(grid.shape)
     wanted = _wanted(part)
     missed, values = 0.0, density
-    in_its_frame = grid.gaussian and part.measure.normal is not None  # cut off, and yet resolved
+    in_its_frame = grid.gaussian and part.measure.normal is not None  # resolved, although cut off
     if not in_its_frame and _wrong(grid, density, *wanted) > _POINT_VALUE_ERROR:
         for _ in range(_MAX_STRETCHES if stretched else 1):
             density = abs(np.linalg.det(lattice.matrix)) * part.measure.cell_averages(lattice).reshape(grid.shape)
@@ -124,7 +124,7 @@ def discretised(part: Part, grid: Grid, stretched: bool = True) -> Discretised:
                 break
             middle, spread = grid.moments(density)
             if not (np.linalg.eigvalsh(spread)[0] > 0.25 * np.linalg.eigvalsh(wanted[1])[0]):
-                break  # so few cells hold it that no stretching helps; it will be refused as too narrow
+                break  # too narrow for any map to help; it will be refused
             # lattice := the affine map of z that gives the averages the moments that are wanted
             stretch = root(wanted[1]) @ np.linalg.inv(root(spread))
             if np.abs(stretch - np.eye(len(stretch))).max() < 1e-13:
@@ -143,7 +143,7 @@ def _wanted(part: Part) -> tuple[Float, Float]:
 
 
 def _wrong(grid: Grid, density: Float, mean: Float, covariance: Float) -> float:
-    """How far mass and moments of point values are from the measure's."""
+    """Largest error of mass and moments of point values."""
     mass = float(density.sum() * grid.volume)
     if not mass > 0:
         return np.inf

@@ -1,4 +1,4 @@
-"""From settings and a problem to a solution at t = 0: frames, box, cells, and everything that would not work."""
+"""The solution at t = 0 from settings and problem: frames, box, cells, and refusals."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Setup:
 
     @classmethod
     def of(cls, settings: FiniteVolume, task: InitialValueProblem) -> Setup:
-        """With the frame that is asked for, or goes with the other settings."""
+        """With the frame of the settings, or the default that goes with the others."""
         natural = "moving" if settings.box is None else "static"
         return cls(settings, task, "rescaled" if settings.rescaled else settings.frame or natural)
 
@@ -85,7 +85,7 @@ class Setup:
         return _STEP_TOLERANCE_DEFAULT if asked is None else max(_STEP_SHARE * asked, _STEP_TOLERANCE_MIN)
 
     def resume(self, state: Mapping[str, AnyArray]) -> FiniteVolumeIntegration:
-        """As it was left: on its own cells, in its own box."""
+        """From a checkpoint: on its cells, in its box."""
         cells = state["density"].shape[-self.dimension :]
         grid = Grid(state["low"], state["high"], cells, gaussian=self._moving)
         parts = self._parts(apart=self._moving)
@@ -96,7 +96,7 @@ class Setup:
         return integration
 
     def start(self) -> FiniteVolumeIntegration:
-        """At t = 0, with the cells that are given, or that pilots ask for."""
+        """At t = 0, with the given number of cells, or that of the pilot runs."""
         parts = self._parts(apart=self._moving)
         box = None if self._moving else self._resting_box()
 
@@ -129,7 +129,7 @@ class Setup:
 
     @property
     def _error(self) -> float:
-        """What the tolerance promises."""
+        """The error that the tolerance promises."""
         asked = self.settings.tolerance
         return PROMISED * (_TOLERANCE_DEFAULT[self.dimension] if asked is None else asked)
 
@@ -192,17 +192,18 @@ class Setup:
 
     def _moving_box(self, parts: list[Part], cells: tuple[int, ...]) -> tuple[Float, Float]:
         """Ends in z that hold every part in its frame; the same for all."""
-        resolved = math.sqrt(0.5 * _MAX_LOG_RATIO * min(cells))  # a tail z deviations out falls by e^{-z h} a cell
+        # at z deviations the tail falls by e^{-z h} from cell to cell
+        resolved = math.sqrt(0.5 * _MAX_LOG_RATIO * min(cells))
         ends = Extent(
             *(np.array(each) for each in zip(*(p.extent(min(_BOX_DEVIATIONS, resolved)) for p in parts), strict=True))
         )
         low, high = ends.low.min(axis=0), ends.high.max(axis=0)
-        # whole cells beyond edges, which then lie on faces; more than `crowded` looks at
+        # whole cells beyond edges, which then lie on faces; more than `edge_mass` sums over
         beyond = np.array([count // 16 + max(2, count // 64) for count in cells])
         before, after = beyond * ends.edge_low.any(axis=0), beyond * ends.edge_high.any(axis=0)
         width = (high - low) / (np.array(cells) - before - after)
         low, high = low - before * width, high + after * width
-        # noise makes Gaussian tails, as long as it has time
+        # noise makes Gaussian tails, whose width grows with time
         length = _BOX_DEVIATIONS * math.sqrt(2.0 * self._noise * self.task.until)
         spread = max(length / float(np.linalg.svd(part.matrix, compute_uv=False)[-1]) for part in parts)
         low = np.minimum(low, np.maximum(low - spread, -_BOX_DEVIATIONS))
@@ -210,7 +211,7 @@ class Setup:
         return (np.maximum(low, -MAX_DEVIATIONS), np.minimum(high, MAX_DEVIATIONS)) if self._noise > 0 else (low, high)
 
     def _resting_box(self) -> tuple[Float, Float]:
-        """The box that is given; otherwise what a coarse run in moving frames passes through."""
+        """The given box; otherwise one that holds a coarse run in moving frames."""
         if self.settings.box is not None:
             return self._given_box()
         coarse = replace(self, frame="moving")
@@ -253,7 +254,7 @@ class Setup:
 
 
 def _width(pieces: list[Discretised]) -> float:
-    """Of the narrowest cluster, in cells; at most one where cells have lost peaks between them."""
+    """Of the narrowest cluster, in cells; at most one where a peak lies between cells."""
     if not all(np.isfinite(piece.density).all() and piece.density.any() for piece in pieces):
         return 0.0
     width = narrowest_cluster(np.stack([piece.density for piece in pieces]))

@@ -1,4 +1,4 @@
-"""What changes while a run goes on: densities on panels, each with its frame."""
+"""The unknowns: densities on panels, each with its frame."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def lattices(solution: Solution, grid: Grid) -> list[Lattice]:
 def measure_of(
     solution: Solution, grid: Grid, positions: Float | None, closed: bool, heaviest: bool = False
 ) -> GridDensity:
-    """The law of tokens; `closed` continues each panel outside of its cells by a Gaussian of its own moments, as light
-    or as heavy as it is near the edges."""
+    """The law of tokens; `closed` continues each panel outside of its cells by its closure, a Gaussian of its own
+    moments fitted near the ends; `heaviest` as in `Closure.of`."""
     panels, closures = [], []
     for index, lattice in enumerate(lattices(solution, grid)):
         density = solution.density[index].reshape(grid.cells)

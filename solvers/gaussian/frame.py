@@ -1,4 +1,4 @@
-"""Coordinates in which a Gaussian is round, and its law written in them."""
+"""Coordinates in which the covariance is a projection, and the law in them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from scipy.linalg import solve_triangular
 from mfpde.attention.affine import Forms
 from mfpde.measure.principal import principal
 from mfpde.solvers.gaussian.digits import Decimals, decimals, parts
-from mfpde.solvers.gaussian.jacobi_rotations import leaning
 from mfpde.solvers.gaussian.law import LawSegment, inverse
 from mfpde.typing import AnyArray, Float
 
@@ -21,6 +20,7 @@ __all__ = ["Frame", "complement", "framed"]
 
 _WIDTH_FLOOR = 1e-140  # its square is near underflow; smaller widths count as 0
 _MAX_WIDTH_DISORDER = 2.0  # width of an axis over that of an earlier one
+_MAX_COSINE = 0.5  # between two columns; beyond it they are made orthogonal
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,9 +109,9 @@ class Frame:
             return parts(whole(self.parts) @ decimals(basis), digits)
 
     def _crooked(self) -> bool:
-        """Whether its axes lean towards each other, or are out of order."""
+        """Whether its columns are far from orthogonal, or not ordered by length."""
         widths = self.widths[: self.rank]
-        return bool(np.any(widths > _MAX_WIDTH_DISORDER * np.minimum.accumulate(widths))) or leaning(self.factor)
+        return bool(np.any(widths > _MAX_WIDTH_DISORDER * np.minimum.accumulate(widths))) or _leaning(self.factor)
 
     def _upright(self) -> Frame:
         """In principal axes."""
@@ -149,13 +149,14 @@ def framed(place: Float, root: Float, exact: bool, segment: LawSegment) -> Frame
 
 
 def digits_for(widths: Float) -> int:
-    """That F needs, for forms to have those of a double: twice those that are between its widths, too."""
+    """Digits of F for which the forms are right to double precision: twice the logarithm of the ratio of its widths
+    more."""
     apart = float(np.log10(widths.max() / widths.min()))
     return 30 + 2 * int(np.ceil(apart))
 
 
 def whole(several: Float) -> Decimals:
-    """Their sum."""
+    """The sum of the parts."""
     return np.asarray(sum((decimals(part) for part in several[1:]), decimals(several[0])))
 
 
@@ -163,3 +164,12 @@ def complement(axes: Float) -> Float:
     """Orthonormal vectors that complete those to a basis."""
     left = np.linalg.qr(axes, mode="complete")[0]
     return np.asarray(left[:, axes.shape[1] :])
+
+
+def _leaning(factor: Float) -> bool:
+    """Whether two columns are far from orthogonal."""
+    lengths = np.linalg.norm(factor, axis=0)
+    columns = factor / np.where(lengths > 0, lengths, 1.0)
+    cosines = np.abs(columns.T @ columns)
+    np.fill_diagonal(cosines, 0.0)
+    return float(cosines.max(initial=0.0)) > _MAX_COSINE

@@ -64,7 +64,7 @@ class GaussianIntegration(Integration):
         return self._layout
 
     def advance(self, target: float, budget: int) -> Progress:
-        # bits must not depend on the number of threads, and products of small matrices only wait for them
+        # bits must not depend on the number of threads, and small products are slower with several
         with _threads().limit(limits=1, user_api="blas"):
             return self._advanced(target, budget)
 
@@ -92,7 +92,7 @@ class GaussianIntegration(Integration):
         self._time, self._frame = time, frame
 
     def _stuck(self) -> Progress:
-        """Steps have become too short to go on: at a pole, or for reasons of their own."""
+        """The outcome where the step has vanished: a blow-up, or an ill-conditioned covariance."""
         self._stand(self._march.time, self._march.frame)
         looser = GaussianMarch(self._moments, LOOSER * self._tolerance)
         found = blow_up(self._moments.growth, self._march, looser)
@@ -112,7 +112,7 @@ class GaussianIntegration(Integration):
         return (30 + size) * one + 2e-2 * size**3 if self._march.stiff else 16 * one
 
     def limit(self) -> Limit:
-        """Where the covariance tends, as far as the present state tells."""
+        """The limit of the covariance, as far as it is known now."""
         with np.errstate(all="ignore"):
             return limit(self._moments, self._history, self._time, self._frame)
 
@@ -123,8 +123,8 @@ class GaussianIntegration(Integration):
         return gaussian_fields(self._frame.place, self._frame.root)
 
     def residual(self) -> float:
-        """`sqrt(<m', S^-1 m'> + tr((S^-1 S')^2) / 2)`, which bounds `int |d_t mu|`; variances that are nearly nothing
-        beside the largest count as not quite so small."""
+        """`sqrt(<m', S^-1 m'> + tr((S^-1 S')^2) / 2)`, which bounds `int |d_t mu|`; variances below a share of the
+        largest count as that share."""
         widths, _, velocity, turning = self._moments.turning(self._time, self._frame)
         if widths[0] <= 0:
             return float(np.linalg.norm(velocity))
@@ -158,7 +158,7 @@ def _threads() -> ThreadpoolController:
 
 
 def _check(moments: Moments) -> None:
-    """Refuse numbers that the equations would square out of the range of doubles."""
+    """Refuse numbers whose squares overflow or underflow."""
     start = moments.start
     mean, variance = np.abs(start.place).max(), start.covariance.max(initial=0.0)
     if mean > _MAX_MEAN:
@@ -174,7 +174,7 @@ def _check(moments: Moments) -> None:
 
 
 def _grown(frame: Frame) -> str | None:
-    """What has left the range in which the equations can be followed."""
+    """The quantity that has left the range of the integration, as a message."""
     if frame.spread > _MAX_DEVIATION:
         return "the covariance diverges: it has grown beyond 1e120"
     if np.abs(frame.place).max() > _MAX_MEAN:

@@ -1,4 +1,4 @@
-"""The law of a Gaussian between two breaks, and what it is in other coordinates."""
+"""The coefficients of the law between two breaks, in any coordinates."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class LawSegment:
             return [[_exact(head, exact, away) for head in heads] for heads in self._exactly]
 
     def mixed(self, samples: list[Heads], time: float) -> Heads:
-        """At a time, from what the samples have become."""
+        """Interpolated to a time from the samples."""
         if len(samples) == 1:
             return samples[0]
         weights = _lagrange((time - self.start) / self._length)

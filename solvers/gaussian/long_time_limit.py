@@ -60,13 +60,13 @@ class History:
         self._noted = [(0.0, moments.start), (0.0, moments.start)]
 
     def note(self, time: float, frame: Frame) -> None:
-        """Called once for every step, with its start."""
+        """Record the start of a step."""
         self._rate = max(self._rate, self._moments.pace(time, frame))
         if time > 0 and time >= 2 * self._noted[-1][0]:
             self._noted = [self._noted[-1], (time, frame)]
 
     def old_enough(self, time: float) -> bool:
-        """Whether the fastest motion has had time to show where it leads."""
+        """Whether enough times of the fastest motion have passed."""
         return time > 0 and time * self._rate >= _MIN_AGE
 
     def earlier(self, time: float) -> tuple[float, Frame] | None:
@@ -103,7 +103,7 @@ class _Motion:
 def limit(moments: Moments, history: History, time: float, frame: Frame) -> Limit:
     """Read from the powers of t with which the eigenvalues of S grow and its axes turn, now and at half the time.
 
-    What grows or shrinks with a power that does not fall goes on; what has a small power that falls comes to rest.
+    A power that does not decrease means growth or decay for ever; a small power that decreases means rest.
     """
     if any(each > time for each in moments.breaks):
         return Limit("under way", moments.dimension)

@@ -1,4 +1,4 @@
-"""The moment equations of a Gaussian, in coordinates in which it is round."""
+"""The moment equations of a Gaussian, in coordinates in which its covariance is a projection."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Moments:
         return np.concatenate([frame.mean * frame.shares, np.zeros(rest)])
 
     def drowned(self, frame: Frame, time: float, step: float) -> bool:
-        """Whether noise makes a width much larger in that time."""
+        """Whether noise widens a direction by a large factor in that time."""
         added = max(self.diffusion_at(time), self.diffusion_at(time + step))
         if added == 0 or frame.rank < self.dimension:
             return added > 0
@@ -197,7 +197,7 @@ class Moments:
         return not velocity.any() and not pushed.any() and self.diffusion_at(time) == 0
 
     def rate(self, time: float, frame: Frame) -> float:
-        """How fast anything can change at first: `|B|`, and what moves the mean by the spread."""
+        """The fastest rate: `|B|`, and the speed of the mean over the spread."""
         drift = self.drift_of(time, frame.place, frame.covariance, frame.root)
         spread = frame.spread + float(np.linalg.norm(frame.place))
         return float(np.linalg.norm(drift.B)) + (float(np.linalg.norm(drift.c)) / spread if spread > 0 else 0.0)
@@ -208,7 +208,7 @@ class Moments:
         return self.rate(time, frame) + (noise / square if square > 0 else np.inf if noise > 0 else 0.0)
 
     def plane(self) -> Float | None:
-        """An orthonormal basis (d, 2) of the plane that it is in and never leaves, if there is one."""
+        """An orthonormal basis (d, 2) of the invariant plane that holds the Gaussian, if there is one."""
         if self.dimension == 2:
             return np.eye(2)
         if self.noisy or self.start.rank != 2:
@@ -239,7 +239,7 @@ def _solved(triangle: Float, right: Float) -> Float:
 
 
 def _root(added: Float) -> Float:
-    """R with `R R^T = N`; what rounding has made negative counts as nothing."""
+    """R with `R R^T = N`; negative eigenvalues are rounding and become 0."""
     scale = np.sqrt(np.maximum(np.diag(added), 0.0))
     safe = np.where(scale > 0, scale, 1.0)
     values, vectors = np.linalg.eigh(0.5 * (added + added.T) / safe / safe[:, None])

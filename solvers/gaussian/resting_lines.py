@@ -36,7 +36,7 @@ def resting_lines(moments: Moments, time: float, frame: Frame) -> tuple[Float, .
 
 
 def family(moments: Moments, time: float, frame: Frame) -> int:
-    """The number of parameters of the covariances at rest about this one: those in which nothing pulls it back."""
+    """The number of parameters of the steady covariances near this one: neutral directions of the linearisation."""
     slope = _slope(moments, time, frame.place, frame.root)
     return int(np.sum(np.abs(np.linalg.eigvals(slope)) * time < 1))
 
@@ -48,7 +48,7 @@ def _upwards(line: Float) -> Float:
 
 
 class _Lines:
-    """What moves Gaussians `s u u^T` on the lines of a plane."""
+    """The motion of Gaussians `s u u^T` on the lines of a plane."""
 
     def __init__(self, moments: Moments, time: float, mean: Float, plane: Float, variance: float) -> None:
         self._moments, self._time, self._mean, self._plane, self._variance = moments, time, mean, plane, variance
@@ -65,7 +65,7 @@ class _Lines:
         return float(self._along(angle + 0.5 * np.pi) @ self._speed(angle))
 
     def attracting(self) -> list[Float]:
-        """Directions where the turning changes its sign against itself, and all motion ends."""
+        """Directions at which the turning rate changes sign from positive to negative, and the speed vanishes."""
         angles = np.linspace(0, np.pi, _ANGLE_SAMPLES + 1) + 1e-3  # symmetric matrices have zeros at round angles
         turning = [self._turning(angle) for angle in angles]
         largest = max(float(np.linalg.norm(self._speed(angle))) for angle in angles)

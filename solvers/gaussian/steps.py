@@ -1,4 +1,4 @@
-"""Steps of a Gaussian, each from a frame of its own."""
+"""Time steps of a Gaussian, each in a frame of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a Gaussian has outside of the cells of a lattice, added to sums over the cells."""
+"""Contribution of a Gaussian outside of the cells of a lattice, added to sums over the cells."""
 
 from __future__ import annotations
 

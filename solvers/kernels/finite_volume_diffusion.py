@@ -1,8 +1,9 @@
-"""Numerical fluxes of diffusion, `-k g d(u/g)`: whatever is proportional to g stays as it is, to the last bit.
+"""Numerical fluxes of diffusion, `-k g d(u/g)`: densities proportional to g are steady states, to the last bit.
 
 With g = 1 this is Fick's law, with g the Gaussian of a moving frame the Ornstein-Uhlenbeck flux. `factors` are the
 staggered difference `d f(x_i) = sum_m factors[m] (f(x_i + (m + 1/2) h) - f(x_i - (m + 1/2) h)) / h`, taken twice: for
-the slope at a face, and, summed up, for the flux whose difference over a cell is the divergence. Walls are mirrors.
+the slope at a face, and, summed up, for the flux whose difference over a cell is the divergence. At walls values are
+reflected.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Numerical fluxes of transport through the faces of cells.
 
-Conservative finite differences [shu1988]: what is kept are point values u_i of the density at the middles of cells, and
+Conservative finite differences [shu1988]: the unknowns are point values u_i of the density at the middles of cells, and
 the flux through a face is the value there of the function whose cell averages are `f_i = u_i b_i`. So one evaluation of
-the velocity b at the middles serves all faces, in any dimension, and `sum u_i` is conserved exactly. The stencil leans
-to the side the wind comes from.
+the velocity b at the middles serves all faces, in any dimension, and `sum u_i` is conserved exactly. Stencils are
+upwind-biased.
 
 Arrays are `(rows, columns)`; a face lies before each cell, and one more after the last.
 """
@@ -69,7 +69,7 @@ def _weno5(a: float, b: float, c: float, d: float, e: float) -> float:
 
 @kernel
 def _direction(wind: float, turning: float) -> float:
-    """-1 or 1, smoothly from one to the other where |wind| is below `turning`."""
+    """The sign of the wind, smoothed where |wind| < turning."""
     t = min(1.0, max(-1.0, wind / (turning + _SPEED_FLOOR)))
     return t * (1.5 - 0.5 * t * t)
 
@@ -110,7 +110,7 @@ def _faces(
 
 @kernel
 def _upwind(left: Float, right: Float, before: Float, after: Float, scale: float, flux: Float) -> None:
-    """First order [courant1952]: what leaves a cell is a share of what is in it."""
+    """First order, upwind [courant1952]: the flux is proportional to the density of the cell that it leaves."""
     for i in range(flux.size):
         speed = 0.5 * (before[i] + after[i])
         flux[i] = scale * speed * (left[i] if speed >= 0.0 else right[i])
@@ -118,10 +118,8 @@ def _upwind(left: Float, right: Float, before: Float, after: Float, scale: float
 
 @kernel
 def _beyond(first: float, second: float, third: float, k: int) -> float:
-    """Density k cells beyond the first one of a tail: its logarithm goes on as a parabola, exact for Gaussians.
-
-    What does not fall off towards the edge, in the way Gaussians do, is not continued.
-    """
+    """Density k cells beyond the first one of a tail, its logarithm extrapolated as a parabola, exact for Gaussians; 0
+    where the density does not decay towards the end."""
     if not 0.0 < first < second < third:
         return 0.0
     ratio = first / second
@@ -168,8 +166,8 @@ def transport_along(
 ) -> None:
     """flux `(rows, n + 1)` = scale times the flux along rows of `(rows, n)`; padded is room for `(rows, n + 10)`.
 
-    `product` is density times speed, and whatever else is to flow. `walls` let nothing through; without them tails go
-    on beyond the cells.
+    `product` is density times speed, plus other fluxes. Walls have zero flux; without them tails are extrapolated
+    beyond the cells.
     """
     rows, n = density.shape
     for row in range(rows):

@@ -1,4 +1,4 @@
-"""From fluxes to new densities: conservative, and never negative without anything but rounding being cut off."""
+"""Densities from fluxes: conservative and non-negative, with nothing clipped but rounding."""
 
 from __future__ import annotations
 
