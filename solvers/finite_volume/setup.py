@@ -106,7 +106,7 @@ class Setup:
                 discretised(part if self._moving else part.at_rest(), grid, stretched=not pilot) for part in parts
             ]
             self._check_cells(cells, pieces)
-            integration = self._laid(grid, pieces, parts, self.settings.order, tolerance)
+            integration = self._on_cells(grid, pieces, parts, self.settings.order, tolerance)
             self._check_speed(integration)
             return integration
 
@@ -141,7 +141,7 @@ class Setup:
             for part in parts_of(law, apart)
         ]
 
-    def _laid(
+    def _on_cells(
         self, grid: Grid, pieces: list[Discretised], parts: list[Part], order: int, tolerance: float
     ) -> FiniteVolumeIntegration:
         solution = Solution(*(np.stack(each) for each in list(zip(*pieces, strict=True))[:3]))
@@ -218,7 +218,7 @@ class Setup:
         parts = coarse._parts(apart=True)
         cells = (_COARSE_CELLS[self.dimension],) * self.dimension
         grid = Grid(*coarse._moving_box(parts, cells), cells, gaussian=True)
-        run = coarse._laid(grid, [discretised(part, grid) for part in parts], parts, 7, _COARSE_TOLERANCE)
+        run = coarse._on_cells(grid, [discretised(part, grid) for part in parts], parts, 7, _COARSE_TOLERANCE)
         rescaling = self._value_matrix if self.frame == "rescaled" else None
         return box_of_run(run, self.task.until, None if self.measure.compact else _BOX_DEVIATIONS, rescaling)
 
