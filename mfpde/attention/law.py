@@ -61,7 +61,7 @@ class Law(InTime, ABC):
         return self.any_drift(measure, points, positions)
 
     def any_drift(self, measure: Measure, points: AnyArray | Queries, positions: AnyArray | None = None) -> Float:
-        """The same however large the coefficients: a solution may grow, and loses digits as it does."""
+        """The same for coefficients of any size: digits are lost as a solution grows."""
         self.need_constant()
         measure = concrete(measure)
         queries = measure.space.queries(points)
@@ -92,8 +92,8 @@ class Law(InTime, ABC):
         return velocity
 
     def prepare(self, measure: Measure, previous: Measure | None = None) -> None:
-        """Do what all drifts of that measure share, and keep it as long as the measure; quicker from what was done for
-        an earlier one with as many nodes. Nobody has to call it."""
+        """Compute and cache what all drifts of that measure share (optional); faster from that of an earlier measure
+        with as many nodes."""
 
     # -- dependence on time
     # ---------------------------------------------------------------------------------------------------------

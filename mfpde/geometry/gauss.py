@@ -8,7 +8,7 @@ import numpy as np
 
 from mfpde.typing import Float
 
-__all__ = ["gauss_jacobi", "gauss_legendre", "gauss_on_sphere"]
+__all__ = ["gauss_jacobi", "gauss_legendre", "gauss_on_sphere", "last_coefficients"]
 
 _NEWTON_STEPS = 6  # from the first guess, which is off by less than 1 / count^3, to the last digit
 
@@ -25,6 +25,16 @@ def gauss_legendre(count: int) -> tuple[Float, Float]:
         x = x - value / slope
     weights = 1 / ((1 - x) * (1 + x) * slope**2)
     return x.astype(float), (weights / weights.sum()).astype(float)
+
+
+def last_coefficients(values: Float) -> Float:
+    """|Legendre coefficients| of the two highest orders, of the polynomials through `values` `(m, n)` at n Gauss
+    points: about the size of the interpolation error."""
+    count = values.shape[1]
+    points, weights = gauss_legendre(count)
+    order = np.arange(count - 2, count)
+    shapes = np.polynomial.legendre.legvander(points, count - 1)[:, order]
+    return np.abs(values @ (weights[:, None] * shapes * (2 * order + 1)))
 
 
 def gauss_jacobi(count: int, alpha: float, beta: float) -> tuple[Float, Float]:

@@ -25,13 +25,13 @@ __all__ = [
 
 #: largest |w| times the half-width for which nodes in d dimensions are made; fewer where there would be too many nodes
 TILTS = {1: 200.0, 2: 100.0, 3: 40.0, 4: 16.0}
-MOST_NODES = 2_000_000
+MOST_NODES = 2_000_000  # 16 MB for each component
 #: no sum is more accurate
 ROUNDING = 1e-16
 
 
 def tilt_for(dimension: int, what: str) -> float:
-    """The tilt that nodes in so many dimensions stand; an error where there is no affordable rule."""
+    """The largest tilt for which nodes in that dimension are made; an error where no rule is affordable."""
     if dimension not in TILTS:
         raise ProblemError.at(
             "measure",

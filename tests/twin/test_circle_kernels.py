@@ -36,10 +36,8 @@ def on_a_grid(zonal, modes, length):
     offset, count = zonal.potential.size + 4, modes.size
     slope, normaliser = np.full((2, count), np.nan), np.zeros(0) if zonal.normaliser is None else zonal.normaliser
     grids = [np.zeros((2, length)) for _ in range(3)]
-    roots = fast_fourier.roots_of_unity(length)
-    zonal_slope.grid_slope(
-        padded(modes, offset), offset, zonal.potential, normaliser, zonal.bound, count, *grids, roots, slope
-    )
+    room = zonal_slope.GridRoom(*grids, fast_fourier.roots_of_unity(length))
+    zonal_slope.grid_slope(padded(modes, offset), offset, zonal.potential, normaliser, zonal.bound, count, room, slope)
     return slope[0] + 1j * slope[1]
 
 
