@@ -26,10 +26,10 @@ POLE = 1e4
 _POINTS = 16
 _FIRST = 16
 _ROUNDS = 60
-_PILOT = 1e-6
+_PILOT_TOLERANCE = 1e-6  # of the steps of nodes that only show where the flow steepens
 _GAIN = 1.8  # a Gauss rule squares, nearly, what is missing in the polynomial through its points
 _CAUTION = 0.03
-_MOST_STEPS = 3000
+_ATTEMPTS_MAX = 3000  # of such a march; what it has shown by then is all that is known
 
 
 def adaptive_panels(task: InitialValueProblem, ends: tuple[float, float], limit: float, most: int) -> Float | None:
@@ -87,12 +87,10 @@ def _rough(task: InitialValueProblem, breaks: Float, limit: float) -> AnyArray:
     """Panels on which anything is missing at the end of any step of the run."""
     points, density, masses = _points(task.initial, breaks)
     flow = Flow(task.equation, points.reshape(-1, 1), masses.ravel() / masses.sum(), None)
-    rate = flow.rate()
-    march = March(flow.slope, flow.sizes, flow.start, _PILOT, 0.01 / rate if rate > 0 else task.until, flow.breaks)
-    missing = _missing(density)
-    while march.time < task.until and march.counts["steps"] < _MOST_STEPS:
+    missing, march = _missing(density), March(flow, _PILOT_TOLERANCE)
+    for tried in march.to(task.until, _ATTEMPTS_MAX):
         doing(f"{masses.size} nodes on panels, t = {march.time:.4g} of {task.until:.4g}")
-        if march.attempt() is Attempt.VANISHED or march.time * flow.escape(march.time, march.state) > POLE:
+        if tried is Attempt.VANISHED or march.time * flow.escape(march.time, march.state) > POLE:
             break
         bent = _last(march.state.reshape(points.shape)) - flow.rounding(march.state)
         missing = np.maximum(missing, bent / flow.spread(march.state))

@@ -56,8 +56,8 @@ _BALANCED = 10.0  # times the tolerance of marginals: drifts of sinkhorn attenti
 _FAR = 3.0  # times that for what lies farther out
 _CUTOFF_FACTOR = 5.0  # refinement errors need not be below so many times the difference that the tail cut-off makes
 _STEEP = 2.8  # refinement beyond which panels are cut where they have to be, on the line and the circle
-_PILOT = 1e-6  # tolerance of the comparison's steps: both rules take the same ones, so their errors are no difference
-_MOST_STEPS = 3000
+_PILOT_TOLERANCE = 1e-6  # of the comparison's steps: both rules take the same ones, so their errors are no difference
+_ATTEMPTS_MAX = 3000  # of two rules moved together; they are as good as what they have come to by then
 _EARLY = 1e-3  # of the run: a rule that is lost before was never good
 _THERE = 1e-9  # of the largest weight: tokens whose drift has to exist
 _MANY = 500  # nodes of a rule on the line that may do with less
@@ -137,19 +137,21 @@ class _Search:
         if here.count == more.count and here.normal == more.normal:
             return Rule(here, np.inf, 0.0)
         pair = Pair(self._task, here, more)
-        rate = max(flow.rate() for flow in pair.flows)
-        first = 0.01 / rate if rate > 0 else self._until
-        march = March(pair.slope, pair.sizes, pair.start, _PILOT, first, pair.flows[0].breaks)
         largest, good = pair.difference(pair.start), 0.0
-        while largest <= limit and march.time < self._until and march.counts["steps"] < _MOST_STEPS:
+        if largest > limit:
+            return Rule(here, good, largest, others=more)
+        march, growth = March(pair, _PILOT_TOLERANCE), (0.0, 0.0)
+        for tried in march.to(self._until, _ATTEMPTS_MAX):
             doing(f"{here.count} nodes held against {more.count}, t = {march.time:.4g} of {self._until:.4g}")
-            variance, farthest = (march.time * rate for rate in pair.growth(march.time, march.state))
-            if march.attempt() is Attempt.VANISHED or max(variance, farthest) > POLE:
+            if tried is Attempt.VANISHED or max(growth) > POLE:
                 return Rule(here, np.inf, largest, others=more)
+            variance, _ = growth
             now = pair.difference(march.state) / max(1.0, variance)  # differences of when, not of what
             if now > limit:
                 return Rule(here, good, now, others=more)
             largest, good = max(largest, now), march.time
+            variance, farthest = pair.growth(march.time, march.state)
+            growth = march.time * variance, march.time * farthest
         return Rule(here, good, largest, others=more)
 
     def on_panels(self, like: Nodes, limit: float, most: int) -> Rule:

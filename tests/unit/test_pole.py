@@ -6,14 +6,28 @@ import numpy as np
 import pytest
 
 from mfpde.contracts.solver import State
-from mfpde.solvers.characteristics.ending import ending
+from mfpde.solvers.steppers.base import OrdinarySystem
 from mfpde.solvers.stepping.adaptive_ode import Attempt, March
-from mfpde.solvers.stepping.pole import blow_up, pole_of_another
+from mfpde.solvers.stepping.pole import blow_up, ending, pole_of_another
+
+
+class Autonomous(OrdinarySystem):
+    """`u' = f(u)` from 1, with relative errors."""
+
+    start = np.ones(1)
+
+    def __init__(self, slope):
+        self.slope = slope
+
+    def rhs(self, _time, state):
+        return self.slope(state)
+
+    def sizes(self, state):
+        return lambda error: float(np.abs(error).max() / np.abs(state).max())
 
 
 def marching(slope, tolerance=1e-6):
-    sizes = lambda state: lambda error: float(np.abs(error).max() / np.abs(state).max())  # noqa: E731
-    return March(lambda _time, u: slope(u), sizes, np.ones(1), tolerance, 0.01)
+    return March(Autonomous(slope), tolerance, 0.01)
 
 
 def growth_of(slope):
