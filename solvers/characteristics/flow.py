@@ -131,8 +131,7 @@ class Flow(OrdinarySystem):
         variance, farthest = (2 * float(up) / float(down) if down > 0 else 0.0 for up, down in pairs)
         return variance, farthest
 
-    def escape(self, time: float, state: Float) -> float:
-        """The faster of the two."""
+    def growth_rate(self, time: float, state: Float) -> float:
         return max(self.growth(time, state))
 
     def spread(self, state: Float) -> float:

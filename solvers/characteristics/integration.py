@@ -106,9 +106,9 @@ class CharacteristicsIntegration(Integration):
     def _stuck(self) -> Progress:
         self._stand(self._march.time)
         known = self._rule.others or _rule(self._settings, self._task).others  # a resumed run has not looked for them
-        others = None if known is None else flow_of(self._task, known)
-        tolerance, compact = LOOSER * STEP_SHARE * self._settings.tolerance, self._task.initial.compact
-        return ending(self._path.flow, self._march, others, lambda flow: self._marching(flow, tolerance), compact)
+        looser = LOOSER * STEP_SHARE * self._settings.tolerance
+        others = None if known is None else self._marching(flow_of(self._task, known), looser)
+        return ending(self._march, self._marching(self._path.flow, looser), others, self._task.initial.compact)
 
     def _stand(self, time: float) -> None:
         self._time, self._state = time, self._path.nodes(time)

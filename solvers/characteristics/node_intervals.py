@@ -90,7 +90,7 @@ def _rough(task: InitialValueProblem, breaks: Float, limit: float) -> AnyArray:
     missing, march = _missing(density), March(flow, _PILOT_TOLERANCE)
     for tried in march.to(task.until, _ATTEMPTS_MAX):
         doing(f"{masses.size} nodes on panels, t = {march.time:.4g} of {task.until:.4g}")
-        if tried is Attempt.VANISHED or march.time * flow.escape(march.time, march.state) > POLE:
+        if tried is Attempt.VANISHED or march.time * march.growth > POLE:
             break
         bent = _last(march.state.reshape(points.shape)) - flow.rounding(march.state)
         missing = np.maximum(missing, bent / flow.spread(march.state))

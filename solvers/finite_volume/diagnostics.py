@@ -17,21 +17,21 @@ __all__ = ["LEAST_WIDTH", "Missed", "edge_mass", "inverse_growth_rate", "narrowe
 
 #: cells across a cluster at half of its height
 LEAST_WIDTH = 3.0
-_LEVEL = 0.2  # of the largest density, below which a peak is none
-_RING = 3
-_ADDED = 4.0 * np.log(2.0)  # cells squared that averaging adds to the width at half height of a Gaussian, squared
-_SHARP = 10.0  # between the errors of order nine and what they look like, from densities of all kinds
+_PEAK_MIN = 0.2  # share of the largest density, below which a maximum is no cluster
+_EDGE_CELLS_MIN = 3
+_SMOOTHING_WIDTH = 4.0 * np.log(2.0)  # cells squared that averaging adds to the squared width at half height
+_ORDER_NINE_FACTOR = 10.0  # times difference^(9/7) that errors of order nine are, from densities of all kinds
 
 
 def narrowest_cluster(density: Float) -> float:
     """Width at half height, in cells, of the narrowest cluster along any axis; density `(panels, rows, columns)`."""
     widths = []
     for panel in density:
-        level = _LEVEL * float(panel.max())
+        level = _PEAK_MIN * float(panel.max())
         widths.append(narrowest_peak(_smoothed(panel), level))
         if panel.shape[0] > 1:
             widths.append(narrowest_peak(_smoothed(panel.T), level))
-    return float(np.sqrt(max(min(widths) ** 2 - _ADDED, 0.0)))
+    return float(np.sqrt(max(min(widths) ** 2 - _SMOOTHING_WIDTH, 0.0)))
 
 
 def _smoothed(density: Float) -> Float:
@@ -47,7 +47,7 @@ def edge_mass(density: Float, grid: Grid) -> Float:
     shares = np.empty((grid.dimension, 2))
     for direction in range(grid.dimension):
         along = total if direction == grid.dimension - 1 else total.T
-        ring = max(_RING, along.shape[1] // 16)
+        ring = max(_EDGE_CELLS_MIN, along.shape[1] // 16)
         shares[direction] = along[:, :ring].sum(), along[:, -ring:].sum()
     return shares / float(total.sum())
 
@@ -71,7 +71,7 @@ class Missed:
     @property
     def so_far(self) -> float:
         """The estimate."""
-        return self.initial + (_SHARP * self.differed ** (9 / 7) if self.order == 9 else self.differed)
+        return self.initial + (_ORDER_NINE_FACTOR * self.differed ** (9 / 7) if self.order == 9 else self.differed)
 
     @property
     def edges(self) -> bool:

@@ -33,14 +33,14 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = ["FiniteVolumeIntegration"]
 
-_MOST_AT_EDGE = 1e-14  # of the mass, at which a box without walls grows
-_ROUNDING = 2e-15  # of the mass, in one step
-_UNNATURAL = 4.0  # times what a Gaussian has there
-_MOST_LOST = 1e-9  # of the mass, when it cannot
-_MOST_CELLS = 4  # times the cells at the start, beyond which it does not
-_FIRST = 0.8  # of a standard deviation that the first step may carry a frame, for a tolerance of 1
+_EDGE_MASS_MAX = 1e-14  # share of the mass near an end, at which a box without walls grows
+_EDGE_GAUSSIAN_RATIO = 4.0  # of the mass near an end to that of a Gaussian there, which is no reason to grow
+_MASS_ROUNDING = 2e-15  # share of the mass that rounding may change in one step
+_LEAK_MAX = 1e-9  # share of the mass near an end of a box that cannot grow, at which the run ends
+_BOX_GROWTH_MAX = 4  # times the cells at the start
+_FIRST_STEP = 0.8  # standard deviations that the first step may carry a frame, for a tolerance of 1
 _STEPS_BETWEEN_TAILS = 8  # accepted steps between two estimates of what tails have changed
-_TAILS_THAT_MATTER = 1e-3  # share of the error that is allowed, above which tails are estimated at every early step
+_TAILS_SHARE_MIN = 1e-3  # share of the error that is allowed, above which tails are estimated at every early step
 _LEFT_OF_POLE = 1e-4  # share of the time of a pole that need not be followed
 _STEPS_BETWEEN_LOOKS = 8  # accepted steps, after which it is seen whether anything moves still
 
@@ -114,7 +114,7 @@ class FiniteVolumeIntegration(Integration):
     def _first_step(self, rates: Rates) -> float:
         """In which no frame moves far."""
         fastest = self._pace_of_frames(rates)
-        share = _FIRST * self._control.tolerance ** (1 / self._control.stepper.error_order)
+        share = _FIRST_STEP * self._control.tolerance ** (1 / self._control.stepper.error_order)
         return share / fastest if fastest > 0 else math.inf
 
     # -- stepping
@@ -180,7 +180,7 @@ class FiniteVolumeIntegration(Integration):
         """Estimate the error that tails cause: after step 2, after every step up to the 8th while it exceeds a
         thousandth of the error that is allowed, and after every 8th step."""
         steps = self._control.counts["steps"]
-        matter = self._missed.tails > _TAILS_THAT_MATTER * self._missed.allowed
+        matter = self._missed.tails > _TAILS_SHARE_MIN * self._missed.allowed
         if steps == 2 or steps % _STEPS_BETWEEN_TAILS == 0 or (steps < _STEPS_BETWEEN_TAILS and matter):
             doubt = self._system.doubt(float(np.nextafter(self._time, -np.inf)), self._solution)
             self._missed.tails += doubt * (self._time - self._looked)
@@ -252,7 +252,7 @@ class FiniteVolumeIntegration(Integration):
                 f"a cluster has become narrower than {LEAST_WIDTH:g} cells",
                 "raise solver.cells, add noise, stop earlier, or use frame: moving and one mixture component a cluster",
             )
-        if self._leak > _MOST_LOST:
+        if self._leak > _LEAK_MAX:
             return Progress(
                 State.RESOLUTION_LOST,
                 f"the share {self._leak:.2g} of the mass has come to the edge of the box",
@@ -269,7 +269,7 @@ class FiniteVolumeIntegration(Integration):
             return np.zeros((grid.dimension, 2), dtype=bool)
         shares = edge_mass(self._solution.density, grid)
         natural = edge_mass(grid.gaussian_density[None], grid) if grid.gaussian else np.zeros(shares.shape)
-        return shares > np.maximum(_MOST_AT_EDGE, _UNNATURAL * natural)
+        return shares > np.maximum(_EDGE_MASS_MAX, _EDGE_GAUSSIAN_RATIO * natural)
 
     def _leaves_the_box(self, tried: Solution) -> bool:
         """Whether a step would take mass through open ends; the box then grows, and the step is tried again."""
@@ -278,14 +278,14 @@ class FiniteVolumeIntegration(Integration):
         before, after = float(self._solution.density.sum()), float(tried.density.sum())
         lost, in_all = abs(after / before - 1.0), abs(after * self._system.grid.volume - 1.0)
         ends = np.ones((self._system.grid.dimension, 2), dtype=bool)
-        return lost > _ROUNDING and in_all > _MOST_AT_EDGE and self._make_room(ends)
+        return lost > _MASS_ROUNDING and in_all > _EDGE_MASS_MAX and self._make_room(ends)
 
     def _make_room(self, crowded: AnyArray) -> bool:
         """Lengthen the box by whole cells at those ends; False where nothing is to be done, or it is too long."""
         if not crowded.any():
             return False
         grid = self._system.grid
-        room = [_MOST_CELLS * first - now for first, now in zip(self._first_cells, grid.cells, strict=True)]
+        room = [_BOX_GROWTH_MAX * first - now for first, now in zip(self._first_cells, grid.cells, strict=True)]
         more = np.where(crowded, np.maximum(4, np.array(grid.cells) // 8)[:, None], 0)
         longer = grid.longer(more)
         if (more.sum(axis=1) > room).any() or (self._system.noisy and not longer.weighs_everywhere):

@@ -95,7 +95,7 @@ class GaussianIntegration(Integration):
         """Steps have become too short to go on: at a pole, or for reasons of their own."""
         self._stand(self._march.time, self._march.frame)
         looser = GaussianMarch(self._moments, LOOSER * self._tolerance)
-        found = blow_up(self._moments.growth, self._march, looser)
+        found = blow_up(self._march, looser)
         still = self._moments.start.spread == 0
         alone = still and self._frame.spread < _THIN * float(np.linalg.norm(self._frame.place))
         apart = self._frame.widths.max() / self._frame.widths.min()

@@ -31,6 +31,9 @@ class _InFrame(OrdinarySystem):
     def rate(self) -> float:
         return self._moments.rate(0.0, self.frame)
 
+    def growth_rate(self, time: float, state: Float) -> float:
+        return self._moments.growth(time, self.frame)
+
 
 class GaussianMarch(March):
     """A march whose steps begin at the origin of the frame of their start."""
@@ -45,10 +48,6 @@ class GaussianMarch(March):
     def frame(self) -> Frame:
         """That of the state."""
         return self._in_frame.frame
-
-    @property
-    def place(self) -> Frame:
-        return self.frame
 
     def attempt(self) -> Attempt:
         noise = self._moments.drowned(self.frame, self.time, self.step) and not (

@@ -40,8 +40,8 @@ TOLERANCE, TRUNCATION, CUT, BOUND, FLOOR, LOST = range(6)
 # columns of `choices`
 MOST_MODES, DIRECT, EVEN, PERIOD, WINDOW = range(5)
 
-_FEWEST_MODES = 16
-_PATIENCE = 24  # accepted steps between a change of the number of modes and the next reduction
+_MODES_MIN = 16
+_STEPS_BETWEEN_REDUCTIONS = 24  # accepted steps between a change of the number of modes and the next reduction
 #: accepted steps after which a call of `advance` ends, so that the caller can see whether anything moves still
 STEPS_BETWEEN_LOOKS = 256
 
@@ -185,7 +185,7 @@ def _can_drop(state: Float, work: Work, counts: AnyArray, limits: Float, choices
     """Whether the last eighth of the modes is far below what matters, not too soon after the last change."""
     modes = counts[MODES]
     fewer = 7 * modes // 8 // 16 * 16
-    if counts[SINCE_CHANGE] < _PATIENCE or fewer < _FEWEST_MODES or fewer >= modes:
+    if counts[SINCE_CHANGE] < _STEPS_BETWEEN_REDUCTIONS or fewer < _MODES_MIN or fewer >= modes:
         return False
     counts[SINCE_CHANGE] = 0
     if _tail(work.state_sizes, fewer - _window(fewer, choices), modes) > 0.1 * limits[TRUNCATION]:

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 __all__ = ["CircleIntegration"]
 
 _TABLES = 12  # step sizes whose exponentials are kept
-_DIRECT_WORK = 200_000  # modes times kernel modes up to which the convolution beats two transforms
-_SHORTEST_AXIS = 256
-_SHORTEST_GRID = 64
-_LINEAR_AMPLITUDE = 1e-12  # sum of |c_k|, k > 0, below which their products are nothing beside them
+_CONVOLUTION_PRODUCTS_MAX = 200_000  # modes times kernel modes, up to which the convolution beats two transforms
+_AXIS_POINTS_MIN = 256
+_GRID_POINTS_MIN = 64
+_LINEAR_AMPLITUDE = 1e-12  # sum of |c_k|, k > 0, below which products of them are lost in their rounding
 
 
 class CircleIntegration(Integration):
@@ -52,8 +52,8 @@ class CircleIntegration(Integration):
         self._numbers = np.zeros(7)
         self._counts = np.zeros(8, dtype=np.int64)
         self._choices = np.zeros(5, dtype=np.int64)
-        self._axis = _SHORTEST_AXIS
-        self._finer, self._length = 1, _SHORTEST_GRID
+        self._axis = _AXIS_POINTS_MIN
+        self._finer, self._length = 1, _GRID_POINTS_MIN
         self._state = np.zeros((2, 0))
         self._rest = Rest(float(self._limits[loop.TOLERANCE]))
         self._amplification = Amplification(equation.autonomous)
@@ -126,7 +126,7 @@ class CircleIntegration(Integration):
         period = int(np.gcd.reduce(excited)) if excited.size > 1 else self._settings.max_modes + 1
         choices = np.empty(5, dtype=np.int64)
         choices[loop.MOST_MODES] = self._settings.max_modes
-        choices[loop.DIRECT] = _DIRECT_WORK if self._zonal.normaliser is None else -1
+        choices[loop.DIRECT] = _CONVOLUTION_PRODUCTS_MAX if self._zonal.normaliser is None else -1
         choices[loop.EVEN] = int(not initial.imag.any())
         choices[loop.PERIOD] = period
         fastest = int(np.argmax(np.abs(self._zonal.growth_rates())))
@@ -136,8 +136,11 @@ class CircleIntegration(Integration):
     def _make_room(self, modes: int) -> None:
         """Arrays for that many modes, and a grid of three times as many points (more if the drift turned out to need
         it)."""
-        if self._zonal.normaliser is not None or modes * min(modes, self._zonal.potential.size) > _DIRECT_WORK:
-            length = max(_SHORTEST_GRID, 2 ** math.ceil(math.log2(3 * modes))) * self._finer
+        if (
+            self._zonal.normaliser is not None
+            or modes * min(modes, self._zonal.potential.size) > _CONVOLUTION_PRODUCTS_MAX
+        ):
+            length = max(_GRID_POINTS_MIN, 2 ** math.ceil(math.log2(3 * modes))) * self._finer
             self._length = max(self._length, length)
         if modes > self._state.shape[1] or self._length > self._work.density.shape[1]:
             self._allocate(modes)

@@ -62,6 +62,10 @@ class OrdinarySystem(System[AnyArray, AnyArray]):
         self.forget()
         return rate
 
+    def growth_rate(self, time: float, state: AnyArray) -> float:
+        """`d/dt log` of what grows fastest, where the system knows: it tells poles."""
+        return 0.0
+
     def forget(self) -> None:
         """Drop what was kept from earlier calls of `rhs` to make later ones faster."""
 

@@ -15,13 +15,7 @@ __all__ = ["Ssprk3"]
 
 @register("stepper", "ssprk3")
 class Ssprk3(ExplicitStepper):
-    """Three stages of order three that keep densities non-negative, each a mean of Euler steps of h.
-
-    >>> from mfpde.solvers.steppers.base import OrdinarySystem
-    >>> step = Ssprk3().step(OrdinarySystem.of(lambda t, u: -u), 0.0, np.array([1.0]), 0.01)
-    >>> print(round(step.end[0], 8), round(np.exp(-0.01), 8))
-    0.99004983 0.99004983
-    """
+    """Three stages of order three that keep densities non-negative, each a mean of Euler steps of h."""
 
     order = 3
     error_order = 3

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from enum import Enum
-from typing import Any
 
 import numpy as np
 
@@ -111,9 +110,9 @@ class March:
         return self._stiff
 
     @property
-    def place(self) -> Any:
-        """Where the solution stands, as whoever asks for its growth wants it."""
-        return self.state
+    def growth(self) -> float:
+        """The rate at which the solution grows."""
+        return self._system.growth_rate(self.time, self.state)
 
     @property
     def step(self) -> float:

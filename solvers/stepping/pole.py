@@ -7,19 +7,16 @@ line `1/r = (t* - t) / p`, and its zero. Both kinds of estimates are accepted by
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
 
 import numpy as np
 
 from mfpde.contracts.solver import Progress, State
 from mfpde.solvers.stepping.adaptive_ode import Attempt, March
 
-__all__ = ["LOOSER", "BlowUp", "Growth", "PoleLine", "blow_up", "ended_early", "ending", "pole_of_another"]
+__all__ = ["LOOSER", "BlowUp", "PoleLine", "blow_up", "ended_early", "ending", "pole_of_another"]
 
-#: `d/dt log` of a variance, at a time and a state
-Growth = Callable[[float, Any], float]
 #: times the tolerance: the march that gives the second opinion on a blow-up
 LOOSER = 1e3
 
@@ -72,50 +69,40 @@ def _is_near(now: float, pole: float, left: float) -> bool:
 # -------------------------------------------------------------------------------------------------------------
 
 
-def blow_up(growth: Growth, march: March, looser: March) -> BlowUp | None:
+def blow_up(march: March, looser: March) -> BlowUp | None:
     """The pole at which the steps of a march have vanished; its uncertainty is ten times the share that the error of a
     march with a `LOOSER` tolerance makes one expect. None when they have not vanished for that reason."""
-    time = _pole(growth, march)
+    time = _pole(march)
     if not _is_near(march.time, time, _LEFT_OF_MARCH):
         return None
-    other = pole_of_another(growth, looser, time)
+    other = pole_of_another(looser, time)
     estimates = [np.inf if other is None else other, time]
     return BlowUp.accepted(march.time, estimates, _LEFT_OF_MARCH, _SAFETY / LOOSER, _ROUNDING)
 
 
-def pole_of_another(growth: Growth, march: March, time: float) -> float | None:
+def pole_of_another(march: March, time: float) -> float | None:
     """What a march that has yet to come there says of a pole at that time; None when it finds none till twice that."""
     for _ in march.to(2 * time, _ATTEMPTS_MAX):
         if march.step <= _SHORTEST_OF_LOOSER * march.time:
             break
-    pole = _pole(growth, march)
+    pole = _pole(march)
     return pole if _is_near(march.time, pole, _LEFT_OF_LOOSER) else None
 
 
-def _pole(growth: Growth, march: March) -> float:
-    """Where `growth = 1 / (t* - t)` is infinite."""
-    rate = growth(march.time, march.place)
+def _pole(march: March) -> float:
+    """Where the rate `1 / (t* - t)` is infinite."""
+    rate = march.growth
     return march.time + 1 / rate if rate > 0 else np.inf
 
 
-class Growing(Protocol):
-    """A system that knows how fast it grows."""
-
-    def escape(self, time: float, state: Any) -> float:
-        """The fastest rate."""
-
-
-def ending(
-    system: Growing, march: March, other: Growing | None, looser: Callable[[Any], March], compact: bool
-) -> Progress:
+def ending(march: March, looser: March, others: March | None, compact: bool) -> Progress:
     """How a march of nodes ends whose steps have vanished: by a blow-up, whose time other nodes of the same law must
-    agree about, or for no reason that is known."""
-    again = looser(system)
-    found = blow_up(system.escape, march, again)
-    here = None if found is None else pole_of_another(system.escape, again, found.time)
-    if found is None or here is None or other is None:
+    agree about, or for no reason that is known. A looser one of the same nodes and one of the others give opinions."""
+    found = blow_up(march, looser)
+    here = None if found is None else pole_of_another(looser, found.time)
+    if found is None or here is None or others is None:
         return ended_early("the variance", found, march)
-    there = pole_of_another(other.escape, looser(other), found.time)
+    there = pole_of_another(others, found.time)
     apart = np.inf if there is None else abs(here - there)
     if not compact and apart > _TAILS_APART * found.time:
         message = "tokens of the tails run to infinity, the sooner the farther out they are: there is no solution"
