@@ -10,8 +10,8 @@ import numpy as np
 from mfpde.errors import ProblemError
 from mfpde.measure import Measure
 from mfpde.solvers.characteristics.flow import Flow
-from mfpde.solvers.steppers.dop853 import Slope
-from mfpde.solvers.stepping.adaptive_ode import Attempt, March, Size
+from mfpde.solvers.steppers.base import OrdinarySystem, Size
+from mfpde.solvers.stepping.adaptive_ode import Attempt, March
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["Tracer"]
@@ -78,14 +78,9 @@ class Tracer:
         size, left = cloud.places.size, self._length - cloud.passed
         if size == 0:
             return cloud
-        state = np.concatenate([cloud.places.ravel(), cloud.grown])
-        march = March(self._slope(cloud), self._sizes(size), state, tolerance, min(cloud.step, left), breaks=[left])
-        now = cloud
-        for _ in range(_MAX_ATTEMPTS):
-            outcome = march.attempt()
-            if outcome is Attempt.VANISHED:
-                break
-            if outcome is Attempt.ACCEPTED:
+        march, now = March(_Carried(self, cloud, left), tolerance, min(cloud.step, left)), cloud
+        for tried in march.to(left, _MAX_ATTEMPTS):
+            if tried is Attempt.ACCEPTED:
                 places = self._flow.geometry.retract(march.state[:size].reshape(cloud.places.shape))
                 passed = self._length if march.time == left else cloud.passed + march.time
                 now = replace(cloud, passed=passed, step=march.step, places=places, grown=march.state[size:])
@@ -93,19 +88,14 @@ class Tracer:
                     return now
         raise ProblemError.at("points", f"cannot be traced between t = {self._start:g} and {self._end:g}")
 
-    def _slope(self, cloud: _Cloud) -> Slope:
-        shape, size = cloud.places.shape, cloud.places.size
-
-        def slope(passed: float, state: Float) -> Float:
-            time, places = self._time(cloud.passed + passed), state[:size].reshape(shape)
-            drift = self._drift(time, places, cloud.positions).ravel()
-            if self._onwards:
-                return np.concatenate([drift, np.zeros(shape[0])])
-            native = self._flow.geometry.retract(places)
-            grows = self._flow.velocity(time).divergence(self._source(time), native, cloud.positions)
-            return np.concatenate([-drift, grows])
-
-        return slope
+    def speeds(self, cloud: _Cloud, passed: float, places: Float) -> tuple[Float, Float]:
+        """How fast places of the cloud move and their integrals grow, when so much of the step has passed."""
+        time = self._time(cloud.passed + passed)
+        drift = self._drift(time, places, cloud.positions)
+        if self._onwards:
+            return drift, np.zeros(places.shape[0])
+        native = self._flow.geometry.retract(places)
+        return -drift, self._flow.velocity(time).divergence(self._source(time), native, cloud.positions)
 
     def _drift(self, time: float, places: Float, positions: Float | None) -> Float:
         space = self._flow.geometry
@@ -119,7 +109,7 @@ class Tracer:
     def _source(self, time: float) -> Measure:
         if time not in self._sources:
             if self._before is None:
-                self._flow.cold()
+                self._flow.forget()
             self._sources[time] = self._before = self._flow.source(time, self._nodes(time), self._before)
         return self._sources[time]
 
@@ -138,12 +128,24 @@ class Tracer:
         heavy = weights > _EXTENT_WEIGHT * weights.max()
         return float(np.abs(points[heavy] - np.einsum("n,nd->d", weights, points)).max(initial=0.0))
 
-    def _sizes(self, components: int) -> Callable[[Float], Size]:
+    def size(self, places: Float, grown: Float) -> float:
         """Errors of places relative to the nodes' spread, of the integral as they are."""
+        known = max(float(np.abs(places).max(initial=0.0)) - self._rounding, 0.0)
+        return max(known / self._spread, float(np.abs(grown).max(initial=0.0)))
 
-        def size(error: Float) -> float:
-            places, grown = np.abs(error[:components]), np.abs(error[components:])
-            known = max(float(places.max(initial=0.0)) - self._rounding, 0.0)
-            return max(known / self._spread, float(grown.max(initial=0.0)))
 
-        return lambda _: size
+class _Carried(OrdinarySystem):
+    """A cloud on its way through what is left of a step: its places, one after the other, and its integrals."""
+
+    def __init__(self, field: Tracer, cloud: _Cloud, left: float) -> None:
+        self._field, self._cloud, self.breaks = field, cloud, [left]
+        self.start = np.concatenate([cloud.places.ravel(), cloud.grown])
+
+    def rhs(self, time: float, state: Float) -> Float:
+        places = state[: self._cloud.places.size].reshape(self._cloud.places.shape)
+        speed, growth = self._field.speeds(self._cloud, time, places)
+        return np.concatenate([speed.ravel(), growth])
+
+    def sizes(self, state: Float) -> Size:
+        count = self._cloud.places.size
+        return lambda error: self._field.size(error[:count], error[count:])
