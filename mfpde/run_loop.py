@@ -17,7 +17,17 @@ import numpy as np
 
 from mfpde.activity import doing, told_to
 from mfpde.arguments import file_path, in_unicode, instance, truth
-from mfpde.contracts import Integration, State
+from mfpde.contracts import (
+    BLOW_UP,
+    FINISHED,
+    INTERRUPTED,
+    NOT_FINITE,
+    OUTPUT_FAILED,
+    RESOLUTION_LOST,
+    Integration,
+    Outcome,
+    State,
+)
 from mfpde.contracts import Progress as Progressed
 from mfpde.errors import OutputError, ProblemError, ResumeError
 from mfpde.observe.interruption import Interruption
@@ -26,14 +36,14 @@ from mfpde.observe.progress import Progress, ProgressReport, Reporter, show_line
 from mfpde.observe.steady import THRESHOLD, Steady
 from mfpde.prepare import Prepared, layout_faults, prepare
 from mfpde.problem import Problem
-from mfpde.run import BLOW_UP, FINISHED, INTERRUPTED, NOT_FINITE, OUTPUT_FAILED, RESOLUTION_LOST, Outcome, Run
+from mfpde.run import Run
 from mfpde.run_rows import Observing, unobserved
-from mfpde.store.atomic_file import check_target
+from mfpde.store.atomic_file import cannot_write, check_target
 from mfpde.store.memory import MemoryRecorder
 from mfpde.store.provenance import provenance_of
-from mfpde.store.recorder import OutputFailed, Recorder, Row, observed_series, reason
+from mfpde.store.recorder import OutputFailed, Recorder, Row
 from mfpde.store.resuming import earlier_run, reached, resume_file
-from mfpde.store.schema import Header
+from mfpde.store.run_tables import run_header
 from mfpde.store.status import StatusFile
 from mfpde.store.writer import FileRecorder
 
@@ -101,7 +111,7 @@ def _begun(problem: Problem, output: str | Path | None, watch: _Watch, *, force:
         raise ProblemError(lacking)
     observing = Observing(prepared)
     doing("looking at the initial data")
-    recorder = _recorder(problem, integration, observing, target, force=force)
+    recorder = _recorder(prepared, integration, observing, target, force=force)
     return _Course(prepared, integration, recorder, watch, observing)
 
 
@@ -141,22 +151,23 @@ def _history() -> str:
 
 
 def _recorder(
-    problem: Problem, integration: Integration, observing: Observing, target: Path | None, *, force: bool
+    prepared: Prepared, integration: Integration, observing: Observing, target: Path | None, *, force: bool
 ) -> Recorder:
     """With the row of t = 0 in it."""
+    problem = prepared.problem
     first = observing.row(integration, Event(integration.time, save=True, observe=True))
     if target is None:
         memory = MemoryRecorder(problem, integration.layout)
         memory.add(first, integration)
         return memory
     provenance = provenance_of(problem, integration.statistics())
-    header = Header(problem, integration.layout, _history(), provenance)
+    header = run_header(problem, integration.layout, _history(), provenance)
     try:
-        return FileRecorder.create(target, header, first, integration, force=force)
+        return FileRecorder.create(target, header, first, integration, prepared.solver.state_version, force=force)
     except OutputError:
         raise
     except OSError as error:
-        raise OutputError(f"cannot write {target}: {reason(error)}") from error
+        raise cannot_write(target, error) from error
 
 
 class _Watch:
@@ -294,15 +305,17 @@ class _Course:
         return Outcome(kind, time, progress.message, progress.advice, uncertainty=progress.uncertainty)
 
     def _interrupted(self) -> Outcome:
-        time = self.recorder.saved_time
+        time = self.recorder.rows.saved_time
         return Outcome(INTERRUPTED, time, "stopped when asked to", _CONTINUE, residual=self._residual())
 
     def _keep_end(self, interruption: Interruption) -> None:
         """A run that ends before its time keeps its last state, whatever the schedule says."""
         time = self.integration.time
-        missing = Event(time, save=self.recorder.saved_time < time, observe=self.recorder.observed_time < time)
+        missing = Event(
+            time, save=self.recorder.rows.saved_time < time, observe=self.recorder.rows.observed_time < time
+        )
         own_times = self.prepared.time.observe_every is not None
-        if missing.save or (missing.observe and own_times and observed_series(self.prepared.problem)):
+        if missing.save or (missing.observe and own_times and self.prepared.problem.series()):
             row = self.observing.row(self.integration, missing)
             if _finite(row):
                 with interruption.shield():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from mfpde.run import Outcome
+from mfpde.contracts import Outcome
 
 if TYPE_CHECKING:
     from mfpde.contracts.solver import Integration

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from mfpde.contracts import Outcome
 from mfpde.observe.heartbeat import Heartbeat
-from mfpde.run import Outcome
 
 if TYPE_CHECKING:
     from mfpde.contracts.solver import Integration

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mfpde.run import STEADY, Outcome
+from mfpde.contracts import STEADY, Outcome
 
 if TYPE_CHECKING:
     from mfpde.contracts.solver import Integration

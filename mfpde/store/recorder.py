@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from mfpde.contracts import Series
-from mfpde.geometry import Layout
-from mfpde.run import Outcome, Run
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
-    from mfpde.contracts import Integration
-    from mfpde.problem import Problem
+    from mfpde.contracts import Integration, Outcome
+    from mfpde.geometry import Layout
+    from mfpde.run import Run
+    from mfpde.store.run_tables import RunRows
 
-__all__ = ["OutputFailed", "Recorder", "Row", "observed_series", "reason"]
-
-_REASONS = {
-    errno.ENOSPC: "the disk is full",
-    errno.EDQUOT: "the disk quota is used up",
-    errno.EFBIG: "the file has reached the largest size allowed here",
-    errno.EIO: "the disk reports an input/output error",
-    errno.EROFS: "the file system is read-only",
-    errno.EACCES: "permission denied",
-    errno.EAGAIN: "a run that is under way is writing it",
-}
+__all__ = ["OutputFailed", "Recorder", "Row"]
 
 
 @dataclass(frozen=True)
@@ -53,11 +41,10 @@ class OutputFailed(Exception):  # noqa: N818 - it never reaches a user: it becom
 
 
 class Recorder(Protocol):
-    """Keeps rows. `saved_time` and `observed_time` are those of the last snapshot and observation added, `started` is
-    when the work on the run began, by `perf_counter`."""
+    """Keeps rows: those in memory, which know when the last ones were. `started` is when the work on the run began, by
+    `perf_counter`."""
 
-    saved_time: float
-    observed_time: float
+    rows: RunRows
     started: float
 
     @property
@@ -75,16 +62,3 @@ class Recorder(Protocol):
 
     def abandon(self) -> None:
         """Let go at once, after an error; what was committed stays."""
-
-
-def observed_series(problem: Problem) -> dict[str, Series]:
-    """Every series the problem's observables and its comparison give, by name."""
-    series: dict[str, Series] = {}
-    for observable in problem.observe:
-        series.update(observable.series(problem.geometry))
-    return series if problem.compare is None else {**series, **problem.compare.series()}
-
-
-def reason(error: OSError) -> str:
-    """Why the disk refused, in words."""
-    return _REASONS.get(error.errno or 0, error.strerror or str(error))

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from mfpde.cli.progress import display, line
-from mfpde.contracts import Accuracy
+from mfpde.contracts import FINISHED, INTERRUPTED, NOT_FINITE, OUTPUT_FAILED, RESOLUTION_LOST, STEADY, Accuracy, Outcome
 from mfpde.observe.progress import ProgressReport
-from mfpde.run import FINISHED, INTERRUPTED, NOT_FINITE, OUTPUT_FAILED, RESOLUTION_LOST, STEADY, Outcome
 
 
 def test_solve_writes_a_file_and_a_summary(mfpde):

@@ -17,9 +17,8 @@ from store.heat import Heat, problem, solve
 from store.processes import assert_same
 
 import mfpde
-from mfpde.store.checkpoint import read_slots
 from mfpde.store.opening import opened
-from mfpde.store.reader import load_run
+from mfpde.store.reader import load_run, stored_run
 from mfpde.store.rewriting import rewrite
 from mfpde.store.transaction import Transaction
 from mfpde.store.writer import FileRecorder
@@ -55,7 +54,7 @@ def tape(monkeypatch) -> Tape:
 
     def recorded_commit(recorder, integration):
         commit(recorder, integration)
-        tape.commits.append((len(tape.writes), recorder._rows.snapshots))
+        tape.commits.append((len(tape.writes), recorder._file.counts["snapshots"]))
 
     monkeypatch.setattr(Transaction, "_put", recorded_put)
     monkeypatch.setattr(Transaction, "_cut", recorded_cut)
@@ -111,9 +110,10 @@ def check(place: Path, whole: mfpde.Run, committed: int) -> None:
     np.testing.assert_array_equal(run["mass"], whole["mass"][: len(run.series_times)])
     np.testing.assert_array_equal(run["modes-sine"], whole["modes-sine"][: len(run.series_times)])
     with opened(place) as file:
-        slots = read_slots(file["checkpoint"]).values()
-    fitting = [slot for slot in slots if slot.snapshots <= count and slot.observations <= len(run.series_times)]
-    assert max(slot.snapshots for slot in fitting) >= committed
+        stored = stored_run(place, file)
+        stored.read_scales()
+        fitting = stored.checkpoints(stored.counts).values()
+    assert max(slot.counts["snapshots"] for slot in fitting) >= committed
 
 
 def unusual(tape: Tape, always: int) -> list[bool]:
@@ -134,7 +134,7 @@ def unusual(tape: Tape, always: int) -> list[bool]:
     ids=["with-snapshots", "own-times", "shared-chunks"],
 )
 def test_after_every_write_of_a_run(tape, tmp_path, own_times, chunk, monkeypatch):
-    monkeypatch.setattr("mfpde.store.layouts._CHUNK_BYTES", chunk)
+    monkeypatch.setattr("mfpde.store.table._CHUNK_BYTES", chunk)
     task = problem(until=14, **own_times)
     run = solve(task, tmp_path / "run.h5", SMALL)
     whole = solve(task, None, SMALL)
@@ -268,7 +268,7 @@ def test_a_run_goes_on_from_any_moment(tmp_path, form, monkeypatch):
 
 @pytest.mark.long
 def test_after_every_write_while_the_trees_grow_to_three_levels(tape, tmp_path, monkeypatch):
-    monkeypatch.setattr("mfpde.store.layouts._CHUNK_BYTES", 8)  # a row each
+    monkeypatch.setattr("mfpde.store.table._CHUNK_BYTES", 8)  # a row each
     task = problem(until=480, observe=["mass", {"kind": "modes", "count": 1}])
     solve(task, tmp_path / "run.h5", SMALL)
     whole = solve(task, None, SMALL)
