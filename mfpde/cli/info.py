@@ -22,7 +22,8 @@ __all__ = ["info"]
 def info(file: str, as_json: bool) -> None:
     """Tell what a run is, how it ended, what it conserved and what made it; while it is going on, how far it is."""
     from mfpde.cli.summary import result_in_full
-    from mfpde.store import load, read_status
+    from mfpde.store import load
+    from mfpde.watching import read_status
 
     status = read_status(Path(file))
     if status is not None:

@@ -20,8 +20,8 @@ class Watched(Protocol):
         """The position at which it will be done."""
 
     @property
-    def words(self) -> str:
-        """The same for people: `t = 3.2 of 40`, `point 17 of 160`."""
+    def label(self) -> str:
+        """What people read before the position: `t =`, `point`."""
 
     def counts(self) -> Mapping[str, int]:
-        """What it counts on its way, `steps` for one."""
+        """What it counts on its way that people are told, `steps` for one."""
