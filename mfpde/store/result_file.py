@@ -68,6 +68,23 @@ class ResultFile:
                 raise
         return made
 
+    @classmethod
+    def continued(
+        cls,
+        path: Path,
+        old: StoredTables,
+        header: Header,
+        since: tuple[str, Checkpoint],
+        found: Mapping[str, int],
+    ) -> ResultFile:
+        """Go on from a checkpoint, in that slot, of an old file: in one made anew with as many rows as were `found`."""
+        slot, checkpoint = since
+        disk, file = rewrite(path, old, header, found)
+        made = cls(header, disk, file, checkpoint.counts, found, slot)
+        first = header.tables[0]
+        made.reached = float(file[first.scale][checkpoint.counts[first.name] - 1])
+        return made
+
     def rewritten(self, path: Path, header: Header) -> ResultFile:
         """The file made anew with another layout, which takes the place of this one."""
         old = StoredTables(path, self.file, lambda *_: self.header.tables)

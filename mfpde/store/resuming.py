@@ -22,7 +22,6 @@ from mfpde.store.opening import DAMAGE, first_line, opened
 from mfpde.store.reader import run_in, stored_run
 from mfpde.store.recorder import Row
 from mfpde.store.result_file import ResultFile
-from mfpde.store.rewriting import rewrite
 from mfpde.store.run_tables import OBSERVATIONS, SNAPSHOTS, STEPS, run_header
 from mfpde.store.stored_tables import StoredTables
 from mfpde.store.transaction import Transaction, open_file
@@ -127,7 +126,7 @@ def resume_file(
     problem, version = prepared.problem, prepared.solver.state_version
     with _reading(path, run) as old:
         with _told_why(path):
-            slot, checkpoint = _latest(old, problem)
+            slot, checkpoint = old.latest(time_of(problem).until)
             state = None if checkpoint is None else _state(old, run, checkpoint)
         integration = _integration(path, prepared, checkpoint, state)
         told = _history(old)
@@ -145,8 +144,7 @@ def resume_file(
         with _told_why(path):
             if damage:
                 _keep_aside(path)
-            disk, file = rewrite(path, old, header, found)
-    result = ResultFile(header, disk, file, checkpoint.counts, found, slot)
+            result = ResultFile.continued(path, old, header, (slot, checkpoint), found)
     return integration, FileRecorder.continue_file(path, result, version, run)
 
 
@@ -205,16 +203,6 @@ def _history(old: StoredTables) -> str:
         return str(old.file.attrs["history"])
     except DAMAGE:
         return "unreadable"
-
-
-def _latest(old: StoredTables, problem: Problem) -> tuple[str, Checkpoint | None]:
-    """The whole slot that is furthest on, but not ahead of what was committed or of the end."""
-    until = time_of(problem).until
-    fitting = {name: slot for name, slot in old.checkpoints(old.counts).items() if slot.time <= until}
-    if not fitting:
-        return "0", None
-    name = max(fitting, key=lambda one: (fitting[one].time, fitting[one].counts[SNAPSHOTS]))
-    return name, fitting[name]
 
 
 def _told(path: Path, damage: str, checkpoint: Checkpoint | None) -> str:

@@ -136,6 +136,12 @@ class StoredTables:
         found = read_slots(self.file["checkpoint"], self.tables, lambda name, row: self.rows(name, row, 1)[0])
         return {name: one for name, one in found.items() if all(one.counts[each] <= counts[each] for each in tables)}
 
+    def latest(self, end: float = np.inf) -> tuple[str, Checkpoint | None]:
+        """The slot with the checkpoint that is furthest on, but ahead neither of the rows nor of that end."""
+        fitting = {name: one for name, one in self.checkpoints(self.counts).items() if one.time <= end}
+        name = max(fitting, key=lambda name: (fitting[name].time, *fitting[name].counts.values()), default="0")
+        return name, fitting.get(name)
+
     @property
     def outcome(self) -> Outcome:
         """How it ended; a file without an outcome is one of work that was killed."""

@@ -14,7 +14,7 @@ from mfpde.store.checkpoint import Checkpoint
 from mfpde.store.reader import load_run
 from mfpde.store.recorder import OutputFailed, Row
 from mfpde.store.result_file import ResultFile
-from mfpde.store.run_tables import OBSERVATIONS, SNAPSHOTS, STEPS, RunRows, run_header
+from mfpde.store.run_tables import OBSERVATIONS, STEPS, RunRows, run_header
 from mfpde.store.transaction import Transaction, open_file
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class FileRecorder:
         """Go on after the rows that the file counts of an earlier run."""
         recorder = cls(path, file, version)
         rows, observed = recorder.rows, file.counts[OBSERVATIONS]
-        file.reached = rows.saved_time = float(earlier.times[file.counts[SNAPSHOTS] - 1])
+        rows.saved_time = file.reached
         rows.observed_time = float(earlier.series_times[observed - 1]) if observed else rows.saved_time
         recorder._earlier_seconds = float(earlier.provenance["timings"]["seconds"])
         return recorder

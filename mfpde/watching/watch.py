@@ -61,9 +61,9 @@ class Watch:
         """From now on, beside the output."""
         self._add(StatusFile(path, self._end))
 
-    def begin(self, work: Watched) -> None:
-        """The first step comes, and the work asks from time to time whether it is to stop."""
-        self.interruption.patient = True
+    def begin(self, work: Watched, *, patient: bool = True) -> None:
+        """The first step comes; from now on patient work asks itself from time to time whether it is to stop."""
+        self.interruption.patient = patient
         for reporter in self._reporters:
             reporter.begin(work)
 

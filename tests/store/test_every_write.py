@@ -79,7 +79,7 @@ def resuming(tape: Tape, path: Path) -> Iterator[None]:
         return made
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mfpde.store.resuming.rewrite", anew)
+        patch.setattr("mfpde.store.result_file.rewrite", anew)
         yield
     assert kept.read_bytes() == before
     assert tape.start != before
