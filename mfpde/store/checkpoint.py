@@ -16,7 +16,7 @@ import numpy as np
 
 from mfpde.store.checksums import DamageError, row_checksums
 from mfpde.store.opening import DAMAGE, attribute, typed
-from mfpde.store.table import Table
+from mfpde.store.table import LARGE_BYTES, Table, create_chunked
 from mfpde.store.transaction import Transaction
 from mfpde.typing import AnyArray
 
@@ -25,7 +25,6 @@ __all__ = ["Checkpoint", "Reference", "create_slots", "read_slots", "write_slot"
 _AXES_MAX = 5  # of an array: the attribute holds how many there are, their lengths, and what it refers to
 _CHUNK_BYTES_MAX = 2**30  # HDF5 takes less than 4 GiB
 _REFERENCE_BYTES_MIN = 2**12  # smaller arrays are kept as they are: a reference would save nothing
-_DIRECT_BYTES_MIN = 2**23  # chunks that fit into HDF5's cache (8 MiB; 1 before 2.0) are written later, at a flush
 _NOT_THERE = -1
 
 
@@ -99,7 +98,7 @@ def create_slots(group: Any, tables: Sequence[Table], state: Mapping[str, AnyArr
 def _create(slot: Any, key: str, array: AnyArray) -> None:
     size = max(array.size, 1)
     chunk = min(size, _CHUNK_BYTES_MAX // array.itemsize)
-    dataset = slot.create_dataset(key, (size,), maxshape=(None,), chunks=(chunk,), dtype=array.dtype, track_times=False)
+    dataset = create_chunked(slot, key, (size,), (chunk,), array.dtype)
     dataset.attrs.create("shape", _about(), dtype="int64")
 
 
@@ -139,7 +138,7 @@ def _write(dataset: Any, array: AnyArray, disk: Transaction) -> None:
     """Large arrays directly: nothing relies on a slot that is being overwritten."""
     if dataset.shape[0] < array.size:
         dataset.resize((array.size,))
-    chunks = dataset.id.get_num_chunks() if array.nbytes >= _DIRECT_BYTES_MIN else 0
+    chunks = dataset.id.get_num_chunks() if array.nbytes >= LARGE_BYTES else 0
     places = [dataset.id.get_chunk_info(number) for number in range(chunks)]
     with disk.overwriting([(place.byte_offset, place.byte_offset + place.size) for place in places]):
         dataset[: array.size] = array.reshape(-1)

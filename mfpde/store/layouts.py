@@ -23,6 +23,7 @@ __all__ = [
 ]
 
 LAYOUT = "layout"  # the attribute
+_NUMBERS_AT_ONCE = 2**17  # of a scale that counts particles: 1 MiB
 
 
 def create_layout(file: Any, layout: Layout) -> None:
@@ -61,7 +62,9 @@ def extent_scale(file: Any, name: str, size: int) -> Any:
     if name in file and file[name].shape != (size,):
         name = f"{name}_{size}"
     if name not in file:
-        scale = file.create_dataset(name, data=np.arange(1, size + 1), track_times=False)
+        scale = file.create_dataset(name, (size,), "int64", track_times=False)
+        for first in range(0, size, _NUMBERS_AT_ONCE):
+            scale[first : first + _NUMBERS_AT_ONCE] = np.arange(first, min(first + _NUMBERS_AT_ONCE, size)) + 1
         describe(scale, Field((), name.partition("_")[0]))
         scale.make_scale(name)
     return file[name]

@@ -158,7 +158,7 @@ class ResultFile:
             if name != table.scale:
                 dataset[first:count] = values
             sums.append(row_checksums(name, first, values))
-            last.append((Reference(number, len(last), int(sums[-1][-1])), values[-1]))
+            last.append((Reference(number, len(last), int(sums[-1][-1])), values[-1:]))
         dataset = self.file[table_of(table.name)]
         _grow(dataset, count)
         dataset[first:count] = np.column_stack(sums)

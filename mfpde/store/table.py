@@ -17,10 +17,10 @@ from mfpde.geometry import Field
 from mfpde.store.checksums import GROUP, Columns
 from mfpde.store.layouts import attach_scales, describe, extent_scale
 
-__all__ = ["UNKNOWN_ROWS", "Column", "Table", "columns_of", "create_table", "kept"]
+__all__ = ["LARGE_BYTES", "UNKNOWN_ROWS", "Column", "Table", "columns_of", "create_chunked", "create_table", "kept"]
 
 _CHUNK_BYTES = 2**16  # readers that work by chunks want them no smaller
-_CHECKSUM_BYTES = 4  # CRC-32
+LARGE_BYTES = 2**23  # chunks that do not fit into HDF5's cache (8 MiB; 1 before 2.0) are written when they are given
 UNKNOWN_ROWS = 2**16  # rows to expect where nobody knows how many there will be
 
 
@@ -100,12 +100,22 @@ def create_table(file: Any, table: Table) -> None:
 def _growing(group: Any, name: str, column: Column, expected: int, **options: Any) -> Any:
     """An empty dataset of such rows: as many to a chunk as make 64 kB, but not more than are expected."""
     rows = max(1, min(-(-_CHUNK_BYTES // max(1, column.row_bytes)), expected))
+    return create_chunked(group, name, (0, *column.shape), (rows, *column.shape), column.dtype, **options)
+
+
+def create_chunked(
+    group: Any, name: str, shape: tuple[int, ...], chunks: tuple[int, ...], dtype: Any, **options: Any
+) -> Any:
+    """A dataset that grows along its first dimension. A large chunk is not filled before it is written: to do so HDF5
+    would make a copy of it in memory."""
+    large = int(np.prod(chunks, dtype=int)) * np.dtype(dtype).itemsize >= LARGE_BYTES
     return group.create_dataset(
         name,
-        (0, *column.shape),
-        maxshape=(None, *column.shape),
-        chunks=(rows, *column.shape),
-        dtype=column.dtype,
+        shape,
+        maxshape=(None, *shape[1:]),
+        chunks=chunks,
+        dtype=dtype,
         track_times=False,
+        fill_time="never" if large else "ifset",
         **options,
     )

@@ -13,10 +13,11 @@ import h5py
 import numpy as np
 import pytest
 from store import drifting
-from store.heat import Heat, problem, solve
+from store.heat import Heat, Heating, problem, solve
 from store.processes import assert_same
 
 import mfpde
+from mfpde.store import checkpoint
 from mfpde.store.opening import opened
 from mfpde.store.reader import load_run, stored_run
 from mfpde.store.rewriting import rewrite
@@ -223,8 +224,9 @@ def test_after_every_write_of_a_run_resumed_from_a_torn_commit(tape, tmp_path, l
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["panels", "trail"])
-def test_after_every_write_of_other_forms(tape, tmp_path, form):
+@pytest.mark.parametrize("form", ["panels", "particles", "trail"])
+def test_after_every_write_of_other_forms(tape, tmp_path, form, monkeypatch):
+    monkeypatch.setattr(checkpoint, "_REFERENCE_BYTES_MIN", 0)
     task = drifting.problem(until=0.6, observe=["mean"], observe_every=0.07)
     drifting.solve(task, tmp_path / "run.h5", drifting.Drift(form))
     whole = drifting.solve(task, None, drifting.Drift(form))
@@ -244,13 +246,14 @@ def test_after_every_write_of_other_forms(tape, tmp_path, form):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["grid", "trail"])
+@pytest.mark.parametrize("form", ["grid", "particles", "trail"])
 def test_a_run_goes_on_from_any_moment(tmp_path, form, monkeypatch):
     """Killed after every commit in turn, boxes grown and trails begun: it ends in the same bits."""
     task = drifting.problem(until=0.6)
     whole = drifting.solve(task, None, drifting.Drift(form))
     path, commit = tmp_path / "run.h5", FileRecorder._commit
     monkeypatch.setattr(FileRecorder, "_due", lambda _: True)
+    monkeypatch.setattr(checkpoint, "_REFERENCE_BYTES_MIN", 0)
     for stop in range(2, 14):
         left = iter(range(stop))
 
@@ -264,6 +267,34 @@ def test_a_run_goes_on_from_any_moment(tmp_path, form, monkeypatch):
             drifting.solve(task, path, drifting.Drift(form), force=True)
         monkeypatch.setattr(FileRecorder, "_commit", commit)
         assert_same(drifting.solve(task, path, drifting.Drift(form), resume=True), whole)
+
+
+class Heavy(Heating):
+    """With a state that HDF5 does not cache: it is written directly over the older of the two."""
+
+    def state(self):
+        return {**super().state(), "ballast": np.full(2**20, self.now)}
+
+
+class Heavily(Heat):
+    def start(self, task):
+        return Heavy(self, task)
+
+
+@pytest.mark.slow
+def test_after_every_write_of_a_large_state(tape, tmp_path):
+    task = problem(until=0.4)
+    solve(task, tmp_path / "run.h5", Heavily(points=8, step=1.0))
+    whole, place = solve(task, None, SMALL), tmp_path / "replay.h5"
+    direct = [piece for _, piece in tape.writes if piece is not None and len(piece) > 2**20]
+    assert len(direct) >= len(tape.commits)
+    for committed in replay(tape, place, [index >= tape.commits[0][0] for index in range(len(tape.writes))]):
+        check(place, whole, committed)
+        with opened(place) as file:
+            stored = stored_run(place, file)
+            stored.read_scales()
+            _, found = stored.latest()
+        assert (found.state["ballast"] == found.time).all()
 
 
 @pytest.mark.long

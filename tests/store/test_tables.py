@@ -11,7 +11,10 @@ from store.test_every_write import Tape, replay
 import mfpde
 from mfpde.errors import MfpdeError
 from mfpde.store import checkpoint as checkpoints
+from mfpde.store.checksums import row_checksums
+from mfpde.store.opening import opened
 from mfpde.store.result_file import ResultFile
+from mfpde.store.stored_tables import StoredTables
 from mfpde.store.transaction import Transaction
 
 COUNT = 11
@@ -139,15 +142,17 @@ def test_the_states_before_a_damaged_one_are_taken_up(tmp_path, smallest):
     same(mfpde.load(path).columns, COUNT)
 
 
-def test_a_checkpoint_whose_row_is_damaged_does_not_count(tmp_path, monkeypatch):
-    from mfpde.store.opening import opened
-    from mfpde.store.stored_tables import StoredTables
-
+@pytest.mark.parametrize("told", [True, False])
+def test_a_checkpoint_whose_row_is_another_does_not_count(tmp_path, monkeypatch, told):
+    """Whether the checksum of the row says so or fits the other row."""
     monkeypatch.setattr(checkpoints, "_REFERENCE_BYTES_MIN", 0)
     path = tmp_path / "diagram.h5"
     diagram.make(path, COUNT)
     with h5py.File(path, "r+") as file:
         file["moments"][COUNT - 1, 0] += 1
+        if not told:
+            (checksum,) = row_checksums("moments", COUNT - 1, file["moments"][COUNT - 1 :])
+            file["checksum/states"][COUNT - 1, 1] = checksum
     with opened(path) as file:
         found = StoredTables(path, file, diagram.tables).checkpoints({"states": COUNT, "special_points": COUNT})
     assert [one.counts["states"] for one in found.values()] == [COUNT - 1]
