@@ -5,7 +5,9 @@ import shutil
 import h5py
 import numpy as np
 import pytest
+from invariant.everywhere import SOFTMAX, SPOT, interrupted, problem
 from store import diagram
+from store.processes import assert_same
 from store.test_every_write import Tape, replay
 
 import mfpde
@@ -16,6 +18,7 @@ from mfpde.store.opening import opened
 from mfpde.store.result_file import ResultFile
 from mfpde.store.stored_tables import StoredTables
 from mfpde.store.transaction import Transaction
+from mfpde.store.writer import FileRecorder
 
 COUNT = 11
 
@@ -112,6 +115,19 @@ def test_a_reference_takes_the_place_of_a_copy(path, smallest):
     with h5py.File(path) as file:
         for slot in file["checkpoint"].values():
             assert (slot["state"].id.get_num_chunks() == 0) == (smallest == 0)
+
+
+def test_cells_that_stand_still_are_kept_once(tmp_path, monkeypatch):
+    """Of a solver of mfpde's: its densities are its snapshots; a resumed run finds them there."""
+    path, cells = tmp_path / "run.h5", {"kind": "finite-volume", "cells": [32, 32], "frame": "static"}
+    task = mfpde.Problem.from_dict(problem("plane", SOFTMAX, SPOT, cells, 4, 0.02))
+    monkeypatch.setattr(FileRecorder, "_due", lambda _: True)
+    interrupted(task, path)
+    with h5py.File(path) as file:
+        shown = [slot["density"].attrs["shape"].tolist() for slot in file["checkpoint"].values()]
+        assert [place[-2:] for place in shown if place[0] >= 0] == [[0, 1]] * 2
+        assert all(slot["density"].id.get_num_chunks() == 0 for slot in file["checkpoint"].values())
+    assert_same(mfpde.solve(task, path, resume=True), mfpde.solve(task))
 
 
 @pytest.mark.parametrize(
