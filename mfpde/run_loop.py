@@ -35,11 +35,10 @@ from mfpde.problem import Problem
 from mfpde.run import Run
 from mfpde.run_rows import Observing, unobserved
 from mfpde.store.atomic_file import cannot_write, check_target
-from mfpde.store.memory import MemoryRecorder
 from mfpde.store.provenance import provenance_of
-from mfpde.store.recorder import OutputFailed, Recorder, Row
+from mfpde.store.recorder import MemoryRecorder, OutputFailed, Recorder
 from mfpde.store.resuming import earlier_run, reached, resume_file
-from mfpde.store.run_tables import run_header
+from mfpde.store.run_tables import Row, run_header
 from mfpde.store.writer import FileRecorder
 from mfpde.watching.watch import Show, Watch, check_progress
 

@@ -10,7 +10,7 @@ from mfpde.coefficients import at_time
 from mfpde.contracts import Instant, Observable
 from mfpde.errors import Fault, ProblemError
 from mfpde.observe.output_times import Event, events
-from mfpde.store.recorder import Row
+from mfpde.store.run_tables import Row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -18,7 +18,7 @@ __all__ = ["display", "duration", "line"]
 
 SECONDS_BETWEEN_LINES = 5.0
 SECONDS_BEFORE_FIRST = 0.8  # of a set-up: a word within the first second
-_HEARTBEAT = 0.25  # seconds between looks whether there is anything to show again
+_HEARTBEAT_SECONDS = 0.25  # between looks whether there is anything to show again
 _STARTING = ProgressReport(0.0, 0.0, 0, 0.0, None, doing="starting")
 
 
@@ -32,7 +32,7 @@ def display(quiet: bool) -> Iterator[bool | Callable[[ProgressReport], None]]:
             yield show
     else:
         lines = _Lines()
-        heart = Heartbeat(_HEARTBEAT, lines.again)
+        heart = Heartbeat(_HEARTBEAT_SECONDS, lines.again)
         try:
             yield lines
         finally:
@@ -58,7 +58,7 @@ class _Lines:
         """The last report, when nothing has been heard since."""
         with self._lock:
             silence = time.perf_counter() - self._heard
-            if silence >= _HEARTBEAT:
+            if silence >= _HEARTBEAT_SECONDS:
                 self._show(replace(self._report, elapsed=self._report.elapsed + silence))
 
     def _show(self, report: ProgressReport) -> None:

@@ -19,6 +19,7 @@ __all__ = [
     "cannot_write",
     "check_target",
     "companion",
+    "is_alive",
     "is_locked",
     "is_writable",
     "made_folder",
@@ -190,13 +191,14 @@ def sweep(target: Path) -> None:
             if (
                 ours
                 and time.time() - path.stat().st_mtime > _UNTOUCHED_SECONDS
-                and not _runs(int(process))
+                and not is_alive(int(process))
                 and not is_locked(path)
             ):
                 path.unlink()
 
 
-def _runs(process: int) -> bool:
+def is_alive(process: int) -> bool:
+    """Whether there is a process of that number on this machine."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:

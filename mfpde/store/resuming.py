@@ -20,9 +20,8 @@ from mfpde.store.atomic_file import companion, is_writable, reason, sweep
 from mfpde.store.checkpoint import Checkpoint
 from mfpde.store.opening import DAMAGE, first_line, opened
 from mfpde.store.reader import run_in, stored_run
-from mfpde.store.recorder import Row
 from mfpde.store.result_file import ResultFile
-from mfpde.store.run_tables import OBSERVATIONS, SNAPSHOTS, STEPS, run_header
+from mfpde.store.run_tables import OBSERVATIONS, SNAPSHOTS, STEPS, Row, run_header
 from mfpde.store.stored_tables import StoredTables
 from mfpde.store.transaction import Transaction, open_file
 from mfpde.store.writer import FileRecorder
@@ -127,8 +126,9 @@ def resume_file(
     with _reading(path, run) as old:
         with _told_why(path):
             slot, checkpoint = old.latest(time_of(problem).until)
-            state = None if checkpoint is None else _state(old, run, checkpoint)
-        integration = _integration(path, prepared, checkpoint, state)
+            steps = 0 if checkpoint is None else checkpoint.counts[STEPS]
+            trail = {name: old.rows(name, 0, steps) for name in run.layout.trail}
+        integration = _integration(path, prepared, checkpoint, trail)
         told = _history(old)
         if checkpoint is None or damage:
             told = f"{told}\n{history}: {_told(path, damage, checkpoint)}"
@@ -148,19 +148,13 @@ def resume_file(
     return integration, FileRecorder.continue_file(path, result, version, run)
 
 
-def _state(old: StoredTables, run: Run, checkpoint: Checkpoint) -> Mapping[str, AnyArray]:
-    """What the solver goes on from."""
-    steps = checkpoint.counts[STEPS]
-    return {**checkpoint.state, **{name: old.rows(name, 0, steps) for name in run.layout.trail}}
-
-
 def _integration(
-    path: Path, prepared: Prepared, checkpoint: Checkpoint | None, state: Mapping[str, AnyArray] | None
+    path: Path, prepared: Prepared, checkpoint: Checkpoint | None, trail: Mapping[str, AnyArray]
 ) -> Integration:
     try:
-        if checkpoint is None or state is None:
+        if checkpoint is None:
             return prepared.start()
-        return prepared.resume(state, checkpoint.version)
+        return prepared.resume({**checkpoint.state, **trail}, checkpoint.version)
     except ResumeError as error:
         raise ResumeError(f"cannot resume {path}: {error}") from error
 

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mfpde.geometry import Field, Layout
 from mfpde.observe.output_times import time_of
-from mfpde.store.recorder import Row
 from mfpde.store.schema import Header
 from mfpde.store.table import Column, Table
-from mfpde.typing import AnyArray
+from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:
     from mfpde.contracts import Integration
     from mfpde.problem import Problem
 
-__all__ = ["KIND", "OBSERVATIONS", "SNAPSHOTS", "STEPS", "RunRows", "run_header", "run_tables"]
+__all__ = ["KIND", "OBSERVATIONS", "SNAPSHOTS", "STEPS", "Row", "RunRows", "run_header", "run_tables"]
 
 KIND = "run"
 SNAPSHOTS, OBSERVATIONS, STEPS = "snapshots", "observations", "steps"
@@ -50,6 +50,23 @@ def run_header(problem: Problem, layout: Layout, history: str, provenance: Mappi
 
 def _own_times(problem: Problem) -> bool:
     return time_of(problem).observe_every is not None
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is kept of one instant: a snapshot (`fields`, on `layout`), observed `values`, or both."""
+
+    time: float
+    layout: Layout
+    fields: Mapping[str, Float] | None
+    values: Mapping[str, float | Float] | None
+
+    def on(self, layout: Layout) -> dict[str, Float]:
+        """The fields of the snapshot, shown on the run's layout."""
+        fields = dict(self.fields or {})
+        if layout is self.layout:
+            return fields
+        return {name: self.layout.carry(name, np.asarray(values), layout) for name, values in fields.items()}
 
 
 class RunRows:

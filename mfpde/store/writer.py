@@ -12,9 +12,9 @@ from mfpde.contracts import NOT_FINITE, OUTPUT_FAILED, RESOLUTION_LOST, Outcome
 from mfpde.store.atomic_file import reason
 from mfpde.store.checkpoint import Checkpoint
 from mfpde.store.reader import load_run
-from mfpde.store.recorder import OutputFailed, Row
+from mfpde.store.recorder import OutputFailed
 from mfpde.store.result_file import ResultFile
-from mfpde.store.run_tables import OBSERVATIONS, STEPS, RunRows, run_header
+from mfpde.store.run_tables import OBSERVATIONS, STEPS, Row, RunRows, run_header
 from mfpde.store.transaction import Transaction, open_file
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mfpde.contracts import Watched
-from mfpde.store.atomic_file import appearing, companion
+from mfpde.store.atomic_file import appearing, companion, is_alive
 from mfpde.watching.progress import ProgressReport, Reporter
 
 __all__ = ["StatusFile", "read_status", "status_path"]
@@ -93,13 +93,7 @@ def _alive(record: dict[str, Any]) -> bool:
     if record["host"] != socket.gethostname():
         return bool(time.time() - record["updated"] < _SILENCE_SECONDS)
     process = int(record["pid"])
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # somebody else's
-        return True
-    return bool(record["started"] is None or _started(process) == record["started"])
+    return is_alive(process) and record["started"] in (None, _started(process))
 
 
 def _started(process: int) -> int | None:
