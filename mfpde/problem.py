@@ -11,7 +11,7 @@ from pydantic import Field, field_validator, model_validator
 from pydantic.fields import FieldInfo
 
 from mfpde.attention import Attention, Interaction, PointwiseDrift
-from mfpde.contracts import Comparison, Observable, Solver
+from mfpde.contracts import Comparison, Observable, Series, Solver
 from mfpde.equation import Equation, InitialValueProblem, Noise
 from mfpde.errors import ProblemError, nearest, shown
 from mfpde.geometry import Geometry
@@ -200,6 +200,13 @@ class Problem(Specification):
     def posed(self) -> InitialValueProblem:
         """What a solver is given of it."""
         return InitialValueProblem(self.equation, 0.0 if self.time is None else self.time.until)
+
+    def series(self) -> dict[str, Series]:
+        """Everything that `observe` and `compare` measure over time, by name."""
+        found: dict[str, Series] = {}
+        for observable in self.observe:
+            found.update(observable.series(self.geometry))
+        return found if self.compare is None else {**found, **self.compare.series()}
 
     @classmethod
     def from_yaml(cls, path: str | Path, settings: Mapping[str, Any] | None = None) -> Problem:

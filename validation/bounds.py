@@ -9,9 +9,9 @@ from typing import Any, cast
 import numpy as np
 
 from mfpde.attention import Law
+from mfpde.contracts import BLOW_UP
 from mfpde.equation import Equation
 from mfpde.measure import Measure
-from mfpde.run import BLOW_UP
 from mfpde.typing import Float
 from mfpde.validation.case import worst
 from mfpde.validation.examined import Examined

@@ -7,8 +7,9 @@ import math
 
 import numpy as np
 
+from mfpde.contracts import BLOW_UP
 from mfpde.problem import Problem
-from mfpde.run import BLOW_UP, Run
+from mfpde.run import Run
 from mfpde.typing import Float
 from mfpde.validation.case import worst
 from mfpde.validation.examined import Examined

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from mfpde.contracts import BLOW_UP, INTERRUPTED
 from mfpde.errors import ProblemError
 from mfpde.prepare import chosen_solver, faults
 from mfpde.problem import Problem
 from mfpde.registry import lookup
-from mfpde.run import BLOW_UP, INTERRUPTED, Run
+from mfpde.run import Run
 from mfpde.validation import bounds, closed_forms, conservation, descent
 from mfpde.validation.case import UnfinishedError, finished, merged, solved
 from mfpde.validation.examined import Examined, can_observe

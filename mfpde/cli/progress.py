@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import click
 
-from mfpde.observe.heartbeat import Heartbeat
-from mfpde.observe.progress import ProgressReport
+from mfpde.watching.heartbeat import Heartbeat
+from mfpde.watching.progress import ProgressReport
 
 __all__ = ["display", "duration", "line"]
 
@@ -90,7 +90,7 @@ def line(report: ProgressReport) -> str:
     """`t = 3.2 of 40, 120 steps, rate 0.8/s, 46 s left, modes 128`; or what is being done before that."""
     if report.doing:
         return f"{report.doing}, {duration(report.elapsed)} so far"
-    parts = [f"t = {report.time:.4g} of {report.until:.4g}", f"{report.steps} steps"]
+    parts = [report.words]
     if report.rate:
         parts.append(f"{report.rate:.3g} per second")
     if report.remaining is not None:

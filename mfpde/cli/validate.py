@@ -33,11 +33,12 @@ def validate(cases: tuple[str, ...], only_list: bool, quick: bool, report: str |
         return 0
     from mfpde.cli.compiling import told_of_compiling
     from mfpde.cli.matplotlib_folder import give_matplotlib_a_folder
+    from mfpde.cli.progress import display
     from mfpde.validation import validate as validate_cases
 
     folder = None if report is None else _folder(report)
-    with told_of_compiling():
-        result = validate_cases(*cases, quick=quick)
+    with told_of_compiling(), display(quiet=False) as progress:
+        result = validate_cases(*cases, quick=quick, progress=progress)
     if as_json:
         print_json(result.to_dict())
     else:

@@ -6,6 +6,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mfpde.contracts import FINISHED
 from mfpde.errors import MfpdeError
 from mfpde.plotting.description import describe
 from mfpde.plotting.output import FIGURES, extension_of, save
@@ -13,7 +14,7 @@ from mfpde.plotting.run_plot import portrait_of
 from mfpde.plotting.series import draw_series, hidden
 from mfpde.plotting.style import ALARM, look, new_figure, tag
 from mfpde.registry import register
-from mfpde.run import FINISHED, Run
+from mfpde.run import Run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, FigureBase

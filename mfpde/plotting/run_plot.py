@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 
+from mfpde.contracts import BLOW_UP
 from mfpde.errors import MfpdeError
 from mfpde.measure import GridDensity, Measure
 from mfpde.observe import Series
@@ -16,7 +17,7 @@ from mfpde.observe.mean import Mean
 from mfpde.plotting.scales import TimeScale
 from mfpde.plotting.series import SeriesAxes, axes_of, observed_axes
 from mfpde.registry import members
-from mfpde.run import BLOW_UP, Run
+from mfpde.run import Run
 from mfpde.typing import Float
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from mfpde.observe import Series
 from mfpde.plotting.scales import TimeScale, angle_axis
 from mfpde.plotting.style import CATEGORIES, DASHES, LINE, REFERENCE, THIN_LINE
 from mfpde.run import Run
-from mfpde.store.recorder import observed_series
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ def observed_axes(run: Run) -> list[SeriesAxes]:
 
 
 def _looks(run: Run) -> dict[str, Series]:
-    known = observed_series(run.problem)
+    known = run.problem.series()
     return {name: known.get(name, Series(name)) for name in run.series}
 
 

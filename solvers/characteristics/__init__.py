@@ -48,6 +48,7 @@ class Characteristics(Solver):
 
     kind: Literal["characteristics"] = "characteristics"
     citations: ClassVar[tuple[str, ...]] = ("castin2025", "hairer1993")
+    counts: ClassVar[tuple[str, ...]] = ("steps", "nodes")
     preference: ClassVar[int] = -1
     shows: ClassVar[str] = "characteristics"
 

@@ -46,6 +46,7 @@ class FiniteVolume(Solver):
 
     kind: Literal["finite-volume"] = "finite-volume"
     citations: ClassVar[tuple[str, ...]] = ("xu2014", "zalesak1979", "gustafsson1994")
+    counts: ClassVar[tuple[str, ...]] = ("steps", "cells", "panels")
     facts: ClassVar[frozenset[str]] = frozenset({"leak"})
     preference: ClassVar[int] = 5
 

@@ -343,7 +343,7 @@ class FiniteVolumeIntegration(Integration):
     def state(self) -> dict[str, AnyArray]:
         grid = self._system.grid
         return {
-            **{name: part.copy() for name, part in self._solution._asdict().items()},
+            **self._solution._asdict(),
             "time": np.array([self._time]),
             "low": grid.low,
             "high": grid.high,

@@ -30,6 +30,7 @@ class Spectral(Solver):
 
     kind: Literal["spectral"] = "spectral"
     citations: ClassVar[tuple[str, ...]] = ("krogstad2005", "hairer1993")
+    counts: ClassVar[tuple[str, ...]] = ("steps", "modes")
 
     tolerance: Real = Field(default=1e-8, ge=1e-11, le=1e-2, description="a tenth of the error that is promised")
     max_modes: Whole = Field(default=1024, ge=16, le=8192, description="most modes a run may use")

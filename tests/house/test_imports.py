@@ -21,6 +21,7 @@ LAYERS = {
         "mfpde.run",
         "mfpde.run_loop",
         "mfpde.store",
+        "mfpde.watching",
     },
     "solve": {"mfpde.solvers"},
     "describe": {"mfpde.contracts", "mfpde.equation", "mfpde.problem"},

@@ -32,6 +32,8 @@ class Heat:
     broken: float = np.inf
     kind: str = "heat"
     shows: str = "density"
+    state_version: int = 1
+    counts: tuple[str, ...] = ("steps", "modes")
     facts: frozenset[str] = frozenset()
 
     def unfit(self, equation: mfpde.Equation) -> str | None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde.run import Outcome
+from mfpde.contracts import Outcome
 from mfpde.validation.descent import checks, descends, resolved
 from mfpde.validation.intervals import TimeIntervals
 

@@ -1,4 +1,4 @@
-"""A small file beside a running job that says how far it is: the HDF5 file itself is locked meanwhile."""
+"""A small file beside work under way that says how far it is: the HDF5 file itself is locked meanwhile."""
 
 from __future__ import annotations
 
@@ -10,29 +10,28 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from mfpde.contracts.solver import Integration
-from mfpde.observe.progress import ProgressReport, Reporter
-from mfpde.store.atomic_file import companion, temporary
+from mfpde.contracts import Watched
+from mfpde.store.atomic_file import appearing, companion, is_alive
+from mfpde.watching.progress import ProgressReport, Reporter
 
 __all__ = ["StatusFile", "read_status", "status_path"]
 
-_EVERY = 1.0
-_SILENCE = 60.0  # on another machine nobody can ask whether the process lives
+_SECONDS_BETWEEN_WRITES = 1.0
+_SILENCE_SECONDS = 60.0  # after which work on another machine, where nobody can ask for its process, counts as dead
 
 
 class StatusFile(Reporter):
-    """The reporter that replaces `RUN.status.json` once a second, whatever the run is doing, and removes it at the
-    end."""
+    """The reporter that replaces `RUN.status.json` once a second, whatever is being done, and removes it at the end."""
 
-    def __init__(self, path: Path, until: float) -> None:
+    def __init__(self, path: Path, end: float) -> None:
         self._path = status_path(path)
-        super().__init__(self._write, _EVERY, until, beating=_EVERY)
+        super().__init__(self._write, _SECONDS_BETWEEN_WRITES, end, beating=_SECONDS_BETWEEN_WRITES)
 
-    def begin(self, integration: Integration, until: float) -> None:
-        super().begin(integration, until)
-        self._tell(self._pace.report(integration))
+    def begin(self, watched: Watched) -> None:
+        super().begin(watched)
+        self._tell(self._last)
 
-    def end(self, integration: Integration) -> None:
+    def end(self) -> None:
         self.close()
 
     def close(self) -> None:
@@ -42,7 +41,7 @@ class StatusFile(Reporter):
                 self._path.unlink(missing_ok=True)
 
     def _of_another(self) -> bool:
-        """Whether another run that is alive writes there: of two that are set up for one output, one will be told."""
+        """Whether another process that is alive writes there: of two with one output, one will be told."""
         record = _read(self._path)
         return record is not None and record["pid"] != os.getpid()
 
@@ -65,13 +64,8 @@ class StatusFile(Reporter):
             "started": _started(process),
             "updated": time.time(),
         }
-        part = temporary(self._path)
-        with suppress(OSError):  # a run does not end because nobody can watch it
-            try:
-                part.write_text(json.dumps(record), encoding="utf-8")
-                part.replace(self._path)
-            finally:
-                part.unlink(missing_ok=True)
+        with suppress(OSError), appearing(self._path, force=True) as part:  # nothing ends because nobody can watch it
+            part.write_text(json.dumps(record), encoding="utf-8")
 
 
 def status_path(path: Path) -> Path:
@@ -97,15 +91,9 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 def _alive(record: dict[str, Any]) -> bool:
     if record["host"] != socket.gethostname():
-        return bool(time.time() - record["updated"] < _SILENCE)
+        return bool(time.time() - record["updated"] < _SILENCE_SECONDS)
     process = int(record["pid"])
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # somebody else's
-        return True
-    return bool(record["started"] is None or _started(process) == record["started"])
+    return is_alive(process) and record["started"] in (None, _started(process))
 
 
 def _started(process: int) -> int | None:

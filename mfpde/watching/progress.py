@@ -1,4 +1,4 @@
-"""How far a run is and how long it will still take."""
+"""How far a piece of work is and how long it will still take."""
 
 from __future__ import annotations
 
@@ -8,45 +8,48 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import TYPE_CHECKING
 
-from mfpde.observe.heartbeat import Heartbeat
-from mfpde.run import Outcome
-
-if TYPE_CHECKING:
-    from mfpde.contracts.solver import Integration
+from mfpde.contracts import Watched
+from mfpde.watching.heartbeat import Heartbeat
 
 __all__ = ["Pace", "Progress", "ProgressReport", "Reporter", "show_line"]
 
-_EVERY = 0.1
-_LINE_EVERY = 1.0  # seconds after which a line is shown again when there is nothing new
-_WINDOW = 10.0  # seconds the rate is an average over: step sizes change
-_REPORTED = ("modes", "cells", "particles", "nodes")
+_SECONDS_BETWEEN_REPORTS = 0.1
+_SECONDS_BETWEEN_LINES = 1.0  # after which a line is shown again when there is nothing new
+_RATE_SECONDS = 10.0  # the rate is an average over so many: step sizes change
 
 
 @dataclass(frozen=True)
 class ProgressReport:
-    """Where a run stands: `rate` is simulated time per second of wall time, `remaining` an estimate in seconds.
+    """Where a run, or any other work, stands: `rate` is simulated time per second of wall time, `remaining` an estimate
+    in seconds.
 
     `doing` says what else is going on than steps, such as the set-up; `elapsed` is the wall time so far, in seconds.
+    `label` is what stands before the time where that is another position: `point`.
     """
 
     time: float
     until: float
-    steps: int
+    steps: int | None
     rate: float
     remaining: float | None
     detail: dict[str, int] = field(default_factory=dict)
     doing: str = ""
     elapsed: float = 0.0
+    label: str = "t ="
+
+    @property
+    def words(self) -> str:
+        """`t = 3.2 of 40, 120 steps`."""
+        steps = "" if self.steps is None else f", {self.steps} steps"
+        return f"{self.label} {self.time:.4g} of {self.until:.4g}{steps}"
 
 
 class Pace:
-    """Measures the rate of a run."""
+    """Measures the rate of a piece of work."""
 
     def __init__(self) -> None:
         self._began = perf_counter()
-        self._until = 0.0
         self._seen: deque[tuple[float, float]] = deque()
 
     @property
@@ -54,39 +57,38 @@ class Pace:
         """Seconds since this was made."""
         return perf_counter() - self._began
 
-    def start(self, integration: Integration, until: float) -> None:
+    def start(self, watched: Watched) -> None:
         """The first step is about to come."""
-        self._until = until
-        self._seen.append((perf_counter(), integration.time))
+        self._seen.append((perf_counter(), watched.position))
 
-    def report(self, integration: Integration) -> ProgressReport:
+    def report(self, watched: Watched) -> ProgressReport:
         """The state of affairs."""
-        now, time = perf_counter(), integration.time
-        self._seen.append((now, time))
-        while len(self._seen) > 2 and now - self._seen[1][0] > _WINDOW:
+        now, position, end = perf_counter(), watched.position, watched.end
+        self._seen.append((now, position))
+        while len(self._seen) > 2 and now - self._seen[1][0] > _RATE_SECONDS:
             self._seen.popleft()
         then, before = self._seen[0]
-        rate = (time - before) / (now - then) if now > then else 0.0
-        remaining = (self._until - time) / rate if rate > 0 else None
-        statistics = integration.statistics()
-        detail = {name: int(statistics[name]) for name in _REPORTED if name in statistics}
-        steps = int(statistics.get("steps", 0))
-        return ProgressReport(time, self._until, steps, rate, remaining, detail, elapsed=self.elapsed)
+        rate = (position - before) / (now - then) if now > then else 0.0
+        remaining = (end - position) / rate if rate > 0 else None
+        counts = dict(watched.counts())
+        steps = counts.pop("steps", None)
+        return ProgressReport(position, end, steps, rate, remaining, counts, elapsed=self.elapsed, label=watched.label)
 
 
 class Reporter:
-    """Calls `show` at most every so many seconds, from the set-up of a run to its end.
+    """Calls `show` at most every so many seconds, from the set-up of a piece of work to its `end`.
 
-    `beating`: when nothing is heard of the run for `beating` seconds, the last report is shown again by a thread, which
-    never looks at the run itself. Without it `show` is called by the thread that the run is in, and no other.
+    `beating`: when nothing is heard of it for so many seconds, the last report is shown again by a thread, which never
+    looks at the work itself. Without it `show` is called by the thread that the work is in, and no other.
     """
 
     def __init__(
-        self, show: Callable[[ProgressReport], None], every: float, until: float, beating: float | None = None
+        self, show: Callable[[ProgressReport], None], every: float, end: float, beating: float | None = None
     ) -> None:
         self._show, self._every = show, every
         self._pace = Pace()
-        self._last = ProgressReport(0.0, until, 0, 0.0, None, doing="starting")
+        self._watched: Watched | None = None
+        self._last = ProgressReport(0.0, end, 0, 0.0, None, doing="starting")
         self._heard = perf_counter()
         self._shown = self._heard - 0.5 * every  # what is over at once shows nothing
         self._lock = threading.Lock()
@@ -98,20 +100,21 @@ class Reporter:
         if self._due():
             self._tell(replace(self._last, elapsed=self._pace.elapsed))
 
-    def begin(self, integration: Integration, until: float) -> None:
+    def begin(self, watched: Watched) -> None:
         """Before the first step."""
-        self._pace.start(integration, until)
-        self._last, self._shown = self._pace.report(integration), perf_counter()
+        self._watched = watched
+        self._pace.start(watched)
+        self._last, self._shown = self._pace.report(watched), perf_counter()
 
-    def see(self, integration: Integration, *, at_event: bool) -> Outcome | None:
-        """After a slice of work."""
-        if self._due():
-            self._tell(self._pace.report(integration))
-        return None
+    def see(self) -> None:
+        """After a piece of work."""
+        if self._watched is not None and self._due():
+            self._tell(self._pace.report(self._watched))
 
-    def end(self, integration: Integration) -> None:
+    def end(self) -> None:
         """After the last step."""
-        self._tell(self._pace.report(integration))
+        if self._watched is not None:
+            self._tell(self._pace.report(self._watched))
 
     def close(self) -> None:
         """Nothing is shown any more."""
@@ -137,8 +140,8 @@ class Reporter:
 class Progress(Reporter):
     """The reporter that calls `show` at most ten times a second, and once more at the end."""
 
-    def __init__(self, show: Callable[[ProgressReport], None], until: float) -> None:
-        super().__init__(show, _EVERY, until, _LINE_EVERY if show is show_line else None)
+    def __init__(self, show: Callable[[ProgressReport], None], end: float) -> None:
+        super().__init__(show, _SECONDS_BETWEEN_REPORTS, end, _SECONDS_BETWEEN_LINES if show is show_line else None)
 
 
 def show_line(report: ProgressReport) -> None:
@@ -147,6 +150,6 @@ def show_line(report: ProgressReport) -> None:
         text = f"{report.doing}, {report.elapsed:.0f} s so far"
     else:
         remaining = "" if report.remaining is None else f", {report.remaining:.0f} s left"
-        text = f"t = {report.time:.4g} of {report.until:.4g}, {report.steps} steps{remaining}"
+        text = f"{report.words}{remaining}"
     sys.stderr.write(f"\r{text}\033[K")
     sys.stderr.flush()

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import pytest
 
 from mfpde.cli import progress as lines
-from mfpde.observe import progress
-from mfpde.observe.interruption import Interruption
-from mfpde.observe.progress import Pace, ProgressReport, Reporter, show_line
+from mfpde.watching import progress
+from mfpde.watching.interruption import Interruption
+from mfpde.watching.progress import Pace, ProgressReport, Reporter, show_line
 
 
 class Clock:
@@ -21,13 +21,15 @@ class Clock:
 
 
 @dataclass
-class Integration:
-    """What progress asks of a run."""
+class Work:
+    """Something that advances."""
 
-    time: float = 0.0
+    position: float = 0.0
+    end: float = 50.0
     known: dict = field(default_factory=dict)
+    label: str = "t ="
 
-    def statistics(self):
+    def counts(self):
         return self.known
 
 
@@ -41,43 +43,44 @@ def clock(monkeypatch):
 
 
 def test_the_rate_is_of_the_last_ten_seconds(clock):
-    pace, run = Pace(), Integration(1.0)
+    pace, run = Pace(), Work(1.0)
     clock.now += 2
-    pace.start(run, 50.0)
+    pace.start(run)
     nothing = pace.report(run)
     assert (nothing.rate, nothing.remaining) == (0.0, None)
     for _ in range(8):  # half as fast as what comes
-        clock.now, run.time = clock.now + 1, run.time + 0.5
+        clock.now, run.position = clock.now + 1, run.position + 0.5
         report = pace.report(run)
         assert report.rate == pytest.approx(0.5)
-        assert report.remaining == pytest.approx((50 - run.time) / 0.5)
+        assert report.remaining == pytest.approx((50 - run.position) / 0.5)
     for _ in range(12):
-        clock.now, run.time = clock.now + 1, run.time + 1.0
+        clock.now, run.position = clock.now + 1, run.position + 1.0
         report = pace.report(run)
     assert report.rate == pytest.approx(1.0)
     assert (report.time, report.until, report.elapsed) == (17.0, 50.0, 22.0)
 
 
 def test_between_two_rates_is_their_mean_over_the_window(clock):
-    pace, run = Pace(), Integration()
-    pace.start(run, 50.0)
+    pace, run = Pace(), Work()
+    pace.start(run)
     for speed in [0.5] * 8 + [1.0] * 6:
-        clock.now, run.time = clock.now + 1, run.time + speed
+        clock.now, run.position = clock.now + 1, run.position + speed
         report = pace.report(run)
     assert report.rate == pytest.approx((5 * 0.5 + 6) / 11)  # the first that is more than 10 s ago counts
 
 
-def test_statistics_that_people_are_told(clock):
-    pace, run = Pace(), Integration(0.0, {"steps": 7.0, "modes": 64.0, "evaluations": 12, "cells": 9, "nodes": 3})
-    pace.start(run, 1.0)
+def test_counts_that_people_are_told(clock):
+    pace, run = Pace(), Work(0.0, 1.0, {"steps": 7, "modes": 64, "cells": 9})
+    pace.start(run)
     report = pace.report(run)
-    assert (report.steps, report.detail) == (7, {"modes": 64, "cells": 9, "nodes": 3})
-    run.known = {"particles": 5}
-    assert (pace.report(run).steps, pace.report(run).detail) == (0, {"particles": 5})
+    assert (report.steps, report.detail, report.words) == (7, {"modes": 64, "cells": 9}, "t = 0 of 1, 7 steps")
+    work = Work(3.0, 160.0, {"failed": 1}, "point")
+    report = pace.report(work)
+    assert (report.steps, report.detail, report.words) == (None, {"failed": 1}, "point 3 of 160")
 
 
 def test_words_and_steps_are_shown_now_and_then(clock):
-    shown, run = [], Integration()
+    shown, run = [], Work(end=8.0)
     reporter = Reporter(shown.append, 1.0, 8.0)
     reporter.say("compiling")
     assert shown == []
@@ -85,13 +88,13 @@ def test_words_and_steps_are_shown_now_and_then(clock):
     reporter.say("balancing")
     assert shown.pop() == ProgressReport(0.0, 8.0, 0, 0.0, None, doing="balancing", elapsed=0.5)
     clock.now += 5
-    reporter.begin(run, 8.0)
+    reporter.begin(run)
     for time, count in ((0.5, 0), (1.0, 1), (1.5, 0), (2.0, 1)):
-        clock.now, run.time = clock.now + 0.5, time
-        assert reporter.see(run, at_event=False) is None
+        clock.now, run.position = clock.now + 0.5, time
+        reporter.see()
         assert [(report.time, report.doing) for report in shown] == [(time, "")] * count
         shown.clear()
-    reporter.end(run)
+    reporter.end()
     reporter.close()
     assert [(report.time, report.until, report.rate, report.elapsed) for report in shown] == [(2.0, 8.0, 1.0, 7.5)]
 
@@ -99,7 +102,7 @@ def test_words_and_steps_are_shown_now_and_then(clock):
 def test_silence_is_answered_with_the_last_report(clock):
     shown = []
     reporter = Reporter(shown.append, 0.1, 8.0)
-    reporter.begin(Integration(0.25), 8.0)
+    reporter.begin(Work(0.25, 8.0))
     for pause, count in ((0.5, 0), (0.5, 1), (0.5, 0), (0.5, 1)):
         clock.now += pause
         reporter._beat(1.0)

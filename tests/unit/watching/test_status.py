@@ -7,13 +7,13 @@ import pytest
 from store.heat import Heat, problem, solve
 from store.processes import kill, start, wait_for
 
-from mfpde.store import read_status
-from mfpde.store.status import status_path
+from mfpde.watching import read_status
+from mfpde.watching.status import status_path
 
 
 def test_while_running(tmp_path, monkeypatch):
     path, seen = tmp_path / "run.h5", []
-    monkeypatch.setattr("mfpde.store.status._EVERY", 0.05)
+    monkeypatch.setattr("mfpde.watching.status._SECONDS_BETWEEN_WRITES", 0.05)
     solve(problem(), path, Heat(seconds=0.004), progress=lambda _: seen.append(read_status(path)))
     assert {"time", "until", "step", "rate", "remaining", "outcome", "pid"} <= seen[-2].keys()
     assert seen[-2]["pid"] == os.getpid()
