@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mfpde.contracts.agreement import Agreement
 from mfpde.contracts.outcome import Outcome
@@ -15,9 +15,21 @@ from mfpde.errors import MfpdeError
 if TYPE_CHECKING:
     import xarray
 
-    from mfpde.problem import Problem
+__all__ = ["Result", "Stated", "Summary"]
 
-__all__ = ["Result", "Summary"]
+
+class Stated(Protocol):
+    """The problem that a result is of, as far as every result's is alike."""
+
+    @property
+    def title(self) -> str | None:
+        """What figures and files call it."""
+
+    def canonical(self) -> dict[str, Any]:
+        """Its keys and values in plain Python."""
+
+    def to_yaml(self) -> str:
+        """As a file that reads back to it."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +56,7 @@ class Result(ABC):
     What loads it is registered in the family `archive` under the word that its file has as `mfpde_kind`.
     """
 
-    problem: Problem
+    problem: Stated
     outcome: Outcome
     provenance: Mapping[str, Any]
     path: Path | None
