@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mfpde.equation import Equation, InitialValueProblem
+    from mfpde.solvers.characteristics.measure import CarriedMeasure
+    from mfpde.solvers.forms import Written
     from mfpde.typing import AnyArray
 
 __all__ = ["Characteristics"]
@@ -67,3 +69,10 @@ class Characteristics(Solver):
         from mfpde.solvers.characteristics.integration import CharacteristicsIntegration
 
         return CharacteristicsIntegration.resumed(self, task, state)
+
+    @staticmethod
+    def carried(written: Written) -> CarriedMeasure:
+        """The measure of a snapshot, which its density is traced back from."""
+        from mfpde.solvers.characteristics.written import carried
+
+        return carried(written)

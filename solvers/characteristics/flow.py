@@ -12,7 +12,7 @@ from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry
 from mfpde.measure import Measure, Normal, Particles
 from mfpde.solvers.characteristics.tails import MARKERS, Tails, marker_drift
-from mfpde.solvers.stepping.adaptive_ode import Size
+from mfpde.solvers.steppers.base import OrdinarySystem, Size
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def heads(equation: Equation) -> list[Head]:
     return [] if law is None else [term.head for term in law.terms(equation.geometry.ambient_dimension)]
 
 
-class Flow:
+class Flow(OrdinarySystem):
     """`x_i' = G_mu(x_i)` for `mu = sum_i w_i delta_{x_i}`; a state holds the points one after the other.
 
     On the circle states are angles that are not wrapped; on spheres the drift is continued to all lengths, `|x| G(x /
@@ -55,6 +55,7 @@ class Flow:
         self.weights, self.positions = weights, positions
         self.start = np.ascontiguousarray(points, dtype=float).ravel()
         self._velocity = equation.velocity
+        self.breaks = self._velocity.breaks()
         self._constant = self._velocity.constant
         power = min((head.tail_power for head in heads(equation)), default=1.0)
         share = np.where(weights > 0, np.minimum(1.0, _WEIGHT_FACTOR * (weights / weights.max()) ** power), 1.0)
@@ -62,11 +63,6 @@ class Flow:
         self._before: Measure | None = None
         self._least = 0.0
         self._least = _SPREAD_FLOOR * (self.spread(self.start) + float(np.abs(self.start).max(initial=0.0)) + 1e-200)
-
-    @property
-    def breaks(self) -> tuple[float, ...]:
-        """Times at which a coefficient jumps or has a kink."""
-        return self._velocity.breaks()
 
     def velocity(self, time: float) -> Velocity:
         """With the coefficients of that time."""
@@ -92,8 +88,7 @@ class Flow:
         self.velocity(time).prepare(nodes, before)
         return nodes
 
-    def slope(self, time: float, state: Float) -> Float:
-        """The right-hand side."""
+    def rhs(self, time: float, state: Float) -> Float:
         source = self._before = self.source(time, state, self._before)
         points = self.points(state)
         drift = self.velocity(time).drift(source, points, self.positions)
@@ -107,8 +102,8 @@ class Flow:
         assert self._before is not None  # noqa: S101 - for the type checker
         return self._before
 
-    def cold(self) -> None:
-        """Forget earlier potentials of sinkhorn attention: steps must not depend on them."""
+    def forget(self) -> None:
+        """Drop potentials of sinkhorn attention that were found before."""
         self._before = None
 
     def sizes(self, state: Float) -> Size:
@@ -125,16 +120,10 @@ class Flow:
         """Rounding error of places: far from the origin clusters are as narrow as that."""
         return _ROUNDINGS_PER_STEP * float(np.finfo(float).eps) * float(np.abs(state).max(initial=0.0))
 
-    def rate(self) -> float:
-        """The largest initial speed, relative to the spread."""
-        rate = self.sizes(self.start)(self.slope(0.0, self.start))
-        self.cold()
-        return rate
-
     def growth(self, time: float, state: Float) -> tuple[float, float]:
         """`d/dt log` of the variance, and of the squared distance of the farthest token from the mean."""
-        points, speed = (each.reshape(self.weights.size, -1) for each in (state, self.slope(time, state)))
-        self.cold()
+        points, speed = (each.reshape(self.weights.size, -1) for each in (state, self.rhs(time, state)))
+        self.forget()
         centred, apart = points - self._mean(points), speed - self._mean(speed)
         squares, products = np.sum(centred**2, axis=1), np.sum(centred * apart, axis=1)
         far = int(np.argmax(squares))
@@ -142,8 +131,7 @@ class Flow:
         variance, farthest = (2 * float(up) / float(down) if down > 0 else 0.0 for up, down in pairs)
         return variance, farthest
 
-    def escape(self, time: float, state: Float) -> float:
-        """The faster of the two."""
+    def growth_rate(self, time: float, state: Float) -> float:
         return max(self.growth(time, state))
 
     def spread(self, state: Float) -> float:

@@ -11,17 +11,16 @@ from threadpoolctl import threadpool_limits
 from mfpde.contracts import PROMISED, Accuracy, Integration, Progress, State
 from mfpde.geometry import Layout
 from mfpde.solvers.amplification import Amplification
-from mfpde.solvers.characteristics.ending import ending
 from mfpde.solvers.characteristics.flow import Flow
 from mfpde.solvers.characteristics.measure import CarriedMeasure
 from mfpde.solvers.characteristics.node_comparison import Nodes, flow_of
 from mfpde.solvers.characteristics.node_search import Rule, chosen_rule, earlier_rule
 from mfpde.solvers.characteristics.tails import Cutoff
 from mfpde.solvers.characteristics.trajectory import Trajectory
-from mfpde.solvers.forms import particles_fields
+from mfpde.solvers.forms import particles_fields, particles_layout
 from mfpde.solvers.forms.characteristics import characteristics_layout
 from mfpde.solvers.stepping.adaptive_ode import Attempt, March
-from mfpde.solvers.stepping.pole import LOOSER
+from mfpde.solvers.stepping.pole import LOOSER, ending
 from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:
@@ -49,7 +48,9 @@ class CharacteristicsIntegration(Integration):
         self._trajectory = Trajectory(flow, tolerance, [0.0], [flow.start])
         self._time, self._state = 0.0, flow.start
         self._amplification = Amplification(task.equation.autonomous)
-        self._layout = characteristics_layout(nodes, tolerance)
+        particles = particles_layout(nodes.weights, nodes.points.shape[1], nodes.positions)
+        numbers = None if nodes.cutoff is None else nodes.cutoff.numbers
+        self._layout = characteristics_layout(particles, tolerance, nodes.normal, numbers)
 
     @classmethod
     def begun(cls, settings: Characteristics, task: InitialValueProblem) -> CharacteristicsIntegration:
@@ -73,9 +74,7 @@ class CharacteristicsIntegration(Integration):
 
     @staticmethod
     def _marching(flow: Flow, tolerance: float) -> March:
-        rate = flow.rate()
-        first = 0.01 / rate if rate > 0 else 1.0
-        return March(flow.slope, flow.sizes, flow.start, tolerance, first, flow.breaks, begin=flow.cold)
+        return March(flow, tolerance, independent=True)
 
     @property
     def time(self) -> float:
@@ -87,22 +86,19 @@ class CharacteristicsIntegration(Integration):
 
     def advance(self, target: float, budget: int) -> Progress:
         attempts = max(1, int(budget / self._cost()))
-        while self._march.time < target:
-            if self._march.time >= self._rule.good_until:
-                return self._lost()
-            if attempts == 0:
-                return Progress(State.UNDER_WAY)
-            attempts -= 1
-            outcome = self._march.attempt()
-            if outcome is Attempt.VANISHED:
+        for tried in self._march.to(min(target, self._rule.good_until), attempts):
+            if tried is Attempt.VANISHED:
                 return self._stuck()
-            if outcome is Attempt.ACCEPTED:
+            if tried is Attempt.ACCEPTED:
                 self._trajectory.add(self._march.time, self._march.state)
                 if self._march.time >= target and self._march.last is not None:
                     self._trajectory.keep(self._march.last)
                 self._stand(min(self._march.time, target))
                 if np.abs(self._march.state).max() > _MAX_COORDINATE:
                     return Progress(State.NOT_FINITE, "tokens diverge: they are beyond 1e60", "end the run earlier")
+        if self._march.time < target:
+            lost = self._march.time >= self._rule.good_until
+            return self._lost() if lost else Progress(State.UNDER_WAY)
         self._stand(target)
         self._amplification.see(self.residual())
         return Progress(State.REACHED)
@@ -110,9 +106,9 @@ class CharacteristicsIntegration(Integration):
     def _stuck(self) -> Progress:
         self._stand(self._march.time)
         known = self._rule.others or _rule(self._settings, self._task).others  # a resumed run has not looked for them
-        others = None if known is None else flow_of(self._task, known)
-        tolerance, compact = LOOSER * STEP_SHARE * self._settings.tolerance, self._task.initial.compact
-        return ending(self._trajectory.flow, self._march, others, lambda flow: self._marching(flow, tolerance), compact)
+        looser = LOOSER * STEP_SHARE * self._settings.tolerance
+        others = None if known is None else self._marching(flow_of(self._task, known), looser)
+        return ending(self._march, self._marching(self._trajectory.flow, looser), others, self._task.initial.compact)
 
     def _stand(self, time: float) -> None:
         self._time, self._state = time, self._trajectory.nodes(time)
@@ -147,9 +143,9 @@ class CharacteristicsIntegration(Integration):
     def residual(self) -> float:
         """`sqrt(int |G|^2 dmu)` relative to the spread: how fast tokens move."""
         flow = self._trajectory.flow
-        flow.cold()
-        speed = flow.slope(self._time, self._state).reshape(self._nodes.points.shape)
-        flow.cold()
+        flow.forget()
+        speed = flow.rhs(self._time, self._state).reshape(self._nodes.points.shape)
+        flow.forget()
         root = float(np.sqrt(self._nodes.weights @ np.sum(speed**2, axis=1)))
         return root / flow.spread(self._state)
 

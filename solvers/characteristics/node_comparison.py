@@ -10,7 +10,7 @@ import numpy as np
 from mfpde.measure import Measure
 from mfpde.solvers.characteristics.flow import Flow
 from mfpde.solvers.characteristics.tails import Cutoff, Tails
-from mfpde.solvers.stepping.adaptive_ode import Size
+from mfpde.solvers.steppers.base import OrdinarySystem, Size
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
@@ -51,11 +51,12 @@ def flow_of(task: InitialValueProblem, nodes: Nodes) -> Flow:
     return Flow(task.equation, nodes.points, nodes.weights, nodes.positions, nodes.normal, tails)
 
 
-class NodeComparison:
-    """The state (nodes, more nodes, probes): probes start at some of the nodes and move by the drift of the others."""
+class NodeComparison(OrdinarySystem):
+    """The state (nodes, more nodes, probes): probes start at some of the nodes and feel the drift of the others."""
 
     def __init__(self, task: InitialValueProblem, here: Nodes, more: Nodes) -> None:
         self.flows = [flow_of(task, each) for each in (here, more)]
+        self.breaks = self.flows[0].breaks
         share = np.minimum(1.0, _DENSITY_SLOPE * here.weights / here.weights.max())
         heavy = np.flatnonzero(share > _WEIGHT_FLOOR)
         self._probes = heavy[:: max(1, heavy.size // _MAX_PROBES)]
@@ -65,10 +66,12 @@ class NodeComparison:
         self._width = here.points.shape[1]
         self.start = np.concatenate([*(flow.start for flow in self.flows), here.points[self._probes].ravel()])
 
-    def slope(self, time: float, state: Float) -> Float:
-        """The right-hand side."""
+    def rate(self) -> float:
+        return max(flow.rate() for flow in self.flows)
+
+    def rhs(self, time: float, state: Float) -> Float:
         parts = np.split(state, self._ends)
-        slopes = [flow.slope(time, part) for flow, part in zip(self.flows, parts, strict=False)]
+        slopes = [flow.rhs(time, part) for flow, part in zip(self.flows, parts, strict=False)]
         other, probes = self.flows[1], parts[2].reshape(-1, self._width)
         drift = other.velocity(time).drift(other.latest, other.geometry.retract(probes), self._positions)
         return np.concatenate([*slopes, other.geometry.extend(probes, drift).ravel()])

@@ -29,7 +29,7 @@ _MAX_HALVINGS = 60  # more is below rounding
 _PILOT_TOLERANCE = 1e-6  # of the steps that find where the flow steepens
 _QUADRATURE_POWER = 1.8  # of the interpolation error that the quadrature error is: nearly its square
 _LIMIT_SHARE = 0.03  # of the limit, for one interval
-_MAX_STEPS = 3000  # of a pilot run
+_ATTEMPTS_MAX = 3000  # at steps of that march
 
 
 def adaptive_intervals(task: InitialValueProblem, ends: tuple[float, float], limit: float, most: int) -> Float | None:
@@ -89,14 +89,10 @@ def _rough(task: InitialValueProblem, breaks: Float, limit: float) -> AnyArray:
     """Intervals on which the density or the flow map, at the end of any step, is not a polynomial."""
     points, density, masses = _points(task.initial, breaks)
     flow = Flow(task.equation, points.reshape(-1, 1), masses.ravel() / masses.sum(), None)
-    rate = flow.rate()
-    march = March(
-        flow.slope, flow.sizes, flow.start, _PILOT_TOLERANCE, 0.01 / rate if rate > 0 else task.until, flow.breaks
-    )
-    missing = _missing(density)
-    while march.time < task.until and march.counts["steps"] < _MAX_STEPS:
-        doing(f"{masses.size} nodes on intervals, t = {march.time:.4g} of {task.until:.4g}")
-        if march.attempt() is Attempt.VANISHED or march.time * flow.escape(march.time, march.state) > POLE_RATE:
+    missing, march = _missing(density), March(flow, _PILOT_TOLERANCE)
+    for tried in march.to(task.until, _ATTEMPTS_MAX):
+        doing(f"{masses.size} nodes on panels, t = {march.time:.4g} of {task.until:.4g}")
+        if tried is Attempt.VANISHED or march.time * march.growth > POLE_RATE:
             break
         bent = last_coefficients(march.state.reshape(points.shape)).max(axis=1) - flow.rounding(march.state)
         missing = np.maximum(missing, bent / flow.spread(march.state))

@@ -36,7 +36,7 @@ _CUTOFF_LIMIT_FACTOR = 3.0  # times the limit, for differences between two cut-o
 _CUTOFF_FACTOR = 5.0  # refinement errors need not be below so many times the difference that the tail cut-off makes
 _ADAPTIVE_REFINEMENT = 2.8  # beyond it intervals are halved where needed, on the line and the circle
 _PILOT_TOLERANCE = 1e-6  # of the comparison's steps: both rules take the same ones, so that their errors cancel
-_MAX_STEPS = 3000  # of a comparison
+_ATTEMPTS_MAX = 3000  # at steps of a comparison
 _MIN_TIME_SHARE = 1e-3  # of the run: a rule that fails before is refused
 _QUERY_WEIGHT = 1e-9  # of the largest weight: heavier tokens must have a finite drift
 _MIN_NODES_TO_THIN = 500  # rules on the line with fewer stay as they are
@@ -116,20 +116,21 @@ class _Search:
         if here.count == more.count and here.normal == more.normal:
             return Rule(here, np.inf, 0.0)
         pair = NodeComparison(self._task, here, more)
-        rate = max(flow.rate() for flow in pair.flows)
-        first = 0.01 / rate if rate > 0 else self._until
-        march = March(pair.slope, pair.sizes, pair.start, _PILOT_TOLERANCE, first, pair.flows[0].breaks)
         largest, good = pair.difference(pair.start), 0.0
-        while largest <= limit and march.time < self._until and march.counts["steps"] < _MAX_STEPS:
+        if largest > limit:
+            return Rule(here, good, largest, others=more)
+        march, growth = March(pair, _PILOT_TOLERANCE), (0.0, 0.0)
+        for tried in march.to(self._until, _ATTEMPTS_MAX):
             doing(f"{here.count} nodes held against {more.count}, t = {march.time:.4g} of {self._until:.4g}")
-            variance, farthest = (march.time * rate for rate in pair.growth(march.time, march.state))
-            if march.attempt() is Attempt.VANISHED or max(variance, farthest) > POLE_RATE:
+            if tried is Attempt.VANISHED or max(growth) > POLE_RATE:
                 return Rule(here, np.inf, largest, others=more)
-            # a shift in time of a growing variance is no difference
-            now = pair.difference(march.state) / max(1.0, variance)
+            variance, _ = growth
+            now = pair.difference(march.state) / max(1.0, variance)  # differences of when, not of what
             if now > limit:
                 return Rule(here, good, now, others=more)
             largest, good = max(largest, now), march.time
+            variance, farthest = pair.growth(march.time, march.state)
+            growth = march.time * variance, march.time * farthest
         return Rule(here, good, largest, others=more)
 
     def on_intervals(self, like: Nodes, limit: float, most: int) -> Rule:

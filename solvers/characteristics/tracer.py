@@ -10,15 +10,15 @@ import numpy as np
 from mfpde.errors import ProblemError
 from mfpde.measure import Measure
 from mfpde.solvers.characteristics.flow import Flow
-from mfpde.solvers.steppers.dop853 import Slope
-from mfpde.solvers.stepping.adaptive_ode import Attempt, March, Size
+from mfpde.solvers.steppers.base import OrdinarySystem, Size
+from mfpde.solvers.stepping.adaptive_ode import Attempt, March
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["Tracer"]
 
-_MAX_ATTEMPTS = 10_000  # at steps of tracers, within one step of the nodes
-_EXTENT_WEIGHT = 1e-20  # of the largest weight: lighter nodes do not count in the extent
-_ESCAPE_FACTOR = 10.0  # extents of the nodes in one of their steps: a faster tracer comes from infinity
+_ATTEMPTS_MAX = 10_000  # at steps of tracers, within one step of the nodes
+_HEAVY_WEIGHT = 1e-20  # of the largest weight: lighter nodes do not count in the extent
+_PASSED_MAX = 10.0  # extents of the nodes in one of their steps: a faster tracer comes from infinity
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Tracer:
         for points that come from infinity, as strong contractions have them."""
         places, total = points.copy(), grown.copy()
         cloud = _Cloud(np.arange(points.shape[0]), 0.0, self._length, points, grown, positions)
-        for _ in range(_MAX_ATTEMPTS):
+        for _ in range(_ATTEMPTS_MAX):
             away = self._away(cloud)
             total[cloud.number[away]] = np.inf
             cloud = self._moved(cloud.only(~away), tolerance)
@@ -78,14 +78,9 @@ class Tracer:
         size, left = cloud.places.size, self._length - cloud.passed
         if size == 0:
             return cloud
-        state = np.concatenate([cloud.places.ravel(), cloud.grown])
-        march = March(self._slope(cloud), self._sizes(size), state, tolerance, min(cloud.step, left), breaks=[left])
-        now = cloud
-        for _ in range(_MAX_ATTEMPTS):
-            outcome = march.attempt()
-            if outcome is Attempt.VANISHED:
-                break
-            if outcome is Attempt.ACCEPTED:
+        march, now = March(_Carried(self, cloud, left), tolerance, min(cloud.step, left)), cloud
+        for tried in march.to(left, _ATTEMPTS_MAX):
+            if tried is Attempt.ACCEPTED:
                 places = self._flow.geometry.retract(march.state[:size].reshape(cloud.places.shape))
                 passed = self._length if march.time == left else cloud.passed + march.time
                 now = replace(cloud, passed=passed, step=march.step, places=places, grown=march.state[size:])
@@ -93,19 +88,14 @@ class Tracer:
                     return now
         raise ProblemError.at("points", f"cannot be traced between t = {self._start:g} and {self._end:g}")
 
-    def _slope(self, cloud: _Cloud) -> Slope:
-        shape, size = cloud.places.shape, cloud.places.size
-
-        def slope(passed: float, state: Float) -> Float:
-            time, places = self._time(cloud.passed + passed), state[:size].reshape(shape)
-            drift = self._drift(time, places, cloud.positions).ravel()
-            if self._onwards:
-                return np.concatenate([drift, np.zeros(shape[0])])
-            native = self._flow.geometry.retract(places)
-            grows = self._flow.velocity(time).divergence(self._source(time), native, cloud.positions)
-            return np.concatenate([-drift, grows])
-
-        return slope
+    def speeds(self, cloud: _Cloud, passed: float, places: Float) -> tuple[Float, Float]:
+        """How fast places of the cloud move and their integrals grow, when so much of the step has passed."""
+        time = self._time(cloud.passed + passed)
+        drift = self._drift(time, places, cloud.positions)
+        if self._onwards:
+            return drift, np.zeros(places.shape[0])
+        native = self._flow.geometry.retract(places)
+        return -drift, self._flow.velocity(time).divergence(self._source(time), native, cloud.positions)
 
     def _drift(self, time: float, places: Float, positions: Float | None) -> Float:
         space = self._flow.geometry
@@ -119,7 +109,7 @@ class Tracer:
     def _source(self, time: float) -> Measure:
         if time not in self._sources:
             if self._before is None:
-                self._flow.cold()
+                self._flow.forget()
             self._sources[time] = self._before = self._flow.source(time, self._nodes(time), self._before)
         return self._sources[time]
 
@@ -130,20 +120,32 @@ class Tracer:
             return none
         with np.errstate(all="ignore"):
             speed = np.abs(self._drift(self._time(cloud.passed), cloud.places, cloud.positions)).max(axis=1)
-        return ~(speed * self._length <= _ESCAPE_FACTOR * self._reach)
+        return ~(speed * self._length <= _PASSED_MAX * self._reach)
 
     def _extent(self, state: Float) -> float:
         weights = self._flow.weights
         points = state.reshape(weights.size, -1)
-        heavy = weights > _EXTENT_WEIGHT * weights.max()
+        heavy = weights > _HEAVY_WEIGHT * weights.max()
         return float(np.abs(points[heavy] - np.einsum("n,nd->d", weights, points)).max(initial=0.0))
 
-    def _sizes(self, components: int) -> Callable[[Float], Size]:
+    def size(self, places: Float, grown: Float) -> float:
         """Errors of places relative to the nodes' spread, of the integral as they are."""
+        known = max(float(np.abs(places).max(initial=0.0)) - self._rounding, 0.0)
+        return max(known / self._spread, float(np.abs(grown).max(initial=0.0)))
 
-        def size(error: Float) -> float:
-            places, grown = np.abs(error[:components]), np.abs(error[components:])
-            known = max(float(places.max(initial=0.0)) - self._rounding, 0.0)
-            return max(known / self._spread, float(grown.max(initial=0.0)))
 
-        return lambda _: size
+class _Carried(OrdinarySystem):
+    """A cloud on its way through what is left of a step: its places, one after the other, and its integrals."""
+
+    def __init__(self, tracer: Tracer, cloud: _Cloud, left: float) -> None:
+        self._tracer, self._cloud, self.breaks = tracer, cloud, [left]
+        self.start = np.concatenate([cloud.places.ravel(), cloud.grown])
+
+    def rhs(self, time: float, state: Float) -> Float:
+        places = state[: self._cloud.places.size].reshape(self._cloud.places.shape)
+        speed, growth = self._tracer.speeds(self._cloud, time, places)
+        return np.concatenate([speed.ravel(), growth])
+
+    def sizes(self, state: Float) -> Size:
+        count = self._cloud.places.size
+        return lambda error: self._tracer.size(error[:count], error[count:])

@@ -10,8 +10,8 @@ import numpy as np
 
 from mfpde.solvers.characteristics.flow import Flow
 from mfpde.solvers.characteristics.tracer import Tracer
-from mfpde.solvers.steppers.dop853 import Dop853, Slope, Step, interpolate
-from mfpde.solvers.stepping.adaptive_ode import before
+from mfpde.solvers.steppers.dop853 import Dop853, Dop853Step, interpolate
+from mfpde.solvers.stepping.adaptive_ode import Until
 from mfpde.typing import Float
 
 __all__ = ["Trajectory"]
@@ -34,9 +34,9 @@ class Trajectory:
         self.times.append(time)
         self.states.append(state)
 
-    def keep(self, step: Step) -> None:
-        """Keep the dense output of the last step, so that it is not computed again."""
-        self._keep(len(self.times) - 2, step.shape(self._slope_of(len(self.times) - 2)))
+    def keep(self, step: Dop853Step) -> None:
+        """The last step as it was done, so that it need not be done again."""
+        self._keep(len(self.times) - 2, step.shape(self._system(len(self.times) - 2)))
 
     def nodes(self, time: float) -> Float:
         """The nodes' state at a time up to the last end."""
@@ -61,18 +61,19 @@ class Trajectory:
         """Of the step that holds a time."""
         return max(0, min(int(np.searchsorted(self.times, time, side="right")) - 1, len(self.times) - 2))
 
-    def _slope_of(self, number: int) -> Slope:
+    def _system(self, number: int) -> Until:
+        """The flow in the step of that number."""
         following = (each for each in self.flow.breaks if each > self.times[number])
-        return before(self.flow.slope, next(following, np.inf))
+        return Until(self.flow, next(following, np.inf))
 
     def _inside(self, number: int, time: float) -> Float:
         start, end = self.times[number], self.times[number + 1]
         if number in self._shapes:
             self._shapes.move_to_end(number)
         else:
-            self.flow.cold()
-            slope = self._slope_of(number)
-            self._keep(number, Dop853.step(slope, start, self.states[number], end - start).shape(slope))
+            self.flow.forget()
+            system = self._system(number)
+            self._keep(number, Dop853().step(system, start, self.states[number], end - start).shape(system))
         return interpolate(self._shapes[number], (time - start) / (end - start))
 
     def _keep(self, number: int, shape: Float) -> None:

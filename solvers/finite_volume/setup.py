@@ -17,12 +17,13 @@ from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.finite_volume.cell_count import PILOT_TOLERANCE, Range, TooFewCellsError, enough_cells
 from mfpde.solvers.finite_volume.control import StepControl
 from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, Missed, narrowest_cluster
+from mfpde.solvers.finite_volume.frames import Frame, Moving, Rescaled, Static
 from mfpde.solvers.finite_volume.grid import MAX_DEVIATIONS, Grid
 from mfpde.solvers.finite_volume.initial import Discretised, Extent, Part, discretised, parts_of
 from mfpde.solvers.finite_volume.integration import FiniteVolumeIntegration
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.static_box import box_of_run
-from mfpde.solvers.finite_volume.system import System
+from mfpde.solvers.finite_volume.system import CellSystem, Scheme
 from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:
@@ -48,17 +49,19 @@ _BOX_MASS_TOLERANCE = 1e-10  # share of the mass that a given box may leave out
 
 @dataclass(frozen=True)
 class Setup:
-    """What a run is discretised out by; the coarse run before one differs in its frame."""
+    """Settings, problem and frame of a run; those of the coarse run before it differ in the frame."""
 
     settings: FiniteVolume
     task: InitialValueProblem
-    frame: str  # moving, static or rescaled
+    frame: Frame
 
     @classmethod
     def of(cls, settings: FiniteVolume, task: InitialValueProblem) -> Setup:
-        """With the frame of the settings, or the default that goes with the others."""
-        natural = "moving" if settings.box is None else "static"
-        return cls(settings, task, "rescaled" if settings.rescaled else settings.frame or natural)
+        """With the frame that is asked for, or goes with the other settings."""
+        if settings.rescaled:
+            return cls(settings, task, Rescaled(task.equation))
+        rests = settings.frame == "static" or settings.box is not None
+        return cls(settings, task, Static() if rests else Moving())
 
     @property
     def equation(self) -> Equation:
@@ -76,7 +79,7 @@ class Setup:
     @property
     def _noise(self) -> float:
         """The strongest diffusion."""
-        return max(self.equation.noise.diffusion_at(time) for time in (0.0, *self.equation.noise.breaks()))
+        return self.equation.noise.strongest
 
     @property
     def _step_tolerance(self) -> float:
@@ -125,7 +128,7 @@ class Setup:
 
     @property
     def _moving(self) -> bool:
-        return self.frame == "moving"
+        return self.frame.gaussian
 
     @property
     def _error(self) -> float:
@@ -154,38 +157,20 @@ class Setup:
         masked = parts[0].position is not None
         positions = np.array([part.position for part in parts], dtype=float) if masked else None
         walls = self.settings.box is not None
-        system = System(
-            self.equation.velocity,
-            self.equation.noise.diffusion_at,
-            grid,
-            missed.order,
-            self.frame,
-            closed=(not self.measure.compact or self._noise > 0) and not walls,
-            walls=walls,
-            noisy=self._noise > 0,
-            positions=positions,
-            rescaling=self._value_matrix,
-        )
-        breaks = {*self.equation.velocity.breaks(), *self.equation.noise.breaks()}
-        control = StepControl(self.settings.chosen_stepper, self.settings.cfl, tolerance)
+        closed = (not self.measure.compact or self._noise > 0) and not walls
+        system = CellSystem(self.equation, grid, self.frame, Scheme(missed.order, closed, walls, positions))
+        stepper = self.settings.chosen_stepper
+        control = StepControl(stepper(), self.settings.cfl or stepper.cfl, tolerance, system.breaks)
         try:
             with np.errstate(all="ignore"):
                 amplification = Amplification(self.equation.autonomous)
-                integration = FiniteVolumeIntegration(system, solution, control, sorted(breaks), missed, amplification)
+                integration = FiniteVolumeIntegration(system, solution, control, missed, amplification)
                 overflows = not integration.finite
         except ArithmeticError:
             overflows = True
         if overflows:
             raise ProblemError.at("attention", "has coefficients so large that scores of the initial data overflow")
         return integration
-
-    def _value_matrix(self, time: float) -> Float:
-        """V(t), of all heads together."""
-        law = self.equation.attention
-        if law is None:
-            raise ProblemError.at("solver.rescaled", "needs attention, whose V rescales the tokens")
-        value: Float = sum((term.value for term in law.at(time).terms(self.dimension)), np.zeros((self.dimension,) * 2))
-        return value
 
     # -- boxes
     # ---------------------------------------------------------------------------------------------------------
@@ -214,13 +199,12 @@ class Setup:
         """The given box; otherwise one that holds a coarse run in moving frames."""
         if self.settings.box is not None:
             return self._given_box()
-        coarse = replace(self, frame="moving")
+        coarse = replace(self, frame=Moving())
         parts = coarse._parts(apart=True)
         cells = (_COARSE_CELLS[self.dimension],) * self.dimension
         grid = Grid(*coarse._moving_box(parts, cells), cells, gaussian=True)
         run = coarse._on_cells(grid, [discretised(part, grid) for part in parts], parts, 7, _COARSE_TOLERANCE)
-        rescaling = self._value_matrix if self.frame == "rescaled" else None
-        return box_of_run(run, self.task.until, None if self.measure.compact else _BOX_DEVIATIONS, rescaling)
+        return box_of_run(run, self.task.until, None if self.measure.compact else _BOX_DEVIATIONS, self.frame)
 
     def _given_box(self) -> tuple[Float, Float]:
         given = self.settings.box or ()

@@ -70,12 +70,9 @@ class GaussianIntegration(Integration):
 
     def _advanced(self, target: float, budget: int) -> Progress:
         attempts = max(1, int(budget / self._cost()))
-        while self._march.time < target:
-            if attempts == 0:
-                return Progress(State.UNDER_WAY)
-            attempts -= 1
+        if self._march.time < target:
             self._history.note(self._march.time, self._march.frame)
-            tried = self._march.attempt()
+        for tried in self._march.to(target, attempts):
             if tried is Attempt.VANISHED:
                 return self._stuck()
             grown = _grown(self._march.frame)
@@ -84,6 +81,9 @@ class GaussianIntegration(Integration):
                 return Progress(State.NOT_FINITE, grown, "end the run earlier")
             if self._march.time < target:
                 self._stand(self._march.time, self._march.frame)
+                self._history.note(self._march.time, self._march.frame)
+        if self._march.time < target:
+            return Progress(State.UNDER_WAY)
         self._stand(target, self._march.frame_at(target))
         self._amplification.see(self.residual())
         return Progress(State.REACHED, str(self.limit()) if target >= self._until else "")
@@ -95,7 +95,7 @@ class GaussianIntegration(Integration):
         """The outcome where the step has vanished: a blow-up, or an ill-conditioned covariance."""
         self._stand(self._march.time, self._march.frame)
         looser = GaussianMarch(self._moments, LOOSER * self._tolerance)
-        found = blow_up(self._moments.growth, self._march, looser)
+        found = blow_up(self._march, looser)
         still = self._moments.start.spread == 0
         alone = still and self._frame.spread < _VARIANCE_SHARE * float(np.linalg.norm(self._frame.place))
         apart = self._frame.widths.max() / self._frame.widths.min()

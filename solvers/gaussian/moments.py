@@ -13,7 +13,7 @@ from mfpde.measure.normal import Normal
 from mfpde.measure.principal import principal
 from mfpde.solvers.gaussian.frame import Frame, complement, framed
 from mfpde.solvers.gaussian.law import LawSegment, inverse
-from mfpde.solvers.stepping.adaptive_ode import Size
+from mfpde.solvers.steppers.base import Size
 from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:

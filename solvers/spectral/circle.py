@@ -17,10 +17,11 @@ from mfpde.geometry import Circle, Layout
 from mfpde.measure import CircleDensity, Measure
 from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.kernels import circle as loop
+from mfpde.solvers.kernels.circle_work import Work
 from mfpde.solvers.kernels.fast_fourier import roots_of_unity
 from mfpde.solvers.spectral.cut_data import NOT_CUT, Cut, cut_of, smooth_from
-from mfpde.solvers.spectral.work import Work
 from mfpde.solvers.steppers.gif853 import STAGES
+from mfpde.solvers.stepping.controller import Controller
 from mfpde.solvers.stepping.steady_state import PUSH, Rest
 from mfpde.typing import AnyArray, Complex, Float
 
@@ -31,10 +32,10 @@ if TYPE_CHECKING:
 __all__ = ["CircleIntegration"]
 
 _TABLES = 12  # step sizes whose exponentials are kept
-_DIRECT_WORK = 200_000  # modes times kernel modes up to which the convolution beats two transforms
-_SHORTEST_AXIS = 256
-_SHORTEST_GRID = 64
-_LINEAR_AMPLITUDE = 1e-12  # sum of |c_k|, k > 0, below which their products are nothing beside them
+_CONVOLUTION_PRODUCTS_MAX = 200_000  # modes times kernel modes, up to which the convolution beats two transforms
+_AXIS_POINTS_MIN = 256  # of the angle axis in files: profiles look smooth
+_GRID_POINTS_MIN = 64  # shorter transforms cost no less
+_LINEAR_AMPLITUDE = 1e-12  # sum of |c_k|, k > 0, below which products of them are lost in their rounding
 
 
 class CircleIntegration(Integration):
@@ -48,11 +49,11 @@ class CircleIntegration(Integration):
         self._settings = settings
         self._cut = NOT_CUT
         self._limits = self._make_limits(settings.tolerance)
-        self._numbers = np.zeros(5)
-        self._counts = np.zeros(9, dtype=np.int64)
+        self._numbers = np.zeros(7)
+        self._counts = np.zeros(8, dtype=np.int64)
         self._choices = np.zeros(5, dtype=np.int64)
-        self._axis = _SHORTEST_AXIS
-        self._finer, self._length = 1, _SHORTEST_GRID
+        self._axis = _AXIS_POINTS_MIN
+        self._finer, self._length = 1, _GRID_POINTS_MIN
         self._state = np.zeros((2, 0))
         self._rest = Rest(float(self._limits[loop.TOLERANCE]))
         self._amplification = Amplification(equation.autonomous)
@@ -70,8 +71,7 @@ class CircleIntegration(Integration):
         made._lengthen_axis()
         made._state[0, :modes], made._state[1, :modes] = initial.real[:modes], initial.imag[:modes]
         made._restart()
-        made._numbers[loop.STEP] = made._first_step()
-        made._numbers[loop.LAST_ERROR] = 1.0
+        made._numbers[: loop.CONTROLLER] = Controller(made._first_step()).numbers
         made._numbers[loop.LAST_TAIL] = np.inf
         return made._compiled()
 
@@ -126,7 +126,7 @@ class CircleIntegration(Integration):
         period = int(np.gcd.reduce(excited)) if excited.size > 1 else self._settings.max_modes + 1
         choices = np.empty(5, dtype=np.int64)
         choices[loop.MOST_MODES] = self._settings.max_modes
-        choices[loop.DIRECT] = _DIRECT_WORK if self._zonal.normaliser is None else -1
+        choices[loop.DIRECT] = _CONVOLUTION_PRODUCTS_MAX if self._zonal.normaliser is None else -1
         choices[loop.EVEN] = int(not initial.imag.any())
         choices[loop.PERIOD] = period
         fastest = int(np.argmax(np.abs(self._zonal.growth_rates())))
@@ -136,8 +136,11 @@ class CircleIntegration(Integration):
     def _make_room(self, modes: int) -> None:
         """Arrays for that many modes, and a grid of three times as many points (more if the drift turned out to need
         it)."""
-        if self._zonal.normaliser is not None or modes * min(modes, self._zonal.potential.size) > _DIRECT_WORK:
-            length = max(_SHORTEST_GRID, 2 ** math.ceil(math.log2(3 * modes))) * self._finer
+        if (
+            self._zonal.normaliser is not None
+            or modes * min(modes, self._zonal.potential.size) > _CONVOLUTION_PRODUCTS_MAX
+        ):
+            length = max(_GRID_POINTS_MIN, 2 ** math.ceil(math.log2(3 * modes))) * self._finer
             self._length = max(self._length, length)
         if modes > self._state.shape[1] or self._length > self._work.density.shape[1]:
             self._allocate(modes)
@@ -340,7 +343,8 @@ class CircleIntegration(Integration):
         count = int(self._counts[loop.MODES])
         return {
             "modes": self._state[:, :count].copy(),
-            "numbers": self._numbers[: loop.SPILL].copy(),
+            "controller": self._numbers[: loop.CONTROLLER].copy(),
+            "numbers": self._numbers[loop.CONTROLLER : loop.SPILL].copy(),
             "counts": self._counts[: loop.SLOT].copy(),
             "sizes": np.array([self._axis, self._finer, self._length]),
             "choices": self._choices.copy(),
@@ -350,13 +354,13 @@ class CircleIntegration(Integration):
         }
 
     def restore(self, state: Mapping[str, AnyArray]) -> None:
-        self._numbers[: loop.SPILL] = state["numbers"][: loop.SPILL]  # files of earlier versions hold more of them
-        self._counts[: loop.SLOT] = state["counts"][: loop.SLOT]
+        self._numbers[: loop.SPILL] = np.concatenate([state["controller"], state["numbers"]])
+        self._counts[: loop.SLOT] = state["counts"]
         self._choices[:] = state["choices"]
         if "cut" in state:
             hides_modes, error = state["cut"]
             self._cut = Cut(bool(hides_modes), float(error))
-        self._axis, self._finer, *_, self._length = (int(size) for size in state["sizes"])
+        self._axis, self._finer, self._length = (int(size) for size in state["sizes"])
         self._allocate(int(self._counts[loop.MODES]))
         self._state[:] = 0.0
         self._state[:, : state["modes"].shape[1]] = state["modes"]
@@ -379,5 +383,5 @@ class CircleIntegration(Integration):
             "steps": float(counts[loop.STEPS]),
             "rejected": float(counts[loop.REJECTED]),
             "evaluations": float(counts[loop.EVALUATIONS]),
-            "step": float(self._numbers[loop.STEP]),
+            "step": float(self._numbers[loop.LENGTH]),
         }

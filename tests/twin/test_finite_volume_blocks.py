@@ -115,8 +115,8 @@ def test_neither_threads_nor_blocks_matter(kappa, monkeypatch):
     found = []
     for count, block in ((1, 1 << 20), (1, 480), (3, 480)):
         monkeypatch.setattr(threads, "thread_count", lambda count=count: count)
-        monkeypatch.setattr(systems, "_BLOCK", block)
-        monkeypatch.setattr(grids, "_CELLS_PER_PIECE", block)
+        monkeypatch.setattr(systems, "_BLOCK_CELLS", block)
+        monkeypatch.setattr(grids, "_BLOCK", block)
         solution = problem.solver.start(problem.posed())
         solution.advance(1.0, 1)
         found.append(solution.state())
