@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mfpde.activity import doing
-from mfpde.geometry.gauss import gauss_legendre, last_coefficients
 from mfpde.measure import Measure
+from mfpde.measure.rules import gauss_legendre, last_coefficients
 from mfpde.solvers.characteristics.flow import Flow
 from mfpde.solvers.characteristics.node_comparison import Nodes
 from mfpde.solvers.stepping.adaptive_ode import Attempt, March
@@ -29,7 +29,7 @@ _MAX_HALVINGS = 60  # more is below rounding
 _PILOT_TOLERANCE = 1e-6  # of the steps that find where the flow steepens
 _QUADRATURE_POWER = 1.8  # of the interpolation error that the quadrature error is: nearly its square
 _LIMIT_SHARE = 0.03  # of the limit, for one interval
-_MAX_ATTEMPTS = 3000  # of a pilot run; what it has shown by then is all that is known
+_ATTEMPTS_MAX = 3000  # at steps of that march
 
 
 def adaptive_intervals(task: InitialValueProblem, ends: tuple[float, float], limit: float, most: int) -> Float | None:
@@ -90,8 +90,8 @@ def _rough(task: InitialValueProblem, breaks: Float, limit: float) -> AnyArray:
     points, density, masses = _points(task.initial, breaks)
     flow = Flow(task.equation, points.reshape(-1, 1), masses.ravel() / masses.sum(), None)
     missing, march = _missing(density), March(flow, _PILOT_TOLERANCE)
-    for tried in march.to(task.until, _MAX_ATTEMPTS):
-        doing(f"{masses.size} nodes on intervals, t = {march.time:.4g} of {task.until:.4g}")
+    for tried in march.to(task.until, _ATTEMPTS_MAX):
+        doing(f"{masses.size} nodes on panels, t = {march.time:.4g} of {task.until:.4g}")
         if tried is Attempt.VANISHED or march.time * march.growth > POLE_RATE:
             break
         bent = last_coefficients(march.state.reshape(points.shape)).max(axis=1) - flow.rounding(march.state)

@@ -36,7 +36,7 @@ _CUTOFF_LIMIT_FACTOR = 3.0  # times the limit, for differences between two cut-o
 _CUTOFF_FACTOR = 5.0  # refinement errors need not be below so many times the difference that the tail cut-off makes
 _ADAPTIVE_REFINEMENT = 2.8  # beyond it intervals are halved where needed, on the line and the circle
 _PILOT_TOLERANCE = 1e-6  # of the comparison's steps: both rules take the same ones, so that their errors cancel
-_MAX_ATTEMPTS = 3000  # of a comparison; rules are as good as what they have come to by then
+_ATTEMPTS_MAX = 3000  # at steps of a comparison
 _MIN_TIME_SHARE = 1e-3  # of the run: a rule that fails before is refused
 _QUERY_WEIGHT = 1e-9  # of the largest weight: heavier tokens must have a finite drift
 _MIN_NODES_TO_THIN = 500  # rules on the line with fewer stay as they are
@@ -120,14 +120,12 @@ class _Search:
         if largest > limit:
             return Rule(here, good, largest, others=more)
         march, growth = March(pair, _PILOT_TOLERANCE), (0.0, 0.0)
-        for tried in march.to(self._until, _MAX_ATTEMPTS):
+        for tried in march.to(self._until, _ATTEMPTS_MAX):
             doing(f"{here.count} nodes held against {more.count}, t = {march.time:.4g} of {self._until:.4g}")
             if tried is Attempt.VANISHED or max(growth) > POLE_RATE:
                 return Rule(here, np.inf, largest, others=more)
             variance, _ = growth
-            now = pair.difference(march.state) / max(
-                1.0, variance
-            )  # a shift in time of a growing variance is no difference
+            now = pair.difference(march.state) / max(1.0, variance)  # differences of when, not of what
             if now > limit:
                 return Rule(here, good, now, others=more)
             largest, good = max(largest, now), march.time

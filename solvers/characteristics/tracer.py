@@ -16,9 +16,9 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = ["Tracer"]
 
-_MAX_ATTEMPTS = 10_000  # at steps of tracers, within one step of the nodes
-_EXTENT_WEIGHT = 1e-20  # of the largest weight: lighter nodes do not count in the extent
-_ESCAPE_FACTOR = 10.0  # extents of the nodes in one of their steps: a faster tracer comes from infinity
+_ATTEMPTS_MAX = 10_000  # at steps of tracers, within one step of the nodes
+_HEAVY_WEIGHT = 1e-20  # of the largest weight: lighter nodes do not count in the extent
+_PASSED_MAX = 10.0  # extents of the nodes in one of their steps: a faster tracer comes from infinity
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Tracer:
         for points that come from infinity, as strong contractions have them."""
         places, total = points.copy(), grown.copy()
         cloud = _Cloud(np.arange(points.shape[0]), 0.0, self._length, points, grown, positions)
-        for _ in range(_MAX_ATTEMPTS):
+        for _ in range(_ATTEMPTS_MAX):
             away = self._away(cloud)
             total[cloud.number[away]] = np.inf
             cloud = self._moved(cloud.only(~away), tolerance)
@@ -79,7 +79,7 @@ class Tracer:
         if size == 0:
             return cloud
         march, now = March(_Carried(self, cloud, left), tolerance, min(cloud.step, left)), cloud
-        for tried in march.to(left, _MAX_ATTEMPTS):
+        for tried in march.to(left, _ATTEMPTS_MAX):
             if tried is Attempt.ACCEPTED:
                 places = self._flow.geometry.retract(march.state[:size].reshape(cloud.places.shape))
                 passed = self._length if march.time == left else cloud.passed + march.time
@@ -120,12 +120,12 @@ class Tracer:
             return none
         with np.errstate(all="ignore"):
             speed = np.abs(self._drift(self._time(cloud.passed), cloud.places, cloud.positions)).max(axis=1)
-        return ~(speed * self._length <= _ESCAPE_FACTOR * self._reach)
+        return ~(speed * self._length <= _PASSED_MAX * self._reach)
 
     def _extent(self, state: Float) -> float:
         weights = self._flow.weights
         points = state.reshape(weights.size, -1)
-        heavy = weights > _EXTENT_WEIGHT * weights.max()
+        heavy = weights > _HEAVY_WEIGHT * weights.max()
         return float(np.abs(points[heavy] - np.einsum("n,nd->d", weights, points)).max(initial=0.0))
 
     def size(self, places: Float, grown: Float) -> float:
@@ -137,15 +137,15 @@ class Tracer:
 class _Carried(OrdinarySystem):
     """A cloud on its way through what is left of a step: its places, one after the other, and its integrals."""
 
-    def __init__(self, field: Tracer, cloud: _Cloud, left: float) -> None:
-        self._field, self._cloud, self.breaks = field, cloud, [left]
+    def __init__(self, tracer: Tracer, cloud: _Cloud, left: float) -> None:
+        self._tracer, self._cloud, self.breaks = tracer, cloud, [left]
         self.start = np.concatenate([cloud.places.ravel(), cloud.grown])
 
     def rhs(self, time: float, state: Float) -> Float:
         places = state[: self._cloud.places.size].reshape(self._cloud.places.shape)
-        speed, growth = self._field.speeds(self._cloud, time, places)
+        speed, growth = self._tracer.speeds(self._cloud, time, places)
         return np.concatenate([speed.ravel(), growth])
 
     def sizes(self, state: Float) -> Size:
         count = self._cloud.places.size
-        return lambda error: self._field.size(error[:count], error[count:])
+        return lambda error: self._tracer.size(error[:count], error[count:])

@@ -25,7 +25,7 @@ Box = Annotated[
     BeforeValidator(lambda given: None if isinstance(given, str) and given == "auto" else given),
     WithJsonSchema({"anyOf": [{"const": "auto"}, {"type": "array", "items": {"type": "array"}}]}),
 ]
-_CELLS_MAX = 2**24  # in all
+_CELLS_MAX = 2**24  # 128 MB for each array over them
 _STEPPER_OF_ORDER = {1: "ssprk3", 2: "ssprk3", 5: "ssprk54", 7: "dop853", 9: "dop853"}
 _CITATIONS_OF_ORDER = {1: ("courant1952",), 2: ("vanleer1979",), 5: ("borges2008",)}
 
@@ -46,7 +46,6 @@ class FiniteVolume(Solver):
 
     kind: Literal["finite-volume"] = "finite-volume"
     citations: ClassVar[tuple[str, ...]] = ("xu2014", "zalesak1979", "gustafsson1994")
-    counts: ClassVar[tuple[str, ...]] = ("steps", "cells", "panels")
     facts: ClassVar[frozenset[str]] = frozenset({"leak"})
     preference: ClassVar[int] = 5
 

@@ -18,7 +18,7 @@ __all__ = ["LEAST_WIDTH", "Missed", "edge_mass", "inverse_growth_rate", "narrowe
 #: cells across a cluster at half of its height
 LEAST_WIDTH = 3.0
 _PEAK_MIN = 0.2  # share of the largest density, below which a maximum is no cluster
-_EDGE_CELLS_MIN = 3
+_EDGE_CELLS_MIN = 3  # more than stencils cross in a step
 _SMOOTHING_WIDTH = 4.0 * np.log(2.0)  # cells squared that averaging adds to the squared width at half height
 _ORDER_NINE_FACTOR = 10.0  # times difference^(9/7) that errors of order nine are, from densities of all kinds
 

@@ -49,7 +49,7 @@ _BOX_MASS_TOLERANCE = 1e-10  # share of the mass that a given box may leave out
 
 @dataclass(frozen=True)
 class Setup:
-    """What a run is discretised out by; the coarse run before one differs in its frame."""
+    """Settings, problem and frame of a run; those of the coarse run before it differ in the frame."""
 
     settings: FiniteVolume
     task: InitialValueProblem

@@ -14,8 +14,8 @@ from mfpde.typing import Float
 
 __all__ = ["box_of_run"]
 
-_MAX_BOX_GROWTH = 30.0  # times the box at the start; beyond it only a moving frame has the resolution
-_MAX_SLICES = 1000  # of the coarse run; the box then holds what it has come to
+_BOX_GROWTH_MAX = 30.0  # times the box at the start; beyond it only a moving frame has the resolution
+_SLICES_MAX = 1000  # of the coarse run
 
 
 def box_of_run(
@@ -28,8 +28,8 @@ def box_of_run(
     """
     scale = np.eye(run.solution.mean.shape[1])
     low, high = _ends(run.solution, run.grid, deviations, scale)
-    widest = _MAX_BOX_GROWTH * (high - low)
-    for _ in range(_MAX_SLICES):
+    widest = _BOX_GROWTH_MAX * (high - low)
+    for _ in range(_SLICES_MAX):
         before = run.time
         doing(f"coarse run for the box, t = {before:.4g} of {until:.4g}")
         if run.advance(until, 1).state is not State.UNDER_WAY and run.time == before:

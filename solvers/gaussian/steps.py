@@ -12,7 +12,7 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = ["GaussianMarch"]
 
-_MAX_UNKNOWNS_IMPLICIT = 300  # unknowns of which the derivative matrix is made and factorised at every implicit step
+_IMPLICIT_UNKNOWNS_MAX = 300  # the Jacobian is formed and factorised at every implicit step
 
 
 class _InFrame(OrdinarySystem):
@@ -41,7 +41,7 @@ class GaussianMarch(March):
     def __init__(self, moments: Moments, tolerance: float) -> None:
         self._moments, self._in_frame = moments, _InFrame(moments)
         self.start_frame = moments.start
-        implicit = self._in_frame.start.size <= _MAX_UNKNOWNS_IMPLICIT
+        implicit = self._in_frame.start.size <= _IMPLICIT_UNKNOWNS_MAX
         super().__init__(self._in_frame, tolerance, implicit=implicit, lasting=True)
 
     @property

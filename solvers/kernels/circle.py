@@ -18,7 +18,7 @@ from mfpde.solvers.kernels.exponential_step import (
     step_errors,
 )
 from mfpde.solvers.kernels.fast_fourier import copy_rows
-from mfpde.solvers.kernels.zonal_slope import GridRoom, convolution_slope, drift_reach, grid_slope, keep_symmetry
+from mfpde.solvers.kernels.zonal_slope import GridRoom, convolution_slope, drift_mode_count, grid_slope, keep_symmetry
 from mfpde.solvers.steppers.gif853 import LARGEST_DECAY, ORDER, STAGES
 from mfpde.solvers.stepping.controller import SHORTEST_STEP
 from mfpde.typing import AnyArray, Float
@@ -34,13 +34,13 @@ REACHED, UNDER_WAY, MODES_CHANGED, GRID_TOO_COARSE, RESOLUTION_LOST, STEP_VANISH
 CONTROLLER = 4
 TIME, LAST_TAIL, SPILL = range(CONTROLLER, 7)
 # columns of `counts`; from SLOT on they follow from the state, or do not matter
-MODES, STEPS, REJECTED, EVALUATIONS, SINCE_CHANGE, SLOT, REACH, NEXT_REACH = range(8)
+MODES, STEPS, REJECTED, EVALUATIONS, SINCE_CHANGE, SLOT, DRIFT_MODES, NEXT_DRIFT_MODES = range(8)
 # columns of `limits`
 TOLERANCE, TRUNCATION, CUT, BOUND, FLOOR, LOST = range(6)
 # columns of `choices`
 MOST_MODES, DIRECT, EVEN, PERIOD, WINDOW = range(5)
 
-_MODES_MIN = 16
+_MODES_MIN = 16  # fewer cost no less
 _STEPS_BETWEEN_REDUCTIONS = 24  # accepted steps between a change of the number of modes and the next reduction
 #: accepted steps after which a call of `advance` ends, so that the caller can see whether anything moves still
 STEPS_BETWEEN_LOOKS = 256
@@ -53,7 +53,7 @@ def evaluate_slope(
     """slope = N(padded state); numbers[SPILL] becomes what the grid could not hold (0 for the convolution)."""
     modes = counts[MODES]
     if choices[DIRECT] >= modes * min(modes, work.potential.size):
-        convolution_slope(work.padded, work.offset, work.potential, modes, counts[REACH], work.drift, slope)
+        convolution_slope(work.padded, work.offset, work.potential, modes, counts[DRIFT_MODES], work.drift, slope)
         numbers[SPILL] = 0.0
     else:
         numbers[SPILL] = grid_slope(
@@ -71,9 +71,9 @@ def evaluate_slope(
 
 
 @kernel
-def find_reach(work: Work, counts: AnyArray, limits: Float) -> None:
+def find_drift_modes(work: Work, counts: AnyArray, limits: Float) -> None:
     """How many modes of the drift matter in the padded state, kept for a whole step."""
-    counts[REACH] = drift_reach(work.padded, work.offset, work.potential, counts[MODES], limits[CUT])
+    counts[DRIFT_MODES] = drift_mode_count(work.padded, work.offset, work.potential, counts[MODES], limits[CUT])
 
 
 @kernel
@@ -120,14 +120,14 @@ def _attempt(
     """One step: the new state in work.padded, its N in work.slope; returns the error relative to what is allowed."""
     modes = counts[MODES]
     table = work.tables[_find_table(work, counts, step)]
-    reach = counts[REACH]
+    kept = counts[DRIFT_MODES]
     for stage in range(1, STAGES + 1):
         advance_stage(stage, state, work.start, work.scaled, table, step, work.padded, work.offset, modes)
         if stage == STAGES:  # the state that the next step starts from
-            find_reach(work, counts, limits)
+            find_drift_modes(work, counts, limits)
         evaluate_slope(work, numbers, counts, limits, choices, work.slope)
         scale_difference(stage, work.slope, work.start, work.scaled, table, modes)
-    counts[NEXT_REACH], counts[REACH] = counts[REACH], reach  # a rejected state must leave no trace
+    counts[NEXT_DRIFT_MODES], counts[DRIFT_MODES] = counts[DRIFT_MODES], kept  # a rejected state must leave no trace
     step_errors(work.scaled, table, step, work.errors, modes)
     _sizes(work.padded, work.offset, modes, work.state_sizes)
     five = _error_size(work.errors[0], work, modes, limits[FLOOR])
@@ -174,7 +174,7 @@ def _accept(state: Float, work: Work, numbers: Float, counts: AnyArray, end: flo
     numbers[TIME] = end
     counts[STEPS] += 1
     counts[SINCE_CHANGE] += 1
-    counts[REACH] = counts[NEXT_REACH]
+    counts[DRIFT_MODES] = counts[NEXT_DRIFT_MODES]
 
 
 @kernel
@@ -257,5 +257,5 @@ def restart_slope(state: Float, work: Work, numbers: Float, counts: AnyArray, li
     """work.start = N(state), needed whenever the state or the number of its modes was changed from outside a step."""
     modes = counts[MODES]
     copy_rows(state, 0, work.padded, work.offset, modes)
-    find_reach(work, counts, limits)
+    find_drift_modes(work, counts, limits)
     evaluate_slope(work, numbers, counts, limits, choices, work.start)

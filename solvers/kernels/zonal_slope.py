@@ -10,7 +10,7 @@ from mfpde.compilation import kernel
 from mfpde.solvers.kernels.fast_fourier import forward
 from mfpde.typing import Float
 
-__all__ = ["GridRoom", "convolution_slope", "drift_reach", "grid_slope", "keep_symmetry"]
+__all__ = ["GridRoom", "convolution_slope", "drift_mode_count", "grid_slope", "keep_symmetry"]
 
 Pair = tuple[float, float]
 
@@ -30,52 +30,52 @@ def _fill_ghosts(padded: Float, offset: int, modes: int) -> None:
     for part in range(2):
         sign = 1.0 - 2.0 * part
         left, right = padded[part, :offset], padded[part, offset + 1 : offset + modes]
-        reach = min(offset, modes - 1)
-        left[: offset - reach] = 0.0
-        for column in range(reach):
+        count = min(offset, modes - 1)
+        left[: offset - count] = 0.0
+        for column in range(count):
             left[offset - 1 - column] = sign * right[column]
         padded[part, offset + modes : 2 * offset + modes] = 0.0
 
 
 @kernel
-def drift_reach(padded: Float, offset: int, potential: Float, modes: int, cut: float) -> int:
+def drift_mode_count(padded: Float, offset: int, potential: Float, modes: int, cut: float) -> int:
     """One more than the last order whose drift j W_j c_j, |c_j| <= 1, can pass `cut` times this state's largest."""
-    reach = min(potential.size, modes)
+    count = min(potential.size, modes)
     largest = 0.0
-    for order in range(1, reach):
+    for order in range(1, count):
         size = max(abs(padded[0, offset + order]), abs(padded[1, offset + order]))
         largest = max(largest, order * abs(potential[order]) * size)
-    while reach > 2 and (reach - 1) * abs(potential[reach - 1]) <= cut * largest:
-        reach -= 1
-    return reach
+    while count > 2 and (count - 1) * abs(potential[count - 1]) <= cut * largest:
+        count -= 1
+    return count
 
 
 @kernel
-def _drift_modes(padded: Float, offset: int, potential: Float, reach: int, drift: Float) -> None:
-    """drift[:, j] = i j W_j c_j below reach, zeros beyond."""
-    real, imaginary = padded[0, offset : offset + reach], padded[1, offset : offset + reach]
-    for order in range(reach):
+def _drift_modes(padded: Float, offset: int, potential: Float, count: int, drift: Float) -> None:
+    """drift[:, j] = i j W_j c_j below count, zeros beyond."""
+    real, imaginary = padded[0, offset : offset + count], padded[1, offset : offset + count]
+    for order in range(count):
         weight = order * potential[order]
         drift[0, order] = -weight * imaginary[order]
         drift[1, order] = weight * real[order]
-    drift[:, reach : reach + 3] = 0.0
+    drift[:, count : count + 3] = 0.0
 
 
 @kernel
 def convolution_slope(
-    padded: Float, offset: int, potential: Float, modes: int, reach: int, drift: Float, slope: Float
+    padded: Float, offset: int, potential: Float, modes: int, count: int, drift: Float, slope: Float
 ) -> None:
-    """m_k = sum_{1<=j<reach} (G_j c_{k-j} + conj(G_j) c_{k+j}): exact, no aliasing, exact zeros stay zero.
+    """m_k = sum_{1<=j<count} (G_j c_{k-j} + conj(G_j) c_{k+j}): exact, no aliasing, exact zeros stay zero.
 
     Four orders at a time, on slices with constant shifts, let the compiler use whole vector registers.
     """
     _fill_ghosts(padded, offset, modes)
-    _drift_modes(padded, offset, potential, reach, drift)
+    _drift_modes(padded, offset, potential, count, drift)
     out_real, out_imaginary = slope[0, :modes], slope[1, :modes]
     out_real[:] = 0.0
     out_imaginary[:] = 0.0
     real, imaginary = padded[0], padded[1]
-    for order in range(1, reach, 4):
+    for order in range(1, count, 4):
         g1, g2, g3, g4 = drift[0, order], drift[0, order + 1], drift[0, order + 2], drift[0, order + 3]
         h1, h2, h3, h4 = drift[1, order], drift[1, order + 1], drift[1, order + 2], drift[1, order + 3]
         left, right = offset - order - 3, offset + order

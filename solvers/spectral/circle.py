@@ -33,8 +33,8 @@ __all__ = ["CircleIntegration"]
 
 _TABLES = 12  # step sizes whose exponentials are kept
 _CONVOLUTION_PRODUCTS_MAX = 200_000  # modes times kernel modes, up to which the convolution beats two transforms
-_AXIS_POINTS_MIN = 256
-_GRID_POINTS_MIN = 64
+_AXIS_POINTS_MIN = 256  # of the angle axis in files: profiles look smooth
+_GRID_POINTS_MIN = 64  # shorter transforms cost no less
 _LINEAR_AMPLITUDE = 1e-12  # sum of |c_k|, k > 0, below which products of them are lost in their rounding
 
 

@@ -18,7 +18,7 @@ __all__ = ["NOT_CUT", "Cut", "cut_of", "smooth_from"]
 #: angles at which densities are compared: sixteen for the shortest wave of the most modes a solver may use
 _ANGLES = 2**17
 #: mass that a density may lack at those angles; one that lacks more is so narrow that its peak lies between them
-_SEEN = 1e-2
+_MAX_MASS_DEFECT = 1e-2
 
 
 class Cut(NamedTuple):
@@ -63,7 +63,7 @@ def _error(measure: Measure, kept: Complex) -> float:
         density = by_series(_ANGLES) if by_series else measure.evaluate(Circle().layout(_ANGLES).axes[0].values)
     except ProblemError:  # point masses among others
         return np.inf
-    if abs(density.mean() * 2 * np.pi - 1) > _SEEN:
+    if abs(density.mean() * 2 * np.pi - 1) > _MAX_MASS_DEFECT:
         return 1.0
     cut = CircleDensity.of(kept).on_grid(_ANGLES)
     return float(np.abs(cut - density).max() / density.max())

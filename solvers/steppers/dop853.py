@@ -27,8 +27,8 @@ def _nonzero(weights: Float) -> dict[int, float]:
 
 
 _STAGES = tuple(_nonzero(weights) for weights in STAGE_WEIGHTS[1:])
-_ENDS, _FIVE, _THREE = _nonzero(WEIGHTS), _nonzero(ERROR_FIVE), _nonzero(ERROR_THREE)
-_MORE_NODES = (0.1, 0.2, 7 / 9)
+_SOLUTION_WEIGHTS, _FIVE, _THREE = _nonzero(WEIGHTS), _nonzero(ERROR_FIVE), _nonzero(ERROR_THREE)
+_MORE_NODES = (0.1, 0.2, 7 / 9)  # of the three further stages of dense output
 # weights of the slopes of the first thirteen stages (the last one at u_{n+1}) and of those before it
 _MORE_STAGES = (
     {0: 0.056167502283047954, 6: 0.25350021021662483, 7: -0.2462390374708025, 8: -0.12419142326381637,
@@ -113,7 +113,7 @@ class Dop853(ExplicitStepper):
         for node, weights in zip(NODES[1:], _STAGES, strict=True):
             inside = state + step * _sum(weights, slopes)
             slopes.append(system.rhs(time + float(node) * step, inside))
-        end = state + step * _sum(_ENDS, slopes)
+        end = state + step * _sum(_SOLUTION_WEIGHTS, slopes)
         slopes.append(system.rhs(time + step, end))
         differences = (step * _sum(_FIVE, slopes), step * _sum(_THREE, slopes))
         return Dop853Step(time, step, state, end, differences, tuple(slopes), inside)

@@ -20,7 +20,7 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = ["LARGEST_DECAY", "ORDER", "STAGES", "Gif853"]
 
-ORDER, STAGES = 8, 12
+ORDER, STAGES = 8, 12  # of the method of Dormand and Prince
 LARGEST_DECAY = 64.0  # |hL| that rounding errors allow: stages grow by e^{0.083 |hL|}
 
 

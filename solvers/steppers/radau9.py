@@ -35,7 +35,7 @@ ERROR = np.array(
     [-0.2523433122495464, 0.16035712210296996, -0.11627313434096281, 0.08100664894556402, -0.03181316888549383]
 )
 _TO_SLOPES = np.linalg.inv(STAGE_WEIGHTS)
-_NEWTON_ITERATIONS_MAX = 12
+_NEWTON_ITERATIONS_MAX = 12  # more converge too slowly to pay
 _NEWTON_SLOWEST = 0.8  # ratio of two corrections, above which Newton's method does not converge
 _DERIVATIVE_STEP = 1e-8  # relative step of differences: half of the digits
 

@@ -21,7 +21,7 @@ __all__ = ["Rkc2"]
 _DAMPING = 2 / 13  # epsilon of [sommeijer1998]: beyond the origin the polynomial stays below 1 - epsilon / 3
 _REACH_FACTOR = 0.65  # of stages^2 - 1 along the negative real axis
 _REACH_MARGIN = 1.2  # times the product of step and rate that is asked for
-_STAGES_MIN = 3
+_STAGES_MIN = 3  # two have no damped stability region
 
 
 @lru_cache(maxsize=64)

@@ -21,11 +21,7 @@ UNFINISHED = {
     *(f"mfpde/measure/{name}.py" for name in ("axisymmetric", "bessel", "circle_density", "circle_expression")),
     *(f"mfpde/measure/{name}.py" for name in ("circle_grid", "sphere_density")),
     *("mfpde/observe/progress.py", "mfpde/store/checkpoint.py", "mfpde/store/lazy_array.py", "mfpde/store/schema.py"),
-    *("mfpde/store/status.py", "mfpde/store/writer.py", "solvers/kernels/circle.py"),
-    *(f"solvers/finite_volume/{name}.py" for name in ("control", "diagnostics", "integration")),
-    *("solvers/kernels/exponential_step.py", "solvers/spectral/circle.py", "solvers/spectral/cut_data.py"),
-    *(f"solvers/steppers/{name}.py" for name in ("dop853", "gif853", "radau9", "rkc2")),
-    *(f"solvers/stepping/{name}.py" for name in ("adaptive_ode", "pole", "steady_state")),
+    *("mfpde/store/status.py", "mfpde/store/writer.py"),
 }
 
 
