@@ -15,6 +15,7 @@ from mfpde.typing import AnyArray
 
 __all__ = ["Plan", "StepControl"]
 
+_ERROR_FLOOR = 1e-2  # of the controllers: errors below it are those of limited fluxes, which know no order
 _STIFF_RATIO = 5.0  # of the rates at which diffusion and transport empty cells, from which on rkc2 may pay
 _STAGES_MAX = 100  # of rkc2
 _STIFF_FIRST = 4.0  # times what is stable for the other scheme: the first step of rkc2
@@ -44,7 +45,7 @@ class StepControl:
     def __init__(self, stepper: ExplicitStepper, cfl: float, tolerance: float, breaks: Sequence[float] = ()) -> None:
         self.stepper, self._cfl, self.tolerance = stepper, cfl, tolerance
         self.breaks = tuple(float(time) for time in breaks if time > 0)
-        self._usual, self._stiff = Controller(0.0), Controller(0.0)
+        self._usual, self._stiff = (Controller(0.0, _ERROR_FLOOR) for _ in range(2))
         self.counts = {"steps": 0, "rejected": 0, "limited": 0, "stiff": 0}
 
     @property
@@ -54,7 +55,7 @@ class StepControl:
 
     def begin(self, length: float) -> None:
         """With a first step of that length."""
-        self._usual = Controller(length)
+        self._usual.length = length
 
     def plan(self, time: float, target: float, outflow: float, spreading: float) -> Plan:
         """The next step on the way to a target."""

@@ -164,6 +164,7 @@ def _factor(controller: Float, length: float, error: float, error_order: int) ->
     power = 1.0 / error_order
     wanted = SAFETY * error**-power
     if controller[LAST_LENGTH] > 0.0 and error <= 1.0:
-        trend = length / controller[LAST_LENGTH] * (controller[LAST_ERROR] / error) ** power
-        wanted = min(wanted, wanted * trend)
+        seen = max(error, ERROR_FLOOR)
+        trend = length / controller[LAST_LENGTH] * (controller[LAST_ERROR] / seen) ** power
+        wanted = min(wanted, SAFETY * seen**-power * trend)
     return min(max(wanted, SHRINKING_MAX), GROWTH_MAX)

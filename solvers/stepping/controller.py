@@ -10,7 +10,7 @@ __all__ = ["ERROR_FLOOR", "GROWTH_MAX", "MEANT", "SAFETY", "SHORTEST_STEP", "SHR
 
 SAFETY = 0.9  # times the length whose error would be the largest that is allowed
 GROWTH_MAX, SHRINKING_MAX = 5.0, 0.2  # bounds of the ratio of a step to the one before it
-ERROR_FLOOR = 1e-4  # in tolerances: errors below it are remembered as this much, since they say nothing of a trend
+ERROR_FLOOR = 1e-4  # in tolerances: predictions take errors below it for as much, since they say nothing of a trend
 MEANT = 0.99  # share of the length that was meant, below which a step was cut short
 SHORTEST_STEP = 2.0**-50  # of the time: four units in the last place
 
@@ -25,9 +25,10 @@ class Controller:
     short, by an end or for stability, says nothing against the longer one that was meant.
     """
 
-    def __init__(self, length: float) -> None:
+    def __init__(self, length: float, error_floor: float = ERROR_FLOOR) -> None:
         #: what the next step is meant to be
         self.length = length
+        self._floor = error_floor
         self._last_length, self._last_error = 0.0, 0.0
         self._rejected = False
 
@@ -39,7 +40,7 @@ class Controller:
             return False
         proposed = length * (min(factor, 1.0) if self._rejected else factor)
         self.length = max(proposed, self.length) if length < MEANT * self.length else proposed
-        self._last_length, self._last_error = length, max(error, ERROR_FLOOR)
+        self._last_length, self._last_error = length, max(error, self._floor)
         self._rejected = False
         return True
 
@@ -52,7 +53,9 @@ class Controller:
         power = 1 / error_order
         wanted = SAFETY * error**-power
         if self._last_length > 0 and error <= 1:
-            wanted = min(wanted, wanted * length / self._last_length * (self._last_error / error) ** power)
+            seen = max(error, self._floor)
+            trend = length / self._last_length * (self._last_error / seen) ** power
+            wanted = min(wanted, SAFETY * seen**-power * trend)
         return float(min(max(wanted, SHRINKING_MAX), GROWTH_MAX))
 
     def forget(self) -> None:
