@@ -76,7 +76,9 @@ class CircleDensity(Measure):
 
     def on_grid(self, count: int) -> Float:
         """Densities at `count` equispaced angles, from all modes that such a grid shows."""
-        return np.fft.irfft(_resized(self.coefficients((count + 1) // 2), count // 2 + 1), count) * (count / (2 * np.pi))
+        return np.fft.irfft(_resized(self.coefficients((count + 1) // 2), count // 2 + 1), count) * (
+            count / (2 * np.pi)
+        )
 
     def at_grid(self, count: int) -> Float:
         """The same from a closed form, where there is one: modes that the grid does not show are in it, too."""

@@ -58,7 +58,9 @@ def density_on_circle(text: str) -> DensityOnCircle:
     series[: min(_INTEGRATED_MODES, length)] = exact[:length]  # samples know them to the square of their distance only
     known = CircleDensity.of(series[:length])
 
-    return DensityOnCircle(mass, known.coefficients, length, partial(_over, density, mass), partial(_between_edges, density))
+    return DensityOnCircle(
+        mass, known.coefficients, length, partial(_over, density, mass), partial(_between_edges, density)
+    )
 
 
 def _over(density: WrittenDensity, mass: float, angles: Float) -> Float:
