@@ -11,14 +11,13 @@ import numpy as np
 
 from mfpde.contracts import Outcome
 from mfpde.store import schema
-from mfpde.store.atomic_file import appearing
 from mfpde.store.checkpoint import Checkpoint, Reference, create_slots, write_slot
 from mfpde.store.checksums import GROUP, record_counts, row_checksums, table_of
 from mfpde.store.rewriting import rewrite
 from mfpde.store.schema import Header
 from mfpde.store.stored_tables import StoredTables
 from mfpde.store.table import Table, kept
-from mfpde.store.transaction import Transaction, open_file
+from mfpde.store.transaction import Transaction
 from mfpde.typing import AnyArray
 
 __all__ = ["NewRows", "ResultFile"]
@@ -54,18 +53,10 @@ class ResultFile:
     @classmethod
     def create(cls, path: Path, header: Header, rows: NewRows, checkpoint: Checkpoint, *, force: bool) -> ResultFile:
         """A file with its first rows. It appears under its name once it is whole; OSError if it cannot."""
-        with appearing(path, force=force) as part:
-            disk = Transaction(part, create=True)
-            file = None
-            try:
-                file = open_file(disk, "w")
-                schema.create(file, header)
-                create_slots(file["checkpoint"], header.tables, checkpoint.state)
-                made = cls(header, disk, file)
-                made.commit(rows, checkpoint)
-            except BaseException:
-                disk.close(file)
-                raise
+        with schema.making(path, header, force=force) as (disk, file, _):
+            create_slots(file["checkpoint"], header.tables, checkpoint.state)
+            made = cls(header, disk, file)
+            made.commit(rows, checkpoint)
         return made
 
     @classmethod
@@ -88,10 +79,9 @@ class ResultFile:
     def rewritten(self, path: Path, header: Header) -> ResultFile:
         """The file made anew with another layout, which takes the place of this one."""
         old = StoredTables(path, self.file, lambda *_: self.header.tables)
-        disk, file = rewrite(path, old, header, self.safe_counts())
-        self.close()
-        made = ResultFile(header, disk, file, self.counts, self._found, self._slot)
+        made = ResultFile(header, *rewrite(path, old, header, self.safe_counts()), self.counts, self._found, self._slot)
         made.reached = self.reached
+        self.close()
         return made
 
     def commit(self, rows: NewRows, checkpoint: Checkpoint | None = None) -> None:

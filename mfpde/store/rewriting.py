@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 
 from mfpde.store import schema
-from mfpde.store.atomic_file import appearing
 from mfpde.store.checkpoint import create_slots, write_slot
 from mfpde.store.checksums import GROUP, blocks, record_counts, row_checksums, table_of
 from mfpde.store.schema import Header
 from mfpde.store.stored_tables import StoredTables
 from mfpde.store.table import Table, kept
-from mfpde.store.transaction import Transaction, open_file
+from mfpde.store.transaction import Transaction
 
 __all__ = ["rewrite"]
 
@@ -25,24 +24,16 @@ __all__ = ["rewrite"]
 def rewrite(path: Path, old: StoredTables, header: Header, counts: Mapping[str, int]) -> tuple[Transaction, Any]:
     """The new file, open and in place, with so many rows of the tables of the old one, which is the caller's to close.
     OSError leaves the old one as it is."""
-    with appearing(path, force=True) as part:
-        disk = Transaction(part, create=True)
-        file = None
-        try:
-            file = open_file(disk, "w")
-            schema.create(file, header)
-            _copy_slots(old, file, header, counts, disk)
-            for table in kept(header.tables):
-                _copy_rows(table, old, file, header, counts[table.name])
-            record_counts(file[GROUP], [counts[table.name] for table in header.tables])
-            file.flush()
-            disk.commit()
-            disk.sync()
-            with suppress(OSError):
-                shutil.copymode(path, part)
-        except BaseException:
-            disk.close(file)
-            raise
+    with schema.making(path, header, force=True) as (disk, file, part):
+        _copy_slots(old, file, header, counts, disk)
+        for table in kept(header.tables):
+            _copy_rows(table, old, file, header, counts[table.name])
+        record_counts(file[GROUP], [counts[table.name] for table in header.tables])
+        file.flush()
+        disk.commit()
+        disk.sync()
+        with suppress(OSError):
+            shutil.copymode(path, part)
     return disk, file
 
 

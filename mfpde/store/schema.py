@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +14,7 @@ import numpy as np
 from mfpde._version import __version__
 from mfpde.contracts import Outcome
 from mfpde.geometry import Layout
+from mfpde.store.atomic_file import appearing
 from mfpde.store.checksums import (
     GROUP,
     MARK,
@@ -24,11 +27,12 @@ from mfpde.store.checksums import (
 from mfpde.store.layouts import LAYOUT, create_layout
 from mfpde.store.provenance import read_provenance, write_numbers, write_provenance
 from mfpde.store.table import Table, columns_of, create_table, kept
+from mfpde.store.transaction import Transaction, open_file
 
 if TYPE_CHECKING:
     from mfpde.problem import Problem
 
-__all__ = ["FORMAT", "Header", "create", "write_outcome"]
+__all__ = ["FORMAT", "Header", "create", "making", "write_outcome"]
 
 FORMAT = 1  # of the file; raised when earlier releases could not read it
 _RUNNING = "running"  # the status before there is an outcome
@@ -50,6 +54,23 @@ class Header:
     tables: Sequence[Table]
     history: str
     provenance: Mapping[str, Any]
+
+
+@contextmanager
+def making(path: Path, header: Header, *, force: bool) -> Iterator[tuple[Transaction, Any, Path]]:
+    """A file that begins with this header, open, and where it is until the block ends well: then it gets its name, and
+    stays open. OSError leaves nothing behind."""
+    disk = file = None
+    try:
+        with appearing(path, force=force) as part:
+            disk = Transaction(part, create=True)
+            file = open_file(disk, "w")
+            create(file, header)
+            yield disk, file, part
+    except BaseException:
+        if disk is not None:
+            disk.close(file)
+        raise
 
 
 def create(file: Any, header: Header) -> None:
