@@ -142,10 +142,27 @@ class OfFamily:
 
 
 class NameOf(OfFamily):
-    """Marks a field that holds the name of a member of a registry family."""
+    """Marks a field that holds the name of a member of a registry family; with `unfit`, the attribute that says why a
+    member is not fit for that field, of those alone that are."""
+
+    def __init__(self, family: str, unfit: str | None = None) -> None:
+        super().__init__(family)
+        self._unfit = unfit
+
+    def _reason(self, part: Any) -> str | None:
+        return getattr(part, self._unfit) if self._unfit else None
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.literal_schema(list(members(self.family)))
+        known = members(self.family)
+        fit = [name for name, part in known.items() if self._reason(part) is None]
+
+        def explained(value: Any) -> Any:
+            reason = self._reason(known[value]) if isinstance(value, str) and value in known else None
+            if reason is not None:
+                raise ProblemError([Fault((), f"cannot be {value}: {reason}; known: {', '.join(fit)}")])
+            return value
+
+        return core_schema.no_info_before_validator_function(explained, core_schema.literal_schema(fit))
 
 
 def _number(value: Any) -> float:

@@ -13,6 +13,7 @@ from generate.cases import cases
 from generate.command_line import commands
 from generate.execution import blocks, execute, rendered
 from generate.problem_file import block, top
+from generate.steppers import steppers
 
 __all__ = ["setup"]
 
@@ -45,5 +46,6 @@ def _generated(what: str, argument: str | None, folder: Path, seen: str) -> str:
         "commands": commands,
         "cases": lambda: cases(folder, seen),
         "bibliography": bibliography,
+        "steppers": steppers,
     }
     return makers[what]()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PointsRun"]
 
-_PATHS, _DOTS, _TIMES = 60, 300, 3
+_MAX_PATHS, _MAX_DOTS, _TIMES_SHOWN = 60, 300, 3
 #: cells of a histogram of many tokens at most, and the exponent of its shades
 _CELLS, _FAINT = 256, 0.4
 
@@ -85,7 +85,7 @@ class PointsRun(TokenPortrait):
         return evenly_many(self.positions[0], self.weights, count)
 
     def _draw_paths(self, axes: Axes) -> None:
-        chosen = self.some(_PATHS)
+        chosen = self.some(_MAX_PATHS)
         for number, colour in zip(chosen, sequence(len(chosen)), strict=True):
             path = self.positions[:, number, 0].copy()
             if self.round:
@@ -116,7 +116,7 @@ class PointsRun(TokenPortrait):
 
     def _draw_distribution(self, axes: Axes) -> None:
         """Mass up to x: it needs no bins."""
-        places = telling(self.positions, _TIMES)
+        places = telling(self.positions, _TIMES_SHOWN)
         texts = time_texts(self.shown_times[places])
         for place, text, colour in zip(places, texts, sequence(len(places)), strict=True):
             order = np.argsort(self.positions[place, :, 0], kind="stable")
@@ -135,7 +135,7 @@ class PointsRun(TokenPortrait):
         say(self.names[0])  # type: ignore[operator]
 
     def _draw_paths_on_plane(self, axes: Axes) -> None:
-        chosen = self.some(_PATHS)
+        chosen = self.some(_MAX_PATHS)
         for number in chosen:
             axes.plot(*self.positions[:, number].T, color=REFERENCE, lw=0.6)
         axes.plot(*self.positions[0, chosen].T, "o", color=REFERENCE, ms=3, mfc="white", label="start")
@@ -155,7 +155,7 @@ class PointsRun(TokenPortrait):
         axes.set_title(f"{self.weights.size} {self.called}, {time_texts(self.shown_times[-1:])[0]}", loc="left")
 
     def _draw_dots(self, axes: Axes) -> None:
-        places, chosen = telling(self.positions, _TIMES), self.some(_DOTS)
+        places, chosen = telling(self.positions, _TIMES_SHOWN), self.some(_MAX_DOTS)
         texts = time_texts(self.shown_times[places])
         size = 2 + 8 * self.weights[chosen] / self.weights.max()
         for place, text, colour in zip(places, texts, sequence(len(places)), strict=True):

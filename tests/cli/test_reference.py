@@ -77,7 +77,7 @@ def test_a_copy_that_does_not_fit_leaves_nothing(mfpde, here, monkeypatch):
     before = sorted(here.iterdir())
     monkeypatch.setattr(Path, "write_text", fill)
     result = mfpde("examples", "blow-up", "-o", "up.yaml")
-    assert (result.exit_code, result.stderr) == (2, "cannot write up.yaml: No space left on device\n")
+    assert (result.exit_code, result.stderr) == (2, "cannot write up.yaml: the disk is full\n")
     assert sorted(here.iterdir()) == before
 
 
