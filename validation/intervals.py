@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.errors import MfpdeError
-from mfpde.measure.rules import gauss_legendre, last_coefficients
+from mfpde.geometry.gauss import gauss_legendre, last_coefficients
 from mfpde.run import Run
 from mfpde.typing import Float
 

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mfpde.errors import ProblemError
-from mfpde.measure.rules import MOST_NODES, gauss_legendre
+from mfpde.geometry.gauss import gauss_legendre
+from mfpde.measure.rules import MOST_NODES
 from mfpde.typing import Float, Truths
 
 __all__ = ["Items", "OfItems", "Panels", "graded", "of_any_item", "split", "sum_by"]

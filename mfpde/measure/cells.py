@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from mfpde.arguments import random_stream
 from mfpde.geometry import Lattice
-from mfpde.measure.rules import gauss_legendre, tensor
+from mfpde.geometry.gauss import gauss_legendre
+from mfpde.measure.rules import tensor
+from mfpde.streams import random_stream
 from mfpde.typing import Float
 
 __all__ = ["averages_by_gauss", "draw_from_cells", "reach_of_nodes"]

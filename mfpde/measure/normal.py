@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mfpde.arguments import numbers, random_stream
+from mfpde.arguments import numbers
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry, Lattice, Queries, need_space
 from mfpde.measure.base import NODES_ACCURACY, Measure
@@ -14,6 +14,7 @@ from mfpde.measure.damping import Damping, LogFactors, Pair
 from mfpde.measure.hermite import normal_nodes
 from mfpde.measure.normal_cells import averages_of_normal
 from mfpde.measure.principal import principal
+from mfpde.streams import random_stream
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["Normal"]

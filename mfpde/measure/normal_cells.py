@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.errors import ProblemError
+from mfpde.geometry.gauss import gauss_legendre
 from mfpde.measure.overlap import faces_of
-from mfpde.measure.rules import gauss_legendre
 from mfpde.typing import Float
 
 __all__ = ["averages_of_normal"]

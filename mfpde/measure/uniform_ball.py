@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfpde.arguments import random_stream
 from mfpde.geometry import Geometry, Lattice
 from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.bessel import log_phi, slope_over_x
 from mfpde.measure.overlap import shares_in_disc
 from mfpde.measure.rules import of_ball
+from mfpde.streams import random_stream
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["UniformBall"]

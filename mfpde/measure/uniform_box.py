@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfpde.arguments import random_stream
 from mfpde.geometry import Geometry, Lattice
 from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.overlap import shares_in_box
 from mfpde.measure.rules import of_box
+from mfpde.streams import random_stream
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["UniformBox"]

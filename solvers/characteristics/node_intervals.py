@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mfpde.activity import doing
+from mfpde.geometry.gauss import gauss_legendre, last_coefficients
 from mfpde.measure import Measure
-from mfpde.measure.rules import gauss_legendre, last_coefficients
 from mfpde.solvers.characteristics.flow import Flow
 from mfpde.solvers.characteristics.node_comparison import Nodes
 from mfpde.solvers.stepping.adaptive_ode import Attempt, March
