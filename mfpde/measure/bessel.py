@@ -21,7 +21,7 @@ _HANKEL_ARGUMENT_MIN = 1e5  # x from which the expansion for large x holds to ro
 _HANKEL_TERMS = 14  # the last is below rounding at that argument
 _SERIES_TERMS = 400  # more than any size up to the largest takes
 _SERIES_ROUNDING = 1e-17  # of a term relative to the sum: no later one changes it
-_DEBYE_TERMS = 10
+_DEBYE_TERMS = 10  # the last is below rounding at that order
 _ORDERS_BEYOND = 60  # from which a recurrence downwards starts, and three times the root of x
 
 

@@ -186,7 +186,7 @@ def test_the_compiled_loop_is_the_plain_one():
             "time": {"until": 0.3},
         }
     )
-    run, zonal = problem.solver.start(problem.posed()), problem.equation.law.zonal(Circle())
+    run, zonal = problem.solver.start(problem.posed()), problem.equation.law.convolution(Circle())
     limits, watched = run._limits, run._work.watched
     start, controller = run.modes(), Controller(0.0)
     controller.restore(run._numbers[: loop.CONTROLLER])

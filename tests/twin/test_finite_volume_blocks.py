@@ -116,7 +116,7 @@ def test_neither_threads_nor_blocks_matter(kappa, monkeypatch):
     for count, block in ((1, 1 << 20), (1, 480), (3, 480)):
         monkeypatch.setattr(threads, "thread_count", lambda count=count: count)
         monkeypatch.setattr(systems, "_BLOCK_CELLS", block)
-        monkeypatch.setattr(grids, "_BLOCK", block)
+        monkeypatch.setattr(grids, "_CELLS_PER_PIECE", block)
         solution = problem.solver.start(problem.posed())
         solution.advance(1.0, 1)
         found.append(solution.state())
