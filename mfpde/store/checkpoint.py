@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mfpde.store.checksums import DamageError, row_checksums
+from mfpde.store.checksums import DamageError, blocks, row_checksums
 from mfpde.store.opening import DAMAGE, attribute, typed
 from mfpde.store.table import LARGE_BYTES, Table, create_chunked
 from mfpde.store.transaction import Transaction
@@ -80,7 +80,9 @@ def _same_bytes(one: AnyArray, other: AnyArray) -> bool:
         return False
     if one.ctypes.data == other.ctypes.data:
         return True
-    return bool((one.reshape(-1).view(np.uint8) == other.reshape(-1).view(np.uint8)).all())
+    first, second = (array.reshape(-1).view(np.uint8) for array in (one, other))
+    pieces = (slice(start, start + count) for start, count in blocks(0, first.size, 1))
+    return all(np.array_equal(first[piece], second[piece]) for piece in pieces)
 
 
 def create_slots(group: Any, tables: Sequence[Table], state: Mapping[str, AnyArray]) -> None:
