@@ -26,7 +26,7 @@ _ROUNDED = 1e-12
 def check_recipe(written: Any) -> None:
     """Fail where keys of `points` do not belong together."""
     if written.random is None:
-        stray = [key for key in ("count", "seed", *_ITS_OWN) if key in written.model_fields_set]
+        stray = [key for key in ("count", "seed", *_ITS_OWN) if getattr(written, key) is not None]
         if stray:
             raise ProblemError.at(stray[0], "belongs to points that are drawn; say how: random: uniform-sphere")
         return
@@ -51,7 +51,7 @@ def points_of_recipe(written: Any, geometry: Geometry) -> Float:
     """The points on that space, `(count, d)`, or angles `(count, 1)`."""
     need_space(geometry)
     count, dimension = written.count, geometry.ambient_dimension
-    key = seed_of_part(written.seed, _POINTS)
+    key = seed_of_part(written.seed or 0, _POINTS)
     if written.random == "equiangular":
         return _equiangular(count, written.cosine, dimension, key)
     if written.random == "box":

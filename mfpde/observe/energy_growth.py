@@ -49,7 +49,8 @@ class EnergyGrowth(OfTokens):
         misplaced = super().unfit(equation)
         if misplaced is not None:
             return misplaced
-        if equation.noise.diffusion_at(0.0) > 0 or equation.normalization is not None or equation.drift is not None:
+        noise = equation.noise.diffusion_at(0.0) > 0 or equation.noise.peculiar
+        if noise or equation.normalization is not None or equation.drift is not None:
             return "the formula is one without noise, normalization and pointwise drift"
         dimension = equation.geometry.ambient_dimension
         terms = [] if equation.attention is None else equation.attention.terms(dimension)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -49,7 +50,9 @@ class Portrait(ABC):
             raise MfpdeError("this run holds no snapshot: there is nothing to draw")
         self.run = run
         self.times = np.asarray(run.times, dtype=float)
-        self.scale = TimeScale.of(self.times, run.outcome.time if run.outcome.kind == BLOW_UP else None)
+        scale = TimeScale.of(self.times, run.outcome.time if run.outcome.kind == BLOW_UP else None)
+        clock = "physical" if run.problem.time is None else run.problem.time.clock
+        self.scale = scale if clock == "physical" else replace(scale, name=clock)
 
     @classmethod
     def fits(cls, run: Run) -> bool:

@@ -125,6 +125,8 @@ class TimeScale:
     last: float
     threshold: float | None = None
     blow_up: float | None = None
+    #: what the axis is called, by the names of `mfpde.plotting.style.label`
+    name: str = "time"
 
     @classmethod
     def of(cls, times: Float, blow_up: float | None = None) -> TimeScale:
@@ -172,7 +174,7 @@ class TimeScale:
         else:
             axes.set_xlim(self.first, self.first + max(abs(self.first), 1.0))
             axes.set_xticks([self.first])
-        axes.set_xlabel(label("time"))
+        axes.set_xlabel(label(self.name))
         if self.blow_up is not None:
             axes.axvline(self.blow_up, color=ALARM, lw=THIN_LINE, ls=DASHES, clip_on=False)
 

@@ -66,7 +66,7 @@ _RC: dict[str, Any] = {
     "ytick.labelsize": 8.5,
 }
 
-_COORDINATES = {"theta": "angle θ [rad]", "time": "time t"}
+_COORDINATES = {"theta": "angle θ [rad]", "time": "time t", "gradient": "gradient time t"}
 
 
 @register("view", "look")

@@ -59,7 +59,7 @@ with fields_like_properties("positions"):
         file: str | None = Field(default=None, description="where they are, one point per row: text or .npy")
         random: Recipe | None = Field(default=None, description="the law by which they are drawn")
         count: Whole | None = Field(default=None, ge=1, description="random: how many")
-        seed: Whole = Field(default=0, ge=0, lt=2**64, description="random: of their coordinates")
+        seed: Whole | None = Field(default=None, ge=0, lt=2**64, description="random: of their coordinates, default 0")
         scale: Real | None = Field(default=None, gt=0, lt=np.inf, description="normal: standard deviation, default 1")
         box: tuple[Vector, ...] | None = Field(default=None, description="box: one pair `[from, to]` per coordinate")
         cosine: Real | None = Field(default=None, ge=-1, le=1, description="equiangular: of the angle between any two")

@@ -65,6 +65,11 @@ def test_the_numbers_are_those_of_this_version():
 NORMALS = [-0.8611309952558384, -0.6485133402065679]
 
 
+def test_points_that_are_not_drawn_read_back():
+    for given in (mfpde.Points(values=[1.0, 2.0]), mfpde.Points(random="normal", count=3)):
+        assert mfpde.Points(**given.canonical()) == given
+
+
 def test_files_keep_the_recipe_and_runs_have_the_points():
     problem = mfpde.Problem.from_dict(
         {

@@ -309,6 +309,12 @@ def test_where_they_have_no_meaning_one_sentence_says_so(name, geometry, attenti
     assert said in lookup("observable", name)().unfit(equation)
 
 
+@pytest.mark.parametrize("noise", [{"kappa": 2}, {"matrix": 0.1}, {"common": 1.0}])
+def test_noise_changes_the_energy_in_another_way(noise):
+    equation = mfpde.Equation(geometry=PLANE, attention=mfpde.Softmax(A=1), noise=noise)
+    assert "without noise" in lookup("observable", "energy-growth")().unfit(equation)
+
+
 def test_more_tokens_than_pairs_can_be_had_of_are_said_before_the_first_step():
     equation = mfpde.Equation(geometry=SPHERE, attention=mfpde.Softmax(beta=1), initial={"kind": "uniform"})
     many = Layout("particles", (), {"particle": 10**6, "component": 3})

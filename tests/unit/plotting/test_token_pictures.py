@@ -48,6 +48,16 @@ def test_branches_do_not_cross_and_meet_when_tokens_do():
     assert "who merges with whom (within 0.05)" in titles
 
 
+def test_the_axis_says_which_clock_it_is():
+    run = solve(
+        {"kind": "circle"},
+        {"values": [0.0, 0.3]},
+        solver={"kind": "particles"},
+        time={"clock": "gradient", "until": 0.1, "save_every": 0.05},
+    )
+    assert run.plot().axes[0].get_xlabel() == "gradient time t"
+
+
 def test_labels_are_those_of_the_first_token_of_a_cluster():
     points = np.array([[[0.0], [2.0], [0.01]], [[0.0], [0.02], [0.01]]])
     expected = [[0, 1, 0], [0, 0, 0]]
