@@ -9,7 +9,7 @@ import numpy as np
 
 from mfpde.arguments import random_stream
 from mfpde.geometry import Circle
-from mfpde.measure.base import NODES_ACCURACY, Beside, Measure
+from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.basins import Cluster
 from mfpde.measure.circle_clusters import clusters_on_circle
 from mfpde.measure.circle_grid import CircleGrid, lowest, relative_entropy
@@ -22,8 +22,6 @@ __all__ = ["CircleDensity", "clean"]
 LONGEST = 2**14
 #: nodes beyond those that the density needs: what is integrated against it has modes, too
 NODES_FOR_THE_INTEGRAND = 1024
-#: at which densities are compared
-_ANGLES = 4096
 
 
 class CircleDensity(Measure):
@@ -105,10 +103,6 @@ class CircleDensity(Measure):
 
     def clusters(self, prominence: float, dip: float, least: float) -> list[Cluster]:
         return clusters_on_circle(self.grid, prominence)
-
-    def beside(self, reference: Measure) -> list[Beside]:
-        theta = 2 * np.pi / _ANGLES * np.arange(_ANGLES)
-        return [Beside(np.ones(_ANGLES), 2 * np.pi / _ANGLES, self.evaluate(theta), reference.evaluate(theta))]
 
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
         if self._rule is not None:
