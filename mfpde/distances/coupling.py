@@ -62,11 +62,17 @@ def circle_distance(first: Law, second: Law, power: float) -> float:
     return circle_shift(first, second, power)[1]
 
 
-def circle_shift(first: Law, second: Law, power: float) -> tuple[float, float]:
-    """The shift of masses between the quantile functions of an optimal coupling, and W_p."""
+def circle_shift(first: Law, second: Law, power: float, *, precise: bool = False) -> tuple[float, float]:
+    """The shift of masses between the quantile functions of an optimal coupling, and W_p. The least cost does not
+    depend on the last half of the digits of the shift, which are known where it is to be `precise`."""
     if np.isinf(power):
         return _least_gap(lambda shift: _gaps(first, second, shift))
-    shift, cost = _least(lambda shift: _cost(first, second, power, shift, TURN), _NOTHING**power)
+    steep = _ACCURACY if precise else _SLOPE_ACCURACY
+    shift, cost = _least(
+        lambda shift: _cost(first, second, power, shift, TURN, steep),
+        _NOTHING**power,
+        -np.inf if precise else _ACCURACY,
+    )
     return shift, float(cost ** (1 / power))
 
 
@@ -88,7 +94,9 @@ def _shifted(law: Law, shift: float) -> Pieces:
     )
 
 
-def _cost(first: Law, second: Law, power: float, shift: float, period: float) -> tuple[float, float]:
+def _cost(
+    first: Law, second: Law, power: float, shift: float, period: float, slope_accuracy: float = np.inf
+) -> tuple[float, float]:
     """The cost of the coupling at a shift, and its slope in the shift."""
     if first.pointlike and second.pointlike:
         return _cost_of_points(first, second, power, shift, period)
@@ -100,7 +108,7 @@ def _cost(first: Law, second: Law, power: float, shift: float, period: float) ->
     rough = couple_pieces(one, other, period, power, (np.inf, np.inf), *rule, stack)
     if first.pointlike or second.pointlike:  # no stretch is halved
         return rough
-    steep = _SLOPE_ACCURACY * power * period**power if period else np.inf
+    steep = slope_accuracy * power * TURN**power
     return couple_pieces(one, other, period, power, (_ACCURACY * rough[0], steep), *rule, stack)
 
 
@@ -153,12 +161,15 @@ def _by_median(first: Law, second: Law) -> float:
     return _least(lambda level: deviation(difference, lengths, level), _NOTHING)[1]
 
 
-def _least(function: Callable[[float], tuple[float, float]], nothing: float) -> tuple[float, float]:
+def _least(
+    function: Callable[[float], tuple[float, float]], nothing: float, accuracy: float = _ACCURACY
+) -> tuple[float, float]:
     """Where a convex function on [-1, 1] is least, and how large it is there, from values and slopes; values below
     `nothing` are 0.
 
-    The tangents at the ends of the bracket meet below the least value. Steps go to where they meet, which finds a kink,
-    and to where the slope would be 0 if it were linear, in turn.
+    The tangents at the ends of the bracket meet below the least value: the search ends where that is less than
+    `accuracy` below what is known, and with an accuracy of -inf where the slope changes its sign. Steps go to where
+    they meet, which finds a kink, and to where the slope would be 0 if it were linear, in turn.
     """
     low, high = -1.0, 1.0
     (at_low, falling), (at_high, rising) = function(low), function(high)
@@ -167,7 +178,7 @@ def _least(function: Callable[[float], tuple[float, float]], nothing: float) -> 
         if falling >= 0 or rising <= 0 or best[0] <= nothing:
             break
         meet = (at_low - at_high + rising * high - falling * low) / (rising - falling)
-        if best[0] - (at_low + falling * (meet - low)) <= _ACCURACY * best[0] or high - low <= np.finfo(float).eps:
+        if best[0] - (at_low + falling * (meet - low)) <= accuracy * best[0] or high - low <= np.finfo(float).eps:
             break
         guess = (meet, (low * rising - high * falling) / (rising - falling), 0.5 * (low + high))[step % 3]
         if not low < guess < high:
@@ -179,8 +190,9 @@ def _least(function: Callable[[float], tuple[float, float]], nothing: float) -> 
         elif slope > 0:
             high, at_high, rising = guess, value, slope
         else:
+            low = high = guess
             break
-    return best[1], best[0]
+    return (0.5 * (low + high) if np.isneginf(accuracy) else best[1]), best[0]
 
 
 def _least_gap(gaps: Callable[[float], tuple[float, float]]) -> tuple[float, float]:

@@ -22,12 +22,11 @@ _DEGREE = 127  # of a rule for the sphere S^2: 8192 nodes
 def as_points(measures: Sequence[Measure]) -> list[tuple[Float, Float]]:
     """Points in the ambient space and weights of each measure: its own, or those of a density on nodes that all
     densities share, so that what nodes leave out is the same for all: the cells of a grid, 128 x 128 even cells in the
-    plane, Gauss nodes on S^2; elsewhere its quadrature nodes."""
-    dense = [each for each in measures if each.point_masses() is None]
+    plane, Gauss nodes on S^2. Along characteristics it is the nodes that are carried, elsewhere quadrature nodes."""
+    dense = [each for each in measures if not each.pointlike and each.point_masses() is None]
     nodes = _shared(dense) if dense else None
     return [
-        each.embedded_nodes() if nodes is None or each.point_masses() is not None else _weighted(each, *nodes)
-        for each in measures
+        _weighted(each, *nodes) if nodes is not None and each in dense else each.embedded_nodes() for each in measures
     ]
 
 

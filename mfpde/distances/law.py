@@ -19,6 +19,7 @@ _NODES = 16  # Chebyshev nodes on a piece of a density
 _ACCURACY = 1e-14  # of the cumulative distribution, per piece
 _TAIL = 1e-18  # mass beyond which a density is not followed
 _NOISE = 1e-8  # smaller last coefficients, relative to the density, that halving does not shrink are rounding
+_UNSEEN = 1e-9  # of the values: interpolants continue a density so well where it has no edge
 _MOST_PIECES = 1 << 14
 _DEEPEST = 50  # halvings: a jump is then known to the last digit
 _FIRST = 16  # pieces of a circle to begin with
@@ -131,8 +132,8 @@ class Law:
         for depth in range(_DEEPEST + 1):
             values = self._density(low, high)
             largest = max(largest, float(np.abs(values).max(initial=0.0)))
-            coefficients = values @ _from_values()[0].T
-            last = np.abs(coefficients[:, -2:]).sum(axis=1)
+            coefficients = values[:, 1:-1] @ _from_values()[0].T
+            last = np.abs(coefficients[:, -2:]).sum(axis=1) + _jumps(coefficients, values)
             noise = (last <= _NOISE * largest) & (last > 0.25 * before)
             good = (last * (high - low) <= _ACCURACY) | noise | on_grid | (depth == _DEEPEST)
             good |= sum(part[0].size for part in done) + 2 * int((~good).sum()) > _MOST_PIECES
@@ -146,8 +147,9 @@ class Law:
         return lows, highs, 0.5 * (highs - lows)[:, None] * (density @ _from_values()[1].T), density
 
     def _density(self, low: Float, high: Float) -> Float:
-        """At the nodes of intervals, `(intervals, nodes)`; what is below 0 is rounding."""
+        """At the nodes of intervals and just within their ends, `(intervals, nodes + 2)`; below 0 it is rounding."""
         x = low[:, None] + 0.5 * (high - low)[:, None] * (1 + _nodes())
+        x = np.column_stack([np.nextafter(low, high), x, np.nextafter(high, low)])
         parts = [share * measure.evaluate(x.ravel()) for share, measure in self.densities]
         values: Float = np.sum(parts, axis=0).reshape(x.shape)
         return np.maximum(values, 0.0)
@@ -173,6 +175,13 @@ class Law:
                 found += [low, high, inside[(inside > low) & (inside < high)]]
         ends: Float = np.unique(np.concatenate(found))
         return ends[np.append(True, _apart(ends))]
+
+
+def _jumps(coefficients: Float, values: Float) -> Float:
+    """How far interpolants miss the values at the ends, where a jump may hide from the nodes."""
+    signs = (-1.0) ** np.arange(_NODES)
+    missed: Float = np.abs(coefficients @ signs - values[:, 0]) + np.abs(coefficients.sum(axis=1) - values[:, -1])
+    return np.where(missed > _UNSEEN * np.abs(values).max(axis=1), missed, 0.0)
 
 
 def _apart(ends: Float) -> Truths:

@@ -65,7 +65,7 @@ def optimal_map(first: Measure, second: Measure, kind: str = "wasserstein-2") ->
 
 def _monotone(first: Law, second: Law, power: float, *, turns: bool) -> Callable[[Float], Float]:
     """`R(F(x) - shift)`, the mean over the masses that a point carries; angles modulo a turn."""
-    shift = circle_shift(first, second, power)[0] if turns else 0.0
+    shift = circle_shift(first, second, power, precise=True)[0] if turns else 0.0
 
     def places(points: Float) -> Float:
         below, upto = first.cumulative(points[:, 0])

@@ -48,6 +48,9 @@ class SlicedWasserstein2(Distance):
         if on_line(measure.space):
             return wasserstein(measure, reference, 2.0)
         directions = self._directions(measure.ambient_dimension)
+        normal, other = measure.normal, reference.normal
+        if normal is not None and other is not None:
+            return _of_normal_laws(normal, other, directions)
         shadows, others = _Shadows(measure), _Shadows(reference)
         apart = np.empty(len(directions))
 
@@ -64,6 +67,13 @@ class SlicedWasserstein2(Distance):
         drawn = random_stream(self.projections, self.seed).standard_normal((self.projections, dimension))
         directions: Float = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
         return directions
+
+
+def _of_normal_laws(normal: Normal, other: Normal, directions: Float) -> float:
+    """Projections are normal, too: `W_2^2 = <e, m - m'>^2 + (|S^1/2 e| - |S'^1/2 e|)^2`."""
+    spreads = [np.linalg.norm(directions @ law.factor, axis=1) for law in (normal, other)]
+    squares = (directions @ (normal.mean - other.mean)) ** 2 + (spreads[0] - spreads[1]) ** 2
+    return math.sqrt(float(squares.mean()))
 
 
 class _Shadows:
