@@ -69,9 +69,10 @@ def test_too_far_is_exit_1(solved, mfpde, solve):
     assert result.stderr.rstrip().endswith(" at t = 1; 1e-06 allowed")
 
 
-@pytest.mark.parametrize(("space", "allowed"), [("line", 1e-6), ("plane", 2e-2)])
+@pytest.mark.parametrize(("space", "allowed"), [("line", 1e-6), ("plane", 0.1)])
 def test_every_pair_of_solvers(space, allowed, solve):
-    """The law stays Gaussian, and every solver has it; in the plane densities are taken at points."""
+    """The law stays Gaussian, and every solver has it; in the plane densities are taken at points,
+    some 0.3 apart along characteristics."""
     runs = [
         package.load(solve(solver, text_of(space, solver)))
         for solver in ("gaussian", "finite-volume", "characteristics")
