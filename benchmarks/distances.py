@@ -2,11 +2,11 @@
 
     python benchmarks/distances.py [--quick]
 
-Ratios are of two calls in one process, one thread, warm, best of several; seconds are those of the processor. Both start
-from arrays of points and weights; values are held against each other. Where POT is not installed (`pip install POT`, in
-an environment of its own) the published algorithms are transcribed in NumPy, as one would write them: sorted quantile
-functions on the line, a median of F - G on the circle for W_1 [cabrelli1995], a golden section over the shift for W_2
-[delon2010].
+Ratios are of two calls in one process, one thread, warm, best of several; seconds are those of the processor. Both
+start from arrays of points and weights; values are held against each other. Where POT is not installed (`pip install
+POT`, in an environment of its own) the published algorithms are transcribed in NumPy, as one would write them: sorted
+quantile functions on the line, a median of F - G on the circle for W_1 [cabrelli1995], a golden section over the shift
+for W_2 [delon2010].
 """
 
 import argparse

@@ -25,6 +25,10 @@ class OptimalMap:
     shape.
 
     A point that carries mass and is split goes to the mean of its parts (the barycentric projection).
+
+    >>> import mfpde
+    >>> mfpde.optimal_map(mfpde.Particles([0.0, 5.0]), mfpde.Particles([1.0, 2.0, 3.0, 4.0]))([5.0, 0.0])
+    array([3.5, 1.5])
     """
 
     def __init__(self, space: Geometry, places: Callable[[Float], Float]) -> None:
