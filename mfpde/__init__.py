@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Unnormalized,
     )
     from mfpde.contracts import Accuracy, Outcome
+    from mfpde.distances import OptimalMap, distance, optimal_map
     from mfpde.equation import Equation
     from mfpde.errors import MfpdeError, OutputError, ProblemError, ResumeError
     from mfpde.geometry import Circle, Lattice, Line, Plane, Space, Sphere
@@ -67,6 +68,7 @@ _HOME = {
         "Unnormalized",
     ],
     "mfpde.contracts": ["Accuracy", "Outcome"],
+    "mfpde.distances": ["OptimalMap", "distance", "optimal_map"],
     "mfpde.equation": ["Equation"],
     "mfpde.errors": ["MfpdeError", "OutputError", "ProblemError", "ResumeError"],
     "mfpde.geometry": ["Circle", "Lattice", "Line", "Plane", "Space", "Sphere"],
@@ -112,6 +114,7 @@ __all__ = [
     "Mlp",
     "MultiHead",
     "Normal",
+    "OptimalMap",
     "Outcome",
     "OutputError",
     "Panel",
@@ -134,7 +137,9 @@ __all__ = [
     "Unnormalized",
     "VonMises",
     "__version__",
+    "distance",
     "load",
+    "optimal_map",
     "solve",
     "validate",
 ]

@@ -30,7 +30,7 @@ FAMILIES = {
     "form": "mfpde.solvers.forms",
     "observable": "mfpde.observe",
     "comparison": "mfpde.comparing",
-    "distance": "mfpde.distance",
+    "distance": "mfpde.distances",
     "case": "mfpde.validation.cases",
     "reader": "mfpde.spec",
     "view": "mfpde.plotting",

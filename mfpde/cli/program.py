@@ -18,6 +18,7 @@ import click
 from mfpde._version import __version__
 from mfpde.cli.check import check
 from mfpde.cli.cite import cite
+from mfpde.cli.compare import compare
 from mfpde.cli.doctor import doctor
 from mfpde.cli.examples import examples
 from mfpde.cli.exit_codes import BAD_INPUT, INTERNAL_ERROR, INTERRUPTED, PIPE_CLOSED
@@ -143,6 +144,6 @@ main = Program(
     help=_BEGINNING,
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"]},
-    commands=[solve, check, validate, plot, info, examples, schema, listing, cite, doctor],
+    commands=[solve, check, validate, plot, compare, info, examples, schema, listing, cite, doctor],
 )
 main = click.version_option(__version__, prog_name="mfpde", message="%(prog)s %(version)s")(main)

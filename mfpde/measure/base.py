@@ -394,3 +394,7 @@ class Measure(ABC):
     def fingerprint(self) -> bytes:
         """Of what may be written to from outside; most measures do not change."""
         return b""
+
+    def point_masses(self) -> tuple[Float, Float] | None:
+        """Points and weights, where it is made of points; None where it has a density."""
+        return self.nodes() if self.pointlike else None

@@ -8,7 +8,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from mfpde.geometry import Circle, CircleSeries
-from mfpde.measure.base import NODES_ACCURACY, Beside, Measure
+from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.basins import Cluster
 from mfpde.measure.circle_clusters import clusters_on_circle
 from mfpde.measure.circle_grid import CircleGrid, lowest
@@ -23,8 +23,6 @@ __all__ = ["CircleDensity"]
 MODES_WITHOUT_BANDWIDTH = 2**14
 #: equispaced nodes beyond those that resolve the density: for the modes of the function that is integrated
 NODES_FOR_THE_INTEGRAND = 1024
-#: equispaced angles at which two densities are compared
-_COMPARED_ANGLES = 4096
 #: least number of cells, and cells per mode, of the distribution function that draws invert
 _TABLE_CELLS, _TABLE_CELLS_PER_MODE = 4096, 8
 #: angles in a block of a sum over modes: it bounds the table of waves
@@ -121,14 +119,6 @@ class CircleDensity(Measure):
 
     def clusters(self, prominence: float, dip: float, least: float, radius: float) -> list[Cluster]:
         return clusters_on_circle(self._grid, prominence)
-
-    def beside(self, reference: Measure) -> list[Beside]:
-        theta = 2 * np.pi / _COMPARED_ANGLES * np.arange(_COMPARED_ANGLES)
-        return [
-            Beside(
-                np.ones(_COMPARED_ANGLES), 2 * np.pi / _COMPARED_ANGLES, self.evaluate(theta), reference.evaluate(theta)
-            )
-        ]
 
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
         if self._rule is not None:

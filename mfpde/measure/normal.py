@@ -107,6 +107,9 @@ class Normal(Measure):
     def normal(self) -> Normal:
         return self
 
+    def point_masses(self) -> tuple[Float, Float] | None:
+        return None if self.rank else self.nodes()
+
     def tilt(self, queries: Queries, matrix: Float | None = None, log_factors: LogFactors = None) -> Pair:
         if not isinstance(log_factors, Damping):
             return super().tilt(queries, matrix, log_factors)

@@ -55,6 +55,17 @@ class Particles(Measure):
     def positions(self) -> Float | None:
         return self._positions
 
+    @property
+    def slices(self) -> list[tuple[float | None, float, Measure]]:
+        if self._positions is None:
+            return super().slices
+        groups = [(float(place), self._positions == place) for place in np.unique(self._positions)]
+        return [
+            (place, float(self.weights[here].sum()), Particles(self.points[here], self.weights[here], self._geometry))
+            for place, here in groups
+            if self.weights[here].any()
+        ]
+
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
         return self.points, self.weights
 

@@ -33,6 +33,10 @@ class CarriedMeasure(Particles):
     def compact(self) -> bool:
         return self._initial().compact
 
+    def point_masses(self) -> tuple[Float, Float] | None:
+        """Its nodes stand for a density, unless the initial measure is made of points itself."""
+        return None if self._initial().point_masses() is None else self.nodes()
+
     def evaluate(self, points: AnyArray) -> Float:
         return self._density(self._trajectory().flow.geometry.points(np.asarray(points)))
 

@@ -87,6 +87,7 @@ _METHODS = (
     *("up_to", "positions_at", "node_queries", "sizes", "fingerprint", "harmonics", "density_grids", "density_nodes"),
     *("entropy", "relative_entropy", "minimum", "clusters", "places", "share_at_edge", "pair_excess", "beside"),
     *("tilted_covariance", "sample_positions"),
+    "point_masses",
 )
 for _names, _made in ((_PROPERTIES, _told), (_METHODS, _asked)):
     for _name in _names:

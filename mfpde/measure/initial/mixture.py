@@ -124,6 +124,10 @@ class MixtureOnCircle(CircleDensity):
         )
         self.parts = parts
 
+    @property
+    def summands(self) -> list[tuple[float, Measure]]:
+        return self.parts.summands
+
     def sample(self, count: int, seed: int = 0) -> Float:
         return self.parts.sample(count, seed)
 

@@ -28,7 +28,7 @@ def companion(monkeypatch):
 
 
 @pytest.mark.parametrize("form", ["grid", "panels"])
-@pytest.mark.parametrize("distance", ["mean", "covariance", "l1", "max"])
+@pytest.mark.parametrize("distance", ["mean", "covariance", "l1", "maximum"])
 def test_the_distance_is_a_series(tmp_path, form, distance):
     run = solve(task(2, distance=distance, tolerance=1e-4), tmp_path / "run.h5", Drift(form))
     assert run["distance"].shape == (11,)
@@ -131,10 +131,10 @@ def test_densities_apart(averages):
     # total variation of two Gaussians
     assert apart("l1", found, other) == pytest.approx(2 * erf(0.25 / np.sqrt(2)), rel=1e-6)
     assert apart("l1", found, one) < 1e-12
-    assert apart("max", found, one) < 1e-12
+    assert apart("maximum", found, one) < 1e-12
     x = np.linspace(-6, 6, 100001)
     expected = np.abs(one.evaluate(x) - other.evaluate(x)).max() / other.evaluate([0.5])[0]
-    assert apart("max", found, other) == pytest.approx(expected, rel=1e-6)
+    assert apart("maximum", found, other) == pytest.approx(expected, rel=1e-6)
 
 
 def test_what_lies_outside_of_the_box_counts():
@@ -163,4 +163,4 @@ def test_moments_apart():
 def test_densities_on_the_circle():
     one, other = CircleDensity.of([1.0, 0.25]), CircleDensity.of([1.0, 0.2])
     assert apart("l1", one, other) == pytest.approx(0.1 * 4 / (2 * np.pi), rel=1e-5)
-    assert apart("max", one, other) == pytest.approx(0.1 / 1.4, rel=1e-5)
+    assert apart("maximum", one, other) == pytest.approx(0.1 / 1.4, rel=1e-5)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
-from mfpde.distance.base import Distance
+from mfpde.distances.base import Distance
 from mfpde.measure import Measure
 from mfpde.registry import register
 
@@ -14,6 +16,8 @@ __all__ = ["CovarianceDistance"]
 @register("distance", "covariance")
 class CovarianceDistance(Distance):
     """`|S - S'| / |S'|` in the spectral norm."""
+
+    kind: Literal["covariance"] = "covariance"
 
     def between(self, measure: Measure, reference: Measure) -> float:
         size = float(np.linalg.norm(reference.covariance, 2))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
-from mfpde.distance.base import Distance
+from mfpde.distances.base import Distance
 from mfpde.measure import Measure
 from mfpde.registry import register
 
@@ -14,6 +16,8 @@ __all__ = ["MeanDistance"]
 @register("distance", "mean")
 class MeanDistance(Distance):
     """`|m - m'| / (int |x|^2 dmu')^{1/2}`."""
+
+    kind: Literal["mean"] = "mean"
 
     def between(self, measure: Measure, reference: Measure) -> float:
         size = np.sqrt(reference.mean @ reference.mean + np.trace(reference.covariance))
