@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["compare"]
 
-CHECK_FAILED = 1
+CHECK_FAILED = 1  # exit code
 
 
 @click.command(short_help="Tell how far two runs are apart over time.")

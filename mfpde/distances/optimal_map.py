@@ -17,7 +17,7 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = ["OptimalMap", "optimal_map"]
 
-_POWERS = {"wasserstein-1": 1.0, "wasserstein-2": 2.0}
+_POWERS = {"wasserstein-1": 1.0, "wasserstein-2": 2.0}  # of the distance in the cost
 
 
 class OptimalMap:

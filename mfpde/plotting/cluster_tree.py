@@ -23,7 +23,7 @@ __all__ = ["MOST_LEAVES", "ClusterTree", "labels_over_time"]
 
 #: tokens that a tree can show
 MOST_LEAVES = 256
-_LINE = 0.8
+_LINE = 0.8  # width, in points
 
 
 @dataclass(frozen=True, eq=False)

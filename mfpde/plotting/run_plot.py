@@ -120,7 +120,7 @@ class Portrait(ABC):
 class GridPortrait(Portrait):
     """Of a run whose snapshots are densities on grids."""
 
-    forms: ClassVar[tuple[str, ...]] = ("grid", "groups")
+    forms: ClassVar[tuple[str, ...]] = ("grid", "panels")
 
     @property
     def drawn(self) -> tuple[str, ...]:

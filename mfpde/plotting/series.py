@@ -23,7 +23,7 @@ __all__ = ["HistogramAxes", "ObservedAxes", "SeriesAxes", "axes_of", "draw_serie
 #: curves that share axes
 _MAX_CURVES = 4
 #: exponent of the shade of a share
-_FAINT = 0.4
+_SHADE_EXPONENT = 0.4
 
 
 class ObservedAxes(ABC):
@@ -74,7 +74,7 @@ class HistogramAxes(ObservedAxes):
         heights = np.linspace(low, high, self.shares.shape[1] + 1)
         most = float(np.nanmax(self.shares, initial=0.0)) or 1.0
         # shares of a merged cluster must not hide what is spread over all bins
-        norm = PowerNorm(_FAINT, 0.0, most)
+        norm = PowerNorm(_SHADE_EXPONENT, 0.0, most)
         edges = scale.edges(self.times)
         axes.pcolormesh(edges, heights, self.shares.T, norm=norm, cmap="Greys", rasterized=True, lw=0)
         scale.lay_out(axes)

@@ -10,7 +10,7 @@ import numpy as np
 from mfpde.plotting.annotations import evenly_many, telling, time_texts, times_above
 from mfpde.plotting.run_plot import side_by_side
 from mfpde.plotting.style import MAP, REFERENCE, THIN_LINE, sequence
-from mfpde.plotting.token_run import MANY, TokenPortrait, cells_for
+from mfpde.plotting.token_run import CROWD_TOKENS, TokenPortrait, cells_for
 from mfpde.registry import register
 from mfpde.typing import Float
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SphereRun", "disc", "halves"]
 
-_MAX_DOTS, _MAX_PATHS, _TIMES_SHOWN = 400, 60, 3
+_MAX_DOTS, _MAX_PATHS, _TIMES_SHOWN = 400, 60, 3  # more hide each other
 #: cells of a histogram of many tokens along a disc at most, and the exponent of its shades
-_CELLS, _FAINT = 96, 0.4
+_CELLS, _SHADE_EXPONENT = 96, 0.4
 _FAINT_LINE = "0.7"
 #: length of a path's step between two snapshots beyond which it is not drawn: nobody knows where it went
 _JUMP = 0.5
@@ -47,7 +47,7 @@ class SphereRun(TokenPortrait):
         axes = side_by_side(figure, grid)
         for number, one in enumerate(axes):
             self.lay_out(one, number)
-        if self.weights.size >= MANY:
+        if self.weights.size >= CROWD_TOKENS:
             self._draw_crowd(axes)
             return axes
         self._draw_paths(axes)
@@ -92,7 +92,7 @@ class SphereRun(TokenPortrait):
         ]
         most = max(float(np.max(found)), 1e-300)
         for one, shares in zip(axes, found, strict=True):
-            shades = np.where(shares > 0, (shares / most) ** _FAINT, np.nan).T
+            shades = np.where(shares > 0, (shares / most) ** _SHADE_EXPONENT, np.nan).T
             one.pcolormesh(edges, edges, shades, cmap=MAP, vmin=0, vmax=1, rasterized=True, lw=0)
         text = time_texts(self.shown_times[-1:])[0]
         axes[0].set_title(f"density of {self.weights.size} tokens, {text}", loc="left")

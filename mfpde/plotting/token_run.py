@@ -13,10 +13,10 @@ from mfpde.plotting.run_plot import Portrait
 from mfpde.plotting.series import ObservedAxes
 from mfpde.typing import Float
 
-__all__ = ["MANY", "TokenPortrait", "cells_for"]
+__all__ = ["CROWD_TOKENS", "TokenPortrait", "cells_for"]
 
 #: tokens from which on they are shown as a density
-MANY = 2000
+CROWD_TOKENS = 2000
 #: that a cell of a histogram is to have on average
 _IN_CELL = 15
 

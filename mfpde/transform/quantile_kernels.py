@@ -18,13 +18,13 @@ from mfpde.typing import Float
 __all__ = ["Pieces", "couple_pieces", "cumulative_at", "quantile_and_mean", "widest_gaps"]
 
 _NEWTON = 100  # iterations at most; bisection alone needs 60
-_CLOSE = 1e-11  # after a step of Newton's that small, on [-1, 1], what is left is rounding
-_DEEPEST = 60  # halvings of a stretch of the coupling
+_NEWTON_TOLERANCE = 1e-11  # after a step of Newton's that small, on [-1, 1], what is left is rounding
+_MAX_HALVINGS = 60  # halvings of a stretch of the coupling
 _MOST_STRETCHES = 2000  # that one is divided into: more is rounding
 _ROUNDING = 1e-15  # of masses, and of places relative to their size
 _SLOPE_ACCURACY = 1e-9  # relative; the least cost depends on its square
-_LOOKS = 24  # places between which the widest gap is searched
-_GOLDEN = 0.6180339887498949
+_GAP_SAMPLES = 24  # places between which the widest gap is searched
+_GOLDEN = 0.6180339887498949  # section of an interval that is searched
 _GOLDEN_STEPS = 44  # a maximum is flat: its place is needed to the root of rounding
 
 
@@ -75,7 +75,7 @@ def _place(law: Pieces, i: int, mass: float) -> float:
             bottom = t
         slope = half * _clenshaw(density, t)
         step = excess / slope if slope > 0.0 else 2.0
-        if abs(step) <= _CLOSE:
+        if abs(step) <= _NEWTON_TOLERANCE:
             t -= step
             break
         t = t - step if bottom < t - step < top else 0.5 * (bottom + top)
@@ -126,11 +126,11 @@ def _between_densities(
     ends: tuple[float, float],
     power: float,
     tolerances: tuple[float, float],
-    t: Float,
-    weights: Float,
+    rule: tuple[Float, Float],
     stack: Float,
 ) -> tuple[float, float]:
     """Cost and slope over x between two places of a piece, halved until the rule agrees with that of the halves."""
+    t, weights = rule
     cost = slope = 0.0
     stack[0, 0], stack[0, 1], stack[0, 2] = ends[0], ends[1], 0.0
     count, halved = 1, 0
@@ -144,7 +144,7 @@ def _between_densities(
         right, right_slope, _, _ = _stretch(law, i, other, j, middle, end, power, t, weights)
         settled = abs(left + right - whole) <= tolerances[0] + unsure
         settled = settled and abs(left_slope + right_slope - plain) <= tolerances[1] + unsure_slope
-        if settled or depth >= _DEEPEST or halved > _MOST_STRETCHES or not begin < middle < end:
+        if settled or depth >= _MAX_HALVINGS or halved > _MOST_STRETCHES or not begin < middle < end:
             cost += left + right
             slope += left_slope + right_slope
         else:
@@ -196,7 +196,7 @@ def couple_pieces(
             slope += cost_of(x0 - y0, power) - cost_of(reached - y0, power)
             reached = x1
             if law.row[i] >= 0 and other.row[j] >= 0:
-                more, steeper = _between_densities(law, i, other, j, (x0, x1), power, tolerances, t, weights, stack)
+                more, steeper = _between_densities(law, i, other, j, (x0, x1), power, tolerances, (t, weights), stack)
                 cost += more
                 slope += steeper
             elif law.row[i] >= 0:
@@ -252,12 +252,12 @@ def _widest(
     """The largest `sign (x - y)` between two places, from samples and a golden section about the best, where that can
     be more than what is known already."""
     begin, end = ends
-    step, best, where = (end - begin) / _LOOKS, -np.inf, 0
-    for k in range(_LOOKS + 1):
+    step, best, where = (end - begin) / _GAP_SAMPLES, -np.inf, 0
+    for k in range(_GAP_SAMPLES + 1):
         gap = _gap(law, i, other, j, begin + k * step, sign, ignored, least)
         if gap > best:
             best, where = gap, k
-    low, high = begin + max(where - 1, 0) * step, begin + min(where + 1, _LOOKS) * step
+    low, high = begin + max(where - 1, 0) * step, begin + min(where + 1, _GAP_SAMPLES) * step
     drop = best - min(
         _gap(law, i, other, j, low, sign, ignored, least), _gap(law, i, other, j, high, sign, ignored, least)
     )

@@ -14,7 +14,7 @@ from mfpde.watching.heartbeat import Heartbeat
 
 __all__ = ["Pace", "Progress", "ProgressReport", "Reporter", "show_line"]
 
-_SECONDS_BETWEEN_REPORTS = 0.1
+_SECONDS_BETWEEN_REPORTS = 0.1  # a terminal shows no more
 _SECONDS_BETWEEN_LINES = 1.0  # after which a line is shown again when there is nothing new
 _RATE_SECONDS = 10.0  # the rate is an average over so many: step sizes change
 

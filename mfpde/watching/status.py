@@ -16,7 +16,7 @@ from mfpde.watching.progress import ProgressReport, Reporter
 
 __all__ = ["StatusFile", "read_status", "status_path"]
 
-_SECONDS_BETWEEN_WRITES = 1.0
+_SECONDS_BETWEEN_WRITES = 1.0  # promised
 _SILENCE_SECONDS = 60.0  # after which work on another machine, where nobody can ask for its process, counts as dead
 
 

@@ -28,7 +28,7 @@ __all__ = ["AdaptiveIntegration"]
 #: of the tolerance, for the error of one step
 STEP_SHARE = 0.1
 #: of a coordinate; tokens beyond it are lost
-_FARTHEST = 1e60
+_MAX_COORDINATE = 1e60
 #: numbers of a state up to which stiff stretches are solved by an implicit scheme with a matrix of that size
 _MOST_IMPLICIT = 100
 
@@ -65,7 +65,7 @@ class AdaptiveIntegration(TokenIntegration):
         return (self._directions or self._geometry).points(rows[:, :-1] / lengths(rows[:, :-1]))
 
     def slope(self, time: float, state: Float) -> Float:
-        if not float(np.abs(state).max(initial=0.0)) < _FARTHEST:
+        if not float(np.abs(state).max(initial=0.0)) < _MAX_COORDINATE:
             raise ProblemError.at("points", "are beyond all bounds")
         if self._scheme is not None:
             return self._normed_slope(self._scheme, time, state.reshape(self._shape)).ravel()
@@ -105,7 +105,7 @@ class AdaptiveIntegration(TokenIntegration):
         for tried in self._march.to(target, max(1, int(budget / self._cost()))):
             if tried is Attempt.VANISHED:
                 self._stand(self._march.time)
-                diverge = float(np.abs(self._state).max()) > _FARTHEST**0.5
+                diverge = float(np.abs(self._state).max()) > _MAX_COORDINATE**0.5
                 message = "tokens diverge" if diverge else "the step size has shrunk to nothing"
                 return Progress(State.NOT_FINITE, message, "check the size of the coefficients, or end the run earlier")
             self._stand(min(self._march.time, target))

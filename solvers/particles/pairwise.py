@@ -35,7 +35,7 @@ STEP_SHARE = 0.1
 #: of the time in which anything changes, for the first step
 _FIRST_STEP = 0.01
 #: of the size of tokens; beyond that they are lost
-_FARTHEST = 1e60
+_MAX_COORDINATE = 1e60
 _KINDS = {
     "softmax": pair.SOFTMAX,
     "l2": pair.SOFTMAX,
@@ -190,7 +190,7 @@ class PairwiseIntegration(TokenIntegration):
 
     def _ended(self, copy: int) -> Progress:
         size = float(np.abs(self._copies.state[copy]).max())
-        if not self._geometry.flat or size < _FARTHEST:
+        if not self._geometry.flat or size < _MAX_COORDINATE:
             return Progress(
                 State.NOT_FINITE, "the step size has shrunk to nothing", "check the size of the coefficients"
             )

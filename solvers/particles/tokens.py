@@ -21,7 +21,7 @@ __all__ = ["Tokens", "first_tokens"]
 
 #: times their positions, that a run of so many tokens may have in memory at once
 _MEMORY_FACTOR = 6
-_BYTES = 8
+_BYTES = 8  # of a double
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ __all__ = ["EquiangularIntegration"]
 #: by which cosines and norms of the tokens given may differ: rounding of numbers in a file
 _EQUAL = 1e-9
 #: of a cosine, within which it counts as 1 or as the least one, where it stays
-_ENDS = 1e-14
+_COSINE_ROUNDING = 1e-14
 #: of the tolerance, for the error of one step
 _SHARE = 0.1
 #: tokens whose angles are checked in pairs
@@ -60,8 +60,8 @@ class _Frame:
         across = units - mean
         lengths = np.linalg.norm(across, axis=1, keepdims=True)
         long = float(np.linalg.norm(mean))
-        along = mean / long if long > _ENDS else np.zeros_like(mean)
-        return cls(across / np.where(lengths > _ENDS, lengths, np.inf), along, cosine, float(norms.mean()))
+        along = mean / long if long > _COSINE_ROUNDING else np.zeros_like(mean)
+        return cls(across / np.where(lengths > _COSINE_ROUNDING, lengths, np.inf), along, cosine, float(norms.mean()))
 
     def vectors(self, gap: float, sum_: float, norm: float) -> Float:
         """Tokens of that norm with `1 - rho = gap` and `1 + (n-1) rho = sum_`."""
@@ -84,7 +84,7 @@ class EquiangularIntegration(ReducedIntegration):
             raise ProblemError.at("initial", f"{self._count:,} tokens: equal angles are checked up to {_MOST_TOKENS:,}")
         self._frame = _Frame.of(geometry.embed(points))
         count, cosine = self._count, self._frame.cosine
-        self._fixed = min(1 - cosine, 1 + (count - 1) * cosine) <= _ENDS * count
+        self._fixed = min(1 - cosine, 1 + (count - 1) * cosine) <= _COSINE_ROUNDING * count
         ratio = 0.0 if self._fixed else float(np.log((1 + (count - 1) * cosine) / (1 - cosine)))
         system = _CosineAndNorm(self, np.array([ratio, self._frame.norm]))
         self._march = March(system, _SHARE * settings.tolerance, implicit=True)
