@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["CircleIntegration"]
 
 _TABLES = 12  # step sizes whose exponentials are kept
-_CONVOLUTION_PRODUCTS_MAX = 200_000  # modes times kernel modes, up to which the convolution beats two transforms
+_DIRECT_WORK = 200_000  # modes times kernel modes, up to which the convolution beats two transforms
 _AXIS_POINTS_MIN = 256
 _GRID_POINTS_MIN = 64
 _LINEAR_AMPLITUDE = 1e-12  # sum of |c_k|, k > 0, below which products of them are lost in their rounding
@@ -77,12 +77,9 @@ class CircleIntegration(Integration):
 
     @classmethod
     def resumed(cls, settings: Spectral, task: InitialValueProblem, state: Mapping[str, AnyArray]) -> CircleIntegration:
-        """As it was left; files of earlier versions do not say what was cut off the initial measure."""
+        """As it was left."""
         made = cls(settings, task.equation)
         made.restore(state)
-        if "cut" not in state:
-            initial = task.initial.fourier(settings.max_modes)
-            made._cut = cut_of(task.initial, initial, made._diffusion, settings.tolerance)
         return made._compiled()
 
     def _compiled(self) -> CircleIntegration:
@@ -126,7 +123,7 @@ class CircleIntegration(Integration):
         period = int(np.gcd.reduce(excited)) if excited.size > 1 else self._settings.max_modes + 1
         choices = np.empty(5, dtype=np.int64)
         choices[loop.MOST_MODES] = self._settings.max_modes
-        choices[loop.DIRECT] = _CONVOLUTION_PRODUCTS_MAX if self._zonal.normaliser is None else -1
+        choices[loop.DIRECT] = _DIRECT_WORK if self._zonal.normaliser is None else -1
         choices[loop.EVEN] = int(not initial.imag.any())
         choices[loop.PERIOD] = period
         fastest = int(np.argmax(np.abs(self._zonal.growth_rates())))
@@ -136,10 +133,7 @@ class CircleIntegration(Integration):
     def _make_room(self, modes: int) -> None:
         """Arrays for that many modes, and a grid of three times as many points (more if the drift turned out to need
         it)."""
-        if (
-            self._zonal.normaliser is not None
-            or modes * min(modes, self._zonal.potential.size) > _CONVOLUTION_PRODUCTS_MAX
-        ):
+        if self._zonal.normaliser is not None or modes * min(modes, self._zonal.potential.size) > _DIRECT_WORK:
             length = max(_GRID_POINTS_MIN, 2 ** math.ceil(math.log2(3 * modes))) * self._finer
             self._length = max(self._length, length)
         if modes > self._state.shape[1] or self._length > self._work.density.shape[1]:
@@ -357,9 +351,8 @@ class CircleIntegration(Integration):
         self._numbers[: loop.SPILL] = np.concatenate([state["controller"], state["numbers"]])
         self._counts[: loop.SLOT] = state["counts"]
         self._choices[:] = state["choices"]
-        if "cut" in state:
-            hides_modes, error = state["cut"]
-            self._cut = Cut(bool(hides_modes), float(error))
+        hides_modes, error = state["cut"]
+        self._cut = Cut(bool(hides_modes), float(error))
         self._axis, self._finer, self._length = (int(size) for size in state["sizes"])
         self._allocate(int(self._counts[loop.MODES]))
         self._state[:] = 0.0
