@@ -149,15 +149,12 @@ class NameOf(OfFamily):
         super().__init__(family)
         self._unfit = unfit
 
-    def _reason(self, part: Any) -> str | None:
-        return getattr(part, self._unfit) if self._unfit else None
-
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        known = members(self.family)
-        fit = [name for name, part in known.items() if self._reason(part) is None]
+        reasons = {name: self._unfit and getattr(part, self._unfit) for name, part in members(self.family).items()}
+        fit = [name for name, reason in reasons.items() if reason is None]
 
         def explained(value: Any) -> Any:
-            reason = self._reason(known[value]) if isinstance(value, str) and value in known else None
+            reason = reasons.get(value) if isinstance(value, str) else None
             if reason is not None:
                 raise ProblemError([Fault((), f"cannot be {value}: {reason}; known: {', '.join(fit)}")])
             return value

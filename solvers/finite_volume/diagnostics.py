@@ -13,7 +13,7 @@ from mfpde.solvers.finite_volume.system import Rates
 from mfpde.solvers.kernels.finite_volume_peaks import narrowest_peak
 from mfpde.typing import Float
 
-__all__ = ["LEAST_WIDTH", "Missed", "edge_mass", "inverse_growth_rate", "narrowest_cluster"]
+__all__ = ["LEAST_WIDTH", "Missed", "edge_mass", "inverse_growth", "narrowest_cluster"]
 
 #: cells across a cluster at half of its height
 LEAST_WIDTH = 3.0
@@ -95,7 +95,7 @@ class Missed:
         return Accuracy(self.allowed, self.so_far, kept=False, cause=cause)
 
 
-def inverse_growth_rate(solution: Solution, rates: Rates) -> float:
+def inverse_growth(solution: Solution, rates: Rates) -> float:
     """`lambda / lambda'` of the largest variance of any frame; infinite where it does not grow."""
     largest, found = 0.0, np.inf
     for frame, change in zip(solution.matrix, rates.matrix, strict=True):

@@ -15,13 +15,7 @@ from mfpde.geometry import Axis, Layout
 from mfpde.measure import GridDensity
 from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.finite_volume.control import StepControl
-from mfpde.solvers.finite_volume.diagnostics import (
-    LEAST_WIDTH,
-    Missed,
-    edge_mass,
-    inverse_growth_rate,
-    narrowest_cluster,
-)
+from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, Missed, edge_mass, inverse_growth, narrowest_cluster
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.solution import Solution, measure_of
 from mfpde.solvers.finite_volume.stepping import Attempt, Start, take_step
@@ -49,12 +43,7 @@ class FiniteVolumeIntegration(Integration):
     """Densities on panels, moved in steps that `StepControl` chooses, watched for what could go wrong."""
 
     def __init__(
-        self,
-        system: CellSystem,
-        solution: Solution,
-        control: StepControl,
-        missed: Missed,
-        amplification: Amplification,
+        self, system: CellSystem, solution: Solution, control: StepControl, missed: Missed, amplification: Amplification
     ) -> None:
         self._system, self._solution, self._control = system, solution, control
         self._amplification = amplification
@@ -190,7 +179,7 @@ class FiniteVolumeIntegration(Integration):
         if self._rates is None:
             self._rates = self._system.rhs(self._time, self._solution)
             self._evaluations += 1
-            self._growth.add(self._time, inverse_growth_rate(self._solution, self._rates))
+            self._growth.add(self._time, inverse_growth(self._solution, self._rates))
         return self._rates
 
     def _cost(self) -> float:

@@ -16,8 +16,8 @@ from mfpde.typing import Float
 __all__ = ["CharacteristicsForm", "characteristics_layout"]
 
 
-def characteristics_layout(particles: Layout, tolerance: float, normal: bool, reach: Float | None) -> Layout:
-    """That of the particles with the trail `path_time`, `path_position (particle, component)`: ends of the nodes'
+def characteristics_layout(like: Layout, tolerance: float, normal: bool, reach: Float | None) -> Layout:
+    """That of particles with the trail `path_time`, `path_position (particle, component)`: ends of the nodes'
     steps."""
     trail = {
         "path_time": Field((), "end of a step of the nodes"),
@@ -27,7 +27,6 @@ def characteristics_layout(particles: Layout, tolerance: float, normal: bool, re
         "path_tolerance": Constant(Field((), "tolerance of a step along the way"), np.array(tolerance)),
         "path_normal": Constant(Field((), "1 where the law is normal, tails and all"), np.array(float(normal))),
     }
-    like = particles
     if reach is not None:
         meaning = "low and high end of the nodes, refinement, deviations that tails are followed"
         kept["path_reach"] = Constant(Field(("reach",), meaning), reach)

@@ -77,12 +77,9 @@ class CircleIntegration(Integration):
 
     @classmethod
     def resumed(cls, settings: Spectral, task: InitialValueProblem, state: Mapping[str, AnyArray]) -> CircleIntegration:
-        """As it was left; files of earlier versions do not say what was cut off the initial measure."""
+        """As it was left."""
         made = cls(settings, task.equation)
         made.restore(state)
-        if "cut" not in state:
-            initial = task.initial.harmonics(settings.max_modes - 1).coefficients
-            made._cut = cut_of(task.initial, initial, made._diffusion, settings.tolerance)
         return made._compiled()
 
     def _compiled(self) -> CircleIntegration:
@@ -359,9 +356,8 @@ class CircleIntegration(Integration):
         self._numbers[: loop.SPILL] = np.concatenate([state["controller"], state["numbers"]])
         self._counts[: loop.SLOT] = state["counts"]
         self._choices[:] = state["choices"]
-        if "cut" in state:
-            hides_modes, error = state["cut"]
-            self._cut = Cut(bool(hides_modes), float(error))
+        hides_modes, error = state["cut"]
+        self._cut = Cut(bool(hides_modes), float(error))
         self._axis, self._finer, self._length = (int(size) for size in state["sizes"])
         self._allocate(int(self._counts[loop.MODES]))
         self._state[:] = 0.0

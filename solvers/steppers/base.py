@@ -12,12 +12,10 @@ import numpy as np
 
 from mfpde.typing import AnyArray
 
-__all__ = ["OrdinarySystem", "Size", "Slope", "Step", "Stepper", "System", "combined_error"]
+__all__ = ["OrdinarySystem", "Size", "Step", "Stepper", "System", "combined_error"]
 
 #: relative size of an error of a state
 Size: TypeAlias = Callable[[AnyArray], float]
-#: `f(t, u)`, for an array u
-Slope: TypeAlias = Callable[[float, AnyArray], AnyArray]
 State = TypeVar("State")
 Rates = TypeVar("Rates")
 
@@ -44,7 +42,7 @@ class OrdinarySystem(System[AnyArray, AnyArray]):
     linear: AnyArray | None = None
 
     @classmethod
-    def of(cls, slope: Slope, linear: AnyArray | None = None) -> OrdinarySystem:
+    def of(cls, slope: Callable[[float, AnyArray], AnyArray], linear: AnyArray | None = None) -> OrdinarySystem:
         """For a function f."""
         return _Given(slope, linear)
 
@@ -71,7 +69,7 @@ class OrdinarySystem(System[AnyArray, AnyArray]):
 
 
 class _Given(OrdinarySystem):
-    def __init__(self, slope: Slope, linear: AnyArray | None) -> None:
+    def __init__(self, slope: Callable[[float, AnyArray], AnyArray], linear: AnyArray | None) -> None:
         self._slope, self.linear = slope, linear
 
     def rhs(self, time: float, state: AnyArray) -> AnyArray:

@@ -68,13 +68,7 @@ ERROR_THREE = _row({0: -0.18980075407240762, 5: 4.450312892752409, 6: 1.89151789
 
 @register("stepper", "gif853")
 class Gif853(Stepper):
-    """Exponential Runge-Kutta scheme of order eight: the specification of the compiled one.
-
-    >>> from mfpde.solvers.steppers.base import OrdinarySystem
-    >>> decay = OrdinarySystem.of(lambda t, u: -u, linear=np.array([-1.0]))
-    >>> print(round(Gif853().step(decay, 0.0, np.array([1.0]), 1.0).end[0] * np.e, 14))          # linear ones are exact
-    1.0
-    """
+    """Exponential Runge-Kutta scheme of order eight: the specification of the compiled one."""
 
     order = ORDER
     error_order = ORDER

@@ -73,10 +73,8 @@ class Radau9(Stepper):
         factors = lu_factor(np.eye(5 * count) - step * np.kron(STAGE_WEIGHTS, matrix), check_finite=False)
         stages, before = np.zeros((5, count)), np.inf
         for _ in range(_NEWTON_ITERATIONS_MAX):
-            slopes = np.array(
-                [system.rhs(time + float(c) * step, state + z) for c, z in zip(NODES, stages, strict=True)]
-            )
-            missed = step * STAGE_WEIGHTS @ slopes - stages
+            slopes = [system.rhs(time + float(c) * step, state + z) for c, z in zip(NODES, stages, strict=True)]
+            missed = step * STAGE_WEIGHTS @ np.array(slopes) - stages
             change = lu_solve(factors, missed.ravel(), check_finite=False).reshape(stages.shape)
             stages = stages + change
             length = max(size(row) for row in change)

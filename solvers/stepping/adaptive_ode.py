@@ -97,17 +97,12 @@ class March:
             rate = system.rate()
             first_step = _FIRST_STEP / rate if rate > 0 else 1.0
         self._controller = Controller(first_step)
-        self._stiff = self._last_implicit = False
+        self.stiff = self._last_implicit = False  # whether steps are implicit, and whether the last one was
         self._limited = self._free = 0
         self.counts = {"steps": 0, "rejected": 0, "evaluations": 0}
         self.trouble = ""  # what was wrong with the last one tried, where f meant nothing
         self.last: Dop853Step | None = None  # the last one tried, when it was explicit
         self._first: Float | None = None
-
-    @property
-    def stiff(self) -> bool:
-        """Whether steps are implicit at present."""
-        return self._stiff
 
     @property
     def growth(self) -> float:
@@ -137,7 +132,7 @@ class March:
         if not step > SHORTEST_STEP * self.time:
             return Attempt.VANISHED
         self.trouble = ""
-        error_order = Radau9.error_order if self._stiff else Dop853.error_order
+        error_order = Radau9.error_order if self.stiff else Dop853.error_order
         with np.errstate(all="ignore"):
             try:
                 error, state, slope = self._tried(step)
@@ -156,7 +151,7 @@ class March:
         if end in self._breaks:
             self._first = None
             self._controller.forget()
-            self._stiff, self._limited, self._free = False, 0, 0
+            self.stiff, self._limited, self._free = False, 0, 0
         return Attempt.ACCEPTED
 
     def look(self, time: float) -> Float:
@@ -180,7 +175,7 @@ class March:
         kept = {
             "march_state": self.state.copy(),
             "march_times": np.array([self.start_time, self.time]),
-            "march_switches": np.array([self._stiff, self._last_implicit, self._limited, self._free], dtype=np.int64),
+            "march_switches": np.array([self.stiff, self._last_implicit, self._limited, self._free], dtype=np.int64),
             "march_counts": np.array(list(self.counts.values())),
             "controller": self._controller.numbers,
         }
@@ -194,7 +189,7 @@ class March:
         self.state = self.start = arrays["march_state"].copy()
         self.start_time, self.time = (float(time) for time in arrays["march_times"])
         *flags, self._limited, self._free = (int(number) for number in arrays["march_switches"])
-        self._stiff, self._last_implicit = (bool(flag) for flag in flags)
+        self.stiff, self._last_implicit = (bool(flag) for flag in flags)
         self.counts = dict(zip(self.counts, (int(count) for count in arrays["march_counts"]), strict=True))
         self._controller.restore(arrays["controller"])
         if not self._independent:
@@ -213,7 +208,7 @@ class March:
         system = self._from(self.time)
         if self._independent:
             self._system.forget()
-        if self._stiff:
+        if self.stiff:
             tried = self._implicitly(system, self.time, self.state, step)
             return tried.error(system.sizes(tried.end)) / self._tolerance, tried.end, None
         explicit = _EXPLICIT.step(system, self.time, self.state, step, self._first)
@@ -257,4 +252,4 @@ class March:
             self._free += 1
             if self._free >= _FREE_STEPS:
                 self._limited = 0
-        self._stiff = self._limited >= _STIFF_STEPS
+        self.stiff = self._limited >= _STIFF_STEPS

@@ -52,13 +52,8 @@ class BlowUp:
 
     def progress(self, what: str) -> Progress:
         """What `advance` says of it."""
-        return Progress(
-            State.BLOW_UP,
-            f"{what} becomes infinite",
-            "end the run earlier",
-            time=self.time,
-            uncertainty=self.uncertainty,
-        )
+        message = f"{what} becomes infinite"
+        return Progress(State.BLOW_UP, message, "end the run earlier", self.time, self.uncertainty)
 
 
 def _is_near(now: float, pole: float, left: float) -> bool:

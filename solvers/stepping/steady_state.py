@@ -101,7 +101,6 @@ class Rest:
         return {"rest": np.array([float(self.found), self._after])}
 
     def restore(self, arrays: Mapping[str, AnyArray]) -> None:
-        """Go on from there; files of earlier versions know nothing of rest."""
-        if "rest" in arrays:
-            self.found, self._after = bool(arrays["rest"][0]), float(arrays["rest"][1])
+        """Go on from there."""
+        self.found, self._after = bool(arrays["rest"][0]), float(arrays["rest"][1])
         self._copy = None

@@ -69,6 +69,11 @@ def test_steady_states_of_the_equation_are_steady_for_the_stepper(name):
     assert max(np.abs(error).max() for error in stepped.differences) < 1e-14
 
 
+def test_what_is_linear_is_exact_for_the_exponential_stepper():
+    decay = OrdinarySystem.of(lambda _time, u: -3 * u, np.array([-3.0]))
+    assert STEPPERS["gif853"]().step(decay, 0.0, np.ones(1), 1.0).end[0] == pytest.approx(np.exp(-3), rel=1e-13)
+
+
 @pytest.mark.parametrize("name", STEPPERS)
 def test_stability_reaches_as_far_as_it_says(name):
     """Along the negative real axis, and not much farther."""
