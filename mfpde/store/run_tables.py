@@ -37,8 +37,8 @@ def run_tables(problem: Problem, layout: Layout) -> tuple[Table, ...]:
     snapshots, observations = len(time.save_times()), len(time.observe_times() or ())
     columns, told = fields if own_times else fields | series, "time of the observations"
     return (
-        Table("snapshot", "time", "time", columns, snapshots, symbol="t"),
-        Table("observation", "observe_time", told, series, observations, symbol="t", present=own_times),
+        Table("snapshot", "time", "time", columns, snapshots, timed=True),
+        Table("observation", "observe_time", told, series, observations, timed=True, present=own_times),
         Table("step", "step", "number of the step", trail, present=bool(trail)),
     )
 

@@ -149,7 +149,8 @@ class StoredTables:
             return Outcome.of(self._end["outcome"])
         first = self.tables[0]
         last = float(self.scales[first.name][-1]) if len(self.scales[first.name]) else 0.0
-        return Outcome(INTERRUPTED, last, "the run was killed", "--resume (resume=True) continues it")
+        killed = f"the {kind_of(self.path, self.file)} was killed"
+        return Outcome(INTERRUPTED, last, killed, "--resume (resume=True) continues it")
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -194,7 +195,7 @@ class StoredTables:
         values = values[: missing[0]] if missing.size else values
         if len(values) < least:
             raise DamageError(self.path, f"{table.scale} at row {len(values)}", len(values))
-        self._check(table.scale, values, 0, values if table.symbol else np.zeros(0))
+        self._check(table.scale, values, 0, values if table.timed else np.zeros(0))
         return values
 
     def _sound_scale(self, table: Table) -> Float:
@@ -233,7 +234,7 @@ class StoredTables:
 
     def _times(self, table: Table) -> Float:
         """What tells people which row one is."""
-        return self.scales[table.name] if table.symbol else np.zeros(0)
+        return self.scales[table.name] if table.timed else np.zeros(0)
 
     def _said(self, error: BaseException, what: str) -> str:
         return str(error) if isinstance(error, DamageError) else f"{self.path} is damaged: {what} cannot be read"

@@ -42,9 +42,9 @@ class Column:
 class Table:
     """Columns that grow together along the dimension `scale`, of which one row is called `row`.
 
-    The scale is a dataset of its own: NaN until a row is committed, then the row's time or number. `symbol` is what
-    its values are called in messages, `t` for times; numbers of rows need none. `expected` rows decide the size of
-    chunks. A table that is not `present` in a file is counted there all the same.
+    The scale is a dataset of its own: NaN until a row is committed, then the row's number or, where the table is
+    `timed`, its time, which messages tell. `expected` rows decide the size of chunks. A table that is not `present` in
+    a file is counted there all the same.
     """
 
     row: str
@@ -52,7 +52,7 @@ class Table:
     long_name: str
     columns: Mapping[str, Column]
     expected: int = UNKNOWN_ROWS
-    symbol: str = ""
+    timed: bool = False
     present: bool = True
 
     @property
