@@ -20,24 +20,29 @@ _DEGREE = 127  # of a rule for the sphere S^2: 8192 nodes
 
 
 def as_points(measures: Sequence[Measure]) -> list[tuple[Float, Float]]:
-    """Points in the ambient space and weights of each measure: its own, or those of a density on nodes that all
-    densities share, so that what nodes leave out is the same for all: the cells of a grid, 128 x 128 even cells in the
-    plane, Gauss nodes on S^2. Along characteristics it is the nodes that are carried (tracing
-    densities back takes seconds), elsewhere quadrature nodes."""
+    """Points in the ambient space and weights of each measure: its own, the cells of its grid, or nodes that all other
+    densities share, so that what nodes leave out is the same for all: the cells of the only grid, 128 x 128 even cells
+    in the plane, Gauss nodes on S^2. Along characteristics it is the nodes that are carried (tracing densities back
+    takes seconds), elsewhere quadrature nodes."""
     dense = [each for each in measures if not each.pointlike and each.point_masses() is None]
-    nodes = _shared(dense) if dense else None
-    return [
-        _weighted(each, *nodes) if nodes is not None and each in dense else each.embedded_nodes() for each in measures
-    ]
+    grids = [each for each in dense if each.lattices]
+    written = [each for each in dense if not each.lattices]
+    shared = _shared(written, grids) if written else None
+    found = []
+    for each in measures:
+        if shared is None or each not in written:
+            found.append(each.embedded_nodes())
+        else:
+            found.append(_weighted(each, *shared))
+    return found
 
 
-def _shared(measures: Sequence[Measure]) -> tuple[Float, Float] | None:
-    """Points and the volumes these stand for."""
-    space = measures[0].space
+def _shared(written: Sequence[Measure], grids: Sequence[Measure]) -> tuple[Float, Float] | None:
+    """Points, and the volumes these stand for."""
+    space = written[0].space
     if space.flat and space.ambient_dimension == 2:
-        lattices = [each.lattices for each in measures if each.lattices]
-        lattice = lattices[0][0] if lattices and len(lattices[0]) == 1 else box_lattice(measures, _CELLS)
-        points = lattice.points()
+        lattices = [lattice for each in grids for lattice in each.lattices]
+        points = (lattices[0] if len(lattices) == 1 else box_lattice(written, _CELLS)).points()
         return points, np.ones(len(points))
     return of_sphere(3, _DEGREE) if space.counts_as("sphere") and space.ambient_dimension == 3 else None
 

@@ -66,7 +66,7 @@ def _on_circle(measure: Measure, reference: Measure) -> float:
     masses, others = measure.point_masses(), reference.point_masses()
     if masses is not None and others is not None:
         angles = np.concatenate([masses[0][:, 0], others[0][:, 0]])
-        return -_chords(angles, np.concatenate([masses[1], -others[1]]))
+        return 0.0 - _chords(angles, np.concatenate([masses[1], -others[1]]))
     order = np.arange(1, _MODES)
     modes, other_modes = (each.harmonics(_MODES - 1).coefficients[1:] for each in (measure, reference))
     decay = 8 / np.pi / (4.0 * order**2 - 1)
@@ -99,4 +99,4 @@ def _over_pairs(measure: Measure, reference: Measure) -> float:
             f"the energy distance of {weights.size:,} and {other_weights.size:,} points needs too many pairs: up to "
             f"{_MOST_POINTS:,} points, or take a sliced distance",
         )
-    return -sum_of_distances(np.concatenate([points, others]), np.concatenate([weights, -other_weights]))
+    return 0.0 - sum_of_distances(np.concatenate([points, others]), np.concatenate([weights, -other_weights]))

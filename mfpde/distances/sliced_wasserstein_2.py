@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -14,7 +15,7 @@ from mfpde.distances.discretisation import as_points
 from mfpde.distances.law import Law, leaves_of
 from mfpde.distances.transport import on_line, wasserstein
 from mfpde.geometry import Geometry
-from mfpde.measure import Measure
+from mfpde.measure import Measure, Particles
 from mfpde.measure.normal import Normal
 from mfpde.registry import register
 from mfpde.specification import Whole
@@ -51,7 +52,7 @@ class SlicedWasserstein2(Distance):
         normal, other = measure.normal, reference.normal
         if normal is not None and other is not None:
             return _of_normal_laws(normal, other, directions)
-        shadows, others = _Shadows(measure), _Shadows(reference)
+        shadows, others = _shadows((measure, reference))
         apart = np.empty(len(directions))
 
         def work(k: int) -> None:
@@ -76,25 +77,34 @@ def _of_normal_laws(normal: Normal, other: Normal, directions: Float) -> float:
     return math.sqrt(float(squares.mean()))
 
 
-class _Shadows:
-    """The laws of `<e, x>` for directions e."""
+def _shadows(measures: Sequence[Measure]) -> list[_Shadows]:
+    """Of points and normal laws exactly; where another density is among them, of all densities at the same points."""
+    leaves = [leaves_of(each) for each in measures]
+    if all(part.normal is not None or part.point_masses() is not None for parts in leaves for _, part in parts):
+        return [_Shadows(parts) for parts in leaves]
+    return [_Shadows([(1.0, Particles(points, weights))]) for points, weights in as_points(measures)]
 
-    def __init__(self, measure: Measure) -> None:
-        self._points, self._weights = [np.zeros((0, measure.ambient_dimension))], [np.zeros(0)]
+
+class _Shadows:
+    """The laws of `<e, x>` for directions e, of a sum of points and normal laws."""
+
+    def __init__(self, leaves: Sequence[tuple[float, Measure]]) -> None:
+        self._points: list[Float] = []
+        self._weights = [np.zeros(0)]
         self._normals: list[tuple[float, Normal]] = []
-        for share, part in leaves_of(measure):
-            normal = part.normal
-            if normal is not None and normal.rank > 0:
+        for share, part in leaves:
+            normal, masses = part.normal, part.point_masses()
+            if masses is not None:
+                self._points.append(masses[0])
+                self._weights.append(share * masses[1])
+            elif normal is not None:
                 self._normals.append((share, normal))
-            else:
-                points, weights = as_points([part])[0]
-                self._points.append(points)
-                self._weights.append(share * weights / weights.sum())
 
     def along(self, direction: Float) -> Law:
         """The law of `<direction, x>`."""
         densities: list[tuple[float, Measure]] = []
-        points, weights = [all_points @ direction for all_points in self._points], list(self._weights)
+        points = [np.zeros(0), *(places @ direction for places in self._points)]
+        weights = list(self._weights)
         for share, normal in self._normals:
             mean, spread = float(direction @ normal.mean), float(direction @ normal.covariance @ direction)
             if spread > 0:

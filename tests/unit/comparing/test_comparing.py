@@ -28,7 +28,7 @@ def companion(monkeypatch):
 
 
 @pytest.mark.parametrize("form", ["grid", "panels"])
-@pytest.mark.parametrize("distance", ["mean", "covariance", "l1", "maximum"])
+@pytest.mark.parametrize("distance", ["mean", "covariance", "l1", "maximum", "bures"])
 def test_the_distance_is_a_series(tmp_path, form, distance):
     run = solve(task(2, distance=distance, tolerance=1e-4), tmp_path / "run.h5", Drift(form))
     assert run["distance"].shape == (11,)
@@ -38,6 +38,20 @@ def test_the_distance_is_a_series(tmp_path, form, distance):
     assert agreement.time == run.times[run["distance"].argmax()]
     assert agreement.passed == (form == "grid")  # the frames hold something else
     assert agreement.worst < 1e-6 if form == "grid" else agreement.worst > 1e-2
+
+
+@pytest.mark.parametrize("distance", ["wasserstein-1", "wasserstein-2", "energy", "l1", "max"])
+def test_every_kind_on_the_line(tmp_path, distance):
+    """`max` is what files of before say for `maximum`."""
+    run = solve(task(1, distance=distance, tolerance=1e-4), tmp_path / "run.h5", Drift("grid"))
+    assert run.agreement.passed
+    assert run.agreement.distance == {"max": "maximum"}.get(distance, distance)
+    assert mfpde.load(run.path).agreement == run.agreement
+
+
+def test_a_distance_for_another_space_is_a_fault():
+    with pytest.raises(ProblemError, match=r"compare: .* the spherical-sliced distance is for sphere, not for line"):
+        solve(task(1, distance="spherical-sliced"), None, Drift("grid"))
 
 
 def test_distances_are_drawn_first_and_in_decades():
