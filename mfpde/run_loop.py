@@ -45,7 +45,7 @@ from mfpde.watching.watch import Show, Watch, check_progress
 __all__ = ["solve"]
 
 _SLICE_MICROSECONDS = 50_000  # of work between two looks at the clock and the signals
-_ENDS = {State.BLOW_UP: BLOW_UP, State.RESOLUTION_LOST: RESOLUTION_LOST, State.NOT_FINITE: NOT_FINITE}
+_OUTCOMES = {State.BLOW_UP: BLOW_UP, State.RESOLUTION_LOST: RESOLUTION_LOST, State.NOT_FINITE: NOT_FINITE}
 _CONTINUE = "--resume (resume=True) continues it"
 
 
@@ -239,7 +239,7 @@ class _Course:
         """Advance to an event and keep its row; an outcome when the run ends on the way or there."""
         while True:
             progress = self.integration.advance(event.time, _SLICE_MICROSECONDS)
-            if progress.state in _ENDS:
+            if progress.state in _OUTCOMES:
                 return self._ended(progress)
             if progress.state is State.REACHED:
                 self.message = progress.message
@@ -267,7 +267,7 @@ class _Course:
     def _ended(self, progress: Progressed) -> Outcome:
         """By itself. A blow-up comes after the last time that could be reached."""
         time = self.integration.time if progress.time is None else progress.time
-        kind = _ENDS[progress.state]
+        kind = _OUTCOMES[progress.state]
         return Outcome(kind, time, progress.message, progress.advice, uncertainty=progress.uncertainty)
 
     def _interrupted(self) -> Outcome:

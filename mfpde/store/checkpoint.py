@@ -25,7 +25,7 @@ __all__ = ["Checkpoint", "Reference", "create_slots", "read_slots", "write_slot"
 _AXES_MAX = 5  # of an array: the attribute holds how many there are, their lengths, and what it refers to
 _CHUNK_BYTES_MAX = 2**30  # HDF5 takes less than 4 GiB
 _REFERENCE_BYTES_MIN = 2**12  # smaller arrays are kept as they are: a reference would save nothing
-_NOT_THERE = -1
+_NOT_THERE = -1  # number of axes of an array that a slot no longer has
 
 
 @dataclass(frozen=True)
