@@ -64,7 +64,7 @@ def test_anisotropic_noise_alone_adds_its_matrix():
 
 @pytest.mark.parametrize("dimension", [2, 3, 5])
 def test_common_noise_on_spheres_forgets_the_direction(dimension):
-    """The generator of `P_x o dB` is the Laplacian: `E x = e^{-(d-1) c t} x_0`; all tokens of a copy move as one map."""
+    """The generator of `P_x o dB` is the Laplacian: `E x = e^{-(d-1) c t} x_0`."""
     geometry = {"kind": "circle"} if dimension == 2 else {"kind": "sphere", "dimension": dimension}
     direction = 0.0 if dimension == 2 else np.eye(dimension)[0]
     run = solved(
