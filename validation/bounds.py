@@ -62,9 +62,9 @@ _ROUNDING = 1e-12
 
 def speed_bound(law: Law, equation: Equation, radius: float) -> float:
     """What the drift of tokens within that radius never exceeds; infinite where no bound is known."""
-    zonal = law.zonal(equation.geometry)
-    if zonal is not None:
-        return zonal.bound
+    convolution = law.convolution(equation.geometry)
+    if convolution is not None:
+        return convolution.bound
     dimension = equation.geometry.ambient_dimension
     sizes = [_norm(term.value) * term.head.largest(dimension, radius) for term in law.terms(dimension)]
     return radius * float(sum(sizes)) if sizes else math.inf

@@ -81,8 +81,10 @@ def _observed(problem: Problem, times: list[float]) -> Problem:
 def _first_panels(problem: Problem) -> Panels:
     """Doubling panels from the fastest time of the linear problem to the end."""
     assert problem.time is not None  # noqa: S101 - for the type checker
-    zonal = None if problem.equation.law is None else problem.equation.law.zonal(problem.geometry)
-    fastest = problem.noise.diffusion + (0.0 if zonal is None else float(np.abs(zonal.growth_rates()).max()))
+    convolution = None if problem.equation.law is None else problem.equation.law.convolution(problem.geometry)
+    fastest = problem.noise.diffusion + (
+        0.0 if convolution is None else float(np.abs(convolution.growth_rates()).max())
+    )
     until = problem.time.until
     doublings = max(1, math.ceil(math.log2(4 * until * fastest + 2)))
     return Panels(until * np.concatenate([[0.0], 2.0 ** np.arange(-doublings, 1)]))
@@ -98,6 +100,6 @@ def _identity(run: Run, panels: Panels) -> tuple[Float, float]:
 def _size(energy: Float, equation: Equation) -> float:
     """Free energies are differences of terms of this size, whatever is left of them."""
     law = equation.law
-    zonal = None if law is None else law.zonal(equation.geometry)
-    attraction = 0.0 if zonal is None else float(np.abs(zonal.potential[1:]).max())
+    convolution = None if law is None else law.convolution(equation.geometry)
+    attraction = 0.0 if convolution is None else float(np.abs(convolution.potential[1:]).max())
     return max(float(np.abs(energy).max()), equation.noise.diffusion, attraction)

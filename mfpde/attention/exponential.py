@@ -41,13 +41,15 @@ class Exponential(Head):
 
     def energy_unfit(self, geometry: Geometry) -> str | None:
         reason = super().energy_unfit(geometry)
-        by_pairs = reason in NO_ENERGY and None not in self._scales(geometry.ambient_dimension)
-        return None if by_pairs else reason
+        by_pairs = not geometry.angular or reason in NO_ENERGY
+        if by_pairs and None not in self._scales(geometry.ambient_dimension):
+            return None
+        return reason
 
     def energy(self, measure: Measure) -> float:
         """`v iint (e^{a <x, y>} - 1) / (2 a) dmu dmu` for A = a I, V = v I; at a = 0 `v |int x dmu|^2 / 2`."""
         a, v = self._scales(measure.ambient_dimension)
-        if super().energy_unfit(measure.space) not in NO_ENERGY or a is None or v is None:
+        if a is None or v is None or (measure.by_degree and super().energy_unfit(measure.space) is None):
             return super().energy(measure)
         with np.errstate(over="ignore"):
             return v * measure.pair_excess(a) / (2 * a) if a else 0.5 * v * float(measure.mean @ measure.mean)

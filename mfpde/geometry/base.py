@@ -10,7 +10,9 @@ import numpy as np
 
 from mfpde.arguments import instance, numbers
 from mfpde.errors import ProblemError
+from mfpde.geometry.harmonics import Harmonics
 from mfpde.geometry.queries import Queries, Scattered
+from mfpde.geometry.series import HarmonicSeries
 from mfpde.specification import Part
 from mfpde.typing import AnyArray, Float
 
@@ -70,6 +72,15 @@ class Geometry(Part, ABC):
     def extend(self, points: Float, vectors: Float) -> Float:
         """A field at `retract(points)`, in native components, continued to points off the space."""
         return vectors
+
+    @property
+    def harmonics(self) -> Harmonics | None:
+        """Those of the sphere that it is, which convolutions multiply degree by degree."""
+        return None
+
+    def series(self, points: Float, weights: Float, degree: int) -> HarmonicSeries:
+        """Of point masses at native points, where there are harmonics."""
+        raise ProblemError.at("measure", f"has no harmonics on {self.name}: they belong to circle and spheres")
 
     def tilted_mean(
         self, matrix: Float, points: Float, nodes: Float, weights: Float, log_factors: Float | None

@@ -11,8 +11,10 @@ from mfpde.arguments import amount, numbers
 from mfpde.errors import ProblemError
 from mfpde.geometry.axis import Axis
 from mfpde.geometry.base import Geometry, divergence_on_unit_sphere, need_vectors
+from mfpde.geometry.harmonics import Harmonics
 from mfpde.geometry.layout import Constant, Field, Layout
 from mfpde.geometry.queries import multiple_of_identity
+from mfpde.geometry.series import CircleSeries
 from mfpde.registry import register
 from mfpde.typing import AnyArray, Float
 
@@ -78,6 +80,13 @@ class Circle(Geometry):
 
     def divergence(self, points: Float, slopes: Float, vectors: Callable[[], Float]) -> Float:
         return divergence_on_unit_sphere(self.embed(points), slopes, vectors())
+
+    @property
+    def harmonics(self) -> Harmonics:
+        return Harmonics(2)
+
+    def series(self, points: Float, weights: Float, degree: int) -> CircleSeries:
+        return CircleSeries.of_points(points, weights, degree)
 
     def tilted_mean(
         self, matrix: Float, points: Float, nodes: Float, weights: Float, log_factors: Float | None

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from mfpde.geometry.gauss import gauss_on_sphere
 from mfpde.typing import Float
 
 __all__ = ["Harmonics"]
+
+_SPARE_NODES = 64  # Gauss nodes beyond two per degree, for kernels with a tail of higher degrees
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,16 @@ class Harmonics:
             at_one = self.eigenvalues(degree)[1:] / (self.dimension - 1)
             values[1:] = (Harmonics(self.dimension + 2).zonal(cosines, degree - 1).T * at_one).T
         return values
+
+    def multipliers(self, kernel: Callable[[Float], Float], degree: int) -> Float:
+        """`K_k = int K(<x, y>) P_k(<x, y>) dy` of a kernel K of the cosine: what its convolution multiplies degree k
+        by (Funk and Hecke), for a K that is a polynomial to rounding.
+
+        >>> Harmonics(3).multipliers(lambda t: t**2, 2)[::2].round(12)          # t^2 = (1 + 2 P_2) / 3, N_2 = 5
+        array([0.33333333, 0.13333333])
+        """
+        cosines, weights = gauss_on_sphere(2 * degree + _SPARE_NODES, self.dimension)
+        return self.zonal(cosines, degree) @ (weights * kernel(cosines))
 
     def largest_slopes(self, degree: int) -> Float:
         """Bounds of `|grad P_k(<x, y>)|`: `(k (k + d - 2) / (d - 1))^{1/2}`, by the sum rule of the gradients."""

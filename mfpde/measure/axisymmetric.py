@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mfpde.geometry import Sphere
+from mfpde.geometry import Harmonics, HarmonicSeries, Sphere
 from mfpde.geometry.gauss import gauss_legendre
 from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.rules import (
@@ -34,7 +34,7 @@ class AboutAxis(Measure):
 
     def __init__(self, axis: Float, geometry: Sphere) -> None:
         self.axis: Float = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
-        self._geometry = geometry
+        self._geometry: Sphere = geometry
 
     @abstractmethod
     def log_shape(self, angle: Float) -> Float:
@@ -46,18 +46,32 @@ class AboutAxis(Measure):
 
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
         """Gauss angles times a rule of the sphere below; they stand tilts of 100 (d = 2), 40, 16."""
-        dimension = self.axis.size
-        tilt, accuracy = tilt_for(dimension, "a sphere"), max(accuracy, ROUNDING)
-        end, change = self.window(tilt, accuracy)
-        line, share = gauss_legendre(
-            times(refinement, legendre_count(0.5 * change + tilt * min(end, 1.0) + dimension, accuracy))
-        )
-        angle = 0.5 * end * (1 + line)
+        dimension, accuracy = self.axis.size, max(accuracy, ROUNDING)
+        tilt = tilt_for(dimension, "a sphere")
+        angle, share, end = self._angle_rule(tilt, accuracy, refinement)
         around, weights = of_sphere(
             dimension - 1, times(refinement, sphere_degree(tilt * np.sin(min(end, 0.5 * np.pi)), accuracy))
         )
+        return about(self.axis, around_axis(angle, around)), np.outer(share, weights).ravel()
+
+    def _angle_rule(
+        self, tilt: float, accuracy: float, refinement: float = 1.0, degree: int = 0
+    ) -> tuple[Float, Float, float]:
+        """Gauss angles for tilts and waves of that size and degree, their shares of the mass, and the largest angle
+        that matters."""
+        dimension = self.axis.size
+        end, change = self.window(tilt, accuracy)
+        line, share = gauss_legendre(
+            degree + times(refinement, legendre_count(0.5 * change + tilt * min(end, 1.0) + dimension, accuracy))
+        )
+        angle = 0.5 * end * (1 + line)
         share = share * np.exp(self.log_shape(angle)) * np.sin(angle) ** (dimension - 2)
-        return about(self.axis, around_axis(angle, around)), np.outer(share / share.sum(), weights).ravel()
+        return angle, share / share.sum(), end
+
+    def harmonics(self, degree: int) -> HarmonicSeries:
+        angle, share, _ = self._angle_rule(0.0, ROUNDING, degree=degree)
+        moments = Harmonics(self.axis.size).zonal(np.cos(angle), degree) @ share
+        return self._geometry.series_about_axes(self.axis[None], moments[None])
 
     def sample(self, count: int, seed: int = 0) -> Float:
         turn, direction = (random_stream(count, seed, part) for part in range(2))

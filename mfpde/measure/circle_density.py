@@ -7,7 +7,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from mfpde.geometry import Circle
+from mfpde.geometry import Circle, CircleSeries
 from mfpde.measure.base import NODES_ACCURACY, Beside, Measure
 from mfpde.measure.basins import Cluster
 from mfpde.measure.circle_clusters import clusters_on_circle
@@ -16,7 +16,7 @@ from mfpde.measure.rules import times
 from mfpde.streams import random_stream
 from mfpde.typing import AnyArray, Complex, Float
 
-__all__ = ["CircleDensity", "clean"]
+__all__ = ["CircleDensity"]
 
 #: longest series used for nodes of a density that is not smooth
 LONGEST = 2**14
@@ -62,7 +62,11 @@ class CircleDensity(Measure):
         """From densities at equispaced angles (interpolated, mass as given)."""
         return cls.of((np.fft.rfft(values) * (2 * np.pi / values.size))[: (values.size + 1) // 2])
 
+    def harmonics(self, degree: int) -> CircleSeries:
+        return CircleSeries(self._series(degree + 1))
+
     def fourier(self, count: int) -> Complex:
+        """The first coefficients."""
         return self._series(count)
 
     def on_grid(self, count: int) -> Float:
@@ -139,15 +143,6 @@ class CircleDensity(Measure):
         cumulative = np.concatenate([[0.0], np.cumsum(density[1:] + density[:-1])])
         uniform = random_stream(count, seed).random(count)
         return np.interp(uniform * cumulative[-1], cumulative, theta)[:, None]
-
-
-def clean(coefficients: Complex, noise: float = 0.0) -> Complex:
-    """Real and imaginary parts below roundoff (or `noise`) made zero: a symmetry of the data is one of the solution."""
-    floor = max(float(np.finfo(float).eps), noise)
-    real, imaginary = coefficients.real.copy(), coefficients.imag.copy()
-    real[np.abs(real) < floor] = 0.0
-    imaginary[np.abs(imaginary) < floor] = 0.0
-    return real + 1j * imaginary
 
 
 def _resized(known: Complex, count: int) -> Complex:

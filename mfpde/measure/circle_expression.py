@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from mfpde.geometry import Circle
+from mfpde.geometry import Circle, CircleSeries
+from mfpde.geometry.series import clean
 from mfpde.measure.adaptive_quadrature import graded, of_any_item, split
-from mfpde.measure.circle_density import CircleDensity, clean
+from mfpde.measure.circle_density import CircleDensity
 from mfpde.measure.edge_search import crossings
-from mfpde.measure.particles import Particles
 from mfpde.measure.written_density import WrittenDensity
 from mfpde.typing import Complex, Float
 
@@ -54,7 +54,7 @@ def density_on_circle(text: str) -> DensityOnCircle:
         return DensityOnCircle(mass, known.fourier, length, partial(_over, density, mass))
     points, masses = _rule(density, _FINER)
     mass = float(masses.sum())
-    exact = Particles(points, masses, Circle()).fourier(_EXACT)
+    exact = CircleSeries.of_points(points[:, None], masses / masses.sum(), _EXACT - 1).coefficients
     series[: min(_EXACT, length)] = exact[:length]  # samples know them to the square of their distance only
     known = CircleDensity.of(series[:length])
 

@@ -72,7 +72,7 @@ class _Force:
         self.slope = 1j * order * grid.modes
         self.curvature = -(order**2) * grid.modes
         attracting = np.arange(potential.size)
-        self.drift = 1j * attracting * potential * grid.density.fourier(potential.size)
+        self.drift = 1j * attracting * potential * grid.density.harmonics(potential.size - 1).coefficients
 
     def norm(self, count: int, diffusion: float | None = None, attraction: float = 1.0) -> float:
         """Square root of the dissipation on a grid; the two forces can be weighed."""

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-import numpy as np
-
-from mfpde.attention import Zonal
+from mfpde.attention import Convolution
 from mfpde.contracts.observable import Instant, Observable, Series
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry
@@ -63,8 +61,8 @@ class FreeEnergy(Observable):
         return ("density",) if equation.noise.diffusion > 0 else ()
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
-        zonal, measure = convolution_of(instant.equation, "free-energy"), instant.measure
-        energy = zonal.excess_energy(measure.fourier(zonal.potential.size))
+        convolution, measure = convolution_of(instant.equation, "free-energy"), instant.measure
+        energy = convolution.excess_energy(measure.harmonics(convolution.degree))
         diffusion = instant.equation.noise.diffusion
         if diffusion == 0:
             return {"free-energy": -energy}
@@ -77,10 +75,16 @@ def no_potential(equation: Equation) -> str | None:
     return None if equation.law is None else equation.law.gradient_unfit(equation.geometry)
 
 
-def convolution_of(equation: Equation, quantity: str) -> Zonal:
+def convolution_of(equation: Equation, quantity: str) -> Convolution:
     """The convolution whose gradient flow the equation is; zeros for pure diffusion."""
     reason = no_potential(equation)
     if reason is not None:
         raise ProblemError.at("observe", f"{quantity}: {reason}")
-    found = None if equation.law is None else equation.law.zonal(equation.geometry)
-    return found or Zonal(np.zeros(2), None, bound=0.0)
+    found, harmonics = None, equation.geometry.harmonics
+    if equation.law is not None:
+        found = equation.law.convolution(equation.geometry)
+    if found is None and harmonics is not None:
+        found = Convolution.none(harmonics)
+    if found is None:
+        raise ProblemError.at("observe", f"{quantity}: it is made for the circle, and spheres")
+    return found
