@@ -17,10 +17,10 @@ from mfpde.typing import Float
 
 __all__ = ["Exponential"]
 
-#: pairs of points up to which the plain sum is taken: they are not worth loading compiled code
-_FEW_PAIRS = 2**14
-#: largest logarithm of an unnormalized sum
-_OVERFLOW = 709.0
+#: pairs of points up to which the plain sum is quicker than loading compiled code
+_PLAIN_PAIRS_MAX = 2**14
+#: largest x for which e^x is a double
+_EXPONENT_MAX = 709.0
 
 
 class Exponential(Head):
@@ -36,7 +36,7 @@ class Exponential(Head):
 
     def largest(self, dimension: int, radius: float) -> float:
         score = float(np.linalg.norm(self.query_matrix(dimension), 2)) * radius**2
-        known = self.plain and not self.normalised and score < _OVERFLOW
+        known = self.plain and not self.normalised and score < _EXPONENT_MAX
         return float(np.exp(score)) if known else super().largest(dimension, radius)
 
     def energy_unfit(self, geometry: Geometry) -> str | None:
@@ -65,7 +65,7 @@ class Exponential(Head):
 
     def sums(self, measure: Measure, queries: Queries) -> Float:
         query = self.query_matrix(measure.ambient_dimension)
-        if measure.pointlike and np.prod(queries.shape) * measure.nodes()[1].size <= _FEW_PAIRS:
+        if measure.pointlike and np.prod(queries.shape) * measure.nodes()[1].size <= _PLAIN_PAIRS_MAX:
             return queries.laid(self._sums_of_few(measure, queries.points(), query))
         log_mass, mean = measure.tilt(queries, query, self.factors(measure))
         return mean if self.normalised else mean * raised(log_mass)
@@ -119,7 +119,7 @@ class Exponential(Head):
 def raised(log_mass: Float) -> Float:
     """`e^{log M}`, refused where that is beyond a double."""
     largest = float(log_mass.max(initial=-np.inf))
-    if largest > _OVERFLOW:
+    if largest > _EXPONENT_MAX:
         raise ProblemError.at(
             "attention", f"overflows: unnormalized attention reaches e^{largest:.4g}; softmax has no such limit"
         )

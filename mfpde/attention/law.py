@@ -19,8 +19,8 @@ from mfpde.typing import AnyArray, Float
 if TYPE_CHECKING:
     from mfpde.attention.base import Term
 
-#: normalisers below this share of that of the uniform state are not taken from Fourier modes
-_CANCELLED = 1e-3
+#: normaliser, relative to the uniform state's, below which sums over degrees have lost three digits to cancellation
+_LEVEL_FLOOR = 1e-3
 
 __all__ = ["NO_ENERGY", "Law", "concrete"]
 
@@ -84,7 +84,7 @@ class Law(InTime, ABC):
         velocity = slopes.T
         if convolution.normaliser is not None:
             # far from a concentrated measure the sum over degrees cancels down to roundoff
-            far = levels < _CANCELLED * convolution.normaliser[0]
+            far = levels < _LEVEL_FLOOR * convolution.normaliser[0]
             velocity /= np.where(far, 1.0, levels)
             if far.any():
                 those = queries.only(np.flatnonzero(far))

@@ -128,10 +128,7 @@ class GaussNodes(Growth):
 
     def weights(self, axis: Axis) -> Float:
         """`int f dx = sum_i w_i f_i`, or, with longitudes, `int f sin(colatitude) = sum_i w_i f_i`."""
-        from scipy.special import gammaln
-
-        half = 0.5 * self.dimension
-        area = 2 * np.exp(half * np.log(np.pi) - gammaln(half))
+        area = float(np.exp(Harmonics(self.dimension).log_area))
         share = gauss_on_sphere(axis.size, self.dimension)[1][::-1]
         return share * (area if self.longitude is None else area / (2 * np.pi))
 

@@ -18,6 +18,9 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = ["Geometry", "divergence_on_unit_sphere", "need_space", "need_vectors"]
 
+#: of ||x| - 1| for unit vectors that users give
+UNIT_LENGTH_TOLERANCE = 1e-8
+
 
 class Geometry(Part, ABC):
     """Where tokens live: its coordinates, its tangent projection, its embedding into R^d."""
@@ -61,12 +64,12 @@ class Geometry(Part, ABC):
         return self.tangent(points, directions)
 
     def bent(self, points: Float, vectors: Float, directions: Float) -> Float:
-        """What the covariant derivative of a projected field in tangent directions has less than the projection of its
-        derivative in R^d, because projections turn with the points: `<x, v> u` on unit spheres."""
+        """The projection of the derivative of a field in R^d, in tangent directions u, minus the covariant derivative
+        of the projected field: `<x, v> u` on unit spheres, where the projection depends on the point."""
         return np.sum(self.embed(points) * vectors, axis=1, keepdims=True) * directions
 
     def retract(self, points: Float) -> Float:
-        """Native points from coordinates that steps along the space may have led a little off it."""
+        """The native points nearest to coordinates that are slightly off the space after a time step."""
         return self.points(points)
 
     def extend(self, points: Float, vectors: Float) -> Float:

@@ -10,7 +10,7 @@ import numpy as np
 from mfpde.arguments import amount, numbers
 from mfpde.errors import ProblemError
 from mfpde.geometry.axis import Axis
-from mfpde.geometry.base import Geometry, divergence_on_unit_sphere, need_vectors
+from mfpde.geometry.base import UNIT_LENGTH_TOLERANCE, Geometry, divergence_on_unit_sphere, need_vectors
 from mfpde.geometry.harmonics import Harmonics
 from mfpde.geometry.layout import Constant, Field, Layout
 from mfpde.geometry.queries import multiple_of_identity
@@ -45,7 +45,7 @@ class Circle(Geometry):
             raise ProblemError.at("points", "must be finite")
         if given.ndim == 2 and given.shape[1] == 2:
             length = np.hypot(given[:, 0], given[:, 1])
-            if np.any(np.abs(length - 1) > 1e-8):
+            if np.any(np.abs(length - 1) > UNIT_LENGTH_TOLERANCE):
                 worst = length[np.argmax(np.abs(length - 1))]
                 raise ProblemError.at(
                     "points", f"on the circle must be angles or unit vectors, but one has length {worst:.6g}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -28,6 +29,12 @@ class Harmonics:
     """
 
     dimension: int
+
+    @property
+    def log_area(self) -> float:
+        """Of the sphere."""
+        half = 0.5 * self.dimension
+        return math.log(2) + half * math.log(math.pi) - math.lgamma(half)
 
     def eigenvalues(self, degree: int) -> Float:
         """`k (k + d - 2)` of minus the Laplacian, k = 0 .. degree."""

@@ -14,8 +14,8 @@ from mfpde.typing import AnyArray, Complex, Float
 
 __all__ = ["CircleSeries", "HarmonicSeries", "ZonalSeries", "clean"]
 
-_TABLE = 2**20  # entries of the tables of waves, or of cosines, that are made at a time
-_RESTART = 64  # powers of a wave that are made by multiplication from one that is raised
+_TABLE_ENTRIES = 2**20  # entries of the tables of waves, or of cosines, that are made at a time
+_PRODUCTS_BEFORE_POWER = 64  # products that make powers of e^{-i theta}, before one is computed anew: rounding adds up
 
 
 class HarmonicSeries(ABC):
@@ -65,7 +65,7 @@ class CircleSeries(HarmonicSeries):
         wave, turn = weights.astype(complex), np.exp(-1j * points[:, 0])
         for order in range(degree + 1):
             modes[order] = wave.sum()
-            wave = wave * turn if order % _RESTART else weights * turn ** (order + 1)
+            wave = wave * turn if order % _PRODUCTS_BEFORE_POWER else weights * turn ** (order + 1)
         return cls(clean(modes))
 
     def powers(self) -> Float:
@@ -96,7 +96,7 @@ class CircleSeries(HarmonicSeries):
 def _sums_of_waves(theta: Float, *series: Complex) -> list[Float]:
     """`Re sum_{k>=1} s_k e^{i k theta}` for each series, by blocks of angles."""
     order = np.arange(1, max(each.size for each in series))
-    length = max(1, _TABLE // max(order.size, 1))
+    length = max(1, _TABLE_ENTRIES // max(order.size, 1))
     sums = [np.empty(theta.size) for _ in series]
     for start in range(0, theta.size, length):
         here = slice(start, start + length)
@@ -169,5 +169,5 @@ class ZonalSeries(HarmonicSeries):
         return min(self.degree, factors.size - 1)
 
     def _blocks(self, count: int) -> list[slice]:
-        length = max(1, _TABLE // ((self.degree + 1) * self.axes.shape[0]))
+        length = max(1, _TABLE_ENTRIES // ((self.degree + 1) * self.axes.shape[0]))
         return [slice(start, start + length) for start in range(0, count, length)]

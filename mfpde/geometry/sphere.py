@@ -10,7 +10,7 @@ from pydantic import Field
 
 from mfpde.arguments import numbers
 from mfpde.errors import ProblemError
-from mfpde.geometry.base import Geometry, divergence_on_unit_sphere, need_vectors
+from mfpde.geometry.base import UNIT_LENGTH_TOLERANCE, Geometry, divergence_on_unit_sphere, need_vectors
 from mfpde.geometry.harmonics import Harmonics
 from mfpde.geometry.queries import multiple_of_identity
 from mfpde.geometry.series import HarmonicSeries, ZonalSeries
@@ -20,8 +20,6 @@ from mfpde.specification import Whole
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["Sphere"]
-
-_NEARLY = 1e-8  # how far from 1 the length of a unit vector may be
 
 
 @register("geometry", "sphere")
@@ -50,7 +48,7 @@ class Sphere(Geometry):
         if not np.isfinite(given).all():
             raise ProblemError.at("points", "must be finite")
         length = np.linalg.norm(given, axis=1)
-        if given.size and np.abs(length - 1).max() > _NEARLY:
+        if given.size and np.abs(length - 1).max() > UNIT_LENGTH_TOLERANCE:
             worst = int(np.argmax(np.abs(length - 1)))
             raise ProblemError.at(
                 "points", f"on the sphere must be unit vectors, but point {worst} has length {length[worst]:.6g}"

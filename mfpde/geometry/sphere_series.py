@@ -15,7 +15,7 @@ from mfpde.typing import Complex, Float
 
 __all__ = ["SphereSeries", "associated_legendre"]
 
-_TABLE = 2**21  # entries of the tables of associated Legendre functions that are made at a time
+_TABLE_ENTRIES = 2**21  # entries of the tables of associated Legendre functions that are made at a time
 
 
 def associated_legendre(cosines: Float, degree: int) -> Float:
@@ -93,6 +93,20 @@ class SphereSeries(HarmonicSeries):
         found[: shown + 1] = np.einsum("mln,nm,n->ml", table, waves, weights)
         return cls(found)
 
+    def multiplied(self, factors: Float) -> SphereSeries:
+        """By degree; where there are fewer factors the rest is 0."""
+        shown = np.pad(factors[: self.degree + 1], (0, max(0, self.degree + 1 - factors.size)))
+        return SphereSeries(self.coefficients * shown)
+
+    def without_mass(self) -> SphereSeries:
+        """What differs from a uniform measure."""
+        return self.multiplied(np.minimum(np.arange(self.degree + 1.0), 1.0))
+
+    def resized(self, degree: int) -> SphereSeries:
+        """Cut, or continued by 0."""
+        more = max(0, degree - self.degree)
+        return SphereSeries(np.pad(self.coefficients[: degree + 1, : degree + 1], (0, more)))
+
     def powers(self) -> Float:
         squares = np.abs(self.coefficients) ** 2
         return np.asarray(2 * squares.sum(axis=0) - squares[0])
@@ -103,28 +117,28 @@ class SphereSeries(HarmonicSeries):
 
     def slopes_on_grid(self, latitudes: int, potential: Float | None = None) -> Float:
         """`grad (W * mu)` on the grid, or of the density where there is no W: southwards and eastwards, `(2, ..)`."""
-        coefficients = self.coefficients if potential is None else self.coefficients * self._resized(potential)
+        coefficients = (self if potential is None else self.multiplied(potential)).coefficients
         _, downhill, sideways = _tables(latitudes, self.degree)
         south = _synthesised(coefficients, downhill, 2 * latitudes)
         return np.stack([south, _synthesised(1j * coefficients, sideways, 2 * latitudes)])
 
     def slopes_and_levels(self, points: Float, potential: Float, normaliser: Float | None) -> tuple[Float, Float]:
         slopes, levels = np.empty(points.shape), np.ones(points.shape[0])
-        pulling = self.coefficients * self._resized(potential)
+        pulling = self.multiplied(potential).coefficients
+        level = None if normaliser is None else self.multiplied(normaliser).coefficients
         for here in _blocks(points.shape[0], self.degree):
             x = points[here]
             table, waves = associated_legendre(x[:, 2], self.degree), _waves(x, self.degree)
             downhill, sideways = _derivatives(table)
             south, east = _summed(pulling, downhill, waves), _summed(1j * pulling, sideways, waves)
             slopes[here] = south[:, None] * _southward(x) + east[:, None] * _eastward(x)
-            if normaliser is not None:
-                levels[here] = _summed(self.coefficients * self._resized(normaliser), table, waves)
+            if level is not None:
+                levels[here] = _summed(level, table, waves)
         return slopes, levels
 
     def laplacians(self, points: Float, potential: Float) -> Float:
         found = np.empty(points.shape[0])
-        factors = -Harmonics(3).eigenvalues(potential.size - 1) * potential
-        bent = self.coefficients * self._resized(factors)
+        bent = self.multiplied(-Harmonics(3).eigenvalues(potential.size - 1) * potential).coefficients
         for here in _blocks(points.shape[0], self.degree):
             x = points[here]
             found[here] = _summed(bent, associated_legendre(x[:, 2], self.degree), _waves(x, self.degree))
@@ -133,9 +147,6 @@ class SphereSeries(HarmonicSeries):
     def mixed(self, shares: Float, others: Sequence[SphereSeries]) -> SphereSeries:
         total: Complex = sum(share * each.coefficients for share, each in zip(shares, others, strict=True))
         return SphereSeries(total)
-
-    def _resized(self, factors: Float) -> Float:
-        return np.pad(factors[: self.degree + 1], (0, max(0, self.degree + 1 - factors.size)))
 
 
 def _synthesised(coefficients: Complex, table: Float, longitudes: int) -> Float:
@@ -168,5 +179,5 @@ def _southward(points: Float) -> Float:
 
 
 def _blocks(count: int, degree: int) -> list[slice]:
-    length = max(1, _TABLE // (degree + 1) ** 2)
+    length = max(1, _TABLE_ENTRIES // (degree + 1) ** 2)
     return [slice(start, start + length) for start in range(0, count, length)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:
     from mfpde.measure.basins import Cluster
-    from mfpde.measure.circle_density import CircleDensity
+    from mfpde.measure.density_grid import DensityGrid
     from mfpde.measure.normal import Normal
 
 __all__ = ["NODES_ACCURACY", "Beside", "Measure"]
@@ -339,9 +339,16 @@ class Measure(ABC):
     # -- functionals
     # ---------------------------------------------------------------------------------------------------------
 
-    def series(self, quantity: str) -> CircleDensity:
-        """The density on the circle that it is, which `quantity` needs."""
+    def density_grids(self, quantity: str) -> Iterator[DensityGrid]:
+        """Ever finer grids of its density on a compact space, which `quantity` needs."""
         raise self._no_density(quantity)
+
+    def relative_entropy(self) -> float:
+        """`int mu log(|X| mu)` on a space of area |X|: the entropy that the uniform measure has more."""
+        harmonics = self.space.harmonics
+        if harmonics is None:
+            raise ProblemError.at("measure", f"there is no uniform measure on {self.space.name}")
+        return harmonics.log_area - self.entropy()
 
     def density_nodes(self) -> tuple[Float, Float]:
         """Weights of the nodes and the densities there, so that `sum_i w_i f(rho_i)` is `int f(rho) dmu`."""

@@ -84,17 +84,9 @@ class Initial(Specification, Measure, ABC):
 
 _PROPERTIES = ("mass", "by_degree", "normal", "summands", "slices", "lattices", "views")
 _METHODS = (
-    *("up_to", "positions_at", "node_queries", "sizes", "fingerprint", "series", "density_nodes", "entropy", "minimum"),
-    *(
-        "clusters",
-        "places",
-        "share_at_edge",
-        "pair_excess",
-        "beside",
-        "tilted_covariance",
-        "sample_positions",
-        "harmonics",
-    ),
+    *("up_to", "positions_at", "node_queries", "sizes", "fingerprint", "harmonics", "density_grids", "density_nodes"),
+    *("entropy", "relative_entropy", "minimum", "clusters", "places", "share_at_edge", "pair_excess", "beside"),
+    *("tilted_covariance", "sample_positions"),
 )
 for _names, _made in ((_PROPERTIES, _told), (_METHODS, _asked)):
     for _name in _names:

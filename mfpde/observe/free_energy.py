@@ -8,7 +8,6 @@ from mfpde.attention import Convolution
 from mfpde.contracts.observable import Instant, Observable, Series
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry
-from mfpde.measure.circle_grid import relative_entropy
 from mfpde.registry import register
 from mfpde.typing import Float
 
@@ -23,7 +22,8 @@ class FreeEnergy(Observable):
     """`F = (1/kappa) int mu log mu - E`, minus its value at the uniform state (physics section 3). It never
     increases.
 
-    On the circle `F = (1/kappa) int mu log(2 pi mu) - sum_{k>=1} W_k |c_k|^2` with the modes of the potential.
+    On circle and spheres, of area |X|, `F = (1/kappa) int mu log(|X| mu) - sum_{k>=1} W_k |mu_k|^2 / 2` with the
+    harmonics of the potential, on the circle `|mu_k|^2 = 2 |c_k|^2`.
     Without noise the first term is absent, and point masses will do. Fails: softmax attention, which has no free
     energy.
 
@@ -41,7 +41,7 @@ class FreeEnergy(Observable):
 
     kind: Literal["free-energy"] = "free-energy"
     citations: ClassVar[tuple[str, ...]] = ("rigollet2025", "carrillo2020")
-    spaces: ClassVar[tuple[str, ...]] = ("circle",)
+    spaces: ClassVar[tuple[str, ...]] = ("circle", "sphere")
 
     def series(self, geometry: Geometry) -> dict[str, Series]:
         return {
@@ -66,8 +66,7 @@ class FreeEnergy(Observable):
         diffusion = instant.equation.noise.diffusion
         if diffusion == 0:
             return {"free-energy": -energy}
-        entropy = relative_entropy(measure.series("free-energy with noise").grid)
-        return {"free-energy": diffusion * entropy - energy}
+        return {"free-energy": diffusion * measure.relative_entropy() - energy}
 
 
 def no_potential(equation: Equation) -> str | None:
@@ -86,5 +85,5 @@ def convolution_of(equation: Equation, quantity: str) -> Convolution:
     if found is None and harmonics is not None:
         found = Convolution.none(harmonics)
     if found is None:
-        raise ProblemError.at("observe", f"{quantity}: it is made for the circle, and spheres")
+        raise ProblemError.at("observe", f"{quantity}: it is made for circle and spheres")
     return found

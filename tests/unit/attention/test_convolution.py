@@ -134,6 +134,22 @@ def test_drifts_by_degree_are_sums_over_pairs(space, law):
 
 
 @pytest.mark.parametrize("space", SPACES.values(), ids=SPACES)
+def test_the_bound_of_an_interaction_is_sharp(space):
+    """Of one token: `P_1 = t` pulls hardest at a right angle, `P_2 = (d t^2 - 1) / (d - 1)` half way to it."""
+    d = space.ambient_dimension
+    at, frame = np.eye(d)[:1], np.eye(d)[:2]
+    turns = np.linspace(0, np.pi, 181)
+    points = np.column_stack([np.cos(turns), np.sin(turns)]) @ frame
+    for coefficients, largest in (([3.0], 3.0), ([0.0, 1.0], d / (d - 1))):
+        law = mfpde.Interaction(coefficients=coefficients)
+        drift = law.drift(mfpde.Particles(space.points(at), geometry=space), space.points(points)).reshape(181, -1)
+        speed = np.linalg.norm(drift, axis=1).max()
+        assert speed == pytest.approx(largest, rel=1e-12)
+        bound = law.convolution(space).bound
+        assert speed * (1 - 1e-12) <= bound <= np.sqrt(2) * speed * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("space", SPACES.values(), ids=SPACES)
 def test_an_interaction_with_the_multipliers_of_a_kernel_is_that_kernel(space):
     kernel, points = mfpde.Unnormalized(beta=2), directions(space, 9, 2)
     convolution = kernel.convolution(space)
