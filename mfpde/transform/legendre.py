@@ -13,6 +13,7 @@ from mfpde.transform.ring_fields import (
     synthesize_values,
     vector_products,
 )
+from mfpde.transform.ring_fourier import ring_length
 from mfpde.typing import Complex, Float
 
 __all__ = ["RingTransform"]
@@ -33,6 +34,8 @@ class RingTransform:
 
     def __init__(self, degree: int, cosines: Float, weights: Float, longitudes: int, period: int = 1) -> None:
         half = cosines.size // 2
+        if ring_length(longitudes) != longitudes or cosines.size % 2:
+            raise ValueError(f"rings of {longitudes} places cannot be transformed, nor {cosines.size} rings in pairs")
         self.orders: Orders = make_orders(degree, period)
         self.rings: Rings = make_rings(cosines[::-1][:half], weights[::-1][:half], self.orders, longitudes)
         self.pairs, self.longitudes = half, longitudes

@@ -78,7 +78,7 @@ def _flux(fields: Float, squares: Float, bound: float, columns: int, normalised:
                 size = math.sqrt(down[ring] * down[ring] + side[ring] * side[ring])
                 most = bound * max(level[ring], 0.0) / math.sqrt(squares[ring])
                 share = density[ring] * squares[ring] / level[ring] if size <= most else 0.0
-                if size > most and most > 0.0:
+                if size > most > 0.0:
                     share = density[ring] * math.sqrt(squares[ring]) * bound / size
                 down[ring] *= share
                 side[ring] *= share
@@ -194,7 +194,10 @@ def slope_about_axis(w: HarmonicWork, state: Float, slope: Float) -> float:
 
 @kernel
 def attempt_on_sphere(w: HarmonicWork, state: Float, table: Float, step: float) -> float:
-    """One step: the new state in w.stage, its N in w.slope, errors in w.errors; returns the spill of the end."""
+    """One step: the new state in w.stage, its N in w.slope, errors in w.errors. Returns the spill of the end. A step of
+    0 makes N of the state alone, in w.start."""
+    if step == 0.0:
+        return slope_on_sphere(w, state, w.start)
     size, spill = state.shape[1], 0.0
     for stage in range(1, STAGES + 1):
         advance_stage(stage, state, w.start, w.scaled, table, step, w.stage, 0, size)
@@ -207,10 +210,12 @@ def attempt_on_sphere(w: HarmonicWork, state: Float, table: Float, step: float) 
 @kernel
 def attempt_about_axis(w: HarmonicWork, state: Float, table: Float, step: float) -> float:
     """The same about an axis."""
-    size = state.shape[1]
+    if step == 0.0:
+        return slope_about_axis(w, state, w.start)
+    size, spill = state.shape[1], 0.0
     for stage in range(1, STAGES + 1):
         advance_stage(stage, state, w.start, w.scaled, table, step, w.stage, 0, size)
-        slope_about_axis(w, w.stage, w.slope)
+        spill = slope_about_axis(w, w.stage, w.slope)
         scale_difference(stage, w.slope, w.start, w.scaled, table, size)
     step_errors(w.scaled, table, step, w.errors, size)
-    return 0.0
+    return spill

@@ -19,8 +19,6 @@ from mfpde.solvers.kernels.sphere_slope import (
     HarmonicWork,
     attempt_about_axis,
     attempt_on_sphere,
-    slope_about_axis,
-    slope_on_sphere,
 )
 from mfpde.solvers.steppers.gif853 import STAGES
 from mfpde.transform.legendre_kernels import WORK
@@ -50,6 +48,11 @@ class Basis(ABC):
         """`N_l`, l = 0 .. degree: what `sum |Y_l|^2` is everywhere."""
 
     @cached_property
+    def peaks(self) -> Float:
+        """How large a harmonic of each degree may be on the rings, of all that have the size 1."""
+        return np.sqrt(self.multiplicities)
+
+    @cached_property
     @abstractmethod
     def copies(self) -> Float:
         """How often every coefficient counts: those of orders m > 0 for -m, too; none where there is nothing."""
@@ -60,15 +63,22 @@ class Basis(ABC):
 
     @abstractmethod
     def attempt(self, work: HarmonicWork, state: Float, table: Float, step: float) -> float:
-        """One step (`attempt_on_sphere`)."""
-
-    @abstractmethod
-    def slope(self, work: HarmonicWork, state: Float, slope: Float) -> float:
-        """N (`slope_on_sphere`)."""
+        """One step, or with a step of 0 the slope of the state alone (`attempt_on_sphere`)."""
 
     @abstractmethod
     def with_degree(self, degree: int, bandwidth: int) -> Basis:
         """The same for other degrees."""
+
+    def refined(self) -> Basis:
+        """With all degrees that the rings tell apart, on the same rings."""
+        finer = self.with_degree(self._resolved, 0)
+        rings = self.rings
+        finer.rings = make_rings(rings.cosines, rings.weights, finer.orders, rings.roots.shape[1])
+        return finer
+
+    @property
+    @abstractmethod
+    def _resolved(self) -> int: ...
 
     @property
     @abstractmethod
@@ -158,11 +168,12 @@ class SphereBasis(Basis):
     def attempt(self, work: HarmonicWork, state: Float, table: Float, step: float) -> float:
         return float(attempt_on_sphere(work, state, table, step))
 
-    def slope(self, work: HarmonicWork, state: Float, slope: Float) -> float:
-        return float(slope_on_sphere(work, state, slope))
-
     def with_degree(self, degree: int, bandwidth: int) -> SphereBasis:
         return SphereBasis(degree, bandwidth, self.period)
+
+    @property
+    def _resolved(self) -> int:
+        return min(2 * self.rings.cosines.size - 2, self.period * (self.longitudes // 2 - 1))
 
     @property
     def cost(self) -> float:
@@ -192,14 +203,22 @@ class AxisBasis(Basis):
     def rings(self) -> Rings:
         return make_rings(*_northern(self.degree, self.bandwidth, self.dimension), self.orders, 4)
 
+    @cached_property
+    def peaks(self) -> Float:
+        """In many dimensions the poles are far from all rings, and far larger there than anywhere else."""
+        values = Harmonics(self.dimension).zonal(self.rings.cosines[:1], self.degree)[:, 0]
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.maximum(np.abs(values) * np.sqrt(self.multiplicities), 1.0)
+
     def attempt(self, work: HarmonicWork, state: Float, table: Float, step: float) -> float:
         return float(attempt_about_axis(work, state, table, step))
 
-    def slope(self, work: HarmonicWork, state: Float, slope: Float) -> float:
-        return float(slope_about_axis(work, state, slope))
-
     def with_degree(self, degree: int, bandwidth: int) -> AxisBasis:
         return AxisBasis(degree, bandwidth, self.dimension)
+
+    @property
+    def _resolved(self) -> int:
+        return 2 * self.rings.cosines.size - 2
 
     @property
     def cost(self) -> float:

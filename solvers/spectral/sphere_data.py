@@ -15,11 +15,23 @@ from mfpde.transform.legendre import RingTransform
 from mfpde.transform.ring_fourier import ring_length
 from mfpde.typing import Complex, Float, Truths
 
-__all__ = ["AxialData", "axis_of", "Symmetry", "harmonics_about", "profile_of", "symmetry_of", "table_about", "table_of"]
+__all__ = [
+    "AxialData",
+    "Symmetry",
+    "axis_of",
+    "gauss_points",
+    "harmonics_about",
+    "profile_of",
+    "symmetry_of",
+    "table_about",
+    "table_of",
+]
 
 _FIRST_DEGREE = 32  # of the first grid that a density is looked at on
 _ROUNDING = 4 * float(np.finfo(float).eps)  # of a density's peak: what a coefficient may be off
-_ROUNDINGS = 64 * float(np.finfo(float).eps)  # of a density's peak: what quadratures may leave of a coefficient that is 0
+_ROUNDINGS = 64 * float(
+    np.finfo(float).eps
+)  # of a density's peak: what quadratures may leave of a coefficient that is 0
 _LARGEST_ORDER = 64  # of a rotation about the polar axis that is looked for
 
 
@@ -61,16 +73,18 @@ def _of_part(part: Measure, most: int) -> Complex:
 
 def _on_grid(part: Measure, degree: int) -> tuple[Complex, float]:
     """Twice as many rings and places as the degrees need; and the largest value, relative to the mean."""
-    rings, places = 2 * (degree + 2), ring_length(4 * degree + 8)
-    cosines, weights = gauss_legendre(rings)
-    x, longitude = cosines[::-1], 2 * np.pi / places * np.arange(places)
-    side = np.sqrt((1 - x) * (1 + x))
-    points = np.empty((rings, places, 3))
-    points[..., 0], points[..., 1] = np.outer(side, np.cos(longitude)), np.outer(side, np.sin(longitude))
-    points[..., 2] = x[:, None]
-    density = 4 * np.pi * part.evaluate(points.reshape(-1, 3)).reshape(rings, places)
-    transform = RingTransform(degree, cosines, weights, places)
+    count = ring_length(2 * degree + 4)
+    density = 4 * np.pi * part.evaluate(gauss_points(count)).reshape(count, 2 * count)
+    transform = RingTransform(degree, *gauss_legendre(count), 2 * count)
     return transform.listed(transform.analyze(density)), float(density.max())
+
+
+def gauss_points(count: int) -> Float:
+    """Unit vectors of a grid of `count` Gauss colatitudes, the northernmost first, and twice as many longitudes."""
+    x, longitude = gauss_legendre(count)[0][::-1, None], np.pi / count * np.arange(2 * count)
+    side = np.sqrt((1 - x) * (1 + x))
+    height = np.broadcast_to(x, (count, 2 * count))
+    return np.stack([side * np.cos(longitude), side * np.sin(longitude), height], axis=-1).reshape(-1, 3)
 
 
 def _is_there(table: Complex, peak: float) -> Truths:
@@ -107,8 +121,8 @@ def profile_of(measure: Measure, most: int) -> AxialData | None:
     degree = np.arange(zonal.degree + 1)
     moments = (np.sign(cosines)[:, None] ** degree * zonal.coefficients).sum(axis=0)
     with np.errstate(over="ignore", invalid="ignore"):
-        found = moments * np.sqrt(Harmonics(axis.size).multiplicities(zonal.degree))
-    return AxialData(axis, np.where(moments == 0, 0.0, found) / moments[0])
+        found = np.nan_to_num(moments * np.sqrt(Harmonics(axis.size).multiplicities(zonal.degree)), posinf=0.0)
+    return AxialData(axis, found / moments[0])
 
 
 def axis_of(table: Complex) -> AxialData | None:
@@ -136,7 +150,9 @@ def harmonics_about(axis: Float, degree: int) -> Complex:
         if k == 0:
             continue
         m = order[:k]
-        before = table[k - 2, :k] * np.sqrt(np.maximum((k - 1) ** 2 - m**2, 0) / (4 * (k - 1) ** 2 - 1)) if k > 1 else 0.0
+        before = (
+            table[k - 2, :k] * np.sqrt(np.maximum((k - 1) ** 2 - m**2, 0) / (4 * (k - 1) ** 2 - 1)) if k > 1 else 0.0
+        )
         table[k, :k] = np.sqrt((4 * k * k - 1) / (k * k - m**2)) * (x * table[k - 1, :k] - before)
     return np.asarray(table * np.exp(1j * order * longitude))
 
@@ -185,7 +201,10 @@ def symmetry_of(table: Complex) -> Symmetry:
     kept = np.ones((2, 2, 2), dtype=bool)
     for signs in product((1, -1), repeat=3):
         real, imaginary = _signs(signs, degree - order, order)
-        if np.abs(table.real * (1 - real)).max() <= tolerance and np.abs(table.imag * (1 - imaginary)).max() <= tolerance:
+        if (
+            np.abs(table.real * (1 - real)).max() <= tolerance
+            and np.abs(table.imag * (1 - imaginary)).max() <= tolerance
+        ):
             for parity in product((0, 1), repeat=2):
                 for part, sign in enumerate(_signs(signs, np.array(parity[0]), np.array(parity[1]))):
                     kept[parity][part] &= bool(sign == 1)
