@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from mfpde.geometry.gauss import gauss_legendre
 from mfpde.measure import Measure
 from mfpde.transform.legendre import RingTransform
 from mfpde.transform.ring_fourier import ring_length
-from mfpde.typing import Complex, Float, Truths
+from mfpde.typing import AnyArray, Complex, Float, Truths
 
 __all__ = [
     "AxialData",
@@ -111,9 +111,7 @@ def _without_rounding(table: Complex) -> Complex:
 def profile_of(measure: Measure, most: int) -> AxialData | None:
     """In any dimension: the axis of a measure that has one, None for others."""
     series = measure.harmonics(most)
-    if not hasattr(series, "axes"):
-        return None
-    zonal: ZonalSeries = series
+    zonal = cast("ZonalSeries", series)  # in more than three dimensions there are no others
     axis = zonal.axes[0]
     cosines = zonal.axes @ axis
     if np.abs(np.abs(cosines) - 1).max() > _ROUNDINGS:
@@ -197,7 +195,7 @@ def symmetry_of(table: Complex) -> Symmetry:
     excited = np.flatnonzero(size > tolerance)
     period = int(np.gcd.reduce(excited)) if excited.size > 1 else 1
     period = period if 1 < period <= _LARGEST_ORDER else 1
-    degree, order = np.indices(table.shape)
+    degree, order = (np.asarray(each) for each in np.indices(table.shape))
     kept = np.ones((2, 2, 2), dtype=bool)
     for signs in product((1, -1), repeat=3):
         real, imaginary = _signs(signs, degree - order, order)
@@ -211,7 +209,7 @@ def symmetry_of(table: Complex) -> Symmetry:
     return Symmetry(period, tuple(map(tuple, kept.reshape(4, 2).tolist())))
 
 
-def _signs(signs: tuple[int, ...], above: Float, order: Float) -> tuple[Float, Float]:
+def _signs(signs: tuple[int, ...], above: AnyArray, order: AnyArray) -> tuple[AnyArray, AnyArray]:
     """What reflections of x, y and z multiply real and imaginary parts by: longitudes become pi - phi, -phi, and
     colatitudes pi - theta."""
     x, y, z = signs

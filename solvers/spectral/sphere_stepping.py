@@ -227,8 +227,8 @@ class Stepping:
     # -------------------------------------------------------------------------------------------------------------
 
     def _tail(self, sizes: Float, degree: int) -> float:
-        """The largest of the last degrees up to that one and of all beyond, relative to all: clusters side by side leave
-        gaps in the spectrum."""
+        """The largest of the last degrees up to that one and of all beyond, relative to the rest: clusters side by side
+        leave gaps in the spectrum."""
         weighed = sizes * self.basis.peaks
         first = degree + 1 - max(2, min(degree // 8, self._fastest + 2))
         return float(weighed[first:].max() / weighed[:first].sum())
