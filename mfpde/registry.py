@@ -25,7 +25,7 @@ FAMILIES = {
     "geometry": "mfpde.geometry",
     "attention": "mfpde.attention",
     "drift": "mfpde.attention",
-    "initial": "mfpde.measure",
+    "initial": "mfpde.measure.initial",
     "solver": "mfpde.solvers",
     "form": "mfpde.solvers.forms",
     "observable": "mfpde.observe",

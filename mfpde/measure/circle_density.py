@@ -70,13 +70,15 @@ class CircleDensity(Measure):
     def harmonics(self, degree: int) -> CircleSeries:
         return CircleSeries(self._series(degree + 1))
 
-    def fourier(self, count: int) -> Complex:
+    def coefficients(self, count: int) -> Complex:
         """The first coefficients."""
         return self._series(count)
 
     def on_grid(self, count: int) -> Float:
         """Densities at `count` equispaced angles, from all modes that such a grid shows."""
-        return np.fft.irfft(_resized(self.fourier((count + 1) // 2), count // 2 + 1), count) * (count / (2 * np.pi))
+        return np.fft.irfft(_resized(self.coefficients((count + 1) // 2), count // 2 + 1), count) * (
+            count / (2 * np.pi)
+        )
 
     def at_grid(self, count: int) -> Float:
         """The same from a closed form, where there is one: modes that the grid does not show are in it, too."""
@@ -86,7 +88,7 @@ class CircleDensity(Measure):
         theta = Circle().points(points)[:, 0]
         if self._density is not None:
             return self._density(theta)
-        modes = self.fourier(self.bandwidth or MODES_WITHOUT_BANDWIDTH)
+        modes = self.coefficients(self.bandwidth or MODES_WITHOUT_BANDWIDTH)
         density = np.empty_like(theta)
         for start in range(0, theta.size, _BLOCK_ANGLES):
             piece = slice(start, start + _BLOCK_ANGLES)
@@ -96,7 +98,7 @@ class CircleDensity(Measure):
 
     @property
     def mass(self) -> float:
-        return float(self.fourier(1)[0].real)
+        return float(self.coefficients(1)[0].real)
 
     @cached_property
     def _grid(self) -> CircleGrid:
@@ -141,12 +143,12 @@ class CircleDensity(Measure):
 
     @property
     def mean(self) -> Float:
-        first = self.fourier(2)[1]
+        first = self.coefficients(2)[1]
         return np.array([first.real, 0.0 - first.imag])  # not -0.0
 
     @property
     def covariance(self) -> Float:
-        second = self.fourier(3)[2]
+        second = self.coefficients(3)[2]
         raw = 0.5 * np.array([[1 + second.real, -second.imag], [-second.imag, 1 - second.real]])
         return raw - np.outer(self.mean, self.mean)
 

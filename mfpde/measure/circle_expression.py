@@ -51,14 +51,16 @@ def density_on_circle(text: str) -> DensityOnCircle:
     length = int(np.flatnonzero(series)[-1]) + 1
     known = CircleDensity.of(series[:length])
     if smooth:
-        return DensityOnCircle(mass, known.fourier, length, partial(_over, density, mass))
+        return DensityOnCircle(mass, known.coefficients, length, partial(_over, density, mass))
     points, masses = _rule(density, _PANEL_REFINEMENT)
     mass = float(masses.sum())
     exact = CircleSeries.of_points(points[:, None], masses / masses.sum(), _INTEGRATED_MODES - 1).coefficients
     series[: min(_INTEGRATED_MODES, length)] = exact[:length]  # samples know them to the square of their distance only
     known = CircleDensity.of(series[:length])
 
-    return DensityOnCircle(mass, known.fourier, length, partial(_over, density, mass), partial(_between_edges, density))
+    return DensityOnCircle(
+        mass, known.coefficients, length, partial(_over, density, mass), partial(_between_edges, density)
+    )
 
 
 def _over(density: WrittenDensity, mass: float, angles: Float) -> Float:

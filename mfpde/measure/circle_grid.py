@@ -31,7 +31,7 @@ class CircleGrid(DensityGrid):
     def coarsest(cls, density: CircleDensity) -> CircleGrid:
         """Showing the square of the density exactly, the least that a nonlinear function needs."""
         shown = min(density.bandwidth or _FINEST // 2, _FINEST // 2)
-        modes = np.array(density.fourier(shown))
+        modes = np.array(density.coefficients(shown))
         modes[0] = 0.0
         count = max(_COARSEST, 1 << (2 * shown - 1).bit_length()) if density.bandwidth is not None else _FINEST
         return cls(density, modes, min(count, _FINEST))
@@ -58,7 +58,7 @@ class CircleGrid(DensityGrid):
         return self._sum(-(np.arange(self.modes.size) ** 2) * self.modes)
 
     def pulls(self, potential: Float) -> Float:
-        return self._sum(1j * np.arange(potential.size) * potential * self.density.fourier(potential.size))[None]
+        return self._sum(1j * np.arange(potential.size) * potential * self.density.coefficients(potential.size))[None]
 
     def _sum(self, modes: Complex) -> Float:
         """`sum_{|k| < size} modes_k e^{i k theta}`, `modes_{-k} = conj(modes_k)`."""

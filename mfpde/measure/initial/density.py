@@ -14,7 +14,7 @@ from mfpde.geometry import Circle, Geometry, Line, Plane, Sphere, need_space
 from mfpde.measure.circle_expression import DensityOnCircle, density_on_circle
 from mfpde.measure.expression import Expression
 from mfpde.measure.flat_density import FlatDensity
-from mfpde.measure.initial import Initial
+from mfpde.measure.initial.base import Initial
 from mfpde.measure.positioned import Positioned
 from mfpde.measure.sphere_density import SphereDensity
 from mfpde.measure.written_density import WrittenDensity

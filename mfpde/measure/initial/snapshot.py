@@ -9,7 +9,7 @@ from pydantic import Field
 from mfpde.errors import MfpdeError, ProblemError
 from mfpde.geometry import Geometry
 from mfpde.measure.base import Measure
-from mfpde.measure.initial import Initial
+from mfpde.measure.initial.base import Initial
 from mfpde.registry import lookup, register
 from mfpde.specification import Whole
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from mfpde.errors import Fault, ProblemError
 from mfpde.geometry import Geometry, euclidean, need_space
-from mfpde.measure.initial import Initial, fields_like_properties
+from mfpde.measure.initial.base import Initial, fields_like_properties
 from mfpde.measure.normal import Normal
 from mfpde.registry import register
 from mfpde.specification import Matrix, Real, Vector

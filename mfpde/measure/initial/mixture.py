@@ -14,7 +14,7 @@ from mfpde.geometry import Circle, Geometry
 from mfpde.geometry.series import clean
 from mfpde.measure.base import Measure
 from mfpde.measure.circle_density import CircleDensity
-from mfpde.measure.initial import Initial
+from mfpde.measure.initial.base import Initial
 from mfpde.measure.positioned import Positioned
 from mfpde.measure.superposition import Superposition
 from mfpde.registry import register

@@ -12,7 +12,7 @@ from mfpde.errors import ProblemError, shown
 from mfpde.geometry import Circle, Geometry, Sphere, euclidean, need_space
 from mfpde.measure.base import Measure
 from mfpde.measure.circle_density import CircleDensity
-from mfpde.measure.initial import Initial
+from mfpde.measure.initial.base import Initial
 from mfpde.measure.rules import of_box
 from mfpde.measure.spherical_cap import SphericalCap
 from mfpde.measure.uniform_ball import UniformBall
