@@ -73,9 +73,10 @@ class ProfileScene(Scene):
         (self.curve,) = axes.plot(self.shown.colatitudes, self.density[0], color=CATEGORIES[0], lw=LINE)
         self.moves(self.curve)
         low, high = np.nanmin(self.density), np.nanmax(self.density)
-        axes.set(xlim=(0, np.pi), ylim=(0.5 * low, 2 * high), yscale="log")
+        axes.set(ylim=(0.5 * low, 2 * high), yscale="log")
         axes.set(xlabel="colatitude", ylabel="density / uniform density")
         angle_axis(axes.xaxis)
+        axes.set_xlim(0, np.pi)
         self.clock = self.moves(axes.text(0.97, 0.95, "", ha="right", va="top", size=13, transform=axes.transAxes))
 
     def show(self, place: int) -> None:

@@ -101,8 +101,9 @@ class ProfileRun(_DensityRun):
         texts = time_texts(self.shown_times[places])
         for place, text, colour in zip(places, texts, sequence(len(places)), strict=True):
             axes[0].plot(self.colatitudes, density[place], color=colour, lw=LINE, label=text)
-        axes[0].set(xlim=(0, np.pi), xlabel="colatitude", ylabel="density / uniform density", yscale="log")
+        axes[0].set(xlabel="colatitude", ylabel="density / uniform density", yscale="log")
         angle_axis(axes[0].xaxis)
+        axes[0].set_xlim(0, np.pi)
         axes[0].legend(frameon=False)
         draw_spectra(axes[1], [self._spectrum(density[place]) for place in places], texts)
         return axes
