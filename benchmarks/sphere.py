@@ -3,8 +3,8 @@
     python benchmarks/sphere.py [--repeats 5] [--until 0.5] [--no-solver]
 
 Transforms: microseconds for one, on one thread, the fastest of some: coefficients to values, back, gradient, and
-products of a vector field with gradients; ducc0 and SHTns stand beside them where they are installed. FFTW (pyfftw) has its own
-row where it is installed: pairs of rings, as they lie for it, without the transposition that it needs.
+products of a vector field with gradients; ducc0 and SHTns stand beside them where they are installed. FFTW (pyfftw)
+has its own row where it is installed: pairs of rings, as they lie for it, without the transposition that it needs.
 
 Solver: unnormalized attention, beta = 4, kappa = 4, from data without an axis, to 1e-6. The NumPy program has the
 degree that mfpde comes to, dense tables by order and ETDRK4, with the fewest steps (of powers of two) that reach the
@@ -133,6 +133,8 @@ def compare_fourier(repeats: int, pairs: int = 32) -> None:
 
 
 def compare_solvers(until: float, repeats: int) -> None:
+    """Until the NumPy program is as exact."""
+
     def problem(tolerance: float) -> mfpde.Problem:
         return mfpde.Problem.from_dict(
             {

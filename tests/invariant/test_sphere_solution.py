@@ -103,8 +103,12 @@ def test_symmetries_of_the_data_are_exact(expression, period):
     integration = problem_.solver.start(task)
     while integration.advance(0.4, 10**6).state is not State.REACHED:
         pass
-    after = symmetry_of(integration.measure().series.coefficients.T)
-    assert after == before
+    found = integration.measure().series.coefficients.T
+    degree, order = np.indices(found.shape)
+    kept = np.array(before.kept).reshape(2, 2, 2)[(degree - order) % 2, order % 2] & (order % period == 0)[..., None]
+    assert not found.real[~kept[..., 0]].any()
+    assert not found.imag[~kept[..., 1]].any()
+    assert np.count_nonzero(found) > 20
 
 
 def test_free_energy_falls_by_the_dissipation():
@@ -118,6 +122,10 @@ def test_free_energy_falls_by_the_dissipation():
 def ways():
     yield "sphere", problem("1 + 0.5*x + 0.3*y*z + 0.2*z", law="softmax"), 0.4
     yield "axis", problem("1 + 0.5*z", law="softmax", kappa=6.0, beta=3.0), 0.4
+    narrow = {"kind": "von-mises", "direction": [0.6, 0.0, 0.8], "concentration": 50}
+    wide = {"kind": "von-mises", "direction": [0.0, 0.6, -0.8], "concentration": 2}
+    both = {"kind": "mixture", "components": [narrow, wide]}
+    yield "sinking", problem(both, beta=1.0, kappa=1.0, tolerance=1e-9), 0.6
     yield "growing", problem("1 + 0.5*x + 0.3*y*z + 0.2*z", beta=4.0, kappa=4.0, tolerance=1e-3), 0.3
 
 
