@@ -48,6 +48,10 @@ class Spectral(Solver):
             return "it works on the circle and on spheres only"
         if equation.geometry.counts_as("sphere") and equation.geometry.ambient_dimension < _LEAST_DIMENSION:
             return "on S^1 it is asked for by geometry.kind: circle"
+        if equation.geometry.counts_as("sphere") and equation.initial is not None and not equation.noise.breaks():
+            reason = equation.initial.density_unfit
+            if reason is not None and equation.noise.diffusion == 0:
+                return f"without noise nothing smooths what has no density: {reason}"
         if not equation.velocity.constant or equation.noise.breaks():
             return "its coefficients must not depend on time"
         if equation.drift is not None:

@@ -153,7 +153,7 @@ def test_clusters_that_are_too_narrow_are_said():
 
 def test_points_without_noise_are_refused():
     points = {"kind": "points", "values": [[0, 0, 1], [0, 1, 0]]}
-    with pytest.raises(mfpde.ProblemError, match="without noise"):
+    with pytest.raises(mfpde.ProblemError, match="without noise nothing smooths"):
         mfpde.solve(problem(points, kappa=".inf", max_modes=60))
 
 
