@@ -19,7 +19,7 @@ from mfpde.cli.options import as_json, print_json
 __all__ = ["doctor"]
 
 PACKAGES = (
-    "numpy", "scipy", "numba", "llvmlite", "pyfftw", "h5py", "matplotlib", "pydantic", "ruamel.yaml", "click", "rich",
+    "numpy", "scipy", "numba", "llvmlite", "h5py", "matplotlib", "pydantic", "ruamel.yaml", "click", "rich",
     "threadpoolctl", "xarray", "h5netcdf",
 )  # fmt: skip
 KAPPA = 4.0  # of the self-test, above the transition at 2
@@ -78,21 +78,13 @@ def _backends() -> dict[str, Any]:
     import scipy.linalg
     from threadpoolctl import threadpool_info
 
-    found: dict[str, Any] = {"HDF5": h5py.version.hdf5_version, "FFT": _fft()}
+    found: dict[str, Any] = {"HDF5": h5py.version.hdf5_version, "FFT": "compiled, mfpde's own"}
     scipy.linalg.blas.ddot(np.ones(2), np.ones(2))  # loads scipy's BLAS, which may be another one than numpy's
     for index, library in enumerate(item for item in threadpool_info() if item.get("user_api") == "blas"):
         name = f"{library.get('internal_api')} {library.get('version')}, {library.get('num_threads')} threads"
         owner = next((owner for owner in ("numpy", "scipy") if f"/{owner}" in str(library.get("filepath"))), index + 1)
         found[f"BLAS of {owner}" if isinstance(owner, str) else f"BLAS {owner}"] = name
     return found
-
-
-def _fft() -> str:
-    try:
-        import pyfftw
-    except ImportError as error:
-        return f"numpy (pyfftw cannot be imported: {error})"
-    return f"FFTW {pyfftw.fftw_version}".strip()
 
 
 def _surroundings() -> dict[str, Any]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["provenance_of", "read_provenance", "write_numbers", "write_provenance"]
 
-_PACKAGES = ("numpy", "scipy", "numba", "h5py", "pyfftw")
+_PACKAGES = ("numpy", "scipy", "numba", "h5py")
 
 
 def provenance_of(problem: Problem, statistics: Mapping[str, float], seconds: float = 0.0) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Spectral solvers on the circle."""
+"""Spectral solvers on the circle and on spheres."""
 
 from __future__ import annotations
 
@@ -18,10 +18,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Spectral"]
 
+_MOST_DEGREES = 511  # on spheres, unless told
+_LEAST_DIMENSION = 3  # of the space around a sphere
+
 
 @register("solver", "spectral")
 class Spectral(Solver):
-    """Fourier modes and adaptive exponential time steps of order eight, with as many modes as the solution needs.
+    """Harmonics and adaptive exponential time steps of order eight, with as many of them as the solution needs: Fourier
+    modes on the circle, spherical harmonics on S^2, and about an axis, in any dimension, one profile.
 
     `tolerance` is a promise: at every output time `max|error| / max(density)` and the integral of `|error|` stay
     below ten times it. Good values: 1e-4 (a look) to 1e-11 (a reference). Fails: without noise clusters become
@@ -33,11 +37,18 @@ class Spectral(Solver):
     counts: ClassVar[tuple[str, ...]] = ("steps", "modes")
 
     tolerance: Real = Field(default=1e-8, ge=1e-11, le=1e-2, description="a tenth of the error that is promised")
-    max_modes: Whole = Field(default=1024, ge=16, le=8192, description="most modes a run may use")
+    max_modes: Whole = Field(
+        default=1024,
+        ge=16,
+        le=8192,
+        description="most modes a run may use; on spheres the largest degree, 511 unless told",
+    )
 
     def unfit(self, equation: Equation) -> str | None:
-        if equation.geometry.kind != "circle":
-            return "it works on the circle only"
+        if not equation.geometry.counts_as("circle", "sphere"):
+            return "it works on the circle and on spheres only"
+        if equation.geometry.counts_as("sphere") and (reason := _unfit_on_sphere(equation)) is not None:
+            return reason
         if not equation.velocity.constant or equation.noise.breaks():
             return "its coefficients must not depend on time"
         if equation.drift is not None:
@@ -47,11 +58,35 @@ class Spectral(Solver):
         return None
 
     def start(self, task: InitialValueProblem) -> Integration:
+        if task.equation.geometry.counts_as("sphere"):
+            from mfpde.solvers.spectral.sphere import SphereIntegration
+
+            return SphereIntegration.begun(self._on_spheres(), task)
         from mfpde.solvers.spectral.circle import CircleIntegration
 
         return CircleIntegration.begun(self, task)
 
     def resume(self, task: InitialValueProblem, state: Mapping[str, AnyArray]) -> Integration:
+        if task.equation.geometry.counts_as("sphere"):
+            from mfpde.solvers.spectral.sphere import SphereIntegration
+
+            return SphereIntegration.resumed(self._on_spheres(), task, state)
         from mfpde.solvers.spectral.circle import CircleIntegration
 
         return CircleIntegration.resumed(self, task, state)
+
+    def _on_spheres(self) -> Spectral:
+        """With the most degrees that are usual there."""
+        if "max_modes" in self.model_fields_set:
+            return self
+        return self.model_copy(update={"max_modes": _MOST_DEGREES})
+
+
+def _unfit_on_sphere(equation: Equation) -> str | None:
+    """Why there are no harmonics of that equation on a sphere, or None."""
+    if equation.geometry.ambient_dimension < _LEAST_DIMENSION:
+        return "on S^1 it is asked for by geometry.kind: circle"
+    if equation.initial is None or equation.noise.breaks() or equation.noise.diffusion > 0:
+        return None
+    reason = equation.initial.density_unfit
+    return None if reason is None else f"without noise nothing smooths what has no density: {reason}"

@@ -1,0 +1,201 @@
+"""Transforms of S^2 and time to a given accuracy on it.
+
+    python benchmarks/sphere.py [--repeats 5] [--until 0.5] [--no-solver]
+
+Transforms: microseconds for one, on one thread, the fastest of some: coefficients to values, back, gradient, and
+products of a vector field with gradients; ducc0 and SHTns stand beside them where they are installed. FFTW (pyfftw)
+has its own row where it is installed: pairs of rings, as they lie for it, without the transposition that it needs.
+
+Solver: unnormalized attention, beta = 4, kappa = 4, from data without an axis, to 1e-6. The NumPy program has the
+degree that mfpde comes to, dense tables by order and ETDRK4, with the fewest steps (of powers of two) that reach the
+same error.
+"""
+
+import argparse
+import importlib.util
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+from baselines import numpy_sphere
+
+import mfpde
+from mfpde.equation import InitialValueProblem
+from mfpde.geometry.gauss import gauss_legendre
+from mfpde.transform.legendre import RingTransform
+from mfpde.transform.ring_fourier import ring_length, ring_roots, transform_rings
+
+Array = np.ndarray[Any, Any]
+DEGREES = (31, 63, 127, 255, 511)
+BETA, KAPPA = 4.0, 4.0
+EXPRESSION = "1 + 0.5*x + 0.3*y*z - 0.2*x*y*z + 0.1*z"
+
+
+def fastest(work: Callable[[], object], repeats: int) -> float:
+    """Microseconds."""
+    work()
+    times = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        count = 0
+        while count < 3 or time.perf_counter() - began < 0.05:
+            work()
+            count += 1
+        times.append((time.perf_counter() - began) / count)
+    return 1e6 * min(times)
+
+
+def own(degree: int, rings: int, places: int, table: Array) -> list[Callable[[], object]]:
+    """mfpde's four."""
+    transform = RingTransform(degree, *gauss_legendre(rings), places)
+    packed = transform.packed(table)
+    values, field = transform.synthesize(packed), transform.gradient(packed)
+    return [
+        lambda: transform.synthesize(packed),
+        lambda: transform.analyze(values),
+        lambda: transform.gradient(packed),
+        lambda: transform.divergence(field),
+    ]
+
+
+def by_ducc0(degree: int, rings: int, places: int, table: Array) -> list[Callable[[], object]]:
+    """The same by ducc0."""
+    import ducc0
+
+    known = {"lmax": degree, "mmax": degree, "nthreads": 1, "geometry": "GL"}
+    scalar = np.concatenate([table[m:, m] for m in range(degree + 1)])[None]
+    both = np.concatenate([scalar, 0 * scalar])
+
+    def synthesis(alm: Array, spin: int) -> Array:
+        return np.asarray(ducc0.sht.synthesis_2d(alm=alm, spin=spin, ntheta=rings, nphi=places, **known))
+
+    values, field = synthesis(scalar, 0), synthesis(both, 1)
+    return [
+        lambda: synthesis(scalar, 0),
+        lambda: ducc0.sht.analysis_2d(map=values, spin=0, **known),
+        lambda: synthesis(both, 1),
+        lambda: ducc0.sht.analysis_2d(map=field, spin=1, **known),
+    ]
+
+
+def by_shtns(degree: int, rings: int, places: int, table: Array) -> list[Callable[[], object]]:
+    """The same by SHTns."""
+    import shtns
+
+    sht = shtns.sht(degree, degree, 1, shtns.sht_orthonormal | shtns.SHT_NO_CS_PHASE)
+    sht.set_grid(rings, places, shtns.sht_quick_init | shtns.SHT_PHI_CONTIGUOUS)
+    scalar = np.concatenate([table[m:, m] for m in range(degree + 1)])
+    values, south, east = (sht.spat_array() for _ in range(3))
+    spectra = [sht.spec_array() for _ in range(3)]
+    return [
+        lambda: sht.SH_to_spat(scalar, values),
+        lambda: sht.spat_to_SH(values.copy(), spectra[0]),
+        lambda: sht.SHsph_to_spat(scalar, south, east),
+        lambda: sht.spat_to_SHsphtor(south.copy(), east.copy(), spectra[1], spectra[2]),
+    ]
+
+
+def compare_transforms(repeats: int) -> None:
+    """One row for each degree and library."""
+    rivals = {"mfpde": own}
+    rivals |= {
+        name: rival for name, rival in (("ducc0", by_ducc0), ("shtns", by_shtns)) if importlib.util.find_spec(name)
+    }
+    random = np.random.default_rng(1)
+    print(f"{'degree':>6s} {'':8s}{'synthesis':>10s}{'analysis':>10s}{'gradient':>10s}{'products':>10s}  microseconds")
+    for degree in DEGREES:
+        rings, places = 2 * -(-(degree + 1) // 2), ring_length(2 * degree + 2)
+        table = random.standard_normal((degree + 1, degree + 1)) + 1j * random.standard_normal((degree + 1, degree + 1))
+        table = np.tril(table)
+        table[:, 0] = table[:, 0].real
+        for name, rival in rivals.items():
+            times = [fastest(work, repeats) for work in rival(degree, rings, places, table)]
+            print(f"{degree:6d} {name:8s}" + "".join(f"{taken:10.0f}" for taken in times))
+
+
+def compare_fourier(repeats: int, pairs: int = 32) -> None:
+    """Microseconds for a pair of rings, which is one complex transform."""
+    for places in (144, 256, 288, 320, 576, 640, 1152):
+        data, spare, roots = np.zeros((2, places * pairs)), np.zeros((2, places * pairs)), ring_roots(places)
+        mine = fastest(lambda: transform_rings(data, spare, roots, pairs), repeats) / pairs  # noqa: B023
+        text = f"rings of {places:5d} places: mfpde {mine:.3f}"
+        if importlib.util.find_spec("pyfftw"):
+            import pyfftw
+
+            one, two = (pyfftw.zeros_aligned((pairs, places), dtype=complex) for _ in range(2))
+            plan = pyfftw.FFTW(one, two, axes=(1,), flags=("FFTW_ESTIMATE",))
+            text += f", FFTW {fastest(plan.execute, repeats) / pairs:.3f}"
+        print(text + " microseconds a pair")
+
+
+def compare_solvers(until: float, repeats: int) -> None:
+    """Until the NumPy program is as exact."""
+
+    def problem(tolerance: float) -> mfpde.Problem:
+        return mfpde.Problem.from_dict(
+            {
+                "geometry": {"kind": "sphere"},
+                "attention": {"kind": "unnormalized", "beta": BETA},
+                "noise": {"kappa": KAPPA},
+                "initial": {"kind": "density", "expression": EXPRESSION},
+                "solver": {"kind": "spectral", "tolerance": tolerance},
+                "time": {"until": until, "save": False},
+            }
+        )
+
+    reference = mfpde.solve(problem(1e-10)).measure(-1)
+    chosen = problem(1e-6)
+    integration = chosen.solver.start(InitialValueProblem(chosen.equation, until))
+    while integration.advance(until, 10**6).state.value == "under way":
+        pass
+    told = integration.statistics()
+    count = reference.values.shape[0]
+    found = integration.measure().series.resized(count - 1).on_grid(count) / (4 * np.pi)
+    error = np.abs(found - reference.values).max() / reference.values.max()
+    taken = fastest(lambda: mfpde.solve(chosen), repeats) / 1e6
+    print(f"\nmfpde: {taken:.3f} s, error {error:.1e}, " + ", ".join(f"{k} {v:g}" for k, v in told.items()))
+    cost = fastest(integration._stepping.restart, repeats) * told["evaluations"] / 1e6
+    print(f"its slopes alone, all of the last degree: {cost:.3f} s")
+    degree = int(told["modes"])
+    rings, places = degree + 16, ring_length(2 * degree + 32)
+    law = chosen.equation.law
+    potential = law.convolution(chosen.equation.geometry).potential
+    basis = numpy_sphere.Harmonics(degree, rings, places)
+    plain = numpy_sphere.Problem(basis, potential, 1 / KAPPA)
+    start = np.zeros((degree + 1, degree + 1), dtype=complex)
+    first = chosen.equation.initial_measure().harmonics(3).coefficients
+    start[:4, :4] = first
+    target = max(error, 1e-6)
+    steps = 64
+    while True:
+        began = time.perf_counter()
+        with np.errstate(all="ignore"):
+            end = numpy_sphere.solve(plain, start, until, steps)
+        spent = time.perf_counter() - began
+        away = np.abs(end[:, : degree + 1].T - integration.measure().series.coefficients.T[: degree + 1, : degree + 1])
+        off = np.nanmax(away) if np.isfinite(end).all() else np.inf
+        print(f"NumPy, {steps} steps: {spent:.2f} s ({spent / taken:.1f} x), coefficients off by {off:.1e}")
+        if off < target or steps > 10**5:
+            break
+        steps *= 2
+
+
+def main() -> None:
+    """Parse the command line and print the tables."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--until", type=float, default=0.5)
+    parser.add_argument("--no-solver", action="store_true")
+    options = parser.parse_args()
+    compare_transforms(options.repeats)
+    compare_fourier(options.repeats)
+    if not options.no_solver:
+        compare_solvers(options.until, options.repeats)
+
+
+if __name__ == "__main__":
+    main()

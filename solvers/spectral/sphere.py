@@ -1,0 +1,290 @@
+"""A solution on a sphere on its way: all harmonics on S^2, or those about an axis in any dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mfpde.activity import doing
+from mfpde.attention import Convolution
+from mfpde.contracts import PROMISED, Accuracy, Integration, Progress, State
+from mfpde.errors import ProblemError
+from mfpde.geometry import Layout
+from mfpde.measure import Measure
+from mfpde.solvers.amplification import Amplification
+from mfpde.solvers.spectral.cut_data import NOT_CUT, Cut, smooth_from
+from mfpde.solvers.spectral.sphere_basis import Basis
+from mfpde.solvers.spectral.sphere_data import axis_of, gauss_points, profile_of, symmetry_of, table_of
+from mfpde.solvers.spectral.sphere_shown import AboutAxis, OnSphere, Shown, shown_on
+from mfpde.solvers.spectral.sphere_stepping import STEPS_BETWEEN_LOOKS, Limits, Stepping, Verdict, degrees_for
+from mfpde.solvers.stepping.steady_state import PUSH, Rest
+from mfpde.transform.ring_fourier import ring_length
+from mfpde.typing import AnyArray, Complex, Float
+
+if TYPE_CHECKING:
+    from mfpde.equation import Equation, InitialValueProblem
+    from mfpde.solvers.spectral import Spectral
+
+__all__ = ["SphereIntegration"]
+
+_SHORTEST_AXIS = 32  # colatitudes
+_LINEAR_AMPLITUDE = 1e-12  # sum of all coefficients of degree > 0, below which their products are nothing beside them
+_SPARE_DEGREES = 4  # beyond those of the initial measure
+_PUSHED_DEGREES = 8  # of the function that a density is pushed by
+
+
+class SphereIntegration(Integration):
+    """`dc_lm/dt = -D l (l + d - 2) c_lm + int grad conj(Y_lm) . v dmu`, with as many degrees as the tolerance asks
+    for."""
+
+    def __init__(self, settings: Spectral, equation: Equation, shown: Shown) -> None:
+        self._settings, self._equation, self._shown = settings, equation, shown
+        harmonics = equation.geometry.harmonics
+        assert harmonics is not None  # noqa: S101 - for the type checker
+        found = None if equation.law is None else equation.law.convolution(equation.geometry)
+        self._limits = Limits.of(settings.tolerance)
+        self._stepping = Stepping(
+            shown, found or Convolution.none(harmonics), equation.noise.diffusion, self._limits, settings.max_modes
+        )
+        self._cut, self._axis = NOT_CUT, _SHORTEST_AXIS
+        self._rest = Rest(self._limits.error)
+        self._amplification = Amplification(equation.autonomous)
+
+    @classmethod
+    def begun(cls, settings: Spectral, task: InitialValueProblem) -> SphereIntegration:
+        """At t = 0."""
+        shown, state, degree = _started(task, settings.max_modes)
+        made = cls(settings, task.equation, shown)
+        stepping = made._stepping
+        made._cut = made._cut_of(task, state, degree)
+        top = degrees_for(degree + _SPARE_DEGREES, settings.max_modes)
+        stepping.lay(*_laid(shown, top, stepping.bandwidth or top, state))
+        stepping.first_step(settings.tolerance)
+        return made
+
+    @classmethod
+    def resumed(cls, settings: Spectral, task: InitialValueProblem, state: Mapping[str, AnyArray]) -> SphereIntegration:
+        """As it was left."""
+        shown: Shown
+        if "axis" in state:
+            shown = AboutAxis(np.asarray(state["axis"]), bool(state["even"][0]))
+        else:
+            shown = OnSphere.restored(state["symmetry"])
+        made = cls(settings, task.equation, shown)
+        made.restore(state)
+        return made
+
+    def _cut_of(self, task: InitialValueProblem, state: Float | Complex, degree: int) -> Cut:
+        """What the initial measure has beyond the degrees that may be used."""
+        most, tolerance = self._settings.max_modes, self._settings.tolerance
+        if degree <= 15 * most // 16:
+            return NOT_CUT
+        diffusion = self._stepping.diffusion
+        if diffusion == 0:
+            raise ProblemError.at(
+                "initial",
+                f"has degrees beyond solver.max_modes = {most} (edges, point masses or very narrow peaks), and without "
+                "noise nothing smooths them; give a finite noise.kappa, a smoother density, or a larger max_modes",
+            )
+        error = _cut_error(task.initial, state)
+        return Cut(True, error if error > PROMISED * tolerance else 0.0)
+
+    # -- the contract
+    # ---------------------------------------------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        return self._stepping.time
+
+    @property
+    def layout(self) -> Layout:
+        self._lengthen_axis()
+        return self._shown.layout(self._axis)
+
+    def _lengthen_axis(self) -> None:
+        """Until it shows all degrees."""
+        while self._axis < self._stepping.basis.degree + 1:
+            self._axis *= 2
+
+    def advance(self, target: float, budget: int) -> Progress:
+        stepping = self._stepping
+        doing("compiling, or reading, the steps of the sphere")
+        if stepping.steps % STEPS_BETWEEN_LOOKS == 0 and self._rest.due(self.time) and not self._look_for_rest(budget):
+            return Progress(State.UNDER_WAY)
+        if self._rest.found:
+            self._pass_over(target)
+        verdict = stepping.advance(target, max(1, int(budget / (13 * stepping.basis.cost))))
+        if verdict is Verdict.REACHED and not (self._cut.hides_modes and self._still_rough(target)):
+            self._amplification.see(self.residual())
+            message = self._cut.message(self._settings.max_modes, stepping.diffusion, self._settings.tolerance)
+            return Progress(State.REACHED, message)
+        if verdict in (Verdict.REACHED, Verdict.RESOLUTION_LOST):
+            return Progress(
+                State.RESOLUTION_LOST,
+                f"the density has become narrower than degree {self._settings.max_modes} can show",
+                "stop earlier, add noise (a smaller noise.kappa), or raise solver.max_modes",
+            )
+        if verdict is Verdict.STEP_VANISHED:
+            return Progress(
+                State.NOT_FINITE,
+                "the step size has shrunk to nothing",
+                "check the size of the coefficients against time.until",
+            )
+        return Progress(State.UNDER_WAY)
+
+    def _still_rough(self, time: float) -> bool:
+        """Whether degrees of the initial measure beyond the limit can matter at that time: only noise damps them."""
+        modes, diffusion = self._settings.max_modes, self._stepping.diffusion
+        return time > 0 and (diffusion == 0 or time < smooth_from(modes, diffusion, self._settings.tolerance))
+
+    # -- rest
+    # -----------------------------------------------------------------------------------------------------------------
+
+    def _look_for_rest(self, budget: int) -> bool:
+        """False when the look takes more than that budget."""
+        self._rest.found = self._fades()
+        return self._rest.found or self._rest.look(self, budget)
+
+    def _fades(self) -> bool:
+        """Whether the density is uniform but for degrees so small that each is known to decay, or to stay, by
+        itself."""
+        excited = self._stepping.basis.sizes(self._stepping.state)[1:]
+        if excited @ self._stepping.basis.peaks[1:] > _LINEAR_AMPLITUDE:
+            return False
+        return bool((self._stepping.uniform_rates()[1:][excited > 0] <= 0).all())
+
+    def _pass_over(self, target: float) -> None:
+        """To a time without steps: nothing moves, or degrees decay that feel nothing of each other."""
+        stepping = self._stepping
+        if self._fades():
+            rates = np.minimum(stepping.uniform_rates(), 0.0)
+            decay = np.exp(rates * (target - self.time))
+            decay[0] = 1.0
+            known = np.minimum(stepping.basis.degrees, stepping.basis.degree)
+            stepping.state *= decay[known]
+            stepping.restart()
+        stepping.time = target
+
+    def fastest_rate(self) -> float:
+        """Of the linear part, and of the uniform state's growth."""
+        growth = np.abs(self._stepping.convolution.growth_rates()).max()
+        return float(self._stepping.rates.max(initial=0.0) + growth)
+
+    def pushed(self) -> SphereIntegration:
+        """A copy of the density times `1 + PUSH h`, with an h of low degree that has all symmetries."""
+        copied = copy(self)
+        mine, basis = self._stepping, self._stepping.basis
+        change = np.zeros_like(mine.state)
+        low = (basis.degrees > 0) & (basis.degrees <= _PUSHED_DEGREES * max(1, getattr(basis, "period", 1)))
+        signs = np.cos(1.0 + 2.4 * np.arange(mine.state.size)).reshape(mine.state.shape)
+        change[:, low] = PUSH * signs[:, low] / (1.0 + basis.degrees[low]) ** 2
+        change *= self._shown.kept(basis)
+        change[0, 0] = 1.0
+        state = self._shown.product(basis, mine.state, change)
+        state /= state[0, 0]
+        copied._stepping = Stepping(self._shown, mine.convolution, mine.diffusion, mine.limits, mine.most)
+        copied._rest, copied._amplification = Rest(0.0), Amplification(autonomous=False)
+        copied.restore({**self.state(), "harmonics": state})
+        copied._rest.never()
+        return copied
+
+    def distance(self, other: Integration) -> float:
+        """`(int |rho - rho'|^2 / int rho^2)^{1/2}`."""
+        assert isinstance(other, SphereIntegration)  # noqa: S101 - a copy
+        here, there = self._stepping, other._stepping
+        larger = max((here.basis, there.basis), key=lambda basis: basis.degree)
+        mine, theirs = here.basis.carried(here.state, larger), there.basis.carried(there.state, larger)
+        return float(np.linalg.norm(larger.sizes(mine - theirs)) / np.linalg.norm(larger.sizes(mine)))
+
+    # -- what it shows
+    # ----------------------------------------------------------------------------------------------------------------
+
+    def measure(self) -> Measure:
+        self._lengthen_axis()
+        return self._shown.measure(self._stepping.basis, self._stepping.state, self._axis)
+
+    def fields(self) -> dict[str, Float]:
+        self._lengthen_axis()
+        return {"density": self._shown.density(self._stepping.basis, self._stepping.state, self._axis)}
+
+    def residual(self) -> float:
+        """A bound of `int |d_t mu|`: the root of the mean square."""
+        return float(np.linalg.norm(self._stepping.basis.sizes(self._stepping.slope())))
+
+    def state(self) -> dict[str, AnyArray]:
+        return {
+            **self._stepping.arrays(),
+            **self._shown.arrays(),
+            "shown": np.array([self._axis]),
+            "cut": np.array(self._cut),
+            **self._rest.arrays(),
+            **self._amplification.arrays(),
+        }
+
+    def restore(self, state: Mapping[str, AnyArray]) -> None:
+        """Go on from there."""
+        hides_modes, error = state["cut"]
+        self._cut, self._axis = Cut(bool(hides_modes), float(error)), int(state["shown"][0])
+        self._stepping.restore(dict(state))
+        self._rest.restore(state)
+        self._amplification.restore(state)
+
+    def accuracy(self) -> Accuracy:
+        promised = PROMISED * self._settings.tolerance
+        if self._cut.error > 0:
+            return Accuracy(promised, self._cut.error, kept=False, cause="modes")
+        return self._amplification.judged(Accuracy(promised, kept=True))
+
+    def statistics(self) -> dict[str, float]:
+        stepping = self._stepping
+        return {
+            "modes": float(stepping.basis.degree),
+            "steps": float(stepping.steps),
+            "rejected": float(stepping.rejected),
+            "evaluations": float(stepping.evaluations),
+            "step": stepping.step,
+        }
+
+
+def _started(task: InitialValueProblem, most: int) -> tuple[Shown, Float | Complex, int]:
+    """The space of the solution, its first coefficients (a profile, or a table by degree and order), their degree."""
+    if task.equation.geometry.ambient_dimension == 3:
+        table = table_of(task.initial, most)
+        found = axis_of(table)
+        if found is None:
+            return OnSphere(symmetry_of(table)), table, len(table) - 1
+    else:
+        found = profile_of(task.initial, most)
+        if found is None:
+            raise ProblemError.at(
+                "initial", "has no axis, and in more than three dimensions only densities about an axis can be solved"
+            )
+    profile = found.coefficients
+    even = not np.abs(profile[1::2]).max(initial=0.0) > 0
+    used = np.flatnonzero(np.abs(profile) > np.finfo(float).eps)
+    return AboutAxis(found.axis, even), profile, int(used[-1])
+
+
+def _laid(shown: Shown, degree: int, bandwidth: int, found: Float | Complex) -> tuple[Basis, Float]:
+    basis = shown.basis(degree, bandwidth)
+    if isinstance(shown, OnSphere):
+        state = shown.packed(basis, np.asarray(found, dtype=complex))
+    else:
+        state = np.zeros((2, basis.orders.size))
+        length = min(len(found), degree + 1)
+        state[0, :length] = np.real(found[:length])
+    state = state * shown.kept(basis)
+    state[0, 0] = 1.0
+    return basis, state
+
+
+def _cut_error(measure: Measure, kept: Float | Complex) -> float:
+    """`max|cut - density| / max density`; infinite for point masses and where nobody can tell."""
+    if measure.pointlike or np.ndim(kept) != 2:
+        return np.inf
+    count = ring_length(2 * len(kept))
+    density = measure.evaluate(gauss_points(count))
+    return float(np.abs(shown_on(np.asarray(kept), count).ravel() - density).max() / density.max())
