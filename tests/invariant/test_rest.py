@@ -116,7 +116,7 @@ def test_rest_is_kept():
     resting, again, forgetful = (started(circle()) for _ in range(3))
     state = carry(resting, FOREVER / 4).state()
     again.restore(state)
-    forgetful.restore({name: value for name, value in state.items() if name != "rest"})
+    forgetful.restore({**state, "rest": forgetful.state()["rest"]})
     assert again.advance(FOREVER, 50_000).state is State.REACHED
     assert forgetful.advance(FOREVER, 50_000).state is State.UNDER_WAY
 
