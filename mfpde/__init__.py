@@ -27,7 +27,8 @@ if TYPE_CHECKING:
         Softmax,
         Unnormalized,
     )
-    from mfpde.contracts import Accuracy
+    from mfpde.contracts import Accuracy, Outcome
+    from mfpde.distances import OptimalMap, distance, optimal_map
     from mfpde.equation import Equation
     from mfpde.errors import MfpdeError, OutputError, ProblemError, ResumeError
     from mfpde.geometry import Circle, Lattice, Line, Plane, Space, Sphere
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
         VonMises,
     )
     from mfpde.problem import Problem
-    from mfpde.run import Outcome, Run
+    from mfpde.run import Run
     from mfpde.run_loop import solve
     from mfpde.store import load
     from mfpde.validation import validate
@@ -66,7 +67,8 @@ _HOME = {
         "Softmax",
         "Unnormalized",
     ],
-    "mfpde.contracts": ["Accuracy"],
+    "mfpde.contracts": ["Accuracy", "Outcome"],
+    "mfpde.distances": ["OptimalMap", "distance", "optimal_map"],
     "mfpde.equation": ["Equation"],
     "mfpde.errors": ["MfpdeError", "OutputError", "ProblemError", "ResumeError"],
     "mfpde.geometry": ["Circle", "Lattice", "Line", "Plane", "Space", "Sphere"],
@@ -86,7 +88,7 @@ _HOME = {
         "VonMises",
     ],
     "mfpde.problem": ["Problem"],
-    "mfpde.run": ["Outcome", "Run"],
+    "mfpde.run": ["Run"],
     "mfpde.run_loop": ["solve"],
     "mfpde.store": ["load"],
     "mfpde.validation": ["validate"],
@@ -112,6 +114,7 @@ __all__ = [
     "Mlp",
     "MultiHead",
     "Normal",
+    "OptimalMap",
     "Outcome",
     "OutputError",
     "Panel",
@@ -134,7 +137,9 @@ __all__ = [
     "Unnormalized",
     "VonMises",
     "__version__",
+    "distance",
     "load",
+    "optimal_map",
     "solve",
     "validate",
 ]

@@ -91,6 +91,11 @@ class Noise(Specification):
         """D = 1 / kappa at that time."""
         return at_time(self, time).diffusion
 
+    @property
+    def strongest(self) -> float:
+        """The largest D at any time."""
+        return max(self.diffusion_at(time) for time in (0.0, *self.breaks()))
+
     def breaks(self) -> tuple[float, ...]:
         """Times at which kappa jumps or has a kink, ascending."""
         return breaks_of(self)

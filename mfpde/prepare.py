@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -16,14 +17,16 @@ from mfpde.geometry import Layout
 from mfpde.observe.output_times import time_of
 from mfpde.problem import Problem, Time
 from mfpde.solvers.auto import Auto, fitting
+from mfpde.specification import Specification
 from mfpde.typing import AnyArray
 
-__all__ = ["Prepared", "chosen_solver", "faults", "layout_faults", "prepare"]
+__all__ = ["Prepared", "chosen_solver", "citations_of", "faults", "layout_faults", "prepare"]
 
-_OF_ANOTHER_VERSION = (
-    "its checkpoint was written by an earlier version of mfpde, which this one cannot continue; start again, or from "
-    "its last snapshot with initial: {kind: snapshot}"
+_ANOTHER_WAY = "start again, or from its last snapshot with initial: {kind: snapshot}"
+_UNKNOWN_VERSION = (
+    f"its checkpoint was written by an earlier version of mfpde, which this one cannot continue; {_ANOTHER_WAY}"
 )
+_OWN_PAPER = "mfpde"  # in references.bib
 _NEEDED = {"initial": "where it starts", "time": "until when, e.g. time: {until: 10}"}
 
 
@@ -49,14 +52,22 @@ class Prepared:
         """The integration at t = 0; what is wrong is about a block of the problem, whoever notices it."""
         return self._blamed(lambda: self.solver.start(self.task))
 
-    def resume(self, state: Mapping[str, AnyArray]) -> Integration:
-        """The integration that had this state; a `ResumeError` where that is not one of this version's."""
+    def resume(self, state: Mapping[str, AnyArray], version: int = 0) -> Integration:
+        """The integration that had this state; a `ResumeError` where its version is not that of the solver.
+
+        States of version 0 are those of releases that did not say: they are continued if they can be.
+        """
+        if version not in (0, self.solver.state_version):
+            raise ResumeError(
+                f"its checkpoint holds a state of version {version} of the {self.solver.kind} solver, and this mfpde "
+                f"continues version {self.solver.state_version}; {_ANOTHER_WAY}"
+            )
         try:
             return self._blamed(lambda: self.solver.resume(self.task, state))
         except (LookupError, TypeError, ValueError) as error:
-            if isinstance(error, MfpdeError):
+            if version or isinstance(error, MfpdeError):
                 raise
-            raise ResumeError(_OF_ANOTHER_VERSION) from error
+            raise ResumeError(_UNKNOWN_VERSION) from error
 
     def _blamed(self, begin: Callable[[], Integration]) -> Integration:
         try:
@@ -86,6 +97,24 @@ def chosen_solver(problem: Problem) -> Solver:
     """The problem's solver; without one, or with `kind: auto`, the best that fits the equation."""
     solver = problem.solver or Auto()
     return solver.choose(problem.equation) if isinstance(solver, Auto) else solver
+
+
+def citations_of(problem: Problem, statistics: Mapping[str, Any]) -> list[str]:
+    """Keys of everything the problem uses, mfpde first, each once: by a run's statistics, or what it may come to use
+    where there are none."""
+    found = [key for part in _parts(problem) for key in getattr(type(part), "citations", ())]
+    sources = chosen_solver(problem).sources(problem.equation, statistics)
+    return list(dict.fromkeys([_OWN_PAPER, *found, *sources]))
+
+
+def _parts(given: Any) -> Iterator[Specification]:
+    """A specification and every one inside it but the solver, which tells itself what it used."""
+    if isinstance(given, Specification) and not isinstance(given, Solver):
+        yield given
+        given = tuple(given.written().values())
+    if isinstance(given, tuple):
+        for part in given:
+            yield from _parts(part)
 
 
 def _looked_at(problem: Problem) -> tuple[Prepared | None, list[Fault]]:

@@ -11,7 +11,7 @@ from pydantic import Field, field_validator, model_validator
 from pydantic.fields import FieldInfo
 
 from mfpde.attention import Attention, Interaction, PointwiseDrift
-from mfpde.contracts import Comparison, Observable, Solver
+from mfpde.contracts import Comparison, Observable, Series, Solver
 from mfpde.equation import Equation, InitialValueProblem, Noise
 from mfpde.errors import ProblemError, nearest, shown
 from mfpde.geometry import Geometry
@@ -24,7 +24,7 @@ __all__ = ["Problem", "Time"]
 
 #: snapshots of a run whose file does not say when to save
 DEFAULT_SNAPSHOTS = 100
-_MOST_SNAPSHOTS = 1_000_000
+_MOST_SNAPSHOTS = 1_000_000  # of a run: more are a slip
 #: blocks that say what to do with an equation
 _TASKS = ("solver", "time", "observe", "compare")
 
@@ -211,6 +211,13 @@ class Problem(Specification):
         if self.time is None:
             return InitialValueProblem(self.equation, 0.0)
         return InitialValueProblem(self.equation, self.time.until, self.time.clock)
+
+    def series(self) -> dict[str, Series]:
+        """Everything that `observe` and `compare` measure over time, by name."""
+        found: dict[str, Series] = {}
+        for observable in self.observe:
+            found.update(observable.series(self.geometry))
+        return found if self.compare is None else {**found, **self.compare.series()}
 
     @classmethod
     def from_yaml(cls, path: str | Path, settings: Mapping[str, Any] | None = None) -> Problem:

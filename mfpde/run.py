@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from mfpde.arguments import whole
-from mfpde.contracts import Accuracy
+from mfpde.contracts import Agreement, Outcome, Result, Summary
 from mfpde.errors import MfpdeError, nearest, shown
 from mfpde.geometry import Layout
 from mfpde.measure import Measure
+from mfpde.prepare import chosen_solver, citations_of
 from mfpde.registry import lookup
 from mfpde.solvers.forms import Written, written_measure
 from mfpde.typing import AnyArray, Float
@@ -21,34 +22,9 @@ from mfpde.typing import AnyArray, Float
 if TYPE_CHECKING:
     import xarray
 
-    from mfpde.contracts import Agreement
     from mfpde.problem import Problem
 
-__all__ = [
-    "BLOW_UP",
-    "FINISHED",
-    "INTERRUPTED",
-    "NOT_FINITE",
-    "OUTPUT_FAILED",
-    "RESOLUTION_LOST",
-    "STEADY",
-    "Outcome",
-    "Rows",
-    "Run",
-]
-
-FINISHED = "finished"
-STEADY = "steady"
-INTERRUPTED = "interrupted"
-BLOW_UP = "blow-up"
-RESOLUTION_LOST = "resolution lost"
-NOT_FINITE = "not finite"
-OUTPUT_FAILED = "output failed"
-
-#: decimals of a number of size 1
-_DIGITS = 15
-#: decimal places of zeros from which on a time is told with a power of ten
-_SMALL = 4
+__all__ = ["Rows", "Run"]
 
 
 class Rows(Protocol):
@@ -65,65 +41,8 @@ class Rows(Protocol):
     def __array__(self) -> AnyArray: ...
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """How a run ended: its `kind`, when, why, and what would help.
-
-    Kinds are `finished` and `steady` (then it is `complete`), `blow-up`, `interrupted`, `resolution lost`, `not finite`
-    and `output failed`: the same words everywhere, in files and in `mfpde info`, too. An outcome equals a text that
-    names its kind. The `time` of a blow-up is extrapolated, after the last snapshot, and wrong by about its
-    `uncertainty`. `accuracy` says whether the solver's promise was kept up to there: what was promised, the estimate of
-    the error, kept or not (None: unknown), and the cause.
-
-    >>> str(Outcome("finished", 40.0)), str(Outcome("blow-up", 0.5, uncertainty=1e-6))
-    ('finished at t = 40', 'blow-up at t = 0.5000000 +- 1e-06')
-    >>> Outcome("blow-up", 0.5) == "blow-up", Outcome("blow-up", 0.5).complete
-    (True, False)
-    """
-
-    kind: str
-    time: float
-    message: str = ""
-    advice: str = ""
-    residual: float | None = None
-    uncertainty: float | None = None
-    accuracy: Accuracy = field(default_factory=Accuracy)
-
-    @classmethod
-    def of(cls, record: Mapping[str, Any]) -> Outcome:
-        """From what a file holds; earlier versions knew nothing of accuracy."""
-        return cls(**{**record, "accuracy": Accuracy(**record.get("accuracy", {}))})
-
-    @property
-    def complete(self) -> bool:
-        """True when the run came to the end it was asked for."""
-        return self.kind in (FINISHED, STEADY)
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, str):
-            return self.kind == other
-        return astuple(self) == astuple(other) if isinstance(other, Outcome) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self.kind)
-
-    def __str__(self) -> str:
-        when = f"{self.time:.6g}" if not self.uncertainty else _with_uncertainty(self.time, self.uncertainty)
-        parts = [f"{self.kind} at t = {when}", "; ".join(filter(None, [self.message, str(self.accuracy)])), self.advice]
-        return ": ".join(part for part in parts if part)
-
-
-def _with_uncertainty(time: float, uncertainty: float) -> str:
-    """One digit of the time more than its uncertainty leaves, as far as numbers have digits."""
-    decimals = int(1 - np.floor(np.log10(uncertainty)))
-    first = int(np.floor(np.log10(abs(time)))) if time else 0
-    if first >= -_SMALL:
-        return f"{time:.{int(np.clip(decimals, 0, _DIGITS))}f} +- {uncertainty:.1g}"
-    return f"{time:.{int(np.clip(decimals + first, 0, _DIGITS))}e} +- {uncertainty:.1g}"
-
-
 @dataclass(frozen=True, eq=False)
-class Run:
+class Run(Result):
     """A solved problem, in memory or loaded from a file.
 
     `times` are the snapshots' times. `run["order-parameter"]` is an observed series, at `series_times`.
@@ -225,6 +144,45 @@ class Run:
         compared = self.problem.compare
         return None if compared is None else compared.agreement(self.series_times, self["distance"])
 
+    def summary(self) -> Summary:
+        """What it comes to, in a few lines."""
+        first, last, layout, numbers = float(self.times[0]), float(self.times[-1]), self.layout, self._statistics()
+        series = {name: np.asarray(values)[-1] for name, values in self.series.items() if len(values)}
+        return Summary(
+            extent={"times": f"{first:.6g} to {last:.6g}, {len(self.times)} snapshots"},
+            contents={"snapshot": _size(layout)},
+            counts={name: numbers[name] for name in chosen_solver(self.problem).counts if name in numbers},
+            last=series,
+            when=f"at t = {float(self.series_times[-1]):.6g}" if series else "",
+            invariants=self._invariants(),
+            data={
+                "times": {"first": first, "last": last, "count": len(self.times)},
+                "form": layout.form,
+                "grid": dict(zip(layout.dimensions, layout.shape, strict=True)),
+                "sizes": layout.sizes,
+            },
+        )
+
+    def citations(self) -> list[str]:
+        """Keys of the papers behind what it used, that of mfpde first."""
+        return citations_of(self.problem, self._statistics())
+
+    def _statistics(self) -> dict[str, Any]:
+        return dict(self.provenance.get("statistics", {}))
+
+    def _invariants(self) -> dict[str, float]:
+        """What must not change or must not be negative, as measured from the snapshots."""
+        if "density" not in self.stored or len(self.times) == 0:
+            return {}
+        density = self.density
+        mass = (density * self.weight).sum(axis=tuple(range(1, density.ndim)))
+        found = {"mass drift": float(np.abs(mass - mass[0]).max()), "least density": float(density.min())}
+        for name, series in self.problem.series().items():
+            if series.falls and len(self.series.get(name, ())) > 1:
+                said = f"greatest rise of the {name.replace('-', ' ')}"
+                found[said] = float(max(0.0, np.diff(self.series[name]).max()))
+        return found
+
     def to_xarray(self) -> xarray.Dataset:
         """Everything as a labelled dataset (needs the `analysis` extra)."""
         dataset: xarray.Dataset = lookup("view", "xarray")(self)
@@ -238,3 +196,12 @@ class Run:
         """The run as a movie: .mp4 where ffmpeg is there, .gif everywhere."""
         movie: Path = lookup("view", "movie")(self, path)
         return movie
+
+
+def _size(layout: Layout) -> str:
+    """What a snapshot holds: `2 panel, 128 x`, or the names of its arrays."""
+    if not layout.axes and "particle" not in layout.extents:
+        return ", ".join(layout.fields)
+    counts = {name: count for name, count in layout.extents.items() if name not in ("component", "column")}
+    counts |= dict(zip(layout.dimensions, layout.shape, strict=True))
+    return ", ".join(f"{count} {name}" for name, count in counts.items())

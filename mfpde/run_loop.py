@@ -4,46 +4,48 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mfpde.activity import doing, told_to
+from mfpde.activity import doing
 from mfpde.arguments import file_path, in_unicode, instance, truth
-from mfpde.contracts import Integration, State
+from mfpde.contracts import (
+    BLOW_UP,
+    FINISHED,
+    INTERRUPTED,
+    NOT_FINITE,
+    OUTPUT_FAILED,
+    RESOLUTION_LOST,
+    Integration,
+    Outcome,
+    State,
+)
 from mfpde.contracts import Progress as Progressed
 from mfpde.errors import OutputError, ProblemError, ResumeError
-from mfpde.observe.interruption import Interruption
 from mfpde.observe.output_times import Event, events
-from mfpde.observe.progress import Progress, ProgressReport, Reporter, show_line
-from mfpde.observe.steady import THRESHOLD, Steady
+from mfpde.observe.steady import at_rest
 from mfpde.prepare import Prepared, layout_faults, prepare
 from mfpde.problem import Problem
-from mfpde.run import BLOW_UP, FINISHED, INTERRUPTED, NOT_FINITE, OUTPUT_FAILED, RESOLUTION_LOST, Outcome, Run
+from mfpde.run import Run
 from mfpde.run_rows import Observing, unobserved
-from mfpde.store.atomic_file import check_target
-from mfpde.store.memory import MemoryRecorder
+from mfpde.store.atomic_file import cannot_write, check_target
 from mfpde.store.provenance import provenance_of
-from mfpde.store.recorder import OutputFailed, Recorder, Row, observed_series, reason
+from mfpde.store.recorder import MemoryRecorder, OutputFailed, Recorder
 from mfpde.store.resuming import earlier_run, reached, resume_file
-from mfpde.store.schema import Header
-from mfpde.store.status import StatusFile
+from mfpde.store.run_tables import Row, run_header
 from mfpde.store.writer import FileRecorder
-
-if TYPE_CHECKING:
-    from mfpde.observe.observer import Observer
+from mfpde.watching.watch import Show, Watch, check_progress
 
 __all__ = ["solve"]
 
-SLICE = 50_000  # microseconds of work between two looks at the clock and the signals
-_ENDS = {State.BLOW_UP: BLOW_UP, State.RESOLUTION_LOST: RESOLUTION_LOST, State.NOT_FINITE: NOT_FINITE}
+_SLICE_MICROSECONDS = 50_000  # of work between two looks at the clock and the signals
+_OUTCOMES = {State.BLOW_UP: BLOW_UP, State.RESOLUTION_LOST: RESOLUTION_LOST, State.NOT_FINITE: NOT_FINITE}
 _CONTINUE = "--resume (resume=True) continues it"
 
 
@@ -51,7 +53,7 @@ def solve(
     problem: Problem | str | Path,
     output: str | Path | None = None,
     *,
-    progress: bool | Callable[[ProgressReport], None] = False,
+    progress: Show = False,
     resume: bool = False,
     force: bool = False,
 ) -> Run:
@@ -83,12 +85,16 @@ def solve(
     resume, force = truth("resume", resume), truth("force", force)
     if output is not None:
         file_path("output", output, "run.h5")
-    with _Watch(task, progress) as watch:
+    began = perf_counter()
+    with Watch(0.0 if task.time is None else task.time.until, progress) as watch:
         course = _resumed(task, output, watch, force=force) if resume else _begun(task, output, watch, force=force)
-        return course if isinstance(course, Run) else course.run()
+        if isinstance(course, Run):
+            return course
+        course.recorder.started = began
+        return course.run()
 
 
-def _begun(problem: Problem, output: str | Path | None, watch: _Watch, *, force: bool) -> _Course:
+def _begun(problem: Problem, output: str | Path | None, watch: Watch, *, force: bool) -> _Course:
     """A run with the row of t = 0 in it."""
     doing("reading the problem")
     prepared = prepare(problem)
@@ -101,11 +107,11 @@ def _begun(problem: Problem, output: str | Path | None, watch: _Watch, *, force:
         raise ProblemError(lacking)
     observing = Observing(prepared)
     doing("looking at the initial data")
-    recorder = _recorder(problem, integration, observing, target, force=force)
+    recorder = _recorder(prepared, integration, observing, target, force=force)
     return _Course(prepared, integration, recorder, watch, observing)
 
 
-def _resumed(problem: Problem, output: str | Path | None, watch: _Watch, *, force: bool) -> _Course | Run:
+def _resumed(problem: Problem, output: str | Path | None, watch: Watch, *, force: bool) -> _Course | Run:
     """A run as it was left, of a problem that was found good when it began; itself when there is nothing left to do."""
     if output is None or force:
         raise ResumeError("resume needs the output to continue, and goes without force")
@@ -125,8 +131,7 @@ def _resumed(problem: Problem, output: str | Path | None, watch: _Watch, *, forc
 
 
 def _task(problem: Problem | str | Path, progress: object) -> Problem:
-    if not isinstance(progress, bool):
-        instance("progress", progress, Callable, "True, False or a function that takes a ProgressReport")  # type: ignore[arg-type]
+    check_progress(progress)
     if isinstance(problem, Problem):
         return problem
     instance(
@@ -141,62 +146,43 @@ def _history() -> str:
 
 
 def _recorder(
-    problem: Problem, integration: Integration, observing: Observing, target: Path | None, *, force: bool
+    prepared: Prepared, integration: Integration, observing: Observing, target: Path | None, *, force: bool
 ) -> Recorder:
     """With the row of t = 0 in it."""
+    problem = prepared.problem
     first = observing.row(integration, Event(integration.time, save=True, observe=True))
     if target is None:
         memory = MemoryRecorder(problem, integration.layout)
         memory.add(first, integration)
         return memory
     provenance = provenance_of(problem, integration.statistics())
-    header = Header(problem, integration.layout, _history(), provenance)
+    header = run_header(problem, integration.layout, _history(), provenance)
     try:
-        return FileRecorder.create(target, header, first, integration, force=force)
+        return FileRecorder.create(target, header, first, integration, prepared.solver.state_version, force=force)
     except OutputError:
         raise
     except OSError as error:
-        raise OutputError(f"cannot write {target}: {reason(error)}") from error
+        raise cannot_write(target, error) from error
 
 
-class _Watch:
-    """What watches a run from the first moment on: signals, and whatever shows people that it is alive."""
+@dataclass(frozen=True)
+class _Advancing:
+    """An integration, as those who watch it see it."""
 
-    def __init__(self, problem: Problem, progress: bool | Callable[[ProgressReport], None]) -> None:
-        self.began = perf_counter()
-        self.interruption = Interruption(patient=False)
-        self._until = 0.0 if problem.time is None else problem.time.until
-        self._show = show_line if progress is True else progress or None
-        self._reporters: list[Reporter] = []
-        self._open = ExitStack()
+    integration: Integration
+    end: float
+    counted: Sequence[str]
+    label: str = "t ="
 
-    def __enter__(self) -> _Watch:
-        self._open.enter_context(self.interruption)
-        self._open.enter_context(told_to(self._say))
-        if self._show is not None:
-            self._add(Progress(self._show, self._until))
-        return self
+    @property
+    def position(self) -> float:
+        """Its time."""
+        return self.integration.time
 
-    def __exit__(self, *_: object) -> None:
-        self._open.close()
-
-    def write_status(self, path: Path) -> None:
-        """From now on."""
-        self._add(StatusFile(path, self._until))
-
-    def observers(self, steady: bool | float) -> Sequence[Observer]:
-        """Those of the steps of a run, which may end when it is `steady`."""
-        return [*self._reporters, *([Steady(THRESHOLD if steady is True else steady)] if steady else [])]
-
-    def _add(self, reporter: Reporter) -> None:
-        self._reporters.append(reporter)
-        self._open.callback(reporter.close)
-
-    def _say(self, words: str) -> None:
-        if self.interruption.asked and not self.interruption.patient:  # somebody has swallowed the exception
-            raise KeyboardInterrupt
-        for reporter in self._reporters:
-            reporter.say(words)
+    def counts(self) -> dict[str, int]:
+        """What its solver counts that people are told."""
+        statistics = self.integration.statistics()
+        return {name: int(statistics[name]) for name in self.counted if name in statistics}
 
 
 @dataclass
@@ -206,106 +192,99 @@ class _Course:
     prepared: Prepared
     integration: Integration
     recorder: Recorder
-    watch: _Watch
+    watch: Watch
     observing: Observing
-    observers: Sequence[Observer] = ()
     message: str = ""  # what the integration said last
 
     def run(self) -> Run:
         """To the end, whichever it is."""
-        interruption = self.watch.interruption
-        time = self.prepared.time
-        self.observers = self.watch.observers(time.stop_when_steady)
-        self.recorder.started = self.watch.began
+        counted = self.prepared.solver.counts
         try:
-            interruption.patient = True
-            for observer in self.observers:
-                observer.begin(self.integration, time.until)
-            outcome = self._told(self._outcome(interruption))
-            with interruption.shield():
+            self.watch.begin(_Advancing(self.integration, self.prepared.time.until, counted))
+            outcome = self._told(self._outcome())
+            with self.watch.interruption.shield():
                 return self.recorder.finish(outcome, self.integration)
         except BaseException:
             self.recorder.abandon()
             raise
         finally:
-            for observer in self.observers:
-                observer.end(self.integration)
+            self.watch.done()
 
     def _told(self, outcome: Outcome) -> Outcome:
         """With what could not be measured, beside what the solver says, and whether it has kept its promise."""
         message = "; ".join(filter(None, [outcome.message, self.observing.message]))
         return replace(outcome, message=message, accuracy=self.integration.accuracy())
 
-    def _outcome(self, interruption: Interruption) -> Outcome:
+    def _outcome(self) -> Outcome:
         schedule = events(self.prepared.time)
         start = self.integration.time
         try:
             outcome = None
             if any(event.time == start for event in schedule):  # a resumed run may have been about to stop here
-                outcome = self._look(at_event=True)
+                outcome = self._look()
             for event in schedule:
                 if outcome is None and event.time > start:
-                    outcome = self._to(event, interruption)
+                    outcome = self._to(event)
             if outcome is None:
                 return Outcome(FINISHED, self.integration.time, self.message, residual=self._residual())
             if outcome.complete or outcome.kind == BLOW_UP:
-                self._keep_end(interruption)
+                self._keep_end()
         except OutputFailed as error:
             return Outcome(OUTPUT_FAILED, self.recorder.last_time, str(error), f"make room; {_CONTINUE}")
         except ProblemError as error:  # what has a meaning at the start may lose it on the way: a drift that overflows
             return Outcome(NOT_FINITE, self.integration.time, "; ".join(fault.message for fault in error.faults))
         return outcome
 
-    def _to(self, event: Event, interruption: Interruption) -> Outcome | None:
+    def _to(self, event: Event) -> Outcome | None:
         """Advance to an event and keep its row; an outcome when the run ends on the way or there."""
         while True:
-            progress = self.integration.advance(event.time, SLICE)
-            if progress.state in _ENDS:
+            progress = self.integration.advance(event.time, _SLICE_MICROSECONDS)
+            if progress.state in _OUTCOMES:
                 return self._ended(progress)
             if progress.state is State.REACHED:
                 self.message = progress.message
                 break
-            with interruption.shield():
+            with self.watch.interruption.shield():
                 self.recorder.tick(self.integration)
-            outcome = self._look(at_event=False)
-            if outcome is not None or interruption.asked:
-                return outcome or self._interrupted()
+            self.watch.see()
+            if self.watch.interruption.asked:
+                return self._interrupted()
         row = self.observing.row(self.integration, event)
         if not _finite(row):
             return Outcome(NOT_FINITE, self.integration.time, "the solution holds values that are not finite")
-        with interruption.shield():
+        with self.watch.interruption.shield():
             self.recorder.add(row, self.integration)
-        outcome = self._look(at_event=True)
-        if outcome is None and interruption.asked and event.time < self.prepared.time.until:
+        outcome = self._look()
+        if outcome is None and self.watch.interruption.asked and event.time < self.prepared.time.until:
             return self._interrupted()
         return outcome
 
-    def _look(self, *, at_event: bool) -> Outcome | None:
-        for observer in self.observers:
-            outcome = observer.see(self.integration, at_event=at_event)
-            if outcome is not None:
-                return outcome
-        return None
+    def _look(self) -> Outcome | None:
+        """At a save or observe time, where a run may end because it has come to rest."""
+        self.watch.see()
+        return at_rest(self.integration, self.prepared.time.until, self.prepared.time.stop_when_steady)
 
     def _ended(self, progress: Progressed) -> Outcome:
         """By itself. A blow-up comes after the last time that could be reached."""
         time = self.integration.time if progress.time is None else progress.time
-        kind = _ENDS[progress.state]
+        kind = _OUTCOMES[progress.state]
         return Outcome(kind, time, progress.message, progress.advice, uncertainty=progress.uncertainty)
 
     def _interrupted(self) -> Outcome:
-        time = self.recorder.saved_time
+        time = self.recorder.rows.saved_time
         return Outcome(INTERRUPTED, time, "stopped when asked to", _CONTINUE, residual=self._residual())
 
-    def _keep_end(self, interruption: Interruption) -> None:
+    def _keep_end(self) -> None:
         """A run that ends before its time keeps its last state, whatever the schedule says."""
         time = self.integration.time
-        missing = Event(time, save=self.recorder.saved_time < time, observe=self.recorder.observed_time < time)
+        missing = Event(
+            time, save=self.recorder.rows.saved_time < time, observe=self.recorder.rows.observed_time < time
+        )
         own_times = self.prepared.time.observe_every is not None
-        if missing.save or (missing.observe and own_times and observed_series(self.prepared.problem)):
+        if missing.save or (missing.observe and own_times and self.prepared.problem.series()):
             row = self.observing.row(self.integration, missing)
             if _finite(row):
-                with interruption.shield():
+                with self.watch.interruption.shield():
                     self.recorder.add(row, self.integration)
 
     def _residual(self) -> float | None:

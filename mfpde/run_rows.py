@@ -10,7 +10,7 @@ from mfpde.coefficients import at_time
 from mfpde.contracts import Instant, Observable
 from mfpde.errors import Fault, ProblemError
 from mfpde.observe.output_times import Event, events
-from mfpde.store.recorder import Row, observed_series
+from mfpde.store.run_tables import Row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,7 +35,7 @@ class Observing:
         """From that time of a run on; `missed` is what was `unobserved` of it, for reasons that nobody knows now."""
         problem = prepared.problem
         self._problem, self._equation = problem, problem.equation
-        self._anything = bool(observed_series(problem))
+        self._anything = bool(problem.series())
         self._companion = _companion(prepared, time)
         self._reasons: dict[int, str] = {}
         missed = missed or {}

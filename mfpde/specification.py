@@ -142,10 +142,24 @@ class OfFamily:
 
 
 class NameOf(OfFamily):
-    """Marks a field that holds the name of a member of a registry family."""
+    """Marks a field that holds the name of a member of a registry family; with `unfit`, the attribute that says why a
+    member is not fit for that field, of those alone that are."""
+
+    def __init__(self, family: str, unfit: str | None = None) -> None:
+        super().__init__(family)
+        self._unfit = unfit
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.literal_schema(list(members(self.family)))
+        reasons = {name: self._unfit and getattr(part, self._unfit) for name, part in members(self.family).items()}
+        fit = [name for name, reason in reasons.items() if reason is None]
+
+        def explained(value: Any) -> Any:
+            reason = reasons.get(value) if isinstance(value, str) else None
+            if reason is not None:
+                raise ProblemError([Fault((), f"cannot be {value}: {reason}; known: {', '.join(fit)}")])
+            return value
+
+        return core_schema.no_info_before_validator_function(explained, core_schema.literal_schema(fit))
 
 
 def _number(value: Any) -> float:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Stream", "blas_in_one_thread", "orthonormal_rows", "random_stream", "seed_of_part"]
 
-_WORD = 2**64
+_WORD = 2**64  # values of an unsigned word
 _PIECE = 2**15  # numbers that a thread makes at a time
 
 

@@ -46,6 +46,5 @@ class Amplification:
         return {"amplification": np.array([self._least, self._greatest, self._growth])}
 
     def restore(self, arrays: Mapping[str, AnyArray]) -> None:
-        """Go on from there; files of earlier versions do not know."""
-        if "amplification" in arrays:
-            self._least, self._greatest, self._growth = (float(number) for number in arrays["amplification"])
+        """Go on from there."""
+        self._least, self._greatest, self._growth = (float(number) for number in arrays["amplification"])

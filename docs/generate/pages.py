@@ -12,7 +12,8 @@ from generate.bibliography import bibliography, with_citations
 from generate.cases import cases
 from generate.command_line import commands
 from generate.execution import blocks, execute, rendered
-from generate.problem_file import block, top
+from generate.problem_file import block, kinds, top
+from generate.steppers import steppers
 
 __all__ = ["setup"]
 
@@ -42,8 +43,10 @@ def _generated(what: str, argument: str | None, folder: Path, seen: str) -> str:
     makers: dict[str, Callable[[], str]] = {
         "problem-keys": top,
         "block": lambda: block(str(argument)),
+        "kinds": lambda: kinds(str(argument)),
         "commands": commands,
         "cases": lambda: cases(folder, seen),
         "bibliography": bibliography,
+        "steppers": steppers,
     }
     return makers[what]()

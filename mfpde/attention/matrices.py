@@ -26,7 +26,7 @@ __all__ = [
 
 
 #: rows of a matrix from which on its array is kept, and how many are
-_LARGE, _KEPT = 32, 32
+_MIN_ROWS_TO_CACHE, _MAX_CACHED = 32, 32
 #: what is added to seeds for the numbers of matrices, which no other draw of the same seed shares
 _MATRICES = 0x6D6174726978
 #: numbers of a random matrix
@@ -46,8 +46,8 @@ def one_way_to_say_it(attention: Any) -> None:
         raise ValueError(f"needs exactly one of beta, A, or Q and K; given: {', '.join(given) or 'none'}")
     if ways["Q and K"] and (attention.Q is None or attention.K is None):
         raise ValueError("needs Q and K together")
-    if ways["beta"] and (attention.V != 1.0 or min(_values(attention.beta)) < 0):
-        raise ValueError("beta stands for A = beta I, V = I with beta >= 0; write A and V for anything else")
+    if ways["beta"] and attention.V != 1.0:
+        raise ValueError("beta stands for A = beta I, V = I; write A and V for anything else")
     finite(attention, ("beta", "A", "Q", "K", "V"))
 
 
@@ -91,10 +91,10 @@ def array_of(path: str, value: Any, columns: int, rows: int | None = None) -> Fl
             return _drawn(value.random, value.rows or rows or columns, columns, value.scale, (value.seed, value.layer))
         except ValueError as refusal:
             raise ProblemError.at(path, str(refusal)) from None
-    if not isinstance(value, tuple) or len(value) < _LARGE:
+    if not isinstance(value, tuple) or len(value) < _MIN_ROWS_TO_CACHE:
         return np.asarray(value, dtype=float)
     if id(value) not in _arrays:
-        while len(_arrays) >= _KEPT:
+        while len(_arrays) >= _MAX_CACHED:
             _arrays.pop(next(iter(_arrays)))
         array = np.array(value, dtype=float)
         array.flags.writeable = False
@@ -102,7 +102,7 @@ def array_of(path: str, value: Any, columns: int, rows: int | None = None) -> Fl
     return _arrays[id(value)][1]
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_MAX_CACHED)
 def _drawn(law: str, rows: int, columns: int, scale: float | None, number: tuple[int, int | None]) -> Float:
     """The matrix of a recipe (`MatrixRecipe`)."""
     seed, layer = number

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
-if TYPE_CHECKING:
-    from mfpde.problem import Problem
-
-__all__ = ["bibliography", "citations", "cite"]
-
-OWN = "mfpde"
+__all__ = ["bibliography", "cite"]
 
 
 @click.command(short_help="Print BibTeX of the papers behind a run.")
@@ -22,43 +15,18 @@ OWN = "mfpde"
 def cite(file: str) -> None:
     """Print BibTeX of the papers behind what this run (or problem file) used."""
     known = bibliography()
-    keys = citations(*_problem(Path(file)))
-    click.echo("\n\n".join(known[key] for key in keys))
+    click.echo("\n\n".join(known[key] for key in _keys(Path(file))))
 
 
-def _problem(path: Path) -> tuple[Problem, dict[str, Any]]:
-    """And the statistics of its run, if it is one."""
+def _keys(path: Path) -> list[str]:
     if path.suffix in (".yaml", ".yml"):
+        from mfpde.prepare import citations_of
         from mfpde.spec import read_yaml
 
-        return read_yaml(path), {}
+        return citations_of(read_yaml(path), {})
     from mfpde.store import load
 
-    run: Any = load(path)
-    return run.problem, dict(run.provenance.get("statistics", {}))
-
-
-def citations(problem: Problem, statistics: Mapping[str, Any]) -> list[str]:
-    """Keys of everything the problem uses, mfpde first, each once."""
-    from mfpde.contracts.solver import Solver
-    from mfpde.prepare import chosen_solver
-
-    parts = [part for part in _parts(problem) if not isinstance(part, Solver)]
-    found = [key for part in parts for key in getattr(type(part), "citations", ())]
-    return list(dict.fromkeys([OWN, *found, *chosen_solver(problem).sources(problem.equation, statistics)]))
-
-
-def _parts(specification: Any) -> Iterator[Any]:
-    """The specification and every one inside it."""
-    from mfpde.specification import Specification
-
-    if isinstance(specification, Specification):
-        yield specification
-        for part in specification.written().values():
-            yield from _parts(part)
-    elif isinstance(specification, tuple):
-        for item in specification:
-            yield from _parts(item)
+    return load(path).citations()
 
 
 def bibliography() -> dict[str, str]:

@@ -11,7 +11,10 @@ from mfpde.cli.options import as_json, print_json
 
 __all__ = ["first_sentence", "listing"]
 
-FAMILIES = ("attention", "drift", "geometry", "initial", "solver", "observable", "comparison", "distance", "case")
+FAMILIES = (
+    *("attention", "drift", "geometry", "initial", "solver", "stepper"),
+    *("observable", "comparison", "distance", "case"),
+)
 
 
 @click.command("list", short_help="Name what there is: kinds of attention, solvers, ...")
@@ -19,7 +22,7 @@ FAMILIES = ("attention", "drift", "geometry", "initial", "solver", "observable",
 @as_json
 def listing(family: str | None, as_json: bool) -> None:
     """Name what there is of a FAMILY and its keys in problem files: attention, drift, geometry, initial, solver,
-    observable, comparison, distance or case. Without one, name what there is of every family."""
+    stepper, observable, comparison, distance or case. Without one, name what there is of every family."""
     from mfpde.cli.tables import columns
     from mfpde.registry import members
 

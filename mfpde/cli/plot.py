@@ -8,7 +8,7 @@ import click
 
 __all__ = ["plot"]
 
-VIEWS = {".png": "figure", ".pdf": "figure", ".svg": "figure", ".mp4": "movie", ".gif": "movie"}
+FIGURES, MOVIES = (".png", ".pdf", ".svg"), (".mp4", ".gif")
 
 
 @click.command(short_help="Draw a run: a figure or a movie.")
@@ -20,22 +20,23 @@ def plot(file: str, output: str | None) -> None:
     """Draw a run: a figure, or a movie. An older plot of that name is overwritten."""
     from mfpde.cli.compiling import told_of_compiling
     from mfpde.cli.matplotlib_folder import give_matplotlib_a_folder
-    from mfpde.errors import MfpdeError, OutputError
-    from mfpde.registry import lookup
+    from mfpde.errors import MfpdeError
     from mfpde.store import load
+    from mfpde.store.atomic_file import cannot_write
 
-    run = None if output else load(file)  # a name that no file has is no name of a figure either
+    result = None if output else load(file)  # a name that no file has is no name of a figure either
     target = output or str(Path(file).with_suffix(".png"))
-    view = VIEWS.get(Path(target).suffix.lower())
-    if view is None:
-        raise click.BadParameter(f"{target} must end in one of {', '.join(VIEWS)}", param_hint="'-o'")
-    run = run or load(file)
+    ending = Path(target).suffix.lower()
+    if ending not in FIGURES + MOVIES:
+        raise click.BadParameter(f"{target} must end in one of {', '.join(FIGURES + MOVIES)}", param_hint="'-o'")
+    result = result or load(file)
     give_matplotlib_a_folder()
     try:
         with told_of_compiling():
-            lookup("view", view)(run, target)
+            draw = result.plot if ending in FIGURES else result.animate
+            draw(target)
     except MfpdeError:
         raise
     except OSError as error:
-        raise OutputError(f"cannot write {target}: {error.strerror or error}") from None
+        raise cannot_write(target, error) from None
     click.echo(f"wrote {target}", err=True)

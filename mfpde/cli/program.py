@@ -18,8 +18,10 @@ import click
 from mfpde._version import __version__
 from mfpde.cli.check import check
 from mfpde.cli.cite import cite
+from mfpde.cli.compare import compare
 from mfpde.cli.doctor import doctor
 from mfpde.cli.examples import examples
+from mfpde.cli.exit_codes import BAD_INPUT, INTERNAL_ERROR, INTERRUPTED, PIPE_CLOSED
 from mfpde.cli.info import info
 from mfpde.cli.listing import listing
 from mfpde.cli.plot import plot
@@ -30,10 +32,6 @@ from mfpde.errors import MfpdeError, ProblemError
 
 __all__ = ["main"]
 
-BAD_INPUT = 2
-INTERNAL_ERROR = 70
-INTERRUPTED = 130
-PIPE_CLOSED = 141
 _DEBUG = "MFPDE_DEBUG"
 
 _BEGINNING = """Mean-field PDEs of Transformers: solve, look at and verify problems written as YAML files.
@@ -146,6 +144,6 @@ main = Program(
     help=_BEGINNING,
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"]},
-    commands=[solve, check, validate, plot, info, examples, schema, listing, cite, doctor],
+    commands=[solve, check, validate, plot, compare, info, examples, schema, listing, cite, doctor],
 )
 main = click.version_option(__version__, prog_name="mfpde", message="%(prog)s %(version)s")(main)

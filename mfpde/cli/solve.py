@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mfpde.cli.exit_codes import CHECK_FAILED, ENDED_EARLY, INTERRUPTED
 from mfpde.cli.options import problem_settings
 
 if TYPE_CHECKING:
-    from mfpde.run import Outcome, Run
+    from mfpde.contracts import Outcome
+    from mfpde.run import Run
 
 __all__ = ["solve"]
-
-CHECK_FAILED = 1
-ENDED_EARLY = 3
-INTERRUPTED = 130
 
 
 @click.command(short_help="Solve a problem file, write the run as HDF5.")
@@ -75,7 +73,7 @@ def _broken_promise(outcome: Outcome) -> str:
 def exit_code(run: Run, *, strict: bool = False) -> int:
     """0 for a run that came to its end (1 if too far from what it is compared with, or, where that is asked for
     strictly, without the accuracy promised), 130 for an interrupted one, 3 for any other end."""
-    from mfpde.run import INTERRUPTED as WAS_INTERRUPTED
+    from mfpde.contracts import INTERRUPTED as WAS_INTERRUPTED
 
     if run.outcome.complete:
         close = run.agreement is None or run.agreement.passed

@@ -1,61 +1,50 @@
-"""A run in a few lines: how it ended, what it cost, where it is, and the last values."""
+"""A result in a few lines: how it ended, what it cost, where it is, and the last values."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from mfpde.cli.progress import duration
 from mfpde.cli.tables import columns, number
-from mfpde.store.recorder import observed_series
 
 if TYPE_CHECKING:
-    from mfpde.run import Run
+    from mfpde.contracts import Result, Summary
 
-__all__ = ["flat", "invariants", "last_values", "size", "span", "summary"]
+__all__ = ["flat", "result_in_full", "summary"]
 
-
-#: statistics worth a line, where a solver has them
-_SIZES = ("steps", "modes", "cells", "panels", "nodes")
+_EFFORT = ("timings", "statistics")  # groups of provenance that say how much there was to do
 
 
-def summary(run: Run) -> str:
-    """What `solve` prints at the end."""
-    rows = [["outcome", str(run.outcome)], ["times", span(run)]]
-    numbers = flat(run.provenance)
-    rows += [[name, number(numbers[name])] for name in _SIZES if name in numbers]
-    if run.agreement is not None:
-        rows.append(["compared", f"{'ok' if run.agreement.passed else 'FAILED'}: {run.agreement}"])
-    wall = numbers.get("seconds")
+def summary(result: Result) -> str:
+    """What is printed when the work is done."""
+    told, agreement = result.summary(), result.agreement
+    rows = [("outcome", str(result.outcome)), *told.extent.items(), *_numbers(told.counts)]
+    if agreement is not None:
+        rows.append(("compared", f"{'ok' if agreement.passed else 'FAILED'}: {agreement}"))
+    wall = flat(result.provenance).get("seconds")
     if isinstance(wall, int | float):
-        rows.append(["wall time", duration(float(wall))])
-    if run.path is not None:
-        rows.append(["file", str(run.path)])
-    return columns(rows) + last_values(run)
+        rows.append(("wall time", duration(float(wall))))
+    if result.path is not None:
+        rows.append(("file", str(result.path)))
+    return columns(rows) + _last_values(told)
 
 
-def span(run: Run) -> str:
-    """From when to when, and how many snapshots."""
-    return f"{number(float(run.times[0]))} to {number(float(run.times[-1]))}, {len(run.times)} snapshots"
-
-
-def size(run: Run) -> str:
-    """What a snapshot holds: `2 panel, 128 x`, or the names of its arrays."""
-    layout = run.layout
-    if not layout.axes and "particle" not in layout.extents:
-        return ", ".join(layout.fields)
-    counts = {name: count for name, count in layout.extents.items() if name not in ("component", "column")}
-    counts |= dict(zip(layout.dimensions, layout.shape, strict=True))
-    return ", ".join(f"{count} {name}" for name, count in counts.items())
-
-
-def last_values(run: Run) -> str:
-    """The observables at the end, one to a line."""
-    rows = [[name, number(np.asarray(values)[-1])] for name, values in run.series.items() if len(values)]
-    when = f"at t = {number(float(run.series_times[-1]))}" if rows else ""
-    return f"\nlast values, {when}\n{columns(rows, indent='  ')}" if rows else ""
+def result_in_full(file: str, result: Result) -> str:
+    """What `info` prints."""
+    told, agreement, made = result.summary(), result.agreement, result.provenance
+    rows = [("file", file), ("title", result.problem.title or "-"), ("outcome", str(result.outcome))]
+    rows += [*told.extent.items(), *told.contents.items()]
+    if agreement is not None:
+        rows.append(("compared", str(agreement)))
+    sections = [
+        columns(rows) + _last_values(told),
+        _section("invariants", [(name, f"{value:.3g}") for name, value in told.invariants.items()]),
+        _section("effort", _numbers(flat({name: made[name] for name in made if name in _EFFORT}))),
+        _section("made by", _numbers(flat({name: made[name] for name in made if name not in _EFFORT}))),
+        "problem\n" + "\n".join(f"  {line}" for line in result.problem.to_yaml().splitlines()),
+    ]
+    return "\n".join(section for section in sections if section)
 
 
 def flat(details: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,16 +58,15 @@ def flat(details: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def invariants(run: Run) -> dict[str, float]:
-    """What must not change or must not be negative, as measured from the snapshots."""
-    if "density" not in run.stored or len(run.times) == 0:
-        return {}
-    density, weight = np.asarray(run.density), np.asarray(run.weight)
-    axes = tuple(range(1, density.ndim))
-    mass = (density * weight).sum(axis=axes)
-    found = {"mass drift": float(np.abs(mass - mass[0]).max()), "least density": float(density.min())}
-    for name, series in observed_series(run.problem).items():
-        if series.falls and len(run.series.get(name, ())) > 1:
-            said = f"greatest rise of the {name.replace('-', ' ')}"
-            found[said] = float(max(0.0, np.diff(run.series[name]).max()))
-    return found
+def _numbers(values: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(name, number(value)) for name, value in values.items()]
+
+
+def _last_values(told: Summary) -> str:
+    """The observables at the end, one to a line."""
+    return f"\nlast values, {told.when}\n{columns(_numbers(told.last), indent='  ')}" if told.last else ""
+
+
+def _section(name: str, rows: Iterable[tuple[str, str]]) -> str:
+    rows = list(rows)
+    return f"{name}\n{columns(rows, indent='  ')}" if rows else ""

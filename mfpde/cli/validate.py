@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mfpde.cli.exit_codes import CHECK_FAILED
 from mfpde.cli.options import as_json, print_json
 
 if TYPE_CHECKING:
     from mfpde.validation.report import Check, Report
 
 __all__ = ["validate"]
-
-CHECK_FAILED = 1
 
 
 @click.command(short_help="Run the claims mfpde makes about itself.")
@@ -34,11 +33,12 @@ def validate(cases: tuple[str, ...], only_list: bool, quick: bool, report: str |
         return 0
     from mfpde.cli.compiling import told_of_compiling
     from mfpde.cli.matplotlib_folder import give_matplotlib_a_folder
+    from mfpde.cli.progress import display
     from mfpde.validation import validate as validate_cases
 
     folder = None if report is None else _folder(report)
-    with told_of_compiling():
-        result = validate_cases(*cases, quick=quick)
+    with told_of_compiling(), display(quiet=False) as progress:
+        result = validate_cases(*cases, quick=quick, progress=progress)
     if as_json:
         print_json(result.to_dict())
     else:

@@ -1,15 +1,15 @@
-"""What every comparison can do: follow the run with a companion and measure how far they are apart."""
+"""Comparison of a run with a companion, a reference solution computed along with it."""
 
 from __future__ import annotations
 
 from abc import ABC
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from mfpde.contracts import Agreement, Comparison, Integration, Series, Solver, State
-from mfpde.distance import Distance
+from mfpde.distances import Distance
 from mfpde.errors import ProblemError
 from mfpde.registry import lookup
 from mfpde.specification import NameOf, Real
@@ -21,16 +21,21 @@ if TYPE_CHECKING:
 
 __all__ = ["ComparedSolution", "SecondSolution"]
 
-_SLICE = 10_000_000  # microseconds of work in one call: a companion is not looked at in between
+
+def _today(distance: Any) -> Any:
+    """What files of before say for `maximum`."""
+    return "maximum" if distance == "max" else distance
+
+
+_SLICE_MICROSECONDS = 10_000_000  # work in one call: nothing is reported in between
 
 
 class ComparedSolution(Comparison, ABC):
     """Something else that knows the solution: the series `distance` says how far the run is from it, and a run that
     goes beyond `tolerance` has failed a check."""
 
-    distance: Annotated[str, NameOf("distance")] = Field(
-        default="l1",
-        description="l1: integral of |difference|; max: relative to the largest density; mean, covariance: relative",
+    distance: Annotated[str, NameOf("distance"), BeforeValidator(_today)] = Field(
+        default="l1", description="how the run's measure is held against the other one: a kind of distance"
     )
     tolerance: Real = Field(default=1e-6, gt=0, description="largest distance that passes")
 
@@ -45,7 +50,7 @@ class ComparedSolution(Comparison, ABC):
     def unfit(self, equation: Equation, solver: Solver) -> str | None:
         if self.measured.of_densities and solver.shows != "density":
             return f"the {self.distance} distance needs a density on a grid, and the {solver.kind} solver shows none"
-        return self.solver().refusal(equation)
+        return self.measured.unfit(equation.geometry) or self.solver().refusal(equation)
 
     @property
     def measured(self) -> Distance:
@@ -79,7 +84,7 @@ class SecondSolution:
         """Go to that time; nothing happens beyond the end of a solution that has one."""
         while not self.end and self._integration.time < time:
             try:
-                progress = self._integration.advance(time, _SLICE)
+                progress = self._integration.advance(time, _SLICE_MICROSECONDS)
             except ProblemError as error:
                 self._stop("; ".join(fault.message for fault in error.faults))
             else:

@@ -133,7 +133,11 @@ class Integration(ABC):
 
     @abstractmethod
     def state(self) -> dict[str, AnyArray]:
-        """Everything needed to continue bit for bit, as named arrays."""
+        """Everything needed to continue bit for bit, as named arrays.
+
+        They may be the integration's own, which change with its next step: whoever keeps them copies them. An array
+        with the bytes of one of the `fields` costs nothing in a file, which refers to the snapshot.
+        """
 
     @abstractmethod
     def statistics(self) -> dict[str, float]:
@@ -156,6 +160,10 @@ class Solver(Part, ABC):
     """Settings of one solver. Light: compiled code is imported by `start`, not before."""
 
     citations: ClassVar[tuple[str, ...]] = ()
+    #: of what `Integration.state` holds: raised when states of earlier releases can no longer be continued
+    state_version: ClassVar[int] = 1
+    #: statistics that people are told on the way and at the end, in this order
+    counts: ClassVar[tuple[str, ...]] = ("steps",)
     #: `auto` takes the fitting solver with the greatest preference
     preference: ClassVar[int] = 0
     #: what its measures are, one of `SHOWN`; a form (`mfpde.solvers.forms`) stores each

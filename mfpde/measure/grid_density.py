@@ -94,6 +94,15 @@ class GridDensity(Measure):
         return np.concatenate([np.full(panel.values.size, panel.position) for panel in self.panels])
 
     @property
+    def slices(self) -> list[tuple[float | None, float, Measure]]:
+        laws = [(place, self._restricted(self._at(place))) for place in self.views]
+        return [(place, law.mass / self.mass, law) for place, law in laws] or super().slices
+
+    def _at(self, position: float) -> list[int]:
+        """Numbers of the panels at a position that hold some mass."""
+        return [k for k, panel in enumerate(self.panels) if panel.position == position and panel.mass > 0]
+
+    @property
     def views(self) -> tuple[float, ...]:
         return tuple(sorted({panel.position for panel in self.panels if panel.position is not None}))
 
@@ -198,6 +207,17 @@ class GridDensity(Measure):
             sigma = reference.evaluate(panel.lattice.points()).reshape(density.shape)
             found.append(Beside(share, panel.volume, density, sigma))
         return found
+
+    def _cell_averages(self, lattice: Lattice) -> Float:
+        """On its own cells they are what it is made of."""
+        (panel, *others) = self.panels
+        arrays = zip(
+            (*panel.lattice.axes, panel.lattice.origin, panel.lattice.matrix),
+            (*lattice.axes, lattice.origin, lattice.matrix),
+            strict=True,
+        )
+        own = not others and panel.averages and all(np.array_equal(mine, its) for mine, its in arrays)
+        return panel.values if own else super()._cell_averages(lattice)
 
     def evaluate(self, points: AnyArray) -> Float:
         """Interpolated to order fourteen between the lattices' points, never below 0; 0 outside of the cells."""

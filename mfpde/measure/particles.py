@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
-from collections.abc import Sequence
-from lzma import LZMAError
-from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
-from zlib import error as ZlibError  # noqa: N812
+from typing import ClassVar
 
 import numpy as np
-from pydantic import BeforeValidator, Field, model_validator
 
 from mfpde.arguments import numbers
-from mfpde.errors import Fault, ProblemError
-from mfpde.geometry import Circle, Geometry, Queries, Scattered, euclidean, need_space
+from mfpde.errors import ProblemError
+from mfpde.geometry import Geometry, Queries, Scattered, need_space
 from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.basins import Cluster
-from mfpde.measure.circle_density import clean
 from mfpde.measure.damping import LogFactors, Pair, values_at
-from mfpde.measure.initial import Initial, fields_like_properties
 from mfpde.measure.linking import clusters_of_points, linked, linked_on_circle
-from mfpde.measure.positioned import Positioned
-from mfpde.measure.random_points import Recipe, check_recipe, points_of_recipe
-from mfpde.registry import register
-from mfpde.specification import Real, Vector, Whole, _nested
 from mfpde.streams import random_stream
-from mfpde.typing import AnyArray, Complex, Float
+from mfpde.typing import AnyArray, Float
 
-__all__ = ["Particles", "Points"]
+__all__ = ["Particles"]
 
 
 class Particles(Measure):
@@ -67,6 +55,17 @@ class Particles(Measure):
     def positions(self) -> Float | None:
         return self._positions
 
+    @property
+    def slices(self) -> list[tuple[float | None, float, Measure]]:
+        if self._positions is None:
+            return super().slices
+        groups = [(float(place), self._positions == place) for place in np.unique(self._positions)]
+        return [
+            (place, float(self.weights[here].sum()), Particles(self.points[here], self.weights[here], self._geometry))
+            for place, here in groups
+            if self.weights[here].any()
+        ]
+
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
         return self.points, self.weights
 
@@ -96,16 +95,6 @@ class Particles(Measure):
 
     def evaluate(self, points: AnyArray) -> Float:
         raise ProblemError.at("measure", "point masses have no density")
-
-    def fourier(self, count: int) -> Complex:
-        if self._geometry is None or not self._geometry.angular:
-            return super().fourier(count)
-        modes = np.empty(count, dtype=complex)
-        wave, turn = self.weights.astype(complex), np.exp(-1j * self.points[:, 0])
-        for order in range(count):
-            modes[order] = wave.sum()
-            wave = wave * turn if order % 64 else self.weights * turn ** (order + 1)
-        return clean(modes)
 
     def clusters(self, prominence: float, dip: float, least: float, radius: float) -> list[Cluster]:
         vectors, weights = self.embedded_nodes()
@@ -142,111 +131,3 @@ def _positions(given: AnyArray | None, count: int) -> Float | None:
             "positions", f"must be finite and have shape ({count},), one for each point, not {positions.shape}"
         )
     return positions
-
-
-def _rows(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    flat = isinstance(value, list | tuple) and not any(isinstance(item, list | tuple) for item in value)
-    return tuple((item,) for item in _nested(value, 1)) if flat else _nested(value, 2)
-
-
-with fields_like_properties("positions"):
-
-    @register("initial", "points")
-    class Points(Initial):
-        """Point masses from `values` (numbers in the file), from a `file` (text or .npy, one point per row) or drawn at
-        `random`, with optional `weights`.
-
-        On the circle a point is an angle, on the sphere a unit vector. Point masses have no density: a spectral
-        solver needs noise to show what becomes of them.
-
-        Drawn are `count` points by a `seed`: `uniform-sphere` (unit vectors), `normal` (on R^d; `scale` is the standard
-        deviation), `box` (uniform; default [-1, 1] in each coordinate, on the circle all angles) or `equiangular` (unit
-        vectors, `<x_i, x_j> = cosine` for all i != j, turned at random: -1/(n-1) <= cosine <= 1, n <= d, or n = d + 1
-        at the least cosine).
-
-        >>> Points(values=[0.0, 3.14159265]).mean.round(6)
-        array([0., 0.])
-        """
-
-        kind: Literal["points"] = "points"
-        pointlike: ClassVar[bool] = True
-        values: Annotated[tuple[tuple[float, ...], ...] | None, BeforeValidator(_rows)] = Field(
-            default=None, description="the points: angles, or one list for each"
-        )
-        file: str | None = Field(default=None, description="where they are, one point per row: text or .npy")
-        random: Recipe | None = Field(default=None, description="the law by which they are drawn")
-        count: Whole | None = Field(default=None, ge=1, description="random: how many")
-        seed: Whole | None = Field(default=None, ge=0, lt=2**64, description="random: of their coordinates, default 0")
-        scale: Real | None = Field(default=None, gt=0, lt=np.inf, description="normal: standard deviation, default 1")
-        box: tuple[Vector, ...] | None = Field(default=None, description="box: one pair `[from, to]` per coordinate")
-        cosine: Real | None = Field(default=None, ge=-1, le=1, description="equiangular: of the angle between any two")
-        weights: Vector | None = Field(default=None, description="one for each point; equal by default")
-        positions: Vector | None = Field(default=None, description="where each stands in [0, 1], for masked attention")
-
-        @model_validator(mode="after")
-        def _one_source(self) -> Points:
-            if sum(source is not None for source in (self.values, self.file, self.random)) != 1:
-                raise ValueError("points need one of values, file and random")
-            check_recipe(self)
-            return self
-
-        @property
-        def density_unfit(self) -> str | None:
-            return "point masses have no density"
-
-        def natural_geometry(self) -> Geometry:
-            components = len(self.values[0]) if self.values is not None else len(self.box or (1,))
-            return Circle() if components == 1 else euclidean(components)
-
-        def on(self, geometry: Geometry) -> Particles:
-            points = self._points(geometry)
-            try:
-                return Particles(points, _array(self.weights), geometry, _array(self.__dict__["positions"]))
-            except ProblemError as error:
-                raise ProblemError(
-                    Fault(("initial", *self._key(fault)), fault.message) for fault in error.faults
-                ) from None
-
-        def _points(self, geometry: Geometry) -> Float:
-            if self.random is not None:
-                return points_of_recipe(self, geometry)
-            return np.array(self.values) if self.file is None else _read_points(self.file)
-
-        def _key(self, fault: Fault) -> tuple[str | int, ...]:
-            """Points are written under `values`, or in a file."""
-            source = "random" if self.random is not None else "file" if self.values is None else "values"
-            return (source,) if fault.path == ("points",) else fault.path
-
-        def over_positions(self, geometry: Geometry, positions: Sequence[float]) -> Positioned:
-            """At their own positions, where they have them."""
-            if self.__dict__["positions"] is None:
-                return super().over_positions(geometry, positions)
-            own = self.on(geometry)
-            places = np.array(self.__dict__["positions"])
-            unique = np.unique(places)
-            groups = [places == place for place in unique]
-            slices = [Particles(own.points[here], own.weights[here], geometry) for here in groups]
-            return Positioned(unique, slices, np.array([own.weights[here].sum() for here in groups]))
-
-
-def _array(values: tuple[float, ...] | None) -> Float | None:
-    return None if values is None else np.array(values)
-
-
-def _read_points(file: str) -> Float:
-    path = Path(file)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", UserWarning)  # of an empty file
-            if path.suffix != ".npy":
-                return np.loadtxt(path, ndmin=2)
-            with path.open("rb") as stream:  # numpy.load would open archives as well
-                return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
-    except UserWarning:
-        raise ProblemError.at("initial.file", f"{file} holds no points") from None
-    except OSError as error:
-        raise ProblemError.at("initial.file", f"cannot read {file}: {error.strerror or error}") from None
-    except (ValueError, EOFError, MemoryError, LZMAError, ZlibError) as error:
-        raise ProblemError.at("initial.file", f"{file} does not hold points: {error}") from None

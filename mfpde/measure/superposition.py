@@ -8,11 +8,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mfpde.geometry import Geometry, Lattice, Queries
+from mfpde.geometry import Geometry, HarmonicSeries, Lattice, Queries
 from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.damping import LogFactors, Pair
 from mfpde.streams import random_stream, seed_of_part
-from mfpde.typing import AnyArray, Complex, Float
+from mfpde.typing import AnyArray, Float
 
 __all__ = ["Superposition"]
 
@@ -67,9 +67,9 @@ class Superposition(Measure):
         density: Float = sum(share * part.evaluate(points) for share, part in zip(self.shares, self.parts, strict=True))
         return density
 
-    def fourier(self, count: int) -> Complex:
-        modes: Complex = sum(share * part.fourier(count) for share, part in zip(self.shares, self.parts, strict=True))
-        return modes
+    def harmonics(self, degree: int) -> HarmonicSeries:
+        parts = [part.harmonics(degree) for part in self.parts]
+        return parts[0].mixed(self.shares, parts)
 
     def sample(self, count: int, seed: int = 0) -> Float:
         chosen = self._chosen(count, seed)

@@ -41,7 +41,7 @@ class UniformBall(Measure):
         return self.radius**2 / (dimension + 2) * np.eye(dimension)
 
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
-        """Spheres of Gauss radii; they stand tilts of 100 (d = 2), 40, 16 over the radius."""
+        """Spheres of Gauss radii, accurate for tilts of 100 (d = 2), 40, 16 over the radius."""
         points, weights = of_ball(self.centre.size, accuracy, refinement)
         return self.centre + self.radius * points, weights
 

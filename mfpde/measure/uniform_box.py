@@ -52,7 +52,7 @@ class UniformBox(Measure):
         return np.diag(self.sides**2 / 12)
 
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
-        """A tensor of Gauss-Legendre rules that stands tilts of 200 (d = 1), 100, 40, 16 over half a side."""
+        """A tensor of Gauss-Legendre rules accurate for tilts of 200 (d = 1), 100, 40, 16 over half a side."""
         points, weights = of_box(self.low.size, accuracy, refinement)
         return self.mean + 0.5 * self.sides * points, weights
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["AttentionRank", "effective_rank", "exact_rank"]
 
 #: tokens whose singular values are computed, n^3 operations
-_MOST = 1024
+_MAX_TOKENS = 1024
 
 
 @register("observable", "attention-rank")
@@ -52,7 +52,7 @@ class AttentionRank(OfAttention):
         }
 
     def most_tokens(self, equation: Equation) -> int | None:
-        return _MOST
+        return _MAX_TOKENS
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
         spectra = [np.asarray(np.linalg.svd(pairs, compute_uv=False), dtype=float) for pairs in self.matrices(instant)]

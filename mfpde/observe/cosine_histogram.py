@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["CosineHistogram"]
 
 #: tokens whose pairs are all counted, and pairs that are at a time
-_MOST, _BLOCK = 10_000, 2**22
+_MAX_TOKENS, _BLOCK = 10_000, 2**22
 
 
 @register("observable", "cosine-histogram")
@@ -48,7 +48,7 @@ class CosineHistogram(OfTokens):
         return {"cosine-histogram": Series(what, extent=extent, label=label, listed=True, bins=(-1.0, 1.0))}
 
     def most_tokens(self, equation: Equation) -> int | None:
-        return _MOST
+        return _MAX_TOKENS
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
         units, weights = unit_vectors(instant)

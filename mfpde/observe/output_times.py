@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Event", "events", "time_of"]
 
-_SAME = 1e-12  # of the run: 3 * 0.1 and 0.3 are one time
+_SAME_TIME = 1e-12  # times the end of the run: 3 * 0.1 and 0.3 are one time
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def events(time: Time) -> list[Event]:
     if own is None:
         return [Event(one, save=True, observe=True) for one in time.save_times()]
     saves = set(time.save_times())
-    return list(_merged([(one, True) for one in saves] + [(one, False) for one in own], _SAME * time.until))
+    return list(_merged([(one, True) for one in saves] + [(one, False) for one in own], _SAME_TIME * time.until))
 
 
 def _merged(times: Iterable[tuple[float, bool]], same: float) -> list[Event]:

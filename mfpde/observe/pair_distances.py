@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["PairDistances"]
 
 #: dimensions in which a tree finds neighbours, and tokens up to which all pairs are looked at beyond
-_TREE, _MOST = 8, 20_000
+_TREE, _MAX_TOKENS = 8, 20_000
 
 
 @register("observable", "pair-distances")
@@ -50,7 +50,7 @@ class PairDistances(OfTokens):
         }
 
     def most_tokens(self, equation: Equation) -> int | None:
-        return None if equation.geometry.ambient_dimension <= _TREE else _MOST
+        return None if equation.geometry.ambient_dimension <= _TREE else _MAX_TOKENS
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
         vectors, weights = instant.measure.embedded_nodes()

@@ -23,7 +23,7 @@ __all__ = ["Polytope"]
 #: dimensions in which hulls are computed: the number of their faces grows like n^(d/2)
 _MOST_DIMENSIONS = 6
 #: of the size of the cloud: directions in which it is thinner do not count
-_FLAT = 1e-12
+_THICKNESS_FLOOR = 1e-12
 
 
 @register("observable", "polytope")
@@ -81,7 +81,7 @@ def _in_own_frame(vectors: Float) -> Float:
     if size == 0:
         return np.zeros((len(vectors), 1))
     placed = away @ axes / size
-    thick = np.abs(placed).max(axis=0) > _FLAT
+    thick = np.abs(placed).max(axis=0) > _THICKNESS_FLOOR
     thick[-1] = True
     return np.asarray(placed[:, thick])
 

@@ -1,41 +1,28 @@
-"""Stops a run whose density has come to rest."""
+"""When the density of a run has come to rest."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mfpde.run import STEADY, Outcome
+from mfpde.contracts import STEADY, Outcome
 
 if TYPE_CHECKING:
-    from mfpde.contracts.solver import Integration
+    from mfpde.contracts import Integration
 
-__all__ = ["THRESHOLD", "Steady"]
+__all__ = ["at_rest"]
 
-#: what `stop_when_steady: true` stands for
-THRESHOLD = 1e-9
+_REST = 1e-9  # what `stop_when_steady: true` stands for, as a mass
 
 
-class Steady:
-    """The observer that ends a run when `int |d_t rho| * until < threshold` at a save or observe time, t > 0.
+def at_rest(integration: Integration, until: float, stop_when_steady: bool | float) -> Outcome | None:
+    """The end of a run whose `int |d_t rho| * until` is less than `stop_when_steady`, at t > 0.
 
     That is how far the density would still move in one more run. Good values: 1e-6 to 1e-9, above the solver's
     tolerance. Fails, by stopping too early, where a density rests for a while before it leaves an unstable state.
     """
-
-    def __init__(self, threshold: float) -> None:
-        self._threshold = threshold
-        self._until = 0.0
-
-    def begin(self, integration: Integration, until: float) -> None:
-        self._until = until
-
-    def see(self, integration: Integration, *, at_event: bool) -> Outcome | None:
-        if not at_event or integration.time <= 0:
-            return None
-        residual = integration.residual()
-        if not residual * self._until < self._threshold:
-            return None
-        return Outcome(STEADY, integration.time, "the density has come to rest", residual=residual)
-
-    def end(self, integration: Integration) -> None:
-        """Nothing to put away."""
+    if stop_when_steady is False or integration.time <= 0:
+        return None
+    residual = integration.residual()
+    if not residual * until < (_REST if stop_when_steady is True else stop_when_steady):
+        return None
+    return Outcome(STEADY, integration.time, "the density has come to rest", residual=residual)

@@ -10,7 +10,7 @@ import numpy as np
 from mfpde.measure import Particles
 from mfpde.measure.linking import linked, linked_on_circle
 from mfpde.plotting.scales import TimeScale
-from mfpde.plotting.series import Panel
+from mfpde.plotting.series import ObservedAxes
 from mfpde.plotting.style import sequence
 from mfpde.typing import Float, Integers
 
@@ -23,11 +23,11 @@ __all__ = ["MOST_LEAVES", "ClusterTree", "labels_over_time"]
 
 #: tokens that a tree can show
 MOST_LEAVES = 256
-_LINE = 0.8
+_LINE = 0.8  # width, in points
 
 
 @dataclass(frozen=True, eq=False)
-class ClusterTree(Panel):
+class ClusterTree(ObservedAxes):
     """A line for each token, at the mean of its cluster's tokens in an order in which branches do not cross."""
 
     times: Float

@@ -13,7 +13,6 @@ from mfpde.geometry import Field
 from mfpde.observe import Series
 from mfpde.registry import register
 from mfpde.run import Run
-from mfpde.store.recorder import observed_series
 from mfpde.typing import AnyArray
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def to_xarray(run: Run) -> xarray.Dataset:
     if run.series and clock != "time":
         attributes = {"long_name": "time of the observations", "units": "1"}
         coordinates[clock] = (clock, np.asarray(run.series_times), attributes)
-    known, taken = observed_series(run.problem), dict(layout.sizes)
+    known, taken = run.problem.series(), dict(layout.sizes)
     for name, values in run.series.items():
         shown = np.asarray(values)
         said = known.get(name, Series(name))

@@ -11,7 +11,7 @@ from mfpde.plotting.annotations import evenly_many, telling, time_texts, times_a
 from mfpde.plotting.run_plot import side_by_side
 from mfpde.plotting.scales import angle_axis
 from mfpde.plotting.style import MAP, REFERENCE, label, sequence
-from mfpde.plotting.token_run import MANY, TokenPortrait, cells_for
+from mfpde.plotting.token_run import CROWD_TOKENS, TokenPortrait, cells_for
 from mfpde.registry import register
 from mfpde.typing import Float
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["PointsRun"]
 
-_PATHS, _DOTS, _TIMES = 60, 300, 3
+_MAX_PATHS, _MAX_DOTS, _TIMES_SHOWN = 60, 300, 3  # more hide each other
 #: cells of a histogram of many tokens at most, and the exponent of its shades
-_CELLS, _FAINT = 256, 0.4
+_CELLS, _SHADE_EXPONENT = 256, 0.4
 
 
 @register("portrait", "points")
@@ -40,9 +40,9 @@ class PointsRun(TokenPortrait):
         axes = side_by_side(figure, grid)
         if self.plane:
             self._draw_paths_on_plane(axes[0])
-            (self._draw_crowd if self.weights.size >= MANY else self._draw_dots)(axes[1])
+            (self._draw_crowd if self.weights.size >= CROWD_TOKENS else self._draw_dots)(axes[1])
         else:
-            (self._draw_density if self.weights.size >= MANY else self._draw_paths)(axes[0])
+            (self._draw_density if self.weights.size >= CROWD_TOKENS else self._draw_paths)(axes[0])
             self._draw_distribution(axes[1])
         return axes
 
@@ -85,7 +85,7 @@ class PointsRun(TokenPortrait):
         return evenly_many(self.positions[0], self.weights, count)
 
     def _draw_paths(self, axes: Axes) -> None:
-        chosen = self.some(_PATHS)
+        chosen = self.some(_MAX_PATHS)
         for number, colour in zip(chosen, sequence(len(chosen)), strict=True):
             path = self.positions[:, number, 0].copy()
             if self.round:
@@ -110,18 +110,18 @@ class PointsRun(TokenPortrait):
         cells = cells_for(self.weights.size, 1, _CELLS)
         rows = [np.histogram(row, cells, span, weights=self.weights)[0] for row in places]
         heights, edges = np.linspace(*span, cells + 1), self.scale.edges(self.shown_times)
-        norm = PowerNorm(_FAINT, 0.0, max(float(np.max(rows)), 1e-300))
+        norm = PowerNorm(_SHADE_EXPONENT, 0.0, max(float(np.max(rows)), 1e-300))
         axes.pcolormesh(edges, heights, np.array(rows).T, norm=norm, cmap=MAP, rasterized=True, lw=0)
         self._along_time(axes, f"density of {self.weights.size} {self.called}")
 
     def _draw_distribution(self, axes: Axes) -> None:
         """Mass up to x: it needs no bins."""
-        places = telling(self.positions, _TIMES)
+        places = telling(self.positions, _TIMES_SHOWN)
         texts = time_texts(self.shown_times[places])
         for place, text, colour in zip(places, texts, sequence(len(places)), strict=True):
             order = np.argsort(self.positions[place, :, 0], kind="stable")
             shares = np.cumsum(self.weights[order])
-            kept = np.unique(np.linspace(0, order.size - 1, min(order.size, MANY)).astype(int))
+            kept = np.unique(np.linspace(0, order.size - 1, min(order.size, CROWD_TOKENS)).astype(int))
             axes.step(self.positions[place, order[kept], 0], shares[kept], where="post", color=colour, label=text)
         axes.set_ylim(0, 1)
         self._coordinate(axes.set_xlabel)
@@ -135,7 +135,7 @@ class PointsRun(TokenPortrait):
         say(self.names[0])  # type: ignore[operator]
 
     def _draw_paths_on_plane(self, axes: Axes) -> None:
-        chosen = self.some(_PATHS)
+        chosen = self.some(_MAX_PATHS)
         for number in chosen:
             axes.plot(*self.positions[:, number].T, color=REFERENCE, lw=0.6)
         axes.plot(*self.positions[0, chosen].T, "o", color=REFERENCE, ms=3, mfc="white", label="start")
@@ -149,13 +149,15 @@ class PointsRun(TokenPortrait):
         """Where they are at the end, as the map of a histogram."""
         x, y = self.positions[-1].T
         shares, *edges = np.histogram2d(x, y, cells_for(x.size, 2, _CELLS), weights=self.weights)
-        axes.pcolormesh(*edges, np.where(shares > 0, shares, np.nan).T ** _FAINT, cmap=MAP, rasterized=True, lw=0)
+        axes.pcolormesh(
+            *edges, np.where(shares > 0, shares, np.nan).T ** _SHADE_EXPONENT, cmap=MAP, rasterized=True, lw=0
+        )
         axes.set(xlabel=self.names[0], ylabel=self.names[1])
         axes.set_aspect("equal", adjustable="datalim")
         axes.set_title(f"{self.weights.size} {self.called}, {time_texts(self.shown_times[-1:])[0]}", loc="left")
 
     def _draw_dots(self, axes: Axes) -> None:
-        places, chosen = telling(self.positions, _TIMES), self.some(_DOTS)
+        places, chosen = telling(self.positions, _TIMES_SHOWN), self.some(_MAX_DOTS)
         texts = time_texts(self.shown_times[places])
         size = 2 + 8 * self.weights[chosen] / self.weights.max()
         for place, text, colour in zip(places, texts, sequence(len(places)), strict=True):

@@ -1,4 +1,4 @@
-"""Observed series as panels of curves over time."""
+"""Observed series as curves over time, each group on axes of its own."""
 
 from __future__ import annotations
 
@@ -11,23 +11,22 @@ import numpy as np
 
 from mfpde.observe import Series
 from mfpde.plotting.scales import TimeScale, angle_axis
-from mfpde.plotting.style import CATEGORIES, DASHES, LINE, REFERENCE, THIN
+from mfpde.plotting.style import CATEGORIES, DASHES, LINE, REFERENCE, THIN_LINE
 from mfpde.run import Run
-from mfpde.store.recorder import observed_series
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["HistogramPanel", "Panel", "SeriesPanel", "draw_series", "hidden", "observed_panels", "panel_of"]
+__all__ = ["HistogramAxes", "ObservedAxes", "SeriesAxes", "axes_of", "draw_series", "hidden", "observed_axes"]
 
 #: curves that share axes
-_MOST_TOGETHER = 4
+_MAX_CURVES = 4
 #: exponent of the shade of a share
-_FAINT = 0.4
+_SHADE_EXPONENT = 0.4
 
 
-class Panel(ABC):
+class ObservedAxes(ABC):
     """Something over time in the lower part of a figure."""
 
     name: str
@@ -43,7 +42,7 @@ class Panel(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class SeriesPanel(Panel):
+class SeriesAxes(ObservedAxes):
     """Curves that share axes: values over times by the names that a legend gives them."""
 
     name: str
@@ -60,7 +59,7 @@ class SeriesPanel(Panel):
 
 
 @dataclass(frozen=True, eq=False)
-class HistogramPanel(Panel):
+class HistogramAxes(ObservedAxes):
     """A histogram over time as a map: shares `(time, bin)` of each bin, darker where there are more."""
 
     name: str
@@ -75,7 +74,7 @@ class HistogramPanel(Panel):
         heights = np.linspace(low, high, self.shares.shape[1] + 1)
         most = float(np.nanmax(self.shares, initial=0.0)) or 1.0
         # shares of a merged cluster must not hide what is spread over all bins
-        norm = PowerNorm(_FAINT, 0.0, most)
+        norm = PowerNorm(_SHADE_EXPONENT, 0.0, most)
         edges = scale.edges(self.times)
         axes.pcolormesh(edges, heights, self.shares.T, norm=norm, cmap="Greys", rasterized=True, lw=0)
         scale.lay_out(axes)
@@ -83,38 +82,38 @@ class HistogramPanel(Panel):
         axes.set_title(self.series.label or self.name, loc="left")
 
 
-def panel_of(name: str, series: Series, times: Float, values: Float) -> SeriesPanel:
+def axes_of(name: str, series: Series, times: Float, values: Float) -> SeriesAxes:
     """One curve for each number of a short vector; none where there would be too many."""
     if values.ndim == 1 or (values.size == len(values) and not series.listed):
         curves = {name: values.reshape(len(values))}
     else:
         curves = dict(zip(series.curves, values.T, strict=False)) if values.ndim == 2 else {}
-    return SeriesPanel(name, series, times, curves)
+    return SeriesAxes(name, series, times, curves)
 
 
-def observed_panels(run: Run) -> list[Panel]:
+def observed_axes(run: Run) -> list[ObservedAxes]:
     """All series that curves can show: those that share axes first, angles last."""
     times = np.asarray(run.series_times, dtype=float)
     if times.size == 0:
         return []
     looks = {name: series for name, series in _looks(run).items() if not _resting(run, name, series)}
     values = {name: np.asarray(run.series[name], dtype=float) for name in looks}
-    maps: list[Panel] = [HistogramPanel(n, each, times, values[n]) for n, each in looks.items() if each.bins]
-    found = [panel_of(name, series, times, values[name]) for name, series in looks.items() if not series.bins]
-    shown = {panel.name for panel in found if panel.curves}
-    kept = [panel for panel in found if panel.curves and panel.series.repeats not in shown]
-    together: dict[str, SeriesPanel] = {}
-    for panel in kept:
-        if panel.series.scale == "share":
-            known = together.setdefault(panel.series.label, panel)
-            curves = dict(list((known.curves | panel.curves).items())[:_MOST_TOGETHER])
-            together[panel.series.label] = replace(known, curves=curves)
-    others = sorted((panel for panel in kept if panel.series.scale != "share"), key=lambda panel: _rank(panel.series))
-    return [*together.values(), *maps, *(replace(panel, curves=_finite(panel.curves)) for panel in others)]
+    maps: list[ObservedAxes] = [HistogramAxes(n, each, times, values[n]) for n, each in looks.items() if each.bins]
+    found = [axes_of(name, series, times, values[name]) for name, series in looks.items() if not series.bins]
+    shown = {group.name for group in found if group.curves}
+    kept = [group for group in found if group.curves and group.series.repeats not in shown]
+    together: dict[str, SeriesAxes] = {}
+    for group in kept:
+        if group.series.scale == "share":
+            known = together.setdefault(group.series.label, group)
+            curves = dict(list((known.curves | group.curves).items())[:_MAX_CURVES])
+            together[group.series.label] = replace(known, curves=curves)
+    others = sorted((group for group in kept if group.series.scale != "share"), key=lambda group: _rank(group.series))
+    return [*together.values(), *maps, *(replace(group, curves=_finite(group.curves)) for group in others)]
 
 
 def _looks(run: Run) -> dict[str, Series]:
-    known = observed_series(run.problem)
+    known = run.problem.series()
     return {name: known.get(name, Series(name)) for name in run.series}
 
 
@@ -123,10 +122,10 @@ def _finite(curves: dict[str, Float]) -> dict[str, Float]:
     return {name: np.where(np.isfinite(values), values, np.nan) for name, values in curves.items()}
 
 
-def hidden(run: Run, panels: Sequence[Panel], drawn: tuple[str, ...]) -> list[str]:
-    """Names of the series that neither these panels nor what is `drawn` besides them show."""
+def hidden(run: Run, groups: Sequence[ObservedAxes], drawn: tuple[str, ...]) -> list[str]:
+    """Names of the series that neither these groups nor what is `drawn` besides them show."""
     looks = _looks(run)
-    seen = {*drawn, *(name for panel in panels for name in panel.names)}
+    seen = {*drawn, *(name for group in groups for name in group.names)}
     twins = {(name, series.repeats) for name, series in looks.items() if series.repeats}
     seen |= {other for one, two in twins for here, other in ((one, two), (two, one)) if here in seen}
     return [name for name, series in looks.items() if name not in seen and not _resting(run, name, series)]
@@ -145,18 +144,18 @@ def _rank(series: Series) -> int:
     return 0 if series.leads else 2 if series.scale == "angle" else 1
 
 
-def draw_series(axes: Axes, panel: SeriesPanel, scale: TimeScale) -> None:
+def draw_series(axes: Axes, group: SeriesAxes, scale: TimeScale) -> None:
     """Series over time; several share the axes with a legend."""
-    kind = panel.series.scale
-    style: dict[str, Any] = {"marker": "o", "ms": 3.0} if panel.times.size < 12 else {}
+    kind = group.series.scale
+    style: dict[str, Any] = {"marker": "o", "ms": 3.0} if group.times.size < 12 else {}
     if kind == "count":  # a number that is whole at every time
         style["drawstyle"] = "steps-mid"
-    for (name, given), colour in zip(panel.curves.items(), CATEGORIES, strict=False):
+    for (name, given), colour in zip(group.curves.items(), CATEGORIES, strict=False):
         values = _unwound(given) if kind == "angle" else given
-        axes.plot(panel.times, values, color=colour, lw=LINE, label=name, clip_on=False, **style)
-    replace(scale, last=max(scale.last, float(panel.times[-1]))).lay_out(axes)
-    axes.set_title(panel.series.label or panel.name, loc="left")
-    every = np.array(list(panel.curves.values()))
+        axes.plot(group.times, values, color=colour, lw=LINE, label=name, clip_on=False, **style)
+    replace(scale, last=max(scale.last, float(group.times[-1]))).lay_out(axes)
+    axes.set_title(group.series.label or group.name, loc="left")
+    every = np.array(list(group.curves.values()))
     if kind == "share":
         axes.set_ylim(0, 1)
     elif kind == "angle":
@@ -166,8 +165,8 @@ def draw_series(axes: Axes, panel: SeriesPanel, scale: TimeScale) -> None:
         axes.set_ylim(0, float(np.nanmax(every)) + 1)
         axes.locator_params(axis="y", integer=True)
     else:
-        _value_axis(axes, panel.series, every)
-    if len(panel.curves) > 1:
+        _value_axis(axes, group.series, every)
+    if len(group.curves) > 1:
         axes.legend(loc="best", handlelength=1.3)
 
 
@@ -198,4 +197,4 @@ def _value_axis(axes: Axes, series: Series, values: Float) -> None:
     axes.ticklabel_format(axis="y", useOffset=False, useMathText=True, scilimits=(-3, 4))
     axes.yaxis.set_offset_position("right")  # on the left is the name
     if series.scale == "balance" and axes.get_ylim()[0] < 0 < axes.get_ylim()[1]:
-        axes.axhline(0.0, color=REFERENCE, lw=THIN, ls=DASHES)
+        axes.axhline(0.0, color=REFERENCE, lw=THIN_LINE, ls=DASHES)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SphereScene"]
 
-_MOST = 2000
+_MAX_DOTS = 2000  # more hide each other
 
 
 class SphereScene(Scene):
@@ -27,7 +27,7 @@ class SphereScene(Scene):
     def __init__(self, shown: SphereRun, snapshots: list[int]) -> None:
         self.shown = shown
         positions = shown.tokens(sorted(set(snapshots)))
-        chosen = evenly_many(positions[0], shown.weights, _MOST)
+        chosen = evenly_many(positions[0], shown.weights, _MAX_DOTS)
         self.weights, self.positions = shown.weights[chosen], positions[:, chosen]
         super().__init__(shown, snapshots)
 

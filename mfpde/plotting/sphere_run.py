@@ -9,8 +9,8 @@ import numpy as np
 
 from mfpde.plotting.annotations import evenly_many, telling, time_texts, times_above
 from mfpde.plotting.run_plot import side_by_side
-from mfpde.plotting.style import MAP, REFERENCE, THIN, sequence
-from mfpde.plotting.token_run import MANY, TokenPortrait, cells_for
+from mfpde.plotting.style import MAP, REFERENCE, THIN_LINE, sequence
+from mfpde.plotting.token_run import CROWD_TOKENS, TokenPortrait, cells_for
 from mfpde.registry import register
 from mfpde.typing import Float
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 __all__ = ["SphereRun", "disc", "halves"]
 
-_DOTS, _PATHS, _TIMES = 400, 60, 3
+_MAX_DOTS, _MAX_PATHS, _TIMES_SHOWN = 400, 60, 3  # more hide each other
 #: cells of a histogram of many tokens along a disc at most, and the exponent of its shades
-_CELLS, _FAINT = 96, 0.4
+_CELLS, _SHADE_EXPONENT = 96, 0.4
 _FAINT_LINE = "0.7"
 #: length of a path's step between two snapshots beyond which it is not drawn: nobody knows where it went
 _JUMP = 0.5
 #: dimension of the space around S^2
-_SPACE = 3
-#: colatitudes of the thin circles, in degrees
-_CIRCLES = (30, 60)
+_AMBIENT_DIMENSION = 3
+#: colatitudes of the thin circles
+_CIRCLES_DEGREES = (30, 60)
 
 
 @register("portrait", "sphere")
@@ -47,11 +47,11 @@ class SphereRun(TokenPortrait):
         axes = side_by_side(figure, grid)
         for number, one in enumerate(axes):
             self.lay_out(one, number)
-        if self.weights.size >= MANY:
+        if self.weights.size >= CROWD_TOKENS:
             self._draw_crowd(axes)
             return axes
         self._draw_paths(axes)
-        places, chosen = telling(self.positions, _TIMES), evenly_many(self.positions[0], self.weights, _DOTS)
+        places, chosen = telling(self.positions, _TIMES_SHOWN), evenly_many(self.positions[0], self.weights, _MAX_DOTS)
         weights = self.weights[chosen]
         for place, text, colour in self._times(places):
             for one, (x, y) in zip(axes, halves(self.positions[place, chosen]), strict=True):
@@ -77,7 +77,7 @@ class SphereRun(TokenPortrait):
 
     def _draw_paths(self, axes: list[Axes]) -> None:
         """Of some tokens, broken where they cross the rim or jump."""
-        for token in evenly_many(self.positions[0], self.weights, _PATHS):
+        for token in evenly_many(self.positions[0], self.weights, _MAX_PATHS):
             path = self.positions[:, token]
             for one, (x, y) in zip(axes, halves(path), strict=True):
                 far = np.concatenate([[False], np.hypot(np.diff(x), np.diff(y)) > _JUMP])
@@ -92,7 +92,7 @@ class SphereRun(TokenPortrait):
         ]
         most = max(float(np.max(found)), 1e-300)
         for one, shares in zip(axes, found, strict=True):
-            shades = np.where(shares > 0, (shares / most) ** _FAINT, np.nan).T
+            shades = np.where(shares > 0, (shares / most) ** _SHADE_EXPONENT, np.nan).T
             one.pcolormesh(edges, edges, shades, cmap=MAP, vmin=0, vmax=1, rasterized=True, lw=0)
         text = time_texts(self.shown_times[-1:])[0]
         axes[0].set_title(f"density of {self.weights.size} tokens, {text}", loc="left")
@@ -105,11 +105,11 @@ class SphereRun(TokenPortrait):
         """The disc of one half, and what is seen in it."""
         disc(axes)
         sign = ("≥ 0", "< 0")[number]
-        if self.dimension != _SPACE:
+        if self.dimension != _AMBIENT_DIMENSION:
             last = f"x{self.dimension} {sign}" if self.dimension > 2 else f"y {sign}"
             axes.text(0, -1.13, f"tokens with {last}: first two coordinates", ha="center", va="top", size=8.5)
             return
-        for degrees in _CIRCLES:
+        for degrees in _CIRCLES_DEGREES:
             disc(axes, np.sqrt(2) * np.sin(np.radians(degrees) / 2))
         for angle, text in zip(np.arange(4) * np.pi / 2, ["0", "π/2", "π", "3π/2"], strict=True):
             axes.text(1.1 * np.cos(angle), 1.1 * np.sin(angle), text, ha="center", va="center", size=8.5)
@@ -120,7 +120,7 @@ class SphereRun(TokenPortrait):
 def disc(axes: Axes, radius: float = 1.0) -> None:
     """The rim of a half, or a circle of latitude in it, in axes without coordinates."""
     angle = np.linspace(0, 2 * np.pi, 361)
-    axes.plot(radius * np.cos(angle), radius * np.sin(angle), color=REFERENCE, lw=THIN, zorder=0)
+    axes.plot(radius * np.cos(angle), radius * np.sin(angle), color=REFERENCE, lw=THIN_LINE, zorder=0)
     axes.set(xlim=(-1.25, 1.25), ylim=(-1.4, 1.2), aspect="equal")
     axes.set_axis_off()
 
@@ -133,7 +133,7 @@ def halves(points: Float) -> list[tuple[Float, Float]]:
     coordinates.
     """
     last = points[:, -1]
-    if points.shape[1] == _SPACE:
+    if points.shape[1] == _AMBIENT_DIMENSION:
         across = np.hypot(points[:, 0], points[:, 1])
         colatitude = np.arctan2(across, np.abs(last))
         scale = np.sqrt(2) * np.sin(colatitude / 2) / np.where(across > 0, across, 1.0)

@@ -10,13 +10,13 @@ import numpy as np
 from mfpde.observe.clusters import Clusters
 from mfpde.plotting.cluster_tree import MOST_LEAVES, ClusterTree, labels_over_time
 from mfpde.plotting.run_plot import Portrait
-from mfpde.plotting.series import Panel
+from mfpde.plotting.series import ObservedAxes
 from mfpde.typing import Float
 
-__all__ = ["MANY", "TokenPortrait", "cells_for"]
+__all__ = ["CROWD_TOKENS", "TokenPortrait", "cells_for"]
 
 #: tokens from which on they are shown as a density
-MANY = 2000
+CROWD_TOKENS = 2000
 #: that a cell of a histogram is to have on average
 _IN_CELL = 15
 
@@ -47,14 +47,14 @@ class TokenPortrait(Portrait):
         return np.tile(self.run.weights / copies, copies)
 
     @cached_property
-    def panels(self) -> list[Panel]:
+    def groups(self) -> list[ObservedAxes]:
         observed = any(observable.kind == "clusters" for observable in self.run.problem.observe)
-        return [*(self._tree() if observed else []), *super().panels]
+        return [*(self._tree() if observed else []), *super().groups]
 
-    def derived(self) -> list[Panel]:
+    def derived(self) -> list[ObservedAxes]:
         return super().derived() or self._tree()
 
-    def _tree(self) -> list[Panel]:
+    def _tree(self) -> list[ObservedAxes]:
         """Who merges with whom, of few tokens of one system that do merge."""
         one = self.run.layout.form == "particles" and len(np.shape(self.run.stored["position"])) == 3
         if not one or self.weights.size > MOST_LEAVES or self.times.size < 2:

@@ -1,6 +1,5 @@
-"""Runs in files."""
+"""Results in files."""
 
 from mfpde.store.reader import load
-from mfpde.store.status import read_status
 
-__all__ = ["load", "read_status"]
+__all__ = ["load"]

@@ -12,24 +12,35 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mfpde.arguments import file_path
-from mfpde.errors import MfpdeError, OutputError
-from mfpde.store.recorder import reason
+from mfpde.errors import OutputError
 
 __all__ = [
+    "appearing",
+    "cannot_write",
     "check_target",
     "companion",
+    "is_alive",
     "is_locked",
     "is_writable",
     "made_folder",
-    "publish",
+    "reason",
     "replacing",
     "sweep",
     "temporary",
 ]
 
-_LEFT = 60.0  # seconds without a change: a process on another machine may be about to open its file
-_LONGEST_NAME = 255  # bytes, where a file system does not say
-_PART_OF_NAME = 80  # bytes that a temporary name keeps of its file's: what comes after them is at most 36 long
+_UNTOUCHED_SECONDS = 60.0  # before a leftover goes: a process on another machine may be about to open its file
+_NAME_BYTES_MAX = 255  # where a file system does not say
+_NAME_BYTES_KEPT = 80  # of its file's name, by a temporary one: what comes after them is at most 36 long
+_REASONS = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EFBIG: "the file has reached the largest size allowed here",
+    errno.EIO: "the disk reports an input/output error",
+    errno.EROFS: "the file system is read-only",
+    errno.EACCES: "permission denied",
+    errno.EAGAIN: "a run that is under way is writing it",
+}
 
 
 def check_target(path: str | Path, *, force: bool) -> Path:
@@ -40,7 +51,7 @@ def check_target(path: str | Path, *, force: bool) -> Path:
         if target.exists() and not force:
             raise OutputError(f"{path} exists already; --force (force=True) overwrites it, --resume continues it")
         if target.exists() and not is_writable(target):
-            raise OutputError(f"cannot write {path}: the file that is there is read-only")
+            raise cannot_write(path, "the file that is there is read-only")
         if is_locked(target):
             raise OutputError(f"{path} is being written by a run that is under way")
         trial = temporary(target)
@@ -50,7 +61,7 @@ def check_target(path: str | Path, *, force: bool) -> Path:
     except OutputError:
         raise
     except (OSError, ValueError) as error:
-        raise OutputError(f"cannot write {path}: {_words(error)}") from None
+        raise cannot_write(path, error) from None
     return target
 
 
@@ -60,13 +71,13 @@ def _check_place(path: str | Path, target: Path) -> None:
         example = Path(path) / f"run{Path(path).suffix or '.h5'}"
         raise OutputError(f"{path} is a folder; name a file in it, such as {example}")
     if target.is_symlink():  # all links that lead somewhere have been followed
-        raise OutputError(f"cannot write {path}: it is a link that leads back to itself")
+        raise cannot_write(path, "it is a link that leads back to itself")
     if not target.parent.is_dir():
-        raise OutputError(f"cannot write {path}: there is no folder {target.parent}")
+        raise cannot_write(path, f"there is no folder {target.parent}")
     if os.path.basename(os.fspath(path)) in ("", ".", ".."):  # noqa: PTH119  a Path forgets the slash at its end
-        raise OutputError(f"cannot write to {path}: there is no such folder")
+        raise cannot_write(f"to {path}", "there is no such folder")
     if target.exists() and not target.is_file():
-        raise OutputError(f"cannot write {path}: it is not a regular file")
+        raise cannot_write(path, "it is not a regular file")
     os.lstat(target.parent)  # told by its reason: a folder that cannot be looked into
     with suppress(FileNotFoundError):
         os.lstat(target)  # a name that is too long
@@ -83,36 +94,52 @@ def made_folder(path: str | Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
-        raise OutputError(f"cannot write to {path}: it is a file, and a folder is wanted") from None
+        raise cannot_write(f"to {path}", "it is a file, and a folder is wanted") from None
     except (OSError, ValueError) as error:
-        raise OutputError(f"cannot write to {path}: {_words(error)}") from None
+        raise cannot_write(f"to {path}", error) from None
     return folder
 
 
-def _words(error: OSError | ValueError) -> str:
-    if isinstance(error, UnicodeEncodeError):
-        return "a character of it is not Unicode"
-    return reason(error) if isinstance(error, OSError) else str(error)
+def cannot_write(path: str | Path, why: str | OSError | ValueError) -> OutputError:
+    """The error that says so; where an exception is the reason, in its words."""
+    if isinstance(why, UnicodeEncodeError):
+        why = "a character of it is not Unicode"
+    return OutputError(f"cannot write {path}: {reason(why) if isinstance(why, OSError) else why}")
+
+
+def reason(error: OSError) -> str:
+    """Why the disk refused, in words."""
+    return _REASONS.get(error.errno or 0, error.strerror or str(error))
 
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
     """A temporary neighbour of `path`, which takes its place when the block ends well and is removed otherwise.
 
-    Whether it can be written shows before the work is done.
+    Whether it can be written shows before the work is done; what goes wrong is an `OutputError`.
     """
     folder = Path(path).parent
     if not os.path.isdir(folder):  # noqa: PTH112  which is true or false, however long the name is
-        raise OutputError(f"cannot write {path}: there is no folder {folder}")
+        raise cannot_write(path, f"there is no folder {folder}")
     target = check_target(path, force=True)
+    try:
+        with appearing(target, force=True) as part:
+            yield part
+    except OSError as error:
+        raise cannot_write(path, error) from None
+
+
+@contextmanager
+def appearing(target: Path, *, force: bool) -> Iterator[Path]:
+    """A temporary neighbour, which gets the target's name in one step when the block ends well and is removed
+    otherwise. Without `force`, a file that appeared there meanwhile wins."""
     part = temporary(target)
     try:
         yield part
-        part.replace(target)
-    except MfpdeError:
-        raise
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror or error}") from None
+        if force:
+            part.replace(target)
+        else:
+            _claim(part, target)
     finally:
         with suppress(OSError):
             part.unlink()
@@ -124,7 +151,7 @@ def temporary(target: Path) -> Path:
 
 
 def _beginning(target: Path) -> str:
-    return f".{_cut(target.name, _PART_OF_NAME)}."
+    return f".{_cut(target.name, _NAME_BYTES_KEPT)}."
 
 
 def companion(target: Path, ending: str) -> Path:
@@ -150,7 +177,7 @@ def _longest_name(folder: Path) -> int:
     try:
         return os.pathconf(folder, "PC_NAME_MAX")
     except (AttributeError, OSError, ValueError):
-        return _LONGEST_NAME
+        return _NAME_BYTES_MAX
 
 
 def sweep(target: Path) -> None:
@@ -161,11 +188,17 @@ def sweep(target: Path) -> None:
         for path in target.parent.iterdir():
             process = path.name.removeprefix(beginning).partition("-")[0]
             ours = path.name.startswith(beginning) and path.suffix == ".part" and process.isdecimal()
-            if ours and time.time() - path.stat().st_mtime > _LEFT and not _runs(int(process)) and not is_locked(path):
+            if (
+                ours
+                and time.time() - path.stat().st_mtime > _UNTOUCHED_SECONDS
+                and not is_alive(int(process))
+                and not is_locked(path)
+            ):
                 path.unlink()
 
 
-def _runs(process: int) -> bool:
+def is_alive(process: int) -> bool:
+    """Whether there is a process of that number on this machine."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -194,20 +227,15 @@ def is_locked(path: Path) -> bool:
     return False
 
 
-def publish(part: Path, target: Path, *, force: bool) -> None:
-    """Give a complete file its name in one step. Without `force`, a file that appeared there meanwhile wins."""
-    if force:
-        part.replace(target)
-        return
+def _claim(part: Path, target: Path) -> None:
+    """Give a complete file a name that nobody has taken meanwhile."""
     try:
-        os.link(part, target)
+        try:
+            os.link(part, target)
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without hard links: claim the name, then replace the claim
+            target.touch(exist_ok=False)
+            part.replace(target)
     except FileExistsError:
         raise OutputError(f"{target} was created by somebody else meanwhile; it is left as it is") from None
-    except OSError:  # a file system without hard links: claim the name, then replace the claim
-        try:
-            target.touch(exist_ok=False)
-        except FileExistsError:
-            raise OutputError(f"{target} was created by somebody else meanwhile; it is left as it is") from None
-        part.replace(target)
-    else:
-        part.unlink()

@@ -3,16 +3,16 @@
 They are contents of the file, not a filter of HDF5: a filter checks the bytes of a chunk, not whether they are those of
 this row of this dataset, and nothing of what HDF5 itself keeps (shapes, types, where chunks are).
 
-The checksum of a row is the CRC-32 of its bytes as little-endian float64. It does not start from 0 but from the CRC-32
-of the text `NAME SHAPE` plus the number of the row: a row in the wrong place is noticed.
+The checksum of a row is the CRC-32 of its bytes, in the little-endian type of its column. It does not start from 0 but
+from the CRC-32 of the text `NAME SHAPE` plus the number of the row: a row in the wrong place is noticed.
 """
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping
-from dataclasses import astuple, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,19 +24,18 @@ from mfpde.store.opening import attribute, typed
 from mfpde.typing import AnyArray, Float
 
 __all__ = [
-    "BLOCK_BYTES",
     "GROUP",
     "MARK",
     "Columns",
     "DamageError",
-    "Rows",
     "array_checksum",
     "axis_checksum",
+    "blocks",
     "check_rows",
     "read_record",
     "read_rows",
-    "record_rows",
-    "recorded_rows",
+    "record_counts",
+    "recorded_counts",
     "row_checksums",
     "table_of",
     "text_checksum",
@@ -47,19 +46,9 @@ GROUP = "checksum"
 #: attribute of the root that says that there are checksums, also when nobody finds them any more
 MARK = "mfpde_checksums"
 _ROWS = "rows"
-_LONGEST_RECORD = 2**24  # bytes: what claims to be longer is damaged, and not to be read
-BLOCK_BYTES = 2**22  # of rows read at once
-_BLOCK_ROWS = 1024  # HDF5 keeps some kB for each chunk of a selection
-
-
-@dataclass(frozen=True)
-class Rows:
-    """How many rows there are: on the two time axes (without times of their own, series go with the snapshots), and
-    of the trail."""
-
-    snapshots: int
-    observations: int
-    steps: int = 0
+_RECORD_BYTES_MAX = 2**24  # a record that claims to be longer is damaged, and not to be read
+_BLOCK_BYTES = 2**22  # of rows that are read and checked at once
+_BLOCK_ROWS_MAX = 1024  # HDF5 keeps some kB of memory for each chunk of a selection
 
 
 class DamageError(MfpdeError):
@@ -85,13 +74,13 @@ class Columns:
 
 
 def table_of(rows: str) -> str:
-    """Where the checksums are of the rows that `Rows` counts under that name."""
+    """Where the checksums of the rows of that table are."""
     return f"{GROUP}/{rows}"
 
 
 def row_checksums(name: str, first: int, rows: AnyArray) -> AnyArray:
     """Of rows of a dataset, the first of which has that number."""
-    values = np.ascontiguousarray(rows, dtype="<f8")
+    values = np.ascontiguousarray(rows, dtype=rows.dtype.newbyteorder("<"))
     start, crc = text_checksum(f"{name} {values.shape[1:]}") + first, zlib.crc32
     data = values.reshape(-1).view(np.uint8).data
     size = len(data) // len(values) if len(values) else 0
@@ -108,7 +97,7 @@ def array_checksum(name: str, values: AnyArray) -> int:
 
 def axis_checksum(axis: Axis) -> int:
     """Of its values and bounds, and what is said of them."""
-    said = text_checksum(repr((axis.name, axis.units, axis.long_name, axis.period)))
+    said = text_checksum(repr((axis.name, axis.units, axis.long_name, *axis.growth.said)))
     return array_checksum(f"{said} bounds", axis.bounds) ^ array_checksum(f"{said} values", axis.values)
 
 
@@ -117,15 +106,19 @@ def text_checksum(text: str) -> int:
     return zlib.crc32(text.encode())
 
 
-def read_rows(dataset: Any, out: Float, first: int = 0) -> None:
+def blocks(first: int, count: int, row_bytes: int) -> Iterator[tuple[int, int]]:
+    """So many rows from the first one on, in pieces that are read and checked at once: first row and number of each."""
+    size = max(1, _BLOCK_BYTES // max(1, row_bytes))
+    for start in range(first, first + count, size):
+        yield start, min(size, first + count - start)
+
+
+def read_rows(dataset: Any, out: AnyArray, first: int = 0) -> None:
     """Rows of a dataset into an array that is there, a few at a time."""
-    size = max(out[:1].nbytes, 1)
-    step = max(1, min(_BLOCK_ROWS, BLOCK_BYTES // size))
     if out.size and dataset.shape[1:] != out.shape[1:]:
         raise ValueError(f"{dataset.name} has rows of shape {dataset.shape[1:]}, not {out.shape[1:]}")
-    for start in range(0, len(out) if out.size else 0, step):
-        piece = out[start : start + step]
-        typed(dataset).read_direct(piece, np.s_[first + start : first + start + len(piece)])
+    for block, rows in blocks(0, len(out) if out.size else 0, max(out[:1].nbytes, _BLOCK_BYTES // _BLOCK_ROWS_MAX)):
+        typed(dataset).read_direct(out[block : block + rows], np.s_[first + block : first + block + rows])
 
 
 def check_rows(path: Path, file: Any, name: str, columns: Columns, values: AnyArray, first: int, times: Float) -> None:
@@ -133,13 +126,11 @@ def check_rows(path: Path, file: Any, name: str, columns: Columns, values: AnyAr
     none."""
     table, column = columns.place(name)
     sums = typed(file[table])
-    size = max(1, values[:1].nbytes)
-    step = max(1, BLOCK_BYTES // size)
-    for start in range(0, len(values), step):
-        found = row_checksums(name, first + start, values[start : start + step])
-        written = sums[first + start : first + start + len(found), column]
+    for start, count in blocks(0, len(values), values[:1].nbytes):
+        found = row_checksums(name, first + start, values[start : start + count])
+        written = sums[first + start : first + start + count, column]
         wrong = np.flatnonzero(found[: len(written)] != written)
-        if wrong.size or len(written) < len(found):
+        if wrong.size or len(written) < count:
             row = first + start + (int(wrong[0]) if wrong.size else len(written))
             raise DamageError(path, f"{name} at row {row}{_when(times, row)}", row)
 
@@ -148,22 +139,22 @@ def _when(times: Float, row: int) -> str:
     return f" (t = {times[row]:.6g})" if row < len(times) else ""
 
 
-def record_rows(group: Any, rows: Rows) -> None:
-    """So many rows have been committed."""
-    counts = np.array(astuple(rows), dtype="<i8")
-    record = np.append(counts, array_checksum(_ROWS, counts))
+def record_counts(group: Any, counts: Sequence[int]) -> None:
+    """So many rows of each table have been committed."""
+    numbers = np.array(counts, dtype="<i8")
+    record = np.append(numbers, array_checksum(_ROWS, numbers))
     if _ROWS in group.attrs:
         group.attrs.modify(_ROWS, record)
     else:
         group.attrs.create(_ROWS, record)
 
 
-def recorded_rows(path: Path, group: Any) -> Rows:
-    """How many rows are known to have been committed: there may be more, but not fewer."""
+def recorded_counts(path: Path, group: Any, tables: int) -> list[int]:
+    """How many rows of each of so many tables are known to have been committed: there may be more, but not fewer."""
     record = np.asarray(attribute(group, _ROWS))
-    if record.shape != (4,) or array_checksum(_ROWS, record[:3].astype("<i8")) != record[3]:
+    if record.shape != (tables + 1,) or array_checksum(_ROWS, record[:-1].astype("<i8")) != record[-1]:
         raise DamageError(path, "the number of its rows")
-    return Rows(*(int(count) for count in record[:3]))
+    return [int(count) for count in record[:-1]]
 
 
 def write_record(group: Any, name: str, record: Mapping[str, Any], capacity: int = 0) -> None:
@@ -180,7 +171,7 @@ def write_record(group: Any, name: str, record: Mapping[str, Any], capacity: int
 def read_record(path: Path, group: Any, name: str, what: str) -> Any:
     """What `write_record` wrote."""
     dataset = typed(group[name])
-    if not 8 < dataset.size <= _LONGEST_RECORD:
+    if not 8 < dataset.size <= _RECORD_BYTES_MAX:
         raise DamageError(path, what)
     data = np.asarray(dataset[...], dtype=np.uint8).tobytes()
     if b"%08x" % zlib.crc32(data[8:]) != data[:8]:

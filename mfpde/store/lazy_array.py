@@ -15,7 +15,7 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = ["StoredArray", "StoredSeries"]
 
-_MOST_KEPT = 256 * 2**20
+_KEPT_BYTES_MAX = 2**28  # of an array that was read whole; a larger one is read again
 
 
 class StoredArray:
@@ -23,7 +23,9 @@ class StoredArray:
 
     With `columns` what is read is held against its checksums, and `times` say in an error which row it is."""
 
-    def __init__(self, path: Path, name: str, shape: tuple[int, ...], columns: Columns | None, times: Float) -> None:
+    def __init__(
+        self, path: Path, name: str, shape: tuple[int, ...], dtype: str, columns: Columns | None, times: Float
+    ) -> None:
         self._path = path
         self._name = name
         self._columns = columns
@@ -32,7 +34,7 @@ class StoredArray:
         self._kept: AnyArray | None = None
         self.shape = shape
         self.ndim = len(shape)
-        self.dtype = np.dtype(float)
+        self.dtype = np.dtype(dtype)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -53,16 +55,16 @@ class StoredArray:
         values = self._kept
         if values is None:
             values = self._read(0, len(self))
-            if values.nbytes <= _MOST_KEPT:
+            if values.nbytes <= _KEPT_BYTES_MAX:
                 self._kept = values
         return np.array(values, dtype=dtype, copy=copy)
 
-    def _read(self, first: int, count: int) -> Float:
+    def _read(self, first: int, count: int) -> AnyArray:
         import h5py
 
         if _version(self._path) != self._version:
             raise MfpdeError(f"{self._path} has changed since it was loaded; load it again")
-        values = np.empty((count, *self.shape[1:]))
+        values = np.empty((count, *self.shape[1:]), self.dtype)
         try:
             with h5py.File(self._path, "r") as file:
                 read_rows(file[self._name], values, first)

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mfpde.errors import MfpdeError
-from mfpde.store.atomic_file import is_locked
-from mfpde.store.recorder import reason
+from mfpde.store.atomic_file import is_locked, reason
 
 __all__ = ["DAMAGE", "attribute", "first_line", "opened", "typed"]
 

@@ -1,51 +1,20 @@
-"""What keeps the rows of a run: in memory or in a file, behind one interface."""
+"""What keeps the rows of a run: in memory, as here, or in a file, behind one interface."""
 
 from __future__ import annotations
 
-import errno
-from collections.abc import Mapping
-from dataclasses import dataclass
+from time import perf_counter
 from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
-
-from mfpde.contracts import Series
-from mfpde.geometry import Layout
-from mfpde.run import Outcome, Run
-from mfpde.typing import Float
+from mfpde.run import Run
+from mfpde.store.provenance import provenance_of
+from mfpde.store.run_tables import OBSERVATIONS, SNAPSHOTS, STEPS, Row, RunRows
 
 if TYPE_CHECKING:
-    from mfpde.contracts import Integration
+    from mfpde.contracts import Integration, Outcome
+    from mfpde.geometry import Layout
     from mfpde.problem import Problem
 
-__all__ = ["OutputFailed", "Recorder", "Row", "observed_series", "reason"]
-
-_REASONS = {
-    errno.ENOSPC: "the disk is full",
-    errno.EDQUOT: "the disk quota is used up",
-    errno.EFBIG: "the file has reached the largest size allowed here",
-    errno.EIO: "the disk reports an input/output error",
-    errno.EROFS: "the file system is read-only",
-    errno.EACCES: "permission denied",
-    errno.EAGAIN: "a run that is under way is writing it",
-}
-
-
-@dataclass(frozen=True)
-class Row:
-    """What is kept of one instant: a snapshot (`fields`, on `layout`), observed `values`, or both."""
-
-    time: float
-    layout: Layout
-    fields: Mapping[str, Float] | None
-    values: Mapping[str, float | Float] | None
-
-    def on(self, layout: Layout) -> dict[str, Float]:
-        """The fields of the snapshot, shown on the run's layout."""
-        fields = dict(self.fields or {})
-        if layout is self.layout:
-            return fields
-        return {name: self.layout.carry(name, np.asarray(values), layout) for name, values in fields.items()}
+__all__ = ["MemoryRecorder", "OutputFailed", "Recorder"]
 
 
 class OutputFailed(Exception):  # noqa: N818 - it never reaches a user: it becomes an outcome
@@ -53,11 +22,10 @@ class OutputFailed(Exception):  # noqa: N818 - it never reaches a user: it becom
 
 
 class Recorder(Protocol):
-    """Keeps rows. `saved_time` and `observed_time` are those of the last snapshot and observation added, `started` is
-    when the work on the run began, by `perf_counter`."""
+    """Keeps rows: those in memory, which know when the last ones were. `started` is when the work on the run began, by
+    `perf_counter`."""
 
-    saved_time: float
-    observed_time: float
+    rows: RunRows
     started: float
 
     @property
@@ -77,14 +45,46 @@ class Recorder(Protocol):
         """Let go at once, after an error; what was committed stays."""
 
 
-def observed_series(problem: Problem) -> dict[str, Series]:
-    """Every series the problem's observables and its comparison give, by name."""
-    series: dict[str, Series] = {}
-    for observable in problem.observe:
-        series.update(observable.series(problem.geometry))
-    return series if problem.compare is None else {**series, **problem.compare.series()}
+class MemoryRecorder:
+    """Keeps rows as arrays; on a larger layout the earlier ones are carried to it, row by row as in a file."""
 
+    def __init__(self, problem: Problem, layout: Layout) -> None:
+        self._problem = problem
+        self.rows = RunRows(problem, layout)
+        self.started = perf_counter()
 
-def reason(error: OSError) -> str:
-    """Why the disk refused, in words."""
-    return _REASONS.get(error.errno or 0, error.strerror or str(error))
+    @property
+    def last_time(self) -> float:
+        return self.rows.saved_time
+
+    def add(self, row: Row, integration: Integration) -> None:
+        if row.fields is not None:
+            self.rows.follow(integration)
+            larger = self.rows.layout.joined(row.layout)
+            if larger is not self.rows.layout:
+                self.rows.grow(larger)
+        self.rows.add(row)
+        self.rows.keep()
+
+    def tick(self, integration: Integration) -> None:
+        """Nothing waits."""
+
+    def finish(self, outcome: Outcome, integration: Integration) -> Run:
+        snapshots, layout = self.rows.arrays(SNAPSHOTS), self.rows.layout
+        observed = self.rows.arrays(OBSERVATIONS)
+        trail = self.rows.arrays(STEPS)
+        own_times = self._problem.time is not None and self._problem.time.observe_every is not None
+        return Run(
+            problem=self._problem,
+            times=snapshots["time"],
+            layout=layout,
+            stored={name: snapshots[name] for name in layout.fields},
+            series={name: (observed if own_times else snapshots)[name] for name in self._problem.series()},
+            series_times=observed["observe_time"] if own_times else snapshots["time"],
+            outcome=outcome,
+            trail={name: trail[name] for name in layout.trail},
+            provenance=provenance_of(self._problem, integration.statistics(), perf_counter() - self.started),
+        )
+
+    def abandon(self) -> None:
+        """Nothing to let go."""

@@ -7,22 +7,22 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from mfpde.contracts import BLOW_UP
 from mfpde.errors import MfpdeError, ResumeError
 from mfpde.observe.output_times import time_of
-from mfpde.run import BLOW_UP, Run
-from mfpde.store.atomic_file import companion, is_writable, sweep
-from mfpde.store.checkpoint import Checkpoint, read_slots
-from mfpde.store.checksums import Rows
-from mfpde.store.opening import DAMAGE, first_line
-from mfpde.store.reader import Contents
-from mfpde.store.recorder import Row, reason
-from mfpde.store.rewriting import rewrite
-from mfpde.store.salvage import salvaged
-from mfpde.store.schema import Header
+from mfpde.run import Run
+from mfpde.store.atomic_file import companion, is_writable, reason, sweep
+from mfpde.store.checkpoint import Checkpoint
+from mfpde.store.opening import DAMAGE, first_line, opened
+from mfpde.store.reader import run_in, stored_run
+from mfpde.store.result_file import ResultFile
+from mfpde.store.run_tables import OBSERVATIONS, SNAPSHOTS, STEPS, Row, run_header
+from mfpde.store.stored_tables import StoredTables
 from mfpde.store.transaction import Transaction, open_file
 from mfpde.store.writer import FileRecorder
 from mfpde.typing import AnyArray
@@ -45,7 +45,7 @@ def earlier_run(path: str | Path, problem: Problem) -> tuple[Run, Path, Problem,
         target = Path(os.path.realpath(path))
         if not target.exists():
             raise ResumeError(f"there is no {path} to resume; without --resume (resume=True) a new run starts")
-        run, damage = salvaged(target)
+        run, damage = _salvaged(target)
     except ResumeError:
         raise
     except (MfpdeError, OSError, ValueError) as error:
@@ -67,6 +67,14 @@ def earlier_run(path: str | Path, problem: Problem) -> tuple[Run, Path, Problem,
         )
     sweep(target)
     return run, target, problem, damage
+
+
+def _salvaged(path: Path) -> tuple[Run, str]:
+    """The run before its first damaged row, and what is damaged."""
+    with opened(path) as file:
+        stored = stored_run(path, file)
+        found = stored.read_sound()
+        return run_in(stored), "; ".join(found)
 
 
 def _keeps_spacing(problem: Problem, before: Problem) -> bool:
@@ -114,54 +122,56 @@ def resume_file(
     """
     if not is_writable(path):
         raise ResumeError(f"cannot resume {path}: the file is read-only")
-    problem = prepared.problem
-    with _reading(path) as old:
+    problem, version = prepared.problem, prepared.solver.state_version
+    with _reading(path, run) as old:
         with _told_why(path):
-            slot, checkpoint = _latest(old.file, run, problem)
-            header = Header(problem, run.layout, _history(old), run.provenance)
-            state = None if checkpoint is None else _state(old, run, checkpoint)
-        integration = _integration(path, prepared, state)
+            slot, checkpoint = old.latest(time_of(problem).until)
+            steps = 0 if checkpoint is None else checkpoint.counts[STEPS]
+            trail = {name: old.rows(name, 0, steps) for name in run.layout.trail}
+        integration = _integration(path, prepared, checkpoint, trail)
+        told = _history(old)
         if checkpoint is None or damage:
-            header = replace(header, history=f"{header.history}\n{history}: {_told(path, damage, checkpoint)}")
+            told = f"{told}\n{history}: {_told(path, damage, checkpoint)}"
         elif problem != run.problem:
-            header = replace(header, history=f"{header.history}\n{history}")
+            told = f"{told}\n{history}"
         if checkpoint is None:
-            header, row = replace(header, layout=integration.layout), first(integration)
+            header, row = run_header(problem, integration.layout, told, run.provenance), first(integration)
             with _told_why(path):
                 _keep_aside(path)
-                return integration, FileRecorder.create(path, header, row, integration, force=True)
-        rows = Rows(checkpoint.snapshots, checkpoint.observations, checkpoint.steps)
-        kept = rows if damage or problem != run.problem else _counted(run)
+                return integration, FileRecorder.create(path, header, row, integration, version, force=True)
+        header = run_header(problem, run.layout, told, run.provenance)
+        found = checkpoint.counts if damage or problem != run.problem else old.counts
         with _told_why(path):
             if damage:
                 _keep_aside(path)
-            disk, file = rewrite(path, old, header, kept)
-    return integration, FileRecorder.continue_file(path, header, disk, file, rows, kept, slot, run)
+            result = ResultFile.continued(path, old, header, (slot, checkpoint), found)
+    return integration, FileRecorder.continue_file(path, result, version, run)
 
 
-def _state(old: Contents, run: Run, checkpoint: Checkpoint) -> Mapping[str, AnyArray]:
-    """What the solver goes on from."""
-    return {**checkpoint.state, **{name: old.rows(name, 0, checkpoint.steps) for name in run.layout.trail}}
-
-
-def _integration(path: Path, prepared: Prepared, state: Mapping[str, AnyArray] | None) -> Integration:
+def _integration(
+    path: Path, prepared: Prepared, checkpoint: Checkpoint | None, trail: Mapping[str, AnyArray]
+) -> Integration:
     try:
-        return prepared.start() if state is None else prepared.resume(state)
+        if checkpoint is None:
+            return prepared.start()
+        return prepared.resume({**checkpoint.state, **trail}, checkpoint.version)
     except ResumeError as error:
         raise ResumeError(f"cannot resume {path}: {error}") from error
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[Contents]:
-    """The file, which nobody else may write meanwhile, nor do we."""
+def _reading(path: Path, run: Run) -> Iterator[StoredTables]:
+    """The file with the rows that the run has; nobody else may write it meanwhile, nor do we."""
     with _told_why(path):
         disk = Transaction(path)
     file = None
     try:
         with _told_why(path):
             file = open_file(disk, "r")
-            contents = Contents(path, file)
-        yield contents
+            stored = stored_run(path, file)
+            steps = max((len(values) for values in run.trail.values()), default=0)
+            stored.scales = {SNAPSHOTS: run.times, OBSERVATIONS: run.series_times, STEPS: np.arange(float(steps))}
+        yield stored
     finally:
         with suppress(*DAMAGE):
             disk.close(file)
@@ -181,35 +191,12 @@ def _told_why(path: Path) -> Iterator[None]:
         raise ResumeError(f"cannot resume {path}: {why}") from error
 
 
-def _history(old: Contents) -> str:
+def _history(old: StoredTables) -> str:
     """What is said of how the file came about; nothing where that cannot be read: no number hangs on it."""
     try:
         return str(old.file.attrs["history"])
     except DAMAGE:
         return "unreadable"
-
-
-def _counted(run: Run) -> Rows:
-    """All that the run has."""
-    steps = max((len(values) for values in run.trail.values()), default=0)
-    return Rows(run.times.size, run.series_times.size, steps)
-
-
-def _latest(file: Any, run: Run, problem: Problem) -> tuple[str, Checkpoint | None]:
-    """The whole slot that is furthest on, but not ahead of what was committed or of the end."""
-    rows = _counted(run)
-    fitting = {
-        name: slot
-        for name, slot in read_slots(file["checkpoint"]).items()
-        if slot.snapshots <= rows.snapshots
-        and slot.observations <= rows.observations
-        and slot.steps <= rows.steps
-        and slot.time <= time_of(problem).until
-    }
-    if not fitting:
-        return "0", None
-    name = max(fitting, key=lambda one: (fitting[one].time, fitting[one].snapshots))
-    return name, fitting[name]
 
 
 def _told(path: Path, damage: str, checkpoint: Checkpoint | None) -> str:

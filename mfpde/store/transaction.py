@@ -4,6 +4,9 @@ What lies beyond the committed end of the file is written at once: nothing on th
 the committed part waits in memory for `commit`, which applies it in ascending order. So a disk that fills up is noticed
 before anything committed is touched, and the file is cut back to where it was.
 
+What nothing relies on, such as the slot of a checkpoint that is about to be replaced, may be declared so: it is
+overwritten at once, and a large state never waits in memory.
+
 HDF5 writes whole chunks. Only what differs from the file, from its first to its last byte, is held and written: rows
 that are committed are never written again, whichever new ones share their chunk.
 """
@@ -12,6 +15,8 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +47,7 @@ class Transaction:
         self._committed = self._disk_end = self._end = os.fstat(self._descriptor).st_size
         self._position = 0
         self._pending = Pieces()
+        self._free: Sequence[tuple[int, int]] = ()  # places inside the committed part on which nothing relies
         self._failure: OSError | None = None
         self._abandoned = False
 
@@ -72,10 +78,13 @@ class Transaction:
         return count
 
     def write(self, data: memoryview) -> int:
-        """Beyond the committed end to the disk, before it to memory."""
+        """Beyond the committed end, or where nothing is relied on, to the disk; else to memory."""
         piece, offset = memoryview(data), self._position
         inside = max(0, min(len(piece), self._committed - offset))
-        if inside:
+        if any(start <= offset and offset + len(piece) <= stop for start, stop in self._free):
+            self._extend(offset, piece)
+            inside = len(piece)
+        elif inside:
             self._hold(offset, piece[:inside])
         if inside < len(piece):
             self._extend(offset + inside, piece[inside:])
@@ -105,6 +114,15 @@ class Transaction:
             self._cut(self._end)
         self._pending.clear()
         self._committed = self._disk_end = self._end
+
+    @contextmanager
+    def overwriting(self, places: Sequence[tuple[int, int]]) -> Iterator[None]:
+        """While the block lasts, what is written into one of these places goes to the disk at once."""
+        self._free = places
+        try:
+            yield
+        finally:
+            self._free = ()
 
     def sync(self) -> None:
         """Have the operating system write everything to the device."""

@@ -25,12 +25,12 @@ __all__ = ["fill_normals", "fill_uniforms", "fill_words"]
 
 #: multipliers, and increments of the key, of Salmon, Moraes, Dror, Shaw (2011) for four words of 64 bits
 _FIRST_MULTIPLIER, _SECOND_MULTIPLIER = np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157)
-_FIRST_INCREMENT, _SECOND_INCREMENT = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBB67AE8584CAA73B)
-_ROUNDS = 10
+_FIRST_INCREMENT, _SECOND_INCREMENT = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBB67AE8584CAA73B)  # Weyl
+_ROUNDS = 10  # as the reference has
 _BLOCKS_AT_A_TIME = 512  # so that words and numbers lie in the first cache
 _MANTISSA_SHIFT = np.uint64(12)  # 52 bits are left of a word: k + 1/2 is then a number, too
-_HALF_SHIFT, _LOWER_HALF = np.uint64(32), np.uint64(0xFFFFFFFF)
-_QUADRANT_SHIFT, _REST_SHIFT = np.uint64(62), np.uint64(2)
+_HALF_SHIFT, _LOWER_HALF = np.uint64(32), np.uint64(0xFFFFFFFF)  # halves of a word, each exact as a double
+_QUADRANT_SHIFT, _REST_SHIFT = np.uint64(62), np.uint64(2)  # the two upper bits of a word, and the others
 _SIDEWAYS, _BACKWARDS = np.uint64(1), np.uint64(2)  # bits of a quadrant
 
 

@@ -1,4 +1,4 @@
-"""Characteristics: nodes of the initial measure, moved."""
+"""Characteristics: quadrature nodes of the initial measure, moved by the velocity."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mfpde.equation import Equation, InitialValueProblem
+    from mfpde.solvers.characteristics.measure import CarriedMeasure
+    from mfpde.solvers.forms import Written
     from mfpde.typing import AnyArray
 
 __all__ = ["Characteristics"]
@@ -46,6 +48,7 @@ class Characteristics(Solver):
 
     kind: Literal["characteristics"] = "characteristics"
     citations: ClassVar[tuple[str, ...]] = ("castin2025", "hairer1993")
+    counts: ClassVar[tuple[str, ...]] = ("steps", "nodes")
     preference: ClassVar[int] = -1
     shows: ClassVar[str] = "characteristics"
 
@@ -67,3 +70,10 @@ class Characteristics(Solver):
         from mfpde.solvers.characteristics.integration import CharacteristicsIntegration
 
         return CharacteristicsIntegration.resumed(self, task, state)
+
+    @staticmethod
+    def carried(written: Written) -> CarriedMeasure:
+        """The measure of a snapshot, which its density is traced back from."""
+        from mfpde.solvers.characteristics.written import carried
+
+        return carried(written)

@@ -10,23 +10,24 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from mfpde.contracts.solver import Integration, Solver
 from mfpde.errors import ProblemError, shown
-from mfpde.registry import register
-from mfpde.solvers.finite_volume.sources import sources_of
-from mfpde.specification import Real, Truth, Vector, Whole
+from mfpde.registry import lookup, register
+from mfpde.specification import NameOf, Real, Truth, Vector, Whole
 
 if TYPE_CHECKING:
     from mfpde.equation import Equation, InitialValueProblem
+    from mfpde.solvers.steppers.explicit import ExplicitStepper
     from mfpde.typing import AnyArray
 
 __all__ = ["FiniteVolume"]
 
-Stepper = Literal["dop853", "ssprk54", "ssprk3"]
 Box = Annotated[
     tuple[Vector, ...] | None,
     BeforeValidator(lambda given: None if isinstance(given, str) and given == "auto" else given),
     WithJsonSchema({"anyOf": [{"const": "auto"}, {"type": "array", "items": {"type": "array"}}]}),
 ]
-_MOST_CELLS = 2**24
+_CELLS_MAX = 2**24  # 128 MB for each array over them
+_STEPPER_OF_ORDER = {1: "ssprk3", 2: "ssprk3", 5: "ssprk54", 7: "dop853", 9: "dop853"}
+_CITATIONS_OF_ORDER = {1: ("courant1952",), 2: ("vanleer1979",), 5: ("borges2008",)}
 
 
 @register("solver", "finite-volume")
@@ -55,7 +56,9 @@ class FiniteVolume(Solver):
         default=None, description="moving (default) or static (default with a box)"
     )
     rescaled: Truth = Field(default=False, description="cells in the coordinates z = e^{-tV} x")
-    stepper: Stepper | None = Field(default=None, description="default dop853; ssprk54 for order 5, ssprk3 below")
+    stepper: Annotated[str, NameOf("stepper", "flux_unfit")] | None = Field(
+        default=None, description="default dop853; ssprk54 for order 5, ssprk3 below"
+    )
     cfl: Real | None = Field(
         default=None, gt=0, le=4, description="of a cell that may leave it in a step; default by stepper"
     )
@@ -82,8 +85,8 @@ class FiniteVolume(Solver):
                 "rescaled", "is a frame of its own; it goes neither with frame: moving nor with a box"
             )
         given = self.cells if isinstance(self.cells, tuple) else (self.cells or 1,)
-        if math.prod(given) > _MOST_CELLS:
-            raise ProblemError.at("cells", f"may be {_MOST_CELLS:,} in all, not {math.prod(given):,}")
+        if math.prod(given) > _CELLS_MAX:
+            raise ProblemError.at("cells", f"may be {_CELLS_MAX:,} in all, not {math.prod(given):,}")
         for count in self.cells if isinstance(self.cells, tuple) else (self.cells,):
             if count is not None and count < self.least_cells:
                 raise ProblemError.at(
@@ -97,13 +100,16 @@ class FiniteVolume(Solver):
         return max(8, 2 * self.order)
 
     @property
-    def chosen_stepper(self) -> Stepper:
+    def chosen_stepper(self) -> type[ExplicitStepper]:
         """The one given, or the one that goes with the order."""
-        return self.stepper or ("dop853" if self.order >= 7 else "ssprk54" if self.order == 5 else "ssprk3")
+        found: type[ExplicitStepper] = lookup("stepper", self.stepper or _STEPPER_OF_ORDER[self.order])
+        return found
 
     def sources(self, equation: Equation, statistics: Mapping[str, Any]) -> tuple[str, ...]:
         noisy = equation.noise != type(equation.noise)()
-        return (*self.citations, *sources_of(self.order, self.chosen_stepper, noisy, statistics))
+        stiff = statistics["stiff"] > 0 if "stiff" in statistics else noisy
+        steppers = self.chosen_stepper.citations + (lookup("stepper", "rkc2").citations if stiff else ())
+        return (*self.citations, *_CITATIONS_OF_ORDER.get(self.order, ()), *steppers)
 
     def unfit(self, equation: Equation) -> str | None:
         kind = equation.geometry.name

@@ -11,29 +11,27 @@ from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.system import Rates
 from mfpde.solvers.kernels.finite_volume_peaks import narrowest_peak
-from mfpde.solvers.stepping.pole import BlowUp
 from mfpde.typing import Float
 
-__all__ = ["LEAST_WIDTH", "Growth", "Missed", "edge_mass", "narrowest_cluster"]
+__all__ = ["LEAST_WIDTH", "Missed", "edge_mass", "inverse_growth", "narrowest_cluster"]
 
 #: cells across a cluster at half of its height
 LEAST_WIDTH = 3.0
-_LEVEL = 0.2  # of the largest density, below which a peak is none
-_RING = 3
-_ADDED = 4.0 * np.log(2.0)  # cells squared that averaging adds to the width at half height of a Gaussian, squared
-_SHARP = 10.0  # between the errors of order nine and what they look like, from densities of all kinds
-_REMEMBERED = 12  # estimates of a pole, over which the distance to it shrinks by ten or so
+_PEAK_MIN = 0.2  # share of the largest density, below which a maximum is no cluster
+_EDGE_CELLS_MIN = 3  # more than stencils cross in a step
+_SMOOTHING_WIDTH = 4.0 * np.log(2.0)  # cells squared that averaging adds to the squared width at half height
+_ORDER_NINE_FACTOR = 10.0  # times difference^(9/7) that errors of order nine are, from densities of all kinds
 
 
 def narrowest_cluster(density: Float) -> float:
     """Width at half height, in cells, of the narrowest cluster along any axis; density `(panels, rows, columns)`."""
     widths = []
     for panel in density:
-        level = _LEVEL * float(panel.max())
+        level = _PEAK_MIN * float(panel.max())
         widths.append(narrowest_peak(_smoothed(panel), level))
         if panel.shape[0] > 1:
             widths.append(narrowest_peak(_smoothed(panel.T), level))
-    return float(np.sqrt(max(min(widths) ** 2 - _ADDED, 0.0)))
+    return float(np.sqrt(max(min(widths) ** 2 - _SMOOTHING_WIDTH, 0.0)))
 
 
 def _smoothed(density: Float) -> Float:
@@ -49,7 +47,7 @@ def edge_mass(density: Float, grid: Grid) -> Float:
     shares = np.empty((grid.dimension, 2))
     for direction in range(grid.dimension):
         along = total if direction == grid.dimension - 1 else total.T
-        ring = max(_RING, along.shape[1] // 16)
+        ring = max(_EDGE_CELLS_MIN, along.shape[1] // 16)
         shares[direction] = along[:, :ring].sum(), along[:, -ring:].sum()
     return shares / float(total.sum())
 
@@ -73,7 +71,7 @@ class Missed:
     @property
     def so_far(self) -> float:
         """The estimate."""
-        return self.initial + (_SHARP * self.differed ** (9 / 7) if self.order == 9 else self.differed)
+        return self.initial + (_ORDER_NINE_FACTOR * self.differed ** (9 / 7) if self.order == 9 else self.differed)
 
     @property
     def edges(self) -> bool:
@@ -97,45 +95,14 @@ class Missed:
         return Accuracy(self.allowed, self.so_far, kept=False, cause=cause)
 
 
-class Growth:
-    """The largest variance of any frame, and when it will be infinite.
-
-    With `1/r = lambda / lambda'`, a pole `lambda ~ (t* - t)^{-p}` has `1/r = (t* - t) / p`: a straight line, whose zero
-    two steps tell.
-    """
-
-    def __init__(self) -> None:
-        self.rows = np.zeros((0, 3))  # t, 1/r, estimate of t*
-
-    def see(self, time: float, solution: Solution, rates: Rates) -> None:
-        """Remember the present rate, once for each time."""
-        if len(self.rows) and time == self.rows[-1, 0]:
-            return
-        inverse_rate = self._inverse_rate(solution, rates)
-        estimate = np.inf
-        if len(self.rows) and time > self.rows[-1, 0] and np.isfinite([inverse_rate, self.rows[-1, 1]]).all():
-            slope = (inverse_rate - self.rows[-1, 1]) / (time - self.rows[-1, 0])
-            estimate = time - inverse_rate / slope if slope < 0 < inverse_rate else np.inf
-        self.rows = np.vstack([self.rows, [time, inverse_rate, estimate]])[-_REMEMBERED:]
-
-    def pole(self, closeness: float, tolerance: float) -> BlowUp | None:
-        """The pole, once the last estimates leave less than `closeness` of the time to go;
-        `tolerance` is the relative error of the rates."""
-        if len(self.rows) < _REMEMBERED or not np.isfinite(self.rows[:, 2]).all():
-            return None
-        time, latest = self.rows[-1, 0], self.rows[-1, 2]
-        if not 0 <= latest - time < closeness * latest:
-            return None
-        return BlowUp(float(latest), float(np.ptp(self.rows[:, 2]) + tolerance * latest))
-
-    @staticmethod
-    def _inverse_rate(solution: Solution, rates: Rates) -> float:
-        largest, found = 0.0, np.inf
-        for frame, change in zip(solution.matrix, rates.matrix, strict=True):
-            variances, axes = np.linalg.eigh(frame @ frame.T)
-            axis = axes[:, -1]
-            speed = 2.0 * float((axis @ change) @ (frame.T @ axis))
-            if variances[-1] > largest:
-                largest = float(variances[-1])
-                found = largest / speed if speed > 0 else np.inf
-        return found
+def inverse_growth(solution: Solution, rates: Rates) -> float:
+    """`lambda / lambda'` of the largest variance of any frame; infinite where it does not grow."""
+    largest, found = 0.0, np.inf
+    for frame, change in zip(solution.matrix, rates.matrix, strict=True):
+        variances, axes = np.linalg.eigh(frame @ frame.T)
+        axis = axes[:, -1]
+        speed = 2.0 * float((axis @ change) @ (frame.T @ axis))
+        if variances[-1] > largest:
+            largest = float(variances[-1])
+            found = largest / speed if speed > 0 else np.inf
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import copy, deepcopy
 from dataclasses import replace
 
@@ -15,54 +15,48 @@ from mfpde.geometry import Axis, Layout
 from mfpde.measure import GridDensity
 from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.finite_volume.control import StepControl
-from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, Growth, Missed, edge_mass, narrowest_cluster
+from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, Missed, edge_mass, inverse_growth, narrowest_cluster
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.solution import Solution, measure_of
-from mfpde.solvers.finite_volume.stepping import Attempt, take_step
-from mfpde.solvers.finite_volume.system import Rates, System
+from mfpde.solvers.finite_volume.stepping import Attempt, Start, take_step
+from mfpde.solvers.finite_volume.system import CellSystem, Rates
 from mfpde.solvers.forms import grid_fields, grid_layout, panels_fields, panels_layout
+from mfpde.solvers.stepping.pole import PoleLine
 from mfpde.solvers.stepping.steady_state import PUSH, Rest
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["FiniteVolumeIntegration"]
 
-_MOST_AT_EDGE = 1e-14  # of the mass, at which a box without walls grows
-_ROUNDING = 2e-15  # of the mass, in one step
-_UNNATURAL = 4.0  # times what a Gaussian has there
-_MOST_LOST = 1e-9  # of the mass, when it cannot
-_MOST_CELLS = 4  # times the cells at the start, beyond which it does not
-_FIRST = 0.8  # of a standard deviation that the first step may carry a frame, for a tolerance of 1
+_EDGE_MASS_MAX = 1e-14  # share of the mass near an end, at which a box without walls grows
+_EDGE_GAUSSIAN_RATIO = 4.0  # of the mass near an end to that of a Gaussian there, which is no reason to grow
+_MASS_ROUNDING = 2e-15  # share of the mass that rounding may change in one step
+_LEAK_MAX = 1e-9  # share of the mass near an end of a box that cannot grow, at which the run ends
+_BOX_GROWTH_MAX = 4  # times the cells at the start
+_FIRST_STEP = 0.8  # standard deviations that the first step may carry a frame, for a tolerance of 1
 _STEPS_BETWEEN_TAILS = 8  # accepted steps between two estimates of what tails have changed
-_TAILS_THAT_MATTER = 1e-3  # share of the error that is allowed, above which tails are estimated at every early step
-_CLOSE = 1e-4  # share of the time to a pole that need not be followed
+_TAILS_SHARE_MIN = 1e-3  # share of the error that is allowed, above which tails are estimated at every early step
+_LEFT_OF_POLE = 1e-4  # share of the time of a pole that need not be followed
 _STEPS_BETWEEN_LOOKS = 8  # accepted steps, after which it is seen whether anything moves still
 
 
 class FiniteVolumeIntegration(Integration):
-    """Densities on panels, moved by `System` in steps that `StepControl` chooses, watched for what could go wrong."""
+    """Densities on panels, moved in steps that `StepControl` chooses, watched for what could go wrong."""
 
     def __init__(
-        self,
-        system: System,
-        solution: Solution,
-        control: StepControl,
-        breaks: Sequence[float],
-        missed: Missed,
-        amplification: Amplification,
+        self, system: CellSystem, solution: Solution, control: StepControl, missed: Missed, amplification: Amplification
     ) -> None:
         self._system, self._solution, self._control = system, solution, control
         self._amplification = amplification
-        self._breaks = tuple(float(time) for time in breaks if time > 0)
         self._time = 0.0
-        self._growth, self._missed = Growth(), missed
-        self._rest = Rest(control.tolerance, max(self._breaks, default=0.0))
+        self._growth, self._missed = PoleLine(), missed
+        self._rest = Rest(control.tolerance, max(control.breaks, default=0.0))
         self._leak = 0.0
         self._looked = 0.0  # when tails were last looked at
         self._first_cells = system.grid.cells
-        self._rates: Rates | None = system.rates(0.0, solution)  # compiles before anybody measures a rate
+        self._rates: Rates | None = system.rhs(0.0, solution)  # compiles before anybody measures a rate
         self._roughness: float | None = None
         self._evaluations = 1
-        self._control.proposed = self._first_step(self._rates)
+        control.begin(self._first_step(self._rates))
 
     @property
     def solution(self) -> Solution:
@@ -109,7 +103,7 @@ class FiniteVolumeIntegration(Integration):
     def _first_step(self, rates: Rates) -> float:
         """In which no frame moves far."""
         fastest = self._pace_of_frames(rates)
-        share = _FIRST * self._control.tolerance ** (1 / self._control.tableau.error_order)
+        share = _FIRST_STEP * self._control.tolerance ** (1 / self._control.stepper.error_order)
         return share / fastest if fastest > 0 else math.inf
 
     # -- stepping
@@ -149,35 +143,23 @@ class FiniteVolumeIntegration(Integration):
         """Try one step; False when steps have become too short."""
         if self._control.vanished(self._time, target):
             return False
-        end = min([target, *(time for time in self._breaks if time > self._time)])
         rates = self._present_rates()
-        plan = self._control.plan(self._time, end, rates.outflow, rates.spreading)
-        self._evaluations += len(plan.tableau.weights) - 1
+        plan = self._control.plan(self._time, target, rates.outflow, rates.spreading)
+        self._evaluations += len(plan.stepper.tableau.weights) - 1
         if self._roughness is None:
             self._roughness = self._system.roughness(self._solution, rates)
-        latest = float(np.nextafter(end, -np.inf)) if end in self._breaks else end
+        start = Start(self._time, self._solution, rates, self._roughness)
         try:
             with np.errstate(all="ignore"):
-                tried = take_step(
-                    self._system,
-                    plan.tableau,
-                    self._time,
-                    self._solution,
-                    rates,
-                    plan.length,
-                    latest,
-                    self._control.tolerance,
-                    self._roughness,
-                )
+                tried = take_step(self._system, start, plan, self._control.tolerance)
         except (ProblemError, ArithmeticError, np.linalg.LinAlgError):  # a trial stage where the drift means nothing
             tried = Attempt(None, math.inf)
         if tried.solution is not None and self._leaves_the_box(tried.solution):
             return True
         if self._control.judge(plan, tried.error, tried.limited) and tried.solution is not None:
-            solution = self._system.restored(self._solution, tried.solution, self._time, self._time + plan.length)
-            self._solution = solution
+            self._solution = self._system.restored(self._solution, tried.solution, self._time, plan.end)
             self._missed.add(plan.length, self._roughness, self._system.smoothing(rates))
-            self._time = end if plan.length >= end - self._time else self._time + plan.length
+            self._time = plan.end
             self._rates = self._roughness = None
             self._look_at_tails()
             self._make_room(self._crowded())
@@ -187,7 +169,7 @@ class FiniteVolumeIntegration(Integration):
         """Estimate the error that tails cause: after step 2, after every step up to the 8th while it exceeds a
         thousandth of the error that is allowed, and after every 8th step."""
         steps = self._control.counts["steps"]
-        matter = self._missed.tails > _TAILS_THAT_MATTER * self._missed.allowed
+        matter = self._missed.tails > _TAILS_SHARE_MIN * self._missed.allowed
         if steps == 2 or steps % _STEPS_BETWEEN_TAILS == 0 or (steps < _STEPS_BETWEEN_TAILS and matter):
             doubt = self._system.doubt(float(np.nextafter(self._time, -np.inf)), self._solution)
             self._missed.tails += doubt * (self._time - self._looked)
@@ -195,9 +177,9 @@ class FiniteVolumeIntegration(Integration):
 
     def _present_rates(self) -> Rates:
         if self._rates is None:
-            self._rates = self._system.rates(self._time, self._solution)
+            self._rates = self._system.rhs(self._time, self._solution)
             self._evaluations += 1
-            self._growth.see(self._time, self._solution, self._rates)
+            self._growth.add(self._time, inverse_growth(self._solution, self._rates))
         return self._rates
 
     def _cost(self) -> float:
@@ -219,7 +201,7 @@ class FiniteVolumeIntegration(Integration):
         pushed = self._solution._replace(density=density)
         control = deepcopy(self._control)
         missed, unknown = replace(self._missed), Amplification(autonomous=False)
-        copied = FiniteVolumeIntegration(copy(self._system), pushed, control, self._breaks, missed, unknown)
+        copied = FiniteVolumeIntegration(copy(self._system), pushed, control, missed, unknown)
         copied.restore({**self.state(), "density": density})
         copied._rest.never()
         return copied
@@ -249,7 +231,7 @@ class FiniteVolumeIntegration(Integration):
 
     def _trouble(self) -> Progress | None:
         self._present_rates()
-        pole = self._growth.pole(_CLOSE, self._control.tolerance)
+        pole = self._growth.pole(_LEFT_OF_POLE, self._control.tolerance)
         if pole is not None:
             return pole.progress("the covariance")
         width = narrowest_cluster(self._solution.density)
@@ -259,7 +241,7 @@ class FiniteVolumeIntegration(Integration):
                 f"a cluster has become narrower than {LEAST_WIDTH:g} cells",
                 "raise solver.cells, add noise, stop earlier, or use frame: moving and one mixture component a cluster",
             )
-        if self._leak > _MOST_LOST:
+        if self._leak > _LEAK_MAX:
             return Progress(
                 State.RESOLUTION_LOST,
                 f"the share {self._leak:.2g} of the mass has come to the edge of the box",
@@ -272,27 +254,27 @@ class FiniteVolumeIntegration(Integration):
     def _crowded(self) -> AnyArray:
         """Ends that mass comes near to, `(d, 2)`."""
         grid = self._system.grid
-        if self._system.walls:
+        if self._system.scheme.walls:
             return np.zeros((grid.dimension, 2), dtype=bool)
         shares = edge_mass(self._solution.density, grid)
         natural = edge_mass(grid.gaussian_density[None], grid) if grid.gaussian else np.zeros(shares.shape)
-        return shares > np.maximum(_MOST_AT_EDGE, _UNNATURAL * natural)
+        return shares > np.maximum(_EDGE_MASS_MAX, _EDGE_GAUSSIAN_RATIO * natural)
 
     def _leaves_the_box(self, tried: Solution) -> bool:
         """Whether a step would take mass through open ends; the box then grows, and the step is tried again."""
-        if self._system.walls:
+        if self._system.scheme.walls:
             return False
         before, after = float(self._solution.density.sum()), float(tried.density.sum())
         lost, in_all = abs(after / before - 1.0), abs(after * self._system.grid.volume - 1.0)
         ends = np.ones((self._system.grid.dimension, 2), dtype=bool)
-        return lost > _ROUNDING and in_all > _MOST_AT_EDGE and self._make_room(ends)
+        return lost > _MASS_ROUNDING and in_all > _EDGE_MASS_MAX and self._make_room(ends)
 
     def _make_room(self, crowded: AnyArray) -> bool:
         """Lengthen the box by whole cells at those ends; False where nothing is to be done, or it is too long."""
         if not crowded.any():
             return False
         grid = self._system.grid
-        room = [_MOST_CELLS * first - now for first, now in zip(self._first_cells, grid.cells, strict=True)]
+        room = [_BOX_GROWTH_MAX * first - now for first, now in zip(self._first_cells, grid.cells, strict=True)]
         more = np.where(crowded, np.maximum(4, np.array(grid.cells) // 8)[:, None], 0)
         longer = grid.longer(more)
         if (more.sum(axis=1) > room).any() or (self._system.noisy and not longer.weighs_everywhere):
@@ -313,14 +295,14 @@ class FiniteVolumeIntegration(Integration):
         axes = [Axis.of_cells(name, faces) for name, faces in zip("xy", grid.faces, strict=False)]
         if self._plain:
             return grid_layout(axes, averages=False)
-        return panels_layout(axes, len(self._solution.mean), averages=False, positions=self._system.positions)
+        return panels_layout(axes, len(self._solution.mean), averages=False, positions=self._system.scheme.positions)
 
     @property
     def _plain(self) -> bool:
-        return self._system.frame == "static" and len(self._solution.mean) == 1 and self._system.positions is None
+        return self._system.frame.rests and len(self._solution.mean) == 1 and self._system.scheme.positions is None
 
     def measure(self) -> GridDensity:
-        return measure_of(self._solution, self._system.grid, self._system.positions, closed=False)
+        return measure_of(self._solution, self._system.grid, self._system.scheme.positions, closed=False)
 
     def fields(self) -> dict[str, Float]:
         return grid_fields(self.measure()) if self._plain else panels_fields(self.measure(), self.layout)
@@ -340,7 +322,7 @@ class FiniteVolumeIntegration(Integration):
             "cells": float(np.prod(self._system.grid.cells)),
             **{name: float(count) for name, count in self._control.counts.items()},
             "evaluations": float(self._evaluations),
-            "step": self._control.proposed,
+            "step": self._control.step,
             "cell-error": self.missed,
         }
 
@@ -350,7 +332,7 @@ class FiniteVolumeIntegration(Integration):
     def state(self) -> dict[str, AnyArray]:
         grid = self._system.grid
         return {
-            **{name: part.copy() for name, part in self._solution._asdict().items()},
+            **self._solution._asdict(),
             "time": np.array([self._time]),
             "low": grid.low,
             "high": grid.high,
@@ -375,7 +357,7 @@ class FiniteVolumeIntegration(Integration):
         self._control.restore(state)
         self._rest.restore(state)
         self._amplification.restore(state)
-        self._rates, self._roughness = self._system.rates(self._time, self._solution), None
+        self._rates, self._roughness = self._system.rhs(self._time, self._solution), None
         missed = self._missed
         missed.initial, missed.differed, missed.tails, self._looked = (float(part) for part in state["missed"])
         self._growth.rows = state["growth"].copy()

@@ -12,17 +12,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mfpde.solvers.finite_volume.control import Plan
 from mfpde.solvers.finite_volume.solution import Solution
-from mfpde.solvers.finite_volume.system import Fluxes, Rates, System
+from mfpde.solvers.finite_volume.system import CellSystem, Fluxes, Rates
 from mfpde.solvers.kernels.finite_volume_update import combine, limit, update
-from mfpde.solvers.steppers.explicit import Tableau
+from mfpde.solvers.steppers.base import combined_error
 from mfpde.transform.threads import run_pieces
 from mfpde.typing import Float
 
-__all__ = ["Attempt", "Limited", "take_step"]
+__all__ = ["Attempt", "Limited", "Start", "take_step"]
 
-_EULER = 0.9  # of a cell that a first-order step may empty
-_OF_SPACE = 0.1  # of the error of the cells that time steps may add
+_EULER_CFL = 0.9  # share of a cell that a first-order step may empty
+_SHARE_OF_CELLS = 0.1  # of the error of the cells, that time steps may add
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a step begins: its rates, and the error that the cells make there per unit time."""
+
+    time: float
+    solution: Solution
+    rates: Rates
+    roughness: float
 
 
 @dataclass(frozen=True)
@@ -37,8 +48,8 @@ class Attempt:
 class Limited:
     """Moves a solution by combined rates."""
 
-    def __init__(self, system: System, solution: Solution, first: Rates) -> None:
-        self._system, self._start, self._first = system, solution, first
+    def __init__(self, system: CellSystem, start: Start) -> None:
+        self._system, self._start, self._first = system, start.solution, start.rates
         self.moved_by = 0.0  # what limiting has changed, relative to the peak
 
     def moved(self, stages: list[Rates], weights: Float, step: float, share: float) -> Solution:
@@ -76,7 +87,7 @@ class Limited:
     def _low(self, duration: float) -> Fluxes:
         """What first-order fluxes carry in that time at the velocity of the start, in steps that keep them positive."""
         first, density = self._first, self._start.density.copy()
-        steps = max(1, math.ceil(duration * first.emptying / _EULER))
+        steps = max(1, math.ceil(duration * first.emptying / _EULER_CFL))
         total = Fluxes(np.zeros_like(first.fluxes.across), np.zeros_like(first.fluxes.along))
         for _ in range(steps):
             fluxes = self._system.fluxes(1, density, first.speeds, first.conductivities)
@@ -111,38 +122,25 @@ class Limited:
         return total.across, total.along
 
 
-def take_step(
-    system: System,
-    tableau: Tableau,
-    time: float,
-    solution: Solution,
-    first: Rates,
-    step: float,
-    end: float,
-    tolerance: float,
-    roughness: float,
-) -> Attempt:
-    """One step; coefficients are never asked for beyond `end`, where they may jump. `first` are the rates at its start.
+def take_step(system: CellSystem, start: Start, plan: Plan, tolerance: float) -> Attempt:
+    """One step as planned.
 
     The error of the frames may be `tolerance` of their size, that of the density as much of its peak, or a share of
-    what keeping it positive and the cells, with `roughness` per unit time, leave in that time anyway.
+    what keeping it positive and the cells leave in that time anyway.
     """
-    limited = Limited(system, solution, first)
-    stages = [first]
+    limited, tableau, step = Limited(system, start), plan.stepper.tableau, plan.length
+    stages = [start.rates]
     for node, weights in zip(tableau.nodes[1:], tableau.stages[1:], strict=True):
         stage = limited.moved(stages, weights, step, float(node))
         if not _sound(stage):
             return Attempt(None, np.inf, limited.moved_by > 0)
-        stages.append(system.rates(min(time + float(node) * step, end), stage, stages[-1]))
+        stages.append(system.rhs(min(start.time + float(node) * step, plan.latest), stage, stages[-1]))
     new = limited.moved(stages, tableau.weights, step, 1.0)
     if not _sound(new):
         return Attempt(None, np.inf, limited.moved_by > 0)
-    rough = max(tolerance, _OF_SPACE * step * roughness, limited.moved_by)
-    errors = [_size(solution, *limited.change(stages, row, step), rough, tolerance) for row in tableau.errors]
-    error = errors[0]
-    if len(errors) == 2 and error > 0.0:  # as in the method's own code [hairer1993]
-        error = error * error / np.hypot(error, 0.1 * errors[1])
-    return Attempt(new, float(error), limited.moved_by > 0)
+    rough = max(tolerance, _SHARE_OF_CELLS * step * start.roughness, limited.moved_by)
+    errors = [_size(start.solution, *limited.change(stages, row, step), rough, tolerance) for row in tableau.errors]
+    return Attempt(new, combined_error(errors), limited.moved_by > 0)
 
 
 def _sound(solution: Solution) -> bool:

@@ -4,44 +4,42 @@ In a frame `x = m + S z` with `m' = c`, `S' = R` the density u of z moves by
 
     d_t u + div(u b) = div(g K grad(u / g)),      b = S^{-1} (G(m + S z) - c - R z),      K = D (S^T S)^{-1}.
 
-A frame at rest has c = 0, R = 0, g = 1. A moving one takes `c + R z`, the regression of G under its panel, out of the
-velocity, so that m and S S^T are the panel's mean and covariance for ever; noise widens it, `S' = R + D S^{-T}`, and
-the flux `-K (grad u + z u)` is that of g = N(0, I). A Gaussian then stands still. Rescaled tokens `z = e^{-tV} x` have
-`m' = V m`, `S' = V S`.
+Frames (`frames.py`) say what c and R are; g = 1 in those that have none of their own. Noise widens a moving one,
+`S' = R + D S^{-T}`, and the flux `-K (grad u + z u)` is that of g = N(0, I): a Gaussian stands still in it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mfpde.measure import GridDensity
-from mfpde.solvers.finite_volume.grid import Grid, root
+from mfpde.solvers.finite_volume.frames import Frame
+from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.solution import Solution, lattices, measure_of
 from mfpde.solvers.kernels import finite_volume_diffusion as diffusion
 from mfpde.solvers.kernels import finite_volume_transport as transport
 from mfpde.solvers.kernels.finite_volume_update import outflow
+from mfpde.solvers.steppers.base import System
 from mfpde.transform.threads import pieces, run_pieces, thread_count
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
-    from mfpde.attention import Velocity
+    from mfpde.equation import Equation
 
-__all__ = ["Fluxes", "Rates", "System"]
+__all__ = ["CellSystem", "Fluxes", "Rates", "Scheme"]
 
-_BLOCK = 1 << 15  # cells
+_BLOCK_CELLS = 1 << 15  # that are worked on at a time
 # staggered differences of order two, six and eight, by the order of transport
 _SECOND = np.array([1.0, 0.0, 0.0, 0.0])
 _SIXTH = np.array([75 / 64, -25 / 384, 3 / 640, 0.0])
 _EIGHTH = np.array([1225 / 1024, -245 / 3072, 49 / 5120, -5 / 7168])
 _STAGGERED = {1: _SECOND, 2: _SECOND, 5: _SIXTH, 7: _SIXTH, 9: _EIGHTH}
-_TURNING = 0.1  # of the strongest wind, below which stencils begin to turn
-_WAVE = 50.0  # cells
-# twice the staggered difference against the second difference, at the shortest wave
-_STIFFER = 1.7
+_TURNING_SPEED = 0.1  # share of the largest speed, below which upwind stencils begin to turn
+_EDGE_WAVELENGTH = 50.0  # in cells, of the waves that edges of the initial data leave behind
+_STIFFNESS_RATIO = 1.7  # at the shortest wave, of twice the staggered difference and the second difference
 
 
 @dataclass(frozen=True)
@@ -72,69 +70,59 @@ class Rates:
         return self.outflow + self.spreading
 
 
-class System:
-    """Rates of any solution, for given velocity and noise."""
+@dataclass(frozen=True)
+class Scheme:
+    """How cells see the equation."""
 
-    def __init__(
-        self,
-        velocity: Velocity,
-        diffusion_at: Callable[[float], float],
-        grid: Grid,
-        order: int,
-        frame: str,
-        closed: bool,
-        walls: bool,
-        noisy: bool,
-        positions: Float | None,
-        rescaling: Callable[[float], Float],
-    ) -> None:
-        self._velocity, self._diffusion_at = velocity, diffusion_at
-        self.grid, self.frame, self.walls, self.noisy = grid, frame, walls, noisy
-        self._order, self._closed = order, closed
-        self.positions, self._rescaling = positions, rescaling
+    #: of the fluxes
+    order: int
+    #: whether panels go on outside of their cells, by Gaussians of their own moments
+    closed: bool
+    #: whether nothing passes the ends of the box
+    walls: bool
+    #: of the panels, where attention is masked
+    positions: Float | None = None
 
-    def rates(self, time: float, solution: Solution, nearby: Rates | None = None) -> Rates:
-        """At that time, for that solution; potentials of the attention are found from those of rates nearby."""
+
+class CellSystem(System[Solution, Rates]):
+    """Rates of any solution on the cells of a grid, in a frame."""
+
+    def __init__(self, equation: Equation, grid: Grid, frame: Frame, scheme: Scheme) -> None:
+        self._velocity, self._diffusion_at = equation.velocity, equation.noise.diffusion_at
+        self.breaks = sorted({*equation.velocity.breaks(), *equation.noise.breaks()})
+        self.noisy = equation.noise.strongest > 0
+        self.grid, self.frame, self.scheme = grid, frame, scheme
+
+    def rhs(self, time: float, state: Solution, nearby: Rates | None = None) -> Rates:
+        """The rates at a time; potentials of the attention are found from those of rates nearby."""
         velocity, strength = self._velocity.at(time), self._diffusion_at(time)
-        measure = measure_of(solution, self.grid, self.positions, self._closed)
+        measure = measure_of(state, self.grid, self.scheme.positions, self.scheme.closed)
         if nearby is not None:
             velocity.prepare(measure, nearby.measure)
         shape = (self.grid.dimension, *self.grid.shape)
-        speeds = np.empty((len(solution.mean), *shape))
-        mean, matrix = np.zeros_like(solution.mean), np.zeros_like(solution.matrix)
-        conductivities = np.zeros_like(solution.matrix)
-        frames = lattices(solution, self.grid)
+        speeds = np.empty((len(state.mean), *shape))
+        mean, matrix = np.zeros_like(state.mean), np.zeros_like(state.matrix)
+        conductivities = np.zeros_like(state.matrix)
+        frames = lattices(state, self.grid)
 
         def work(piece: int) -> None:
             panel = len(frames) - 1 - piece  # later positions see more, and are begun first
             lattice = frames[panel]
-            position = None if self.positions is None else self.positions[panel]
+            position = None if self.scheme.positions is None else self.scheme.positions[panel]
             drift = np.ascontiguousarray(velocity.drift(measure, lattice, position)).reshape(shape)
             inverse = np.linalg.inv(lattice.matrix).astype(float)
-            mean[panel], linear = self._affine(time, solution, panel, drift)
-            if self.frame == "static":
-                speeds[panel] = drift
-            else:
-                self.grid.remainder(drift, mean[panel], linear, inverse, speeds[panel])
+            motion = self.frame.motion(time, state, panel, drift, self.grid)
+            self.frame.remainder(drift, motion, inverse, self.grid, speeds[panel])
             conductivities[panel] = strength * inverse @ inverse.T
-            matrix[panel] = linear + (strength * inverse.T if self.grid.gaussian else 0.0)
+            mean[panel], matrix[panel] = motion[0], motion[1] + self.frame.widened(strength, inverse)
 
         if len(frames) < 2 * thread_count():  # threads then share the work of each panel
             for piece in range(len(frames)):
                 work(piece)
         else:
             run_pieces(work, len(frames), speeds.size)
-        fluxes = self.fluxes(self._order, solution.density, speeds, conductivities)
+        fluxes = self.fluxes(self.scheme.order, state.density, speeds, conductivities)
         return Rates(fluxes, measure, mean, matrix, speeds, conductivities, *self._emptying(speeds, conductivities))
-
-    def _affine(self, time: float, solution: Solution, panel: int, drift: Float) -> tuple[Float, Float]:
-        """(c, R)."""
-        if self.frame == "static":
-            return np.zeros_like(solution.mean[panel]), np.zeros_like(solution.matrix[panel])
-        if self.frame == "rescaled":
-            value = self._rescaling(time)
-            return value @ solution.mean[panel], value @ solution.matrix[panel]
-        return self.grid.regression(drift, solution.density[panel])
 
     def fluxes(self, order: int, density: Float, speeds: Float, conductivities: Float) -> Fluxes:
         """Of every panel. Order 1 is the upwind scheme that keeps densities non-negative."""
@@ -144,7 +132,7 @@ class System:
         values = self._ratios(density) if noisy else density
         mixed = noisy and order > 1 and self.grid.dimension == 2
         tasks = [(panel, direction, lines) for panel in range(panels) for direction, lines in self._lines]
-        turning = _TURNING * np.abs(speeds).max(axis=(2, 3))
+        turning = _TURNING_SPEED * np.abs(speeds).max(axis=(2, 3))
 
         def work(piece: int) -> None:
             panel, direction, lines = tasks[piece]
@@ -168,9 +156,9 @@ class System:
     def _lines(self) -> list[tuple[int, slice]]:
         """Directions, and which rows or columns along them are done at a time."""
         rows, columns = self.grid.shape
-        found = [(self.grid.dimension - 1, slice(*lines)) for lines in pieces(rows, max(1, _BLOCK // columns))]
+        found = [(self.grid.dimension - 1, slice(*lines)) for lines in pieces(rows, max(1, _BLOCK_CELLS // columns))]
         if self.grid.dimension == 2:
-            found += [(0, slice(*lines)) for lines in pieces(columns, max(1, _BLOCK // rows))]
+            found += [(0, slice(*lines)) for lines in pieces(columns, max(1, _BLOCK_CELLS // rows))]
         return found
 
     def _along(
@@ -178,7 +166,7 @@ class System:
     ) -> Float:
         width, (rows, columns) = self.grid.widths[-1], u.shape
         flux, padded = np.zeros((rows, columns + 1)), np.empty((rows, columns + 2 * transport.GHOSTS))
-        transport.transport_along(order, self.walls, u, speed, product, turning, 1.0 / width, padded, flux)
+        transport.transport_along(order, self.scheme.walls, u, speed, product, turning, 1.0 / width, padded, flux)
         if k > 0:
             room = np.empty((2, padded.shape[1]))
             across, faces = self.grid.weights[0][lines], self.grid.face_weights[1]
@@ -190,7 +178,7 @@ class System:
     ) -> Float:
         width, (rows, columns) = self.grid.widths[0], u.shape
         flux, padded = np.zeros((rows + 1, columns)), np.empty((rows + 2 * transport.GHOSTS, columns))
-        transport.transport_across(order, self.walls, u, speed, product, turning, 1.0 / width, padded, flux)
+        transport.transport_across(order, self.scheme.walls, u, speed, product, turning, 1.0 / width, padded, flux)
         if k > 0:
             faces, along = self.grid.face_weights[0], self.grid.weights[1][lines]
             room, factors = np.empty_like(padded), _STAGGERED[order]
@@ -220,7 +208,7 @@ class System:
     def roughness(self, solution: Solution, rates: Rates) -> float:
         """Error of the cells per unit time relative to the peak: how much another order makes of it, of the next lower
         one for the highest."""
-        other = self.fluxes(7 if self._order == 9 else 9, solution.density, rates.speeds, rates.conductivities)
+        other = self.fluxes(7 if self.scheme.order == 9 else 9, solution.density, rates.speeds, rates.conductivities)
         across, along = rates.fluxes.across - other.across, rates.fluxes.along - other.along
         change = np.diff(across, axis=1) + np.diff(along, axis=2)
         return float(
@@ -230,12 +218,13 @@ class System:
     def doubt(self, time: float, solution: Solution) -> float:
         """By how much drifts with the lightest and the heaviest tails that edges allow differ, on average over the
         cells, relative to their width."""
-        if not self._closed:
+        if not self.scheme.closed:
             return 0.0
         velocity, frames = self._velocity.at(time), lattices(solution, self.grid)
-        positions = [None] * len(frames) if self.positions is None else self.positions.tolist()
+        positions = [None] * len(frames) if self.scheme.positions is None else self.scheme.positions.tolist()
         lightest, heaviest = (
-            measure_of(solution, self.grid, self.positions, closed=True, heaviest=heavy) for heavy in (False, True)
+            measure_of(solution, self.grid, self.scheme.positions, closed=True, heaviest=heavy)
+            for heavy in (False, True)
         )
         largest = 0.0
         for panel, (lattice, position) in enumerate(zip(frames, positions, strict=True)):
@@ -247,24 +236,13 @@ class System:
         return largest
 
     def restored(self, before: Solution, after: Solution, start: float, end: float) -> Solution:
-        """After a step, with mean and covariance where the frame's own equation has taken them.
-
-        In a moving frame without noise those of z do not change. What limited fluxes have done to them, at edges, the
-        frame takes back.
-        """
+        """After a step, with mean and covariance where the frame's own equation has taken them."""
         noisy = any(self._diffusion_at(time) > 0 for time in (start, 0.5 * (start + end)))
-        if self.frame != "moving" or noisy:
-            return after
-        mean, matrix = after.mean.copy(), after.matrix.copy()
-        for panel, frame in enumerate(after.matrix):
-            (m0, c0), (m1, c1) = (self.grid.moments(solution.density[panel]) for solution in (before, after))
-            matrix[panel] = frame @ root(c0) @ np.linalg.inv(root(c1))
-            mean[panel] += frame @ m0 - matrix[panel] @ m1
-        return Solution(after.density, mean, matrix)
+        return after if noisy else self.frame.restored(before, after, self.grid)
 
     def smoothing(self, rates: Rates) -> float:
         """How fast noise wears off waves as short as edges leave behind."""
-        strengths = np.diagonal(rates.conductivities, axis1=1, axis2=2) / (_WAVE * self.grid.widths) ** 2
+        strengths = np.diagonal(rates.conductivities, axis1=1, axis2=2) / (_EDGE_WAVELENGTH * self.grid.widths) ** 2
         return float(strengths.min()) * (2 * np.pi) ** 2
 
     def residual(self, solution: Solution, rates: Rates) -> float:
@@ -274,7 +252,7 @@ class System:
             inverse = np.linalg.inv(frame)
             moving = rates.mean[panel][:, None, None] + np.tensordot(rates.matrix[panel], self.grid.coordinates, axes=1)
             frames[panel] = np.tensordot(inverse, moving, axes=1)
-        carried = self.fluxes(self._order, solution.density, frames, np.zeros_like(rates.conductivities))
+        carried = self.fluxes(self.scheme.order, solution.density, frames, np.zeros_like(rates.conductivities))
         across, along = rates.fluxes.across + carried.across, rates.fluxes.along + carried.along
         change = np.diff(across, axis=1) + np.diff(along, axis=2)
         return float(np.abs(change).sum() * self.grid.volume)
@@ -283,7 +261,7 @@ class System:
         spreading = 0.0
         if conductivities.any():  # g has then to be more than nothing in every cell
             leaks = max(float(self.grid.leaks @ np.diag(matrix)) for matrix in conductivities)
-            spreading = leaks * (_STIFFER if self._order > 2 else 1.0)
+            spreading = leaks * (_STIFFNESS_RATIO if self.scheme.order > 2 else 1.0)
         blocks = self.grid.blocks
         shares = np.empty((len(speeds), len(blocks)))
 

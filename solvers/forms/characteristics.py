@@ -3,59 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
-from mfpde.equation import InitialValueProblem
 from mfpde.geometry import Constant, Field, Layout
 from mfpde.measure import Measure
-from mfpde.registry import register
-from mfpde.solvers.characteristics.measure import CarriedMeasure
-from mfpde.solvers.characteristics.node_comparison import Nodes, flow_of
-from mfpde.solvers.characteristics.path import Path
-from mfpde.solvers.characteristics.tails import Reach
+from mfpde.registry import lookup, register
 from mfpde.solvers.forms.base import Form, Written
-from mfpde.solvers.forms.particles import particles_layout
+from mfpde.typing import Float
 
 __all__ = ["CharacteristicsForm", "characteristics_layout"]
 
 
-def characteristics_layout(nodes: Nodes, tolerance: float) -> Layout:
-    """As of particles, with the trail `path_time`, `path_position (particle, component)`: ends of the nodes' steps."""
-    like = particles_layout(nodes.weights, nodes.points.shape[1], nodes.positions)
+def characteristics_layout(like: Layout, tolerance: float, normal: bool, reach: Float | None) -> Layout:
+    """That of particles with the trail `path_time`, `path_position (particle, component)`: ends of the nodes'
+    steps."""
     trail = {
         "path_time": Field((), "end of a step of the nodes"),
         "path_position": Field(("particle", "component"), "place of the node there; angles are not wrapped"),
     }
     kept = {
         "path_tolerance": Constant(Field((), "tolerance of a step along the way"), np.array(tolerance)),
-        "path_normal": Constant(Field((), "1 where the law is normal, tails and all"), np.array(float(nodes.normal))),
+        "path_normal": Constant(Field((), "1 where the law is normal, tails and all"), np.array(float(normal))),
     }
-    if nodes.reach is not None:
+    if reach is not None:
         meaning = "low and high end of the nodes, refinement, deviations that tails are followed"
-        kept["path_reach"] = Constant(Field(("reach",), meaning), nodes.reach.numbers)
-        like = replace(like, extents={**like.extents, "reach": nodes.reach.numbers.size})
+        kept["path_reach"] = Constant(Field(("reach",), meaning), reach)
+        like = replace(like, extents={**like.extents, "reach": reach.size})
     return replace(like, form="characteristics", trail=trail, constants={**like.constants, **kept})
-
-
-class _Source:
-    """What a written measure comes from, made when it is first asked for."""
-
-    def __init__(self, written: Written) -> None:
-        self._written = written
-        self._task = InitialValueProblem(written.equation, written.time)
-
-    def initial(self) -> Measure:
-        return self._task.initial
-
-    @cached_property
-    def _path(self) -> Path:
-        return _path(self._written, self._task)
-
-    def path(self) -> Path:
-        return self._path
 
 
 @register("form", "characteristics")
@@ -65,25 +41,6 @@ class CharacteristicsForm(Form):
 
     shows: ClassVar[str] = "characteristics"
 
-    def measure(self, written: Written) -> CarriedMeasure:
-        source = _Source(written)
-        weights, positions = written.constant("weight"), written.constant("particle_position")
-        assert weights is not None  # noqa: S101 - for the type checker
-        place = written.fields["position"]
-        return CarriedMeasure(
-            place, weights, written.equation.geometry, positions, (source.path, source.initial, written.time)
-        )
-
-
-def _path(written: Written, task: InitialValueProblem) -> Path:
-    """With the rows that the snapshot needs."""
-    times = np.asarray(written.trail["path_time"])
-    count = min(int(np.searchsorted(times, written.time)) + 1, times.size)
-    states = [np.asarray(written.trail["path_position"][index]).ravel() for index in range(count)]
-    weights, tolerance = written.constant("weight"), written.constant("path_tolerance")
-    assert weights is not None and tolerance is not None  # noqa: S101, PT018 - for the type checker
-    points, normal = states[0].reshape(weights.size, -1), written.constant("path_normal")
-    numbers = written.constant("path_reach")
-    reach = None if numbers is None else Reach(*map(float, numbers))
-    nodes = Nodes(points, weights, written.constant("particle_position"), bool(normal), reach)
-    return Path(flow_of(task, nodes), float(tolerance), [float(time) for time in times[:count]], states)
+    def measure(self, written: Written) -> Measure:
+        carried: Measure = lookup("solver", "characteristics").carried(written)
+        return carried

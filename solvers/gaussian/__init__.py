@@ -9,7 +9,7 @@ from pydantic import Field
 
 from mfpde.contracts.solver import Integration, Solver
 from mfpde.errors import ProblemError
-from mfpde.measure.gaussian import Gaussian
+from mfpde.measure.initial.gaussian import Gaussian
 from mfpde.registry import register
 from mfpde.specification import Real
 

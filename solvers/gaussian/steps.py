@@ -1,4 +1,4 @@
-"""Steps of a Gaussian, each from a frame of its own."""
+"""Time steps of a Gaussian, each in a frame of its own."""
 
 from __future__ import annotations
 
@@ -6,29 +6,48 @@ from collections.abc import Mapping
 
 from mfpde.solvers.gaussian.frame import Frame
 from mfpde.solvers.gaussian.moments import Moments
-from mfpde.solvers.stepping.adaptive_ode import Attempt, March, Size
+from mfpde.solvers.steppers.base import OrdinarySystem, Size
+from mfpde.solvers.stepping.adaptive_ode import Attempt, March
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["GaussianMarch"]
 
-_MOST_IMPLICIT = 300  # unknowns of which the derivative matrix is made and factorised at every implicit step
+_IMPLICIT_UNKNOWNS_MAX = 300  # the Jacobian is formed and factorised at every implicit step
+
+
+class _InFrame(OrdinarySystem):
+    """The moment equations in the frame that the present step begins with."""
+
+    def __init__(self, moments: Moments) -> None:
+        self._moments, self.frame, self.breaks = moments, moments.start, moments.breaks
+        self.start = moments.state(self.frame, noise=False)
+
+    def rhs(self, time: float, state: Float) -> Float:
+        return self._moments.slope(self.frame, time, state)
+
+    def sizes(self, state: Float) -> Size:
+        return self._moments.sizes(self.frame, state)
+
+    def rate(self) -> float:
+        return self._moments.rate(0.0, self.frame)
+
+    def growth_rate(self, time: float, state: Float) -> float:
+        return self._moments.growth(time, self.frame)
 
 
 class GaussianMarch(March):
     """A march whose steps begin at the origin of the frame of their start."""
 
     def __init__(self, moments: Moments, tolerance: float) -> None:
-        self._moments = moments
-        self.frame = self.start_frame = moments.start
-        state = moments.state(self.frame, noise=False)
-        rate = moments.rate(0.0, self.frame)
-        first = 0.01 / rate if rate > 0 else 1.0
-        implicit = state.size <= _MOST_IMPLICIT
-        super().__init__(self._in_frame, self._size, state, tolerance, first, moments.breaks, implicit, lasting=True)
+        self._moments, self._in_frame = moments, _InFrame(moments)
+        self.start_frame = moments.start
+        implicit = self._in_frame.start.size <= _IMPLICIT_UNKNOWNS_MAX
+        super().__init__(self._in_frame, tolerance, implicit=implicit, lasting=True)
 
     @property
-    def place(self) -> Frame:
-        return self.frame
+    def frame(self) -> Frame:
+        """That of the state."""
+        return self._in_frame.frame
 
     def attempt(self) -> Attempt:
         noise = self._moments.drowned(self.frame, self.time, self.step) and not (
@@ -40,7 +59,7 @@ class GaussianMarch(March):
         tried = super().attempt()
         if tried is Attempt.ACCEPTED:
             frame = self._moments.moved(self.frame, self.state)
-            self.start_frame, self.frame = self.frame, self._moments.renewed(self.time, frame)
+            self.start_frame, self._in_frame.frame = self.frame, self._moments.renewed(self.time, frame)
             self.replace(self._moments.state(frame, noise=False))
         return tried
 
@@ -50,22 +69,16 @@ class GaussianMarch(March):
             return self.frame
         if time == self.start_time:
             return self.start_frame
-        now, self.frame = self.frame, self.start_frame
+        now, self._in_frame.frame = self.frame, self.start_frame
         try:
-            return self._moments.moved(self.frame, self.look(time))
+            return self._moments.moved(self.start_frame, self.look(time))
         finally:
-            self.frame = now
+            self._in_frame.frame = now
 
     def arrays(self) -> dict[str, AnyArray]:
         return {**super().arrays(), **self.frame.arrays("frame"), **self.start_frame.arrays("start_frame")}
 
     def restore(self, arrays: Mapping[str, AnyArray]) -> None:
         super().restore(arrays)
-        self.frame = self._moments.start.restored("frame", arrays)
+        self._in_frame.frame = self._moments.start.restored("frame", arrays)
         self.start_frame = self._moments.start.restored("start_frame", arrays)
-
-    def _in_frame(self, time: float, state: Float) -> Float:
-        return self._moments.slope(self.frame, time, state)
-
-    def _size(self, state: Float) -> Size:
-        return self._moments.sizes(self.frame, state)

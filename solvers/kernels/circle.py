@@ -7,36 +7,41 @@ from typing import TYPE_CHECKING
 
 from mfpde.compilation import kernel
 from mfpde.solvers.kernels.exponential_step import (
+    LENGTH,
     advance_stage,
     fill_table,
+    judge,
     ladder_step,
-    next_step,
+    nearest_rung,
+    next_end,
     scale_difference,
     step_errors,
 )
 from mfpde.solvers.kernels.fast_fourier import copy_rows
-from mfpde.solvers.kernels.zonal_slope import convolution_slope, drift_reach, grid_slope, keep_symmetry
-from mfpde.solvers.steppers.gif853 import LARGEST_DECAY, STAGES
+from mfpde.solvers.kernels.zonal_slope import GridRoom, convolution_slope, drift_mode_count, grid_slope, keep_symmetry
+from mfpde.solvers.steppers.gif853 import LARGEST_DECAY, ORDER, STAGES
+from mfpde.solvers.stepping.controller import SHORTEST_STEP
 from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:
-    from mfpde.solvers.spectral.work import Work
+    from mfpde.solvers.kernels.circle_work import Work
 
-__all__ = ["advance", "restart_slope"]
+__all__ = ["LENGTH", "advance", "restart_slope"]
 
 # what `advance` returns
 REACHED, UNDER_WAY, MODES_CHANGED, GRID_TOO_COARSE, RESOLUTION_LOST, STEP_VANISHED = range(6)
-# columns of `numbers`; the last is of the latest slope alone
-TIME, STEP, LAST_ERROR, LAST_TAIL, SPILL = range(5)
+# columns of `numbers`: a controller's, and others, of which the last is of the latest slope alone
+CONTROLLER = 4
+TIME, LAST_TAIL, SPILL = range(CONTROLLER, 7)
 # columns of `counts`; from SLOT on they follow from the state, or do not matter
-MODES, STEPS, REJECTED, EVALUATIONS, AFTER_REJECTION, SINCE_CHANGE, SLOT, REACH, NEXT_REACH = range(9)
+MODES, STEPS, REJECTED, EVALUATIONS, SINCE_CHANGE, SLOT, DRIFT_MODES, NEXT_DRIFT_MODES = range(8)
 # columns of `limits`
 TOLERANCE, TRUNCATION, CUT, BOUND, FLOOR, LOST = range(6)
 # columns of `choices`
 MOST_MODES, DIRECT, EVEN, PERIOD, WINDOW = range(5)
 
-_FEWEST_MODES = 16
-_PATIENCE = 24  # accepted steps between a change of the number of modes and the next reduction
+_MODES_MIN = 16  # fewer cost no less
+_STEPS_BETWEEN_REDUCTIONS = 24  # accepted steps between a change of the number of modes and the next reduction
 #: accepted steps after which a call of `advance` ends, so that the caller can see whether anything moves still
 STEPS_BETWEEN_LOOKS = 256
 
@@ -48,7 +53,7 @@ def evaluate_slope(
     """slope = N(padded state); numbers[SPILL] becomes what the grid could not hold (0 for the convolution)."""
     modes = counts[MODES]
     if choices[DIRECT] >= modes * min(modes, work.potential.size):
-        convolution_slope(work.padded, work.offset, work.potential, modes, counts[REACH], work.drift, slope)
+        convolution_slope(work.padded, work.offset, work.potential, modes, counts[DRIFT_MODES], work.drift, slope)
         numbers[SPILL] = 0.0
     else:
         numbers[SPILL] = grid_slope(
@@ -58,10 +63,7 @@ def evaluate_slope(
             work.normaliser,
             limits[BOUND],
             modes,
-            work.density,
-            work.speed,
-            work.scratch,
-            work.roots,
+            GridRoom(work.density, work.speed, work.scratch, work.roots),
             slope,
         )
     keep_symmetry(slope, modes, choices[EVEN] == 1, choices[PERIOD])
@@ -69,9 +71,9 @@ def evaluate_slope(
 
 
 @kernel
-def find_reach(work: Work, counts: AnyArray, limits: Float) -> None:
+def find_drift_modes(work: Work, counts: AnyArray, limits: Float) -> None:
     """How many modes of the drift matter in the padded state, kept for a whole step."""
-    counts[REACH] = drift_reach(work.padded, work.offset, work.potential, counts[MODES], limits[CUT])
+    counts[DRIFT_MODES] = drift_mode_count(work.padded, work.offset, work.potential, counts[MODES], limits[CUT])
 
 
 @kernel
@@ -118,14 +120,14 @@ def _attempt(
     """One step: the new state in work.padded, its N in work.slope; returns the error relative to what is allowed."""
     modes = counts[MODES]
     table = work.tables[_find_table(work, counts, step)]
-    reach = counts[REACH]
+    kept = counts[DRIFT_MODES]
     for stage in range(1, STAGES + 1):
         advance_stage(stage, state, work.start, work.scaled, table, step, work.padded, work.offset, modes)
         if stage == STAGES:  # the state that the next step starts from
-            find_reach(work, counts, limits)
+            find_drift_modes(work, counts, limits)
         evaluate_slope(work, numbers, counts, limits, choices, work.slope)
         scale_difference(stage, work.slope, work.start, work.scaled, table, modes)
-    counts[NEXT_REACH], counts[REACH] = counts[REACH], reach  # a rejected state must leave no trace
+    counts[NEXT_DRIFT_MODES], counts[DRIFT_MODES] = counts[DRIFT_MODES], kept  # a rejected state must leave no trace
     step_errors(work.scaled, table, step, work.errors, modes)
     _sizes(work.padded, work.offset, modes, work.state_sizes)
     five = _error_size(work.errors[0], work, modes, limits[FLOOR])
@@ -154,35 +156,25 @@ def _tail(sizes: Float, first: int, last: int) -> float:
 
 
 @kernel
-def _choose_step(numbers: Float, rate: float, target: float) -> float:
-    """The next step: on the ladder, bounded by the fastest decay, or what is left to the target (in two halves if it
-    is less than two steps)."""
-    step = numbers[STEP]
+def _choose_step(numbers: Float, rate: float, target: float) -> tuple[float, float]:
+    """Length and end of the next step, on the ladder and bounded by the fastest decay where the target lets it."""
+    length = numbers[LENGTH]
     if rate > 0.0:
-        step = min(step, LARGEST_DECAY / rate)
-    step = ladder_step(step)
-    left = target - numbers[TIME]
-    if step >= left * (1.0 - 1e-12):
-        return left
-    return 0.5 * left if 2.0 * step > left else step
+        length = min(length, LARGEST_DECAY / rate)
+    length = ladder_step(length)
+    end = next_end(numbers[TIME], length, target)
+    return (length if end == numbers[TIME] + length else end - numbers[TIME]), end
 
 
 @kernel
-def _accept(
-    state: Float, work: Work, numbers: Float, counts: AnyArray, step: float, error: float, target: float
-) -> None:
+def _accept(state: Float, work: Work, numbers: Float, counts: AnyArray, end: float) -> None:
     modes = counts[MODES]
     copy_rows(work.padded, work.offset, state, 0, modes)
     copy_rows(work.slope, 0, work.start, 0, modes)
-    proposed = next_step(step, error, numbers[LAST_ERROR], counts[AFTER_REJECTION] == 1)
-    # a step cut short by an output time says nothing against the step that was meant
-    numbers[STEP] = max(proposed, min(numbers[STEP], 4.0 * proposed)) if step < numbers[STEP] else proposed
-    numbers[TIME] = target if step >= (target - numbers[TIME]) else numbers[TIME] + step
-    numbers[LAST_ERROR] = error
+    numbers[TIME] = end
     counts[STEPS] += 1
     counts[SINCE_CHANGE] += 1
-    counts[AFTER_REJECTION] = 0
-    counts[REACH] = counts[NEXT_REACH]
+    counts[DRIFT_MODES] = counts[NEXT_DRIFT_MODES]
 
 
 @kernel
@@ -190,7 +182,7 @@ def _can_drop(state: Float, work: Work, counts: AnyArray, limits: Float, choices
     """Whether the last eighth of the modes is far below what matters, not too soon after the last change."""
     modes = counts[MODES]
     fewer = 7 * modes // 8 // 16 * 16
-    if counts[SINCE_CHANGE] < _PATIENCE or fewer < _FEWEST_MODES or fewer >= modes:
+    if counts[SINCE_CHANGE] < _STEPS_BETWEEN_REDUCTIONS or fewer < _MODES_MIN or fewer >= modes:
         return False
     counts[SINCE_CHANGE] = 0
     if _tail(work.state_sizes, fewer - _window(fewer, choices), modes) > 0.1 * limits[TRUNCATION]:
@@ -238,20 +230,21 @@ def advance(
     for _ in range(budget):
         if numbers[TIME] >= target:
             return REACHED
-        step = _choose_step(numbers, work.rates[counts[MODES] - 1], target)
-        if not step > 0.0 or numbers[TIME] + step == numbers[TIME]:
+        step, end = _choose_step(numbers, work.rates[counts[MODES] - 1], target)
+        if not step > SHORTEST_STEP * numbers[TIME]:
             return STEP_VANISHED
         error = _attempt(state, work, numbers, counts, limits, choices, step)
-        if not error <= 1.0:
-            numbers[STEP] = next_step(step, error, numbers[LAST_ERROR], True)
+        if error <= 1.0:
+            verdict = _can_show(work, numbers, counts, limits, choices)
+            if verdict != REACHED:
+                counts[REJECTED] += 1
+                return verdict
+        accepted = judge(numbers[:CONTROLLER], step, error, ORDER)
+        numbers[LENGTH] = nearest_rung(numbers[LENGTH])
+        if not accepted:
             counts[REJECTED] += 1
-            counts[AFTER_REJECTION] = 1
             continue
-        verdict = _can_show(work, numbers, counts, limits, choices)
-        if verdict != REACHED:
-            counts[REJECTED] += 1
-            return verdict
-        _accept(state, work, numbers, counts, step, error, target)
+        _accept(state, work, numbers, counts, end)
         if _can_drop(state, work, counts, limits, choices):
             return MODES_CHANGED
         if counts[STEPS] % STEPS_BETWEEN_LOOKS == 0:
@@ -264,5 +257,5 @@ def restart_slope(state: Float, work: Work, numbers: Float, counts: AnyArray, li
     """work.start = N(state), needed whenever the state or the number of its modes was changed from outside a step."""
     modes = counts[MODES]
     copy_rows(state, 0, work.padded, work.offset, modes)
-    find_reach(work, counts, limits)
+    find_drift_modes(work, counts, limits)
     evaluate_slope(work, numbers, counts, limits, choices, work.start)

@@ -10,13 +10,24 @@ import numpy as np
 
 from mfpde.compilation import kernel
 from mfpde.solvers.steppers.gif853 import ERROR_FIVE, ERROR_THREE, NODES, STAGE_WEIGHTS, STAGES, WEIGHTS
+from mfpde.solvers.stepping.controller import ERROR_FLOOR, GROWTH_MAX, MEANT, SAFETY, SHRINKING_MAX
+from mfpde.solvers.stepping.step_ends import ROUNDING
 from mfpde.typing import Float
 
-__all__ = ["advance_stage", "fill_table", "ladder_step", "next_step", "scale_difference", "step_errors"]
+__all__ = [
+    "advance_stage",
+    "fill_table",
+    "judge",
+    "ladder_step",
+    "nearest_rung",
+    "next_end",
+    "scale_difference",
+    "step_errors",
+]
 
 _LADDER = 8  # steps are powers of 2^(1/8): few different tables
-_SAFETY = 0.9
-_SMALLEST_FACTOR, _LARGEST_FACTOR = 0.2, 4.0
+# a controller's numbers
+LENGTH, LAST_LENGTH, LAST_ERROR, REJECTED = range(4)
 
 # what is summed at each stage, for the new state and for the two errors: weights, and the earlier stages with a weight,
 # filled up to a multiple of four with ones that have none
@@ -35,6 +46,12 @@ for _row, _count in enumerate(SOURCE_COUNTS):
 def ladder_step(step: float) -> float:
     """The largest power of 2^(1/8) that is not above `step`."""
     return 2.0 ** (math.floor(_LADDER * math.log2(step) * (1 + 1e-15)) / _LADDER)
+
+
+@kernel
+def nearest_rung(step: float) -> float:
+    """The power of 2^(1/8) that is nearest to `step`, on a logarithmic scale."""
+    return ladder_step(step * 2.0 ** (0.5 / _LADDER))
 
 
 @kernel
@@ -115,16 +132,39 @@ def step_errors(scaled: Float, table: Float, step: float, errors: Float, modes: 
 
 
 @kernel
-def next_step(step: float, error: float, previous: float, rejected: bool) -> float:
-    """Proportional-integral control: the next step, from this step's error and the one before (both relative to what
-    is allowed)."""
-    if not error < 1e30:
-        return step * _SMALLEST_FACTOR
-    bounded = max(error, 1e-10)
-    if error > 1.0:
-        factor = _SAFETY * bounded ** (-1.0 / 8.0)
-    else:
-        factor = _SAFETY * bounded ** (-0.7 / 8.0) * max(previous, 1e-10) ** (0.3 / 8.0)
-        if rejected:
-            factor = min(factor, 1.0)
-    return step * min(_LARGEST_FACTOR, max(_SMALLEST_FACTOR, factor))
+def next_end(time: float, length: float, end: float) -> float:
+    """As `stepping.step_ends.next_end`, for one end."""
+    left = end - time
+    if length >= left * (1.0 - ROUNDING):
+        return end
+    return time + (0.5 * left if 2.0 * length > left else length)
+
+
+@kernel
+def judge(controller: Float, length: float, error: float, error_order: int) -> bool:
+    """As `stepping.controller.Controller.judge`; `controller` are its numbers."""
+    factor, accepted = _factor(controller, length, error, error_order), error <= 1.0
+    if controller[REJECTED] == 1.0 or not accepted:
+        factor = min(factor, 1.0)
+    proposed = length * factor
+    cut = length < MEANT * controller[LENGTH]
+    controller[LENGTH] = max(proposed, controller[LENGTH]) if accepted and cut else proposed
+    controller[REJECTED] = 0.0 if accepted else 1.0
+    if accepted:
+        controller[LAST_LENGTH], controller[LAST_ERROR] = length, max(error, ERROR_FLOOR)
+    return accepted
+
+
+@kernel
+def _factor(controller: Float, length: float, error: float, error_order: int) -> float:
+    if not math.isfinite(error):
+        return SHRINKING_MAX
+    if error == 0.0:
+        return GROWTH_MAX
+    power = 1.0 / error_order
+    wanted = SAFETY * error**-power
+    if controller[LAST_LENGTH] > 0.0 and error <= 1.0:
+        seen = max(error, ERROR_FLOOR)
+        trend = length / controller[LAST_LENGTH] * (controller[LAST_ERROR] / seen) ** power
+        wanted = min(wanted, SAFETY * seen**-power * trend)
+    return min(max(wanted, SHRINKING_MAX), GROWTH_MAX)

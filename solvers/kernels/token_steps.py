@@ -12,22 +12,18 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.compilation import kernel
-from mfpde.solvers.kernels.exponential_step import next_step
+from mfpde.solvers.kernels.exponential_step import LENGTH, judge, next_end
 from mfpde.solvers.kernels.token_slope import Pairs, PairwiseLaw, pairs_for, token_slope
-from mfpde.solvers.steppers.gif853 import ERROR_FIVE, ERROR_THREE, NODES, STAGE_WEIGHTS, STAGES, WEIGHTS
+from mfpde.solvers.steppers.gif853 import ERROR_FIVE, ERROR_THREE, NODES, ORDER, STAGE_WEIGHTS, STAGES, WEIGHTS
+from mfpde.solvers.stepping.controller import SHORTEST_STEP
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["Copies", "Limits", "Room", "advance_copy", "refresh", "room_for", "slopes_of_copies"]
 
 #: what `advance_copy` returns
 REACHED, UNDER_WAY, STEP_VANISHED = range(3)
-#: columns of `numbers`: TIME is that of the problem, or the way in gradient time
-TIME, STEP, LAST_ERROR = range(3)
 #: columns of `counts`
-ACTIVE, STEPS, REJECTED, EVALUATIONS, AFTER_REJECTION, FRESH = range(6)
-
-#: lengths of a step, in times, that two times are apart by at least
-_SHORTEST_STEP = 2.0**-50
+ACTIVE, STEPS, REJECTED, EVALUATIONS, FRESH = range(5)
 
 
 class Copies(NamedTuple):
@@ -41,8 +37,9 @@ class Copies(NamedTuple):
     leaders: AnyArray  # of each column, the token at first that gives the cluster its number (copies, n)
     merged_into: AnyArray  # of each token, the leader of the cluster that its own was joined to; -1 before (copies, n)
     merged_at: Float  # and when (copies, n)
-    numbers: Float  # (copies, 3)
-    counts: AnyArray  # (copies, 6)
+    times: Float  # of the problem, or the way in gradient time (copies,)
+    controllers: Float  # the numbers of each one's step control (copies, 4)
+    counts: AnyArray  # (copies, 5)
 
 
 class Limits(NamedTuple):
@@ -127,7 +124,7 @@ def _error_of(step: float, room: Room, state: Float, scale: float, count: int, d
 def _attempt(copies: Copies, copy: int, law: PairwiseLaw, limits: Limits, room: Room, step: float, count: int) -> float:
     """One step: the new state in room.trial, its slope in the last stage; the error over what is allowed."""
     state, weights, positions = copies.state[copy], copies.weights[copy], copies.positions[copy]
-    time, stages = copies.numbers[copy, TIME], room.stages
+    time, stages = copies.times[copy], room.stages
     for row in range(state.shape[0]):
         for i in range(count):
             stages[0, row, i] = copies.slope[copy, row, i]
@@ -146,7 +143,7 @@ def refresh(copies: Copies, copy: int, law: PairwiseLaw, room: Room) -> None:
     """The slope of the present state."""
     count = copies.counts[copy, ACTIVE]
     state, weights, positions = copies.state[copy], copies.weights[copy], copies.positions[copy]
-    token_slope(state, copies.numbers[copy, TIME], weights, positions, count, law, room.pairs, copies.slope[copy])
+    token_slope(state, copies.times[copy], weights, positions, count, law, room.pairs, copies.slope[copy])
     copies.counts[copy, EVALUATIONS] += 1
     copies.counts[copy, FRESH] = 1
 
@@ -166,7 +163,7 @@ def _accept(copies: Copies, copy: int, law: PairwiseLaw, room: Room, time: float
             length = math.sqrt(square)
             for row in range(dimension):
                 state[row, i] /= length
-    copies.numbers[copy, TIME] = time
+    copies.times[copy] = time
     copies.counts[copy, FRESH] = 0
 
 
@@ -199,7 +196,7 @@ def _join(copies: Copies, copy: int, first: int, second: int, law: PairwiseLaw, 
     weights[first] = total
     leader = copies.leaders[copy, second]
     copies.merged_into[copy, leader] = copies.leaders[copy, first]
-    copies.merged_at[copy, leader] = copies.numbers[copy, TIME]
+    copies.merged_at[copy, leader] = copies.times[copy]
     for i in range(second, count - 1):
         for row in range(state.shape[0]):
             state[row, i] = state[row, i + 1]
@@ -237,21 +234,14 @@ def _move_slope(copies: Copies, copy: int, gone: int) -> None:
 
 
 @kernel
-def _choose_step(step: float, left: float) -> float:
-    """The next step: what is left to the target, in two halves if it is less than two steps."""
-    if step >= left * (1.0 - 1e-12):
-        return left
-    return 0.5 * left if 2.0 * step > left else step
-
-
-@kernel
 def advance_copy(
     copies: Copies, copy: int, law: PairwiseLaw, limits: Limits, room: Room, target: float, attempts: int
 ) -> int:
     """Step one copy to `target` with at most so many attempts. What lasts is in `copies`."""
-    numbers, counts, dimension = copies.numbers[copy], copies.counts[copy], room.pairs.unit.shape[0]
+    counts, controller, dimension = copies.counts[copy], copies.controllers[copy], room.pairs.unit.shape[0]
     for _ in range(attempts):
-        if numbers[TIME] >= target:
+        time = copies.times[copy]
+        if time >= target:
             return REACHED
         if counts[FRESH] == 0:
             refresh(copies, copy, law, room)
@@ -259,23 +249,16 @@ def advance_copy(
             _merge(copies, copy, law, limits, dimension)
             if counts[FRESH] == 0:
                 refresh(copies, copy, law, room)
-        count, left = counts[ACTIVE], target - numbers[TIME]
-        step = _choose_step(numbers[STEP], left)
-        if not step > _SHORTEST_STEP * numbers[TIME]:
+        count, end = counts[ACTIVE], next_end(time, controller[LENGTH], target)
+        if not end - time > SHORTEST_STEP * time:
             return STEP_VANISHED
-        error = _attempt(copies, copy, law, limits, room, step, count)
-        proposed = next_step(step, error, numbers[LAST_ERROR], counts[AFTER_REJECTION] == 1 or not error <= 1.0)
-        if not error <= 1.0:
-            numbers[STEP] = proposed
+        error = _attempt(copies, copy, law, limits, room, end - time, count)
+        if judge(controller, end - time, error, ORDER):
+            counts[STEPS] += 1
+            _accept(copies, copy, law, room, end, count)
+        else:
             counts[REJECTED] += 1
-            counts[AFTER_REJECTION] = 1
-            continue
-        numbers[STEP] = max(proposed, min(numbers[STEP], 4.0 * proposed)) if step < numbers[STEP] else proposed
-        numbers[LAST_ERROR] = error
-        counts[STEPS] += 1
-        counts[AFTER_REJECTION] = 0
-        _accept(copies, copy, law, room, target if step >= left else numbers[TIME] + step, count)
-    return REACHED if numbers[TIME] >= target else UNDER_WAY
+    return REACHED if copies.times[copy] >= target else UNDER_WAY
 
 
 @kernel

@@ -4,13 +4,24 @@ zonal drift.
 Modes are rows of real and imaginary parts, `(2, modes)`; stages live in padded rows, mode k in column `offset + k`.
 """
 
+from typing import NamedTuple
+
 from mfpde.compilation import kernel
 from mfpde.solvers.kernels.fast_fourier import forward
 from mfpde.typing import Float
 
-__all__ = ["convolution_slope", "drift_reach", "grid_slope", "keep_symmetry"]
+__all__ = ["GridRoom", "convolution_slope", "drift_mode_count", "grid_slope", "keep_symmetry"]
 
 Pair = tuple[float, float]
+
+
+class GridRoom(NamedTuple):
+    """Room for products on an equispaced grid, `(2, points)` each, and the roots of unity of its transforms."""
+
+    density: Float
+    speed: Float
+    scratch: Float
+    roots: Float
 
 
 @kernel
@@ -19,52 +30,52 @@ def _fill_ghosts(padded: Float, offset: int, modes: int) -> None:
     for part in range(2):
         sign = 1.0 - 2.0 * part
         left, right = padded[part, :offset], padded[part, offset + 1 : offset + modes]
-        reach = min(offset, modes - 1)
-        left[: offset - reach] = 0.0
-        for column in range(reach):
+        count = min(offset, modes - 1)
+        left[: offset - count] = 0.0
+        for column in range(count):
             left[offset - 1 - column] = sign * right[column]
         padded[part, offset + modes : 2 * offset + modes] = 0.0
 
 
 @kernel
-def drift_reach(padded: Float, offset: int, potential: Float, modes: int, cut: float) -> int:
+def drift_mode_count(padded: Float, offset: int, potential: Float, modes: int, cut: float) -> int:
     """One more than the last order whose drift j W_j c_j, |c_j| <= 1, can pass `cut` times this state's largest."""
-    reach = min(potential.size, modes)
+    count = min(potential.size, modes)
     largest = 0.0
-    for order in range(1, reach):
+    for order in range(1, count):
         size = max(abs(padded[0, offset + order]), abs(padded[1, offset + order]))
         largest = max(largest, order * abs(potential[order]) * size)
-    while reach > 2 and (reach - 1) * abs(potential[reach - 1]) <= cut * largest:
-        reach -= 1
-    return reach
+    while count > 2 and (count - 1) * abs(potential[count - 1]) <= cut * largest:
+        count -= 1
+    return count
 
 
 @kernel
-def _drift_modes(padded: Float, offset: int, potential: Float, reach: int, drift: Float) -> None:
-    """drift[:, j] = i j W_j c_j below reach, zeros beyond."""
-    real, imaginary = padded[0, offset : offset + reach], padded[1, offset : offset + reach]
-    for order in range(reach):
+def _drift_modes(padded: Float, offset: int, potential: Float, count: int, drift: Float) -> None:
+    """drift[:, j] = i j W_j c_j below count, zeros beyond."""
+    real, imaginary = padded[0, offset : offset + count], padded[1, offset : offset + count]
+    for order in range(count):
         weight = order * potential[order]
         drift[0, order] = -weight * imaginary[order]
         drift[1, order] = weight * real[order]
-    drift[:, reach : reach + 3] = 0.0
+    drift[:, count : count + 3] = 0.0
 
 
 @kernel
 def convolution_slope(
-    padded: Float, offset: int, potential: Float, modes: int, reach: int, drift: Float, slope: Float
+    padded: Float, offset: int, potential: Float, modes: int, count: int, drift: Float, slope: Float
 ) -> None:
-    """m_k = sum_{1<=j<reach} (G_j c_{k-j} + conj(G_j) c_{k+j}): exact, no aliasing, exact zeros stay zero.
+    """m_k = sum_{1<=j<count} (G_j c_{k-j} + conj(G_j) c_{k+j}): exact, no aliasing, exact zeros stay zero.
 
     Four orders at a time, on slices with constant shifts, let the compiler use whole vector registers.
     """
     _fill_ghosts(padded, offset, modes)
-    _drift_modes(padded, offset, potential, reach, drift)
+    _drift_modes(padded, offset, potential, count, drift)
     out_real, out_imaginary = slope[0, :modes], slope[1, :modes]
     out_real[:] = 0.0
     out_imaginary[:] = 0.0
     real, imaginary = padded[0], padded[1]
-    for order in range(1, reach, 4):
+    for order in range(1, count, 4):
         g1, g2, g3, g4 = drift[0, order], drift[0, order + 1], drift[0, order + 2], drift[0, order + 3]
         h1, h2, h3, h4 = drift[1, order], drift[1, order + 1], drift[1, order + 2], drift[1, order + 3]
         left, right = offset - order - 3, offset + order
@@ -102,18 +113,11 @@ def _place(first: Pair, second: Pair, spectrum: Float, mode: int, length: int) -
 
 @kernel
 def _speed(
-    padded: Float,
-    offset: int,
-    potential: Float,
-    normaliser: Float,
-    bound: float,
-    modes: int,
-    speed: Float,
-    work: Float,
-    roots: Float,
+    padded: Float, offset: int, potential: Float, normaliser: Float, bound: float, modes: int, room: GridRoom
 ) -> None:
     """speed[0] = v on the grid: the drift's series, divided by the normaliser's. |v| <= bound holds for every
     measure, and is kept where the normaliser has sunk below roundoff of its largest value."""
+    speed = room.speed
     length = speed.shape[1]
     speed[:] = 0.0
     for order in range(min(potential.size, modes)):
@@ -121,7 +125,7 @@ def _speed(
         share = normaliser[order]
         re, im = padded[0, offset + order], padded[1, offset + order]
         _place((share * re, share * im), (-weight * im, weight * re), speed, order, length)
-    forward(speed, work, roots)
+    forward(speed, room.scratch, room.roots)
     for point in range(length):
         ratio = speed[0, point] / speed[1, point]
         speed[0, point] = min(bound, max(-bound, ratio)) if speed[1, point] > 0.0 else 0.0
@@ -135,28 +139,26 @@ def grid_slope(
     normaliser: Float,
     bound: float,
     modes: int,
-    density: Float,
-    speed: Float,
-    work: Float,
-    roots: Float,
+    room: GridRoom,
     slope: Float,
 ) -> float:
     """The same on an equispaced grid, with the normaliser if there is one. Returns the size of what the grid can
     hardly hold, relative to the bound of m."""
+    density, speed, scratch, roots = room
     length = density.shape[1]
     density[:] = 0.0
     if normaliser.size > 0:
-        _speed(padded, offset, potential, normaliser, bound, modes, speed, work, roots)
+        _speed(padded, offset, potential, normaliser, bound, modes, room)
     for order in range(modes):
         re, im = padded[0, offset + order], padded[1, offset + order]
         weight = order * potential[order] if normaliser.size == 0 and order < potential.size else 0.0
         _place((re, im), (-weight * im, weight * re), density, order, length)
-    forward(density, work, roots)
+    forward(density, scratch, roots)
     for point in range(length):
         drift = speed[0, point] if normaliser.size > 0 else density[0, point]
         density[0, point] = drift * density[1, point] / length
         density[1, point] = 0.0
-    forward(density, work, roots)
+    forward(density, scratch, roots)
     last = 0.0
     for order in range(length // 2 - length // 16, length // 2):
         last = max(last, abs(density[0, order]), abs(density[1, order]))

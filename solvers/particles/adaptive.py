@@ -15,7 +15,8 @@ from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.particles.schemes import norm_rate, speed_factor
 from mfpde.solvers.particles.shown import TokenIntegration, lengths, spread
 from mfpde.solvers.particles.tokens import Tokens
-from mfpde.solvers.stepping.adaptive_ode import Attempt, March, Size
+from mfpde.solvers.steppers.base import OrdinarySystem, Size
+from mfpde.solvers.stepping.adaptive_ode import Attempt, March
 from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:
@@ -26,10 +27,8 @@ __all__ = ["AdaptiveIntegration"]
 
 #: of the tolerance, for the error of one step
 STEP_SHARE = 0.1
-#: of the time in which anything changes, for the first step
-_FIRST_STEP = 0.01
 #: of a coordinate; tokens beyond it are lost
-_FARTHEST = 1e60
+_MAX_COORDINATE = 1e60
 #: numbers of a state up to which stiff stretches are solved by an implicit scheme with a matrix of that size
 _MOST_IMPLICIT = 100
 
@@ -45,23 +44,19 @@ class AdaptiveIntegration(TokenIntegration):
             directions, norms = self.first_directions()
             start = np.hstack([directions[0], norms[0]])
         self._shape = start.shape
-        start = np.ascontiguousarray(start).ravel()
-        self._march = self._marching(start)
-        self._time, self._state = 0.0, start
+        system = _TokenSystem(self, np.ascontiguousarray(start).ravel())
+        if not np.isfinite(system.rate()):
+            raise ProblemError.at("attention", "moves these tokens at a speed beyond all numbers")
+        implicit, tolerance = start.size <= _MOST_IMPLICIT, STEP_SHARE * settings.tolerance
+        self._march = March(system, tolerance, implicit=implicit, independent=True)
+        self._time, self._state = 0.0, system.start
         self._amplification = Amplification(task.equation.autonomous)
 
-    def _marching(self, start: Float) -> March:
-        slope = self._slope(0.0, start)
-        self._cold()
-        if not np.isfinite(slope).all():
-            raise ProblemError.at("attention", "moves these tokens at a speed beyond all numbers")
-        rate = self._sizes(start)(slope)
-        first = _FIRST_STEP / rate if rate > 0 else self._task.until
-        tolerance = STEP_SHARE * self._settings.tolerance
-        implicit = start.size <= _MOST_IMPLICIT
+    @property
+    def breaks(self) -> list[float]:
+        """Times at which a coefficient, or the scheme of normalisation, changes."""
         switch = [] if self._scheme is None or self._scheme.switch is None else [self._scheme.switch]
-        breaks = sorted({*self._velocity.breaks(), *switch})
-        return March(self._slope, self._sizes, start, tolerance, first, breaks, implicit, begin=self._cold)
+        return sorted({*self._velocity.breaks(), *switch})
 
     def _native(self, state: Float) -> Float:
         rows = state.reshape(self._shape)
@@ -69,8 +64,8 @@ class AdaptiveIntegration(TokenIntegration):
             return self._geometry.retract(rows)
         return (self._directions or self._geometry).points(rows[:, :-1] / lengths(rows[:, :-1]))
 
-    def _slope(self, time: float, state: Float) -> Float:
-        if not float(np.abs(state).max(initial=0.0)) < _FARTHEST:
+    def slope(self, time: float, state: Float) -> Float:
+        if not float(np.abs(state).max(initial=0.0)) < _MAX_COORDINATE:
             raise ProblemError.at("points", "are beyond all bounds")
         if self._scheme is not None:
             return self._normed_slope(self._scheme, time, state.reshape(self._shape)).ravel()
@@ -93,11 +88,11 @@ class AdaptiveIntegration(TokenIntegration):
         turned = (output - along * directions) * size / speed_factor(scheme, time, norms, lengths(output))
         return np.hstack([turned, norm_rate(scheme, time, along, lengths(output))])
 
-    def _cold(self) -> None:
+    def forget(self) -> None:
         """Forget what was found before (potentials of sinkhorn attention): steps must not depend on it."""
         self._before = None
 
-    def _sizes(self, state: Float) -> Size:
+    def sizes(self, state: Float) -> Size:
         """The largest error of a coordinate, relative to the spread of the tokens."""
         size = spread(state.reshape(self._shape), self._tokens) if self._directions is None else 1.0
         return lambda error: float(np.abs(error).max(initial=0.0)) / size
@@ -107,18 +102,15 @@ class AdaptiveIntegration(TokenIntegration):
         return self._time
 
     def advance(self, target: float, budget: int) -> Progress:
-        attempts = max(1, int(budget / self._cost()))
-        while self._march.time < target:
-            if attempts == 0:
-                return Progress(State.UNDER_WAY)
-            attempts -= 1
-            outcome = self._march.attempt()
-            if outcome is Attempt.VANISHED:
+        for tried in self._march.to(target, max(1, int(budget / self._cost()))):
+            if tried is Attempt.VANISHED:
                 self._stand(self._march.time)
-                diverge = float(np.abs(self._state).max()) > _FARTHEST**0.5
+                diverge = float(np.abs(self._state).max()) > _MAX_COORDINATE**0.5
                 message = "tokens diverge" if diverge else "the step size has shrunk to nothing"
                 return Progress(State.NOT_FINITE, message, "check the size of the coefficients, or end the run earlier")
             self._stand(min(self._march.time, target))
+        if self._march.time < target:
+            return Progress(State.UNDER_WAY)
         self._stand(target)
         self._amplification.see(self.residual())
         return Progress(State.REACHED)
@@ -143,10 +135,10 @@ class AdaptiveIntegration(TokenIntegration):
         return self.lengthened(rows[:, :-1] / lengths(rows[:, :-1]), rows[:, -1:])[None]
 
     def residual(self) -> float:
-        self._cold()
+        self.forget()
         if self._scheme is None:
             return super().residual()
-        speed = self._slope(self._time, self._state).reshape(self._shape)[:, :-1]
+        speed = self.slope(self._time, self._state).reshape(self._shape)[:, :-1]
         return float(np.sqrt(np.einsum("n,nc->", self._tokens.weights, speed**2)))
 
     def state(self) -> dict[str, AnyArray]:
@@ -165,3 +157,19 @@ class AdaptiveIntegration(TokenIntegration):
     def statistics(self) -> dict[str, float]:
         counts = {name: float(value) for name, value in self._march.counts.items()}
         return {"particles": float(self._tokens.count), **counts}
+
+
+class _TokenSystem(OrdinarySystem):
+    """Their equation, from a state that holds them one after the other."""
+
+    def __init__(self, tokens: AdaptiveIntegration, start: Float) -> None:
+        self._tokens, self.start, self.breaks = tokens, start, tokens.breaks
+
+    def rhs(self, time: float, state: Float) -> Float:
+        return self._tokens.slope(time, state)
+
+    def sizes(self, state: Float) -> Size:
+        return self._tokens.sizes(state)
+
+    def forget(self) -> None:
+        self._tokens.forget()

@@ -38,7 +38,7 @@ __all__ = ["LayeredIntegration"]
 #: of a layer: a time so near to its end counts as that
 _SAME_TIME = 1e-9
 #: of a coordinate; tokens beyond it are lost
-_FARTHEST = 1e150
+_MAX_COORDINATE = 1e150
 
 #: what a layer adds to tokens, of vectors that it sees
 Residual = Callable[[float, Float], Float]
@@ -100,7 +100,7 @@ class LayeredIntegration(TokenIntegration):
             time, x = self._done * self._length, self._x
             for residual in self._residuals():
                 x = np.stack([self._layer(residual, time, each) for each in x])
-            if not float(np.abs(x).max()) < _FARTHEST:
+            if not float(np.abs(x).max()) < _MAX_COORDINATE:
                 return Progress(State.NOT_FINITE, "tokens diverge", "take more layers, or fewer of them")
             self._x = x
             self._done += 1

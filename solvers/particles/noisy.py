@@ -37,15 +37,16 @@ __all__ = ["NoisyIntegration"]
 #: of the time in which drifts, or on bounded spaces noise, change anything: the length of a step that is not given
 _STEP_SHARE = 0.05
 #: of the spread of tokens, by which they are moved to see how fast drifts change
-_NUDGE = 1e-4
+_DIFFERENCE_STEP = 1e-4
 #: of a coordinate; tokens beyond it are lost
-_FARTHEST = 1e60
+_MAX_COORDINATE = 1e60
 #: of a step: a time so near to the end of one is that end
 _SAME_TIME = 1e-9
 #: what random numbers are drawn for: steps, looks inside one, and the noise that all tokens share
 _STEP_NOISE, _LOOK_NOISE, _COMMON_NOISE = 1, 2, 3
 #: copies whose drifts one thread finds at a time
 _COPIES_TOGETHER = 256
+#: of the quadrature of 1/kappa over a step
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(4)
 
 
@@ -98,10 +99,10 @@ class NoisyIntegration(TokenIntegration):
         assert self._drift is not None  # noqa: S101 - at the start
         size = min(spread(points, self._tokens) for points in self._x)
         push = self._normals(0)
-        push *= _NUDGE * size / max(_root_mean_square(push), 1e-300)
+        push *= _DIFFERENCE_STEP * size / max(_root_mean_square(push), 1e-300)
         nudged = self._each(moved, self._x, push)
         changed = self._each(carried, self._drifts(0.0, nudged), nudged, self._x) - self._drift
-        rate = max(_root_mean_square(self._drift), _root_mean_square(changed) / _NUDGE) / size
+        rate = max(_root_mean_square(self._drift), _root_mean_square(changed) / _DIFFERENCE_STEP) / size
         noise = 0.0 if self._geometry.flat else max(self._diffusions()) * (self._geometry.ambient_dimension - 1)
         return rate + noise
 
@@ -211,7 +212,7 @@ class NoisyIntegration(TokenIntegration):
                 return Progress(State.UNDER_WAY)
             left -= 1
             self._step()
-            if not float(np.abs(self._x).max()) < _FARTHEST:
+            if not float(np.abs(self._x).max()) < _MAX_COORDINATE:
                 self._stand((self._steps - 1) * self._length, self._view)
                 return Progress(State.NOT_FINITE, "tokens diverge", "end the run earlier, or take shorter steps")
         near = abs(target - self._steps * self._length) <= _SAME_TIME * self._length

@@ -14,6 +14,7 @@ from mfpde.geometry import multiple_of_identity
 from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.kernels import token_slope as pair
 from mfpde.solvers.kernels import token_steps as loop
+from mfpde.solvers.kernels.exponential_step import LENGTH
 from mfpde.solvers.kernels.token_slope import PairwiseLaw
 from mfpde.solvers.particles.schemes import Gain
 from mfpde.solvers.particles.shown import TokenIntegration
@@ -34,7 +35,7 @@ STEP_SHARE = 0.1
 #: of the time in which anything changes, for the first step
 _FIRST_STEP = 0.01
 #: of the size of tokens; beyond that they are lost
-_FARTHEST = 1e60
+_MAX_COORDINATE = 1e60
 _KINDS = {
     "softmax": pair.SOFTMAX,
     "l2": pair.SOFTMAX,
@@ -116,8 +117,7 @@ class PairwiseIntegration(TokenIntegration):
             rows, self._norms = self.first_directions()
             rows = np.concatenate([rows, self._norms], axis=2) if norms else rows
         state = np.ascontiguousarray(rows.transpose(0, 2, 1))
-        numbers, counts = np.zeros((shape[0], 3)), np.zeros((shape[0], 6), dtype=np.int64)
-        numbers[:, loop.LAST_ERROR] = 1e-4
+        counts = np.zeros((shape[0], 5), dtype=np.int64)
         counts[:, loop.ACTIVE] = tokens.count
         everyone = np.tile(np.arange(tokens.count), (tokens.copies, 1))
         positions = np.zeros(tokens.count) if tokens.positions is None else tokens.positions
@@ -130,7 +130,8 @@ class PairwiseIntegration(TokenIntegration):
             leaders=everyone.copy(),
             merged_into=np.full(shape, -1),
             merged_at=np.full(shape, np.nan),
-            numbers=numbers,
+            times=np.zeros(shape[0]),
+            controllers=np.zeros((shape[0], 4)),
             counts=counts,
         )
 
@@ -142,7 +143,7 @@ class PairwiseIntegration(TokenIntegration):
             if not np.isfinite(slope).all():
                 raise ProblemError.at("attention", "moves these tokens at a speed beyond all numbers")
             speed, size = float(np.abs(slope).max()), 1.0 if self._law.sphere else _size(self._copies.state[copy])
-            self._copies.numbers[copy, loop.STEP] = _FIRST_STEP * size / speed if speed > 0 else self._task.until
+            self._copies.controllers[copy, LENGTH] = _FIRST_STEP * size / speed if speed > 0 else self._task.until
 
     @property
     def time(self) -> float:
@@ -179,17 +180,17 @@ class PairwiseIntegration(TokenIntegration):
 
         run_pieces(work, threads)
         if (status == loop.STEP_VANISHED).any():
-            self._time = float(self._copies.numbers[:, loop.TIME].min())
+            self._time = float(self._copies.times.min())
             return self._ended(int(np.argmax(status == loop.STEP_VANISHED)))
         if (status == loop.UNDER_WAY).any():
-            self._time = float(self._copies.numbers[:, loop.TIME].min())
+            self._time = float(self._copies.times.min())
             return Progress(State.UNDER_WAY)
         self._time = target
         return Progress(State.REACHED)
 
     def _ended(self, copy: int) -> Progress:
         size = float(np.abs(self._copies.state[copy]).max())
-        if not self._geometry.flat or size < _FARTHEST:
+        if not self._geometry.flat or size < _MAX_COORDINATE:
             return Progress(
                 State.NOT_FINITE, "the step size has shrunk to nothing", "check the size of the coefficients"
             )

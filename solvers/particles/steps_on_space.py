@@ -49,8 +49,8 @@ def jolted(geometry: Geometry, points: Float, noise: Float, variance: float) -> 
 
 
 def dragged(geometry: Geometry, points: Float, noise: Float, step: int) -> Float:
-    """Points `(copies, n, c)` after the noise `(copies, c)` that those of a copy share: a translation of R^d, a rotation
-    of the circle, the flow of `P_x o dB` on spheres.
+    """Points `(copies, n, c)` after the noise `(copies, c)` that those of a copy share: a translation of R^d, a
+    rotation of the circle, the flow of `P_x o dB` on spheres.
 
     There the fields `P_x e_1, .., P_x e_d` are followed one after the other, in this order and in the opposite one by
     turns, each along its own circles: a symmetric splitting of two steps, of weak order two.

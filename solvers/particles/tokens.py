@@ -21,7 +21,7 @@ __all__ = ["Tokens", "first_tokens"]
 
 #: times their positions, that a run of so many tokens may have in memory at once
 _MEMORY_FACTOR = 6
-_BYTES = 8
+_BYTES = 8  # of a double
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,14 +57,19 @@ class Tokens:
 def first_tokens(settings: ParticleSystem, task: InitialValueProblem) -> Tokens:
     """Drawn from the initial measure, or its own points."""
     measure, geometry, copies = task.initial, task.equation.geometry, settings.copies or 1
-    if measure.pointlike:
-        points, weights = measure.nodes()
+    initial = task.equation.initial
+    if measure.pointlike or (initial is not None and initial.pointlike):
+        given = measure if initial is None or not initial.pointlike else initial.on(geometry)
+        points, weights = given.nodes()
         if copies > 1:
             raise ProblemError.at("solver.copies", "independent copies of given points would all be the same")
         if settings.count not in (None, len(points)):
             wanted = f"the initial measure has {len(points)} points, not {settings.count}; leave count out"
             raise ProblemError.at("solver.count", wanted)
-        return Tokens(points[None], weights, measure.positions, geometry)
+        positions = given.positions
+        if positions is None and measure.positions is not None:  # a mask without positions: in the order of the tokens
+            positions = np.arange(1, len(points) + 1) / len(points)
+        return Tokens(points[None], weights, positions, geometry)
     count = settings.count
     if count is None:
         raise ProblemError.at("solver.count", "is missing: how many tokens are to be drawn?")

@@ -11,7 +11,8 @@ import numpy as np
 from mfpde.contracts import PROMISED, Accuracy, Progress, State
 from mfpde.errors import ProblemError
 from mfpde.solvers.reduced.tokens import ReducedIntegration, equal_weights
-from mfpde.solvers.stepping.adaptive_ode import Attempt, March, Size
+from mfpde.solvers.steppers.base import OrdinarySystem, Size
+from mfpde.solvers.stepping.adaptive_ode import Attempt, March
 from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:
@@ -23,11 +24,9 @@ __all__ = ["EquiangularIntegration"]
 #: by which cosines and norms of the tokens given may differ: rounding of numbers in a file
 _EQUAL = 1e-9
 #: of a cosine, within which it counts as 1 or as the least one, where it stays
-_ENDS = 1e-14
+_COSINE_ROUNDING = 1e-14
 #: of the tolerance, for the error of one step
 _SHARE = 0.1
-#: for the first step, of the time in which anything changes
-_FIRST_STEP = 0.01
 #: tokens whose angles are checked in pairs
 _MOST_TOKENS = 4096
 #: microseconds of one attempted step: twelve evaluations in Python
@@ -61,8 +60,8 @@ class _Frame:
         across = units - mean
         lengths = np.linalg.norm(across, axis=1, keepdims=True)
         long = float(np.linalg.norm(mean))
-        along = mean / long if long > _ENDS else np.zeros_like(mean)
-        return cls(across / np.where(lengths > _ENDS, lengths, np.inf), along, cosine, float(norms.mean()))
+        along = mean / long if long > _COSINE_ROUNDING else np.zeros_like(mean)
+        return cls(across / np.where(lengths > _COSINE_ROUNDING, lengths, np.inf), along, cosine, float(norms.mean()))
 
     def vectors(self, gap: float, sum_: float, norm: float) -> Float:
         """Tokens of that norm with `1 - rho = gap` and `1 + (n-1) rho = sum_`."""
@@ -85,19 +84,17 @@ class EquiangularIntegration(ReducedIntegration):
             raise ProblemError.at("initial", f"{self._count:,} tokens: equal angles are checked up to {_MOST_TOKENS:,}")
         self._frame = _Frame.of(geometry.embed(points))
         count, cosine = self._count, self._frame.cosine
-        self._fixed = min(1 - cosine, 1 + (count - 1) * cosine) <= _ENDS * count
+        self._fixed = min(1 - cosine, 1 + (count - 1) * cosine) <= _COSINE_ROUNDING * count
         ratio = 0.0 if self._fixed else float(np.log((1 + (count - 1) * cosine) / (1 - cosine)))
-        self._march = self._marching(np.array([ratio, self._frame.norm]))
+        system = _CosineAndNorm(self, np.array([ratio, self._frame.norm]))
+        self._march = March(system, _SHARE * settings.tolerance, implicit=True)
         self._time, self._state = 0.0, self._march.state
 
-    def _marching(self, start: Float) -> March:
-        slope = self._slope(0.0, start)
-        rate = float(np.abs(slope / np.array([1.0, start[1]])).max())
-        first = _FIRST_STEP / rate if rate > 0 else self._task.until
-        scheme = self._scheme
-        switch = () if scheme is None or scheme.switch is None else (scheme.switch,)
-        breaks = sorted({*self._task.equation.velocity.breaks(), *switch})
-        return March(self._slope, _sizes, start, _SHARE * self._settings.tolerance, first, breaks, implicit=True)
+    @property
+    def breaks(self) -> list[float]:
+        """Times at which a coefficient, or the scheme of normalisation, changes."""
+        switch = () if self._scheme is None or self._scheme.switch is None else (self._scheme.switch,)
+        return sorted({*self._velocity.breaks(), *switch})
 
     def _gap_and_sum(self, state: Float) -> tuple[float, float]:
         """`1 - rho` and `1 + (n-1) rho`."""
@@ -110,7 +107,7 @@ class EquiangularIntegration(ReducedIntegration):
         large = np.exp(ratio)
         return count / (large + count - 1), count * large / (large + count - 1)
 
-    def _slope(self, time: float, state: Float) -> Float:
+    def slope(self, time: float, state: Float) -> Float:
         gap, sum_ = self._gap_and_sum(state)
         count, norm = self._count, float(state[1])
         if not norm > 0:
@@ -159,17 +156,14 @@ class EquiangularIntegration(ReducedIntegration):
         return self._time
 
     def advance(self, target: float, budget: int) -> Progress:
-        attempts = max(1, int(budget / _COST))
-        while self._march.time < target:
-            if attempts == 0:
-                return Progress(State.UNDER_WAY)
-            attempts -= 1
-            outcome = self._march.attempt()
-            if outcome is Attempt.VANISHED:
+        for tried in self._march.to(target, max(1, int(budget / _COST))):
+            if tried is Attempt.VANISHED:
                 self._stand(self._march.time)
                 message = self._march.trouble or "norms of tokens go to 0, and their angles move ever faster"
                 return Progress(State.NOT_FINITE, message, "end the run earlier")
             self._stand(min(self._march.time, target))
+        if self._march.time < target:
+            return Progress(State.UNDER_WAY)
         self._stand(target)
         return Progress(State.REACHED)
 
@@ -185,7 +179,7 @@ class EquiangularIntegration(ReducedIntegration):
     def residual(self) -> float:
         """`|x_i'| / |x_i|`, the same for all tokens."""
         gap, sum_ = self._gap_and_sum(self._state)
-        slope, count = self._slope(self._time, self._state), self._count
+        slope, count = self.slope(self._time, self._state), self._count
         # |theta'|: half the speed of the angle between a token and the mean, from rho' = gap sum_ / n (log ratio)'
         turn = np.sqrt(gap * sum_ * (count - 1)) * slope[0] / (2 * count)
         return float(np.hypot(turn, slope[1] / self._state[1]))
@@ -205,7 +199,16 @@ class EquiangularIntegration(ReducedIntegration):
         return {"particles": float(self._count), **{name: float(value) for name, value in self._march.counts.items()}}
 
 
-def _sizes(state: Float) -> Size:
-    """Errors of the logarithm, and relative ones of the norm."""
-    norm = float(state[1])
-    return lambda error: float(max(abs(error[0]), abs(error[1]) / norm))
+class _CosineAndNorm(OrdinarySystem):
+    """Their equations."""
+
+    def __init__(self, tokens: EquiangularIntegration, start: Float) -> None:
+        self._tokens, self.start, self.breaks = tokens, start, tokens.breaks
+
+    def rhs(self, time: float, state: Float) -> Float:
+        return self._tokens.slope(time, state)
+
+    def sizes(self, state: Float) -> Size:
+        """Errors of the logarithm, and relative ones of the norm."""
+        norm = float(state[1])
+        return lambda error: float(max(abs(error[0]), abs(error[1]) / norm))

@@ -30,6 +30,7 @@ class Spectral(Solver):
 
     kind: Literal["spectral"] = "spectral"
     citations: ClassVar[tuple[str, ...]] = ("krogstad2005", "hairer1993")
+    counts: ClassVar[tuple[str, ...]] = ("steps", "modes")
 
     tolerance: Real = Field(default=1e-8, ge=1e-11, le=1e-2, description="a tenth of the error that is promised")
     max_modes: Whole = Field(default=1024, ge=16, le=8192, description="most modes a run may use")
@@ -41,7 +42,7 @@ class Spectral(Solver):
             return "its coefficients must not depend on time"
         if equation.drift is not None:
             return "it knows no drift besides that of the attention"
-        if equation.law is not None and equation.law.zonal(equation.geometry) is None:
+        if equation.law is not None and equation.law.convolution(equation.geometry) is None:
             return "it needs A and V to be multiples of the identity (or beta)"
         return None
 

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mfpde.activity import doing
-from mfpde.attention import Zonal
+from mfpde.attention import Convolution
 from mfpde.contracts import PROMISED, Accuracy, Integration, Progress, State
 from mfpde.errors import ProblemError
 from mfpde.geometry import Circle, Layout
 from mfpde.measure import CircleDensity, Measure
 from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.kernels import circle as loop
+from mfpde.solvers.kernels.circle_work import Work
 from mfpde.solvers.kernels.fast_fourier import roots_of_unity
 from mfpde.solvers.spectral.cut_data import NOT_CUT, Cut, cut_of, smooth_from
-from mfpde.solvers.spectral.work import Work
 from mfpde.solvers.steppers.gif853 import STAGES
+from mfpde.solvers.stepping.controller import Controller
 from mfpde.solvers.stepping.steady_state import PUSH, Rest
 from mfpde.typing import AnyArray, Complex, Float
 
@@ -31,10 +32,10 @@ if TYPE_CHECKING:
 __all__ = ["CircleIntegration"]
 
 _TABLES = 12  # step sizes whose exponentials are kept
-_DIRECT_WORK = 200_000  # modes times kernel modes up to which the convolution beats two transforms
-_SHORTEST_AXIS = 256
-_SHORTEST_GRID = 64
-_LINEAR_AMPLITUDE = 1e-12  # sum of |c_k|, k > 0, below which their products are nothing beside them
+_CONVOLUTION_PRODUCTS_MAX = 200_000  # modes times kernel modes, up to which the convolution beats two transforms
+_AXIS_POINTS_MIN = 256  # of the angle axis in files: profiles look smooth
+_GRID_POINTS_MIN = 64  # shorter transforms cost no less
+_LINEAR_AMPLITUDE = 1e-12  # sum of |c_k|, k > 0, below which products of them are lost in their rounding
 
 
 class CircleIntegration(Integration):
@@ -42,17 +43,17 @@ class CircleIntegration(Integration):
 
     def __init__(self, settings: Spectral, equation: Equation) -> None:
         law = equation.law
-        zonal = None if law is None else law.zonal(equation.geometry)
-        self._zonal = zonal or Zonal(np.zeros(2), None, 0.0)
+        found = None if law is None else law.convolution(equation.geometry)
+        self._convolution = found or Convolution.none(Circle().harmonics)
         self._diffusion = equation.noise.diffusion
         self._settings = settings
         self._cut = NOT_CUT
         self._limits = self._make_limits(settings.tolerance)
-        self._numbers = np.zeros(5)
-        self._counts = np.zeros(9, dtype=np.int64)
+        self._numbers = np.zeros(7)
+        self._counts = np.zeros(8, dtype=np.int64)
         self._choices = np.zeros(5, dtype=np.int64)
-        self._axis = _SHORTEST_AXIS
-        self._finer, self._length = 1, _SHORTEST_GRID
+        self._axis = _AXIS_POINTS_MIN
+        self._finer, self._length = 1, _GRID_POINTS_MIN
         self._state = np.zeros((2, 0))
         self._rest = Rest(float(self._limits[loop.TOLERANCE]))
         self._amplification = Amplification(equation.autonomous)
@@ -61,7 +62,7 @@ class CircleIntegration(Integration):
     def begun(cls, settings: Spectral, task: InitialValueProblem) -> CircleIntegration:
         """At t = 0."""
         made = cls(settings, task.equation)
-        initial = task.initial.fourier(settings.max_modes)
+        initial = task.initial.harmonics(settings.max_modes - 1).coefficients
         made._cut = cut_of(task.initial, initial, made._diffusion, settings.tolerance)
         modes = made._modes_for(initial)
         made._choices = made._make_choices(initial[:modes])
@@ -70,19 +71,15 @@ class CircleIntegration(Integration):
         made._lengthen_axis()
         made._state[0, :modes], made._state[1, :modes] = initial.real[:modes], initial.imag[:modes]
         made._restart()
-        made._numbers[loop.STEP] = made._first_step()
-        made._numbers[loop.LAST_ERROR] = 1.0
+        made._numbers[: loop.CONTROLLER] = Controller(made._first_step()).numbers
         made._numbers[loop.LAST_TAIL] = np.inf
         return made._compiled()
 
     @classmethod
     def resumed(cls, settings: Spectral, task: InitialValueProblem, state: Mapping[str, AnyArray]) -> CircleIntegration:
-        """As it was left; files of earlier versions do not say what was cut off the initial measure."""
+        """As it was left."""
         made = cls(settings, task.equation)
         made.restore(state)
-        if "cut" not in state:
-            initial = task.initial.fourier(settings.max_modes)
-            made._cut = cut_of(task.initial, initial, made._diffusion, settings.tolerance)
         return made._compiled()
 
     def _compiled(self) -> CircleIntegration:
@@ -99,7 +96,7 @@ class CircleIntegration(Integration):
         limits[loop.TOLERANCE] = 0.1 * tolerance
         limits[loop.TRUNCATION] = max(3e-3 * tolerance, 1e-15)
         limits[loop.CUT] = max(1e-4 * tolerance, 1e-18)
-        limits[loop.BOUND] = self._zonal.bound
+        limits[loop.BOUND] = self._convolution.bound
         limits[loop.FLOOR] = max(1e-5, 1e-14 / tolerance)
         limits[loop.LOST] = 0.1 * tolerance
         return limits
@@ -126,18 +123,21 @@ class CircleIntegration(Integration):
         period = int(np.gcd.reduce(excited)) if excited.size > 1 else self._settings.max_modes + 1
         choices = np.empty(5, dtype=np.int64)
         choices[loop.MOST_MODES] = self._settings.max_modes
-        choices[loop.DIRECT] = _DIRECT_WORK if self._zonal.normaliser is None else -1
+        choices[loop.DIRECT] = _CONVOLUTION_PRODUCTS_MAX if self._convolution.normaliser is None else -1
         choices[loop.EVEN] = int(not initial.imag.any())
         choices[loop.PERIOD] = period
-        fastest = int(np.argmax(np.abs(self._zonal.growth_rates())))
+        fastest = int(np.argmax(np.abs(self._convolution.growth_rates())))
         choices[loop.WINDOW] = max(fastest + 2, period if period < self._settings.max_modes else 0)
         return choices
 
     def _make_room(self, modes: int) -> None:
         """Arrays for that many modes, and a grid of three times as many points (more if the drift turned out to need
         it)."""
-        if self._zonal.normaliser is not None or modes * min(modes, self._zonal.potential.size) > _DIRECT_WORK:
-            length = max(_SHORTEST_GRID, 2 ** math.ceil(math.log2(3 * modes))) * self._finer
+        if (
+            self._convolution.normaliser is not None
+            or modes * min(modes, self._convolution.potential.size) > _CONVOLUTION_PRODUCTS_MAX
+        ):
+            length = max(_GRID_POINTS_MIN, 2 ** math.ceil(math.log2(3 * modes))) * self._finer
             self._length = max(self._length, length)
         if modes > self._state.shape[1] or self._length > self._work.density.shape[1]:
             self._allocate(modes)
@@ -146,10 +146,10 @@ class CircleIntegration(Integration):
         kept, capacity = self._state, max(64, 2 ** math.ceil(math.log2(modes)))
         self._state = np.zeros((2, capacity))
         self._state[:, : min(kept.shape[1], capacity)] = kept[:, :capacity]
-        potential, normaliser = self._zonal.potential, self._zonal.normaliser
+        potential, normaliser = self._convolution.potential, self._convolution.normaliser
         offset = potential.size + 4
         growth = np.zeros(capacity)
-        rates = self._zonal.growth_rates()[:capacity]
+        rates = self._convolution.growth_rates()[:capacity]
         growth[: rates.size] = rates
         order = np.arange(capacity)
         grid = (2, self._length)
@@ -180,14 +180,14 @@ class CircleIntegration(Integration):
         """A step over which nothing moves far: the fastest decay, growth and transport there are, times a small
         number."""
         modes = int(self._counts[loop.MODES])
-        order = np.arange(min(modes, self._zonal.potential.size))
+        order = np.arange(min(modes, self._convolution.potential.size))
         weights = (
-            self._zonal.potential[: order.size]
+            self._convolution.potential[: order.size]
             * order
-            / (1.0 if self._zonal.normaliser is None else self._zonal.normaliser[0])
+            / (1.0 if self._convolution.normaliser is None else self._convolution.normaliser[0])
         )
         speed = float(np.abs(weights * self._state[:, : order.size]).sum())
-        rate = modes * speed + modes**2 * self._diffusion + float(np.abs(self._zonal.growth_rates()).max())
+        rate = modes * speed + modes**2 * self._diffusion + float(np.abs(self._convolution.growth_rates()).max())
         return 0.3 * float(self._settings.tolerance) ** 0.125 / rate if rate > 0 else 1.0
 
     def _restart(self) -> None:
@@ -261,7 +261,7 @@ class CircleIntegration(Integration):
     def _uniform_rates(self) -> Float:
         """How fast modes of the uniform state grow (physics section 5)."""
         count = int(self._counts[loop.MODES])
-        rates, growth = -self._work.rates[:count], self._zonal.growth_rates()[:count]
+        rates, growth = -self._work.rates[:count], self._convolution.growth_rates()[:count]
         rates[: growth.size] += growth
         return rates
 
@@ -276,7 +276,9 @@ class CircleIntegration(Integration):
 
     def fastest_rate(self) -> float:
         """Of the linear part, and of the uniform state's growth."""
-        return float(self._work.rates[int(self._counts[loop.MODES]) - 1] + np.abs(self._zonal.growth_rates()).max())
+        return float(
+            self._work.rates[int(self._counts[loop.MODES]) - 1] + np.abs(self._convolution.growth_rates()).max()
+        )
 
     def pushed(self) -> CircleIntegration:
         """A copy of the density times `1 + PUSH (cos(p theta - a) + cos(2 p theta - b))`, in which symmetries stay."""
@@ -313,9 +315,9 @@ class CircleIntegration(Integration):
 
     def _cost(self) -> float:
         """Microseconds of one attempted step, from the number of operations."""
-        modes, reach = int(self._counts[loop.MODES]), self._zonal.potential.size
+        modes, reach = int(self._counts[loop.MODES]), self._convolution.potential.size
         length = self._work.density.shape[1]
-        work = modes * min(modes, reach) * 3e-4 if self._zonal.normaliser is None else 1.5e-2 * length
+        work = modes * min(modes, reach) * 3e-4 if self._convolution.normaliser is None else 1.5e-2 * length
         return 13 * (work + 0.3)
 
     def modes(self) -> Complex:
@@ -340,7 +342,8 @@ class CircleIntegration(Integration):
         count = int(self._counts[loop.MODES])
         return {
             "modes": self._state[:, :count].copy(),
-            "numbers": self._numbers[: loop.SPILL].copy(),
+            "controller": self._numbers[: loop.CONTROLLER].copy(),
+            "numbers": self._numbers[loop.CONTROLLER : loop.SPILL].copy(),
             "counts": self._counts[: loop.SLOT].copy(),
             "sizes": np.array([self._axis, self._finer, self._length]),
             "choices": self._choices.copy(),
@@ -350,13 +353,12 @@ class CircleIntegration(Integration):
         }
 
     def restore(self, state: Mapping[str, AnyArray]) -> None:
-        self._numbers[: loop.SPILL] = state["numbers"][: loop.SPILL]  # files of earlier versions hold more of them
-        self._counts[: loop.SLOT] = state["counts"][: loop.SLOT]
+        self._numbers[: loop.SPILL] = np.concatenate([state["controller"], state["numbers"]])
+        self._counts[: loop.SLOT] = state["counts"]
         self._choices[:] = state["choices"]
-        if "cut" in state:
-            hides_modes, error = state["cut"]
-            self._cut = Cut(bool(hides_modes), float(error))
-        self._axis, self._finer, *_, self._length = (int(size) for size in state["sizes"])
+        hides_modes, error = state["cut"]
+        self._cut = Cut(bool(hides_modes), float(error))
+        self._axis, self._finer, self._length = (int(size) for size in state["sizes"])
         self._allocate(int(self._counts[loop.MODES]))
         self._state[:] = 0.0
         self._state[:, : state["modes"].shape[1]] = state["modes"]
@@ -379,5 +381,5 @@ class CircleIntegration(Integration):
             "steps": float(counts[loop.STEPS]),
             "rejected": float(counts[loop.REJECTED]),
             "evaluations": float(counts[loop.EVALUATIONS]),
-            "step": float(self._numbers[loop.STEP]),
+            "step": float(self._numbers[loop.LENGTH]),
         }

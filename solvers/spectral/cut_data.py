@@ -9,6 +9,7 @@ import numpy as np
 
 from mfpde.contracts import PROMISED
 from mfpde.errors import ProblemError
+from mfpde.geometry import Circle
 from mfpde.measure import CircleDensity, Measure
 from mfpde.typing import Complex
 
@@ -17,7 +18,7 @@ __all__ = ["NOT_CUT", "Cut", "cut_of", "smooth_from"]
 #: angles at which densities are compared: sixteen for the shortest wave of the most modes a solver may use
 _ANGLES = 2**17
 #: mass that a density may lack at those angles; one that lacks more is so narrow that its peak lies between them
-_SEEN = 1e-2
+_MAX_MASS_DEFECT = 1e-2
 
 
 class Cut(NamedTuple):
@@ -57,11 +58,12 @@ def cut_of(measure: Measure, kept: Complex, diffusion: float, tolerance: float) 
 
 def _error(measure: Measure, kept: Complex) -> float:
     """`max|cut - density| / max density`, infinite for point masses, about 1 for what is narrower than all angles."""
+    by_series = getattr(measure, "at_grid", None)
     try:
-        density = measure.series("the error of cut data").at_grid(_ANGLES)
+        density = by_series(_ANGLES) if by_series else measure.evaluate(Circle().layout(_ANGLES).axes[0].values)
     except ProblemError:  # point masses among others
         return np.inf
-    if abs(density.mean() * 2 * np.pi - 1) > _SEEN:
+    if abs(density.mean() * 2 * np.pi - 1) > _MAX_MASS_DEFECT:
         return 1.0
     cut = CircleDensity.of(kept).on_grid(_ANGLES)
     return float(np.abs(cut - density).max() / density.max())

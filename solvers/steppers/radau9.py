@@ -9,16 +9,15 @@ It damps what is fast at any step size, and is exact to order nine in what is sl
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import math
 
 import numpy as np
 
 from mfpde.registry import register
-from mfpde.solvers.steppers.dop853 import Slope
+from mfpde.solvers.steppers.base import OrdinarySystem, Step, Stepper
 from mfpde.typing import Float
 
-__all__ = ["Radau9", "Step", "slope_matrix"]
+__all__ = ["Radau9", "slope_matrix"]
 
 NODES = np.array([0.05710419611451768, 0.2768430136381238, 0.5835904323689168, 0.8602401356562195, 1.0])
 STAGE_WEIGHTS = np.array(
@@ -36,77 +35,65 @@ ERROR = np.array(
     [-0.2523433122495464, 0.16035712210296996, -0.11627313434096281, 0.08100664894556402, -0.03181316888549383]
 )
 _TO_SLOPES = np.linalg.inv(STAGE_WEIGHTS)
-_MOST_ROUNDS = 12
-
-
-@dataclass(frozen=True, eq=False)
-class Step:
-    """One step that was tried; `end` is not finite when its equations could not be solved."""
-
-    time: float
-    step: float
-    start: Float
-    end: Float
-    difference: Float
-
-    def error(self, size: Callable[[Float], float]) -> float:
-        """The size of the difference to the embedded solution of order five."""
-        return size(self.difference)
+_NEWTON_ITERATIONS_MAX = 12  # more converge too slowly to pay
+_NEWTON_SLOWEST = 0.8  # ratio of two corrections, above which Newton's method does not converge
+_DERIVATIVE_STEP = 1e-8  # relative step of differences: half of the digits
 
 
 @register("stepper", "radau9")
-class Radau9:
-    """One step of `u' = f(t, u)`, by Newton's method with the derivative `matrix` of f, which may be rough.
+class Radau9(Stepper):
+    """Five implicit stages of order nine for stiff problems, solved by Newton's method.
 
-    `size` measures corrections of u; they are repeated until they are smaller than `enough`, or, where rounding keeps
-    them from becoming smaller, than `bearable`.
+    Corrections of u, measured by the system's `sizes`, are repeated until they are smaller than `enough`, or, where
+    rounding keeps them from becoming smaller, than `bearable`.
 
-    >>> stiff = lambda t, u: -1e6 * (u - np.cos(t))
-    >>> step = Radau9.step(stiff, 0.0, np.array([1.0]), 0.5, np.array([[-1e6]]), lambda e: np.abs(e).max(), 1e-14)
+    >>> from mfpde.solvers.steppers.base import OrdinarySystem
+    >>> stiff = OrdinarySystem.of(lambda t, u: -1e6 * (u - np.cos(t)))
+    >>> step = Radau9().step(stiff, 0.0, np.array([1.0]), 0.5)
     >>> print(abs(step.end[0] - np.cos(0.5)) < 1e-6)
     True
     """
 
     order = 9
+    error_order = 6
+    citations = ("hairer1996",)
+    reach = math.inf
+    flux_unfit = "it is implicit, and what keeps densities non-negative is made for explicit fluxes"
 
-    @staticmethod
-    def step(
-        slope: Slope,
-        time: float,
-        state: Float,
-        step: float,
-        matrix: Float,
-        size: Callable[[Float], float],
-        enough: float,
-        bearable: float = 0.0,
-    ) -> Step:
-        """A step from `state`."""
+    def __init__(self, enough: float = 1e-15, bearable: float = 1e-13) -> None:
+        self._enough, self._bearable = enough, bearable
+
+    def step(self, system: OrdinarySystem, time: float, state: Float, step: float, matrix: Float | None = None) -> Step:
+        """One step from `state`, with the derivative `matrix` of f, which may be rough, where it is known."""
         from scipy.linalg import lu_factor, lu_solve
 
-        count = state.size
+        count, size = state.size, system.sizes(state)
+        if matrix is None:
+            matrix = slope_matrix(system, time, state, float(np.abs(state).max(initial=0.0)))
         factors = lu_factor(np.eye(5 * count) - step * np.kron(STAGE_WEIGHTS, matrix), check_finite=False)
         stages, before = np.zeros((5, count)), np.inf
-        for _ in range(_MOST_ROUNDS):
-            slopes = np.array([slope(time + float(c) * step, state + z) for c, z in zip(NODES, stages, strict=True)])
-            missed = step * STAGE_WEIGHTS @ slopes - stages
+        for _ in range(_NEWTON_ITERATIONS_MAX):
+            slopes = [system.rhs(time + float(c) * step, state + z) for c, z in zip(NODES, stages, strict=True)]
+            missed = step * STAGE_WEIGHTS @ np.array(slopes) - stages
             change = lu_solve(factors, missed.ravel(), check_finite=False).reshape(stages.shape)
             stages = stages + change
             length = max(size(row) for row in change)
-            if length <= enough or 0.8 * before <= length <= bearable:
+            if length <= self._enough or _NEWTON_SLOWEST * before <= length <= self._bearable:
                 break
-            if not length < 0.8 * before:
-                return Step(time, step, state, np.full(count, np.nan), np.full(count, np.nan))
+            if not length < _NEWTON_SLOWEST * before:
+                unknown = np.full(count, np.nan)
+                return Step(time, step, state, unknown, (unknown,))
             before = length
-        raw = step * DAMPING * slope(time, state) + ERROR @ (_TO_SLOPES @ stages)
+        raw = step * DAMPING * system.rhs(time, state) + ERROR @ (_TO_SLOPES @ stages)
         difference = np.asarray(np.linalg.solve(np.eye(count) - step * DAMPING * matrix, raw), dtype=float)
-        return Step(time, step, state, state + stages[4], difference)
+        return Step(time, step, state, state + stages[4], (difference,))
 
 
-def slope_matrix(slope: Slope, time: float, state: Float, scale: float) -> Float:
+def slope_matrix(system: OrdinarySystem, time: float, state: Float, scale: float) -> Float:
     """`D_u f` by differences, to about eight digits of what changes over `scale`."""
-    here, columns = slope(time, state), np.empty((state.size, state.size))
+    here, columns = system.rhs(time, state), np.empty((state.size, state.size))
     for index in range(state.size):
         moved = state.copy()
-        moved[index] += 1e-8 * max(scale, abs(state[index]))
-        columns[:, index] = (slope(time, moved) - here) / (moved[index] - state[index])
+        moved[index] += _DERIVATIVE_STEP * max(scale, abs(state[index]))
+        columns[:, index] = (system.rhs(time, moved) - here) / (moved[index] - state[index])
     return columns

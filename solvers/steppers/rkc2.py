@@ -8,29 +8,24 @@ end of the step, one stage more.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
 
 from mfpde.registry import register
-from mfpde.solvers.steppers.explicit import Tableau, explicit_step
-from mfpde.typing import AnyArray, Float
+from mfpde.solvers.steppers.explicit import ExplicitStepper, Tableau
+from mfpde.typing import Float
 
-__all__ = ["Rkc2", "rkc2", "stages_for"]
+__all__ = ["Rkc2"]
 
-_DAMPING = 2 / 13
-_REACH = 0.65
-
-
-def stages_for(stiffness: float) -> int:
-    """How many stages `h |lambda|` needs."""
-    return max(3, math.ceil(math.sqrt(1.0 + 1.2 * stiffness / _REACH)))
+_DAMPING = 2 / 13  # epsilon of [sommeijer1998]: beyond the origin the polynomial stays below 1 - epsilon / 3
+_REACH_FACTOR = 0.65  # of stages^2 - 1 along the negative real axis
+_REACH_MARGIN = 1.2  # times the product of step and rate that is asked for
+_STAGES_MIN = 3  # two have no damped stability region
 
 
 @lru_cache(maxsize=64)
-def rkc2(stages: int) -> Tableau:
-    """The table of the scheme with that many stages."""
+def _tableau(stages: int) -> Tableau:
     s = stages
     w0 = 1 + _DAMPING / s**2
     value, slope, bend = _chebyshev(s, w0)
@@ -52,7 +47,7 @@ def rkc2(stages: int) -> Tableau:
     error = 0.8 * weights
     error[0] -= 0.4
     error[s] -= 0.4
-    return Tableau(2, rows.sum(axis=1), table, weights, error[None], 3)
+    return Tableau(rows.sum(axis=1), table, weights, error[None])
 
 
 def _chebyshev(order: int, x: float) -> tuple[Float, Float, Float]:
@@ -67,19 +62,19 @@ def _chebyshev(order: int, x: float) -> tuple[Float, Float, Float]:
 
 
 @register("stepper", "rkc2")
-class Rkc2:
-    """The scheme of eight stages in NumPy, one step of `u' = L u + N(u)`, both parts explicit.
-
-    >>> u, _ = Rkc2.step(np.array([1.0]), 1.0, np.array([-40.0]), lambda u: 0 * u)          # far beyond Euler's reach
-    >>> bool(abs(u[0]) < 1)
-    True
-    """
+class Rkc2(ExplicitStepper):
+    """As many stages of order two as stiff diffusion needs; finite volumes change over to it where that is cheaper."""
 
     order = 2
+    error_order = 3
+    citations = ("sommeijer1998",)
+    flux_unfit = "finite volumes change over to it by themselves where diffusion is stiff"
 
-    @staticmethod
-    def step(
-        state: AnyArray, step: float, linear: AnyArray, nonlinear: Callable[[AnyArray], AnyArray]
-    ) -> tuple[AnyArray, tuple[AnyArray, ...]]:
-        """The state one step later, and the estimate of its error."""
-        return explicit_step(rkc2(8), state, step, lambda u: linear * u + nonlinear(u))
+    def __init__(self, stages: int = 8) -> None:
+        self.tableau = _tableau(stages)
+        self.reach = _REACH_FACTOR * (stages**2 - 1)
+
+    @classmethod
+    def reaching(cls, product: float) -> Rkc2:
+        """With the stages that the product of the step and the fastest rate needs."""
+        return cls(max(_STAGES_MIN, math.ceil(math.sqrt(1.0 + _REACH_MARGIN * product / _REACH_FACTOR))))

@@ -8,28 +8,23 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.registry import register
-from mfpde.solvers.steppers.explicit import ExplicitScheme, Tableau
+from mfpde.solvers.steppers.explicit import ExplicitStepper, Tableau
 
-__all__ = ["TABLEAU", "Ssprk3"]
-
-TABLEAU = Tableau(
-    order=3,
-    nodes=np.array([0.0, 1.0, 0.5]),
-    stages=np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.25, 0.25, 0.0]]),
-    weights=np.array([1 / 6, 1 / 6, 2 / 3]),
-    errors=np.array([[-0.12481875221174235, -0.12481875221174235, 0.24963750442348465]]),
-    error_order=3,
-)
+__all__ = ["Ssprk3"]
 
 
 @register("stepper", "ssprk3")
-class Ssprk3(ExplicitScheme):
-    """The scheme in NumPy, one step of `u' = L u + N(u)`, both parts explicit.
+class Ssprk3(ExplicitStepper):
+    """Three stages of order three that keep densities non-negative, each a mean of Euler steps of h."""
 
-    >>> u, _ = Ssprk3.step(np.array([1.0]), 0.01, np.array([-1.0]), lambda u: 0 * u)
-    >>> print(round(u[0], 8), round(np.exp(-0.01), 8))
-    0.99004983 0.99004983
-    """
-
-    order = TABLEAU.order
-    tableau = TABLEAU
+    order = 3
+    error_order = 3
+    citations = ("shu1988", "fekete2022")
+    reach = 2.51
+    cfl = 0.9
+    tableau = Tableau(
+        nodes=np.array([0.0, 1.0, 0.5]),
+        stages=np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.25, 0.25, 0.0]]),
+        weights=np.array([1 / 6, 1 / 6, 2 / 3]),
+        errors=np.array([[-0.12481875221174235, -0.12481875221174235, 0.24963750442348465]]),
+    )

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from enum import Enum
-from typing import Any
 
 import numpy as np
 
 from mfpde.errors import ProblemError
-from mfpde.solvers.steppers.dop853 import REACH, Dop853, Slope, Step
+from mfpde.solvers.steppers.base import OrdinarySystem, Size, Step
+from mfpde.solvers.steppers.dop853 import Dop853, Dop853Step
 from mfpde.solvers.steppers.radau9 import Radau9, slope_matrix
-from mfpde.solvers.steppers.radau9 import Step as ImplicitStep
+from mfpde.solvers.stepping.controller import SHORTEST_STEP, Controller
+from mfpde.solvers.stepping.step_ends import next_end
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["Attempt", "March", "Size", "before"]
+__all__ = ["Attempt", "March", "Until"]
 
-#: relative size of an error of a state
-Size = Callable[[Float], float]
-
-_MOST_GROWTH, _MOST_SHRINKING, _CAUTION = 5.0, 0.2, 0.9
-_PATIENCE = 15  # steps that stability has limited before the implicit scheme takes over, as in Hairer's programs
-_FORGIVEN = 6  # steps in a row that it has not, after which the count starts again
-_ACCURATE = 20.0  # h |lambda| that accuracy alone would let pass, for a tolerance of 1 (the power 1/8 of it for others)
-_LEAST_REACH = 0.15  # of the stability region: what follows a fast motion is hard to follow well before that
-_NUDGE = 1e-6  # by which a state is moved for derivatives; errors of some 1e-10 of them are no matter
-_NEWTON = 0.01  # of the tolerance
+_FIRST_STEP = 0.01  # over which nothing moves farther, in the size of errors
+_STIFF_STEPS = 15  # limited by stability, before the implicit scheme takes over, as in Hairer's programs
+_FREE_STEPS = 6  # in a row not limited by it, after which the count starts again
+_ACCURATE_REACH = (
+    20.0  # h |lambda| that accuracy alone lets pass, for a tolerance of 1 (the power 1/8 of it for others)
+)
+_REACH_SHARE_MIN = 0.15  # of the stability region: what follows a fast motion is hard to follow well before its end
+_DIFFERENCE_STEP = 1e-6  # relative change of a state for derivatives; errors of some 1e-10 of them do not matter
+_NEWTON_SHARE = 0.01  # of the tolerance, for Newton's method in a step
 _DENSE_OUTPUT = 100.0  # tolerances of Newton inside an accepted implicit step: loose, so that output cannot fail there
-_SHORTEST = 2.0**-50  # of the time; one unit in the last place is 2^-52
+
+_EXPLICIT = Dop853()
 
 
 class Attempt(Enum):
@@ -38,108 +39,120 @@ class Attempt(Enum):
     VANISHED = "the step size has shrunk to nothing"
 
 
-def before(slope: Slope, end: float) -> Slope:
-    """f with the coefficients that hold until `end`: at a jump the earlier ones end a step."""
-    last = float(np.nextafter(end, -np.inf))
-    return lambda time, state: slope(min(time, last), state)
+class Until(OrdinarySystem):
+    """A system with the coefficients that hold until `end`: at a jump the earlier ones end a step. Counts evaluations
+    of f."""
+
+    def __init__(self, system: OrdinarySystem, end: float, counts: dict[str, int] | None = None) -> None:
+        self._system, self._last = system, float(np.nextafter(end, -np.inf))
+        self._counts = {"evaluations": 0} if counts is None else counts
+
+    def rhs(self, time: float, state: Float) -> Float:
+        self._counts["evaluations"] += 1
+        return self._system.rhs(min(time, self._last), state)
+
+    def sizes(self, state: Float) -> Size:
+        return self._system.sizes(state)
+
+
+class _Scaled(OrdinarySystem):
+    """A system in units of its own for each part of the state."""
+
+    def __init__(self, system: OrdinarySystem, units: Float, size: Size) -> None:
+        self._system, self._units, self._size = system, units, size
+
+    def rhs(self, time: float, state: Float) -> Float:
+        return self._system.rhs(time, self._units * state) / self._units
+
+    def sizes(self, state: Float) -> Size:
+        return lambda error: self._size(self._units * error)
 
 
 class March:
     """`u' = f(t, u)` by `dop853`; by `radau9` where that is `stiff` and may be solved implicitly.
 
-    `sizes(state)` measures errors of a state relative to it; a step's stays below `tolerance`. Steps end at `breaks`,
-    where f may jump: f is asked for times before the next one only. A look at any time inside the last step leaves the
-    steps as they are. A `lasting` error is measured by what it does in another step like this one, too. `begin`, when
-    given, is called before every step, and a step then takes nothing from the one before it: it depends on its ends
-    alone, and whoever has these looks into it.
+    The error of a step, as the system measures it, stays below `tolerance`. Steps end at the system's breaks, where f
+    may jump: f is asked for times before the next one only. A look at any time inside the last step leaves the steps as
+    they are. The error of a `lasting` march is measured by what it does in another step like this one, too. A march
+    whose steps are `independent` makes the system forget before every step, which then takes nothing from the one
+    before it: it depends on its ends alone, and whoever has these looks into it.
     """
 
     def __init__(
         self,
-        slope: Slope,
-        sizes: Callable[[Float], Size],
-        state: Float,
+        system: OrdinarySystem,
         tolerance: float,
-        first_step: float,
-        breaks: Sequence[float] = (),
+        first_step: float | None = None,
+        *,
         implicit: bool = False,
-        begin: Callable[[], None] | None = None,
+        independent: bool = False,
         lasting: bool = False,
     ) -> None:
-        self._given, self._sizes, self._tolerance, self._implicit = slope, sizes, tolerance, implicit
-        self._begin, self._lasting = begin, lasting
-        self._breaks = [float(time) for time in breaks if time > 0]
+        self._system, self._tolerance = system, tolerance
+        self._implicit, self._independent, self._lasting = implicit, independent, lasting
+        self._breaks = [float(time) for time in system.breaks if time > 0]
         self.time = self.start_time = 0.0
-        self.state = self.start = state
-        self._step = first_step
-        self._last_step = self._last_error = 0.0
-        self._rejected_before = False
-        self._stiff = self._last_implicit = False
+        self.state = self.start = system.start
+        if first_step is None:
+            rate = system.rate()
+            first_step = _FIRST_STEP / rate if rate > 0 else 1.0
+        self._controller = Controller(first_step)
+        self.stiff = self._last_implicit = False  # whether steps are implicit, and whether the last one was
         self._limited = self._free = 0
         self.counts = {"steps": 0, "rejected": 0, "evaluations": 0}
         self.trouble = ""  # what was wrong with the last one tried, where f meant nothing
-        self.last: Step | None = None  # the last one tried, when it was explicit
+        self.last: Dop853Step | None = None  # the last one tried, when it was explicit
         self._first: Float | None = None
 
     @property
-    def stiff(self) -> bool:
-        """Whether steps are implicit at present."""
-        return self._stiff
-
-    @property
-    def place(self) -> Any:
-        """Where the solution stands, as whoever asks for its growth wants it."""
-        return self.state
+    def growth(self) -> float:
+        """The rate at which the solution grows."""
+        return self._system.growth_rate(self.time, self.state)
 
     @property
     def step(self) -> float:
         """The length that the next step is to have."""
-        return self._step
+        return self._controller.length
+
+    def to(self, time: float, most: int) -> Iterator[Attempt]:
+        """Attempts on the way to `time`, at most so many, each when it is done; none after one that VANISHED. Steps do
+        not end at `time`, but at or beyond it."""
+        for _ in range(most):
+            if self.time >= time:
+                return
+            tried = self.attempt()
+            yield tried
+            if tried is Attempt.VANISHED:
+                return
 
     def attempt(self) -> Attempt:
         """Try one step from `time`; afterwards `start_time`, `start` are where the last accepted one began."""
-        step, end = self._planned()
-        if not step > _SHORTEST * self.time:
+        end = next_end(self.time, self.step, self._breaks)
+        step = end - self.time
+        if not step > SHORTEST_STEP * self.time:
             return Attempt.VANISHED
         self.trouble = ""
+        error_order = Radau9.error_order if self.stiff else Dop853.error_order
         with np.errstate(all="ignore"):
             try:
                 error, state, slope = self._tried(step)
             except (ProblemError, np.linalg.LinAlgError, OverflowError) as trouble:  # f means nothing there
                 self.trouble = str(trouble)
                 error = np.nan
-        factor = self._factor(step, error)
-        if not error <= 1:
+        if not self._controller.judge(step, error, error_order):
             self.counts["rejected"] += 1
-            self._step, self._rejected_before = step * min(factor, 1.0), True
-            return Attempt.REJECTED if self._planned()[0] > _SHORTEST * self.time else Attempt.VANISHED
+            return Attempt.REJECTED if self.step > SHORTEST_STEP * self.time else Attempt.VANISHED
         self.counts["steps"] += 1
-        proposed = step * (min(factor, 1.0) if self._rejected_before else factor)
-        cut = step < 0.99 * self._step  # a break came first
-        self._step = max(proposed, self._step) if cut else proposed
-        self._last_step, self._last_error = step, max(error, 1e-4)
-        self._rejected_before, self._last_implicit = False, slope is None
+        self._last_implicit = slope is None
         self.start_time, self.start = self.time, self.state
         self.time, self.state, self._first = end, state, slope
-        if self._begin is not None:
+        if self._independent:
             self._first = None
         if end in self._breaks:
-            self._first, self._last_step = None, 0.0
-            self._stiff, self._limited, self._free = False, 0, 0
+            self._first = None
+            self._controller.forget()
+            self.stiff, self._limited, self._free = False, 0, 0
         return Attempt.ACCEPTED
-
-    def _factor(self, step: float, error: float) -> float:
-        """From this step to the next: what the error asks for, less where errors have been growing (Gustafsson's
-        predictive control, of which the smaller wish counts [hairer1996])."""
-        if not np.isfinite(error):
-            return _MOST_SHRINKING
-        if error == 0:
-            return _MOST_GROWTH
-        power = 1 / (6 if self._stiff else 8)
-        wished = _CAUTION * error**-power
-        if self._last_step > 0 and error <= 1:
-            wished = min(wished, wished * step / self._last_step * (self._last_error / error) ** power)
-        return float(min(max(wished, _MOST_SHRINKING), _MOST_GROWTH))
 
     def look(self, time: float) -> Float:
         """The state at a time inside the last accepted step, by a step of its own."""
@@ -147,11 +160,11 @@ class March:
             return self.state
         if time == self.start_time:
             return self.start
-        slope = self._slope_after(self.start_time)
+        system, step = self._from(self.start_time), time - self.start_time
         with np.errstate(all="ignore"):
             if self._last_implicit:
-                return self._implicitly(slope, self.start_time, self.start, time - self.start_time, _DENSE_OUTPUT).end
-            return Dop853.step(slope, self.start_time, self.start, time - self.start_time).end
+                return self._implicitly(system, self.start_time, self.start, step, _DENSE_OUTPUT).end
+            return _EXPLICIT.step(system, self.start_time, self.start, step).end
 
     def replace(self, state: Float) -> None:
         """Go on from another form of the same state."""
@@ -159,14 +172,14 @@ class March:
 
     def arrays(self) -> dict[str, AnyArray]:
         """Everything that `restore` needs to go on bit for bit."""
-        switches = [self._rejected_before, self._stiff, self._last_implicit, self._limited, self._free]
         kept = {
             "march_state": self.state.copy(),
-            "march_times": np.array([self.start_time, self.time, self._step, self._last_step, self._last_error]),
-            "march_switches": np.array(switches, dtype=np.int64),
+            "march_times": np.array([self.start_time, self.time]),
+            "march_switches": np.array([self.stiff, self._last_implicit, self._limited, self._free], dtype=np.int64),
             "march_counts": np.array(list(self.counts.values())),
+            "controller": self._controller.numbers,
         }
-        if self._begin is not None:  # steps take nothing from the one before, and looks are others' business
+        if self._independent:  # steps take nothing from the one before, and looks are others' business
             return kept
         slope = np.zeros(0) if self._first is None else self._first.copy()
         return {**kept, "march_start": self.start.copy(), "march_slope": slope}
@@ -174,95 +187,69 @@ class March:
     def restore(self, arrays: Mapping[str, AnyArray]) -> None:
         """Go on from there."""
         self.state = self.start = arrays["march_state"].copy()
-        numbers = (float(number) for number in arrays["march_times"])
-        self.start_time, self.time, self._step, self._last_step, self._last_error = numbers
+        self.start_time, self.time = (float(time) for time in arrays["march_times"])
         *flags, self._limited, self._free = (int(number) for number in arrays["march_switches"])
-        self._rejected_before, self._stiff, self._last_implicit = (bool(flag) for flag in flags)
+        self.stiff, self._last_implicit = (bool(flag) for flag in flags)
         self.counts = dict(zip(self.counts, (int(count) for count in arrays["march_counts"]), strict=True))
-        if self._begin is None:
+        self._controller.restore(arrays["controller"])
+        if not self._independent:
             self.start = arrays["march_start"].copy()
             self._first = arrays["march_slope"].copy() if arrays["march_slope"].size else None
 
     # -- one step
     # ---------------------------------------------------------------------------------------------------------
 
-    def _planned(self) -> tuple[float, float]:
-        """Length and end of the next step: a break is hit, and not with a tiny last step."""
-        end = self.time + self._step
-        following = self._break_after(self.time)
-        if end >= following or self.time + 1.01 * self._step >= following:
-            end = following
-        elif self.time + 2 * self._step > following:
-            end = self.time + 0.5 * (following - self.time)
-        return end - self.time, end
-
-    def _break_after(self, time: float) -> float:
-        return next((each for each in self._breaks if each > time), np.inf)
-
-    def _slope_after(self, time: float) -> Slope:
-        slope = before(self._given, self._break_after(time))
-
-        def counted(when: float, state: Float) -> Float:
-            self.counts["evaluations"] += 1
-            return slope(when, state)
-
-        return counted
+    def _from(self, time: float) -> Until:
+        """The system in a step that begins at that time."""
+        return Until(self._system, next((each for each in self._breaks if each > time), np.inf), self.counts)
 
     def _tried(self, step: float) -> tuple[float, Float, Float | None]:
         """Error relative to the tolerance, the state and the slope at the end."""
-        slope = self._slope_after(self.time)
-        if self._begin is not None:
-            self._begin()
-        if self._stiff:
-            tried = self._implicitly(slope, self.time, self.state, step)
-            return tried.error(self._sizes(tried.end)) / self._tolerance, tried.end, None
-        explicit = Dop853.step(slope, self.time, self.state, step, self._first)
-        self._first = explicit.slopes[0] if self._begin is None else None
+        system = self._from(self.time)
+        if self._independent:
+            self._system.forget()
+        if self.stiff:
+            tried = self._implicitly(system, self.time, self.state, step)
+            return tried.error(system.sizes(tried.end)) / self._tolerance, tried.end, None
+        explicit = _EXPLICIT.step(system, self.time, self.state, step, self._first)
+        self._first = None if self._independent else explicit.slopes[0]
         self.last = explicit
-        size = self._sizes(explicit.end)
-        felt = self._felt(slope, explicit, size) if self._lasting else size
+        size = system.sizes(explicit.end)
+        felt = self._felt(system, explicit, size) if self._lasting else size
         error = explicit.error(felt) / self._tolerance
         if self._implicit and error <= 1:
             self._watch(explicit.stiffness(size))
         return error, explicit.end, explicit.slopes[12]
 
-    def _felt(self, slope: Slope, tried: Step, size: Size) -> Size:
+    def _felt(self, system: Until, tried: Dop853Step, size: Size) -> Size:
         """Of an error e at the end of a step, with that of `h D_u f e`."""
 
         def felt(error: Float) -> float:
             largest = float(np.abs(error).max(initial=0.0))
             if not 0 < largest < np.inf:
                 return size(error)
-            share = _NUDGE / largest
-            moved = slope(tried.time + tried.step, tried.end + share * error) - tried.slopes[12]
+            share = _DIFFERENCE_STEP / largest
+            moved = system.rhs(tried.time + tried.step, tried.end + share * error) - tried.slopes[12]
             return size(error) + size(tried.step * moved / share)
 
         return felt
 
-    def _implicitly(self, slope: Slope, time: float, state: Float, step: float, bearable: float = 1.0) -> ImplicitStep:
-        size, tolerance = self._sizes(state), self._tolerance
+    def _implicitly(self, system: Until, time: float, state: Float, step: float, bearable: float = 1.0) -> Step:
+        stepper = Radau9(_NEWTON_SHARE * self._tolerance, bearable * self._tolerance)
         if not self._lasting:
-            matrix = slope_matrix(slope, time, state, float(np.abs(state).max(initial=0.0)))
-            return Radau9.step(slope, time, state, step, matrix, size, _NEWTON * tolerance, bearable * tolerance)
-        units = np.maximum(1.0, np.abs(step * slope(time, state)))  # parts of a state may move by 1e70 and by 1
-
-        def scaled(when: float, place: Float) -> Float:
-            return slope(when, units * place) / units
-
-        def length(error: Float) -> float:
-            return size(units * error)
-
-        start = state / units
-        matrix = slope_matrix(scaled, time, start, 1.0)
-        tried = Radau9.step(scaled, time, start, step, matrix, length, _NEWTON * tolerance, bearable * tolerance)
-        return ImplicitStep(time, step, state, units * tried.end, units * tried.difference)
+            return stepper.step(system, time, state, step)
+        units = np.maximum(1.0, np.abs(step * system.rhs(time, state)))  # parts of a state may move by 1e70 and by 1
+        scaled, start = _Scaled(system, units, system.sizes(state)), state / units
+        tried = stepper.step(scaled, time, start, step, slope_matrix(scaled, time, start, 1.0))
+        return Step(time, step, state, units * tried.end, tuple(units * each for each in tried.differences))
 
     def _watch(self, stiffness: float) -> None:
-        accurate = _ACCURATE * self._tolerance**0.125
-        if stiffness > min(REACH, max(_LEAST_REACH * REACH, accurate)):
+        """Count steps that stability has limited."""
+        accurate = _ACCURATE_REACH * self._tolerance**0.125
+        if stiffness > min(Dop853.reach, max(_REACH_SHARE_MIN * Dop853.reach, accurate)):
             self._limited, self._free = self._limited + 1, 0
         else:
             self._free += 1
-            if self._free >= _FORGIVEN:
+            if self._free >= _FREE_STEPS:
                 self._limited = 0
-        self._stiff = self._limited >= _PATIENCE
+        self.stiff = self._limited >= _STIFF_STEPS

@@ -23,11 +23,11 @@ PUSH = 1e-3
 #: roundings of the fastest rate, below which a residual is not known
 ROUNDINGS = 64.0
 #: times what is allowed, that rounding errors may seem to move a solution at rest: it has relaxed several times since
-_ROUNDING_MOST = 1e3
+_ROUNDING_RATIO_MAX = 1e3
 #: times the push, that the copy may end up away: along a family of equal states, such as those turned
-_NEAR = 10.0
+_DISTANCE_MAX = 10.0
 #: how often a copy is looked at while it is followed
-_PIECES = 16
+_LOOKS_AT_COPY = 16
 
 
 class Restful(Protocol):
@@ -82,11 +82,11 @@ class Rest:
                 self._after = solution.time
                 return True
             self._copy, self._pieces = solution.pushed(), 0
-        state = self._copy.advance(solution.time + elapsed * (self._pieces + 1) / _PIECES, budget).state
+        state = self._copy.advance(solution.time + elapsed * (self._pieces + 1) / _LOOKS_AT_COPY, budget).state
         if state is State.REACHED:
             self._pieces += 1
-            self.found = bool(self._copy.residual() <= level and solution.distance(self._copy) <= _NEAR * PUSH)
-        if not self.found and (state is State.UNDER_WAY or (state is State.REACHED and self._pieces < _PIECES)):
+            self.found = bool(self._copy.residual() <= level and solution.distance(self._copy) <= _DISTANCE_MAX * PUSH)
+        if not self.found and (state is State.UNDER_WAY or (state is State.REACHED and self._pieces < _LOOKS_AT_COPY)):
             return False
         self._copy, self._after = None, solution.time + elapsed
         return True
@@ -94,14 +94,13 @@ class Rest:
     def _level(self, fastest: float, elapsed: float) -> float:
         """The residual of a solution that does not move any more."""
         rounding = ROUNDINGS * float(np.finfo(float).eps) * fastest
-        return max(self._allowed / elapsed, min(rounding, _ROUNDING_MOST * self._allowed / elapsed))
+        return max(self._allowed / elapsed, min(rounding, _ROUNDING_RATIO_MAX * self._allowed / elapsed))
 
     def arrays(self) -> dict[str, AnyArray]:
         """What `restore` needs."""
         return {"rest": np.array([float(self.found), self._after])}
 
     def restore(self, arrays: Mapping[str, AnyArray]) -> None:
-        """Go on from there; files of earlier versions know nothing of rest."""
-        if "rest" in arrays:
-            self.found, self._after = bool(arrays["rest"][0]), float(arrays["rest"][1])
+        """Go on from there."""
+        self.found, self._after = bool(arrays["rest"][0]), float(arrays["rest"][1])
         self._copy = None

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mfpde.store.atomic_file import companion, temporary
-from mfpde.store.status import status_path
+from mfpde.watching.status import status_path
 
 
 def told(result, *words):

@@ -17,7 +17,19 @@ EXAMPLES = sorted((Path(package.__file__).parent / "examples").glob("*.yaml"))
 def test_help_names_every_command_in_the_order_of_use(mfpde):
     text = mfpde("--help").stdout
     commands = re.findall(r"^  ([a-z]+)  ", text, re.MULTILINE)
-    assert commands == ["solve", "check", "validate", "plot", "info", "examples", "schema", "list", "cite", "doctor"]
+    assert commands == [
+        "solve",
+        "check",
+        "validate",
+        "plot",
+        "compare",
+        "info",
+        "examples",
+        "schema",
+        "list",
+        "cite",
+        "doctor",
+    ]
     assert not any(
         line.endswith("...") for line in text.splitlines() if "solvers, ..." not in line and "[ARGS]" not in line
     )
@@ -77,7 +89,7 @@ def test_a_copy_that_does_not_fit_leaves_nothing(mfpde, here, monkeypatch):
     before = sorted(here.iterdir())
     monkeypatch.setattr(Path, "write_text", fill)
     result = mfpde("examples", "blow-up", "-o", "up.yaml")
-    assert (result.exit_code, result.stderr) == (2, "cannot write up.yaml: No space left on device\n")
+    assert (result.exit_code, result.stderr) == (2, "cannot write up.yaml: the disk is full\n")
     assert sorted(here.iterdir()) == before
 
 

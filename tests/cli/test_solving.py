@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from mfpde.cli.progress import display, line
-from mfpde.contracts import Accuracy
-from mfpde.observe.progress import ProgressReport
-from mfpde.run import FINISHED, INTERRUPTED, NOT_FINITE, OUTPUT_FAILED, RESOLUTION_LOST, STEADY, Outcome
+from mfpde.contracts import FINISHED, INTERRUPTED, NOT_FINITE, OUTPUT_FAILED, RESOLUTION_LOST, STEADY, Accuracy, Outcome
+from mfpde.watching.progress import ProgressReport
 
 
 def test_solve_writes_a_file_and_a_summary(mfpde):
@@ -105,7 +104,7 @@ def test_info_for_people_and_for_machines(mfpde, solved):
 
 def test_info_of_a_run_under_way_reads_its_status_only(mfpde, monkeypatch):
     status = {"time": 1.5, "until": 4.0, "steps": 12, "rate": 0.5, "remaining": 95.0, "outcome": None, "pid": 1}
-    monkeypatch.setattr("mfpde.store.read_status", lambda _: status)
+    monkeypatch.setattr("mfpde.watching.read_status", lambda _: status)
     result = mfpde("info", "going.h5")
     assert result.exit_code == 0
     assert "running" in result.stdout

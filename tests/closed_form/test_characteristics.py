@@ -214,7 +214,7 @@ def test_layers_and_a_pointwise_drift():
 
 def solve_ends(measure):
     """Where the ends of the interval are now."""
-    return measure._way().forward(np.array([[-1.0], [1.0]]), measure._time)[:, 0]
+    return measure._trajectory().forward(np.array([[-1.0], [1.0]]), measure._time)[:, 0]
 
 
 # -- the measure
@@ -372,7 +372,7 @@ def test_a_cluster_far_from_the_origin():
 def test_looks_into_many_steps_take_little_room():
     solution = (task := problem(LINE, CONTRACTING, BUMPS, 4.0)).solver.start(task.posed())
     carry(solution, 4.0)
-    path = solution._path
+    path = solution._trajectory
     assert len(path.times) > 30
     x = solution.measure().evaluate([0.1])
     assert len(path._shapes) < 10

@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 
 import mfpde
+from mfpde.solvers.finite_volume.frames import Moving, Rescaled, Static
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.solution import Solution
-from mfpde.solvers.finite_volume.system import System
+from mfpde.solvers.finite_volume.system import CellSystem, Scheme
 
 DIFFUSION = 0.3
 B = np.array([[-0.2, 1.1], [-0.4, -0.5]])
@@ -26,6 +27,13 @@ PARTS = [
     (0.4, np.array([-0.4, 0.3]), np.array([[0.9, 0.2], [0.2, 0.5]])),
     (0.6, np.array([0.6, -0.3]), np.array([[0.8, -0.1], [-0.1, 0.6]])),
 ]
+
+
+class Turning(Rescaled):
+    """By a V of its own, so that the equation can be another one."""
+
+    def _value(self, time):
+        return np.array([[0.3, -0.2], [0.5, 0.1]])
 
 
 def exact(x):
@@ -47,24 +55,16 @@ def begun(frame):
     problem = {
         "geometry": {"kind": "plane"},
         "attention": {"kind": "softmax", "A": 0, "V": 0},
+        "noise": {"kappa": 1 / DIFFUSION},
         "drift": LINEAR,
         "initial": {"kind": "uniform", "box": [[0, 1], [0, 1]]},
         "solver": {"kind": "finite-volume"},
         "time": {"until": 1},
     }
-    grid = Grid(np.array([-8.5, -9.0]), np.array([8.0, 9.5]), (120, 132), gaussian=frame == "moving")
-    system = System(
-        mfpde.Problem.from_dict(problem).equation.velocity,
-        lambda _: DIFFUSION,
-        grid,
-        order=9,
-        frame=frame,
-        closed=False,
-        walls=False,
-        noisy=True,
-        positions=None,
-        rescaling=lambda _: np.array([[0.3, -0.2], [0.5, 0.1]]),
-    )
+    equation = mfpde.Problem.from_dict(problem).equation
+    made = {"moving": Moving, "rescaled": lambda: Turning(equation), "static": Static}[frame]()
+    grid = Grid(np.array([-8.5, -9.0]), np.array([8.0, 9.5]), (120, 132), gaussian=made.gaussian)
+    system = CellSystem(equation, grid, made, Scheme(order=9, closed=False, walls=False))
     matrix = FRAMES[frame]
     x = ORIGIN + grid.coordinates.reshape(2, -1).T @ matrix.T
     density = exact(x)[0].reshape(1, *grid.shape) * np.linalg.det(matrix)
@@ -74,7 +74,7 @@ def begun(frame):
 @pytest.mark.parametrize("frame", FRAMES)
 def test_cells_and_their_frame_change_as_the_equation_says(frame):
     system, x, solution = begun(frame)
-    rates = system.rates(0.0, solution)
+    rates = system.rhs(0.0, solution)
     found = -np.diff(rates.fluxes.across[0], axis=0) - np.diff(rates.fluxes.along[0], axis=1)
     density, gradient, change = exact(x)
     (mean,), (matrix,), (start,) = rates.mean, rates.matrix, solution.matrix

@@ -10,17 +10,21 @@ import arc_mass
 import diffusion  # noqa: F401 - the validation case
 import numpy as np
 import quadratic
+import ssprk43  # noqa: F401 - the time scheme
 import tempered
 import torus
 import triangle
+from click.testing import CliRunner
 
 import mfpde
+from mfpde.cli import main as main_command
 from mfpde.errors import ProblemError
 from mfpde.measure.circle_density import CircleDensity
 from mfpde.observe import Instant
 from mfpde.registry import members
 from mfpde.solvers.characteristics.flow import heads
 from mfpde.solvers.characteristics.tails import has_tails
+from mfpde.spec.schema import problem_schema
 from mfpde.validation.solution import examine_solution
 
 RANDOM = np.random.default_rng(1)
@@ -169,6 +173,39 @@ def runs() -> dict[str, object]:
     return found
 
 
+def cells(**solver) -> mfpde.Problem:
+    """A problem of finite volumes, one that keeps to the Gaussian it starts with."""
+    return mfpde.Problem.from_dict(
+        {
+            "geometry": {"kind": "line"},
+            "attention": {"kind": "softmax", "A": 1, "V": -1},
+            "initial": {"kind": "uniform", "box": [[-1, 1]]},
+            "solver": {"kind": "finite-volume", "order": 2, "cells": 128, **solver},
+            "time": {"until": 1},
+        }
+    )
+
+
+def stepping() -> dict[str, object]:
+    """By a stepper of one's own and by one of the house, from problem files."""
+    runs = {name: mfpde.solve(cells(stepper=name)) for name in ("ssprk43", "ssprk3")}
+    ends = {name: run.measure(-1).evaluate(np.linspace(-1, 1, 9)) for name, run in runs.items()}
+    found: dict[str, object] = {"apart": largest(ends["ssprk43"], ends["ssprk3"]) / ends["ssprk3"].max()}
+    for name, run in runs.items():  # all but the first stage of every step that was tried, the first of all accepted
+        counts = run.provenance["statistics"]
+        tried = counts["steps"] + counts["rejected"]
+        found[f"stages of {name}"] = 1 + (counts["evaluations"] - 1 - counts["steps"]) / tried
+    found["cited"] = "fekete2022" in cells(stepper="ssprk43").solver.sources(cells().equation, {})
+    found["schema"] = "ssprk43" in json.dumps(problem_schema())
+    told = CliRunner().invoke(main_command, ["list", "stepper"])
+    found["listed"] = "ssprk43" in told.output
+    try:
+        cells(stepper="rkc2")
+    except ProblemError as error:
+        found["refused"] = str(error)
+    return found
+
+
 def main() -> None:
     series = CircleDensity.of(np.array([1.0, 0.25]))
     arc = arc_mass.ArcMass(start=0, end=1).evaluate(Instant(0.0, series, mfpde.Equation(geometry=CIRCLE), float))
@@ -180,6 +217,7 @@ def main() -> None:
         "measure": measure_of_its_own(),
         "arc": largest(arc["arc-mass"], (1 + 0.5 * np.sin(1)) / (2 * np.pi)),
         "runs": runs(),
+        "stepping": stepping(),
         "case": mfpde.validate("diffusion").passed,
         "listed": {family: list(members(family)) for family in ("attention", "geometry", "initial", "observable")},
     }

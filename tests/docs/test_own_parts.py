@@ -1,5 +1,5 @@
-"""A kernel, a geometry, a measure, an observable and a case of one's own, those of docs/extending.md, have everything
-that the parts of the house have, or are told in a sentence why not."""
+"""A kernel, a geometry, a measure, an observable, a time scheme and a case of one's own, those of docs/extending.md:
+they have everything that the parts of the house have, or are told in a sentence why not."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from generate.execution import blocks
 
-PARTS = {"quadratic", "tempered", "torus", "triangle", "arc_mass", "diffusion"}
+PARTS = {"quadratic", "tempered", "torus", "triangle", "arc_mass", "diffusion", "ssprk43"}
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def test_energies(told):
     assert len(known) == 6
     assert max(known.values()) < 1e-13
     other = {name: value for name, value in told["energies"].items() if name.startswith("quadratic")}
-    assert other.pop("quadratic on the circle") is None
+    assert other.pop("quadratic on the circle") is other.pop("quadratic on the sphere") is None
     assert set(other.values()) == {"the energy is known for exponential attention, A and V multiples of 1"}
 
 
@@ -83,6 +83,16 @@ def test_runs_are_drawn_and_checked(told):
     assert {speed, energy} <= set(told["runs"]["torus"]["claims"])
     assert {speed, "free energy never rises"} <= set(told["runs"]["circle"]["claims"])
     assert any(claim.startswith(support) for claim in told["runs"]["line"]["claims"])
+
+
+def test_a_stepper_is_one_file(told):
+    stepping = told["stepping"]
+    assert stepping["apart"] < 1e-3
+    assert (stepping["stages of ssprk43"], stepping["stages of ssprk3"]) == (4, 3)
+    assert stepping["cited"]
+    assert stepping["schema"]
+    assert stepping["listed"]
+    assert "solver.stepper: cannot be rkc2: finite volumes change over to it by themselves" in stepping["refused"]
 
 
 def test_what_makes_no_sense_is_told_in_a_sentence(told):

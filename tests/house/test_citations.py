@@ -5,8 +5,9 @@ import re
 import pytest
 
 import mfpde
-from mfpde.cli.cite import bibliography, citations
+from mfpde.cli.cite import bibliography
 from mfpde.equation import Noise
+from mfpde.prepare import citations_of
 from mfpde.registry import members
 
 _KEY = r"[a-z]+(?:19|20)\d\d[a-z]*"
@@ -64,12 +65,12 @@ def problem(**solver):
 def test_finite_volumes_name_the_schemes_they_use(solver, keys):
     always = {"mfpde", "castin2025", "rigollet2025", "geshkovski2025", "xu2014", "zalesak1979", "gustafsson1994"}
     task = problem(**solver)
-    assert set(citations(task, {})) == always | keys | {"sommeijer1998"}
-    assert set(citations(task.model_copy(update={"noise": Noise()}), {})) == always | keys
+    assert set(citations_of(task, {})) == always | keys | {"sommeijer1998"}
+    assert set(citations_of(task.model_copy(update={"noise": Noise()}), {})) == always | keys
     run = mfpde.solve(task)
     assert run.provenance["statistics"]["stiff"] == 0
-    assert set(citations(task, run.provenance["statistics"])) == always | keys
-    assert set(citations(task, {"stiff": 3.0})) == always | keys | {"sommeijer1998"}
+    assert set(citations_of(task, run.provenance["statistics"])) == always | keys
+    assert set(citations_of(task, {"stiff": 3.0})) == always | keys | {"sommeijer1998"}
 
 
 def test_every_solver_cites_what_is_in_the_bibliography():

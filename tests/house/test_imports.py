@@ -21,10 +21,11 @@ LAYERS = {
         "mfpde.run",
         "mfpde.run_loop",
         "mfpde.store",
+        "mfpde.watching",
     },
     "solve": {"mfpde.solvers"},
     "describe": {"mfpde.contracts", "mfpde.equation", "mfpde.normalization", "mfpde.problem"},
-    "nouns": {"mfpde.attention", "mfpde.distance", "mfpde.geometry", "mfpde.measure"},
+    "nouns": {"mfpde.attention", "mfpde.distances", "mfpde.geometry", "mfpde.measure"},
     "engine": {"mfpde.streams", "mfpde.transform"},
     "ground": {
         "mfpde._version",
@@ -39,12 +40,37 @@ LAYERS = {
     },
 }
 HEIGHT = {top: height for height, layer in enumerate(reversed(LAYERS.values())) for top in layer}
+# Inside `mfpde.solvers`, from bottom to top; what is not named is a family of solvers.
+FAMILIES = "a family"
+SOLVERS = [{"steppers"}, {"stepping", "amplification"}, {"kernels"}, {"forms"}, {FAMILIES}, {"auto"}]
+HEIGHT_IN_SOLVERS = {room: height for height, layer in enumerate(SOLVERS) for room in layer}
 HEAVY = {"h5py", "matplotlib", "numba"}
 
 
 def top_of(module: str) -> str:
     """`mfpde.solvers.spectral.circle` belongs to `mfpde.solvers`."""
     return ".".join(module.split(".")[:2])
+
+
+def room_of(module: str) -> str:
+    """Below `mfpde.solvers` every package is one of its own."""
+    return ".".join(module.split(".")[: 3 if module.startswith("mfpde.solvers.") else 2])
+
+
+def height_in_solvers(module: str) -> int:
+    """How high a module of `mfpde.solvers` is there."""
+    name = room_of(module).split(".")[-1]
+    return HEIGHT_IN_SOLVERS.get(name, HEIGHT_IN_SOLVERS[FAMILIES])
+
+
+def all_imports(house) -> Iterator[tuple[str, str, str]]:
+    """Module, place and target of every import between modules of mfpde; those of `mfpde/__init__.py` are lazy."""
+    modules = house.modules()
+    for name, path in modules.items():
+        if name != "mfpde":
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            for line, target in imported(tree, name, is_package=path.name == "__init__.py", known=set(modules)):
+                yield name, f"{path.relative_to(house.root)}:{line}", target
 
 
 def imported(tree: ast.AST, module: str, *, is_package: bool, known: set[str]) -> Iterator[tuple[int, str]]:
@@ -68,19 +94,39 @@ def test_every_top_module_has_a_layer(house):
 
 
 def test_imports_point_downwards(house):
-    modules = house.modules()
     wrong = []
-    for name, path in modules.items():
-        if name == "mfpde":
-            continue  # the exports of mfpde/__init__.py are lazy
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for line, target in imported(tree, name, is_package=path.name == "__init__.py", known=set(modules)):
-            place = f"{path.relative_to(house.root)}:{line}"
-            if target == "mfpde":
-                wrong.append(f"{place} imports from mfpde itself: name the module that defines it")
-            elif HEIGHT.get(top_of(target), 0) > HEIGHT.get(top_of(name), len(LAYERS)):
-                wrong.append(f"{place} imports {target}, which is above {top_of(name)}")
+    for name, place, target in all_imports(house):
+        if target == "mfpde":
+            wrong.append(f"{place} imports from mfpde itself: name the module that defines it")
+        elif HEIGHT.get(top_of(target), 0) > HEIGHT.get(top_of(name), len(LAYERS)):
+            wrong.append(f"{place} imports {target}, which is above {top_of(name)}")
+        elif top_of(name) == top_of(target) == "mfpde.solvers" and height_in_solvers(target) > height_in_solvers(name):
+            wrong.append(f"{place} imports {target}, which is above {room_of(name)}")
     assert not wrong, "\n".join(wrong)
+
+
+def cycles(edges: set[tuple[str, str]]) -> set[str]:
+    """Whatever can come back to itself."""
+    reached = {start: {end for begin, end in edges if begin == start} for start, _ in edges}
+    for _ in reached:
+        reached = {start: ends.union(*(reached.get(end, ()) for end in ends)) for start, ends in reached.items()}
+    return {start for start, ends in reached.items() if start in ends}
+
+
+def test_no_package_imports_itself_by_way_of_others(house):
+    places: dict[tuple[str, str], str] = {}
+    for name, place, target in all_imports(house):
+        if room_of(name) != room_of(target):
+            places.setdefault((room_of(name), room_of(target)), place)
+    assert len(places) > 50
+    round_trips = cycles(set(places))
+    shown = [f"{place} {start} -> {end}" for (start, end), place in places.items() if {start, end} <= round_trips]
+    assert not round_trips, "\n".join(shown)
+
+
+def test_cycles_are_found():
+    assert cycles({("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("e", "a")}) == {"a", "b", "c"}
+    assert cycles({("a", "b"), ("b", "c"), ("a", "c")}) == set()
 
 
 @pytest.mark.parametrize(

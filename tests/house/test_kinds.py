@@ -13,12 +13,12 @@ HOMES = ("mfpde/geometry", "mfpde/measure", "mfpde/attention")
 #: checks that remain, with the reason of each
 ALLOWED = {
     ("mfpde/measure/base.py", "Queries"): "the public edge takes arrays as well",
-    ("mfpde/measure/density.py", "Circle"): "an initial measure knows the spaces that it makes sense on",
-    ("mfpde/measure/mixture.py", "Circle"): "as above; sums of series are a series",
-    ("mfpde/measure/uniform.py", "Circle"): "as above",
-    ("mfpde/measure/uniform.py", "Sphere"): "as above",
-    ("mfpde/measure/von_mises.py", "Circle"): "as above",
-    ("mfpde/measure/von_mises.py", "Sphere"): "as above",
+    ("mfpde/measure/initial/density.py", "Circle"): "an initial measure knows the spaces that it makes sense on",
+    ("mfpde/measure/initial/mixture.py", "Circle"): "as above; sums of series are a series",
+    ("mfpde/measure/initial/uniform.py", "Circle"): "as above",
+    ("mfpde/measure/initial/uniform.py", "Sphere"): "as above",
+    ("mfpde/measure/initial/von_mises.py", "Circle"): "as above",
+    ("mfpde/measure/initial/von_mises.py", "Sphere"): "as above",
     ("solvers/gaussian/__init__.py", "Gaussian"): "asks the moments that were written down, before any measure is made",
     ("solvers/gaussian/integration.py", "Normal"): "refuses whatever is no normal law, and takes its factor",
 }

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 import mfpde
-from mfpde import run_loop
-from mfpde.observe.interruption import Interruption
+from mfpde.watching import watch
+from mfpde.watching.interruption import Interruption
 
 ROWS = 2  # that an interrupted run gets
 SPOT = {"kind": "gaussian", "mean": [0.5, 0], "covariance": [[1, 0.3], [0.3, 0.5]]}
@@ -69,11 +69,11 @@ class Stopping(Interruption):
 
 
 def interrupted(task: mfpde.Problem, path: Path) -> None:
-    run_loop.Interruption = Stopping
+    watch.Interruption = Stopping
     try:
         assert mfpde.solve(task, path).outcome.kind == "interrupted"
     finally:
-        run_loop.Interruption = Interruption
+        watch.Interruption = Interruption
 
 
 def bits(run: mfpde.Run) -> str:

@@ -5,8 +5,9 @@ import pytest
 
 import mfpde
 from mfpde.contracts import State
-from mfpde.solvers.finite_volume.system import System
-from mfpde.solvers.stepping.adaptive_ode import March
+from mfpde.solvers.finite_volume.system import CellSystem
+from mfpde.solvers.steppers.base import OrdinarySystem
+from mfpde.solvers.stepping.adaptive_ode import Attempt, March
 
 
 @pytest.mark.parametrize("kappa", [np.inf, 4.0], ids=["quiet", "noisy"])
@@ -21,8 +22,8 @@ def test_evaluations_of_cells(kappa, monkeypatch):
             "time": {"until": 0.3},
         }
     )
-    calls, rates = [], System.rates
-    monkeypatch.setattr(System, "rates", lambda system, *given: calls.append(given) or rates(system, *given))
+    calls, rates = [], CellSystem.rhs
+    monkeypatch.setattr(CellSystem, "rhs", lambda system, *given: calls.append(given) or rates(system, *given))
     solution = problem.solver.start(problem.posed())
     calls.clear()
     assert solution.statistics()["evaluations"] == 1  # that of the beginning
@@ -38,8 +39,10 @@ def test_evaluations_of_a_march():
         calls.append(time)
         return -state * (1 + 0.5 * np.cos(20 * time))
 
-    march = March(slope, lambda _: lambda error: float(np.abs(error).max()), np.ones(2), 1e-10, 0.3)
-    while march.time < 2:
-        march.attempt()
+    system = OrdinarySystem.of(slope)
+    system.start = np.ones(2)
+    march = March(system, 1e-10, 0.3)
+    assert all(tried is not Attempt.VANISHED for tried in march.to(2, 1000))
+    assert march.time >= 2
     assert march.counts["rejected"] > 0
     assert march.counts["evaluations"] == len(calls)

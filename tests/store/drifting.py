@@ -39,6 +39,8 @@ class Drift:
     lost: float = np.inf
     blown: float = np.inf
     kind: str = "drift"
+    state_version: int = 1
+    counts: tuple[str, ...] = ("steps",)
     facts: frozenset[str] = frozenset({"leak"})
 
     @property

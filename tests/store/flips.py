@@ -38,7 +38,7 @@ def everything(run: mfpde.Run) -> dict[str, Any]:
     arrays = {"times": run.times, "series_times": run.series_times, **run.stored, **run.trail}
     arrays |= {f"series {name}": run.series[name] for name in run.series}
     for axis in run.layout.axes:
-        found[f"axis {axis.name}"] = repr((axis.units, axis.long_name, axis.period))
+        found[f"axis {axis.name}"] = repr((axis.units, axis.long_name, axis.growth))
         arrays |= {f"{axis.name} values": axis.values, f"{axis.name} bounds": axis.bounds}
     for name, constant in run.layout.constants.items():
         found[f"field {name}"] = repr(constant.field)
@@ -76,7 +76,7 @@ def timeless() -> Iterator[None]:
             patch.setattr(module, "perf_counter", lambda: 0.0)
         patch.setattr(run_loop, "_history", lambda: "2026-01-01T00:00:00Z flips")
         patch.setattr(run_loop, "provenance_of", lambda *_: {**made, "timings": {"seconds": 0.0}, "statistics": {}})
-        patch.setattr(writer.FileRecorder, "_due", lambda recorder: len(recorder._waiting) > _WAITING)
+        patch.setattr(writer.FileRecorder, "_due", lambda recorder: len(recorder.rows) > _WAITING)
         yield
 
 

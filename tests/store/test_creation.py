@@ -81,8 +81,10 @@ def test_a_file_that_appears_meanwhile_is_left_alone(tmp_path, monkeypatch, link
 
     if not links:
         monkeypatch.setattr(os, "link", lambda *_: (_ for _ in ()).throw(PermissionError(1, "no links here")))
+    before = len(list(Path("/dev/fd").iterdir()))
     with pytest.raises(OutputError, match="created by somebody else meanwhile"):
         solve(problem(), path, Slow())
+    assert len(list(Path("/dev/fd").iterdir())) == before  # nothing stays open
     assert path.read_bytes() == b"precious"
     assert [one.name for one in tmp_path.iterdir()] == ["run.h5"]
 

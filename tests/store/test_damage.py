@@ -12,7 +12,6 @@ from store.processes import assert_same
 
 import mfpde
 from mfpde.errors import MfpdeError, ResumeError
-from mfpde.store.checkpoint import read_slots
 from mfpde.store.writer import FileRecorder
 
 
@@ -120,7 +119,7 @@ def test_the_last_time_of_a_killed_run(tmp_path, monkeypatch, last):
 )
 def test_resuming_a_damaged_run(tmp_path, monkeypatch, caplog, name, row, since):
     path, whole = tmp_path / "run.h5", solve(problem(), None)
-    monkeypatch.setattr(FileRecorder, "_due", lambda recorder: len(recorder._waiting) > 9)
+    monkeypatch.setattr(FileRecorder, "_due", lambda recorder: len(recorder.rows) > 9)
     solve(problem(), path)
     with h5py.File(path, "r+") as file:
         file[name][row] += 1
@@ -159,8 +158,7 @@ def test_rows_after_the_checkpoint_are_in_the_file_that_is_made_anew(tmp_path, m
     path.chmod(0o640)
     rows, kept = len(mfpde.load(path).times), path.stat().st_ino
     with h5py.File(path) as file:
-        slots = read_slots(file["checkpoint"]).values()
-        assert max(slot.snapshots for slot in slots) < rows
+        assert max(slot.attrs["snapshot"] for slot in file["checkpoint"].values()) + 1 < rows
 
     def killed(*_):
         raise MemoryError
@@ -173,15 +171,43 @@ def test_rows_after_the_checkpoint_are_in_the_file_that_is_made_anew(tmp_path, m
     assert path.stat().st_mode & 0o777 == 0o640
 
 
-def test_resuming_a_run_whose_checkpoint_lacks_an_array(tmp_path, monkeypatch):
+EARLIER = r"^cannot resume .*run.h5: its checkpoint was written by an earlier version of mfpde, which this one cannot"
+ANOTHER = (
+    r"^cannot resume .*run.h5: its checkpoint holds a state of version 2 of the heat solver, and this mfpde continues "
+    r"version 1; start again, or from its last snapshot with initial: \{kind: snapshot\}$"
+)
+
+
+@pytest.mark.parametrize(("version", "said"), [(0, EARLIER), (2, ANOTHER)])
+def test_resuming_a_run_whose_checkpoint_is_of_another_version(tmp_path, monkeypatch, version, said):
     path, state = tmp_path / "run.h5", Heating.state
-    monkeypatch.setattr(Heating, "state", lambda heating: {"modes": state(heating)["modes"]})
-    solve(problem(), path, Heat(lost=1.05))
+    with monkeypatch.context() as patch:
+        patch.setattr(Heating, "state", lambda heating: {"modes": state(heating)["modes"]})
+        solve(problem(), path, Heat(lost=1.05, state_version=version))
     before = path.read_bytes()
-    with pytest.raises(ResumeError, match=r"^cannot resume .*run.h5: its checkpoint was written by an earlier version"):
+    with pytest.raises(ResumeError, match=said):
         solve(problem(), path, resume=True)
     assert path.read_bytes() == before
     assert [one.name for one in tmp_path.iterdir()] == ["run.h5"]
+
+
+def test_files_of_releases_that_did_not_say_their_version_go_on(tmp_path):
+    path = tmp_path / "run.h5"
+    solve(problem(), path, Heat(lost=1.05, state_version=0))
+    with h5py.File(path, "r+") as file:
+        for slot in file["checkpoint"].values():
+            del slot.attrs["version"]
+    assert_same(solve(problem(), path, resume=True), solve(problem(), None))
+
+
+def test_a_state_of_this_version_that_cannot_be_continued_is_a_mistake_of_ours(tmp_path, monkeypatch):
+    """It is told as what it is, not as an old file."""
+    path, state = tmp_path / "run.h5", Heating.state
+    with monkeypatch.context() as patch:
+        patch.setattr(Heating, "state", lambda heating: {"modes": state(heating)["modes"]})
+        solve(problem(), path, Heat(lost=1.05))
+    with pytest.raises(KeyError):
+        solve(problem(), path, resume=True)
 
 
 @pytest.mark.parametrize("name", ["theta", "weight", "checksum/header"])

@@ -13,13 +13,13 @@ import h5py
 import numpy as np
 import pytest
 from store import drifting
-from store.heat import Heat, problem, solve
+from store.heat import Heat, Heating, problem, solve
 from store.processes import assert_same
 
 import mfpde
-from mfpde.store.checkpoint import read_slots
+from mfpde.store import checkpoint
 from mfpde.store.opening import opened
-from mfpde.store.reader import load_run
+from mfpde.store.reader import load_run, stored_run
 from mfpde.store.rewriting import rewrite
 from mfpde.store.transaction import Transaction
 from mfpde.store.writer import FileRecorder
@@ -55,7 +55,7 @@ def tape(monkeypatch) -> Tape:
 
     def recorded_commit(recorder, integration):
         commit(recorder, integration)
-        tape.commits.append((len(tape.writes), recorder._rows.snapshots))
+        tape.commits.append((len(tape.writes), recorder._file.counts["snapshots"]))
 
     monkeypatch.setattr(Transaction, "_put", recorded_put)
     monkeypatch.setattr(Transaction, "_cut", recorded_cut)
@@ -80,7 +80,7 @@ def resuming(tape: Tape, path: Path) -> Iterator[None]:
         return made
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mfpde.store.resuming.rewrite", anew)
+        patch.setattr("mfpde.store.result_file.rewrite", anew)
         yield
     assert kept.read_bytes() == before
     assert tape.start != before
@@ -111,9 +111,10 @@ def check(place: Path, whole: mfpde.Run, committed: int) -> None:
     np.testing.assert_array_equal(run["mass"], whole["mass"][: len(run.series_times)])
     np.testing.assert_array_equal(run["modes-sine"], whole["modes-sine"][: len(run.series_times)])
     with opened(place) as file:
-        slots = read_slots(file["checkpoint"]).values()
-    fitting = [slot for slot in slots if slot.snapshots <= count and slot.observations <= len(run.series_times)]
-    assert max(slot.snapshots for slot in fitting) >= committed
+        stored = stored_run(place, file)
+        stored.read_scales()
+        fitting = stored.checkpoints(stored.counts).values()
+    assert max(slot.counts["snapshots"] for slot in fitting) >= committed
 
 
 def unusual(tape: Tape, always: int) -> list[bool]:
@@ -134,7 +135,7 @@ def unusual(tape: Tape, always: int) -> list[bool]:
     ids=["with-snapshots", "own-times", "shared-chunks"],
 )
 def test_after_every_write_of_a_run(tape, tmp_path, own_times, chunk, monkeypatch):
-    monkeypatch.setattr("mfpde.store.layouts._CHUNK_BYTES", chunk)
+    monkeypatch.setattr("mfpde.store.table._CHUNK_BYTES", chunk)
     task = problem(until=14, **own_times)
     run = solve(task, tmp_path / "run.h5", SMALL)
     whole = solve(task, None, SMALL)
@@ -223,8 +224,9 @@ def test_after_every_write_of_a_run_resumed_from_a_torn_commit(tape, tmp_path, l
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["panels", "trail"])
-def test_after_every_write_of_other_forms(tape, tmp_path, form):
+@pytest.mark.parametrize("form", ["panels", "particles", "trail"])
+def test_after_every_write_of_other_forms(tape, tmp_path, form, monkeypatch):
+    monkeypatch.setattr(checkpoint, "_REFERENCE_BYTES_MIN", 0)
     task = drifting.problem(until=0.6, observe=["mean"], observe_every=0.07)
     drifting.solve(task, tmp_path / "run.h5", drifting.Drift(form))
     whole = drifting.solve(task, None, drifting.Drift(form))
@@ -244,13 +246,14 @@ def test_after_every_write_of_other_forms(tape, tmp_path, form):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["grid", "trail"])
+@pytest.mark.parametrize("form", ["grid", "particles", "trail"])
 def test_a_run_goes_on_from_any_moment(tmp_path, form, monkeypatch):
     """Killed after every commit in turn, boxes grown and trails begun: it ends in the same bits."""
     task = drifting.problem(until=0.6)
     whole = drifting.solve(task, None, drifting.Drift(form))
     path, commit = tmp_path / "run.h5", FileRecorder._commit
     monkeypatch.setattr(FileRecorder, "_due", lambda _: True)
+    monkeypatch.setattr(checkpoint, "_REFERENCE_BYTES_MIN", 0)
     for stop in range(2, 14):
         left = iter(range(stop))
 
@@ -266,9 +269,37 @@ def test_a_run_goes_on_from_any_moment(tmp_path, form, monkeypatch):
         assert_same(drifting.solve(task, path, drifting.Drift(form), resume=True), whole)
 
 
+class Heavy(Heating):
+    """With a state that HDF5 does not cache: it is written directly over the older of the two."""
+
+    def state(self):
+        return {**super().state(), "ballast": np.full(2**20, self.now)}
+
+
+class Heavily(Heat):
+    def start(self, task):
+        return Heavy(self, task)
+
+
+@pytest.mark.slow
+def test_after_every_write_of_a_large_state(tape, tmp_path):
+    task = problem(until=0.4)
+    solve(task, tmp_path / "run.h5", Heavily(points=8, step=1.0))
+    whole, place = solve(task, None, SMALL), tmp_path / "replay.h5"
+    direct = [piece for _, piece in tape.writes if piece is not None and len(piece) > 2**20]
+    assert len(direct) >= len(tape.commits)
+    for committed in replay(tape, place, [index >= tape.commits[0][0] for index in range(len(tape.writes))]):
+        check(place, whole, committed)
+        with opened(place) as file:
+            stored = stored_run(place, file)
+            stored.read_scales()
+            _, found = stored.latest()
+        assert (found.state["ballast"] == found.time).all()
+
+
 @pytest.mark.long
 def test_after_every_write_while_the_trees_grow_to_three_levels(tape, tmp_path, monkeypatch):
-    monkeypatch.setattr("mfpde.store.layouts._CHUNK_BYTES", 8)  # a row each
+    monkeypatch.setattr("mfpde.store.table._CHUNK_BYTES", 8)  # a row each
     task = problem(until=480, observe=["mass", {"kind": "modes", "count": 1}])
     solve(task, tmp_path / "run.h5", SMALL)
     whole = solve(task, None, SMALL)

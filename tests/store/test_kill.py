@@ -11,7 +11,7 @@ from store.kills import campaign
 from store.processes import assert_same, kill, start, wait_for
 
 import mfpde
-from mfpde.store import read_status
+from mfpde.watching import read_status
 
 FINER = (0.7, 1.3)
 BLOCK = {"until": 4, "save_every": 0.02, "observe_every": 0.05}

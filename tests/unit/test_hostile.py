@@ -70,7 +70,7 @@ def held(call, wanted=mfpde.MfpdeError):
 
 
 @pytest.mark.parametrize("name", MEASURES)
-@pytest.mark.parametrize("method", ["evaluate", "sample", "integrate", "log_laplace", "nodes", "reach", "fourier"])
+@pytest.mark.parametrize("method", ["evaluate", "sample", "integrate", "log_laplace", "nodes", "reach", "harmonics"])
 def test_measures(name, method):
     call = getattr(MEASURES[name], method)
     held(lambda given: None if given is int else call(given))  # what a caller's own function raises is the caller's

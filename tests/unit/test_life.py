@@ -11,9 +11,9 @@ from store.heat import Heat, problem, solve
 import mfpde
 from mfpde.activity import doing, told_to
 from mfpde.cli.progress import display, line
-from mfpde.observe.progress import ProgressReport
-from mfpde.store import read_status
-from mfpde.store.status import status_path
+from mfpde.watching import read_status
+from mfpde.watching.progress import ProgressReport
+from mfpde.watching.status import status_path
 
 
 class Slow(Heat):
@@ -44,7 +44,7 @@ def wait_until(true):
 
 def test_the_status_file_lives_while_a_run_is_set_up(tmp_path, during, monkeypatch):
     path, seen = tmp_path / "run.h5", []
-    monkeypatch.setattr("mfpde.store.status._EVERY", 0.05)
+    monkeypatch.setattr("mfpde.watching.status._SECONDS_BETWEEN_WRITES", 0.05)
 
     def act():
         doing("pilot on 64 cells")  # and then one long piece of work, without a word
@@ -86,7 +86,7 @@ def test_a_signal_during_the_set_up_leaves_nothing_behind(tmp_path, during, monk
         solve(problem(), path, Heat(lost=1.0))
     before = {one.name: one.read_bytes() for one in tmp_path.iterdir()}
     handlers = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
-    monkeypatch.setattr("mfpde.store.status._EVERY", 0.02)
+    monkeypatch.setattr("mfpde.watching.status._SECONDS_BETWEEN_WRITES", 0.02)
 
     def act():
         wait_until(lambda: read_status(path))
@@ -122,7 +122,7 @@ def test_wall_time_counts_the_set_up(tmp_path, during):
 
 
 def test_the_status_of_another_living_run_is_left_alone(tmp_path, during, monkeypatch):
-    monkeypatch.setattr("mfpde.store.status._EVERY", 0.02)
+    monkeypatch.setattr("mfpde.watching.status._SECONDS_BETWEEN_WRITES", 0.02)
     path = tmp_path / "run.h5"
     record = {"host": os.uname().nodename, "pid": os.getppid(), "started": None, "updated": 0}
     status_path(path).write_text(json.dumps(record), encoding="utf-8")

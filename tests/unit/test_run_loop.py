@@ -13,10 +13,10 @@ from store.processes import assert_same, ended, start, wait_for
 
 import mfpde
 from mfpde.errors import ProblemError, ResumeError
-from mfpde.observe.interruption import Interruption
 from mfpde.observe.mass import Mass
 from mfpde.observe.mean import Mean
 from mfpde.observe.output_times import Event, events
+from mfpde.watching.interruption import Interruption
 
 SLOW = ["until=100", "save_every=0.1", "seconds=0.003"]
 

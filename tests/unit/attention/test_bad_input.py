@@ -96,7 +96,7 @@ def test_unnormalized_overflow(count):
         ({"kind": "linear", "Q": 1}, "attention: needs Q and K together"),
         ({"kind": "sigmoid", "A": float("inf")}, "attention: A must be finite"),
         ({"kind": "softmax", "A": 1, "weight": float("-inf")}, "attention: weight must be finite"),
-        ({"kind": "softmax", "beta": -1}, "beta stands for A = beta I, V = I with beta >= 0"),
+        ({"kind": "softmax", "beta": 1, "V": 2}, "beta stands for A = beta I, V = I; write A and V"),
         ({"kind": "multi-head", "heads": []}, "attention.heads: must have at least 1 entry, not 0"),
         (
             {"kind": "multi-head", "heads": [{"kind": "sofmax"}]},

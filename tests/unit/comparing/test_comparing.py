@@ -28,7 +28,7 @@ def companion(monkeypatch):
 
 
 @pytest.mark.parametrize("form", ["grid", "panels"])
-@pytest.mark.parametrize("distance", ["mean", "covariance", "l1", "max"])
+@pytest.mark.parametrize("distance", ["mean", "covariance", "l1", "maximum", "bures"])
 def test_the_distance_is_a_series(tmp_path, form, distance):
     run = solve(task(2, distance=distance, tolerance=1e-4), tmp_path / "run.h5", Drift(form))
     assert run["distance"].shape == (11,)
@@ -38,6 +38,20 @@ def test_the_distance_is_a_series(tmp_path, form, distance):
     assert agreement.time == run.times[run["distance"].argmax()]
     assert agreement.passed == (form == "grid")  # the frames hold something else
     assert agreement.worst < 1e-6 if form == "grid" else agreement.worst > 1e-2
+
+
+@pytest.mark.parametrize("distance", ["wasserstein-1", "wasserstein-2", "energy", "l1", "max"])
+def test_every_kind_on_the_line(tmp_path, distance):
+    """`max` is what files of before say for `maximum`."""
+    run = solve(task(1, distance=distance, tolerance=1e-4), tmp_path / "run.h5", Drift("grid"))
+    assert run.agreement.passed
+    assert run.agreement.distance == {"max": "maximum"}.get(distance, distance)
+    assert mfpde.load(run.path).agreement == run.agreement
+
+
+def test_a_distance_for_another_space_is_a_fault():
+    with pytest.raises(ProblemError, match=r"compare: .* the spherical-sliced distance is for sphere, not for line"):
+        solve(task(1, distance="spherical-sliced"), None, Drift("grid"))
 
 
 def test_distances_are_drawn_first_and_in_decades():
@@ -131,10 +145,10 @@ def test_densities_apart(averages):
     # total variation of two Gaussians
     assert apart("l1", found, other) == pytest.approx(2 * erf(0.25 / np.sqrt(2)), rel=1e-6)
     assert apart("l1", found, one) < 1e-12
-    assert apart("max", found, one) < 1e-12
+    assert apart("maximum", found, one) < 1e-12
     x = np.linspace(-6, 6, 100001)
     expected = np.abs(one.evaluate(x) - other.evaluate(x)).max() / other.evaluate([0.5])[0]
-    assert apart("max", found, other) == pytest.approx(expected, rel=1e-6)
+    assert apart("maximum", found, other) == pytest.approx(expected, rel=1e-6)
 
 
 def test_what_lies_outside_of_the_box_counts():
@@ -163,4 +177,4 @@ def test_moments_apart():
 def test_densities_on_the_circle():
     one, other = CircleDensity.of([1.0, 0.25]), CircleDensity.of([1.0, 0.2])
     assert apart("l1", one, other) == pytest.approx(0.1 * 4 / (2 * np.pi), rel=1e-5)
-    assert apart("max", one, other) == pytest.approx(0.1 / 1.4, rel=1e-5)
+    assert apart("maximum", one, other) == pytest.approx(0.1 / 1.4, rel=1e-5)

@@ -55,7 +55,7 @@ def test_each_form_of_an_import_is_seen(source):
 
 def test_imports_are_followed_also_those_for_types_only():
     found = sources(KERNELS)
-    assert {"mfpde.solvers.spectral.work", "mfpde.solvers.steppers.gif853", "mfpde.compilation"} <= found.keys()
+    assert {"mfpde.solvers.kernels.circle_work", "mfpde.solvers.steppers.gif853", "mfpde.compilation"} <= found.keys()
     assert not {name for name in found if name.startswith(("mfpde.plotting", "mfpde.store", "numpy"))}
 
 
@@ -89,7 +89,7 @@ def test_the_key_follows_what_the_code_depends_on_and_nothing_else(copy):
     assert digest(copy) == seen[0], "compiled again although nothing changed that it depends on"
     for file, old, new in [
         (
-            "solvers/spectral/work.py",
+            "solvers/kernels/circle_work.py",
             "    density: Float\n    speed: Float\n",
             "    speed: Float\n    density: Float\n",
         ),

@@ -5,27 +5,30 @@ from types import SimpleNamespace
 import pytest
 
 from mfpde.contracts import Accuracy
-from mfpde.observe.steady import Steady
+from mfpde.observe.steady import at_rest
 
 
 @pytest.mark.parametrize(
-    ("time", "residual", "at_event", "rests"),
-    [(1.0, 9e-5, True, True), (1.0, 1.1e-4, True, False), (1.0, 9e-5, False, False), (0.0, 9e-5, True, False)],
+    ("time", "residual", "threshold", "rests"),
+    [
+        (1.0, 9e-5, 1e-3, True),
+        (1.0, 1.1e-4, 1e-3, False),
+        (1.0, 9e-5, False, False),
+        (0.0, 9e-5, 1e-3, False),
+        (1.0, 9e-11, True, True),
+        (1.0, 1.1e-10, True, False),
+    ],
 )
-def test_rest_is_looked_for_at_events_after_the_start(time, residual, at_event, rests):
-    steady, run = Steady(1e-3), SimpleNamespace(time=time, residual=lambda: residual)
-    steady.begin(run, 10.0)
-    outcome = steady.see(run, at_event=at_event)
+def test_rest_is_looked_for_after_the_start(time, residual, threshold, rests):
+    outcome = at_rest(SimpleNamespace(time=time, residual=lambda: residual), 10.0, threshold)
     assert (outcome is not None) == rests
     if rests:
-        assert (outcome.kind, outcome.time, outcome.residual) == ("steady", 1.0, 9e-5)
+        assert (outcome.kind, outcome.time, outcome.residual) == ("steady", 1.0, residual)
 
 
 @pytest.mark.parametrize("residual", [float("nan"), float("inf")])
 def test_what_is_no_number_does_not_rest(residual):
-    steady, run = Steady(1e-3), SimpleNamespace(time=1.0, residual=lambda: residual)
-    steady.begin(run, 10.0)
-    assert steady.see(run, at_event=True) is None
+    assert at_rest(SimpleNamespace(time=1.0, residual=lambda: residual), 10.0, 1e-3) is None
 
 
 @pytest.mark.parametrize(

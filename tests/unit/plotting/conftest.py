@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from mfpde.attention import Unnormalized
+from mfpde.contracts import Outcome
 from mfpde.equation import Noise
 from mfpde.geometry import Circle
 from mfpde.observe import Observable
 from mfpde.observe.order_parameter import OrderParameter
 from mfpde.problem import Problem, Time
 from mfpde.registry import members
-from mfpde.run import Outcome, Run
+from mfpde.run import Run
 
 
 def bump(theta, time):

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from mfpde.contracts import Outcome
 from mfpde.errors import MfpdeError, OutputError
 from mfpde.plotting.figure import run_figure
-from mfpde.run import Outcome
 
 
 def texts(figure):

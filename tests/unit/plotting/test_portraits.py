@@ -9,6 +9,7 @@ from store import drifting
 from store.drifting import Drift
 
 import mfpde
+from mfpde.contracts import Outcome
 from mfpde.geometry import Axis, Lattice
 from mfpde.measure import GridDensity, Normal, Panel
 from mfpde.plotting.annotations import telling, window_of
@@ -20,7 +21,7 @@ from mfpde.plotting.raster import pixels_on_line, pixels_on_plane, reach_of
 from mfpde.plotting.run_plot import portrait_of
 from mfpde.plotting.style import look
 from mfpde.registry import members
-from mfpde.run import Outcome, Run
+from mfpde.run import Run
 from mfpde.solvers.forms import grid_layout, panels_fields, panels_layout
 
 PORTRAITS = {

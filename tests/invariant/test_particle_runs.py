@@ -1,0 +1,127 @@
+"""What every run of tokens keeps, whatever the numbers are."""
+
+import numpy as np
+import pytest
+
+import mfpde
+from mfpde.transform import threads
+
+CIRCLE = {
+    "geometry": {"kind": "circle"},
+    "attention": {"kind": "softmax", "beta": 9},
+    "time": {"until": 50, "save_every": 10},
+}
+
+
+def solved(**blocks):
+    return mfpde.solve(mfpde.Problem.from_dict({**CIRCLE, **blocks}))
+
+
+def equispaced(count):
+    return {"kind": "points", "values": 2 * np.pi * np.arange(count) / count + 0.05 * np.sin(np.arange(count))}
+
+
+def test_merged_tokens_stay_where_the_unmerged_go():
+    merged = solved(initial=equispaced(24), solver={"kind": "particles", "merge": 1e-7, "tolerance": 1e-10})
+    free = solved(initial=equispaced(24), solver={"kind": "particles", "merge": 0, "tolerance": 1e-10})
+    assert merged.provenance["statistics"]["particles"] < 24 == free.provenance["statistics"]["particles"]
+    apart = np.abs(np.exp(1j * merged.positions) - np.exp(1j * free.positions))
+    assert apart.max() < 1e-6
+
+
+def test_a_metastable_run_reaches_times_of_e_to_the_twenty():
+    task = {"time": {"until": float(np.exp(20)), "save_every": float(np.exp(19))}}
+    run = solved(initial=equispaced(32), solver={"kind": "particles"}, **task)
+    assert run.outcome == "finished"
+    assert run.provenance["statistics"]["steps"] < 2000
+
+
+@pytest.mark.parametrize("noise", [np.inf, 3.0])
+def test_permuted_tokens_move_alike(noise, random):
+    points = 2 * np.pi * random.random(12)
+    order = random.permutation(12)
+    settings = {"kind": "particles", "tolerance": 1e-10}
+    blocks = {"noise": {"kappa": noise}, "time": {"until": 2, "save_every": 1}, "solver": settings}
+    here = solved(initial={"kind": "points", "values": points}, **blocks)
+    there = solved(initial={"kind": "points", "values": points[order]}, **blocks)
+    if noise == np.inf:
+        np.testing.assert_allclose(here.positions[:, order], there.positions, atol=1e-9)
+    else:  # the noise of a token goes with its number
+        assert not np.allclose(here.positions[1, order], there.positions[1])
+
+
+def test_a_rotation_rotates_the_run(random):
+    turn = np.linalg.qr(random.standard_normal((5, 5)))[0]
+    points = random.standard_normal((9, 5))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    task = {"geometry": {"kind": "sphere", "dimension": 5}, "time": {"until": 4, "save_every": 2}}
+    settings = {"kind": "particles", "tolerance": 1e-11}
+    runs = [
+        solved(initial={"kind": "points", "values": each}, solver=settings, **task)
+        for each in (points, points @ turn.T)
+    ]
+    np.testing.assert_allclose(runs[0].positions @ turn.T, runs[1].positions, atol=1e-9)
+    assert np.abs(np.linalg.norm(runs[0].positions, axis=2) - 1).max() < 1e-14
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        {"solver": {"kind": "particles", "count": 300, "copies": 6}},
+        {"solver": {"kind": "particles", "count": 30, "copies": 600}, "noise": {"kappa": 2}},
+        {"solver": {"kind": "particles", "count": 40_000}, "noise": {"kappa": 2, "common": 0.3}},
+        {"solver": {"kind": "particles", "count": 2_000, "tolerance": 1e-5}},
+    ],
+)
+def test_threads_change_no_bit(case, monkeypatch):
+    found = []
+    for count in (1, 3):
+        monkeypatch.setattr(threads, "thread_count", lambda count=count: count)
+        monkeypatch.setattr("mfpde.solvers.particles.pairwise.thread_count", lambda count=count: count)
+        run = solved(initial={"kind": "von-mises", "direction": 1, "concentration": 2}, time={"until": 0.5}, **case)
+        found.append(run.positions)
+    assert np.array_equal(*found)
+
+
+def test_looks_change_no_bit_of_a_noisy_run():
+    task = {
+        "initial": {"kind": "uniform"},
+        "noise": {"kappa": 2},
+        "solver": {"kind": "particles", "count": 50, "step": 0.1},
+    }
+    often = solved(time={"until": 1, "save_every": 0.07}, **task)
+    seldom = solved(time={"until": 1, "save_every": 0.5}, **task)
+    assert np.array_equal(often.positions[-1], seldom.positions[-1])
+
+
+def test_a_look_inside_a_step_has_the_spread_of_its_time():
+    """Brownian motion at times between the ends of steps."""
+    task = {
+        "geometry": {"kind": "line"},
+        "attention": None,
+        "noise": {"kappa": 1},
+        "initial": {"kind": "points", "values": np.zeros((20_000, 1))},
+        "solver": {"kind": "particles", "step": 1.0},
+        "time": {"until": 2, "save_at": [0.25, 0.5, 0.9, 1.0, 1.4, 2.0]},
+    }
+    run = mfpde.solve(mfpde.Problem.from_dict({key: block for key, block in task.items() if block is not None}))
+    variances = run.positions[1:, :, 0].var(axis=1)
+    np.testing.assert_allclose(variances, 2 * run.times[1:], rtol=0.04)
+    increments = run.positions[4, :, 0] - run.positions[2, :, 0]  # from 0.5 to 1
+    assert increments.var() == pytest.approx(1.0, rel=0.04)
+
+
+def test_what_cannot_be_done_is_said_before_the_first_step():
+    def fault(**blocks):
+        with pytest.raises(mfpde.ProblemError) as caught:
+            solved(initial={"kind": "uniform"}, **blocks)
+        return str(caught.value)
+
+    assert "solver.count" in fault(solver={"kind": "particles"})
+    assert "bytes" in fault(solver={"kind": "particles", "count": 10**13})
+    assert "noise.matrix" in fault(solver={"kind": "particles", "count": 5}, noise={"matrix": 1.0})
+    assert "layers have no noise" in fault(solver={"kind": "particles", "count": 5, "layers": 3}, noise={"kappa": 1})
+    assert "time.clock" in fault(solver={"kind": "spectral"}, time={"until": 1, "clock": "gradient"})
+    assert "noise.common" in fault(solver={"kind": "spectral"}, noise={"kappa": 1, "common": 1})
+    with pytest.raises(mfpde.ProblemError, match="all be the same"):
+        solved(initial=equispaced(4), solver={"kind": "particles", "copies": 3})
