@@ -17,6 +17,7 @@ from mfpde.solvers.particles.shown import TokenIntegration, lengths, spread
 from mfpde.solvers.particles.tokens import Tokens
 from mfpde.solvers.steppers.base import OrdinarySystem, Size
 from mfpde.solvers.stepping.adaptive_ode import Attempt, March
+from mfpde.solvers.stepping.pole import LOOSER, blow_up, ended_early
 from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:
@@ -47,10 +48,14 @@ class AdaptiveIntegration(TokenIntegration):
         system = _TokenSystem(self, np.ascontiguousarray(start).ravel())
         if not np.isfinite(system.rate()):
             raise ProblemError.at("attention", "moves these tokens at a speed beyond all numbers")
-        implicit, tolerance = start.size <= _MOST_IMPLICIT, STEP_SHARE * settings.tolerance
-        self._march = March(system, tolerance, implicit=implicit, independent=True)
+        self._system = system
+        self._march = self._marching()
         self._time, self._state = 0.0, system.start
         self._amplification = Amplification(task.equation.autonomous)
+
+    def _marching(self, looser: float = 1.0) -> March:
+        tolerance = looser * STEP_SHARE * self._settings.tolerance
+        return March(self._system, tolerance, implicit=self._system.start.size <= _MOST_IMPLICIT, independent=True)
 
     @property
     def breaks(self) -> list[float]:
@@ -97,6 +102,16 @@ class AdaptiveIntegration(TokenIntegration):
         size = spread(state.reshape(self._shape), self._tokens) if self._directions is None else 1.0
         return lambda error: float(np.abs(error).max(initial=0.0)) / size
 
+    def growth_rate(self, time: float, state: Float) -> float:
+        """`d/dt log |x|^2` of the token that is farthest out, in R^d."""
+        if self._directions is not None:
+            return 0.0
+        points, speed = state.reshape(self._shape), self.slope(time, state).reshape(self._shape)
+        self.forget()
+        squares = np.einsum("nc,nc->n", points, points)
+        farthest = int(np.argmax(squares))
+        return 2 * float(points[farthest] @ speed[farthest]) / float(squares[farthest]) if squares.any() else 0.0
+
     @property
     def time(self) -> float:
         return self._time
@@ -105,9 +120,8 @@ class AdaptiveIntegration(TokenIntegration):
         for tried in self._march.to(target, max(1, int(budget / self._cost()))):
             if tried is Attempt.VANISHED:
                 self._stand(self._march.time)
-                diverge = float(np.abs(self._state).max()) > _MAX_COORDINATE**0.5
-                message = "tokens diverge" if diverge else "the step size has shrunk to nothing"
-                return Progress(State.NOT_FINITE, message, "check the size of the coefficients, or end the run earlier")
+                found = blow_up(self._march, self._marching(LOOSER))
+                return ended_early("a token", found, self._march)
             self._stand(min(self._march.time, target))
         if self._march.time < target:
             return Progress(State.UNDER_WAY)
@@ -170,6 +184,9 @@ class _TokenSystem(OrdinarySystem):
 
     def sizes(self, state: Float) -> Size:
         return self._tokens.sizes(state)
+
+    def growth_rate(self, time: float, state: Float) -> float:
+        return self._tokens.growth_rate(time, state)
 
     def forget(self) -> None:
         self._tokens.forget()

@@ -11,7 +11,7 @@ from mfpde.solvers.particles import is_noisy
 from mfpde.solvers.particles.adaptive import AdaptiveIntegration
 from mfpde.solvers.particles.layered import LayeredIntegration
 from mfpde.solvers.particles.noisy import NoisyIntegration
-from mfpde.solvers.particles.pairwise import MOST_TOKENS, PairwiseIntegration, pairwise_law
+from mfpde.solvers.particles.pairwise import MOST_TOKENS, PairwiseIntegration, may_blow_up, pairwise_law
 from mfpde.solvers.particles.tokens import Tokens, first_tokens
 from mfpde.typing import AnyArray
 
@@ -46,7 +46,8 @@ def _integration(
     if is_noisy(task.equation):
         return NoisyIntegration(settings, task, tokens)
     law = pairwise_law(task.equation, task.clock)
-    if law is not None and tokens.count <= MOST_TOKENS:
+    alone = tokens.copies == 1 and task.clock == "physical"
+    if law is not None and tokens.count <= MOST_TOKENS and not (alone and may_blow_up(law)):
         return PairwiseIntegration(settings, task, tokens, law)
     if task.clock == "gradient":
         raise ProblemError.at("time.clock", f"gradient is for at most {MOST_TOKENS} tokens under one kernel of scores")

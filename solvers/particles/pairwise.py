@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from mfpde.equation import Equation, InitialValueProblem
     from mfpde.solvers.particles import ParticleSystem
 
-__all__ = ["MOST_TOKENS", "PairwiseIntegration", "pairwise_law"]
+__all__ = ["MOST_TOKENS", "PairwiseIntegration", "may_blow_up", "pairwise_law"]
 
 #: tokens beyond which sums by panels are faster than all pairs
-MOST_TOKENS = 512
+MOST_TOKENS = 1024
 #: of the tolerance, for the error of one step
 STEP_SHARE = 0.1
 #: of the time in which anything changes, for the first step
@@ -44,6 +44,8 @@ _KINDS = {
     "relu": pair.RELU,
     "sigmoid": pair.SIGMOID,
 }
+#: kernels whose tokens may run to infinity in finite time where space has no bound
+_EXPLOSIVE = {pair.UNNORMALIZED, pair.LINEAR, pair.RELU}
 _SCHEMES = {
     "post": pair.POST,
     "pre": pair.PRE,
@@ -88,6 +90,11 @@ def pairwise_law(equation: Equation, clock: str = "physical") -> PairwiseLaw | N
 def _form(head: Head, dimension: int) -> Float:
     form = head.key_form(dimension)
     return np.zeros((dimension, dimension)) if form is None else form
+
+
+def may_blow_up(law: PairwiseLaw) -> bool:
+    """Whether steps may end at a pole, whose time the other integration tells."""
+    return not law.sphere and bool(_EXPLOSIVE & set(law.kinds.tolist()))
 
 
 class PairwiseIntegration(TokenIntegration):

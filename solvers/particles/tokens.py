@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mfpde.distances.law import law_of
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry
-from mfpde.measure import Particles
+from mfpde.measure import Measure, Particles
+from mfpde.streams import Stream
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ __all__ = ["Tokens", "first_tokens"]
 
 #: times their positions, that a run of so many tokens may have in memory at once
 _MEMORY_FACTOR = 6
+#: what random numbers are drawn for: places within parts of equal mass
+_STRATA = 5
 _BYTES = 8  # of a double
 
 
@@ -74,9 +78,21 @@ def first_tokens(settings: ParticleSystem, task: InitialValueProblem) -> Tokens:
     if count is None:
         raise ProblemError.at("solver.count", "is missing: how many tokens are to be drawn?")
     _check_memory(copies * count * geometry.ambient_dimension)
-    drawn = measure.sample(copies * count, settings.seed)
+    if settings.sampling == "stratified":
+        drawn = np.concatenate([_stratified(measure, count, settings.seed, copy) for copy in range(copies)])
+    else:
+        drawn = measure.sample(copies * count, settings.seed)
     positions = measure.sample_positions(count, settings.seed)
     return Tokens(drawn.reshape(copies, count, -1), np.full(count, 1 / count), positions, geometry)
+
+
+def _stratified(measure: Measure, count: int, seed: int, copy: int) -> Float:
+    """One draw from each of `count` parts of equal mass, on the line and on the circle: `(count, 1)`, ascending."""
+    space = measure.space
+    if measure.positions is not None or not (space.angular or (space.flat and space.ambient_dimension == 1)):
+        raise ProblemError.at("solver.sampling", "stratified draws are for the line and the circle, without positions")
+    shares = Stream(seed, copy, _STRATA).uniforms(0, count)[:, 0]
+    return law_of(measure).quantile_and_mean((np.arange(count) + shares) / count)[0][:, None]
 
 
 def _check_memory(numbers: int) -> None:
