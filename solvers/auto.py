@@ -61,7 +61,7 @@ def fitting(equation: Equation) -> list[Solver]:
 
 def _ready() -> dict[str, Solver]:
     """All solvers that work without being told anything."""
-    known = {name: part for name, part in members("solver").items() if part is not Auto}
+    known = {name: part for name, part in members("solver").items() if part is not Auto and not part.limit}
     return {
         name: part()
         for name, part in known.items()

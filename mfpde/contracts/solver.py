@@ -172,6 +172,8 @@ class Solver(Part, ABC):
     normalizations: ClassVar[frozenset[str]] = frozenset()
     #: kinds of noise that it can solve besides kappa: `matrix`, `common`
     noises: ClassVar[frozenset[str]] = frozenset()
+    #: whether it solves a limit of the equation, and not the equation itself: `auto` takes none of these
+    limit: ClassVar[bool] = False
     #: meanings of time that it knows
     clocks: ClassVar[frozenset[str]] = frozenset({"physical"})
     #: names of what `Integration.facts` tells

@@ -7,16 +7,60 @@ import numpy as np
 from mfpde.measure.basins import Cluster
 from mfpde.typing import Float, Integers
 
-__all__ = ["MOST_LINKED", "clusters_of_points", "linked", "linked_on_circle"]
+__all__ = ["MOST_LINKED", "TREE_DIMENSIONS", "clusters_of_points", "linked", "linked_on_circle"]
 
-#: points whose distances are all looked at; on the line and the circle any number is sorted
-MOST_LINKED = 20_000
+#: dimensions in which a tree finds neighbours, and points whose distances are all looked at beyond
+TREE_DIMENSIONS, MOST_LINKED = 8, 20_000
+#: pairs of neighbours that are listed; where there are more, the clusters in which they are are grown first
+_MOST_PAIRS = 5_000_000
+#: points that are asked how many neighbours they have
+_ASKED = 4096
 
 
 def linked(points: Float, radius: float) -> Integers:
     """Number of the cluster of each point of R^d `(n, d)`, from 0 on."""
     if points.shape[1] == 1:
         return _linked_on_line(points[:, 0], radius)
+    if points.shape[1] > TREE_DIMENSIONS:
+        return _grown(points, radius)
+    different, which = np.unique(points, axis=0, return_inverse=True)  # a tree cannot tell points that are the same
+    return _by_tree(different, radius)[which.ravel()]
+
+
+def _by_tree(points: Float, radius: float) -> Integers:
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+    from scipy.spatial import KDTree
+
+    labels, left, count = np.full(len(points), -1), np.arange(len(points)), 0
+    tree = KDTree(points)
+    while left.size:
+        asked = left[:: max(1, left.size // _ASKED)]
+        found = tree.query_ball_point(points[asked], radius, return_length=True)
+        if float(np.mean(found)) * left.size <= 2 * _MOST_PAIRS:
+            break
+        dense = int(asked[np.argmax(found)])
+        wave, left = np.array([dense]), left[left != dense]
+        while wave.size:
+            labels[wave] = count
+            near = np.isfinite(KDTree(points[wave]).query(points[left], distance_upper_bound=_upto(radius))[0])
+            wave, left = left[near], left[~near]
+        count += 1
+        tree = KDTree(points[left]) if left.size else tree
+    if left.size:
+        pairs = tree.query_pairs(radius, output_type="ndarray").T
+        graph = coo_array((np.ones(pairs.shape[1], dtype=bool), tuple(pairs)), shape=(left.size, left.size))
+        labels[left] = count + connected_components(graph, directed=False)[1]
+    return labels
+
+
+def _upto(radius: float) -> float:
+    """Trees look for what is nearer than a bound, and not for what is on it."""
+    return float(np.nextafter(radius, np.inf))
+
+
+def _grown(points: Float, radius: float) -> Integers:
+    """One cluster after the other, by the distances of each of its points to all that are left."""
     labels = np.full(len(points), -1)
     left, count = np.arange(len(points)), 0
     while left.size:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["AttentionRank", "effective_rank", "exact_rank"]
 
 #: tokens whose singular values are computed, n^3 operations
-_MAX_TOKENS = 2048
+_MAX_TOKENS = 1024
 
 
 @register("observable", "attention-rank")

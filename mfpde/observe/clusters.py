@@ -11,7 +11,7 @@ from mfpde.contracts.observable import Instant, Observable, Series
 from mfpde.geometry import Geometry
 from mfpde.measure import Measure
 from mfpde.measure.basins import Cluster
-from mfpde.measure.linking import MOST_LINKED
+from mfpde.measure.linking import MOST_LINKED, TREE_DIMENSIONS
 from mfpde.registry import register
 from mfpde.specification import Real
 from mfpde.typing import Float
@@ -35,8 +35,8 @@ class Clusters(Observable):
     Series: `clusters` (their number) and, for the `most` heaviest in the order of their angles (of their first
     coordinates), NaN beyond them: `clusters-position` (angle of `z = int e^{i theta} dmu` over the basin, or its mean),
     `clusters-mass` (m), `clusters-width` (circular standard deviation `sqrt(-2 log(|z|/m))`, or `sqrt(tr S / d)`). Of
-    tokens all clusters count, single tokens, too, and the space may be any; distances are those in R^d, and more than
-    20,000 tokens need the line or the circle.
+    tokens all clusters count, single tokens, too, and the space may be any; distances are those in R^d. Beyond eight
+    dimensions for up to 20,000 tokens.
 
     >>> import mfpde
     >>> from mfpde.observe import Instant
@@ -62,7 +62,7 @@ class Clusters(Observable):
         return self.looks_at if equation.geometry.counts_as("circle", "line", "plane") else ("particles",)
 
     def most_tokens(self, equation: Equation) -> int | None:
-        return None if _components(equation.geometry) == 1 else MOST_LINKED
+        return None if _components(equation.geometry) <= TREE_DIMENSIONS else MOST_LINKED
 
     def series(self, geometry: Geometry) -> dict[str, Series]:
         extent = (("cluster", self.most),)

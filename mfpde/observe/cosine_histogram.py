@@ -11,7 +11,7 @@ from mfpde.contracts.observable import Instant, Series
 from mfpde.geometry import Geometry
 from mfpde.observe.of_tokens import OfTokens, unit_vectors
 from mfpde.registry import register
-from mfpde.typing import Float
+from mfpde.typing import Float, Integers
 
 if TYPE_CHECKING:
     from mfpde.equation import Equation
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["CosineHistogram"]
 
 #: tokens whose pairs are all counted, and pairs that are at a time
-_MAX_TOKENS, _BLOCK = 20_000, 2**22
+_MAX_TOKENS, _BLOCK = 10_000, 2**22
 
 
 @register("observable", "cosine-histogram")
@@ -53,13 +53,21 @@ class CosineHistogram(OfTokens):
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
         units, weights = unit_vectors(instant)
         count, shares = len(weights), np.zeros(self.bins)
+        equal = count > 0 and np.ptp(weights) == 0
         rows = max(1, _BLOCK // max(count, 1))
         for start in range(0, count, rows):
-            block = slice(start, min(start + rows, count))
-            # the einsum would be slow; products of unit vectors are off by rounding alone
-            cosines = units[block] @ units[start:].T
-            places = np.clip(((cosines + 1) * (0.5 * self.bins)).astype(int), 0, self.bins - 1)
-            pairs = np.triu(np.outer(weights[block], weights[start:]), 1)
-            shares += np.bincount(places.ravel(), pairs.ravel(), minlength=self.bins)
+            block, later = slice(start, start + rows), slice(start + rows, None)
+            own = self._places(units[block] @ units[block].T)
+            upper = np.triu_indices(len(own), 1)
+            shares += np.bincount(own[upper], np.outer(weights[block], weights[block])[upper], self.bins)
+            others = self._places(units[block] @ units[later].T).ravel()
+            pairs = None if equal else np.outer(weights[block], weights[later]).ravel()
+            shares += (float(weights[0] ** 2) if equal else 1.0) * np.bincount(others, pairs, self.bins)
         total = shares.sum()
         return {"cosine-histogram": shares / total if total > 0 else np.full(self.bins, np.nan)}
+
+    def _places(self, cosines: Float) -> Integers:
+        """Numbers of the intervals."""
+        cosines += 1
+        cosines *= 0.5 * self.bins
+        return np.clip(cosines.astype(np.int64), 0, self.bins - 1)

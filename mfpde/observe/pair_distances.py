@@ -71,6 +71,8 @@ def _least(measure: Measure, vectors: Float) -> float:
     if vectors.shape[1] <= _TREE:
         from scipy.spatial import KDTree
 
+        if len(np.unique(vectors, axis=0)) < len(vectors):  # a tree cannot tell points that are the same
+            return 0.0
         return float(np.asarray(KDTree(vectors).query(vectors, k=2)[0])[:, 1].min())
     least = np.inf
     for row in range(len(vectors) - 1):

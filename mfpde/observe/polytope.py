@@ -62,14 +62,14 @@ class Polytope(OfTokens):
         return misplaced
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
+        from scipy.spatial import KDTree
+
         vectors, weights = instant.measure.embedded_nodes()
         placed = _in_own_frame(vectors)
         corners = placed[_hull(placed)]
         labels = linked(corners, self.tolerance)
-        distances = np.full(len(placed), np.inf)
-        for corner in corners:
-            np.minimum(distances, np.linalg.norm(placed - corner, axis=1), out=distances)
-        share = float(min(weights[distances <= self.tolerance].sum(), 1.0))
+        near = np.isfinite(KDTree(corners).query(placed, distance_upper_bound=self.tolerance)[0])
+        share = float(min(weights[near].sum(), 1.0))
         return {"polytope": float(labels.max() + 1), "polytope-share": share}
 
 

@@ -50,6 +50,7 @@ class Hardmax(Solver):
     citations: ClassVar[tuple[str, ...]] = ("geshkovski2024", "rigollet2025")
     preference: ClassVar[int] = -11
     shows: ClassVar[str] = "particles"
+    limit: ClassVar[bool] = True
     normalizations: ClassVar[frozenset[str]] = frozenset({"post"})
 
     merge: Real = Field(default=1e-6, ge=1e-15, le=0.1, description="angle at which two clusters become one")

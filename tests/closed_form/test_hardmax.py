@@ -114,6 +114,13 @@ def test_resumed_runs_have_the_same_bits():
     np.testing.assert_array_equal(later.points(), whole.points())
 
 
+def test_auto_takes_no_limit():
+    with pytest.raises(mfpde.ProblemError) as refused:
+        mfpde.solve(problem([0.0, 0.4], 1.0).model_copy(update={"solver": {"kind": "gaussian"}}))
+    assert "solvers that can:" in str(refused.value)
+    assert "hardmax" not in str(refused.value)
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [

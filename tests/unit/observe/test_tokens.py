@@ -70,6 +70,21 @@ def chains(vectors, radius):
     return [frozenset(np.flatnonzero(row)) for row in linked_by]
 
 
+@pytest.mark.parametrize("most", [None, 40])
+@pytest.mark.parametrize("dimension", [2, 3, 9])
+def test_all_ways_of_linking_are_chains(random, dimension, most, monkeypatch):
+    """Few neighbours are listed; of many, the clusters are grown in waves."""
+    if most is not None:
+        monkeypatch.setattr("mfpde.measure.linking._MOST_PAIRS", most)
+    centres = random.uniform(-1, 1, (5, dimension))
+    vectors = centres[random.integers(0, 5, 120)] + 0.02 * random.standard_normal((120, dimension))
+    vectors[:30] = random.uniform(-1, 1, (30, dimension))
+    labels = linked(vectors, 0.1)
+    assert {frozenset(np.flatnonzero(labels == label)) for label in labels} == set(chains(vectors, 0.1))
+    assert labels.min() == 0
+    assert labels.max() == np.unique(labels).size - 1
+
+
 @pytest.mark.parametrize("dimension", [1, 2, 3])
 def test_clusters_are_chains_of_near_tokens(random, dimension):
     vectors, weights = random.uniform(-1, 1, (60, dimension)), random.random(60)
@@ -259,6 +274,12 @@ def test_distances_of_pairs(random, dimension):
     assert found["pair-distances"] == pytest.approx(np.sqrt(mean), rel=1e-12)
 
 
+def test_merged_tokens_have_no_distance(random):
+    points = random.standard_normal((20_000, 3))
+    points[3000:] = points[0]
+    assert value("pair-distances", points, geometry=mfpde.Space(dimension=3))["pair-distances-least"] == 0
+
+
 def test_distances_on_the_circle_are_chords_around_it():
     found = value("pair-distances", [0.1, 3.0, 6.2], geometry=CIRCLE)
     assert found["pair-distances-least"] == pytest.approx(2 * np.sin((0.1 + 2 * np.pi - 6.2) / 2), rel=1e-12)
@@ -319,14 +340,13 @@ def test_more_tokens_than_pairs_can_be_had_of_are_said_before_the_first_step():
     equation = mfpde.Equation(geometry=SPHERE, attention=mfpde.Softmax(beta=1), initial={"kind": "uniform"})
     many = Layout("particles", (), {"particle": 10**6, "component": 3})
     for name, limit in [
-        ("cosine-histogram", "20,000"),
-        ("clusters", "20,000"),
-        ("attention-rank", "2,048"),
+        ("cosine-histogram", "10,000"),
+        ("attention-rank", "1,024"),
         ("leaders", "4,096"),
     ]:
         said = lookup("observable", name)().unfit_layout(many, equation)
         assert said == f"it takes every pair of tokens, for up to {limit} of them; here are 1,000,000"
-    for name in ("mean-cosine", "attention-entropy", "token-rank", "pair-distances", "energy-growth"):
+    for name in ("mean-cosine", "clusters", "attention-entropy", "token-rank", "pair-distances", "energy-growth"):
         assert lookup("observable", name)().unfit_layout(many, equation) is None
     copies = Layout("particles", (), {"copy": 3, "particle": 10, "component": 3})
     assert "independent copies" in lookup("observable", "mean-cosine")().unfit_layout(copies, equation)

@@ -8,7 +8,7 @@ import mfpde
 from mfpde.plotting.cluster_tree import ClusterTree, labels_over_time
 from mfpde.plotting.points_run import PointsRun
 from mfpde.plotting.run_plot import portrait_of
-from mfpde.plotting.series import HistogramPanel
+from mfpde.plotting.series import HistogramAxes
 from mfpde.plotting.sphere_run import SphereRun
 
 
@@ -29,7 +29,7 @@ def solve(geometry, initial, *, observe=(), attention=None, solver=None, **more)
 
 
 def panel_of(run, kind):
-    return next(panel for panel in portrait_of(run).panels if isinstance(panel, kind))
+    return next(panel for panel in portrait_of(run).groups if isinstance(panel, kind))
 
 
 def test_branches_do_not_cross_and_meet_when_tokens_do():
@@ -67,13 +67,13 @@ def test_labels_are_those_of_the_first_token_of_a_cluster():
 
 def test_on_curved_spaces_the_tree_is_drawn_unasked_where_tokens_merge():
     run = solve({"kind": "circle"}, {"values": [0.0, 0.3]})
-    assert isinstance(portrait_of(run).panels[0], ClusterTree)
-    assert portrait_of(solve({"kind": "circle"}, {"values": [0.0, np.pi]})).panels == []
+    assert isinstance(portrait_of(run).groups[0], ClusterTree)
+    assert portrait_of(solve({"kind": "circle"}, {"values": [0.0, np.pi]})).groups == []
 
 
 def test_histograms_of_cosines_are_maps_over_time():
     run = solve({"kind": "circle"}, {"values": [0.0, 0.3, 2.0]}, observe=["cosine-histogram"])
-    panel = panel_of(run, HistogramPanel)
+    panel = panel_of(run, HistogramAxes)
     assert panel.shares.shape == (41, 100)
     figure = run.plot()
     axes = next(axes for axes in figure.axes if axes.get_title(loc="left") == "cosines between tokens")

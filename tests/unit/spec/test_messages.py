@@ -9,7 +9,9 @@ KERNELS = ", ".join(members("attention"))
 
 ONE_FAULT = {
     # unknown keys and kinds
-    "noise: {kapa: 4}": "p.yaml:2:9: noise.kapa: unknown key 'kapa' (did you mean 'kappa'?); known: kappa",
+    "noise: {kapa: 4}": (
+        "p.yaml:2:9: noise.kapa: unknown key 'kapa' (did you mean 'kappa'?); known: kappa, matrix, common"
+    ),
     "attention: {kind: softmax, bta: 3, beta: 1}": (
         "p.yaml:2:28: attention.bta: unknown key 'bta' (did you mean 'beta'?); known: weight, beta, A, Q, K, V, kind"
     ),
