@@ -100,7 +100,7 @@ def _cost(
     """The cost of the coupling at a shift, and its slope in the shift."""
     if first.pointlike and second.pointlike:
         return _cost_of_points(first, second, power, shift, period)
-    from mfpde.measure.rules import gauss_legendre
+    from mfpde.geometry.gauss import gauss_legendre
     from mfpde.transform.quantile_kernels import couple_pieces
 
     one, other = first.pieces, _shifted(second, shift) if period else second.pieces

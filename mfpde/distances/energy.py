@@ -52,7 +52,7 @@ def _square_of_difference(first: Law, second: Law) -> float:
         difference, lengths = np.empty(count), np.empty(count)
         difference_of_cumulatives(first.points, first.ends, second.points, second.ends, 0.0, difference, lengths)
         return float(lengths[:-1] @ difference[:-1] ** 2)
-    from mfpde.measure.rules import gauss_legendre
+    from mfpde.geometry.gauss import gauss_legendre
 
     places = np.unique(np.concatenate([ends for law in (first, second) for ends in (law.pieces.low, law.pieces.high)]))
     t, weights = gauss_legendre(_GAUSS)
@@ -68,7 +68,7 @@ def _on_circle(measure: Measure, reference: Measure) -> float:
         angles = np.concatenate([masses[0][:, 0], others[0][:, 0]])
         return 0.0 - _chords(angles, np.concatenate([masses[1], -others[1]]))
     order = np.arange(1, _MODES)
-    modes, other_modes = (each.fourier(_MODES)[1:] for each in (measure, reference))
+    modes, other_modes = (each.harmonics(_MODES - 1).coefficients[1:] for each in (measure, reference))
     decay = 8 / np.pi / (4.0 * order**2 - 1)
     if masses is None and others is None:
         return float(decay @ np.abs(modes - other_modes) ** 2)

@@ -98,7 +98,7 @@ class Law:
 
     def quantile_and_mean(self, u: Float) -> tuple[Float, Float]:
         """Quantiles at masses from 0 to 1, and the integrals of the quantile function up to there."""
-        from mfpde.measure.rules import gauss_legendre
+        from mfpde.geometry.gauss import gauss_legendre
         from mfpde.transform.quantile_kernels import quantile_and_mean
 
         quantiles, moments = np.empty(u.size), np.empty(u.size)
@@ -110,7 +110,7 @@ class Law:
     @cached_property
     def _moments(self) -> Float:
         """`int x dmu` over all that lies below each piece."""
-        from mfpde.measure.rules import gauss_legendre
+        from mfpde.geometry.gauss import gauss_legendre
 
         t, weights = gauss_legendre(_NODES)
         pieces = self.pieces

@@ -9,7 +9,6 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from mfpde.arguments import random_stream
 from mfpde.distances.base import Distance
 from mfpde.distances.coupling import line_distance
 from mfpde.distances.discretisation import as_points
@@ -20,6 +19,7 @@ from mfpde.measure import Measure, Particles
 from mfpde.measure.normal import Normal
 from mfpde.registry import register
 from mfpde.specification import Whole
+from mfpde.streams import random_stream
 from mfpde.typing import Float
 
 __all__ = ["SlicedWasserstein2"]

@@ -8,7 +8,6 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from mfpde.arguments import random_stream
 from mfpde.distances.base import Distance
 from mfpde.distances.coupling import TURN, circle_distance
 from mfpde.distances.discretisation import as_points
@@ -16,6 +15,7 @@ from mfpde.distances.law import Law
 from mfpde.measure import Measure
 from mfpde.registry import register
 from mfpde.specification import Whole
+from mfpde.streams import random_stream
 from mfpde.typing import Float
 
 __all__ = ["SphericalSliced"]
