@@ -17,6 +17,7 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = ["OptimalMap", "optimal_map"]
 
+#: of the distance in the cost
 _POWERS = {"wasserstein-1": 1.0, "wasserstein-2": 2.0}
 
 
