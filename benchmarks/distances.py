@@ -27,9 +27,9 @@ import mfpde
 
 Array = NDArray[np.float64]
 _TURN = 2 * np.pi
-_REPEATS = 7
-_SLICES = 50
-_GOLDEN = (np.sqrt(5) - 1) / 2
+_REPEATS = 7  # the least time of so many counts
+_SLICES = 50  # directions of the sliced distance
+_GOLDEN = (np.sqrt(5) - 1) / 2  # what a golden section keeps of its bracket
 _AGREE = 1e-8  # relative: what POT's search on the circle leaves
 HEADER = f"{'case':36}{'n':>9}{'mfpde':>12}{'baseline':>14}{'ratio':>9}{'at least':>10}{'apart':>10}"
 

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mfpde.cli.exit_codes import CHECK_FAILED
 from mfpde.cli.options import as_json, print_json
 
 if TYPE_CHECKING:
     from mfpde.comparing.runs import RunDistances
 
 __all__ = ["compare"]
-
-CHECK_FAILED = 1  # exit code
 
 
 @click.command(short_help="Tell how far two runs are apart over time.")

@@ -16,7 +16,7 @@ from mfpde.specification import Real
 
 __all__ = ["ConditionalWasserstein"]
 
-_POSITION_TOLERANCE = 1e-9  # of positions, and of the shares of the mass there
+_SAME_POSITION = 1e-9  # of positions, and of the shares of the mass there
 
 
 @register("distance", "conditional-wasserstein")
@@ -35,7 +35,7 @@ class ConditionalWasserstein(Distance):
                 "the conditional-wasserstein distance needs positions, as tokens of masked attention have them",
             )
         ours, theirs = (np.array([(place, share) for place, share, _ in each]) for each in (slices, others))
-        if ours.shape != theirs.shape or np.abs(ours - theirs).max() > _POSITION_TOLERANCE:
+        if ours.shape != theirs.shape or np.abs(ours - theirs).max() > _SAME_POSITION:
             raise ProblemError.at("measure", "has other positions than the other one, or another mass at some of them")
         apart = np.array(
             [wasserstein(one, other, self.p) for (*_, one), (*_, other) in zip(slices, others, strict=True)]

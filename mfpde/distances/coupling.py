@@ -23,13 +23,13 @@ TURN = 2 * np.pi
 #: mass that rounding of cumulative weights may seem to couple
 _IGNORED = 1e-14
 _ROUNDING = 1e-15  # of a shift
-_ARC_ROUNDING = 1e-13  # an arc that rounding may take for the distance of equal laws
+_ZERO_ARC = 1e-13  # an arc that rounding may take for the distance of equal laws
 #: share of its maximum below which the largest distance does not look at a density: quantiles are not known there
-_DENSITY_FLOOR = 1e-6
+_LEAST_DENSITY = 1e-6
 _ACCURACY = 1e-14  # of a cost, relative
 _SLOPE_ACCURACY = 1e-9  # of the slope of a cost in the shift; the least cost depends on its square
 _GAUSS = 12  # nodes on a stretch
-_MAX_STEPS = 200  # of the search for the least cost
+_STEPS = 200  # of a search at most: bisection alone needs 54
 _STACK = 256  # stretches of the coupling under way
 
 
@@ -70,7 +70,7 @@ def circle_shift(first: Law, second: Law, power: float, *, precise: bool = False
     steep = _ACCURACY if precise else _SLOPE_ACCURACY
     shift, cost = _least(
         lambda shift: _cost(first, second, power, shift, TURN, steep),
-        _ARC_ROUNDING**power,
+        _ZERO_ARC**power,
         -np.inf if precise else _ACCURACY,
     )
     return shift, float(cost ** (1 / power))
@@ -148,7 +148,7 @@ def _gaps(first: Law, second: Law, shift: float) -> tuple[float, float]:
 def _gaps_of_pieces(first: Law, second: Law, one: Pieces, other: Pieces) -> tuple[float, float]:
     from mfpde.transform.quantile_kernels import widest_gaps
 
-    return widest_gaps(one, other, _IGNORED, _DENSITY_FLOOR * first.highest, _DENSITY_FLOOR * second.highest)
+    return widest_gaps(one, other, _IGNORED, _LEAST_DENSITY * first.highest, _LEAST_DENSITY * second.highest)
 
 
 def _by_median(first: Law, second: Law) -> float:
@@ -158,7 +158,7 @@ def _by_median(first: Law, second: Law) -> float:
     count = first.points.size + second.points.size
     difference, lengths = np.empty(count), np.empty(count)
     difference_of_cumulatives(first.points, first.ends, second.points, second.ends, TURN, difference, lengths)
-    return _least(lambda level: deviation(difference, lengths, level), _ARC_ROUNDING)[1]
+    return _least(lambda level: deviation(difference, lengths, level), _ZERO_ARC)[1]
 
 
 def _least(
@@ -174,7 +174,7 @@ def _least(
     low, high = -1.0, 1.0
     (at_low, falling), (at_high, rising) = function(low), function(high)
     best = (at_low, low) if at_low <= at_high else (at_high, high)
-    for step in range(_MAX_STEPS):
+    for step in range(_STEPS):
         if falling >= 0 or rising <= 0 or best[0] <= nothing:
             break
         meet = (at_low - at_high + rising * high - falling * low) / (rising - falling)
@@ -200,12 +200,12 @@ def _least_gap(gaps: Callable[[float], tuple[float, float]]) -> tuple[float, flo
     low, high = -1.0, 1.0
     first, last = (np.subtract(*gaps(end)) for end in (low, high))
     best = (np.inf, 0.0)
-    for step in range(_MAX_STEPS):
+    for step in range(_STEPS):
         linear = (low * last - high * first) / (last - first) if last > first else low
         guess = linear if step % 2 == 0 and low < linear < high else 0.5 * (low + high)
         above, below = gaps(guess)
         best = min(best, (max(above, below), guess))
-        if abs(above - below) <= _ARC_ROUNDING or high - low <= np.finfo(float).eps:
+        if abs(above - below) <= _ZERO_ARC or high - low <= np.finfo(float).eps:
             break
         if above < below:
             low, first = guess, above - below

@@ -20,9 +20,9 @@ _ACCURACY = 1e-14  # of the cumulative distribution, per piece
 _TAIL = 1e-18  # mass beyond which a density is not followed
 _NOISE = 1e-8  # smaller last coefficients, relative to the density, that halving does not shrink are rounding
 _UNSEEN = 1e-9  # of the values: interpolants continue a density so well where it has no edge
-_MAX_PIECES = 1 << 14  # of one law
-_MAX_HALVINGS = 50  # halvings: a jump is then known to the last digit
-_FIRST_PIECES = 16  # pieces of a circle to begin with
+_MOST_PIECES = 1 << 14  # of all densities of a law: more are rounding
+_HALVINGS = 50  # halvings: a jump is then known to the last digit
+_ARCS = 16  # pieces of a circle to begin with
 #: shares of the mass between whose quantiles pieces begin, so that no narrow peak is overlooked
 _SHARES = np.array([0.0, 0.001, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999, 1.0])
 
@@ -129,14 +129,14 @@ class Law:
         on_grid = any(measure.lattices for _, measure in self.densities)
         before, largest = np.full(low.size, np.inf), 0.0
         done: list[tuple[Float, Float, Float]] = []
-        for depth in range(_MAX_HALVINGS + 1):
+        for depth in range(_HALVINGS + 1):
             values = self._density(low, high)
             largest = max(largest, float(np.abs(values).max(initial=0.0)))
             coefficients = values[:, 1:-1] @ _from_values()[0].T
             last = np.abs(coefficients[:, -2:]).sum(axis=1) + _jumps(coefficients, values)
             noise = (last <= _NOISE * largest) & (last > 0.25 * before)
-            good = (last * (high - low) <= _ACCURACY) | noise | on_grid | (depth == _MAX_HALVINGS)
-            good |= sum(part[0].size for part in done) + 2 * int((~good).sum()) > _MAX_PIECES
+            good = (last * (high - low) <= _ACCURACY) | noise | on_grid | (depth == _HALVINGS)
+            good |= sum(part[0].size for part in done) + 2 * int((~good).sum()) > _MOST_PIECES
             done.append((low[good], high[good], coefficients[good]))
             middle = 0.5 * (low + high)[~good]
             if not middle.size:
@@ -156,10 +156,10 @@ class Law:
 
     def _seams(self) -> Float:
         """Where intervals begin and end at first."""
-        found = [self.points] if self.points.size < _MAX_PIECES else []
+        found = [self.points] if self.points.size < _MOST_PIECES else []
         for _, measure in self.densities:
             if measure.space.angular:
-                found.append(np.linspace(0.0, 2 * np.pi, _FIRST_PIECES + 1))
+                found.append(np.linspace(0.0, 2 * np.pi, _ARCS + 1))
                 low, high = np.zeros(1), np.full(1, 2 * np.pi)
             else:
                 low, high = measure.reach(_TAIL)

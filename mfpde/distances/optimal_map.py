@@ -17,7 +17,8 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = ["OptimalMap", "optimal_map"]
 
-_POWERS = {"wasserstein-1": 1.0, "wasserstein-2": 2.0}  # of the distance in the cost
+#: of the distance in the cost
+_POWERS = {"wasserstein-1": 1.0, "wasserstein-2": 2.0}
 
 
 class OptimalMap:

@@ -14,7 +14,7 @@ from mfpde.typing import Float
 
 __all__ = ["side_by_side"]
 
-_ANGLES = 4096  # at which two densities on the circle are compared
+_ANGLES = 4096  # equispaced; where densities cross, the integral is off by their distance squared
 _CELLS = {True: 8192, False: 128}  # a side, on the line and in the plane
 _DEGREE = 400  # of a rule for the sphere S^2
 

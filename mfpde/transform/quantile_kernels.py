@@ -18,13 +18,13 @@ from mfpde.typing import Float
 __all__ = ["Pieces", "couple_pieces", "cumulative_at", "quantile_and_mean", "widest_gaps"]
 
 _NEWTON = 100  # iterations at most; bisection alone needs 60
-_NEWTON_TOLERANCE = 1e-11  # after a step of Newton's that small, on [-1, 1], what is left is rounding
-_MAX_HALVINGS = 60  # halvings of a stretch of the coupling
+_LAST_STEP = 1e-11  # after a step of Newton's that small, on [-1, 1], what is left is rounding
+_HALVINGS = 60  # halvings of a stretch of the coupling
 _MOST_STRETCHES = 2000  # that one is divided into: more is rounding
 _ROUNDING = 1e-15  # of masses, and of places relative to their size
 _SLOPE_ACCURACY = 1e-9  # relative; the least cost depends on its square
-_GAP_SAMPLES = 24  # places between which the widest gap is searched
-_GOLDEN = 0.6180339887498949  # section of an interval that is searched
+_SAMPLES = 24  # places between which the widest gap is searched
+_GOLDEN = 0.6180339887498949  # what a golden section keeps of its bracket
 _GOLDEN_STEPS = 44  # a maximum is flat: its place is needed to the root of rounding
 
 
@@ -75,7 +75,7 @@ def _place(law: Pieces, i: int, mass: float) -> float:
             bottom = t
         slope = half * _clenshaw(density, t)
         step = excess / slope if slope > 0.0 else 2.0
-        if abs(step) <= _NEWTON_TOLERANCE:
+        if abs(step) <= _LAST_STEP:
             t -= step
             break
         t = t - step if bottom < t - step < top else 0.5 * (bottom + top)
@@ -130,7 +130,6 @@ def _between_densities(
     stack: Float,
 ) -> tuple[float, float]:
     """Cost and slope over x between two places of a piece, halved until the rule agrees with that of the halves."""
-    t, weights = rule
     cost = slope = 0.0
     stack[0, 0], stack[0, 1], stack[0, 2] = ends[0], ends[1], 0.0
     count, halved = 1, 0
@@ -139,12 +138,12 @@ def _between_densities(
         halved += 1
         begin, end, depth = stack[count, 0], stack[count, 1], stack[count, 2]
         middle = 0.5 * (begin + end)
-        whole, plain, unsure, unsure_slope = _stretch(law, i, other, j, begin, end, power, t, weights)
-        left, left_slope, _, _ = _stretch(law, i, other, j, begin, middle, power, t, weights)
-        right, right_slope, _, _ = _stretch(law, i, other, j, middle, end, power, t, weights)
+        whole, plain, unsure, unsure_slope = _stretch(law, i, other, j, begin, end, power, rule[0], rule[1])
+        left, left_slope, _, _ = _stretch(law, i, other, j, begin, middle, power, rule[0], rule[1])
+        right, right_slope, _, _ = _stretch(law, i, other, j, middle, end, power, rule[0], rule[1])
         settled = abs(left + right - whole) <= tolerances[0] + unsure
         settled = settled and abs(left_slope + right_slope - plain) <= tolerances[1] + unsure_slope
-        if settled or depth >= _MAX_HALVINGS or halved > _MOST_STRETCHES or not begin < middle < end:
+        if settled or depth >= _HALVINGS or halved > _MOST_STRETCHES or not begin < middle < end:
             cost += left + right
             slope += left_slope + right_slope
         else:
@@ -252,12 +251,12 @@ def _widest(
     """The largest `sign (x - y)` between two places, from samples and a golden section about the best, where that can
     be more than what is known already."""
     begin, end = ends
-    step, best, where = (end - begin) / _GAP_SAMPLES, -np.inf, 0
-    for k in range(_GAP_SAMPLES + 1):
+    step, best, where = (end - begin) / _SAMPLES, -np.inf, 0
+    for k in range(_SAMPLES + 1):
         gap = _gap(law, i, other, j, begin + k * step, sign, ignored, least)
         if gap > best:
             best, where = gap, k
-    low, high = begin + max(where - 1, 0) * step, begin + min(where + 1, _GAP_SAMPLES) * step
+    low, high = begin + max(where - 1, 0) * step, begin + min(where + 1, _SAMPLES) * step
     drop = best - min(
         _gap(law, i, other, j, low, sign, ignored, least), _gap(law, i, other, j, high, sign, ignored, least)
     )

@@ -220,6 +220,10 @@ def test_energy_of_densities():
     one, other = mfpde.VonMises(direction=0, concentration=2), mfpde.VonMises(direction=1, concentration=2)
     points = [mfpde.Particles(*each.nodes(), CIRCLE) for each in (one, other)]
     assert mfpde.distance(one, other, "energy") == pytest.approx(mfpde.distance(*points, "energy"), rel=1e-5)
+    # points and a density: the density as many points
+    tokens = mfpde.Particles([0.3, 2.0, 2.5], [0.5, 0.2, 0.3], CIRCLE)
+    assert mfpde.distance(one, tokens, "energy") == pytest.approx(mfpde.distance(points[0], tokens, "energy"), rel=1e-5)
+    assert mfpde.distance(tokens, one, "energy") == pytest.approx(mfpde.distance(one, tokens, "energy"), rel=1e-12)
     # in the plane, |x - y| of independent normal laws: the mean of a Rayleigh variable is sqrt(pi / 2)
     here, far = gaussian([0, 0], 1), mfpde.Particles([[0.0, 0.0]])
     expected = np.sqrt(2 * np.sqrt(np.pi / 2) - np.sqrt(2) * np.sqrt(np.pi / 2))
