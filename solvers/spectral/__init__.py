@@ -46,12 +46,8 @@ class Spectral(Solver):
     def unfit(self, equation: Equation) -> str | None:
         if not equation.geometry.counts_as("circle", "sphere"):
             return "it works on the circle and on spheres only"
-        if equation.geometry.counts_as("sphere") and equation.geometry.ambient_dimension < _LEAST_DIMENSION:
-            return "on S^1 it is asked for by geometry.kind: circle"
-        if equation.geometry.counts_as("sphere") and equation.initial is not None and not equation.noise.breaks():
-            reason = equation.initial.density_unfit
-            if reason is not None and equation.noise.diffusion == 0:
-                return f"without noise nothing smooths what has no density: {reason}"
+        if equation.geometry.counts_as("sphere") and (reason := _unfit_on_sphere(equation)):
+            return reason
         if not equation.velocity.constant or equation.noise.breaks():
             return "its coefficients must not depend on time"
         if equation.drift is not None:
@@ -83,3 +79,12 @@ class Spectral(Solver):
         if "max_modes" in self.model_fields_set:
             return self
         return self.model_copy(update={"max_modes": _MOST_DEGREES})
+
+
+def _unfit_on_sphere(equation: Equation) -> str | None:
+    if equation.geometry.ambient_dimension < _LEAST_DIMENSION:
+        return "on S^1 it is asked for by geometry.kind: circle"
+    reason = None if equation.initial is None else equation.initial.density_unfit
+    if reason is None or equation.noise.breaks() or equation.noise.diffusion > 0:
+        return None
+    return f"without noise nothing smooths what has no density: {reason}"

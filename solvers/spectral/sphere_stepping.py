@@ -302,4 +302,7 @@ class Stepping:
         self.steps, self.rejected, self.evaluations, after, self.since_change = (int(n) for n in arrays["counts"])
         self.after_rejection = bool(after)
         degree, bandwidth = (int(number) for number in arrays["degrees"])
-        self.lay(self.shown.basis(degree, bandwidth), np.array(arrays["harmonics"]))
+        basis, state = self.shown.basis(degree, bandwidth), np.array(arrays["harmonics"])
+        if state.shape != (2, basis.orders.size):
+            raise ValueError(f"coefficients {state.shape} are not those of degree {degree}")
+        self.lay(basis, state)
