@@ -41,7 +41,9 @@ FLAT = {
     "particles": [(LINE, mfpde.Particles([1.0, 4.0], geometry=mfpde.Line()))],
 }
 #: what no measure on the line or the plane has, and what its form does not tell
-OF_THE_CIRCLE = {"dissipation", "free-energy", "mean-direction", "modes", "order-parameter"}
+OF_CIRCLE_AND_SPHERES = {
+    *("degrees", "dissipation", "free-energy", "mean-direction", "modes", "nematic-order", "order-parameter")
+}
 UNSEEN = {
     "density": set(),
     "gaussian": {"clusters", "frame", "minimum", "support-radius"},
@@ -101,7 +103,7 @@ def test_values_on_line_and_plane(name, kind):
     observable: Observable = members("observable")[name]()
     for equation, measure in FLAT[kind]:
         misplaced, unseen = observable.unfit(equation), observable.unfit_solver(SHOWS[kind], equation)
-        assert (misplaced is not None) == (name in OF_THE_CIRCLE)
+        assert (misplaced is not None) == (name in OF_CIRCLE_AND_SPHERES)
         if misplaced is None:
             assert (unseen is not None) == (name in UNSEEN[kind])
         if misplaced is None and unseen is None:
