@@ -36,18 +36,10 @@ def _made(functions: int, fields: int) -> Any:
         zero = ir.Constant(vector, [0.0] * LANES)
         sums = [tools.alloca_once_value(builder, zero) for _ in range(functions * fields)]
 
-        def rows(place: Any, distance: Any, length: int) -> list[Any]:
-            found = []
-            for _ in range(length):
-                pointer = builder.bitcast(builder.gep(data, [place]), vector.as_pointer())
-                found.append(builder.load(pointer, align=8))
-                place = builder.add(place, distance)
-            return found
-
         step = context.get_constant(types.intp, LANES)
         with tools.for_range_slice(builder, context.get_constant(types.intp, 0), count, step, inc=True) as (here, _):
-            ones = rows(builder.add(first, here), between, functions)
-            for j, field in enumerate(rows(builder.add(start, here), apart, fields)):
+            ones = _rows(builder, data, builder.add(first, here), between, functions)
+            for j, field in enumerate(_rows(builder, data, builder.add(start, here), apart, fields)):
                 for i, one in enumerate(ones):
                     kept = sums[fields * i + j]
                     builder.store(builder.call(fused, [one, field, builder.load(kept)]), kept)
@@ -69,6 +61,16 @@ def _made(functions: int, fields: int) -> Any:
                 work[out + fields * i + j] = one @ work[start + j * apart : start + j * apart + count]
 
     return plainly if vars(numba.config)["DISABLE_JIT"] else intrinsic(signature)
+
+
+def _rows(builder: Any, data: Any, place: Any, distance: Any, length: int) -> list[Any]:
+    """Lanes from rows that are so far from each other."""
+    vector, found = ir.VectorType(ir.DoubleType(), LANES), []
+    for _ in range(length):
+        pointer = builder.bitcast(builder.gep(data, [place]), vector.as_pointer())
+        found.append(builder.load(pointer, align=8))
+        place = builder.add(place, distance)
+    return found
 
 
 def _pairs(builder: Any, lanes: Any) -> Any:
