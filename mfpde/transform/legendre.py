@@ -7,6 +7,7 @@ import numpy as np
 from mfpde.transform.legendre_kernels import WORK
 from mfpde.transform.legendre_tables import Orders, Rings, make_orders, make_rings
 from mfpde.transform.ring_fields import (
+    analyze_scalar,
     analyze_values,
     prepare_field,
     prepare_slopes,
@@ -77,7 +78,9 @@ class RingTransform:
     def analyze(self, values: Float) -> Float:
         """`int f conj(Y_lm)` over the uniform measure of mass 1."""
         known = self.orders.scale * (self.orders.degree <= self.orders.top)
-        return np.asarray(self._sums(values, values)[0] * known)
+        sums, (field, spare) = np.empty((2, self.orders.size)), (self._fields[0], self._spare[0])
+        analyze_scalar(self.orders, self.rings, np.ascontiguousarray(values), self._work, field, spare, sums)
+        return sums * known
 
     def divergence(self, field: Float) -> Float:
         """`int F . grad conj(Y_lm)`, minus the coefficients of div F, of components towards the south and the east."""

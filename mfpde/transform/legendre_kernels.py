@@ -12,11 +12,22 @@ belongs to the northern ring of a pair, their difference to the southern one.
 from __future__ import annotations
 
 from mfpde.compilation import kernel
-from mfpde.transform.eight_products import LANES, eight_products
 from mfpde.transform.fused import fused
+from mfpde.transform.row_products import LANES, products_of_one, products_of_two
 from mfpde.typing import Float
 
-__all__ = ["FIELDS", "LANES", "ROOM", "SUMS", "WORK", "analyze_order", "load_rings", "start_order", "sum_order"]
+__all__ = [
+    "FIELDS",
+    "LANES",
+    "ROOM",
+    "SUMS",
+    "WORK",
+    "analyze_one_field",
+    "analyze_order",
+    "load_rings",
+    "start_order",
+    "sum_order",
+]
 
 #: most pairs of rings in a block, and the distance between rows of the work array
 ROOM = 64
@@ -25,7 +36,9 @@ X, OLDER, NEWER, SUMS = 0, ROOM, 2 * ROOM, 3 * ROOM
 D0, D1, D2, D3 = 3 * ROOM, 4 * ROOM, 5 * ROOM, 6 * ROOM
 # four fields of each parity, and eight scalar products
 FIELDS, PRODUCTS = 7 * ROOM, 15 * ROOM
-WORK = PRODUCTS + 8
+# eight degrees in a row, for one field
+EIGHT = PRODUCTS + 8
+WORK = EIGHT + 8 * ROOM
 
 
 @kernel
@@ -97,8 +110,7 @@ def analyze_order(
     for degree in range(0, degrees, 4):
         _four_degrees(work, steps, degree, count)
         for parity in range(2):
-            one, two = (D0, D2) if parity == 0 else (D1, D3)
-            eight_products(work, one, two, FIELDS + 4 * parity * ROOM, ROOM, PRODUCTS, count)
+            products_of_two(work, D0 + parity * ROOM, 2 * ROOM, FIELDS + 4 * parity * ROOM, ROOM, PRODUCTS, count)
             here = degree + parity
             real[here] += work[PRODUCTS]
             imaginary[here] += work[PRODUCTS + 1]
@@ -108,3 +120,43 @@ def analyze_order(
             imaginary[here + 2] += work[PRODUCTS + 5]
             real_2[here + 2] += work[PRODUCTS + 6]
             imaginary_2[here + 2] += work[PRODUCTS + 7]
+
+
+@kernel
+def _eight_degrees(work: Float, steps: Float, degree: int, count: int) -> None:
+    """Rows from EIGHT on: the next eight degrees."""
+    c2, c3, c4, c5 = steps[degree + 2], steps[degree + 3], steps[degree + 4], steps[degree + 5]
+    c6, c7, c8, c9 = steps[degree + 6], steps[degree + 7], steps[degree + 8], steps[degree + 9]
+    for ring in range(count):
+        x, q0, q1 = work[ring], work[OLDER + ring], work[NEWER + ring]
+        q2 = fused(c2 * x, q1, q0)
+        q3 = fused(c3 * x, q2, q1)
+        q4 = fused(c4 * x, q3, q2)
+        q5 = fused(c5 * x, q4, q3)
+        q6 = fused(c6 * x, q5, q4)
+        q7 = fused(c7 * x, q6, q5)
+        q8 = fused(c8 * x, q7, q6)
+        work[OLDER + ring] = q8
+        work[NEWER + ring] = fused(c9 * x, q8, q7)
+        work[EIGHT + ring] = q0
+        work[EIGHT + ROOM + ring] = q1
+        work[EIGHT + 2 * ROOM + ring] = q2
+        work[EIGHT + 3 * ROOM + ring] = q3
+        work[EIGHT + 4 * ROOM + ring] = q4
+        work[EIGHT + 5 * ROOM + ring] = q5
+        work[EIGHT + 6 * ROOM + ring] = q6
+        work[EIGHT + 7 * ROOM + ring] = q7
+
+
+@kernel
+def analyze_one_field(work: Float, steps: Float, real: Float, imaginary: Float, degrees: int, count: int) -> None:
+    """The same for one field, eight degrees at a time; steps and rows go on for eight numbers beyond the last."""
+    for degree in range(0, degrees, 8):
+        _eight_degrees(work, steps, degree, count)
+        for parity in range(2):
+            products_of_one(work, EIGHT + parity * ROOM, 2 * ROOM, FIELDS + 4 * parity * ROOM, ROOM, PRODUCTS, count)
+            for number in range(4):
+                here = degree + parity + 2 * number
+                if here < degrees:
+                    real[here] += work[PRODUCTS + 2 * number]
+                    imaginary[here] += work[PRODUCTS + 2 * number + 1]

@@ -21,7 +21,7 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = ["Orders", "Rings", "make_orders", "make_rings", "pairs_for"]
 
-_SPARE = 8  # numbers beyond the last row, which sums by four degrees read
+_SPARE = 16  # numbers beyond the last row, which sums by eight degrees read
 _VALUE_FLOOR = 1e-22  # of functions of the largest size about 10: orders that stay below it on a block are left out
 
 

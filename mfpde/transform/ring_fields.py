@@ -7,13 +7,23 @@ rings and row 0 the southern ones: a transform of both at once, run backwards by
 from __future__ import annotations
 
 from mfpde.compilation import kernel
-from mfpde.transform.legendre_kernels import FIELDS, ROOM, SUMS, analyze_order, load_rings, start_order, sum_order
+from mfpde.transform.legendre_kernels import (
+    FIELDS,
+    ROOM,
+    SUMS,
+    analyze_one_field,
+    analyze_order,
+    load_rings,
+    start_order,
+    sum_order,
+)
 from mfpde.transform.legendre_tables import Orders, Rings
 from mfpde.transform.ring_fourier import transform_rings
 from mfpde.typing import Float
 
 __all__ = [
     "analyze_block",
+    "analyze_scalar",
     "analyze_values",
     "prepare_field",
     "prepare_slopes",
@@ -225,3 +235,23 @@ def analyze_values(
         transform_rings(fields[1], spare[1], rings.roots, count)
         first_field, second_field = (spare[0], spare[1]) if moved else (fields[0], fields[1])
         analyze_block(orders, rings, block, work, first_field, second_field, sums, sums_2)
+
+
+@kernel
+def analyze_scalar(
+    orders: Orders, rings: Rings, values: Float, work: Float, field: Float, spare: Float, sums: Float
+) -> None:
+    """Sums for one field given on all rings."""
+    pairs, length = values.shape[0] // 2, values.shape[1]
+    sums[:, :] = 0.0
+    for block in range(rings.bounds.size - 1):
+        first, count = rings.bounds[block], rings.bounds[block + 1] - rings.bounds[block]
+        _gather_block(values, first, count, pairs, length, field)
+        moved = transform_rings(field, spare, rings.roots, count)
+        weights = rings.weights[first : first + count]
+        load_rings(work, rings.cosines[first : first + count], count)
+        for row in range(min(orders.order.size, rings.reach[block])):
+            start, number = orders.first[row], orders.counts[row]
+            _split(work, spare if moved else field, weights, row, length, count, FIELDS)
+            start_order(work, rings.sectoral[row, first : first + count], count)
+            analyze_one_field(work, orders.step[start:], sums[0, start:], sums[1, start:], number, count)

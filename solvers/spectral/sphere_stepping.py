@@ -13,11 +13,14 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.attention import Convolution
-from mfpde.solvers.kernels.exponential_step import fill_table, ladder_step, next_step
+from mfpde.solvers.kernels.exponential_step import fill_table, ladder_step, nearest_rung
 from mfpde.solvers.kernels.sphere_slope import HarmonicWork
 from mfpde.solvers.spectral.sphere_basis import Basis
 from mfpde.solvers.spectral.sphere_shown import Shown
-from mfpde.solvers.steppers.gif853 import LARGEST_DECAY, STAGES
+from mfpde.solvers.steppers.base import combined_error
+from mfpde.solvers.steppers.gif853 import LARGEST_DECAY, ORDER, STAGES
+from mfpde.solvers.stepping.controller import SHORTEST_STEP, Controller
+from mfpde.solvers.stepping.step_ends import next_end
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["Limits", "Stepping", "Verdict", "degrees_for"]
@@ -74,9 +77,9 @@ class Stepping:
     def __init__(self, shown: Shown, convolution: Convolution, diffusion: float, limits: Limits, most: int) -> None:
         self.shown, self.convolution, self.limits, self.most = shown, convolution, limits, most
         self.diffusion = diffusion
-        self.time, self.step, self.last_error, self.last_tail = 0.0, 0.0, 1.0, math.inf
-        self.steps, self.rejected, self.evaluations = 0, 0, 0
-        self.after_rejection, self.since_change = False, 0
+        self.time, self.last_tail = 0.0, math.inf
+        self._controller = Controller(1.0)
+        self.steps, self.rejected, self.evaluations, self.since_change = 0, 0, 0, 0
         growth = convolution.growth_rates()
         self._fastest = int(np.argmax(np.abs(growth)))
         self.reach = self._reach()
@@ -137,7 +140,12 @@ class Stepping:
         level = 1.0 if self.convolution.normaliser is None else float(self.convolution.normaliser[0])
         growth = float(np.abs(self.convolution.growth_rates()).max())
         rate = degree * float(pulls.sum()) / level + float(self.rates.max(initial=0.0)) + growth
-        self.step = 0.3 * tolerance**0.125 / rate if rate > 0 else 1.0
+        self._controller.length = 0.3 * tolerance**0.125 / rate if rate > 0 else 1.0
+
+    @property
+    def step(self) -> float:
+        """What the next step is meant to be."""
+        return self._controller.length
 
     def _table(self, step: float) -> Float:
         """Exponentials for that step: they depend on nothing else."""
@@ -157,54 +165,51 @@ class Stepping:
         for _ in range(attempts):
             if self.time >= target:
                 return Verdict.REACHED
-            step = self._chosen(target)
-            if not step > 0.0 or self.time + step == self.time:
+            step, end = self._chosen(target)
+            if not step > SHORTEST_STEP * self.time:
                 return Verdict.STEP_VANISHED
-            verdict = self._attempt(step, target)
+            rejected = self.rejected
+            verdict = self._attempt(step, end)
             if verdict is not None:
                 return verdict
-            if self.steps % STEPS_BETWEEN_LOOKS == 0 and not self.after_rejection:
+            if self.rejected == rejected and self.steps % STEPS_BETWEEN_LOOKS == 0:
                 break
         return Verdict.REACHED if self.time >= target else Verdict.UNDER_WAY
 
-    def _chosen(self, target: float) -> float:
-        """On the ladder, bounded by the fastest decay, or what is left to the target (in two halves if it is less than
-        two steps)."""
-        step, fastest = self.step, float(self.rates.max(initial=0.0))
+    def _chosen(self, target: float) -> tuple[float, float]:
+        """Length and end of the next step: on the ladder, bounded by the fastest decay, unless the target comes
+        first."""
+        length, fastest = self.step, float(self.rates.max(initial=0.0))
         if fastest > 0.0:
-            step = min(step, LARGEST_DECAY / fastest)
-        step = float(ladder_step(step))
-        left = target - self.time
-        if step >= left * (1.0 - 1e-12):
-            return left
-        return 0.5 * left if 2.0 * step > left else step
+            length = min(length, LARGEST_DECAY / fastest)
+        length = float(ladder_step(length))
+        end = next_end(self.time, length, [target])
+        return (length if end == self.time + length else end - self.time), end
 
-    def _attempt(self, step: float, target: float) -> Verdict | None:
+    def _attempt(self, step: float, end: float) -> Verdict | None:
         """None to go on."""
         spill = self.basis.attempt(self._work, self.state, self._table(step), step)
         self.evaluations += STAGES
         sizes = self.basis.sizes(self._work.stage)
         error = self._error(sizes)
-        if not error <= 1.0:
-            self.step = float(next_step(step, error, self.last_error, True))
-            self.rejected, self.after_rejection = self.rejected + 1, True
-            return None
-        changed = self._must_change(sizes, spill)
+        changed = self._must_change(sizes, spill) if error <= 1.0 else None
         if changed is not None:
             self.rejected += 1
             return None if changed is Verdict.UNDER_WAY else changed
-        self._accept(step, error, target)
+        accepted = self._controller.judge(step, error, ORDER)
+        self._controller.length = float(nearest_rung(self.step))
+        if not accepted:
+            self.rejected += 1
+            return None
+        self._accept(end)
         self._drop(sizes)
         return None
 
     def _error(self, sizes: Float) -> float:
         """Of the step, relative to what is allowed: of the largest value, of the mean square, and of every degree that
         can grow."""
-        five, three = (self._error_size(self.basis.sizes(error), sizes) for error in self._work.errors)
-        if not math.isfinite(five) or five == 0.0:
-            return five
-        ratio = three / five
-        return five / math.sqrt(1.0 + 0.01 * ratio * ratio) / self.limits.error
+        found = [self._error_size(self.basis.sizes(error), sizes) for error in self._work.errors]
+        return combined_error(found) / self.limits.error
 
     def _error_size(self, errors: Float, sizes: Float) -> float:
         peaks, watched = self.basis.peaks, self._watched
@@ -213,14 +218,10 @@ class Stepping:
         )
         return max(float(errors @ peaks) / float(sizes @ peaks), float(np.linalg.norm(errors)), relative)
 
-    def _accept(self, step: float, error: float, target: float) -> None:
+    def _accept(self, end: float) -> None:
         self.state[:] = self._work.stage
         self._work.start[:] = self._work.slope
-        proposed = float(next_step(step, error, self.last_error, self.after_rejection))
-        # a step cut short by an output time says nothing against the step that was meant
-        self.step = max(proposed, min(self.step, 4.0 * proposed)) if step < self.step else proposed
-        self.time = target if step >= target - self.time else self.time + step
-        self.last_error, self.after_rejection = error, False
+        self.time = end
         self.steps, self.since_change = self.steps + 1, self.since_change + 1
 
     # -- degrees
@@ -287,19 +288,22 @@ class Stepping:
 
     def arrays(self) -> dict[str, AnyArray]:
         """Everything that `restore` needs."""
-        numbers = [self.time, self.step, self.last_error, self.last_tail]
-        counts = [self.steps, self.rejected, self.evaluations, int(self.after_rejection), self.since_change]
+        counts = [self.steps, self.rejected, self.evaluations, self.since_change]
         return {
             "harmonics": self.state.copy(),
-            "numbers": np.array(numbers),
+            "numbers": np.array([self.time, self.last_tail]),
+            "controller": self._controller.numbers,
             "counts": np.array(counts, dtype=np.int64),
             "degrees": np.array([self.basis.degree, self.basis.bandwidth], dtype=np.int64),
         }
 
     def restore(self, arrays: dict[str, AnyArray]) -> None:
         """Go on from there."""
-        self.time, self.step, self.last_error, self.last_tail = (float(number) for number in arrays["numbers"])
-        self.steps, self.rejected, self.evaluations, after, self.since_change = (int(n) for n in arrays["counts"])
-        self.after_rejection = bool(after)
+        self.time, self.last_tail = (float(number) for number in arrays["numbers"])
+        self.steps, self.rejected, self.evaluations, self.since_change = (int(n) for n in arrays["counts"])
+        self._controller.restore(arrays["controller"])
         degree, bandwidth = (int(number) for number in arrays["degrees"])
-        self.lay(self.shown.basis(degree, bandwidth), np.array(arrays["harmonics"]))
+        basis, state = self.shown.basis(degree, bandwidth), np.array(arrays["harmonics"])
+        if state.shape != (2, basis.orders.size):
+            raise ValueError(f"coefficients {state.shape} are not those of degree {degree}")
+        self.lay(basis, state)

@@ -46,6 +46,12 @@ def circle(initial, looks, kind="softmax", beta=1.0, kappa="inf", budget=1, **so
     )
 
 
+def sphere(initial, looks, kind="softmax", beta=1.0, kappa="inf", **solver):
+    attention, density = {"kind": kind, "beta": beta}, {"kind": "density", "expression": initial}
+    given = problem("sphere", attention, density, {"kind": "spectral", **solver}, noise={"kappa": kappa})
+    return Way(given, looks)
+
+
 def cells(geometry, attention, initial, looks, kappa="inf", budget=1, until=None, **solver):
     settings = {"kind": "finite-volume", **solver}
     given = problem(geometry, attention, initial, settings, noise={"kappa": kappa})
@@ -75,6 +81,8 @@ WAYS = {
             problem("circle", {"kind": "softmax", "beta": 1}, NARROW, {"kind": "spectral"}, noise={"kappa": 4}),
             (0.1, 0.2),
         ),
+        "sphere": sphere("1 + 0.5*x + 0.3*y*z + 0.2*z", (2.0, 5.0), beta=2, kappa=60, tolerance=1e-4),
+        "sphere with an axis": sphere("exp(2*x + y)", (0.1, 0.3), "unnormalized", 2, 5, tolerance=1e-4),
         "rest": circle(NEARLY_EVEN, (700.0, 1e8, 1e9), "unnormalized", 0.98, 13.31, 10_000, tolerance=1e-3),
     },
     "finite-volume": {
@@ -174,6 +182,10 @@ ELSEWHERE = {
         **AMPLIFICATION,
         **{f"choices[{number}]": "test_what_the_start_decides_is_kept" for number in range(5)},
         **{f"cut[{number}]": "test_what_the_start_decides_is_kept" for number in range(2)},
+        **{f"symmetry[{number}]": "test_sphere_solution" for number in range(9)},
+        **{f"axis[{number}]": "test_sphere_solution" for number in range(3)},
+        "even[0]": "test_sphere_solution",
+        "shown[0]": "test_sphere_solution",
     },
     "gaussian": {
         **AMPLIFICATION,

@@ -42,7 +42,9 @@ FLAT = {
     "particles": [(LINE, mfpde.Particles([1.0, 4.0], geometry=mfpde.Line()))],
 }
 #: what no measure on the line or the plane has, and what its form does not tell
-OF_THE_CIRCLE = {"dissipation", "free-energy", "mean-direction", "modes", "order-parameter"}
+OF_CIRCLE_AND_SPHERES = {
+    *("degrees", "dissipation", "free-energy", "mean-direction", "modes", "nematic-order", "order-parameter")
+}
 #: what has no meaning on one of them, or under these laws (with noise, and V = 1)
 ELSEWHERE = {"line": {"energy-growth", "planes"}, "plane": {"energy-growth", "planes", "score-modes"}}
 UNSEEN = {
@@ -105,7 +107,7 @@ def test_values_on_line_and_plane(name, kind):
     observable: Observable = members("observable")[name]()
     for equation, measure in FLAT[kind]:
         misplaced, unseen = observable.unfit(equation), observable.unfit_solver(SHOWS[kind], equation)
-        assert (misplaced is not None) == (name in OF_THE_CIRCLE | ELSEWHERE[equation.geometry.name])
+        assert (misplaced is not None) == (name in OF_CIRCLE_AND_SPHERES | ELSEWHERE[equation.geometry.name])
         if misplaced is None:
             assert (unseen is not None) == (name in UNSEEN[kind])
         if misplaced is None and unseen is None:
