@@ -1,0 +1,196 @@
+"""Pseudo-arclength continuation of stationary states, with step control, through folds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.linalg
+from scipy.optimize import brentq
+
+from mfpde.bifurcation.states import System, newton
+from mfpde.typing import Float
+
+__all__ = ["Path", "Point", "Tracer"]
+
+FIRST_STEP, LARGEST_STEP, SMALLEST_STEP = 0.01, 0.03, 1e-7  # arclength in units of the range and of moments
+_TURN = np.cos(0.25)  # largest turn of the tangent in one step, a quarter radian
+_MOST_POINTS = 3000
+_WIGGLE = 1e-9  # du/ds that is roundoff of a vertical branch
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Unknowns x = (b, u), the unit tangent, and the arclength."""
+
+    x: Float
+    tangent: Float
+    arclength: float
+
+    @property
+    def u(self) -> float:
+        """The parameter in units of its range."""
+        return float(self.x[-1])
+
+    @property
+    def turning(self) -> float:
+        """du/ds, zero at folds."""
+        return float(self.tangent[-1])
+
+
+@dataclass
+class Path:
+    """Consecutive points, and why there are no more: `range`, `symmetric`, `closed`, `stalled`, `long`."""
+
+    points: list[Point] = field(default_factory=list)
+    end: str = ""
+
+    @property
+    def vertical(self) -> bool:
+        """Whether it leaves along states that all have one parameter."""
+        near = [point for point in self.points if abs(point.arclength) < 10 * LARGEST_STEP]
+        return len(near) > 3 and max(abs(point.turning) for point in near[1:]) < _WIGGLE
+
+
+class Tracer:
+    """Follows solutions of a system. Lengths are of (m, u): the moments that matter at the start, equally weighted."""
+
+    def __init__(self, system: System, kappa: float) -> None:
+        self.system = system
+        relative = system.family.model(0.5).multipliers.relative[system.active]
+        felt = np.minimum(1.0, np.maximum(np.abs(kappa * relative), 1e-6))
+        self.metric = np.append(felt / system.counts[system.active], 1.0)
+
+    def length(self, vector: Float) -> float:
+        """In that metric."""
+        return float(np.sqrt(self.metric @ vector**2))
+
+    def tangent(self, x: Float, along: Float) -> Float | None:
+        """The unit tangent at x that points along a given one."""
+        _, jacobian = self.system.evaluate(x)
+        matrix = np.vstack([jacobian, self.metric * along])
+        right = np.zeros(x.size)
+        right[-1] = 1.0
+        try:
+            found = scipy.linalg.solve(matrix, right, check_finite=False)
+        except np.linalg.LinAlgError:
+            return None
+        size = self.length(found)
+        return found / size if np.isfinite(size) and size > 0 else None
+
+    def onto(self, x: Float, normal: Float, target: float) -> tuple[Float, int] | None:
+        """The solution near x with `<normal, x> = target` in the metric."""
+        weighted = self.metric * normal
+        return newton(self.system, x, lambda y: (float(weighted @ y) - target, weighted))
+
+    def at_parameter(self, x: Float, u: float) -> Float | None:
+        """The solution near x at that parameter."""
+        unit = np.zeros(x.size)
+        unit[-1] = 1.0
+        found = newton(self.system, np.append(x[:-1], u), lambda y: (float(y[-1]) - u, unit))
+        return None if found is None else found[0]
+
+    def ahead(self, point: Point, step: float) -> tuple[Point, int] | None:
+        """The point at that distance along the tangent, and Newton's number of steps."""
+        guess = point.x + step * point.tangent
+        found = self.onto(guess, point.tangent, float(self.metric @ (guess * point.tangent)))
+        if found is None:
+            return None
+        tangent = self.tangent(found[0], point.tangent)
+        return None if tangent is None else (Point(found[0], tangent, point.arclength + step), found[1])
+
+    def begin(self, x: Float, along: Float, arclength: float) -> Point | None:
+        """The point at x that looks along a direction."""
+        tangent = self.tangent(x, along)
+        return None if tangent is None else Point(x, tangent, arclength)
+
+    def trace(self, start: Point, seen: Callable[[Point], None] | None = None) -> Path:
+        """All points from there to where the range ends, or a state of higher symmetry is met."""
+        path, step = Path([start]), FIRST_STEP
+        while not path.end:
+            point = path.points[-1]
+            found = self.ahead(point, step)
+            if found is not None and self._refine(found[0]):
+                continue
+            turned = 1.0 if found is None else float(self.metric @ (found[0].tangent * point.tangent))
+            if found is None or turned < _TURN or self._astray(point, found[0], step):
+                step *= 0.5
+                if step < SMALLEST_STEP:
+                    path.end = "stalled"
+                continue
+            new, iterations = found
+            self._accept(path, new, step)
+            if seen is not None:
+                seen(path.points[-1])
+            if iterations <= 4 and turned > np.cos(0.1):
+                step = min(1.4 * step, LARGEST_STEP)
+            elif iterations > 6:
+                step *= 0.7
+        return path
+
+    def _refine(self, point: Point) -> bool:
+        return self.system.refined(point.x)
+
+    def _astray(self, old: Point, new: Point, step: float) -> bool:
+        """A solution far from the prediction is on another branch."""
+        return self.length(new.x - old.x - step * old.tangent) > 0.3 * step + 1e-12
+
+    def _accept(self, path: Path, new: Point, step: float) -> None:
+        old = path.points[-1]
+        if not 0.0 <= new.u <= 1.0:
+            edge = 0.0 if new.u < 0 else 1.0
+            new, path.end = self.located(old, step, lambda point: point.u - edge) or old, "range"
+            if new is old:
+                return
+        else:
+            apart = self._more_symmetric(old, new)
+            if apart is not None:
+                direction = old.x[:-1] * apart
+                met = self.located(old, step, lambda point: float(direction @ point.x[:-1]))
+                path.end = "symmetric"
+                if met is not None:
+                    path.points.append(
+                        Point(np.append(np.where(apart, 0.0, met.x[:-1]), met.u), met.tangent, met.arclength)
+                    )
+                return
+        first = path.points[0]
+        path.points.append(new)
+        if len(path.points) >= _MOST_POINTS:
+            path.end = path.end or "long"
+        if len(path.points) > 10 and self.length(new.x - first.x) < 0.7 * step and first.tangent @ new.tangent > 0:
+            path.end = path.end or "closed"
+
+    def _more_symmetric(self, old: Point, new: Point) -> Float | None:
+        """Where between two points a state has a symmetry that its neighbours have not: the degrees that vanish."""
+        stride = int(np.gcd.reduce(self.system.active))
+        circle = self.system.family.dimension == 2
+        for fold in (*(range(2, 8) if circle else (2 // stride,)), 0):
+            if fold == 1:
+                continue
+            apart = self.system.active % (fold * stride) != 0 if fold else np.ones(self.system.active.size, bool)
+            before, after = old.x[:-1][apart], new.x[:-1][apart]
+            if before.size and before @ after < 0:
+                return apart
+        return None
+
+    def located(self, point: Point, step: float, test: Callable[[Point], float]) -> Point | None:
+        """The point within one step where a test function vanishes; None where it does not change its sign."""
+        last: dict[float, Point] = {0.0: point}
+
+        def value(length: float) -> float:
+            if length not in last:
+                found = self.ahead(point, length)
+                if found is None:
+                    raise ArithmeticError
+                last[length] = found[0]
+            return test(last[length])
+
+        try:
+            if value(0.0) * value(step) > 0:
+                return None
+            root = brentq(value, 0.0, step, xtol=1e-15, rtol=1e-14)
+            value(root)
+        except (ArithmeticError, RuntimeError):
+            return None
+        return last[root]

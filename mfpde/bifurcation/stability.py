@@ -1,0 +1,106 @@
+"""Unstable directions of a state, counted from symmetric matrices at roundoff, one for each symmetry.
+
+For gradient laws the linearised operator is `-A B`, A positive and `B = 1/(kappa mu) - W*` the second derivative of the
+free energy, so that growing directions are the negative ones of B (Sylvester). Haynsworth's inertia formula counts
+them on as many degrees as the law has: `sign(h) - |h|^{1/2} kappa Cov |h|^{1/2}`. For softmax attention the same matrix
+(with phi' in the covariance) says where an eigenvalue passes through zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from mfpde.bifurcation.quadrature import harmonic_count
+from mfpde.bifurcation.states import State
+from mfpde.typing import Float
+
+__all__ = ["Block", "blocks", "instability"]
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """The matrix of one symmetry: azimuthal order and residue of the degree; `null` degrees are those of its rows."""
+
+    order: int
+    residue: int
+    degrees: Float
+    matrix: Float
+    hidden: int
+    multiplicity: int
+
+    def eigenvalues(self) -> Float:
+        """Ascending, those that are negative for every state (repelling degrees) left out."""
+        values: Float = np.linalg.eigvalsh(self.matrix)
+        return values[self.hidden :]
+
+
+def instability(state: State, stride: int = 1) -> int:
+    """The number of unstable directions, with multiplicity; for softmax, of eigenvalues that have crossed zero."""
+    return sum(int((block.eigenvalues() < 0).sum()) * block.multiplicity for block in blocks(state, stride))
+
+
+def blocks(state: State, stride: int = 1) -> Iterator[Block]:
+    """The blocks that can hold a negative direction; `stride` is the state's own symmetry, of which its moments are
+    multiples."""
+    multipliers = state.model.multipliers
+    dimension = multipliers.dimension
+    highest = state.probability / state.rule.weights * state.model.slope(state.q)
+    for order in range(2 if dimension == 2 else multipliers.top + 1):
+        reach = state.model.kappa * multipliers.relative[max(order, 1) :].max(initial=0.0)
+        if reach * highest.max() < 1:  # Cov <= max(mu): nothing can be negative from this order on
+            return
+        count = int(harmonic_count(dimension - 1, order))
+        found = [_block(state, order, residue, stride, count) for residue in range(stride // 2 + 1)]
+        yield from (block for block in found if block.degrees.size)
+
+
+def _block(state: State, order: int, residue: int, stride: int, multiplicity: int) -> Block:
+    relative = state.model.multipliers.relative.copy()
+    softened = state.model.softness != 0 and order == 0 and residue == 0
+    if softened:
+        # the mass as one more unknown: its direction (a scaling of mu) is known and taken out again
+        relative[0] = 1 / state.model.softness
+    degree = np.arange(relative.size)
+    apart = degree % stride
+    degrees = degree[
+        (degree >= max(order, 0 if softened else 1))
+        & (relative != 0)
+        & ((apart == residue) | (apart == stride - residue))
+    ]
+    table = state.rule.table(state.model.multipliers.top, order)[:, degrees - order]
+    weighted = table * (state.model.kappa * state.model.slope(state.q) * state.probability)[:, None]
+    covariance = table.T @ weighted
+    if order == 0 and residue == 0 and not softened:
+        covariance -= np.outer(table.T @ state.probability, weighted.sum(axis=0))
+    size, sign = np.sqrt(np.abs(relative[degrees])), np.sign(relative[degrees])
+    matrix = np.diag(sign) - size[:, None] * (0.5 * (covariance + covariance.T)) * size
+    hidden = int((sign < 0).sum())
+    if softened:
+        known = size * state.b[degrees]
+        matrix = without(matrix, known * sign)
+        hidden -= int(known @ (sign * known) < 0)
+    elif order == 1 and residue == 0 and np.any(state.b[degrees]):
+        # the derivative of mu by a rotation is a null vector
+        slopes = np.sqrt(degrees * (degrees + state.rule.dimension - 2.0))
+        matrix = without(matrix, sign * size * slopes * state.b[degrees])
+    return Block(order, residue, degrees, matrix, hidden, multiplicity)
+
+
+def without(matrix: Float, vector: Float) -> Float:
+    """The matrix on the orthogonal complement of a vector (Householder)."""
+    reflect = complement(vector)
+    return reflect.T @ matrix @ reflect
+
+
+def complement(vector: Float) -> Float:
+    """An orthonormal basis, in columns, of what is orthogonal to a vector."""
+    v = vector / np.linalg.norm(vector)
+    pivot = int(np.argmax(np.abs(v)))
+    sign = 1.0 if v[pivot] >= 0 else -1.0
+    v = v.copy()
+    v[pivot] += sign
+    basis = np.eye(v.size) - np.outer(v, v) * (2 / (v @ v))
+    return np.delete(basis, pivot, axis=1)
