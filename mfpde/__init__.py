@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Softmax,
         Unnormalized,
     )
+    from mfpde.bifurcation import Branch, Diagram, StationaryState, bifurcate, phase_diagram, stationary_state
     from mfpde.contracts import Accuracy
     from mfpde.equation import Equation
     from mfpde.errors import MfpdeError, OutputError, ProblemError, ResumeError
@@ -66,6 +67,14 @@ _HOME = {
         "Softmax",
         "Unnormalized",
     ],
+    "mfpde.bifurcation": [
+        "Branch",
+        "Diagram",
+        "StationaryState",
+        "bifurcate",
+        "phase_diagram",
+        "stationary_state",
+    ],
     "mfpde.contracts": ["Accuracy"],
     "mfpde.equation": ["Equation"],
     "mfpde.errors": ["MfpdeError", "OutputError", "ProblemError", "ResumeError"],
@@ -96,8 +105,10 @@ _WHERE = {name: module for module, names in _HOME.items() for name in names}
 __all__ = [
     "L2",
     "Accuracy",
+    "Branch",
     "Circle",
     "Density",
+    "Diagram",
     "Equation",
     "Gaussian",
     "GridDensity",
@@ -130,12 +141,16 @@ __all__ = [
     "Softmax",
     "Space",
     "Sphere",
+    "StationaryState",
     "Uniform",
     "Unnormalized",
     "VonMises",
     "__version__",
+    "bifurcate",
     "load",
+    "phase_diagram",
     "solve",
+    "stationary_state",
     "validate",
 ]
 

@@ -18,7 +18,7 @@ from mfpde.geometry import Geometry
 from mfpde.measure.bessel import log_phi
 from mfpde.typing import Float
 
-__all__ = ["Multipliers", "multipliers_of"]
+__all__ = ["Multipliers", "exponential_multipliers", "multipliers_of"]
 
 _NEGLIGIBLE = 1e-18  # relative to the largest, for multipliers that are left out
 _LARGEST = 700.0  # |beta| from which e^|beta| overflows
@@ -67,7 +67,7 @@ def multipliers_of(law: Law | None, geometry: Geometry) -> Multipliers:
         found = law.multiples() if law.constant else None
         if found is None:
             raise ProblemError.at("attention", "stationary states need A and V that are constant multiples of I")
-        return _exponential(*found, dimension, law.normalised)
+        return exponential_multipliers(*found, dimension, law.normalised)
     raise ProblemError.at(
         "attention", "stationary states are known for unnormalized and softmax attention and even interactions"
     )
@@ -78,15 +78,16 @@ def _by_degree(coefficients: Float, dimension: int) -> Multipliers:
     return _scaled(dimension, values, 1.0, 0.0)
 
 
-def _exponential(scale: float, factor: float, dimension: int, normalised: bool) -> Multipliers:
-    """`g_l / g_0` is a product of ratios `r_l = I_{l+nu} / I_{l+nu-1}`, `1 / r_l = 2 (l + nu) / beta + r_{l+1}`."""
+def exponential_multipliers(scale: float, factor: float, dimension: int, normalised: bool) -> Multipliers:
+    """Of exponential attention, `A = scale I`, `V = factor I`: `g_l / g_0` is a product of ratios
+    `r_l = I_{l+nu} / I_{l+nu-1}`, `1 / r_l = 2 (l + nu) / beta + r_{l+1}`."""
     if abs(scale) > _LARGEST and not normalised:
         raise ProblemError.at("attention", f"e^{abs(scale):g} overflows: |beta| must be at most {_LARGEST:g}")
     half = 0.5 * dimension - 1
     reach = int(20 + 12 * np.sqrt(abs(scale) + 1))
     by_beta = np.zeros(reach + 2)  # r_l / beta, finite at beta = 0
-    for l in range(reach, 0, -1):
-        by_beta[l] = 1 / (2 * (l + half) + scale**2 * by_beta[l + 1])
+    for degree in range(reach, 0, -1):
+        by_beta[degree] = 1 / (2 * (degree + half) + scale**2 * by_beta[degree + 1])
     ratios = scale * by_beta[2 : reach + 1]
     relative = np.concatenate([[0.0, 1.0], np.cumprod(ratios)])
     size = factor * by_beta[1]

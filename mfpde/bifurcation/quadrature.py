@@ -95,9 +95,9 @@ def _gauss(half: float, count: int) -> tuple[Float, Float]:
     from scipy.linalg import eigvalsh_tridiagonal
 
     b = recurrence(half, count)
-    nodes = eigvalsh_tridiagonal(np.zeros(count), b[1:count])[::-1]
+    nodes: Float = np.asarray(eigvalsh_tridiagonal(np.zeros(count), b[1:count])[::-1], dtype=np.float64)
     nodes = 0.5 * (nodes - nodes[::-1])
-    weights = 1 / np.sum(orthonormal(half, nodes, count) ** 2, axis=1)
+    weights: Float = 1 / np.sum(orthonormal(half, nodes, count) ** 2, axis=1)
     weights = 0.5 * (weights + weights[::-1])
     return nodes, weights / weights.sum()
 
@@ -113,11 +113,11 @@ def harmonic_counts(dimension: int, top: int) -> Float:
     >>> harmonic_counts(2, 3), harmonic_counts(3, 3)
     (array([1., 2., 2., 2.]), array([1., 3., 5., 7.]))
     """
-    l = np.arange(top + 1, dtype=float)
+    degree = np.arange(top + 1, dtype=float)
     if dimension == 1:
-        return np.where(l <= 1, 1.0, 0.0)
+        return np.where(degree <= 1, 1.0, 0.0)
     if dimension == 2:
-        return np.where(l == 0, 1.0, 2.0)
+        return np.where(degree == 0, 1.0, 2.0)
     # N_l = (2l + d - 2) / (d - 2) * C(l + d - 3, l), the binomial by its ratios
-    steps = np.concatenate([[1.0], (l[1:] + dimension - 3) / l[1:]])
-    return (2 * l + dimension - 2) / (dimension - 2) * np.cumprod(steps)
+    steps = np.concatenate([[1.0], (degree[1:] + dimension - 3) / degree[1:]])
+    return (2 * degree + dimension - 2) / (dimension - 2) * np.cumprod(steps)

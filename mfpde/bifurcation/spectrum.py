@@ -109,7 +109,7 @@ class _Sector:
         if order == 0:
             keep = complement(weighted.sum(axis=0))  # mass does not change: f is orthogonal to sqrt(mu)
             matrix, pair = matrix @ keep, keep.T @ pair @ keep
-        self.triangle: Float = scipy.linalg.qr(matrix, mode="r", check_finite=False)[0][: matrix.shape[1]]
+        self.triangle: Float = np.asarray(scipy.linalg.qr(matrix, mode="r", check_finite=False)[0][: matrix.shape[1]])
         self.pair = pair
         self.symmetric = model.softness == 0
         self.scale, self.kappa = multipliers.scale, model.kappa
@@ -125,10 +125,9 @@ class _Sector:
             keep = complement(self.null)
             whole = keep.T @ whole @ keep
         if not self.symmetric:
-            values = -np.linalg.eigvals(whole)
-            values = values[np.argsort(-values.real)]
-            return self.scale * (values.real if np.all(values.imag == 0) else values)
-        rates = -np.linalg.eigvalsh(whole)
+            values: Complex = np.asarray(-np.linalg.eigvals(whole), dtype=np.complex128)
+            return self.scale * values[np.argsort(-values.real)]
+        rates: Float = np.asarray(-np.linalg.eigvalsh(whole), dtype=np.float64)
         small = np.abs(rates) < _SMALL / self.kappa
         if small.any():
             rates = self._refined(rates, small)

@@ -20,6 +20,9 @@ from mfpde.typing import Float
 __all__ = ["Block", "blocks", "instability"]
 
 
+_ROUNDOFF = 3e-16  # of an eigenvalue, for each row: the matrices have norms about 1
+
+
 @dataclass(frozen=True, eq=False)
 class Block:
     """The matrix of one symmetry: azimuthal order and residue of the degree; `null` degrees are those of its rows."""
@@ -33,13 +36,23 @@ class Block:
 
     def eigenvalues(self) -> Float:
         """Ascending, those that are negative for every state (repelling degrees) left out."""
-        values: Float = np.linalg.eigvalsh(self.matrix)
+        values: Float = np.asarray(np.linalg.eigvalsh(self.matrix), dtype=np.float64)
         return values[self.hidden :]
+
+    def negative(self) -> int:
+        """How many of them are negative.
+
+        What lies below roundoff has no sign. Where a symmetry is broken it is a motion of far clusters against each
+        other, which attract: unstable. Of the full symmetry it is the direction of a vertical branch: not unstable.
+        """
+        noise = _ROUNDOFF * self.degrees.size
+        own = self.order == 0 and self.residue == 0
+        return int((self.eigenvalues() < (-noise if own else noise)).sum())
 
 
 def instability(state: State, stride: int = 1) -> int:
     """The number of unstable directions, with multiplicity; for softmax, of eigenvalues that have crossed zero."""
-    return sum(int((block.eigenvalues() < 0).sum()) * block.multiplicity for block in blocks(state, stride))
+    return sum(block.negative() * block.multiplicity for block in blocks(state, stride))
 
 
 def blocks(state: State, stride: int = 1) -> Iterator[Block]:

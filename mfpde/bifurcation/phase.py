@@ -1,0 +1,7 @@
+"""placeholder"""
+
+
+class PhaseDiagram: ...
+
+
+def phase_diagram(): ...
