@@ -27,7 +27,11 @@ if TYPE_CHECKING:
         Softmax,
         Unnormalized,
     )
-    from mfpde.bifurcation import Branch, Diagram, StationaryState, bifurcate, phase_diagram, stationary_state
+    from mfpde.bifurcation.bifurcating import bifurcate
+    from mfpde.bifurcation.diagram import Branch, Diagram
+    from mfpde.bifurcation.phase import phase_diagram
+    from mfpde.bifurcation.single import stationary_state
+    from mfpde.bifurcation.stationary import StationaryState
     from mfpde.contracts import Accuracy
     from mfpde.equation import Equation
     from mfpde.errors import MfpdeError, OutputError, ProblemError, ResumeError
@@ -67,14 +71,11 @@ _HOME = {
         "Softmax",
         "Unnormalized",
     ],
-    "mfpde.bifurcation": [
-        "Branch",
-        "Diagram",
-        "StationaryState",
-        "bifurcate",
-        "phase_diagram",
-        "stationary_state",
-    ],
+    "mfpde.bifurcation.bifurcating": ["bifurcate"],
+    "mfpde.bifurcation.diagram": ["Branch", "Diagram"],
+    "mfpde.bifurcation.phase": ["phase_diagram"],
+    "mfpde.bifurcation.single": ["stationary_state"],
+    "mfpde.bifurcation.stationary": ["StationaryState"],
     "mfpde.contracts": ["Accuracy"],
     "mfpde.equation": ["Equation"],
     "mfpde.errors": ["MfpdeError", "OutputError", "ProblemError", "ResumeError"],

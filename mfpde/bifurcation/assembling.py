@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from mfpde.bifurcation.crossings import BRANCH_POINT, FIRST_ORDER, Crossing, Symmetry
@@ -124,7 +126,7 @@ def _fitted(family: Family, degree: int, u: float) -> NormalForm:
     for amplitude in wanted:
         x = launch.born.copy()
         x[place] = amplitude * system.scale[place]
-        found = newton(system, x, lambda y, target=x[place]: (float(y[place]) - target, gradient))
+        found = newton(system, x, partial(_held, place, float(x[place]), gradient))
         if found is not None:
             model = family.model(float(found[0][-1]))
             amplitudes.append(amplitude)
@@ -132,6 +134,10 @@ def _fitted(family: Family, degree: int, u: float) -> NormalForm:
     if len(amplitudes) < 4:
         return NormalForm(0.0, float("nan"))
     return fitted_form(np.array(amplitudes), np.array(ratios))
+
+
+def _held(place: int, target: float, gradient: Float, x: Float) -> tuple[float, Float]:
+    return float(x[place]) - target, gradient
 
 
 def branch_of(traced: Traced, number: int, family: Family) -> Branch:

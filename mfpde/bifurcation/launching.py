@@ -9,7 +9,7 @@ import numpy as np
 from mfpde.bifurcation.continuation import Point, Tracer
 from mfpde.bifurcation.crossings import Crossing, block_at
 from mfpde.bifurcation.states import Family, System, newton
-from mfpde.typing import Float
+from mfpde.typing import AnyArray, Float
 
 __all__ = ["Launch", "beside_uniform", "from_branch_point", "several_from_uniform"]
 
@@ -36,7 +36,7 @@ def stride_of(dimension: int, degree: int) -> int:
 
 def tracer_of(family: Family, stride: int, u: float, size: int = 0) -> Tracer:
     """For states whose moments vanish except at multiples of the stride."""
-    return Tracer(System(family, np.arange(stride, family.top + 1, stride), size), family.model(u).kappa)
+    return Tracer(System(family, range(stride, family.top + 1, stride), size), family.model(u).kappa)
 
 
 def beside_uniform(family: Family, degree: int, u: float, sign: float) -> Launch | None:
@@ -92,7 +92,7 @@ def from_branch_point(tracer: Tracer, stride: int, crossing: Crossing) -> list[L
     return [launch for launch in found if launch is not None]
 
 
-def _turned(active: Float, stride: int) -> Float:
+def _turned(active: AnyArray, stride: int) -> Float:
     """What a rotation by `pi / stride` does to the moments of a state of that symmetry; +1 for the other degrees."""
     return np.where(active % stride == 0, (-1.0) ** (active // stride), 1.0)
 
@@ -148,7 +148,7 @@ def several_from_uniform(family: Family, degrees: list[int], u: float) -> list[L
     return found
 
 
-def _is_new(system: System, x: Float, places: Float, known: list[Float]) -> bool:
+def _is_new(system: System, x: Float, places: AnyArray, known: list[Float]) -> bool:
     """Truly mixed, and no rotation by pi of one that is known."""
     if np.abs(x[places]).min() < 1e-3 * np.abs(x[places]).max():
         return False

@@ -1,7 +1,5 @@
-"""placeholder"""
+"""Phase diagrams."""
 
 
-class PhaseDiagram: ...
-
-
-def phase_diagram(): ...
+def phase_diagram() -> None:
+    """To come."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -77,6 +78,6 @@ def coexistence(branches: list[Branch]) -> tuple[float, float] | None:
     for branch in branches:
         spans += [tuple(sorted(branch.parameter[i : i + 2])) for i in branch.stable_segments()]
     edges = sorted({edge for span in spans for edge in span})
-    middle = [0.5 * (a + b) for a, b in zip(edges, edges[1:], strict=False)]
+    middle = [0.5 * (a + b) for a, b in pairwise(edges)]
     shared = [i for i, at in enumerate(middle) if sum(low < at < high for low, high in spans) > 1]
     return (float(edges[shared[0]]), float(edges[shared[-1] + 1])) if shared else None

@@ -51,7 +51,7 @@ def stationary_state(
         ).equation
     else:
         equation = Equation(**given)
-    if not (isinstance(kappa, int | float) and 0 < kappa < math.inf):
+    if not 0 < kappa < math.inf:
         raise ProblemError.at("kappa", f"must be a positive finite number, not {shown(kappa)}")
     if certify:
         raise ProblemError.at("certify", "proofs are not there yet")
@@ -61,7 +61,7 @@ def stationary_state(
 
 def _state(equation: Equation, kappa: float, mode: int | str, side: str | None) -> StationaryState:
     multipliers = multipliers_of(equation.law, equation.geometry)
-    if mode == "uniform" or mode == 0:
+    if mode in ("uniform", 0):
         family = family_of(equation, "kappa", 0.5 * kappa, 2 * kappa)
         return StationaryState(state_from_moments(family.make(kappa), np.ones(1)))
     if not isinstance(mode, int) or mode < 1:

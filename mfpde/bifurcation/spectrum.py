@@ -15,7 +15,7 @@ import scipy.linalg
 from mfpde.bifurcation.quadrature import Rule, harmonic_count, harmonic_counts, rule, size_for
 from mfpde.bifurcation.stability import complement
 from mfpde.bifurcation.states import State
-from mfpde.typing import Complex, Float
+from mfpde.typing import AnyArray, Complex, Float
 
 __all__ = ["KEPT", "Mode", "leading_rates", "uniform_rates"]
 
@@ -133,7 +133,7 @@ class _Sector:
             rates = self._refined(rates, small)
         return self.scale * rates
 
-    def _refined(self, rates: Float, small: Float) -> Float:
+    def _refined(self, rates: Float, small: AnyArray) -> Float:
         """The small ones again, as inverses of the largest eigenvalues of `R'^-1 B^-1 R^-1`."""
         r, pair = self.triangle, 0.5 * (self.pair + self.pair.T)
         if self.null is not None:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -157,7 +157,7 @@ class State:
 class System:
     """`R(b, u) = b - <p>` for the degrees `active`, all others being zero by symmetry."""
 
-    def __init__(self, family: Family, active: Float | list[int], size: int = 0) -> None:
+    def __init__(self, family: Family, active: Sequence[int], size: int = 0) -> None:
         self.family = family
         self.active = np.asarray(active, dtype=int)
         self.counts = harmonic_counts(family.dimension, family.top)

@@ -99,6 +99,10 @@ class StationaryState:
         """Circle: of `(k / kappa) c_k = sum_j j W_j c_j c_{k-j}`, an independent equation; NaN elsewhere."""
         return quadratic_residual(self.state)
 
+    def log_density_at(self, angle: Float) -> Float:
+        """Logarithm of the density against the uniform state, at angles to the axis."""
+        return _log_density(self.state, np.cos(angle))
+
     @property
     def measure(self) -> Measure:
         """The state as a measure, symmetric about angle 0 or the first axis."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -24,7 +25,7 @@ def plot(file: str, output: str | None) -> None:
     from mfpde.registry import lookup
     from mfpde.store import load
 
-    run = None if output else load(file)  # a name that no file has is no name of a figure either
+    run: Any = None if output else load(file)  # a name that no file has is no name of a figure either
     target = output or str(Path(file).with_suffix(".png"))
     view = VIEWS.get(Path(target).suffix.lower())
     if view is None:
@@ -33,7 +34,10 @@ def plot(file: str, output: str | None) -> None:
     give_matplotlib_a_folder()
     try:
         with told_of_compiling():
-            lookup("view", view)(run, target)
+            if view == "figure" and hasattr(run, "branches"):
+                run.plot(target)
+            else:
+                lookup("view", view)(run, target)
     except MfpdeError:
         raise
     except OSError as error:
