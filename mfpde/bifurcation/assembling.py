@@ -18,10 +18,10 @@ from mfpde.bifurcation.stationary import StationaryState, quadratic_residual, so
 from mfpde.bifurcation.tracing import Side, Traced
 from mfpde.typing import Complex, Float
 
-__all__ = ["branch_of", "uniform_branch"]
+__all__ = ["branch_of", "fitted", "uniform_branch"]
 
 _UNIFORM_POINTS = 65
-_AMPLITUDES = np.array([0.02, 0.04, 0.06, 0.08, 0.1, 0.12])  # of the points that a normal form is fitted to
+_AMPLITUDES = 0.02 * np.arange(1, 9)  # of the points that a normal form is fitted to
 
 
 class _Rows:
@@ -95,7 +95,7 @@ def _birth_on_uniform(
     family: Family, degree: int, u: float, row: int, state: StationaryState, number: int | None
 ) -> SpecialPoint:
     form = normal_form(family.model(u).multipliers, degree)
-    fitted = _fitted(family, degree, u)
+    measured = fitted(family, degree, u)
     return SpecialPoint(
         BRANCH_POINT,
         family.value(u),
@@ -105,14 +105,14 @@ def _birth_on_uniform(
         state,
         form.type,
         form.first or form.second,
-        fitted.first or fitted.second,
+        measured.first or measured.second,
         "rotations",
         int(harmonic_count(family.dimension, degree)),
         (0,) if number is None else (0, number),
     )
 
 
-def _fitted(family: Family, degree: int, u: float) -> NormalForm:
+def fitted(family: Family, degree: int, u: float) -> NormalForm:
     """The normal form, from states of given small amplitudes."""
     launch = beside_uniform(family, degree, u, 1.0)
     if launch is None:

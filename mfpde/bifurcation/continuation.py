@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-import scipy.linalg
 from scipy.optimize import brentq
 
 from mfpde.bifurcation.states import System, newton
@@ -73,7 +72,7 @@ class Tracer:
         right = np.zeros(x.size)
         right[-1] = 1.0
         try:
-            found = scipy.linalg.solve(matrix, right, check_finite=False)
+            found = np.linalg.solve(matrix, right)
         except np.linalg.LinAlgError:
             return None
         size = self.length(found)

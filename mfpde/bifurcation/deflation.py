@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg
 
 from mfpde.bifurcation.launching import tracer_of
 from mfpde.bifurcation.states import TOLERANCE, Family, State, System
@@ -77,7 +76,7 @@ def _deflated_newton(system: System, start: Float, u: float, known: list[Float])
         if not np.isfinite(residual).all() or not np.isfinite(jacobian).all():
             return None
         try:
-            step = -scipy.linalg.solve(jacobian[:, :-1], residual, check_finite=False)
+            step = -np.linalg.solve(jacobian[:, :-1], residual)
         except np.linalg.LinAlgError:
             return None
         moved = float(np.abs(step / system.scale).max())

@@ -11,8 +11,9 @@ from mfpde.bifurcation.multipliers import Multipliers, exponential_multipliers, 
 from mfpde.bifurcation.states import Family, Model
 from mfpde.equation import Equation
 from mfpde.errors import ProblemError
+from mfpde.problem import Problem
 
-__all__ = ["family_of"]
+__all__ = ["blocks_of", "equation_of", "family_of"]
 
 _KEPT = 4096  # models that are not made again
 _SAMPLES = 5  # values at which the number of degrees is looked at
@@ -52,6 +53,21 @@ def _maker(equation: Equation, parameter: str) -> Callable[[float], Model]:
     written, keys = law.canonical(), path.split(".")
     _get(written, keys, parameter)
     return lambda value: _model(multipliers_of(type(law)(**_put(written, keys, value)), equation.geometry), kappa)
+
+
+def equation_of(blocks: Mapping[str, Any]) -> Equation:
+    """The equation of blocks as in a problem file, or of objects; None is a block that is not there."""
+    written = {
+        name: block if isinstance(block, Mapping) else block.canonical() for name, block in blocks.items() if block
+    }
+    return Problem.from_dict(written).equation
+
+
+def blocks_of(geometry: Any, attention: Any) -> tuple[int, float, bool]:
+    """Ambient dimension, V as a multiple of I, and whether attention is normalised."""
+    equation = equation_of({"geometry": geometry, "attention": attention})
+    dimension = multipliers_of(equation.law, equation.geometry).dimension
+    return dimension, _factor(equation), bool(getattr(equation.law, "normalised", False))
 
 
 def _factor(equation: Equation) -> float:

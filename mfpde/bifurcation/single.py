@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -11,12 +10,11 @@ from threadpoolctl import threadpool_limits
 
 from mfpde.bifurcation.assembling import branch_of
 from mfpde.bifurcation.exploring import Explorer
-from mfpde.bifurcation.families import family_of
+from mfpde.bifurcation.families import equation_of, family_of
 from mfpde.bifurcation.multipliers import multipliers_of
 from mfpde.bifurcation.stationary import StationaryState, state_from_moments
 from mfpde.equation import Equation
 from mfpde.errors import ProblemError, shown
-from mfpde.problem import Problem
 
 __all__ = ["stationary_state"]
 
@@ -43,14 +41,7 @@ def stationary_state(
     >>> state.moments[2].round(12), state.stable          # 1 - 2 / kappa
     (0.5, True)
     """
-    blocks = {"geometry": geometry, "attention": attention, "interaction": interaction}
-    given = {name: block for name, block in blocks.items() if block is not None}
-    if any(isinstance(block, Mapping) for block in given.values()):
-        equation = Problem.from_dict(
-            {n: b if isinstance(b, Mapping) else b.canonical() for n, b in given.items()}
-        ).equation
-    else:
-        equation = Equation(**given)
+    equation = equation_of({"geometry": geometry, "attention": attention, "interaction": interaction})
     if not 0 < kappa < math.inf:
         raise ProblemError.at("kappa", f"must be a positive finite number, not {shown(kappa)}")
     if certify:

@@ -140,7 +140,7 @@ class _Sector:
             # B has a null vector; what is added moves the eigenvalue of rotations and no other
             moved = scipy.linalg.solve_triangular(r, self.null, check_finite=False)
             pair = pair + np.outer(moved, moved) / (self.kappa * float(self.null @ self.null))
-        inverse = scipy.linalg.solve(pair, np.eye(r.shape[0]), assume_a="sym", check_finite=False)
+        inverse = np.linalg.inv(pair)
         half = scipy.linalg.solve_triangular(r, inverse, trans=1, check_finite=False)
         whole = scipy.linalg.solve_triangular(r, half.T, trans=1, check_finite=False)
         whole = 0.5 * (whole + whole.T)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import scipy.linalg
 
 from mfpde.bifurcation.multipliers import Multipliers
 from mfpde.bifurcation.quadrature import SIZES, Rule, harmonic_counts, rule, size_for
@@ -224,8 +223,8 @@ def newton(
         if not np.isfinite(matrix).all() or not np.isfinite(residual).all():
             return None
         try:
-            change = scipy.linalg.solve(matrix, np.append(residual, extra), check_finite=False)
-        except (np.linalg.LinAlgError, scipy.linalg.LinAlgWarning):
+            change = np.linalg.solve(matrix, np.append(residual, extra))
+        except np.linalg.LinAlgError:
             return None
         x = x - change
         moved = float(np.abs(change / scale).max())

@@ -101,7 +101,7 @@ def _draw_branch(axes: Axes, branch: Branch, values: Float, colour: str) -> None
     for first, last in _runs(solid):
         span = slice(first, last + 2)
         style = {"lw": LINE} if solid[first] else {"lw": THIN, "ls": DASHES}
-        axes.plot(branch.parameter[span], values[span], color=colour, **style)  # type: ignore[arg-type]
+        axes.plot(branch.parameter[span], values[span], color=colour, **style)
 
 
 def _runs(flags: AnyArray) -> list[tuple[int, int]]:
