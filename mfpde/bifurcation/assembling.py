@@ -12,7 +12,7 @@ from mfpde.bifurcation.exploring import critical_places
 from mfpde.bifurcation.launching import Launch, beside_uniform
 from mfpde.bifurcation.normal_form import SUBCRITICAL, SUPERCRITICAL, NormalForm, fitted_form, normal_form
 from mfpde.bifurcation.quadrature import harmonic_count, harmonic_counts
-from mfpde.bifurcation.spectrum import KEPT
+from mfpde.bifurcation.spectrum import KEPT, basis_size
 from mfpde.bifurcation.states import Family, State, newton
 from mfpde.bifurcation.stationary import StationaryState, quadratic_residual, softened_instability, state_from_moments
 from mfpde.bifurcation.tracing import Side, Traced
@@ -21,6 +21,9 @@ from mfpde.typing import Complex, Float
 __all__ = ["branch_of", "fitted", "uniform_branch"]
 
 _UNIFORM_POINTS = 65
+_LARGE_BASIS = 144  # functions, from which rates take a tenth of a second
+_FLAT = 1e-12  # relative change of the parameter along a vertical branch
+_SPARSE = 8  # points of which one has rates then
 _AMPLITUDES = 0.02 * np.arange(1, 9)  # of the points that a normal form is fitted to
 
 
@@ -36,12 +39,20 @@ class _Rows:
     def add(self, state: State, u: float, unstable: int | None = None) -> int:
         """The number of the row."""
         seen = StationaryState(state, max(self.mode, 1))
-        if state.model.softness:
+        if state.model.softness and basis_size(state) <= _LARGE_BASIS:
             unstable = softened_instability(seen.modes)
         self.seen.append(seen)
         self.places.append(u)
         self.unstable.append(seen.unstable if unstable is None else unstable)
         return len(self.seen) - 1
+
+    def _rates(self, special: set[int]) -> Float | Complex:
+        """Rates of all points; of narrow states, where they take long, of special and every few points, NaN between."""
+        rows: list[Float | Complex] = []
+        for place, seen in enumerate(self.seen):
+            told = place in special or place % _SPARSE == 0 or basis_size(seen.state) <= _LARGE_BASIS
+            rows.append(seen.rates[:KEPT] if told else np.full(KEPT, np.nan))
+        return np.array(rows)
 
     def branch(self, name: str, number: int, special: list[SpecialPoint], parent: int) -> Branch:
         """The arrays."""
@@ -49,7 +60,7 @@ class _Rows:
         moments = np.full((len(self.seen), longest), np.nan)
         for row, seen in zip(moments, self.seen, strict=True):
             row[: seen.moments.size] = seen.moments
-        rates: Float | Complex = np.array([seen.rates[:KEPT] for seen in self.seen])
+        rates = self._rates({point.place for point in special})
         return Branch(
             name,
             self.mode,
@@ -159,7 +170,7 @@ def branch_of(traced: Traced, number: int, family: Family) -> Branch:
     until = float("nan")
     if traced.vertical:
         level = branch.parameter[first]
-        flat = np.abs(branch.parameter - level) < 1e-9 * abs(level)
+        flat = np.abs(branch.parameter - level) < _FLAT * abs(level)
         until = float(branch.amplitude[flat].max())
     object.__setattr__(branch, "vertical", traced.vertical)
     object.__setattr__(branch, "vertical_until", until)

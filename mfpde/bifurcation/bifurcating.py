@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -53,6 +52,8 @@ def bifurcate(problem: Problem | str | Path, output: str | Path | None = None, p
     modes = _modes(asked, family)
     with threadpool_limits(1, user_api="blas"), _told(progress):
         branches, outcome = _explored(family, modes)
+    if modes is None and len(branches) == 1 and outcome == "finished" and not branches[0].special:
+        _nothing(asked, family, None)
     diagram = Diagram(read, asked.parameter, asked.range, branches, outcome, tuple(_messages(branches)))
     if output is not None:
         diagram.save(output)
@@ -99,8 +100,6 @@ def _report(family: Family) -> Any:
 def _modes(asked: Bifurcation, family: Family) -> set[int] | None:
     """The modes that were asked for; each must leave the uniform state in the range."""
     if not asked.branches:
-        if not critical_places(family):
-            _nothing(asked, family, None)
         return None
     there = {degree for _, degree in critical_places(family)}
     wanted = {mode for mode in asked.branches if isinstance(mode, int)}
@@ -116,11 +115,10 @@ def _nothing(asked: Bifurcation, family: Family, mode: int | None) -> None:
     wide = replace(family, low=wide_low, high=high * _SEARCH_FACTORS[1] if high > 0 else high + 20 * (high - low))
     found = [(wide.value(u), degree) for u, degree in critical_places(wide) if mode in (None, degree)]
     nearest = min(found, key=lambda pair: max(low - pair[0], pair[0] - high), default=None)
-    what = "no mode" if mode is None else f"mode {mode} does not"
+    what = "no state but the uniform one is there: no mode" if mode is None else f"mode {mode} does not"
     told = f"{what} leave{'s' if mode is None else ''} the uniform state for {asked.parameter} in [{low:g}, {high:g}]"
     near = f"; the nearest is mode {nearest[1]}, at {nearest[0]:.10g}" if nearest else "; it does so nowhere near"
-    if mode is not None or not math.isnan(low):
-        raise ProblemError.at("bifurcation.range" if mode is None else "bifurcation.branches", told + near)
+    raise ProblemError.at("bifurcation.range" if mode is None else "bifurcation.branches", told + near)
 
 
 def _messages(branches: list[Branch]) -> Iterator[str]:

@@ -72,7 +72,7 @@ class Tracer:
         right = np.zeros(x.size)
         right[-1] = 1.0
         try:
-            found = np.linalg.solve(matrix, right)
+            found: Float = np.asarray(np.linalg.solve(matrix, right), dtype=np.float64)
         except np.linalg.LinAlgError:
             return None
         size = self.length(found)

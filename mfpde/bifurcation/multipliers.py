@@ -7,6 +7,7 @@ has `h_l = g_l / (beta g_0)` and `phi(q) = log(1 + beta q) / beta`, its `softnes
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +19,7 @@ from mfpde.geometry import Geometry
 from mfpde.measure.bessel import log_phi
 from mfpde.typing import Float
 
-__all__ = ["Multipliers", "exponential_multipliers", "multipliers_of"]
+__all__ = ["Multipliers", "degree_multipliers", "exponential_multipliers", "multipliers_of"]
 
 _NEGLIGIBLE = 1e-18  # relative to the largest, for multipliers that are left out
 _LARGEST = 700.0  # |beta| from which e^|beta| overflows
@@ -62,7 +63,7 @@ def multipliers_of(law: Law | None, geometry: Geometry) -> Multipliers:
     if not (geometry.angular or geometry.name.startswith("sphere")):
         raise ProblemError.at("geometry", f"stationary states are known on circle and sphere, not on {geometry.name}")
     if isinstance(law, Interaction):
-        return _by_degree(np.array(law.coefficients), dimension)
+        return degree_multipliers(np.array(law.coefficients), dimension)
     if isinstance(law, Unnormalized | Softmax):
         found = law.multiples() if law.constant else None
         if found is None:
@@ -73,8 +74,10 @@ def multipliers_of(law: Law | None, geometry: Geometry) -> Multipliers:
     )
 
 
-def _by_degree(coefficients: Float, dimension: int) -> Multipliers:
-    values = np.concatenate([[0.0], coefficients]) / harmonic_counts(dimension, coefficients.size)
+def degree_multipliers(coefficients: Sequence[float] | Float, dimension: int) -> Multipliers:
+    """Of `W = sum_l w_l C_l(cosine)`, from w_1, w_2, ...: `h_l = w_l / N_l`."""
+    listed = np.asarray(coefficients, dtype=float)
+    values = np.concatenate([[0.0], listed]) / harmonic_counts(dimension, listed.size)
     return _scaled(dimension, values, 1.0, 0.0)
 
 

@@ -14,7 +14,7 @@ from mfpde.typing import Float
 __all__ = ["SUBCRITICAL", "SUPERCRITICAL", "TRANSCRITICAL", "NormalForm", "fitted_form", "normal_form"]
 
 SUPERCRITICAL, SUBCRITICAL, TRANSCRITICAL = "supercritical", "subcritical", "transcritical"
-_VANISHES = 1e-12  # of a coefficient that symmetry makes zero
+_VANISHES = 1e-11  # of a coefficient that symmetry makes zero
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,8 @@ class NormalForm:
         """What the branch does for rising kappa."""
         if abs(self.first) > _VANISHES:
             return TRANSCRITICAL
+        if abs(self.second) < _VANISHES:
+            return ""
         return SUPERCRITICAL if self.second > 0 else SUBCRITICAL
 
 

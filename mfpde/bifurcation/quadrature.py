@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from mfpde.typing import Float
+from mfpde.typing import AnyArray, Float
 
 __all__ = ["SIZES", "Rule", "harmonic_count", "harmonic_counts", "rule", "size_for"]
 
@@ -39,6 +39,22 @@ class Rule:
             self._tables[order] = known
         return known[:, : max(top - order + 1, 0)]
 
+    def products(self, shares: Float, degrees: AnyArray, order: int = 0) -> Float:
+        """`sum_i shares_i p_j(x_i) p_k(x_i)` for all pairs of degrees: on the circle from twice as many sums, as
+        `2 cos j cos k = cos(j - k) + cos(j + k)`."""
+        top = int(degrees[-1])
+        if self.dimension > 2 or degrees.size < _MANY:
+            table = self.table(top, order)[:, degrees - order]
+            return table.T @ (table * shares[:, None])
+        sums = np.append(self.table(2 * top).T @ shares, 0.0)
+        sums[1:] /= np.sqrt(2)
+        apart, together = np.abs(np.subtract.outer(degrees, degrees)), np.add.outer(degrees, degrees)
+        found: Float = sums[apart] - sums[together] if order else sums[apart] + sums[together]
+        if degrees[0] == 0:  # p_0 is 1, not sqrt(2)
+            found[0], found[:, 0] = np.sqrt(2) * sums[degrees], np.sqrt(2) * sums[degrees]
+            found[0, 0] = sums[0]
+        return found
+
     def _made(self, top: int, order: int) -> Float:
         if self.dimension == 2:
             return self._waves(top, order)
@@ -55,6 +71,9 @@ class Rule:
         if order == 0:
             waves[:, 0] = 1.0
         return waves
+
+
+_MANY = 48  # degrees from which sums of angles are cheaper than products
 
 
 @lru_cache(maxsize=24)

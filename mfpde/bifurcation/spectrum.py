@@ -17,11 +17,11 @@ from mfpde.bifurcation.stability import complement
 from mfpde.bifurcation.states import State
 from mfpde.typing import AnyArray, Complex, Float
 
-__all__ = ["KEPT", "Mode", "leading_rates", "uniform_rates"]
+__all__ = ["KEPT", "Mode", "basis_size", "leading_rates", "uniform_rates"]
 
 #: rates of a state that are kept, with multiplicity
 KEPT = 16
-_NEGLIGIBLE = 1e-14  # harmonics of sqrt(mu) beyond which no basis function is needed
+_NEGLIGIBLE = 1e-13  # harmonics of sqrt(mu) beyond which no basis function is needed
 _SPARE = 24  # basis functions beyond those, which the leading eigenfunctions need
 _SMALL = 1e-4  # of the diffusion rate: below it a rate is taken from the inverse
 
@@ -156,6 +156,8 @@ class _Sector:
 
 def basis_size(state: State) -> int:
     """Functions that resolve `sqrt(mu) f` for the leading eigenfunctions f."""
+    if not state.b[1:].any():
+        return 1
     count = state.rule.count
     root = np.sqrt(state.probability * state.rule.weights)
     seen = np.abs(state.rule.table(count - 1).T @ root) / np.sqrt(harmonic_counts(state.rule.dimension, count - 1))

@@ -83,11 +83,13 @@ def _block(state: State, order: int, residue: int, stride: int, multiplicity: in
         & (relative != 0)
         & ((apart == residue) | (apart == stride - residue))
     ]
-    table = state.rule.table(state.model.multipliers.top, order)[:, degrees - order]
-    weighted = table * (state.model.kappa * state.model.slope(state.q) * state.probability)[:, None]
-    covariance = table.T @ weighted
+    if not degrees.size:
+        return Block(order, residue, degrees, np.zeros((0, 0)), 0, multiplicity)
+    pull = state.model.kappa * state.model.slope(state.q) * state.probability
+    covariance = state.rule.products(pull, degrees, order)
     if order == 0 and residue == 0 and not softened:
-        covariance -= np.outer(table.T @ state.probability, weighted.sum(axis=0))
+        table = state.rule.table(state.model.multipliers.top)[:, degrees]
+        covariance -= np.outer(table.T @ state.probability, table.T @ pull)
     size, sign = np.sqrt(np.abs(relative[degrees])), np.sign(relative[degrees])
     matrix = np.diag(sign) - size[:, None] * (0.5 * (covariance + covariance.T)) * size
     hidden = int((sign < 0).sum())

@@ -177,8 +177,7 @@ class System:
         table = state.rule.table(self.family.top)[:, self.active]
         mean = table.T @ share
         pull = model.kappa * model.slope(state.q) * share
-        weighted = table * pull[:, None]
-        covariance = table.T @ weighted - np.outer(mean, weighted.sum(axis=0))
+        covariance = state.rule.products(pull, self.active) - np.outer(mean, table.T @ pull)
         jacobian = np.empty((self.active.size, self.active.size + 1))
         jacobian[:, :-1] = -covariance * model.multipliers.relative[self.active]
         jacobian[:, :-1].flat[:: self.active.size + 1] += 1.0
