@@ -52,7 +52,8 @@ class _Rows:
         for place, seen in enumerate(self.seen):
             told = place in special or place % _SPARSE == 0 or basis_size(seen.state) <= _LARGE_BASIS
             rows.append(seen.rates[:KEPT] if told else np.full(KEPT, np.nan))
-        return np.array(rows)
+        found: Float | Complex = np.array(rows)
+        return found
 
     def branch(self, name: str, number: int, special: list[SpecialPoint], parent: int) -> Branch:
         """The arrays."""

@@ -31,28 +31,30 @@ def _maker(equation: Equation, parameter: str) -> Callable[[float], Model]:
         known = multipliers_of(equation.law, equation.geometry)
         inverse = parameter == "1/kappa"
         return lambda value: _model(known, 1 / value if inverse else value)
+    law_at = _law_maker(equation, parameter)
     kappa = equation.noise.kappa
     if not isinstance(kappa, float) or math.isinf(kappa):
-        raise ProblemError.at(
-            "noise", f"is missing: with the parameter {parameter}, kappa is a constant of the problem"
-        )
+        told = f"is missing: with the parameter {parameter} there is one kappa, e.g. noise: {{kappa: 4}}"
+        raise ProblemError.at("noise", told)
+    return lambda value: _model(law_at(value), kappa)
+
+
+def _law_maker(equation: Equation, parameter: str) -> Callable[[float], Multipliers]:
+    """The multipliers at each value of a number of the law."""
     if parameter in ("beta", "attention.beta"):
         dimension = multipliers_of(equation.law, equation.geometry).dimension
         factor, normalised = _factor(equation), bool(getattr(equation.law, "normalised", False))
-        return lambda value: _model(exponential_multipliers(value, factor, dimension, normalised), kappa)
+        return lambda value: exponential_multipliers(value, factor, dimension, normalised)
     block, _, path = parameter.partition(".")
     if block not in ("attention", "interaction") or not path:
-        raise ProblemError.at(
-            "bifurcation.parameter",
-            f"{parameter} is not a number of the equation; kappa, 1/kappa, beta and e.g. "
-            "interaction.coefficients.1 are",
-        )
+        known = "kappa, 1/kappa, beta and e.g. interaction.coefficients.1 are"
+        raise ProblemError.at("bifurcation.parameter", f"{parameter} is not a number of the equation; {known}")
     law = getattr(equation, block)
     if law is None:
         raise ProblemError.at("bifurcation.parameter", f"the problem has no block {block}")
     written, keys = law.canonical(), path.split(".")
     _get(written, keys, parameter)
-    return lambda value: _model(multipliers_of(type(law)(**_put(written, keys, value)), equation.geometry), kappa)
+    return lambda value: multipliers_of(type(law)(**_put(written, keys, value)), equation.geometry)
 
 
 def equation_of(blocks: Mapping[str, Any]) -> Equation:

@@ -35,8 +35,8 @@ _TOLERANCE = 1e-12  # of beta at a tricritical point
 @dataclass(frozen=True, eq=False)
 class PhaseDiagram:
     """Arrays over (beta, kappa / kappa_1): `stable` states up to rotation, `order_parameter`, `free_energy` and `mode`
-    (0: uniform) of the state of lowest free energy. Curves, as `(beta, kappa)` rows: `folds`, `first_order`,
-    `branch_points` by mode, and the `tricritical` points at which folds begin."""
+    (0: uniform) of the state of lowest free energy. Curves, as `(beta, kappa)` rows: `folds` and
+    `branch_points` by mode, `first_order`, and the `tricritical` points at which folds begin."""
 
     beta: Float
     ratio: Float
@@ -45,7 +45,7 @@ class PhaseDiagram:
     order_parameter: Float
     free_energy: Float
     mode: AnyArray
-    folds: Float
+    folds: dict[int, Float]
     first_order: Float
     branch_points: dict[int, Float]
     tricritical: Float
@@ -138,7 +138,10 @@ def _started(request: Request, betas: list[float]) -> subprocess.Popen[str]:
 
 def _assembled(request: Request, rows: list[Row]) -> PhaseDiagram:
     points: dict[int, list[tuple[float, float]]] = {}
+    folds: dict[int, list[tuple[float, float]]] = {}
     for row in rows:
+        for mode, ratio in row.folds:
+            folds.setdefault(mode, []).append((row.beta, ratio * row.critical))
         for degree, ratio in enumerate(row.critical_ratios, 1):
             points.setdefault(degree, []).append((row.beta, ratio * row.critical))
     return PhaseDiagram(
@@ -149,16 +152,11 @@ def _assembled(request: Request, rows: list[Row]) -> PhaseDiagram:
         np.array([row.order for row in rows]),
         np.array([row.free_energy for row in rows]),
         np.array([row.mode for row in rows]),
-        _curve(rows, "folds"),
-        _curve(rows, "first_order"),
+        {mode: np.array(curve) for mode, curve in folds.items()},
+        np.array([(row.beta, ratio * row.critical) for row in rows for ratio in row.first_order]).reshape(-1, 2),
         {degree: np.array(curve) for degree, curve in points.items()},
         _tricritical_points(request, rows),
     )
-
-
-def _curve(rows: list[Row], name: str) -> Float:
-    found = [(row.beta, ratio * row.critical) for row in rows for ratio in getattr(row, name)]
-    return np.array(found).reshape(-1, 2)
 
 
 def _tricritical_points(request: Request, rows: list[Row]) -> Float:

@@ -40,7 +40,7 @@ class Request:
 @dataclass
 class Row:
     """At each ratio: number of stable states up to rotation, order parameter, free energy and branch of the global
-    minimiser of the free energy; and the special points at that beta, as ratios."""
+    minimiser of the free energy; and the special points at that beta, as ratios, folds with their mode."""
 
     beta: float
     critical: float
@@ -48,7 +48,7 @@ class Row:
     order: list[float]
     free_energy: list[float]
     mode: list[int]
-    folds: list[float] = field(default_factory=list)
+    folds: list[tuple[int, float]] = field(default_factory=list)
     first_order: list[float] = field(default_factory=list)
     critical_ratios: list[float] = field(default_factory=list)
 
@@ -76,17 +76,19 @@ def compute_row(request: Request, beta: float) -> Row:
     for branch in branches:
         for side in branch.sides:
             _read(row, best, branch, side, places)
-            _special(row, side, family, first)
+            _special(row, branch.mode, side, family, first)
     row.critical_ratios = [float(k / first) for k in multipliers.critical()[1:] if k < request.ratios[-1] * first]
     row.free_energy = [float(value) if np.isfinite(value) else 0.0 for value in best]
     return row
 
 
-def _special(row: Row, side: Side, family: Family, first: float) -> None:
+def _special(row: Row, mode: int, side: Side, family: Family, first: float) -> None:
     for crossing in side.crossings:
-        known = {FOLD: row.folds, FIRST_ORDER: row.first_order}.get(crossing.kind)
-        if known is not None:
-            known.append(family.value(crossing.point.u) / first)
+        ratio = family.value(crossing.point.u) / first
+        if crossing.kind == FOLD:
+            row.folds.append((mode, ratio))
+        elif crossing.kind == FIRST_ORDER:
+            row.first_order.append(ratio)
 
 
 def _read(row: Row, best: Float, branch: Traced, side: Side, places: Float) -> None:
