@@ -13,7 +13,7 @@ import numpy as np
 from mfpde.errors import ProblemError, shown
 from mfpde.typing import Float
 
-__all__ = ["amount", "file_path", "in_unicode", "instance", "number", "numbers", "random_stream", "truth", "whole"]
+__all__ = ["amount", "file_path", "in_unicode", "instance", "number", "numbers", "truth", "whole"]
 
 
 #: values that an array may be asked to have: more than any memory holds
@@ -137,10 +137,3 @@ def file_path(name: str, given: Any, example: str) -> Path:
 def in_unicode(text: str) -> str:
     """A text that may come from the name of a file, which may be any bytes, as one that can be written down."""
     return text.encode("utf-8", "backslashreplace").decode()
-
-
-def random_stream(count: int, seed: int, stream: int | None = None) -> np.random.Generator:
-    """Random numbers for so many draws: one stream of a seed, or its only one."""
-    amount("count", count)
-    key = whole("seed", seed, below=2**128 if stream is None else 2**64)
-    return np.random.Generator(np.random.Philox(key=key if stream is None else [key, stream]))

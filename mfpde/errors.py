@@ -9,9 +9,9 @@ from typing import Any
 
 __all__ = ["Fault", "MfpdeError", "OutputError", "ProblemError", "ResumeError", "nearest", "shown"]
 
-_MOST_LETTERS = 60
-_MOST_OF_A_NAME = 500
-_MOST_OF_A_MESSAGE = 1000
+_MOST_LETTERS = 60  # of a part of a path, or of a value that is shown
+_MOST_OF_A_NAME = 500  # letters of a path
+_MOST_OF_A_MESSAGE = 1000  # letters
 
 
 class MfpdeError(Exception):

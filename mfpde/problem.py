@@ -23,7 +23,7 @@ __all__ = ["Bifurcation", "Problem", "Time"]
 
 #: snapshots of a run whose file does not say when to save
 DEFAULT_SNAPSHOTS = 100
-_MOST_SNAPSHOTS = 1_000_000
+_MOST_SNAPSHOTS = 1_000_000  # of a run: more are a slip
 #: blocks that say what to do with an equation
 _TASKS = ("solver", "time", "observe", "compare", "bifurcation")
 

@@ -20,12 +20,12 @@ from mfpde.validation.report import Check
 __all__ = ["checks"]
 
 _SOURCE = "physics section 9"
-#: tokens whose speed is looked at
-_TOKENS = 400
-#: cells that a grid smears an edge over
-_SMEARED = 4.0
-#: Gauss nodes between two breaks of a schedule
-_NODES = 20
+#: whose speed is compared with the bound
+_TOKENS_CHECKED = 400
+#: width of an edge on a grid, in cells
+_EDGE_CELLS = 4.0
+#: Gauss nodes between two breaks of a coefficient
+_NODES_PER_INTERVAL = 20
 
 
 def checks(examined: Examined) -> list[Check]:
@@ -62,9 +62,9 @@ _ROUNDING = 1e-12
 
 def speed_bound(law: Law, equation: Equation, radius: float) -> float:
     """What the drift of tokens within that radius never exceeds; infinite where no bound is known."""
-    zonal = law.zonal(equation.geometry)
-    if zonal is not None:
-        return zonal.bound
+    convolution = law.convolution(equation.geometry)
+    if convolution is not None:
+        return convolution.bound
     dimension = equation.geometry.ambient_dimension
     sizes = [_norm(term.value) * term.head.largest(dimension, radius) for term in law.terms(dimension)]
     return radius * float(sum(sizes)) if sizes else math.inf
@@ -80,7 +80,7 @@ def _tokens(measure: Measure, axes: tuple[Any, ...]) -> tuple[Float, Float | Non
         return axes[0].values, None  # on the circle
     points, weights = measure.nodes()
     there = np.flatnonzero(weights > 0)
-    chosen = there[np.unique(np.linspace(0, there.size - 1, _TOKENS).astype(int))]
+    chosen = there[np.unique(np.linspace(0, there.size - 1, _TOKENS_CHECKED).astype(int))]
     positions = measure.positions
     return points[chosen], None if positions is None else positions[chosen]
 
@@ -123,7 +123,7 @@ def _support(examined: Examined) -> list[Check]:
     ratios = []
     for index, time in enumerate(run.times):
         place = int(np.argmin(np.abs(run.series_times - time)))
-        smeared = _SMEARED * 2 * float(run.measure(index).places()[2].max())
+        smeared = _EDGE_CELLS * 2 * float(run.measure(index).places()[2].max())
         allowed = start * math.exp(_growth(law, dimension, float(time)))
         ratios.append(max(float(run["support-radius"][place]) - smeared, 0.0) / allowed)
     claim = "the support stays in the ball of radius R_0 exp(int |V| dt), relative to that"
@@ -133,7 +133,7 @@ def _support(examined: Examined) -> list[Check]:
 def _growth(law: Law, dimension: int, time: float) -> float:
     """`int_0^t sum_h |V_h| dt`."""
     edges = np.array([0.0, *(at for at in law.breaks() if 0 < at < time), time])
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES_PER_INTERVAL)
     total = 0.0
     for start, end in itertools.pairwise(edges.tolist()):
         half = 0.5 * (end - start)

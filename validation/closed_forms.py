@@ -115,13 +115,13 @@ def _poles(run: Run, exact: _Exact) -> list[Check]:
     if run.outcome.kind != BLOW_UP and exact.pole > until:
         return []
     measured = run.outcome.time if run.outcome.kind == BLOW_UP else math.inf
-    tolerance = 10 * float(run.outcome.uncertainty or 0.0) + _POLE * exact.pole
+    tolerance = 10 * float(run.outcome.uncertainty or 0.0) + _POLE_ERROR * exact.pole
     claim = "the blow-up comes when the closed form has it"
     return [Check.equal(claim, _SOURCE, expected=exact.pole, measured=measured, tolerance=tolerance)]
 
 
-#: relative error of the time of a blow-up
-_POLE = 1e-6
+#: of the time of a blow-up, relative
+_POLE_ERROR = 1e-6
 
 
 def _sinkhorn(examined: Examined) -> list[Check]:

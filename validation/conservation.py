@@ -29,7 +29,7 @@ def _mass(examined: Examined) -> list[Check]:
 
 
 def _slices(examined: Examined) -> list[Check]:
-    """No token goes from one panel to another: neither from one position to another, nor between components."""
+    """Mass of each panel is conserved: no token changes its position or its component."""
     run = examined.run
     if run.layout.form != "panels":
         return []

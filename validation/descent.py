@@ -14,13 +14,13 @@ from mfpde.run import Run
 from mfpde.typing import Float
 from mfpde.validation.case import merged, worst
 from mfpde.validation.examined import Examined, can_observe
-from mfpde.validation.panels import Panels
+from mfpde.validation.intervals import TimeIntervals
 from mfpde.validation.report import Check
 
 __all__ = ["checks", "descends", "resolved"]
 
 _SOURCE = "physics section 3"
-_ROUNDS, _ROUNDS_QUICK = 8, 3
+_ROUNDS, _ROUNDS_QUICK = 8, 3  # of halving the time intervals
 _NEEDED = ("free-energy", "dissipation")
 
 
@@ -30,35 +30,35 @@ def descends(problem: Problem) -> bool:
     return moves and all(can_observe(problem, name) for name in _NEEDED)
 
 
-def resolved(problem: Problem, solve: Callable[[Problem], Run], quick: bool) -> tuple[Run, Panels]:
+def resolved(problem: Problem, solve: Callable[[Problem], Run], quick: bool) -> tuple[Run, TimeIntervals]:
     """A run observed at times between which the dissipation is integrated to the promised accuracy.
 
-    Panels on which it is not smooth enough are cut and the problem is solved again. A run that ends early has panels up
-    to there.
+    Intervals on which it is not smooth enough are cut and the problem is solved again. A run that ends early has
+    intervals up to there.
     """
-    panels = _first_panels(problem)
+    intervals = _first_intervals(problem)
     for attempt in range(_ROUNDS):
-        run = solve(_observed(problem, panels.times()))
+        run = solve(_observed(problem, intervals.times()))
         if not run.outcome.complete:
-            return run, panels.until(float(run.series_times[-1]))
+            return run, intervals.until(float(run.series_times[-1]))
         promise = Examined(run, chosen_solver(problem)).promise
-        scale = _size(panels.at_edges(run, "free-energy"), run.problem.equation)
-        allowed = promise * scale / panels.edges.size
-        excess = panels.uncertainty(panels.at_nodes(run, "dissipation")) / allowed
+        scale = _size(intervals.at_edges(run, "free-energy"), run.problem.equation)
+        allowed = promise * scale / intervals.edges.size
+        excess = intervals.uncertainty(intervals.at_nodes(run, "dissipation")) / allowed
         if excess.max() <= 1 or attempt == (_ROUNDS_QUICK if quick else _ROUNDS) - 1:
             break
-        panels = panels.cut(2 * excess)
-    return run, panels
+        intervals = intervals.cut(2 * excess)
+    return run, intervals
 
 
-def checks(examined: Examined, panels: Panels) -> list[Check]:
+def checks(examined: Examined, intervals: TimeIntervals) -> list[Check]:
     """That free energy never rises, and is lost as fast as it is dissipated."""
-    if panels.edges.size < 2:
+    if intervals.edges.size < 2:
         return []
     run, promise = examined.run, examined.promise
-    gap, size = _identity(run, panels)
-    unknown = float(panels.uncertainty(panels.at_nodes(run, "dissipation")).sum()) / size
-    rise = worst(np.maximum(np.diff(panels.at_edges(run, "free-energy")), 0.0).tolist())
+    gap, size = _identity(run, intervals)
+    unknown = float(intervals.uncertainty(intervals.at_nodes(run, "dissipation")).sum()) / size
+    rise = worst(np.maximum(np.diff(intervals.at_edges(run, "free-energy")), 0.0).tolist())
     defect = worst(np.abs(np.cumsum(gap)).tolist())
     return [
         Check.at_most("free energy never rises", _SOURCE, bound=0.0, measured=rise / size, tolerance=promise),
@@ -78,26 +78,28 @@ def _observed(problem: Problem, times: list[float]) -> Problem:
     return Problem.from_dict({**merged(data, {"observe": ["mass", "minimum", *_NEEDED]}), "time": time})
 
 
-def _first_panels(problem: Problem) -> Panels:
-    """Doubling panels from the fastest time of the linear problem to the end."""
+def _first_intervals(problem: Problem) -> TimeIntervals:
+    """Doubling intervals from the fastest time of the linear problem to the end."""
     assert problem.time is not None  # noqa: S101 - for the type checker
-    zonal = None if problem.equation.law is None else problem.equation.law.zonal(problem.geometry)
-    fastest = problem.noise.diffusion + (0.0 if zonal is None else float(np.abs(zonal.growth_rates()).max()))
+    convolution = None if problem.equation.law is None else problem.equation.law.convolution(problem.geometry)
+    fastest = problem.noise.diffusion + (
+        0.0 if convolution is None else float(np.abs(convolution.growth_rates()).max())
+    )
     until = problem.time.until
     doublings = max(1, math.ceil(math.log2(4 * until * fastest + 2)))
-    return Panels(until * np.concatenate([[0.0], 2.0 ** np.arange(-doublings, 1)]))
+    return TimeIntervals(until * np.concatenate([[0.0], 2.0 ** np.arange(-doublings, 1)]))
 
 
-def _identity(run: Run, panels: Panels) -> tuple[Float, float]:
-    """`F(b) - F(a) + int_a^b dissipation dt` on each panel, and the size it is measured by."""
-    energy = panels.at_edges(run, "free-energy")
-    lost = panels.integrals(panels.at_nodes(run, "dissipation"))
+def _identity(run: Run, intervals: TimeIntervals) -> tuple[Float, float]:
+    """`F(b) - F(a) + int_a^b dissipation dt` on each interval, and the size it is measured by."""
+    energy = intervals.at_edges(run, "free-energy")
+    lost = intervals.integrals(intervals.at_nodes(run, "dissipation"))
     return np.diff(energy) + lost, _size(energy, run.problem.equation)
 
 
 def _size(energy: Float, equation: Equation) -> float:
     """Free energies are differences of terms of this size, whatever is left of them."""
     law = equation.law
-    zonal = None if law is None else law.zonal(equation.geometry)
-    attraction = 0.0 if zonal is None else float(np.abs(zonal.potential[1:]).max())
+    convolution = None if law is None else law.convolution(equation.geometry)
+    attraction = 0.0 if convolution is None else float(np.abs(convolution.potential[1:]).max())
     return max(float(np.abs(energy).max()), equation.noise.diffusion, attraction)

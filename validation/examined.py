@@ -1,4 +1,4 @@
-"""A solution that is looked at, and what its checks need to know."""
+"""A solution to be checked, and the properties that checks need."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from mfpde.typing import Float
 
 __all__ = ["Examined", "can_observe"]
 
-#: tolerances of finite volumes that were given none, by the number of axes
-_DEFAULT = {1: 1e-8, 2: 1e-6}
-#: observables that nodes, which trace their density back along the way they came, give only with much work
+#: of finite volumes that were given none, by dimension
+_DEFAULT_TOLERANCES = {1: 1e-8, 2: 1e-6}
+#: observables that are expensive for characteristics, whose density is traced back
 _OF_GRIDS = ("minimum",)
-#: snapshots that are looked at where each costs something
-_LOOKS = 5
+#: where each is expensive
+_SNAPSHOTS_CHECKED = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class Examined:
         """The error that the solver promises: ten times its tolerance. Cells that a problem asks for come with no
         promise; then it is what the run itself says they leave out, if that is more."""
         given = getattr(self.solver, "tolerance", None)
-        promised = 10 * float(given or _DEFAULT[min(len(self.run.layout.axes) or 1, 2)])
+        promised = 10 * float(given or _DEFAULT_TOLERANCES[min(len(self.run.layout.axes) or 1, 2)])
         if given is not None or getattr(self.solver, "cells", None) is None:
             return promised
         return max(promised, float(self.run.provenance.get("statistics", {}).get("cell-error", 0.0)))
@@ -54,13 +54,15 @@ class Examined:
 
     @property
     def noiseless(self) -> bool:
-        """Whether no token is ever kicked."""
+        """Whether the equation has no noise at any time."""
         return self.run.problem.noise == type(self.run.problem.noise)()
 
     @cached_property
     def looks(self) -> list[int]:
         """A few snapshots, the first and the last among them."""
-        return [int(index) for index in np.unique(np.linspace(0, self.run.times.size - 1, _LOOKS).astype(int))]
+        return [
+            int(index) for index in np.unique(np.linspace(0, self.run.times.size - 1, _SNAPSHOTS_CHECKED).astype(int))
+        ]
 
     @property
     def series(self) -> Mapping[str, Float]:

@@ -22,7 +22,7 @@ __all__ = ["Check", "Drawing", "Report"]
 
 #: draws into an empty figure
 Drawing = Callable[["FigureBase"], None]
-_HEIGHT = 4.5  # inches for one case
+_HEIGHT_INCHES = 4.5  # inches for one case
 
 
 @dataclass(frozen=True)
@@ -99,10 +99,10 @@ class Report:
         return tuple(check for check in self.checks if not check.passed)
 
     def figure(self) -> Figure:
-        """What was measured against what was expected, one panel for each case."""
+        """What was measured against what was expected, one part for each case."""
         shown = [(report.title, report.drawing) for report in (self, *self.parts) if report.drawing is not None]
         with lookup("view", "look")():
-            figure: Figure = lookup("view", "empty")(_HEIGHT * max(len(shown), 1))
+            figure: Figure = lookup("view", "empty")(_HEIGHT_INCHES * max(len(shown), 1))
             rows = figure.subfigures(max(len(shown), 1), 1, squeeze=False)[:, 0]
             for row, (title, draw) in zip(rows, shown, strict=False):
                 draw(row)

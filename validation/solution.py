@@ -19,15 +19,15 @@ from mfpde.validation.report import Check, Drawing, Report
 __all__ = ["examine_solution"]
 
 _TITLE = "what theory says of every solution"
-#: times at which a solution is looked at that descends no free energy, besides the last
-_TIMES = 20
+#: besides the last, where the solution descends no free energy
+_TIMES_CHECKED = 20
 #: what the checks look at where it can be observed
 _OBSERVED = ("mass", "minimum", "support-radius", "energy")
-#: of the time of a blow-up: a run that comes so near has followed it
-_NEAR = 1e-2
-#: that the tolerance is multiplied with for the second solution
-_LOOSER = 10.0
-_LOOSEST = 1e-2
+#: relative distance from a blow-up at which a run has followed it
+_POLE_DISTANCE = 1e-2
+#: on the tolerance of the second solution
+_LOOSER_FACTOR = 10.0
+_MAX_TOLERANCE = 1e-2  # of the second solution
 #: what solvers show whose tolerance governs all of the error; cells that are given leave errors of their own
 _GOVERNED = ("gaussian", "characteristics")
 
@@ -67,7 +67,7 @@ def _observed(problem: Problem) -> Problem:
     names = [name for name in _OBSERVED if can_observe(problem, name)]
     data = problem.canonical()
     until = data["time"]["until"]
-    times = np.linspace(0.0, until, _TIMES + 1).tolist()
+    times = np.linspace(0.0, until, _TIMES_CHECKED + 1).tolist()
     return Problem.from_dict({**merged(data, {"observe": names}), "time": {"until": until, "save_at": times}})
 
 
@@ -80,7 +80,7 @@ def _end(run: Run) -> Check:
     if outcome.kind != BLOW_UP:
         return replace(finished(run), claim=f"the run comes to its end, but: {outcome.message}; {reach}")
     claim = f"the run follows the solution to its blow-up; {reach}"
-    return Check.at_least(claim, "outcome of the run", bound=pole, measured=last, tolerance=_NEAR * abs(pole))
+    return Check.at_least(claim, "outcome of the run", bound=pole, measured=last, tolerance=_POLE_DISTANCE * abs(pole))
 
 
 def _second_solution(examined: Examined) -> list[Check]:
@@ -89,7 +89,7 @@ def _second_solution(examined: Examined) -> list[Check]:
     tolerance = getattr(solver, "tolerance", None)
     if tolerance is None or solver.shows not in _GOVERNED or not run.outcome.complete:
         return []
-    looser = min(_LOOSER * float(tolerance), _LOOSEST)
+    looser = min(_LOOSER_FACTOR * float(tolerance), _MAX_TOLERANCE)
     data = run.problem.canonical()
     data["solver"] = {**solver.canonical(), "tolerance": looser}
     data["time"] = {"until": data["time"]["until"], "save": False}

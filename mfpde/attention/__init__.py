@@ -2,6 +2,7 @@
 
 from mfpde.attention.affine import AffineDrift
 from mfpde.attention.base import Attention
+from mfpde.attention.convolution import Convolution
 from mfpde.attention.head import Head
 from mfpde.attention.interaction import Interaction
 from mfpde.attention.l2 import L2
@@ -17,12 +18,12 @@ from mfpde.attention.sinkhorn import Sinkhorn
 from mfpde.attention.softmax import Softmax
 from mfpde.attention.unnormalized import Unnormalized
 from mfpde.attention.velocity import Velocity
-from mfpde.attention.zonal import Zonal
 
 __all__ = [
     "L2",
     "AffineDrift",
     "Attention",
+    "Convolution",
     "Head",
     "Interaction",
     "Law",
@@ -37,5 +38,4 @@ __all__ = [
     "Softmax",
     "Unnormalized",
     "Velocity",
-    "Zonal",
 ]

@@ -34,8 +34,8 @@ class AffineDrift:
 
 @dataclass(frozen=True, eq=False)
 class Forms:
-    """What a head sees of tokens, in any coordinates: `query`, `(..., d, d)`, the A of `<Ax, y>`, and `rows`, `(...,
-    any, d)`, linear maps of tokens (none for most heads)."""
+    """Bilinear forms of a head in any coordinates: `query`, `(..., d, d)`, the A of `<Ax, y>`, and `rows`, `(..., any,
+    d)`, linear maps of tokens (none for most heads)."""
 
     query: Float
     rows: Float
@@ -46,6 +46,6 @@ class Forms:
 
 
 def square_root(covariance: Float) -> Float:
-    """F with `F F^T = S`, `(d, d)`; what rounding has made negative counts as nothing."""
+    """F with `F F^T = S`, `(d, d)`; negative eigenvalues are rounding and become 0."""
     variances, axes = np.linalg.eigh(covariance)
     return np.asarray(axes * np.sqrt(np.maximum(variances, 0.0)))

@@ -58,9 +58,10 @@ class Bilinear(Head):
     def value_matrix(self, dimension: int) -> Float:
         return square("V", self.V, dimension)
 
-    def multiples(self) -> tuple[float, float] | None:
-        """a and c of `A = a I` and `V = c I`, its weight included, where they are that on R^2."""
-        found = multiple_of_identity(self.query_matrix(2)), multiple_of_identity(self.terms(2)[0].value)
+    def multiples(self, dimension: int) -> tuple[float, float] | None:
+        """a and c of `A = a I` and `V = c I`, its weight included, where they are that on R^d."""
+        query, value = self.query_matrix(dimension), self.terms(dimension)[0].value
+        found = multiple_of_identity(query), multiple_of_identity(value)
         return None if found[0] is None or found[1] is None else (found[0], found[1])
 
     def scores(self, queries: Float, keys: Float) -> Float:

@@ -17,10 +17,10 @@ from mfpde.typing import Float
 
 __all__ = ["Exponential"]
 
-#: pairs of points up to which the plain sum is taken: they are not worth loading compiled code
-_FEW_PAIRS = 2**14
-#: largest logarithm of an unnormalized sum
-_OVERFLOW = 709.0
+#: pairs of points up to which the plain sum is quicker than loading compiled code
+_PLAIN_PAIRS_MAX = 2**14
+#: largest x for which e^x is a double
+_EXPONENT_MAX = 709.0
 
 
 class Exponential(Head):
@@ -36,18 +36,20 @@ class Exponential(Head):
 
     def largest(self, dimension: int, radius: float) -> float:
         score = float(np.linalg.norm(self.query_matrix(dimension), 2)) * radius**2
-        known = self.plain and not self.normalised and score < _OVERFLOW
+        known = self.plain and not self.normalised and score < _EXPONENT_MAX
         return float(np.exp(score)) if known else super().largest(dimension, radius)
 
     def energy_unfit(self, geometry: Geometry) -> str | None:
         reason = super().energy_unfit(geometry)
-        by_pairs = reason in NO_ENERGY and None not in self._scales(geometry.ambient_dimension)
-        return None if by_pairs else reason
+        by_pairs = not geometry.angular or reason in NO_ENERGY
+        if by_pairs and None not in self._scales(geometry.ambient_dimension):
+            return None
+        return reason
 
     def energy(self, measure: Measure) -> float:
         """`v iint (e^{a <x, y>} - 1) / (2 a) dmu dmu` for A = a I, V = v I; at a = 0 `v |int x dmu|^2 / 2`."""
         a, v = self._scales(measure.ambient_dimension)
-        if super().energy_unfit(measure.space) not in NO_ENERGY or a is None or v is None:
+        if a is None or v is None or (measure.by_degree and super().energy_unfit(measure.space) is None):
             return super().energy(measure)
         with np.errstate(over="ignore"):
             return v * measure.pair_excess(a) / (2 * a) if a else 0.5 * v * float(measure.mean @ measure.mean)
@@ -63,7 +65,7 @@ class Exponential(Head):
 
     def sums(self, measure: Measure, queries: Queries) -> Float:
         query = self.query_matrix(measure.ambient_dimension)
-        if measure.pointlike and np.prod(queries.shape) * measure.nodes()[1].size <= _FEW_PAIRS:
+        if measure.pointlike and np.prod(queries.shape) * measure.nodes()[1].size <= _PLAIN_PAIRS_MAX:
             return queries.laid(self._sums_of_few(measure, queries.points(), query))
         log_mass, mean = measure.tilt(queries, query, self.factors(measure))
         return mean if self.normalised else mean * raised(log_mass)
@@ -117,7 +119,7 @@ class Exponential(Head):
 def raised(log_mass: Float) -> Float:
     """`e^{log M}`, refused where that is beyond a double."""
     largest = float(log_mass.max(initial=-np.inf))
-    if largest > _OVERFLOW:
+    if largest > _EXPONENT_MAX:
         raise ProblemError.at(
             "attention", f"overflows: unnormalized attention reaches e^{largest:.4g}; softmax has no such limit"
         )

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Head", "row_blocks"]
 
-#: entries of the blocks that plain sums are made in
-_BLOCK = 2**22
+#: of the kernel matrix, in plain sums: bounds memory
+_ENTRIES_PER_BLOCK = 2**22
 
 
 class Head(Attention):
@@ -29,11 +29,11 @@ class Head(Attention):
 
     #: whether `int k(x, y) dmu(y) = 1`
     normalised: ClassVar[bool] = False
-    #: whether x looks at tokens about `S A x`, S the covariance, however far out that is
+    #: whether the drift at x is a tilted mean, near `S A x` for covariance S, however far out that is
     tilts: ClassVar[bool] = False
     #: whether k is `e^{<Ax, y>}` and nothing else, but for a factor that depends on x alone
     plain: ClassVar[bool] = False
-    #: power of the weights of tokens that errors of their places count by: a fourth root where others may look there
+    #: power of the weight of a token by which the error of its place counts: 1/4 where tilts reach the tails
     tail_power: ClassVar[float] = 1.0
     #: whether the mean of all tokens moves by V alone
     keeps_mean: ClassVar[bool] = False
@@ -70,7 +70,7 @@ class Head(Attention):
 
     @property
     def sums_error(self) -> float:
-        """What its sums are known to besides rounding."""
+        """Error of its sums besides rounding."""
         return 0.0
 
     def check_tails(self, measure: Measure, points: Float) -> None:
@@ -191,5 +191,5 @@ class Head(Attention):
 
 def row_blocks(rows: int, columns: int) -> list[slice]:
     """Slices of rows so few that a block of that many columns stays small."""
-    length = max(1, _BLOCK // max(columns, 1))
+    length = max(1, _ENTRIES_PER_BLOCK // max(columns, 1))
     return [slice(start, min(start + length, rows)) for start in range(0, rows, length)]

@@ -1,4 +1,4 @@
-"""Any even interaction potential on the circle."""
+"""Any interaction potential of the angle between tokens."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 from pydantic import Field, field_validator
 
+from mfpde.attention.convolution import Convolution
 from mfpde.attention.law import Law
-from mfpde.attention.zonal import Zonal
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry, Queries
 from mfpde.measure import Measure
@@ -19,8 +19,9 @@ __all__ = ["Interaction"]
 
 
 class Interaction(Law):
-    """`G_mu = d_theta (W * mu)` with `W(theta) = sum_{k>=1} w_k cos(k theta)`; `coefficients: [w_1, w_2, ...]`.
+    """`G_mu = grad (W * mu)` with `W = sum_{k>=1} w_k P_k(<x, y>)`; `coefficients: [w_1, w_2, ...]`.
 
+    `P_k(cos theta)` is `cos k theta` on the circle, Legendre's polynomial on S^2, Gegenbauer's, 1 at 1, on S^{d-1}.
     Positive coefficients attract. `[1]` is the Kuramoto model, `[0, 1]` its nematic sister.
 
     >>> import mfpde
@@ -42,34 +43,33 @@ class Interaction(Law):
         return values
 
     def check_constant(self, geometry: Geometry) -> None:
-        if not geometry.angular:
-            raise ProblemError.at("interaction", f"is a potential on the circle, not on {geometry.name}")
+        self._multipliers(geometry)
 
-    def zonal(self, geometry: Geometry) -> Zonal | None:
-        return self._convolution() if geometry.angular else None
+    def convolution(self, geometry: Geometry) -> Convolution | None:
+        return None if geometry.harmonics is None else self._multipliers(geometry)
 
-    def _convolution(self) -> Zonal:
-        potential = np.concatenate([[0.0], 0.5 * np.array(self.coefficients)])
-        speed = float(np.abs(np.arange(potential.size) * potential).sum() * 2)
-        return Zonal(potential, None, speed)
+    def _multipliers(self, geometry: Geometry) -> Convolution:
+        if geometry.harmonics is None:
+            raise ProblemError.at("interaction", f"is a potential on circle and spheres, not on {geometry.name}")
+        coefficients, degree = np.array([0.0, *self.coefficients]), len(self.coefficients)
+        largest = np.abs(coefficients) @ geometry.harmonics.largest_slopes(degree)
+        potential = coefficients / geometry.harmonics.multiplicities(degree)
+        return Convolution(geometry.harmonics, potential, None, float(largest))
 
     def outputs(self, measure: Measure, queries: Queries, positions: AnyArray | None = None) -> Float:
-        theta, zonal = _angles(measure, queries.native), self._convolution()
-        speed, _ = zonal.velocity(theta, measure.fourier(zonal.potential.size))
-        return speed * np.array([-np.sin(theta), np.cos(theta)])
+        convolution, points = self._multipliers(measure.space), queries.native
+        if points is None:
+            raise ProblemError.at("interaction", "is a potential on circle and spheres")
+        slopes, _ = convolution.slopes_and_levels(points, measure.harmonics(convolution.degree))
+        return measure.space.pushed(points, slopes).T
 
     def divergence(self, measure: Measure, points: AnyArray, positions: AnyArray | None = None) -> Float:
-        zonal = self._convolution()
-        return zonal.divergence(_angles(measure, points), measure.fourier(zonal.potential.size))
+        convolution = self._multipliers(measure.space)
+        return convolution.divergence(measure.space.points(points), measure.harmonics(convolution.degree))
 
     def drift_by_quadrature(self, measure: Measure, points: AnyArray, positions: AnyArray | None = None) -> Float:
-        distance = _angles(measure, points)[:, None] - measure.nodes()[0][:, 0]
-        order = np.arange(1, len(self.coefficients) + 1)
-        force = -np.sin(distance[:, :, None] * order) @ (order * np.array(self.coefficients))
-        return measure.space.queries(points).answered((force @ measure.nodes()[1])[None])
-
-
-def _angles(measure: Measure, points: AnyArray | None) -> Float:
-    if not measure.space.angular or points is None:
-        raise ProblemError.at("interaction", "is a potential on the circle")
-    return measure.space.points(points)[:, 0]
+        harmonics, queries = self._multipliers(measure.space).harmonics, measure.space.queries(points)
+        keys, weights = measure.embedded_nodes()
+        slopes = harmonics.slopes(queries.points() @ keys.T, len(self.coefficients))
+        force = np.tensordot(np.array([0.0, *self.coefficients]), slopes, axes=1)
+        return queries.answered(queries.tangent(((force * weights) @ keys).T))

@@ -9,7 +9,7 @@ import numpy as np
 
 from mfpde.arguments import instance
 from mfpde.attention.affine import AffineDrift
-from mfpde.attention.zonal import Zonal
+from mfpde.attention.convolution import Convolution
 from mfpde.coefficients import InTime
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry, Queries, need_space
@@ -19,8 +19,8 @@ from mfpde.typing import AnyArray, Float
 if TYPE_CHECKING:
     from mfpde.attention.base import Term
 
-#: normalisers below this share of that of the uniform state are not taken from Fourier modes
-_CANCELLED = 1e-3
+#: normaliser, relative to the uniform state's, below which sums over degrees have lost three digits to cancellation
+_LEVEL_FLOOR = 1e-3
 
 __all__ = ["NO_ENERGY", "Law", "concrete"]
 
@@ -61,38 +61,39 @@ class Law(InTime, ABC):
         return self.any_drift(measure, points, positions)
 
     def any_drift(self, measure: Measure, points: AnyArray | Queries, positions: AnyArray | None = None) -> Float:
-        """The same however large the coefficients: a solution may grow, and loses digits as it does."""
+        """The same for coefficients of any size: digits are lost as a solution grows."""
         self.need_constant()
         measure = concrete(measure)
         queries = measure.space.queries(points)
-        zonal = self.convolution(measure)
-        if zonal is not None:
-            return queries.answered(self._convolved(zonal, measure, queries)[None])
+        convolution = self.quick_convolution(measure)
+        if convolution is not None:
+            return queries.answered(self._convolved(convolution, measure, queries))
         return queries.answered(queries.tangent(self.outputs(measure, queries, positions)))
 
     def check_scores(self, measure: Measure, queries: Queries) -> None:
         """Fail where coefficients are so large for that measure that rounding alone spoils the drift."""
 
-    def convolution(self, measure: Measure) -> Zonal | None:
+    def quick_convolution(self, measure: Measure) -> Convolution | None:
         """The convolution that is the best way to its drift of that measure, if there is one."""
-        return None if measure.geometry is None else self.zonal(measure.geometry)
+        return self.convolution(measure.space) if measure.by_degree else None
 
-    def _convolved(self, zonal: Zonal, measure: Measure, queries: Queries) -> Float:
-        """Angular velocities `(m,)` from the modes of the measure."""
-        theta = queries.points() if queries.native is None else queries.native
-        speed, total = zonal.velocity(theta[:, 0], measure.fourier(zonal.potential.size))
-        if zonal.normaliser is not None:
-            # far from a concentrated measure the sum of modes cancels down to roundoff
-            far = total < _CANCELLED * zonal.normaliser[0]
-            speed /= np.where(far, 1.0, total)
+    def _convolved(self, convolution: Convolution, measure: Measure, queries: Queries) -> Float:
+        """Native velocities `(c, m)` from the harmonics of the measure."""
+        points = queries.points() if queries.native is None else queries.native
+        slopes, levels = convolution.slopes_and_levels(points, measure.harmonics(convolution.degree))
+        velocity = slopes.T
+        if convolution.normaliser is not None:
+            # far from a concentrated measure the sum over degrees cancels down to roundoff
+            far = levels < _LEVEL_FLOOR * convolution.normaliser[0]
+            velocity /= np.where(far, 1.0, levels)
             if far.any():
                 those = queries.only(np.flatnonzero(far))
-                speed[far] = those.tangent(self.outputs(measure, those))[0]
-        return speed
+                velocity[:, far] = those.tangent(self.outputs(measure, those))
+        return velocity
 
     def prepare(self, measure: Measure, previous: Measure | None = None) -> None:
-        """Do what all drifts of that measure share, and keep it as long as the measure; quicker from what was done for
-        an earlier one with as many nodes. Nobody has to call it."""
+        """Compute and cache what all drifts of that measure share (optional); faster from that of an earlier measure
+        with as many nodes."""
 
     # -- dependence on time
     # ---------------------------------------------------------------------------------------------------------
@@ -115,8 +116,9 @@ class Law(InTime, ABC):
     # -- what some laws can do
     # ---------------------------------------------------------------------------------------------------------
 
-    def zonal(self, geometry: Geometry) -> Zonal | None:
-        """The convolution behind the drift where there is one (circle, A and V multiples of the identity)."""
+    def convolution(self, geometry: Geometry) -> Convolution | None:
+        """The convolution behind the drift where there is one (circle and spheres, A and V multiples of the
+        identity)."""
         return None
 
     def terms(self, dimension: int) -> list[Term]:
@@ -125,34 +127,39 @@ class Law(InTime, ABC):
 
     def energy_unfit(self, geometry: Geometry) -> str | None:
         """Why its interaction energy is not known on that space, or None (physics section 3)."""
-        if not geometry.angular:
+        if geometry.harmonics is None:
             return NO_ENERGY[0]
         try:
-            zonal = self.zonal(geometry)
+            convolution = self.convolution(geometry)
         except ProblemError as error:
             return error.faults[0].message
-        if zonal is None:
+        if convolution is None:
             return NO_ENERGY[1]
-        return None if np.isfinite(zonal.energy_scale) else "the energy overflows for |A| > 700"
+        return None if np.isfinite(convolution.energy_scale) else "the energy overflows for |A| > 700"
 
     def energy(self, measure: Measure) -> float:
         """Of a measure on a space where `energy_unfit` says nothing."""
         reason = self.energy_unfit(measure.space)
-        zonal = self.zonal(measure.space) if reason is None else None
-        if zonal is None:
+        convolution = self.convolution(measure.space) if reason is None else None
+        if convolution is None:
             raise ProblemError.at("attention", str(reason))
-        excess = zonal.energy_scale * zonal.excess_energy(measure.fourier(zonal.potential.size))
-        return float(zonal.energy_offset + excess)
+        return float(convolution.energy_offset + convolution.energy_scale * self.excess_energy(measure))
+
+    def excess_energy(self, measure: Measure) -> float:
+        """The energy over its scale, minus that of the uniform state, where its drift is a convolution."""
+        convolution = self.convolution(measure.space)
+        assert convolution is not None  # noqa: S101 - for the type checker
+        return convolution.excess_energy(measure.harmonics(convolution.degree))
 
     def gradient_unfit(self, geometry: Geometry) -> str | None:
         """Why it does not descend a free energy on that space, or None (physics section 3)."""
         try:
-            zonal = self.zonal(geometry)
+            convolution = self.convolution(geometry)
         except ProblemError as error:
             return error.faults[0].message
-        if zonal is None:
+        if convolution is None:
             return "a free energy is known when A and V are multiples of the identity (or beta)"
-        if not zonal.gradient_flow:
+        if not convolution.gradient_flow:
             return "softmax attention descends no free energy; unnormalized attention and interactions do"
         return None
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfpde.arguments import number, numbers, random_stream, whole
+from mfpde.arguments import number, numbers, whole
 from mfpde.attention.base import Attention
 from mfpde.attention.law import concrete
 from mfpde.attention.singular_value import largest_singular_value
 from mfpde.errors import ProblemError
 from mfpde.measure import Measure
+from mfpde.streams import random_stream
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["Layer", "LipschitzConstant"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from mfpde.attention.affine import AffineDrift, Forms
 from mfpde.attention.bilinear import Bilinear
-from mfpde.attention.zonal import Zonal
+from mfpde.attention.convolution import Convolution
 from mfpde.geometry import Geometry, Queries
 from mfpde.measure import Measure
 from mfpde.registry import register
@@ -37,13 +37,15 @@ class Linear(Bilinear):
     def kernel(self, queries: Float, keys: Float, weights: Float) -> Float:
         return self.scores(queries, keys)
 
-    def zonal(self, geometry: Geometry) -> Zonal | None:
-        """On the circle, with `A = a I` and `V = c I`, the drift `-(a c / 2) int sin(2 (theta - phi)) dmu(phi)`."""
-        found = self.multiples() if geometry.angular and self.constant else None
-        if found is None:
+    def convolution(self, geometry: Geometry) -> Convolution | None:
+        """On spheres, with `A = a I` and `V = c I`: the potential `a c <x, y>^2 / 2` is of degree 2."""
+        dimension = geometry.ambient_dimension
+        found = None if geometry.harmonics is None or not self.constant else self.multiples(dimension)
+        if geometry.harmonics is None or found is None:
             return None
-        scale, factor = found
-        return Zonal(np.array([0.0, 0.0, scale * factor / 8]), None, abs(scale * factor) / 2)
+        strength = found[0] * found[1]
+        potential = np.array([0.0, 0.0, strength / (dimension * (dimension + 2))])
+        return Convolution(geometry.harmonics, potential, None, abs(strength) / 2)
 
     def sums(self, measure: Measure, queries: Queries) -> Float:
         return queries.mapped(self._slope(measure)).vectors()

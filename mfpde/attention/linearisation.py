@@ -19,15 +19,15 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = ["HeadVariation", "Lift", "run_all"]
 
-#: pairs of tokens in a block
-_PAIRS = 2**20
-#: groups of blocks of rows, each of which is summed in order, whoever does it: the same bits on any number of threads
-_GROUPS = 4
-#: n^2 d beyond which all products of matrices but the scores are made in single precision, twice as fast: an operator
-#: right to about 1e-6 in place of 1e-15
-_LARGE = 2**35
-#: the logarithm of nothing, in sums that must not meet infinity times zero
-_NOTHING = -1e300
+#: pairs of tokens: bounds memory
+_PAIRS_PER_BLOCK = 2**20
+#: of rows, each summed in a fixed order: the same bits on any number of threads
+_BLOCK_GROUPS = 4
+#: n^2 d beyond which all matrix products but the scores are in single precision, twice as fast: an operator right to
+#: about 1e-6 in place of 1e-15
+_MIN_WORK_SINGLE_PRECISION = 2**35
+#: stands for log 0 where -inf times 0 would be NaN
+_LOG_OF_ZERO = -1e300
 
 #: what potentials add to the moves of a block of rows in the transpose
 Lift = Callable[[slice, AnyArray], AnyArray]
@@ -40,7 +40,7 @@ class HeadVariation:
         self.head, self.value = term.head, term.value
         self.x, self.weights = measure.embedded_nodes()
         count = self.x.shape[0]
-        self.kind = np.float32 if count**2 * self.x.shape[1] > _LARGE else np.float64
+        self.kind = np.float32 if count**2 * self.x.shape[1] > _MIN_WORK_SINGLE_PRECISION else np.float64
         self.positions = measure.positions if term.masked else None
         self.queries, self.keys = self.head.features(self.x.shape[1])
         self.tilts, self.marks = self.x @ self.queries.T, self.x @ self.keys.T
@@ -48,11 +48,11 @@ class HeadVariation:
         factors = self.head.log_factors(measure)
         with np.errstate(divide="ignore"):
             logs = np.log(self.weights) if self.head.normalised else np.zeros(count)
-        logs = np.maximum(logs if factors is None else logs + factors, _NOTHING)
+        logs = np.maximum(logs if factors is None else logs + factors, _LOG_OF_ZERO)
         # two more columns make the product of features the logarithm of P itself
         self.left = np.column_stack([self.tilts, np.ones(count), np.zeros(count)])
         self.right = np.column_stack([self.marks, logs, np.ones(count)])
-        rows = max(1, _PAIRS // count)
+        rows = max(1, _PAIRS_PER_BLOCK // count)
         self.blocks = [slice(start, min(start + rows, count)) for start in range(0, count, rows)]
         self.means = np.empty(self.x.shape)
         run_all(self._find_means, self.blocks)
@@ -93,7 +93,7 @@ class HeadVariation:
         values, marked = self._in_kind(self.x, ones), self._in_kind(self.tilts, ones)
         level = -np.sum(pulled * self.centre, axis=1)
         levelled, marks = self._in_kind(pulled, level), self.marks.astype(self.kind)
-        size = -(-len(self.blocks) // _GROUPS)
+        size = -(-len(self.blocks) // _BLOCK_GROUPS)
         groups = [self.blocks[start : start + size] for start in range(0, len(self.blocks), size)]
         as_query = np.empty(self.tilts.shape)
         from_pairs, from_moves = np.zeros((len(groups), *self.x.shape)), np.zeros((len(groups), *marked.shape))
@@ -131,7 +131,7 @@ class HeadVariation:
     def _scores(self, here: slice) -> Float:
         scores = self.left[here] @ self.right.T
         if self.positions is not None and self.head.normalised:
-            scores[self.positions[here, None] < self.positions] = _NOTHING
+            scores[self.positions[here, None] < self.positions] = _LOG_OF_ZERO
         return scores
 
     def _in_kind(self, columns: Float, last: Float) -> AnyArray:
@@ -152,7 +152,7 @@ class HeadVariation:
 
 
 def run_all(work: Callable[[Any], None], items: Sequence[Any]) -> None:
-    """Work on the items on all threads, each with a BLAS of one thread: sums do not depend on how many there are."""
+    """Work on the items in all threads, with a BLAS of one thread: results do not depend on their number."""
     from threadpoolctl import threadpool_limits
 
     from mfpde.transform.threads import run_pieces

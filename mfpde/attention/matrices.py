@@ -22,8 +22,8 @@ __all__ = [
 ]
 
 
-#: rows of a matrix from which on its array is kept, and how many are
-_LARGE, _KEPT = 32, 32
+#: the arrays of larger matrices are cached, up to so many
+_MIN_ROWS_TO_CACHE, _MAX_CACHED = 32, 32
 _arrays: dict[int, tuple[Any, Float]] = {}
 
 
@@ -77,10 +77,10 @@ def rectangular(name: str, value: Any, dimension: int, rows: int | None = None) 
 def _array(value: Any) -> Float:
     """The value as an array. Large matrices are kept, with their tuples, because it takes long to read half a million
     numbers from tuples."""
-    if not isinstance(value, tuple) or len(value) < _LARGE:
+    if not isinstance(value, tuple) or len(value) < _MIN_ROWS_TO_CACHE:
         return np.asarray(value, dtype=float)
     if id(value) not in _arrays:
-        while len(_arrays) >= _KEPT:
+        while len(_arrays) >= _MAX_CACHED:
             _arrays.pop(next(iter(_arrays)))
         array = np.array(value, dtype=float)
         array.flags.writeable = False

@@ -8,8 +8,8 @@ import numpy as np
 from pydantic import Field
 
 from mfpde.attention.base import Attention, Term
+from mfpde.attention.convolution import Convolution
 from mfpde.attention.matrices import moved, square
-from mfpde.attention.zonal import Zonal
 from mfpde.errors import Fault, ProblemError
 from mfpde.geometry import Geometry, multiple_of_identity
 from mfpde.registry import register
@@ -63,20 +63,24 @@ class MultiHead(Attention):
             found += head.faults(here) if head.slices() is None else [Fault(here, _MASKED_ALONE)]
         return found
 
-    def zonal(self, geometry: Geometry) -> Zonal | None:
+    def convolution(self, geometry: Geometry) -> Convolution | None:
         """The sum of the heads' convolutions, if all are gradient flows."""
-        if not geometry.angular or not self.constant:
+        if geometry.harmonics is None or not self.constant:
             return None
-        parts = [head.zonal(geometry) for head in self.heads]
+        parts = [head.convolution(geometry) for head in self.heads]
         known = [part for part in parts if part is not None and part.gradient_flow]
-        factor = 1.0 if self.weight is None else multiple_of_identity(square("weight", self.weight, 2))
+        factor = (
+            1.0
+            if self.weight is None
+            else multiple_of_identity(square("weight", self.weight, geometry.ambient_dimension))
+        )
         if len(known) < len(parts) or factor is None:
             return None
         potential = np.zeros(max(part.potential.size for part in known))
         for part in known:
             potential[: part.potential.size] += factor * part.potential
         bound, offset = (sum(getattr(part, name) for part in known) for name in ("bound", "energy_offset"))
-        return Zonal(potential, None, abs(factor) * bound, factor * offset)
+        return Convolution(geometry.harmonics, potential, None, abs(factor) * bound, factor * offset)
 
     def own_terms(self, dimension: int) -> list[Term]:
         terms = []

@@ -13,8 +13,8 @@ from mfpde.typing import Float
 
 __all__ = ["Sigmoid"]
 
-#: of a Gaussian, beyond which it is below roundoff
-_DEVIATIONS = 8.8
+#: beyond them a Gaussian is below roundoff
+_MAX_DEVIATIONS = 8.8
 
 
 @register("attention", "sigmoid")
@@ -62,7 +62,9 @@ class Sigmoid(Pairwise):
         spacing = np.where(
             width < wide, 0.7 * width, np.minimum(2 * np.pi**2 / (39 + np.pi**2 / (2 * wide**2)), 0.7 * wide)
         )
-        counts = np.where(width > 0, np.ceil(_DEVIATIONS * width / np.where(width > 0, spacing, 1.0)), 0).astype(int)
+        counts = np.where(width > 0, np.ceil(_MAX_DEVIATIONS * width / np.where(width > 0, spacing, 1.0)), 0).astype(
+            int
+        )
         for row in range(mean.size):
             z = mean[row] + spacing[row] * np.arange(-counts[row], counts[row] + 1)
             weights = np.exp(-0.5 * ((z - mean[row]) / width[row]) ** 2) if width[row] > 0 else np.ones(1)

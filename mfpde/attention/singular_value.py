@@ -11,8 +11,8 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = ["SingularValue", "largest_singular_value"]
 
-#: entries of a vector above which the basis is kept in single precision, half the room: orthogonal to 1e-7 is enough
-_LONG = 2**20
+#: entries of a vector: longer ones make a basis in single precision, half the memory; orthogonality to 1e-7 suffices
+_MIN_SIZE_SINGLE_PRECISION = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ def largest_singular_value(
     The error of a Ritz value is at most its residual r, and r^2 over the distance to the next one once these have
     settled: the smaller is taken. It stops when that is below `tolerance` times the value.
     """
-    shape, kept = start.shape, np.float32 if start.size > _LONG else np.float64
+    shape, kept = start.shape, np.float32 if start.size > _MIN_SIZE_SINGLE_PRECISION else np.float64
     right = start.ravel() / np.linalg.norm(start)
     basis: list[AnyArray] = [right.astype(kept)]
     diagonal, above = list[float](), list[float]()

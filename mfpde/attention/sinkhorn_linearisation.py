@@ -12,10 +12,10 @@ from mfpde.typing import Float
 
 __all__ = ["BalancedVariation"]
 
-#: tokens whose kernel is kept as a matrix, 8 n^2 bytes
-_MOST_TOKENS = 12_000
-#: relative residual of the equations of the potentials, and steps to reach it
-_SOLVED, _MOST_STEPS = 1e-13, 2000
+#: the kernel is a matrix of 8 n^2 bytes
+_MAX_TOKENS = 12_000
+#: of conjugate gradients for the potentials: relative residual, and iterations
+_RESIDUAL, _MAX_STEPS = 1e-13, 2000
 
 
 class BalancedVariation(HeadVariation):
@@ -27,7 +27,7 @@ class BalancedVariation(HeadVariation):
             raise ProblemError.at("attention", "the derivative of masked sinkhorn attention is not known")
         super().__init__(term, measure)
         count = self.x.shape[0]
-        if count > _MOST_TOKENS:
+        if count > _MAX_TOKENS:
             raise ProblemError.at(
                 "measure", f"has {count} nodes: the derivative of sinkhorn attention needs 8 n^2 bytes; take samples"
             )
@@ -73,8 +73,8 @@ class BalancedVariation(HeadVariation):
         right -= self._root * (self._root @ right) / self.weights.sum()
         solution, residual = np.zeros_like(right), right.copy()
         direction, size = residual.copy(), float(right @ right)
-        goal = _SOLVED**2 * size
-        for _ in range(_MOST_STEPS):
+        goal = _RESIDUAL**2 * size
+        for _ in range(_MAX_STEPS):
             if size <= goal:
                 return inverse * solution
             image = apply(direction)

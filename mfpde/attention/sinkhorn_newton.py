@@ -8,35 +8,35 @@ from mfpde.typing import Float
 
 __all__ = ["balance_by_newton", "log_sum_exp"]
 
-#: longest step of a potential: beyond it the quadratic model says nothing
-_LONGEST = 3.0
-#: steps that are long for a good start, and how often scores are halved for a better one
-_LONG, _HALVINGS = 60, 6
-#: curvature that is roundoff, where 1 is that of an unscaled kernel
-_FLAT = 1e-15
-#: a step below the tolerance has to make the error so many times smaller for another one to be worth it
-_GAIN = 2.0
-#: potentials that differ by so many times what scores and weights do have run away along a direction in which nothing
-#: changes (keys without a common query), and are known to no more digits than their size leaves
-_FARTHEST = 4.0
+#: of a component: beyond it the quadratic model is not valid
+_MAX_POTENTIAL_STEP = 3.0
+#: steps from the given start, and halvings of the scores for a better start
+_MAX_DIRECT_STEPS, _HALVINGS = 60, 6
+#: eigenvalue of the scaled Hessian below which it is roundoff
+_CURVATURE_FLOOR = 1e-15
+#: of a step below the tolerance to the next, for which one more step is made
+_MIN_ERROR_RATIO = 2.0
+#: over the range of scores and log weights: larger potentials diverge along a null direction (keys without a common
+#: query) and lose digits
+_MAX_POTENTIAL_RANGE = 4.0
 
 
 def balance_by_newton(scores: Float, weights: Float, g: Float, tolerance: float, most: int) -> tuple[Float, int]:
     """`g` and the number of steps, for `e^{s_ij + f_i + g_j}` with both marginals the weights, from g.
 
-    It is better than the tolerance where a few steps more make it so: whoever measures the marginals in another order
-    of summation finds another last digit. Where that takes long, or g runs away, by way of the kernels of s/64, s/32,
-    ..: each is a start for the next, and where it is not a good one, those between them are.
+    Steps go on below the tolerance while they gain, since other orders of summation give other last digits. Where that
+    takes long, or g diverges, by continuation over the kernels of s/64, s/32, ..: each is the start of the next, with
+    smaller ratios where it is not good enough.
     """
-    found, steps = _ascended(scores, weights, g, tolerance, min(most, _LONG))
-    farthest = _FARTHEST * float(np.abs(scores).max() - np.log(weights.min()))
-    if steps >= most or (steps < _LONG and np.ptp(found) <= farthest):
+    found, steps = _ascended(scores, weights, g, tolerance, min(most, _MAX_DIRECT_STEPS))
+    farthest = _MAX_POTENTIAL_RANGE * float(np.abs(scores).max() - np.log(weights.min()))
+    if steps >= most or (steps < _MAX_DIRECT_STEPS and np.ptp(found) <= farthest):
         return found, steps
     share, ratio = 0.5**_HALVINGS, 2.0
     found, more = _ascended(scores * share, weights, np.zeros_like(g), tolerance, most - steps)
     steps += more
     while share < 1 and steps < most:
-        larger, limit = min(share * ratio, 1.0), min(most - steps, _LONG)
+        larger, limit = min(share * ratio, 1.0), min(most - steps, _MAX_DIRECT_STEPS)
         tried, more = _ascended(scores * larger, weights, found * (larger / share), tolerance, limit)
         steps += more
         if more < limit:
@@ -56,7 +56,7 @@ def _ascended(scores: Float, weights: Float, g: Float, tolerance: float, most: i
     for step in range(most):
         marginal = np.exp(log_sum_exp((scores + (f + logs)[:, None]).T) + g)
         error = float(weights @ np.abs(marginal - 1))
-        if least <= tolerance and not error * _GAIN < least:
+        if least <= tolerance and not error * _MIN_ERROR_RATIO < least:
             return best, step
         if error < least:
             best, least = g, error
@@ -65,19 +65,19 @@ def _ascended(scores: Float, weights: Float, g: Float, tolerance: float, most: i
         hessian = np.diag(weights * marginal) - (pairs * weights[:, None]).T @ pairs
         direction = _solved(hessian, lack, 1 / np.sqrt(weights))
         direction -= weights @ direction
-        if not direction.any():  # what is left is rounding
+        if not direction.any():  # rounding
             return best, step
         g, f = _searched(scores, weights, logs, g, f, direction, float(lack @ direction))
     return (best if least <= tolerance else g), most
 
 
 def _solved(hessian: Float, lack: Float, scale: Float) -> Float:
-    """`H^-1 lack`, along no eigenvector by more than a step may. Directions in which H is roundoff (a query and a
-    key that are all but decoupled from the others) would hold up all others."""
+    """`H^-1 lack`, with a bounded step along each eigenvector of H. Along near-null directions (an almost decoupled
+    query-key block) the step is long; bounded for itself, it does not shorten the step along the others."""
     values, vectors = np.linalg.eigh(hessian * scale[:, None] * scale)
-    lengths = (vectors.T @ (scale * lack)) / (values.clip(0) + _FLAT)
+    lengths = (vectors.T @ (scale * lack)) / (values.clip(0) + _CURVATURE_FLOOR)
     vectors *= scale[:, None]
-    longest = _LONGEST / np.abs(vectors).max(axis=0)
+    longest = _MAX_POTENTIAL_STEP / np.abs(vectors).max(axis=0)
     return vectors @ lengths.clip(-longest, longest)
 
 
@@ -94,7 +94,7 @@ def _searched(
         follows = -log_sum_exp(scores + (nearer + logs))
         return nearer, follows, float(weights @ (follows + nearer))
 
-    longest = length = min(1.0, _LONGEST / float(np.abs(direction).max()))
+    longest = length = min(1.0, _MAX_POTENTIAL_STEP / float(np.abs(direction).max()))
     nearer, follows, height = after(length)
     while height < before + 1e-4 * length * slope - slack and length >= 1e-8:
         length *= 0.5

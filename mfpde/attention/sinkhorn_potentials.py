@@ -13,17 +13,17 @@ from mfpde.typing import Float
 
 __all__ = ["Potentials", "balance", "gaussian_factors", "gaussian_potential"]
 
-#: earlier steps that the next one is extrapolated from
-_MEMORY = 10
-#: an extrapolation that makes the error so many times larger is taken back
-_WORSE = 4.0
-#: potentials are made better than asked for, so that those of measures nearby do not differ by what is left
-_MARGIN = 1e-2
-#: nodes and iterations up to which, and after which, Newton's method takes over
-_FEW, _SLOW = 600, 50
-#: of the tolerance: what nodes may weigh together that Newton's method leaves out
-_NEGLIGIBLE = 1e-2
-#: roundings of the largest score, and of the logarithm of the least weight, that a marginal may be off by
+#: earlier iterates in the extrapolation
+_ANDERSON_DEPTH = 10
+#: by an extrapolation, above which it is undone
+_MAX_ERROR_GROWTH = 4.0
+#: to which potentials are iterated, so that those of nearby measures differ smoothly
+_TOLERANCE_SHARE = 1e-2
+#: Newton's method takes over for so few nodes after so many iterations
+_MAX_NEWTON_NODES, _MAX_PLAIN_ITERATIONS = 600, 50
+#: of all nodes that Newton's method leaves out, in tolerances
+_NEGLIGIBLE_WEIGHT = 1e-2
+#: of the largest score and of the logarithm of the least weight, in the error of a marginal
 _ROUNDINGS = 8
 
 
@@ -57,8 +57,8 @@ def balance(
     """
     rounding = _rounding(measure, matrix)
     goal = max(tolerance, rounding)
-    few = start.size <= _FEW
-    found = _alternate(measure, matrix, start, goal, min(most, _SLOW) if few else most, secants)
+    few = start.size <= _MAX_NEWTON_NODES
+    found = _alternate(measure, matrix, start, goal, min(most, _MAX_PLAIN_ITERATIONS) if few else most, secants)
     if few and not found.error <= goal:
         found = _by_newton(measure, matrix, found, goal, most)
     return replace(found, sufficient=goal + rounding)
@@ -68,9 +68,9 @@ def _by_newton(measure: Measure, matrix: Float, found: Potentials, tolerance: fl
     """The same from the best that was found, and measured by the sums that it is used with. Nodes of hardly any weight
     follow from the others, whose marginals they do not alter: as unknowns they would be nothing but rounding."""
     keys, weights = measure.embedded_nodes()[0], _shares(measure)
-    there = weights > _NEGLIGIBLE * tolerance / weights.size
+    there = weights > _NEGLIGIBLE_WEIGHT * tolerance / weights.size
     scores = keys[there] @ matrix.T @ keys[there].T
-    start = found.g[there] - weights[there] @ found.g[there]  # a common constant says nothing and would cost digits
+    start = found.g[there] - weights[there] @ found.g[there]  # a common constant is arbitrary and would cost digits
     g, iterations = balance_by_newton(scores, weights[there], start, tolerance, most)
     inside = np.where(there, 0.0, -np.inf)
     inside[there] = g
@@ -82,7 +82,7 @@ def _by_newton(measure: Measure, matrix: Float, found: Potentials, tolerance: fl
 
 
 def _rounding(measure: Measure, matrix: Float) -> float:
-    """What is left of a marginal when exponents are rounded: scores, and the logarithms of weights beside them."""
+    """Error of a marginal by rounding of exponents: of scores, and of the logarithms of weights."""
     keys, weights = measure.embedded_nodes()[0], _shares(measure)
     reach = np.abs(keys).max(axis=0)
     largest = float(reach @ np.abs(matrix) @ reach)  # terms of a score that cancel are rounded before they do
@@ -111,13 +111,13 @@ def _alternate(
         change = swept - g
         if error < best.error:
             best, after = Potentials(f, g, iteration, error), swept
-        if not error <= _WORSE * best.error:
+        if not error <= _MAX_ERROR_GROWTH * best.error:
             moves, steps, last, g = [], [], None, after
             continue
         if last is not None:
-            moves, steps = [*moves, g - last[0]][-_MEMORY:], [*steps, change - last[1]][-_MEMORY:]
+            moves, steps = [*moves, g - last[0]][-_ANDERSON_DEPTH:], [*steps, change - last[1]][-_ANDERSON_DEPTH:]
         if error <= tolerance:
-            if error > _MARGIN * tolerance:  # one more, for a digit or two; or for nothing, where it leads astray
+            if error > _TOLERANCE_SHARE * tolerance:  # one more iteration usually gains a digit or two
                 g = _extrapolated(g, change, moves, steps, weights)
                 f, _, error = _swept(measure, matrix, weights, g)
                 best = Potentials(f, g, iteration, error) if error < best.error else best
@@ -147,7 +147,7 @@ def _extrapolated(g: Float, change: Float, moves: list[Float], steps: list[Float
     if moves:
         shares = np.linalg.lstsq((np.stack(steps) * root).T, change * root, rcond=1e-10)[0]
         after -= shares @ (np.stack(moves) + np.stack(steps))
-    # a common constant says nothing, and would grow until it costs digits
+    # a common constant is arbitrary, and would grow until it costs digits
     return np.asarray(after - weights @ after)
 
 

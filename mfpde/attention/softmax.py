@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from mfpde.attention.affine import AffineDrift, Forms
-from mfpde.attention.circle_modes import Circular
+from mfpde.attention.exponential_convolution import Rotational
 from mfpde.registry import register
 from mfpde.typing import Float
 
@@ -15,7 +15,7 @@ __all__ = ["Softmax"]
 
 
 @register("attention", "softmax")
-class Softmax(Circular):
+class Softmax(Rotational):
     """`G_mu(x) = int e^{<Ax,y>} V y dmu(y) / int e^{<Ax,z>} dmu(z)`; on spheres with `beta` the survey's (SA).
 
     A Gaussian `N(m, S)` has `G(x) = V (m + S A x)` and stays Gaussian. *Symmetries:* permutations of the tokens;

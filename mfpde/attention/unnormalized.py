@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from mfpde.attention.circle_modes import Circular
+from mfpde.attention.exponential_convolution import Rotational
 from mfpde.registry import register
 from mfpde.typing import Float
 
@@ -14,7 +14,7 @@ __all__ = ["Unnormalized"]
 
 
 @register("attention", "unnormalized")
-class Unnormalized(Circular):
+class Unnormalized(Rotational):
     """`G_mu(x) = int e^{<Ax,y>} V y dmu(y)`; on spheres with `beta` the survey's (USA), the gradient flow of an energy.
 
     `beta: 0` on the circle is noisy Kuramoto. *Symmetries:* permutations of the tokens; invertible maps x -> Tx, if A

@@ -20,7 +20,7 @@ __all__ = ["Velocity"]
 
 @dataclass(frozen=True)
 class Velocity:
-    """`G_mu(x) + g(x)`: what solvers move tokens by. No law is no attraction, no pointwise drift is none.
+    """`G_mu(x) + g(x)`: what solvers move tokens by. Either may be None.
 
     >>> import mfpde
     >>> velocity = Velocity(mfpde.Softmax(A=1), mfpde.Mlp(activation="relu"))

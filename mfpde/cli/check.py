@@ -6,11 +6,10 @@ from typing import Any
 
 import click
 
+from mfpde.cli.exit_codes import BAD_INPUT
 from mfpde.cli.options import as_json, print_json, problem_settings
 
 __all__ = ["check"]
-
-BAD_INPUT = 2
 
 
 @click.command(short_help="Report every error of problem files; run nothing.")

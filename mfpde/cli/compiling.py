@@ -1,4 +1,4 @@
-"""What is said about compiled code, once for a command: that it takes a while, and where it is kept if not as usual."""
+"""Messages about compilation, once for each command: its duration, and an unusual cache folder."""
 
 from __future__ import annotations
 

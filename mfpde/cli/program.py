@@ -21,6 +21,7 @@ from mfpde.cli.check import check
 from mfpde.cli.cite import cite
 from mfpde.cli.doctor import doctor
 from mfpde.cli.examples import examples
+from mfpde.cli.exit_codes import BAD_INPUT, INTERNAL_ERROR, INTERRUPTED, PIPE_CLOSED
 from mfpde.cli.info import info
 from mfpde.cli.listing import listing
 from mfpde.cli.plot import plot
@@ -31,10 +32,6 @@ from mfpde.errors import MfpdeError, ProblemError
 
 __all__ = ["main"]
 
-BAD_INPUT = 2
-INTERNAL_ERROR = 70
-INTERRUPTED = 130
-PIPE_CLOSED = 141
 _DEBUG = "MFPDE_DEBUG"
 
 _BEGINNING = """Mean-field PDEs of Transformers: solve, look at and verify problems written as YAML files.

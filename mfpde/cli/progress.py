@@ -1,4 +1,4 @@
-"""How far a run has come: a bar on a terminal, a line now and then elsewhere. On stderr."""
+"""Progress of a run on stderr: a bar on a terminal, a line every few seconds elsewhere."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from mfpde.observe.progress import ProgressReport
 
 __all__ = ["display", "duration", "line"]
 
-SECONDS_BETWEEN_LINES = 5.0
-SECONDS_BEFORE_FIRST = 0.8  # of a set-up: a word within the first second
-_HEARTBEAT = 0.25  # seconds between looks whether there is anything to show again
+SECONDS_BETWEEN_LINES = 5.0  # where standard error is no terminal
+SECONDS_BEFORE_FIRST = 0.8  # of a set-up: something is shown within the first second
+_HEARTBEAT_SECONDS = 0.25  # between two checks whether there is anything new to show
 _STARTING = ProgressReport(0.0, 0.0, 0, 0.0, None, doing="starting")
 
 
@@ -32,7 +32,7 @@ def display(quiet: bool) -> Iterator[bool | Callable[[ProgressReport], None]]:
             yield show
     else:
         lines = _Lines()
-        heart = Heartbeat(_HEARTBEAT, lines.again)
+        heart = Heartbeat(_HEARTBEAT_SECONDS, lines.again)
         try:
             yield lines
         finally:
@@ -55,10 +55,10 @@ class _Lines:
             self._show(report)
 
     def again(self) -> None:
-        """The last report, when nothing has been heard since."""
+        """Show the last report again where there is no newer one."""
         with self._lock:
             silence = time.perf_counter() - self._heard
-            if silence >= _HEARTBEAT:
+            if silence >= _HEARTBEAT_SECONDS:
                 self._show(replace(self._report, elapsed=self._report.elapsed + silence))
 
     def _show(self, report: ProgressReport) -> None:

@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mfpde.cli.exit_codes import CHECK_FAILED, ENDED_EARLY, INTERRUPTED
 from mfpde.cli.options import problem_settings
 
 if TYPE_CHECKING:
     from mfpde.run import Outcome, Run
 
 __all__ = ["solve"]
-
-CHECK_FAILED = 1
-ENDED_EARLY = 3
-INTERRUPTED = 130
 
 
 @click.command(short_help="Solve a problem file, write the run as HDF5.")

@@ -1,4 +1,4 @@
-"""A run in a few lines: how it ended, what it cost, where it is, and the last values."""
+"""Summary of a run: outcome, cost, file and last values."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ __all__ = ["columns", "number"]
 
 
 _GAP = "  "
-_NARROWEST = 24  # that text is wrapped to
+_MIN_COLUMN = 24  # letters: text is not wrapped to less
 
 
 def columns(
@@ -51,10 +51,10 @@ def _terminal() -> int | None:
 def _fitted(widths: list[int], room: int) -> list[int]:
     """The widest columns narrowed until they fit, or as far as they can be read."""
     fitted = list(widths)
-    while sum(fitted) > room and max(fitted) > _NARROWEST:
+    while sum(fitted) > room and max(fitted) > _MIN_COLUMN:
         widest = fitted.index(max(fitted))
-        others = max([_NARROWEST, *fitted[:widest], *fitted[widest + 1 :]])
-        fitted[widest] = max(fitted[widest] - (sum(fitted) - room), min(others, fitted[widest] - 1), _NARROWEST)
+        others = max([_MIN_COLUMN, *fitted[:widest], *fitted[widest + 1 :]])
+        fitted[widest] = max(fitted[widest] - (sum(fitted) - room), min(others, fitted[widest] - 1), _MIN_COLUMN)
     return fitted
 
 

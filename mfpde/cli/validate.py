@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mfpde.cli.exit_codes import CHECK_FAILED
 from mfpde.cli.options import as_json, print_json
 
 if TYPE_CHECKING:
     from mfpde.validation.report import Check, Report
 
 __all__ = ["validate"]
-
-CHECK_FAILED = 1
 
 
 @click.command(short_help="Run the claims mfpde makes about itself.")

@@ -1,4 +1,4 @@
-"""A run held against something else that knows the solution."""
+"""Comparison of a run with a reference solution."""
 
 from mfpde.comparing.base import ComparedSolution, SecondSolution
 

@@ -1,4 +1,4 @@
-"""What every comparison can do: follow the run with a companion and measure how far they are apart."""
+"""Comparison of a run with a companion, a reference solution computed along with it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ComparedSolution", "SecondSolution"]
 
-_SLICE = 10_000_000  # microseconds of work in one call: a companion is not looked at in between
+_SLICE_MICROSECONDS = 10_000_000  # work in one call: nothing is reported in between
 
 
 class ComparedSolution(Comparison, ABC):
@@ -79,7 +79,7 @@ class SecondSolution:
         """Go to that time; nothing happens beyond the end of a solution that has one."""
         while not self.end and self._integration.time < time:
             try:
-                progress = self._integration.advance(time, _SLICE)
+                progress = self._integration.advance(time, _SLICE_MICROSECONDS)
             except ProblemError as error:
                 self._stop("; ".join(fault.message for fault in error.faults))
             else:

@@ -39,5 +39,5 @@ def _compiled(function: Function, *, counted: bool) -> Function:
     options: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": counted}
     compiled: Any = numba.njit(**options)(function)
     if compiled is not function:  # NUMBA_DISABLE_JIT leaves it as it is
-        compiled._cache = KernelCache(function, options)  # numba has no other door for a cache of our own
+        compiled._cache = KernelCache(function, options)  # numba has no public hook for a cache
     return compiled

@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 __all__ = ["Kept", "cache_folder", "kept", "mark_used", "refused", "remove_unused", "temporary_folder"]
 
-DAYS_UNUSED = 60  # code that nobody has loaded for so long is of an old version, most likely
-_DAY = 86_400.0  # seconds
+DAYS_UNUSED = 60  # older code is of an earlier version, most likely
+_SECONDS_PER_DAY = 86_400.0  # 24 hours
 _NAME = "kernels"
 
 
@@ -91,12 +91,12 @@ def remove_unused(folder: Path) -> None:
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             with contextlib.suppress(OSError):
-                if entry.is_file() and time.time() - entry.stat().st_mtime > DAYS_UNUSED * _DAY:
+                if entry.is_file() and time.time() - entry.stat().st_mtime > DAYS_UNUSED * _SECONDS_PER_DAY:
                     Path(entry.path).unlink()
 
 
 def mark_used(file: Path) -> None:
     """So that `remove_unused` spares it; once a day is enough."""
     with contextlib.suppress(OSError):
-        if time.time() - file.stat().st_mtime > _DAY:
+        if time.time() - file.stat().st_mtime > _SECONDS_PER_DAY:
             os.utime(file)

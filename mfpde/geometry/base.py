@@ -10,11 +10,16 @@ import numpy as np
 
 from mfpde.arguments import instance, numbers
 from mfpde.errors import ProblemError
+from mfpde.geometry.harmonics import Harmonics
 from mfpde.geometry.queries import Queries, Scattered
+from mfpde.geometry.series import HarmonicSeries
 from mfpde.specification import Part
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["Geometry", "divergence_on_unit_sphere", "need_space", "need_vectors"]
+
+#: of ||x| - 1| for unit vectors that users give
+UNIT_LENGTH_TOLERANCE = 1e-8
 
 
 class Geometry(Part, ABC):
@@ -59,17 +64,26 @@ class Geometry(Part, ABC):
         return self.tangent(points, directions)
 
     def bent(self, points: Float, vectors: Float, directions: Float) -> Float:
-        """What the covariant derivative of a projected field in tangent directions has less than the projection of its
-        derivative in R^d, because projections turn with the points: `<x, v> u` on unit spheres."""
+        """The projection of the derivative of a field in R^d, in tangent directions u, minus the covariant derivative
+        of the projected field: `<x, v> u` on unit spheres, where the projection depends on the point."""
         return np.sum(self.embed(points) * vectors, axis=1, keepdims=True) * directions
 
     def retract(self, points: Float) -> Float:
-        """Native points from coordinates that steps along the space may have led a little off it."""
+        """The native points nearest to coordinates that are slightly off the space after a time step."""
         return self.points(points)
 
     def extend(self, points: Float, vectors: Float) -> Float:
         """A field at `retract(points)`, in native components, continued to points off the space."""
         return vectors
+
+    @property
+    def harmonics(self) -> Harmonics | None:
+        """Those of the sphere that it is, which convolutions multiply degree by degree."""
+        return None
+
+    def series(self, points: Float, weights: Float, degree: int) -> HarmonicSeries:
+        """Of point masses at native points, where there are harmonics."""
+        raise ProblemError.at("measure", f"has no harmonics on {self.name}: they belong to circle and spheres")
 
     def tilted_mean(
         self, matrix: Float, points: Float, nodes: Float, weights: Float, log_factors: Float | None

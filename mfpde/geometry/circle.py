@@ -9,9 +9,12 @@ import numpy as np
 
 from mfpde.arguments import amount, numbers
 from mfpde.errors import ProblemError
-from mfpde.geometry.base import Geometry, divergence_on_unit_sphere, need_vectors
-from mfpde.geometry.layout import Axis, Constant, Field, Layout
+from mfpde.geometry.axis import Axis
+from mfpde.geometry.base import UNIT_LENGTH_TOLERANCE, Geometry, divergence_on_unit_sphere, need_vectors
+from mfpde.geometry.harmonics import Harmonics
+from mfpde.geometry.layout import Constant, Field, Layout
 from mfpde.geometry.queries import multiple_of_identity
+from mfpde.geometry.series import CircleSeries
 from mfpde.registry import register
 from mfpde.typing import AnyArray, Float
 
@@ -42,7 +45,7 @@ class Circle(Geometry):
             raise ProblemError.at("points", "must be finite")
         if given.ndim == 2 and given.shape[1] == 2:
             length = np.hypot(given[:, 0], given[:, 1])
-            if np.any(np.abs(length - 1) > 1e-8):
+            if np.any(np.abs(length - 1) > UNIT_LENGTH_TOLERANCE):
                 worst = length[np.argmax(np.abs(length - 1))]
                 raise ProblemError.at(
                     "points", f"on the circle must be angles or unit vectors, but one has length {worst:.6g}"
@@ -78,6 +81,13 @@ class Circle(Geometry):
     def divergence(self, points: Float, slopes: Float, vectors: Callable[[], Float]) -> Float:
         return divergence_on_unit_sphere(self.embed(points), slopes, vectors())
 
+    @property
+    def harmonics(self) -> Harmonics:
+        return Harmonics(2)
+
+    def series(self, points: Float, weights: Float, degree: int) -> CircleSeries:
+        return CircleSeries.of_points(points, weights, degree)
+
     def tilted_mean(
         self, matrix: Float, points: Float, nodes: Float, weights: Float, log_factors: Float | None
     ) -> tuple[Float, Float] | None:
@@ -89,11 +99,8 @@ class Circle(Geometry):
     def layout(self, count: int) -> Layout:
         """`count` equispaced angles, which show modes below `count / 2` exactly."""
         amount("count", count, least=1)
-        spacing = 2 * np.pi / count
-        theta: Float = spacing * np.arange(count, dtype=np.float64)
-        bounds = np.column_stack([theta - spacing / 2, theta + spacing / 2])
-        axis = Axis("theta", theta, bounds, units="radian", long_name="angle", period=2 * np.pi)
+        axis = Axis.of_angles("theta", count, "angle")
         density = Field(("theta",), "probability density", "radian-1")
         weight = Field(("theta",), "quadrature weight: (density * weight).sum() is the mass", "radian")
-        constants = {"weight": Constant(weight, np.full(count, spacing))}
+        constants = {"weight": Constant(weight, np.full(count, 2 * np.pi / count))}
         return Layout("circle", (axis,), fields={"density": density}, constants=constants)

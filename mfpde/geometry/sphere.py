@@ -10,15 +10,16 @@ from pydantic import Field
 
 from mfpde.arguments import numbers
 from mfpde.errors import ProblemError
-from mfpde.geometry.base import Geometry, divergence_on_unit_sphere, need_vectors
+from mfpde.geometry.base import UNIT_LENGTH_TOLERANCE, Geometry, divergence_on_unit_sphere, need_vectors
+from mfpde.geometry.harmonics import Harmonics
 from mfpde.geometry.queries import multiple_of_identity
+from mfpde.geometry.series import HarmonicSeries, ZonalSeries
+from mfpde.geometry.sphere_series import SphereSeries
 from mfpde.registry import register
 from mfpde.specification import Whole
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["Sphere"]
-
-_NEARLY = 1e-8  # how far from 1 the length of a unit vector may be
 
 
 @register("geometry", "sphere")
@@ -47,7 +48,7 @@ class Sphere(Geometry):
         if not np.isfinite(given).all():
             raise ProblemError.at("points", "must be finite")
         length = np.linalg.norm(given, axis=1)
-        if given.size and np.abs(length - 1).max() > _NEARLY:
+        if given.size and np.abs(length - 1).max() > UNIT_LENGTH_TOLERANCE:
             worst = int(np.argmax(np.abs(length - 1)))
             raise ProblemError.at(
                 "points", f"on the sphere must be unit vectors, but point {worst} has length {length[worst]:.6g}"
@@ -82,6 +83,17 @@ class Sphere(Geometry):
     def extend(self, points: Float, vectors: Float) -> Float:
         """`|x| G(x / |x|)`."""
         return vectors * np.linalg.norm(points, axis=1, keepdims=True)
+
+    @property
+    def harmonics(self) -> Harmonics:
+        return Harmonics(self.dimension)
+
+    def series(self, points: Float, weights: Float, degree: int) -> HarmonicSeries:
+        return self.series_about_axes(points, np.repeat(weights[:, None], degree + 1, axis=1))
+
+    def series_about_axes(self, axes: Float, moments: Float) -> HarmonicSeries:
+        """Of a sum of laws that are symmetric about axes a_i, `moments[i, k] = int P_k(<x, a_i>) dmu_i`."""
+        return SphereSeries.of_zonal(axes, moments) if self.dimension == 3 else ZonalSeries(axes, moments)
 
     def tilted_mean(
         self, matrix: Float, points: Float, nodes: Float, weights: Float, log_factors: Float | None

@@ -17,9 +17,9 @@ __all__ = ["OfTwo", "Rectangles", "graded_twice", "outer_extent"]
 #: values at points (t, u), each of an item
 OfTwo: TypeAlias = Callable[[Items, Float, Float], Float]
 
-_BISECTIONS = 52
-_SEVERAL = 12
-_NONE = np.zeros(0)
+_BISECTIONS = 52  # of an interval between samples, to the last bit
+_MAX_CHANGES = 12  # of the sequence of edges, looked for between two samples
+_NONE = np.zeros(0)  # no cuts
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def _changes(lines: _Lines, where: Rectangles) -> tuple[Items, Float]:
     item, left = np.nonzero(signs[:, 1:] != signs[:, :-1])
     low, high, before, after = t[item, left], t[item, left + 1], signs[item, left], signs[item, left + 1]
     items, cuts = [item[:0]], [low[:0]]
-    for _ in range(_SEVERAL):
+    for _ in range(_MAX_CHANGES):
         if not item.size:
             break
         end = high

@@ -1,4 +1,4 @@
-"""Gauss rules on panels that are halved until they agree with their halves.
+"""Adaptive Gauss quadrature: panels are halved until their rule agrees with that of their halves.
 
 Many integrals at once: each `item` has panels of its own, and functions are asked for all of them together.
 """
@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mfpde.errors import ProblemError
-from mfpde.measure.rules import MOST_NODES, gauss_legendre
+from mfpde.geometry.gauss import gauss_legendre
+from mfpde.measure.rules import MOST_NODES
 from mfpde.typing import Float, Truths
 
 __all__ = ["Items", "OfItems", "Panels", "graded", "of_any_item", "split", "sum_by"]
@@ -22,12 +23,12 @@ Items: TypeAlias = NDArray[np.intp]
 #: values at points t, each of an item
 OfItems: TypeAlias = Callable[[Items, Float], Float]
 
-POINTS = 20
-_DEEPEST = 60
-_MANY = 64
-_SLIVER = 256 * float(np.finfo(float).eps)  # narrower panels are rounding
-_LEAST = 1e-290
-_ROUNDING = 2 * float(np.finfo(float).eps)
+POINTS = 20  # Gauss points of a panel
+_MAX_DEPTH = 60  # halvings: beyond it panels are rounding
+_MAX_WRONG_PANELS = 64  # more that disagree with their halves at once: the function is not known any better
+_NARROWEST = 256 * float(np.finfo(float).eps)  # width over distance from 0: narrower panels are rounding
+_VALUE_FLOOR = 1e-290  # keeps logarithms and quotients of values finite
+_ROUNDING = 2 * float(np.finfo(float).eps)  # relative, of the exponent of a value
 
 
 @dataclass(frozen=True)
@@ -82,17 +83,17 @@ def graded(
     here = _Sums(function, panels, rule)
     origin, settled = np.arange(panels.item.size), np.zeros(panels.item.size)  # the panel halved first
     done, count = [], 0
-    for depth in range(_DEEPEST):
+    for depth in range(_MAX_DEPTH):
         halves = here.panels.halves()
         finer = tuple(_Sums(function, half, rule) for half in halves)
         total = finer[0].sums + finer[1].sums
         scale = (settled + sum_by(origin, total, settled.size))[origin]
-        # an exponential is known to the rounding of its exponent
-        rounding = _ROUNDING * (1 + np.abs(np.log(np.maximum(here.peak, _LEAST)))) * here.sums
-        wrong = np.abs(total - here.sums) > accuracy * scale + rounding + max(floor, _LEAST) * here.width
-        # where nothing is smooth one or two panels stay wrong; where all stay wrong it is rounding
-        many = sum_by(origin, wrong.astype(float), settled.size)[origin] > _MANY
-        good = ~wrong | many | (depth == _DEEPEST - 1)
+        # an exponential has the rounding error of its exponent
+        rounding = _ROUNDING * (1 + np.abs(np.log(np.maximum(here.peak, _VALUE_FLOOR)))) * here.sums
+        wrong = np.abs(total - here.sums) > accuracy * scale + rounding + max(floor, _VALUE_FLOOR) * here.width
+        # at a singularity one or two panels stay wrong; where many do, it is rounding
+        many = sum_by(origin, wrong.astype(float), settled.size)[origin] > _MAX_WRONG_PANELS
+        good = ~wrong | many | (depth == _MAX_DEPTH - 1)
         done.append(here.nodes(good))
         settled += sum_by(origin[good], here.sums[good], settled.size)
         count += done[-1][0].size
@@ -150,7 +151,7 @@ def split(low: Float, high: Float, item: Items, cuts: Float, edges: Truths | Non
     ends, marks = np.concatenate([low, cuts[inside], high]), np.concatenate([plain, edge[inside], plain])
     order = np.lexsort((ends, owner))
     owner, ends, marks = owner[order], ends[order], marks[order]
-    least = _SLIVER * np.maximum(np.abs(ends[1:]), np.abs(ends[:-1]))
+    least = _NARROWEST * np.maximum(np.abs(ends[1:]), np.abs(ends[:-1]))
     panel = (owner[1:] == owner[:-1]) & (ends[1:] - ends[:-1] > least)
     count = int(panel.sum())
     owner, low, high = owner[:-1][panel], ends[:-1][panel], ends[1:][panel]

@@ -7,34 +7,35 @@ from functools import cached_property
 
 import numpy as np
 
-from mfpde.arguments import random_stream
-from mfpde.geometry import Sphere
+from mfpde.geometry import HarmonicSeries, Sphere
+from mfpde.geometry.gauss import gauss_legendre
 from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.rules import (
     ROUNDING,
     about,
     around_axis,
-    gauss_legendre,
     legendre_count,
     of_sphere,
     sphere_degree,
     tilt_for,
     times,
 )
+from mfpde.streams import random_stream
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["AboutAxis"]
+__all__ = ["Axisymmetric"]
 
-_TABLE = 8192
-_NOTHING = -46.0  # e^-46: what a table of draws leaves out
+_TABLE_ANGLES = 8192  # of the distribution function that draws invert
+_LOG_DENSITY_FLOOR = -46.0  # relative to the peak: the table leaves out angles with less density than e^-46 = 1e-20
 
 
-class AboutAxis(Measure):
+class Axisymmetric(Measure):
     """Density `e^{g(a)} / N` on S^{d-1}, a the angle to an axis m."""
 
     def __init__(self, axis: Float, geometry: Sphere) -> None:
         self.axis: Float = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
-        self._geometry = geometry
+        self._geometry: Sphere = geometry
+        self._harmonics = geometry.harmonics
 
     @abstractmethod
     def log_shape(self, angle: Float) -> Float:
@@ -45,19 +46,33 @@ class AboutAxis(Measure):
         """The largest angle that matters under tilts up to `tilt`, and the range of g up to there."""
 
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
-        """Gauss angles times a rule of the sphere below; they stand tilts of 100 (d = 2), 40, 16."""
-        dimension = self.axis.size
-        tilt, accuracy = tilt_for(dimension, "a sphere"), max(accuracy, ROUNDING)
-        end, change = self.window(tilt, accuracy)
-        line, share = gauss_legendre(
-            times(refinement, legendre_count(0.5 * change + tilt * min(end, 1.0) + dimension, accuracy))
-        )
-        angle = 0.5 * end * (1 + line)
+        """Gauss angles times a rule of S^{d-2}, for tilts up to 100 (d = 2), 40, 16."""
+        dimension, accuracy = self.axis.size, max(accuracy, ROUNDING)
+        tilt = tilt_for(dimension, "a sphere")
+        angle, share, end = self._angle_rule(tilt, accuracy, refinement)
         around, weights = of_sphere(
             dimension - 1, times(refinement, sphere_degree(tilt * np.sin(min(end, 0.5 * np.pi)), accuracy))
         )
+        return about(self.axis, around_axis(angle, around)), np.outer(share, weights).ravel()
+
+    def _angle_rule(
+        self, tilt: float, accuracy: float, refinement: float = 1.0, degree: int = 0
+    ) -> tuple[Float, Float, float]:
+        """Gauss angles for tilts and waves of that size and degree, their shares of the mass, and the largest angle
+        that matters."""
+        dimension = self.axis.size
+        end, change = self.window(tilt, accuracy)
+        line, share = gauss_legendre(
+            degree + times(refinement, legendre_count(0.5 * change + tilt * min(end, 1.0) + dimension, accuracy))
+        )
+        angle = 0.5 * end * (1 + line)
         share = share * np.exp(self.log_shape(angle)) * np.sin(angle) ** (dimension - 2)
-        return about(self.axis, around_axis(angle, around)), np.outer(share / share.sum(), weights).ravel()
+        return angle, share / share.sum(), end
+
+    def harmonics(self, degree: int) -> HarmonicSeries:
+        angle, share, _ = self._angle_rule(0.0, ROUNDING, degree=degree)
+        moments = self._harmonics.zonal(np.cos(angle), degree) @ share
+        return self._geometry.series_about_axes(self.axis[None], moments[None])
 
     def sample(self, count: int, seed: int = 0) -> Float:
         turn, direction = (random_stream(count, seed, part) for part in range(2))
@@ -71,12 +86,12 @@ class AboutAxis(Measure):
     def _distribution(self) -> tuple[Float, Float]:
         """Table of the distribution function of the angle: (probability, angle)."""
         low, high = 0.0, np.pi
-        for _ in range(3):  # the window where there is something, ever closer
-            angle = np.linspace(low, high, _TABLE)
+        for _ in range(3):  # the angles with density above the floor, to ever finer resolution
+            angle = np.linspace(low, high, _TABLE_ANGLES)
             with np.errstate(divide="ignore"):
                 log_density = self.log_shape(angle) + (self.axis.size - 2) * np.log(np.abs(np.sin(angle)))
-            there = np.flatnonzero(log_density > log_density.max() + _NOTHING)
-            low, high = angle[max(there[0] - 1, 0)], angle[min(there[-1] + 1, _TABLE - 1)]
+            there = np.flatnonzero(log_density > log_density.max() + _LOG_DENSITY_FLOOR)
+            low, high = angle[max(there[0] - 1, 0)], angle[min(there[-1] + 1, _TABLE_ANGLES - 1)]
         density = np.exp(log_density - log_density.max())
         total = np.concatenate([[0.0], np.cumsum(density[1:] + density[:-1])])
         return total / total[-1], angle

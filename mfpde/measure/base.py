@@ -5,20 +5,20 @@ from __future__ import annotations
 import functools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from mfpde.arguments import amount, instance, number, numbers
 from mfpde.errors import ProblemError
-from mfpde.geometry import Geometry, Lattice, Queries, Scattered, euclidean
+from mfpde.geometry import Geometry, HarmonicSeries, Lattice, Queries, Scattered, euclidean
 from mfpde.measure.damping import LogFactors, Pair, values_at
-from mfpde.typing import AnyArray, Complex, Float
+from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:
     from mfpde.measure.basins import Cluster
-    from mfpde.measure.circle_density import CircleDensity
+    from mfpde.measure.density_grid import DensityGrid
     from mfpde.measure.normal import Normal
 
 __all__ = ["NODES_ACCURACY", "Beside", "Measure"]
@@ -44,11 +44,15 @@ def _check_count(count: int, *_: Any, **__: Any) -> None:
     amount("count", count)
 
 
+def _check_degree(degree: int) -> None:
+    amount("degree", degree)
+
+
 _CHECKS: dict[str, Callable[..., None]] = {
     "nodes": _check_nodes,
     "reach": _check_reach,
     "sample": _check_count,
-    "fourier": _check_count,
+    "harmonics": _check_degree,
 }
 
 
@@ -214,11 +218,15 @@ class Measure(ABC):
         if min(lattice.shape) < 2:
             raise ProblemError.at("lattice", f"needs two points a side to have cells, not {lattice.shape}")
 
-    def fourier(self, count: int) -> Complex:
-        """`c_k = int e^{-i k theta} dmu`, k = 0 .. count-1 (measures on the circle)."""
-        raise ProblemError.at(
-            "measure", f"{type(self).__name__} is not a measure on the circle: it has no Fourier modes"
-        )
+    def harmonics(self, degree: int) -> HarmonicSeries:
+        """Its harmonics up to a degree, on circle and spheres: on the circle `c_k = int e^{-i k theta} dmu`."""
+        _check_degree(degree)
+        return self.space.series(*self.nodes(), degree)
+
+    @property
+    def by_degree(self) -> bool:
+        """Whether convolutions by degree are the quickest way to its drifts and energies."""
+        return self.space.angular
 
     def integrate(self, function: Callable[[Float], Any]) -> Any:
         """`int f dmu`; `f` may return one value or an array per point."""
@@ -331,9 +339,16 @@ class Measure(ABC):
     # -- functionals
     # ---------------------------------------------------------------------------------------------------------
 
-    def series(self, quantity: str) -> CircleDensity:
-        """The density on the circle that it is, which `quantity` needs."""
+    def density_grids(self, quantity: str) -> Iterator[DensityGrid]:
+        """Ever finer grids of its density on a compact space, which `quantity` needs."""
         raise self._no_density(quantity)
+
+    def relative_entropy(self) -> float:
+        """`int mu log(|X| mu)` on a space of area |X|: the entropy that the uniform measure has more."""
+        harmonics = self.space.harmonics
+        if harmonics is None:
+            raise ProblemError.at("measure", f"there is no uniform measure on {self.space.name}")
+        return harmonics.log_area - self.entropy()
 
     def density_nodes(self) -> tuple[Float, Float]:
         """Weights of the nodes and the densities there, so that `sum_i w_i f(rho_i)` is `int f(rho) dmu`."""

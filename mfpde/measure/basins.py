@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Basin", "Cluster", "clusters_on_grid"]
 
-_DUST = 1e-12  # of the largest density: below it there is no peak
-_NEAREST, _PROBES = 1e-10, 64  # between two peaks the density is looked at ever more closely towards both
+_PEAK_FLOOR = 1e-12  # of the largest density: lower peaks do not count
+_NEAREST_PROBE, _PROBES = 1e-10, 64  # the density between two peaks is sampled geometrically towards both
 
 
 class Cluster(NamedTuple):
@@ -73,7 +73,7 @@ def _of_panel(panel: Panel, density: Float, dip: float) -> list[Basin]:
     points, masses = panel.lattice.points(), (panel.at_points * panel.volume).ravel()
     high = density.ravel()
     basins = []
-    for label in np.unique(labels[high > _DUST * high.max()]):
+    for label in np.unique(labels[high > _PEAK_FLOOR * high.max()]):
         here = labels == label
         top = int(np.flatnonzero(here)[high[here].argmax()])
         mass = float(masses[here].sum())
@@ -147,7 +147,7 @@ def _merged(measure: GridDensity, known: Sequence[Basin], more: Sequence[Basin],
     every = [*known, *more]
     group = list(range(len(every)))
     pairs = [(i, j) for i, j in combinations(range(len(every)), 2) if i < len(known) <= j]
-    near = np.geomspace(_NEAREST, 0.5, _PROBES)
+    near = np.geomspace(_NEAREST_PROBE, 0.5, _PROBES)
     places = np.concatenate([near, 1 - near[::-1]])[:, None]
     if pairs:
         ways = [every[i].peak * (1 - places) + every[j].peak * places for i, j in pairs]

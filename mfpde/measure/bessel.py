@@ -13,12 +13,16 @@ from numpy.polynomial import Polynomial
 
 from mfpde.typing import Float
 
-__all__ = ["log_phi", "slope_over_x"]
+__all__ = ["bessel_slopes", "log_phi", "slope_over_x"]
 
-_SERIES = 60.0  # x^2 / 4 (nu + 1) up to which the power series, of positive terms, is summed
-_DEBYE = 40.0  # order from which the uniform expansion holds to roundoff
-_HANKEL = 1e5  # x from which the expansion for large x holds to roundoff at smaller orders
-_TERMS = 14
+_SERIES_SIZE_MAX = 60.0  # x^2 / 4 (nu + 1) up to which the power series, of positive terms, is summed
+_DEBYE_ORDER_MIN = 40.0  # order from which the uniform expansion holds to roundoff
+_HANKEL_ARGUMENT_MIN = 1e5  # x from which the expansion for large x holds to roundoff at smaller orders
+_HANKEL_TERMS = 14  # the last is below rounding at that argument
+_SERIES_TERMS = 400  # more than any size up to the largest takes
+_SERIES_ROUNDING = 1e-17  # of a term relative to the sum: no later one changes it
+_DEBYE_TERMS = 10
+_ORDERS_BEYOND = 60  # from which a recurrence downwards starts, and three times the root of x
 
 
 def log_phi(order: float, x: Float) -> Float:
@@ -41,7 +45,7 @@ def slope_over_x(order: float, x: Float) -> Float:
 
 def _pieces(order: float, x: Float) -> tuple[Float, Float]:
     value, slope = np.empty(x.shape), np.empty(x.shape)
-    series = x * x <= 4 * _SERIES * (order + 1)
+    series = x * x <= 4 * _SERIES_SIZE_MAX * (order + 1)
     for here, how in ((series, _by_series), (~series, _by_logarithms)):
         if here.any():
             value[here], slope[here] = how(order, x[here])
@@ -57,10 +61,10 @@ def _by_series(order: float, x: Float) -> tuple[Float, Float]:
 def _sum(order: float, square: Float) -> Float:
     """`sum_k q^k / (k! (nu + 1)_k)`."""
     term, total = np.ones(square.shape), np.ones(square.shape)
-    for k in range(1, 400):
+    for k in range(1, _SERIES_TERMS):
         term = term * (square / (k * (order + k)))
         total = total + term
-        if not (term > 1e-17 * total).any():
+        if not (term > _SERIES_ROUNDING * total).any():
             break
     return total
 
@@ -68,7 +72,7 @@ def _sum(order: float, square: Float) -> Float:
 def _by_logarithms(order: float, x: Float) -> tuple[Float, Float]:
     from scipy.special import gammaln
 
-    value, slope = _debye(order, x) if order >= _DEBYE else _scaled(order, x)
+    value, slope = _debye(order, x) if order >= _DEBYE_ORDER_MIN else _scaled(order, x)
     return gammaln(order + 1) + order * np.log(2 / x) + value, slope
 
 
@@ -76,16 +80,17 @@ def _scaled(order: float, x: Float) -> tuple[Float, Float]:
     """`log(I_nu(x) e^{-x})` and the slope, by the Bessel functions themselves or DLMF 10.40.1."""
     from scipy.special import ive
 
-    near, far = np.minimum(x, _HANKEL), np.maximum(x, _HANKEL)
+    near, far = np.minimum(x, _HANKEL_ARGUMENT_MIN), np.maximum(x, _HANKEL_ARGUMENT_MIN)
     value, following = (
-        np.where(x > _HANKEL, _hankel(nu, far), ive(nu, near) * np.sqrt(2 * np.pi * near)) for nu in (order, order + 1)
+        np.where(x > _HANKEL_ARGUMENT_MIN, _hankel(nu, far), ive(nu, near) * np.sqrt(2 * np.pi * near))
+        for nu in (order, order + 1)
     )
     return np.log(value) - 0.5 * np.log(2 * np.pi * x), following / value / x
 
 
 def _hankel(order: float, x: Float) -> Float:
     term, total = np.ones(x.shape), np.ones(x.shape)
-    for k in range(1, _TERMS):
+    for k in range(1, _HANKEL_TERMS):
         term = -term * (4 * order**2 - (2 * k - 1) ** 2) / (8 * k * x)
         total = total + term
     return total
@@ -106,8 +111,26 @@ def _polynomials() -> tuple[list[Polynomial], list[Polynomial]]:
     """U_k of DLMF 10.41.10 and V_k - U_k of 10.41.11."""
     p = Polynomial([0.0, 1.0])
     values, changes = [Polynomial([1.0])], [Polynomial([0.0])]
-    for _ in range(10):
+    for _ in range(_DEBYE_TERMS):
         last = values[-1]
         changes.append(-0.5 * p * (1 - p**2) * last - p**2 * (1 - p**2) * last.deriv())
         values.append(0.5 * p**2 * (1 - p**2) * last.deriv() + 0.125 * ((1 - 5 * p**2) * last).integ())
     return values, changes
+
+
+def bessel_slopes(order: float, x: float, count: int) -> Float:
+    """`I_{nu+k+1}(x) / (x I_{nu+k}(x))`, k = 0 .. count - 1, `1 / (2 (nu + k + 1))` at 0, each to rounding.
+
+    From the largest order downwards `s_k = 1 / (2 (nu + k + 1) + x^2 s_{k+1})`, in which errors die out.
+
+    >>> bessel_slopes(0.5, 2.0, 1).round(8)          # (coth(2) - 1/2) / 2
+    array([0.26865736])
+    """
+    slopes, following = np.empty(count), 0.0
+    for k in range(count + _ORDERS_BEYOND + int(3 * np.sqrt(x)), -1, -1):
+        twice = 2 * (order + k + 1)
+        # what follows the last is its limit for large orders
+        following = 1 / (twice + x * x * following) if following else 2 / (twice + np.hypot(twice, 2 * x))
+        if k < count:
+            slopes[k] = following
+    return slopes

@@ -20,14 +20,13 @@ def clusters_on_circle(grid: CircleGrid, prominence: float) -> list[Cluster]:
 
 def _cuts(grid: CircleGrid, prominence: float) -> list[float]:
     """Angles of the minima between clusters, rising, the first once more at the end; empty without a cluster."""
-    count = grid.start
-    ratio = 1 + grid.excess(count)
+    ratio = 1 + grid.excess
     first = int(ratio.argmin())
     turned = np.roll(ratio, -first)
     minima = _deep_minima(turned, prominence)
     if not minima:
         return []
-    spacing = 2 * np.pi / count
+    spacing = 2 * np.pi / grid.count
     angles = [(first + index) * spacing for index in minima]
     if grid.smooth:
         angles = [turning_point(grid, angle, spacing) for angle in angles]

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 
 import numpy as np
 
-from mfpde.arguments import random_stream
-from mfpde.geometry import Circle
+from mfpde.geometry import Circle, CircleSeries
 from mfpde.measure.base import NODES_ACCURACY, Beside, Measure
 from mfpde.measure.basins import Cluster
 from mfpde.measure.circle_clusters import clusters_on_circle
-from mfpde.measure.circle_grid import CircleGrid, lowest, relative_entropy
+from mfpde.measure.circle_grid import CircleGrid, lowest
+from mfpde.measure.density_grid import DensityGrid, relative_entropy
 from mfpde.measure.rules import times
+from mfpde.streams import random_stream
 from mfpde.typing import AnyArray, Complex, Float
 
-__all__ = ["CircleDensity", "clean"]
+__all__ = ["CircleDensity"]
 
-#: longest series used for nodes of a density that is not smooth
-LONGEST = 2**14
-#: nodes beyond those that the density needs: what is integrated against it has modes, too
+#: modes summed for a density whose coefficients decay slowly
+MODES_WITHOUT_BANDWIDTH = 2**14
+#: equispaced nodes beyond those that resolve the density: for the modes of the function that is integrated
 NODES_FOR_THE_INTEGRAND = 1024
-#: at which densities are compared
-_ANGLES = 4096
+#: equispaced angles at which two densities are compared
+_COMPARED_ANGLES = 4096
+#: least number of cells, and cells per mode, of the distribution function that draws invert
+_TABLE_CELLS, _TABLE_CELLS_PER_MODE = 4096, 8
+#: angles in a block of a sum over modes: it bounds the table of waves
+_BLOCK_ANGLES = 256
 
 
 class CircleDensity(Measure):
@@ -62,7 +67,11 @@ class CircleDensity(Measure):
         """From densities at equispaced angles (interpolated, mass as given)."""
         return cls.of((np.fft.rfft(values) * (2 * np.pi / values.size))[: (values.size + 1) // 2])
 
+    def harmonics(self, degree: int) -> CircleSeries:
+        return CircleSeries(self._series(degree + 1))
+
     def fourier(self, count: int) -> Complex:
+        """The first coefficients."""
         return self._series(count)
 
     def on_grid(self, count: int) -> Float:
@@ -77,43 +86,52 @@ class CircleDensity(Measure):
         theta = Circle().points(points)[:, 0]
         if self._density is not None:
             return self._density(theta)
-        modes = self.fourier(self.bandwidth or LONGEST)
+        modes = self.fourier(self.bandwidth or MODES_WITHOUT_BANDWIDTH)
         density = np.empty_like(theta)
-        for start in range(0, theta.size, 256):  # blocks keep the table of waves small
-            piece = slice(start, start + 256)
+        for start in range(0, theta.size, _BLOCK_ANGLES):
+            piece = slice(start, start + _BLOCK_ANGLES)
             waves = np.exp(1j * np.outer(theta[piece], np.arange(1, modes.size)))
             density[piece] = (modes[0].real + 2 * (waves @ modes[1:]).real) / (2 * np.pi)
         return density
-
-    def series(self, quantity: str) -> CircleDensity:
-        return self
 
     @property
     def mass(self) -> float:
         return float(self.fourier(1)[0].real)
 
     @cached_property
-    def grid(self) -> CircleGrid:
-        """On which its functionals are integrated."""
-        return CircleGrid(self)
+    def _grid(self) -> CircleGrid:
+        return CircleGrid.coarsest(self)
+
+    def density_grids(self, quantity: str) -> Iterator[DensityGrid]:
+        grid: CircleGrid | None = self._grid
+        while grid is not None:
+            yield grid
+            grid = grid.finer()
+
+    def relative_entropy(self) -> float:
+        return relative_entropy(self.density_grids("entropy"))
 
     def entropy(self) -> float:
-        return float(np.log(2 * np.pi)) - relative_entropy(self.grid)
+        return float(np.log(2 * np.pi)) - self.relative_entropy()
 
     def minimum(self) -> float:
-        return lowest(self.grid)
+        return lowest(self._grid)
 
     def clusters(self, prominence: float, dip: float, least: float) -> list[Cluster]:
-        return clusters_on_circle(self.grid, prominence)
+        return clusters_on_circle(self._grid, prominence)
 
     def beside(self, reference: Measure) -> list[Beside]:
-        theta = 2 * np.pi / _ANGLES * np.arange(_ANGLES)
-        return [Beside(np.ones(_ANGLES), 2 * np.pi / _ANGLES, self.evaluate(theta), reference.evaluate(theta))]
+        theta = 2 * np.pi / _COMPARED_ANGLES * np.arange(_COMPARED_ANGLES)
+        return [
+            Beside(
+                np.ones(_COMPARED_ANGLES), 2 * np.pi / _COMPARED_ANGLES, self.evaluate(theta), reference.evaluate(theta)
+            )
+        ]
 
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
         if self._rule is not None:
             return self._rule(accuracy, refinement)
-        count = times(refinement, 2 * (self.bandwidth or LONGEST) + NODES_FOR_THE_INTEGRAND)
+        count = times(refinement, 2 * (self.bandwidth or MODES_WITHOUT_BANDWIDTH) + NODES_FOR_THE_INTEGRAND)
         layout = Circle().layout(count)
         density = self.at_grid(count)
         # a sum of modes is not known below roundoff of its maximum, and a tilt e^{<w, y>} must not amplify that
@@ -133,21 +151,12 @@ class CircleDensity(Measure):
         return raw - np.outer(self.mean, self.mean)
 
     def sample(self, count: int, seed: int = 0) -> Float:
-        grid = max(4096, 8 * (self.bandwidth or 0))
+        grid = max(_TABLE_CELLS, _TABLE_CELLS_PER_MODE * (self.bandwidth or 0))
         theta = np.linspace(0, 2 * np.pi, grid + 1)
         density = np.maximum(self.evaluate(theta), 0.0)
         cumulative = np.concatenate([[0.0], np.cumsum(density[1:] + density[:-1])])
         uniform = random_stream(count, seed).random(count)
         return np.interp(uniform * cumulative[-1], cumulative, theta)[:, None]
-
-
-def clean(coefficients: Complex, noise: float = 0.0) -> Complex:
-    """Real and imaginary parts below roundoff (or `noise`) made zero: a symmetry of the data is one of the solution."""
-    floor = max(float(np.finfo(float).eps), noise)
-    real, imaginary = coefficients.real.copy(), coefficients.imag.copy()
-    real[np.abs(real) < floor] = 0.0
-    imaginary[np.abs(imaginary) < floor] = 0.0
-    return real + 1j * imaginary
 
 
 def _resized(known: Complex, count: int) -> Complex:

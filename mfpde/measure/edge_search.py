@@ -11,10 +11,10 @@ from mfpde.typing import Float
 
 __all__ = ["crossings"]
 
-_BISECTIONS = 60
-_DIPS = 45
-_DEEPEST = 2.0  # times the largest fall from one sample to the next nearby
-_GOLDEN = 0.5 * (3 - np.sqrt(5))
+_BISECTIONS = 60  # to the last bit
+_GOLDEN_SECTIONS = 45  # to the square root of rounding, as minima are known
+_MAX_DIP = 2.0  # of a minimum over the largest difference of samples nearby: higher ones do not reach 0
+_GOLDEN = 0.5 * (3 - np.sqrt(5))  # share of the interval, of the golden section
 
 
 def crossings(functions: Sequence[OfItems], low: Float, high: Float, samples: int) -> tuple[Items, Float, Items, Float]:
@@ -45,7 +45,7 @@ def _of_one(function: OfItems, low: Float, high: Float, samples: int) -> tuple[I
     dips = (size[:, 1:-1] <= size[:, :-2]) & (size[:, 1:-1] <= size[:, 2:])
     dips &= (side == beside[:, :-2]) & (side == beside[:, 2:])
     falls = np.pad(np.abs(np.diff(values, axis=1)), ((0, 0), (2, 2)))
-    dips &= np.abs(values) <= _DEEPEST * np.max([falls[:, k : k + samples + 1] for k in range(4)], axis=0)
+    dips &= np.abs(values) <= _MAX_DIP * np.max([falls[:, k : k + samples + 1] for k in range(4)], axis=0)
     item, middle = np.nonzero(dips)
     if item.size:
         start, end = t[item, np.maximum(middle - 1, 0)], t[item, np.minimum(middle + 1, samples)]
@@ -62,7 +62,7 @@ def _of_one(function: OfItems, low: Float, high: Float, samples: int) -> tuple[I
 
 def _bottom(function: OfItems, item: Items, low: Float, high: Float, sign: Float) -> Float:
     """Minimum of `sign * function`, by golden sections."""
-    for _ in range(_DIPS):
+    for _ in range(_GOLDEN_SECTIONS):
         step = _GOLDEN * (high - low)
         first, last = low + step, high - step
         left = sign * function(item, first) < sign * function(item, last)

@@ -1,4 +1,4 @@
-"""Equispaced nodes for densities that are smooth and sink: no rule needs fewer."""
+"""Equispaced nodes for smooth densities that decay: no rule needs fewer."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from mfpde.typing import Float
 
 __all__ = ["equispaced"]
 
-_COUNTS = {1: (48, 96, 192, 384, 768, 1536, 3072), 2: (48, 96, 192)}
-_TILT = 8.0  # standard deviations
+_COUNTS = {1: (48, 96, 192, 384, 768, 1536, 3072), 2: (48, 96, 192)}  # points along an axis, by dimension
+_MAX_TILT = 8.0  # |w| in units of one over the standard deviation
 
 
 def equispaced(
     density: Callable[[Float], Float], low: Float, high: Float, accuracy: float, refinement: float = 1.0
 ) -> tuple[Float, Float] | None:
-    """Points and masses in a box at whose sides the density has sunk to nothing, or None if it is not smooth enough.
+    """Points and masses in a box at whose sides the density is negligible, or None if it is not smooth enough.
 
     Two sets of points, half a step apart, must agree about M(w) for tilts up to 8 standard deviations.
     """
@@ -59,7 +59,7 @@ def _tilts(spread: Float) -> Float:
     if not np.all(np.diag(spread) > 0) or np.linalg.det(spread) <= 0:
         return np.zeros((1, dimension))
     inverse: Float = np.linalg.inv(np.linalg.cholesky(spread))
-    return _TILT * directions @ inverse
+    return _MAX_TILT * directions @ inverse
 
 
 def _log(masses: Float) -> Float:

@@ -40,9 +40,8 @@ _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Pow: operator.pow,
 }
 _UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {ast.UAdd: operator.pos, ast.USub: operator.neg}
-_MOST_CHARACTERS = 2000
-_MOST_PARTS = 400
-_MOST_DEPTH = 60
+# of an expression and its syntax tree: time and memory stay bounded whatever a file says
+_MAX_CHARACTERS, _MAX_NODES, _MAX_DEPTH = 2000, 400, 60
 
 
 class Expression:
@@ -114,8 +113,8 @@ def _vanishing(node: ast.AST) -> list[ast.expr]:
 
 
 def _parse(text: str) -> ast.expr:
-    if len(text) > _MOST_CHARACTERS:
-        raise ProblemError.at("expression", f"has {len(text)} characters; at most {_MOST_CHARACTERS} are allowed")
+    if len(text) > _MAX_CHARACTERS:
+        raise ProblemError.at("expression", f"has {len(text)} characters; at most {_MAX_CHARACTERS} are allowed")
     if "#" in text:  # Python would read a comment
         raise ProblemError.at("expression", f"{shown(text)} cannot be read as arithmetic")
     try:
@@ -127,15 +126,15 @@ def _parse(text: str) -> ast.expr:
         hint = ": a bracket is not closed; inside { }, a text with commas needs quotes" if cut else ""
         raise ProblemError.at("expression", f"{shown(text)} cannot be read as arithmetic{hint}") from None
     parts = sum(1 for _ in ast.walk(tree))
-    if parts > _MOST_PARTS:
-        raise ProblemError.at("expression", f"has {parts} parts; at most {_MOST_PARTS} are allowed")
+    if parts > _MAX_NODES:
+        raise ProblemError.at("expression", f"has {parts} parts; at most {_MAX_NODES} are allowed")
     _check(tree, 0)
     return tree
 
 
 def _check(node: ast.expr, depth: int) -> None:
-    if depth > _MOST_DEPTH:
-        raise ProblemError.at("expression", f"is nested more than {_MOST_DEPTH} deep")
+    if depth > _MAX_DEPTH:
+        raise ProblemError.at("expression", f"is nested more than {_MAX_DEPTH} deep")
     match node:
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
             children = [left, right]

@@ -18,12 +18,12 @@ from mfpde.typing import Float, Truths
 __all__ = ["averages_with_edges"]
 
 
-_ACCURACY = 1e-14
-_POINTS = 10
-_FEWER = 7
-_AGREE = 1e-9  # of rules with ten and seven points: ten are then right to roundoff
-_LOOKS = 8
-_AT_ONCE = 200
+_ACCURACY = 1e-14  # of averages, relative
+_POINTS = 10  # Gauss points along a side of a cell
+_CHECK_POINTS = 7  # of the rule that it is compared with
+_AGREEMENT = 1e-9  # relative difference of rules with ten and seven points: ten are then right to roundoff
+_EDGE_SAMPLES = 8  # along a side, between which edges are searched
+_CELLS_PER_BATCH = 200  # bounds memory
 
 
 def averages_with_edges(density: WrittenDensity, lattice: Lattice, floor: float) -> Float:
@@ -32,11 +32,11 @@ def averages_with_edges(density: WrittenDensity, lattice: Lattice, floor: float)
     if lattice.dimension == 1:
         return _on_line(density, lattice, floor)
     averages = averages_by_gauss(density, lattice, _POINTS)
-    rough = np.abs(averages - averages_by_gauss(density, lattice, _FEWER)) > _AGREE * averages
+    rough = np.abs(averages - averages_by_gauss(density, lattice, _CHECK_POINTS)) > _AGREEMENT * averages
     rough |= _cut(density, lattice) & beside(averages > 0)
     cells = np.argwhere(rough)
-    for start in range(0, len(cells), _AT_ONCE):
-        some = cells[start : start + _AT_ONCE]
+    for start in range(0, len(cells), _CELLS_PER_BATCH):
+        some = cells[start : start + _CELLS_PER_BATCH]
         averages[some[:, 0], some[:, 1]] = _averages_of(density, lattice, some, floor)
     return averages
 
@@ -51,7 +51,7 @@ def _on_line(density: WrittenDensity, lattice: Lattice, floor: float) -> Float:
 
     (half,), (axis,) = _halves(lattice), lattice.axes
     low, high = axis - half, axis + half
-    item, edges, _, _ = crossings([along(kink) for kink in density.kinks], low, high, _LOOKS)
+    item, edges, _, _ = crossings([along(kink) for kink in density.kinks], low, high, _EDGE_SAMPLES)
     panels = split(low, high, item, edges, np.ones(edges.size, dtype=bool))
     cell, _, masses = graded(along(density), panels, _ACCURACY, _POINTS, floor)
     return sum_by(cell, masses, axis.size) / (2 * half)
@@ -88,7 +88,7 @@ def _averages_of(density: WrittenDensity, lattice: Lattice, cells: Items, floor:
 
     middles = [axis[cells[:, i]] for i, axis in enumerate(lattice.axes)]
     (t, u), (t_half, u_half) = middles, _halves(lattice)
-    where = Rectangles(t - t_half, t + t_half, u - u_half, u + u_half, _LOOKS)
+    where = Rectangles(t - t_half, t + t_half, u - u_half, u + u_half, _EDGE_SAMPLES)
     kinks = [across(kink) for kink in density.kinks]
     item, _, _, masses = graded_twice(across(density), kinks, where, 10 * _ACCURACY, _POINTS, floor)
     return sum_by(item, masses, len(cells)) / (4 * t_half * u_half)

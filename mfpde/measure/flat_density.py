@@ -9,26 +9,26 @@ import numpy as np
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry, Lattice
 from mfpde.measure.base import NODES_ACCURACY, Measure
-from mfpde.measure.cell_sampling import draw_from_cells
-from mfpde.measure.cells import reach_of_nodes
+from mfpde.measure.cells import draw_from_cells, reach_of_nodes
 from mfpde.measure.equispaced import equispaced
 from mfpde.measure.flat_cells import averages_with_edges
 from mfpde.measure.flat_rules import extent, rule_with_edges
-from mfpde.measure.support_search import find
+from mfpde.measure.support_search import find_support
 from mfpde.measure.written_density import WrittenDensity
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["FlatDensity"]
 
-_SHELL = 0.02  # of the box: what lies there tells what may lie beyond
-_BEYOND = 1e-10
-_WATCHED = 4  # tilts that are checked, the largest
+_SHELL_SHARE = 0.02  # of the box, along its border: mass there shows that there may be mass beyond
+_MAX_MASS_IN_SHELL = 1e-10  # share of a tilted mass
+_TILTS_CHECKED = 4  # the largest ones
 
 
 class FlatDensity(Measure):
-    """`f / int f` on R or R^2, with the box, the scale and the edges of f found by themselves.
+    """`f / int f` on R or R^2, with box, scale and edges of f found by sampling.
 
-    Nodes stand tilts of 8 standard deviations, and of 200 (R) or 100 (R^2) over half the box where that is more.
+    Nodes are accurate for tilts of 8 standard deviations, and of 200 (R) or 100 (R^2) over half the box if that is
+    more.
 
     >>> from mfpde import Line
     >>> FlatDensity(WrittenDensity("maximum(0, 1 - x**2)", Line())).covariance.round(12)
@@ -37,7 +37,7 @@ class FlatDensity(Measure):
 
     def __init__(self, density: WrittenDensity) -> None:
         self._density = density
-        self._found = find(density, density.geometry.ambient_dimension)
+        self._found = find_support(density, density.geometry.ambient_dimension)
         self._smooth: dict[tuple[float, float], tuple[Float, Float] | None] = {}
         self._rules: dict[tuple[float, float], tuple[Float, Float]] = {}
         self.norm = float(self._rule(NODES_ACCURACY)[1].sum())
@@ -56,8 +56,7 @@ class FlatDensity(Measure):
         return points, masses / masses.sum()
 
     def _rule(self, accuracy: float, finer: float = 1.0, refinement: float = 1.0) -> tuple[Float, Float]:
-        """Points and masses; panels are divided by `finer` once more where that is asked for, or so many as 1 / finer
-        are one."""
+        """Points and masses; panels are cut into `finer` parts, or 1 / finer of them joined to one."""
         if (accuracy, refinement) not in self._smooth:
             plain = self._found.compact or self._found.heavy
             box = self._found.low, self._found.high
@@ -85,10 +84,10 @@ class FlatDensity(Measure):
     def _check_tilts(self, w: Float, points: Float, masses: Float) -> None:
         sizes = np.sum((w * self._found.deviation) ** 2, axis=1)
         shell = self._in_shell(points)
-        for tilt in w[np.argsort(sizes)[-_WATCHED:]]:
+        for tilt in w[np.argsort(sizes)[-_TILTS_CHECKED:]]:
             exponents = points @ tilt + np.log(masses)
             share = np.exp(exponents - exponents.max())
-            if share[shell].sum() > _BEYOND * share.sum():
+            if share[shell].sum() > _MAX_MASS_IN_SHELL * share.sum():
                 raise ProblemError.at(
                     "measure",
                     f"int e^<w, y> depends, at w = {np.round(tilt, 4).tolist()}, on what lies beyond the box "
@@ -97,7 +96,7 @@ class FlatDensity(Measure):
                 )
 
     def _in_shell(self, points: Float) -> AnyArray:
-        margin = _SHELL * (self._found.high - self._found.low)
+        margin = _SHELL_SHARE * (self._found.high - self._found.low)
         return np.any((points < self._found.low + margin) | (points > self._found.high - margin), axis=1)
 
     @property
@@ -105,7 +104,7 @@ class FlatDensity(Measure):
         points, weights = self.nodes()
         centred = points - weights @ points
         parts = weights * np.sum(centred**2, axis=1)
-        if self._found.heavy and parts[self._in_shell(points)].sum() > _BEYOND * parts.sum():
+        if self._found.heavy and parts[self._in_shell(points)].sum() > _MAX_MASS_IN_SHELL * parts.sum():
             raise ProblemError.at("measure", "has tails too heavy for a covariance")
         return (weights[:, None] * centred).T @ centred
 

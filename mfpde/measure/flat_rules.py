@@ -9,32 +9,32 @@ import numpy as np
 from mfpde.measure.adaptive_plane_quadrature import OfTwo, Rectangles, graded_twice, outer_extent
 from mfpde.measure.adaptive_quadrature import POINTS, OfItems, graded, split
 from mfpde.measure.edge_search import crossings
-from mfpde.measure.support_search import Found
+from mfpde.measure.support_search import Support
 from mfpde.measure.written_density import WrittenDensity
 from mfpde.typing import Float
 
 __all__ = ["extent", "of_two", "rule_with_edges"]
 
-_LOOKS = {1: 4096, 2: 256}  # samples a side between which edges are looked for
+_EDGE_SAMPLES = {1: 4096, 2: 256}  # along a side, by dimension, between which edges are searched
 
 
-def rule_with_edges(density: WrittenDensity, found: Found, accuracy: float, finer: float) -> tuple[Float, Float]:
+def rule_with_edges(density: WrittenDensity, support: Support, accuracy: float, finer: float) -> tuple[Float, Float]:
     """Points `(n, d)` and masses; `finer`, or 1 / `finer`, is a whole number."""
-    cuts = [_finer(breaks, finer) for breaks in found.breaks]
+    cuts = [_finer(breaks, finer) for breaks in support.breaks]
     if len(cuts) == 1:
-        edges = _edges(density, found)
+        edges = _edges(density, support)
         every = np.concatenate([edges, cuts[0]])
         one = np.zeros(every.size, dtype=np.intp)
-        panels = split(found.low, found.high, one, every, np.arange(every.size) < edges.size)
-        _, x, masses = graded(_of_one(density), panels, accuracy, POINTS, found.floor)
+        panels = split(support.low, support.high, one, every, np.arange(every.size) < edges.size)
+        _, x, masses = graded(_of_one(density), panels, accuracy, POINTS, support.floor)
         return x[:, None], masses
     kinks = [of_two(kink) for kink in density.kinks]
-    _, x, y, masses = graded_twice(of_two(density), kinks, _rectangle(found, cuts), accuracy, POINTS, found.floor)
+    _, x, y, masses = graded_twice(of_two(density), kinks, _rectangle(support, cuts), accuracy, POINTS, support.floor)
     return np.column_stack([x, y]), masses
 
 
 def _finer(breaks: Float, finer: float) -> Float:
-    """The panels' beginnings, and more of them, or fewer."""
+    """The starts of panels that are cut, or joined."""
     if finer < 1:
         return breaks[: -1 : round(1 / finer)]
     parts = round(finer)
@@ -42,8 +42,8 @@ def _finer(breaks: Float, finer: float) -> Float:
     return (breaks[:-1, None] + np.diff(breaks)[:, None] * steps).ravel()
 
 
-def _edges(density: WrittenDensity, found: Found) -> Float:
-    return crossings([_of_one(kink) for kink in density.kinks], found.low, found.high, _LOOKS[1])[1]
+def _edges(density: WrittenDensity, support: Support) -> Float:
+    return crossings([_of_one(kink) for kink in density.kinks], support.low, support.high, _EDGE_SAMPLES[1])[1]
 
 
 def _of_one(function: Callable[[Float], Float]) -> OfItems:
@@ -55,19 +55,19 @@ def of_two(function: Callable[[Float], Float]) -> OfTwo:
     return lambda _item, x, y: function(np.column_stack([x, y]))
 
 
-def _rectangle(found: Found, cuts: list[Float]) -> Rectangles:
-    (x_low, y_low), (x_high, y_high) = found.low[:, None], found.high[:, None]
-    return Rectangles(x_low, x_high, y_low, y_high, _LOOKS[2], cuts[0], cuts[1])
+def _rectangle(support: Support, cuts: list[Float]) -> Rectangles:
+    (x_low, y_low), (x_high, y_high) = support.low[:, None], support.high[:, None]
+    return Rectangles(x_low, x_high, y_low, y_high, _EDGE_SAMPLES[2], cuts[0], cuts[1])
 
 
-def extent(density: WrittenDensity, found: Found) -> tuple[Float, Float]:
+def extent(density: WrittenDensity, support: Support) -> tuple[Float, Float]:
     """The corners of the smallest box that holds a bounded support."""
-    if found.low.size == 1:
-        ends = np.concatenate([found.low, _edges(density, found), found.high])
+    if support.low.size == 1:
+        ends = np.concatenate([support.low, _edges(density, support), support.high])
         there = density((0.5 * (ends[1:] + ends[:-1]))[:, None]) > 0
         return ends[:-1][there][:1], ends[1:][there][-1:]
     function, kinks = of_two(density), [of_two(kink) for kink in density.kinks]
-    where = _rectangle(found, list(found.breaks))
+    where = _rectangle(support, list(support.breaks))
     x = outer_extent(function, kinks, where)
     y = outer_extent(_swapped(function), [_swapped(kink) for kink in kinks], where.swapped())
     return np.array([x[0], y[0]]), np.array([x[1], y[1]])

@@ -16,8 +16,8 @@ from mfpde.specification import Matrix, Real, Vector
 
 __all__ = ["Gaussian"]
 
-#: smallest over largest eigenvalue, where the smallest is rounding
-_SINGULAR = 1e-15
+#: of the smallest to the largest eigenvalue: below it the smallest is rounding
+_SINGULAR_RATIO = 1e-15
 
 
 with fields_like_properties("mean", "covariance"):
@@ -44,7 +44,7 @@ with fields_like_properties("mean", "covariance"):
         @property
         def density_unfit(self) -> str | None:
             values = np.linalg.eigvalsh(self.covariance)
-            singular = values[-1] >= 0 and abs(values[0]) <= _SINGULAR * values[-1]
+            singular = values[-1] >= 0 and abs(values[0]) <= _SINGULAR_RATIO * values[-1]
             return "a Gaussian on a point or a line has no density" if singular else None
 
         def natural_geometry(self) -> Geometry:

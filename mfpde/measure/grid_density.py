@@ -8,13 +8,14 @@ from functools import cached_property
 
 import numpy as np
 
-from mfpde.arguments import instance, numbers, random_stream
+from mfpde.arguments import instance, numbers
 from mfpde.errors import ProblemError
 from mfpde.geometry import Lattice, Line, Plane, Queries
 from mfpde.measure.base import NODES_ACCURACY, Beside, Measure
 from mfpde.measure.basins import Cluster, clusters_on_grid
 from mfpde.measure.damping import LogFactors, Pair, values_at
 from mfpde.measure.panel import Panel
+from mfpde.streams import random_stream
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["GridDensity"]

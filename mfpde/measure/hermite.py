@@ -1,4 +1,4 @@
-"""Nodes for normal laws that stand a tilt."""
+"""Nodes of normal laws whose sums stay accurate under tilts."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from mfpde.typing import Float
 __all__ = ["normal_nodes"]
 
 #: largest tilt a, in standard deviations, for which `e^{az}` is integrated as accurately as 1 is
-TILT = 8.0
-_ROUNDING, _LEAST = 1e-16, 1e-180
-_MOST = 2_000_000
+MAX_TILT = 8.0
+_ROUNDING = 1e-16  # spacing is not chosen for less
+_SMALLEST_ACCURACY = 1e-180  # to which nodes extend into the tails
+_MAX_NODES = 2_000_000  # 16 MB for each component
 
 
 @lru_cache(maxsize=8)
@@ -24,11 +25,11 @@ def normal_nodes(dimension: int, accuracy: float, refinement: float = 1.0) -> tu
     Equispaced points need half as many nodes for that as Gauss-Hermite: spacing h errs by `2 e^{-2 pi^2 / h^2}` under
     any tilt, an end at |a| + r by `e^{-r^2/2}`, which may be asked to be smaller than rounding.
     """
-    digits, beyond = (-np.log(min(max(accuracy, least), 0.1) / 40) for least in (_ROUNDING, _LEAST))
+    digits, beyond = (-np.log(min(max(accuracy, least), 0.1) / 40) for least in (_ROUNDING, _SMALLEST_ACCURACY))
     spacing = np.sqrt(2 * np.pi**2 / digits) / refinement  # second moments lose the digit
-    half = int(np.ceil((TILT + np.sqrt(2 * beyond)) / spacing))
+    half = int(np.ceil((MAX_TILT + np.sqrt(2 * beyond)) / spacing))
     line = spacing * np.arange(-half, half + 1)
-    if line.size**dimension > _MOST:
+    if line.size**dimension > _MAX_NODES:
         raise ProblemError.at(
             "measure",
             f"nodes of a normal law of rank {dimension} would be {line.size}^{dimension}; "

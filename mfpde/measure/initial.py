@@ -13,10 +13,9 @@ from pydantic import Field
 
 from mfpde.arguments import numbers
 from mfpde.errors import ProblemError
-from mfpde.geometry import Circle, Geometry
+from mfpde.geometry import Geometry
 from mfpde.measure.base import Measure
 from mfpde.specification import Real, Specification
-from mfpde.typing import Complex
 
 if TYPE_CHECKING:
     from mfpde.measure.positioned import Positioned
@@ -72,9 +71,6 @@ class Initial(Specification, Measure, ABC):
     tilt, reach, cell_averages = _asked("tilt"), _asked("reach"), _asked("cell_averages")
     positions, compact, mean, covariance = _told("positions"), _told("compact"), _told("mean"), _told("covariance")
 
-    def fourier(self, count: int) -> Complex:
-        return self.on(Circle()).fourier(count)
-
     @property
     def density_unfit(self) -> str | None:
         """Why it has no density, or None."""
@@ -86,10 +82,11 @@ class Initial(Specification, Measure, ABC):
         return ProblemError.at("initial", f"{mine} is not a measure on {geometry.name}; use {instead}")
 
 
-_PROPERTIES = ("mass", "normal", "summands", "slices", "lattices", "views")
+_PROPERTIES = ("mass", "by_degree", "normal", "summands", "slices", "lattices", "views")
 _METHODS = (
-    *("up_to", "positions_at", "node_queries", "sizes", "fingerprint", "series", "density_nodes", "entropy", "minimum"),
-    *("clusters", "places", "share_at_edge", "pair_excess", "beside", "tilted_covariance", "sample_positions"),
+    *("up_to", "positions_at", "node_queries", "sizes", "fingerprint", "harmonics", "density_grids", "density_nodes"),
+    *("entropy", "relative_entropy", "minimum", "clusters", "places", "share_at_edge", "pair_excess", "beside"),
+    *("tilted_covariance", "sample_positions"),
 )
 for _names, _made in ((_PROPERTIES, _told), (_METHODS, _asked)):
     for _name in _names:

@@ -16,12 +16,12 @@ from mfpde.typing import Float
 __all__ = ["Interpolant"]
 
 _POINTS = 14  # along each axis
-_AT_ONCE = 1 << 12
-_STEEPEST = 300.0  # the largest difference of exponents between neighbours in a stencil
+_POINTS_PER_BATCH = 1 << 12  # bounds memory
+_MAX_EXPONENT = 300.0  # difference of exponents within a stencil, so that e^x does not overflow
 
 
 class Interpolant:
-    """Between `values` at the points of a lattice. What does not depend on where it is looked at is made once."""
+    """Interpolates `values` at the points of a lattice."""
 
     def __init__(self, lattice: Lattice, values: Float, moments: tuple[Float, Float]) -> None:
         self._lattice, self._values = lattice, values
@@ -38,8 +38,8 @@ class Interpolant:
         inside = np.all((places >= -0.5) & (places <= np.array(self._values.shape)[:, None] - 0.5), axis=0)
         chosen = np.flatnonzero(inside)
         out = np.zeros(x.shape[0])
-        for start in range(0, chosen.size, _AT_ONCE):
-            here = chosen[start : start + _AT_ONCE]
+        for start in range(0, chosen.size, _POINTS_PER_BATCH):
+            here = chosen[start : start + _POINTS_PER_BATCH]
             out[here] = _between(self._values, self._raised, places[:, here], _exponents(self._form, z[:, here]))
         return np.maximum(out, 0.0)
 
@@ -77,7 +77,7 @@ def _bends(values: Float, exponents: Float) -> float:
         middle, total = q[_POINTS // 2 : _POINTS // 2 + size], np.zeros_like(u[:size])
         for k in range(_POINTS + 1):
             factor = (-1) ** k * math.comb(_POINTS, k)
-            total += factor * u[k : k + size] * np.exp(np.minimum(q[k : k + size] - middle, _STEEPEST))
+            total += factor * u[k : k + size] * np.exp(np.minimum(q[k : k + size] - middle, _MAX_EXPONENT))
         largest = max(largest, float(np.abs(total).max()))
     return largest
 
@@ -93,7 +93,7 @@ def _between(values: Float, raised: Float, places: Float, levels: Float) -> Floa
         weights = (weights[:, :, None] * factors[:, None, :]).reshape(count, -1)
         here = first[:, None] + np.arange(points)
         index = (index[:, :, None] * size + here[:, None, :]).reshape(count, -1)
-    steps = np.minimum(raised.ravel()[index] - levels[:, None], _STEEPEST)
+    steps = np.minimum(raised.ravel()[index] - levels[:, None], _MAX_EXPONENT)
     found: Float = np.einsum("mk,mk,mk->m", weights, values.ravel()[index], np.exp(steps))
     return found
 

@@ -11,8 +11,9 @@ from pydantic import Field, model_validator
 
 from mfpde.errors import Fault, ProblemError, shown
 from mfpde.geometry import Circle, Geometry
+from mfpde.geometry.series import clean
 from mfpde.measure.base import Measure
-from mfpde.measure.circle_density import CircleDensity, clean
+from mfpde.measure.circle_density import CircleDensity
 from mfpde.measure.initial import Initial
 from mfpde.measure.positioned import Positioned
 from mfpde.measure.superposition import Superposition
@@ -128,7 +129,7 @@ class MixtureOnCircle(CircleDensity):
 
 
 def _modes(parts: Superposition, count: int) -> Complex:
-    return clean(parts.fourier(count), 4 * np.finfo(float).eps)
+    return clean(parts.harmonics(count - 1).coefficients, 4 * np.finfo(float).eps)
 
 
 def together(shares: Float, parts: Sequence[Measure]) -> Measure:

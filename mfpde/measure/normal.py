@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mfpde.arguments import numbers, random_stream
+from mfpde.arguments import numbers
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry, Lattice, Queries, need_space
 from mfpde.measure.base import NODES_ACCURACY, Measure
@@ -14,18 +14,19 @@ from mfpde.measure.damping import Damping, LogFactors, Pair
 from mfpde.measure.hermite import normal_nodes
 from mfpde.measure.normal_cells import averages_of_normal
 from mfpde.measure.principal import principal
+from mfpde.streams import random_stream
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["Normal"]
 
-_SYMMETRIC = 1e-12
-_ROUNDING = 1e-13  # of the eigenvalues of a correlation matrix
+_MAX_ASYMMETRY = 1e-12  # of a covariance, relative to its largest entry
+_EIGENVALUE_ROUNDING = 1e-13  # of a correlation matrix, for each dimension
 
 
 class Normal(Measure):
     """`N(m, S)`: `log M(w) = <w, m> + <w, S w> / 2`, `grad log M(w) = m + S w`.
 
-    S may be singular: such a law has no density, and everything else. `factor` F, `(d, rank)`, has `F F^T = S`.
+    S may be singular: such a law has no density. `factor` F, `(d, rank)`, has `F F^T = S`.
 
     >>> Normal([0.5, 0.0], [[1.0, 0.3], [0.3, 0.5]]).log_laplace([[1.0, 0.0]])
     array([1.])
@@ -184,7 +185,7 @@ def _check(mean: Float, covariance: Float, geometry: Geometry | None) -> None:
         if not np.isfinite(value).all():
             raise ProblemError.at(name, "must be finite")
     apart = np.abs(covariance - covariance.T)
-    if apart.max() > _SYMMETRIC * np.abs(covariance).max():
+    if apart.max() > _MAX_ASYMMETRY * np.abs(covariance).max():
         i, j = (int(k) for k in np.unravel_index(apart.argmax(), apart.shape))
         raise ProblemError.at(
             "covariance",
@@ -199,10 +200,10 @@ def _spectrum(covariance: Float, scale: Float) -> tuple[Float, Float]:
     values, vectors = np.linalg.eigh(correlation)
     least = values.min(initial=0.0)
     hollow = np.abs(covariance[~there]).max(initial=0.0) > 0
-    if hollow or least < -_ROUNDING * max(1, values.size):
+    if hollow or least < -_EIGENVALUE_ROUNDING * max(1, values.size):
         worst = np.linalg.eigvalsh(covariance)[0]
         raise ProblemError.at("covariance", f"must be positive semi-definite, but has the eigenvalue {worst:.6g}")
-    kept = values > _ROUNDING * max(1, values.size)
+    kept = values > _EIGENVALUE_ROUNDING * max(1, values.size)
     all_vectors = np.zeros((scale.size, int(kept.sum())))
     all_vectors[there] = vectors[:, kept]
     return values[kept], all_vectors

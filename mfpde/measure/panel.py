@@ -17,15 +17,15 @@ from mfpde.typing import Float
 
 __all__ = ["Panel"]
 
-_EVEN = 1e-6  # spacings of an axis may differ by this share
+_SPACING_TOLERANCE = 1e-6  # relative difference between the spacings of an axis
 
 
 @dataclass(frozen=True, eq=False)
 class Panel:
     """Densities `values`, per unit physical volume, at the points of a lattice with evenly spaced axes.
 
-    `averages` says that they are averages over the cells about the points, not values at them: what is integrated
-    against them is then corrected for the width of the cells. `position` is where its tokens stand (masked attention).
+    `averages`: values are averages over the cells about the points, not point values, and integrals are corrected for
+    the width of the cells. `position` is that of its tokens in masked attention.
 
     >>> Panel(Lattice.of([[0.0, 0.5, 1.0]]), np.array([0.0, 1.0, 1.0])).masses
     array([0. , 0.5, 0.5])
@@ -54,7 +54,7 @@ class Panel:
                 "values", f"must be finite and not negative, not {self.values[where]} at {[int(i) for i in where]}"
             )
         for index, (axis, width) in enumerate(zip(self.lattice.axes, self.widths, strict=True)):
-            if axis.size > 2 and np.ptp(np.diff(axis)) > _EVEN * width:
+            if axis.size > 2 and np.ptp(np.diff(axis)) > _SPACING_TOLERANCE * width:
                 raise ProblemError.at("lattice", f"must have evenly spaced axes, axis {index} is not")
 
     @cached_property

@@ -13,17 +13,17 @@ from zlib import error as ZlibError  # noqa: N812
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
-from mfpde.arguments import numbers, random_stream
+from mfpde.arguments import numbers
 from mfpde.errors import Fault, ProblemError
 from mfpde.geometry import Circle, Geometry, Queries, Scattered, euclidean, need_space
 from mfpde.measure.base import NODES_ACCURACY, Measure
-from mfpde.measure.circle_density import clean
 from mfpde.measure.damping import LogFactors, Pair, values_at
 from mfpde.measure.initial import Initial, fields_like_properties
 from mfpde.measure.positioned import Positioned
 from mfpde.registry import register
 from mfpde.specification import Vector, _nested
-from mfpde.typing import AnyArray, Complex, Float
+from mfpde.streams import random_stream
+from mfpde.typing import AnyArray, Float
 
 __all__ = ["Particles", "Points"]
 
@@ -92,16 +92,6 @@ class Particles(Measure):
 
     def evaluate(self, points: AnyArray) -> Float:
         raise ProblemError.at("measure", "point masses have no density")
-
-    def fourier(self, count: int) -> Complex:
-        if self._geometry is None or not self._geometry.angular:
-            return super().fourier(count)
-        modes = np.empty(count, dtype=complex)
-        wave, turn = self.weights.astype(complex), np.exp(-1j * self.points[:, 0])
-        for order in range(count):
-            modes[order] = wave.sum()
-            wave = wave * turn if order % 64 else self.weights * turn ** (order + 1)
-        return clean(modes)
 
     def sample(self, count: int, seed: int = 0) -> Float:
         uniform = random_stream(count, seed).random(count)

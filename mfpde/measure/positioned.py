@@ -18,7 +18,7 @@ __all__ = ["Positioned"]
 class Positioned(Superposition):
     """`mu = sum_p m_p delta_{s_p} x mu_p`: at each position s_p the share m_p of all tokens, with a law of its own.
 
-    What is asked of it as of any measure (mean, density, transforms) is that of its marginal on the space.
+    As a measure (mean, density, transforms) it answers for its marginal on the space.
 
     >>> from mfpde.measure.normal import Normal
     >>> measure = Positioned([0.25, 0.75], [Normal(-1.0, 0.1), Normal(1.0, 0.1)])

@@ -8,7 +8,7 @@ from mfpde.typing import Float
 
 __all__ = ["principal"]
 
-_FEW = 16  # columns up to which Jacobi's method is quick
+_MAX_JACOBI_COLUMNS = 16  # above it Jacobi's method is slow
 
 
 def principal(factor: Float) -> tuple[Float, Float, Float]:
@@ -22,7 +22,7 @@ def principal(factor: Float) -> tuple[Float, Float, Float]:
         return np.zeros(factor.shape), np.zeros(0), np.zeros((0, 0))
     if not np.isfinite(factor).all():
         raise np.linalg.LinAlgError("the factor is not finite")
-    if factor.shape[1] > _FEW or not factor.any():
+    if factor.shape[1] > _MAX_JACOBI_COLUMNS or not factor.any():
         left, widths, right = np.linalg.svd(factor, full_matrices=False)
         return left, widths, right.T
     from scipy.linalg.lapack import dgejsv

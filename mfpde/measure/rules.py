@@ -7,13 +7,13 @@ from functools import lru_cache
 import numpy as np
 
 from mfpde.errors import ProblemError
+from mfpde.geometry.gauss import gauss_jacobi, gauss_legendre, gauss_on_sphere
 from mfpde.typing import Float
 
 __all__ = [
     "TILTS",
     "about",
     "around_axis",
-    "gauss_legendre",
     "legendre_count",
     "of_ball",
     "of_box",
@@ -25,13 +25,13 @@ __all__ = [
 
 #: largest |w| times the half-width for which nodes in d dimensions are made; fewer where there would be too many nodes
 TILTS = {1: 200.0, 2: 100.0, 3: 40.0, 4: 16.0}
-MOST_NODES = 2_000_000
+MOST_NODES = 2_000_000  # 16 MB for each component
 #: no sum is more accurate
 ROUNDING = 1e-16
 
 
 def tilt_for(dimension: int, what: str) -> float:
-    """The tilt that nodes in so many dimensions stand; an error where there is no affordable rule."""
+    """The largest tilt for which nodes in that dimension are made; an error where no rule is affordable."""
     if dimension not in TILTS:
         raise ProblemError.at(
             "measure",
@@ -39,20 +39,6 @@ def tilt_for(dimension: int, what: str) -> float:
             "use its closed forms, or Particles(measure.sample(count))",
         )
     return TILTS[dimension]
-
-
-@lru_cache(maxsize=64)
-def gauss_legendre(count: int) -> tuple[Float, Float]:
-    """Points in [-1, 1] and weights of sum 1, each to its last digit: a tilt magnifies what is wrong near the ends."""
-    x = np.cos(np.pi * (np.arange(count, 0, -1) - np.longdouble(0.25)) / (count + np.longdouble(0.5)))
-    for _ in range(6):
-        value, before = np.ones_like(x), np.zeros_like(x)
-        for k in range(1, count + 1):
-            value, before = ((2 * k - 1) * x * value - (k - 1) * before) / k, value
-        slope = count * (before - x * value) / ((1 - x) * (1 + x))
-        x = x - value / slope
-    weights = 1 / ((1 - x) * (1 + x) * slope**2)
-    return x.astype(float), (weights / weights.sum()).astype(float)
 
 
 @lru_cache(maxsize=64)
@@ -95,7 +81,7 @@ def of_sphere(dimension: int, degree: int) -> tuple[Float, Float]:
     if dimension == 2:
         angles = 2 * np.pi / (degree + 1) * np.arange(degree + 1)
         return np.column_stack([np.cos(angles), np.sin(angles)]), np.full(degree + 1, 1 / (degree + 1))
-    height, share = jacobi(degree // 2 + 1, 0.5 * (dimension - 3), 0.5 * (dimension - 3))
+    height, share = gauss_on_sphere(degree // 2 + 1, dimension)
     around, weights = of_sphere(dimension - 1, degree)
     return around_axis(np.arccos(height), around), np.outer(share, weights).ravel()
 
@@ -115,18 +101,10 @@ def about(axis: Float, points: Float) -> Float:
     return points - np.outer(points @ normal, 2 / square * normal) if square > 1e-30 else points
 
 
-def jacobi(count: int, alpha: float, beta: float) -> tuple[Float, Float]:
-    """Points in [-1, 1] and weights of sum 1 for the weight `(1 - t)^alpha (1 + t)^beta`."""
-    from scipy.special import roots_jacobi
-
-    points, weights = roots_jacobi(count, alpha, beta)
-    return points, weights / weights.sum()
-
-
 def of_ball(dimension: int, accuracy: float, refinement: float = 1.0) -> tuple[Float, Float]:
     """Points of the unit ball of R^d and weights of sum 1: spheres of Gauss radii."""
     tilt, accuracy = tilt_for(dimension, "a ball"), max(accuracy, ROUNDING)
     around, weights = of_sphere(dimension, times(refinement, sphere_degree(tilt, accuracy)))
-    radius, share = jacobi(times(refinement, legendre_count(0.5 * tilt, accuracy) + 2), 0.0, dimension - 1.0)
+    radius, share = gauss_jacobi(times(refinement, legendre_count(0.5 * tilt, accuracy) + 2), 0.0, dimension - 1.0)
     radius = 0.5 * (1 + radius)
     return (radius[:, None, None] * around[None]).reshape(-1, dimension), np.outer(share, weights).ravel()

@@ -6,25 +6,25 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mfpde.arguments import random_stream
 from mfpde.geometry import Sphere
 from mfpde.measure.adaptive_plane_quadrature import OfTwo, Rectangles, graded_twice
 from mfpde.measure.adaptive_quadrature import Items
 from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.rules import TILTS, of_sphere, sphere_degree, times
 from mfpde.measure.written_density import WrittenDensity
+from mfpde.streams import random_stream
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["SphereDensity"]
 
-_DEGREES = (96, 192, 384)
-_PIECES = (16, 24)  # of colatitude and longitude, so that panels stand the tilts
-_LOOKS = 256
-_TABLE = (512, 1024)
+_ADDED_DEGREES = (96, 192, 384)  # of quadrature, beyond that of the tilts: tried until two agree
+_PANELS = (16, 24)  # of colatitude and longitude, so many that tilts are integrated to rounding
+_EDGE_SAMPLES = 256  # in each direction, between which sign changes of kinks are searched for
+_SAMPLE_CELLS = (512, 1024)  # of equal area, in height and longitude: draws are uniform in a cell
 
 
 class SphereDensity(Measure):
-    """`f / int f` on S^2; nodes stand tilts of 100.
+    """`f / int f` on S^2; nodes integrate tilts `e^{<w, y>}` up to |w| = 100.
 
     >>> print(SphereDensity(WrittenDensity("1 + z", Sphere())).mean[2].round(12))          # 1/3
     0.333333333333
@@ -52,7 +52,7 @@ class SphereDensity(Measure):
     def _smooth(self, accuracy: float, refinement: float) -> tuple[Float, Float] | None:
         least = sphere_degree(TILTS[2], accuracy)
         before: Float | None = None
-        for degree in (least, *(least + d for d in _DEGREES)):
+        for degree in (least, *(least + d for d in _ADDED_DEGREES)):
             points, masses = self._of_degree(degree)
             sums = np.exp(TILTS[2] * (points @ np.vstack([np.eye(3), -np.eye(3), np.zeros(3)]).T - 1)).T @ masses
             if before is not None and np.all(np.abs(sums - before) <= 20 * accuracy * sums):
@@ -74,9 +74,9 @@ class SphereDensity(Measure):
 
         kinks = [across(kink) for kink in self._density.kinks]
         zero, ends = np.zeros(1), (np.array([np.pi]), np.array([2 * np.pi]))
-        pieces = [finer * count for count in _PIECES]
+        pieces = [finer * count for count in _PANELS]
         cuts = [end[0] / count * np.arange(1, count) for end, count in zip(ends, pieces, strict=True)]
-        where = Rectangles(zero, ends[0], zero, ends[1], _LOOKS, *cuts)
+        where = Rectangles(zero, ends[0], zero, ends[1], _EDGE_SAMPLES, *cuts)
         _, t, u, masses = graded_twice(with_area, kinks, where, accuracy)
         return _at(t, u), masses
 
@@ -85,7 +85,7 @@ class SphereDensity(Measure):
 
     def sample(self, count: int, seed: int = 0) -> Float:
         """From cells of equal area."""
-        heights, turns = _TABLE
+        heights, turns = _SAMPLE_CELLS
         z, phi = 2 * (np.arange(heights) + 0.5) / heights - 1, 2 * np.pi * (np.arange(turns) + 0.5) / turns
         ends = np.cumsum(self._density(_at(np.repeat(np.arccos(z), turns), np.tile(phi, heights))))
         draws = random_stream(count, seed).random((count, 3))

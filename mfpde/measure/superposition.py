@@ -8,11 +8,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mfpde.arguments import random_stream
-from mfpde.geometry import Geometry, Lattice, Queries
+from mfpde.geometry import Geometry, HarmonicSeries, Lattice, Queries
 from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.damping import LogFactors, Pair
-from mfpde.typing import AnyArray, Complex, Float
+from mfpde.streams import random_stream, seed_of_part
+from mfpde.typing import AnyArray, Float
 
 __all__ = ["Superposition"]
 
@@ -67,14 +67,14 @@ class Superposition(Measure):
         density: Float = sum(share * part.evaluate(points) for share, part in zip(self.shares, self.parts, strict=True))
         return density
 
-    def fourier(self, count: int) -> Complex:
-        modes: Complex = sum(share * part.fourier(count) for share, part in zip(self.shares, self.parts, strict=True))
-        return modes
+    def harmonics(self, degree: int) -> HarmonicSeries:
+        parts = [part.harmonics(degree) for part in self.parts]
+        return parts[0].mixed(self.shares, parts)
 
     def sample(self, count: int, seed: int = 0) -> Float:
         chosen = self._chosen(count, seed)
         # every part draws from a stream of its own, so that the first draws do not depend on the count
-        draws = [part.sample(int((chosen == k).sum()), _key(seed, k)) for k, part in enumerate(self.parts)]
+        draws = [part.sample(int((chosen == k).sum()), seed_of_part(seed, k)) for k, part in enumerate(self.parts)]
         out = np.empty((count, draws[0].shape[1]))
         for k, drawn in enumerate(draws):
             out[chosen == k] = drawn
@@ -106,7 +106,3 @@ class Superposition(Measure):
     def reach(self, tolerance: float = NODES_ACCURACY, tilts: AnyArray | None = None) -> tuple[Float, Float]:
         ends = [part.reach(tolerance, tilts) for part in self.parts]
         return np.min([low for low, _ in ends], axis=0), np.max([high for _, high in ends], axis=0)
-
-
-def _key(seed: int, part: int) -> int:
-    return int(np.random.SeedSequence([seed, part]).generate_state(2, np.uint64)[0])

@@ -1,4 +1,4 @@
-"""Where in R or R^2 a density is: its box, and panels that hold a small part of it each."""
+"""Search for the numerical support of a density on R or R^2: a box, and panels with a small share of the mass each."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from mfpde.measure.rules import tensor
 from mfpde.measure.written_density import WrittenDensity
 from mfpde.typing import Float, Truths
 
-__all__ = ["Found", "beside", "find"]
+__all__ = ["Support", "beside", "find_support"]
 
 
 #: densities below this share of the peak count as zero; it is tiny because factors e^{<w, y>} amplify tails
 FLOOR = {1: 1e-280, 2: 1e-62}
-_OCTAVES = {1: 26, 2: 16}
-_BESIDE = {1: 256, 2: 24}  # samples an octave
-_WITHIN = {1: 4097, 2: 129}  # samples from -16 to 16
-_ZOOMED = {1: 4097, 2: 385}
-_SEEN = 48  # samples a side that show a density
-_ZOOMS = 60
-_HEAVY = 1e-14  # share of the mass in the outermost octave beyond which the mass is called infinite
-_SHARE = {1: 1 / 16, 2: 1 / 8}  # of the mass, in a panel
-_WIDEST = {1: 1.0, 2: 8.0}  # standard deviations in a panel
-_FEWEST = 8  # panels
-_MOST = {1: 256, 2: 64}
-_MARGIN = 1e-3  # of the box, so that edges lie inside
-_SHARP = 1e-60  # a density that does not sink below it before it ends has an edge there
+_OCTAVES = {1: 26, 2: 16}  # beyond |x| = 16
+_SAMPLES_PER_OCTAVE = {1: 256, 2: 24}  # beyond |x| = 16
+_CENTRAL_SAMPLES = {1: 4097, 2: 129}  # from -16 to 16
+_ZOOM_SAMPLES = {1: 4097, 2: 385}  # along a side, of a smaller box
+_MIN_SAMPLES_INSIDE = 48  # along a side, with a positive density, that suffice
+_MAX_ZOOMS = 60  # more than doubles can distinguish
+_MAX_OUTER_MASS = 1e-14  # share of the mass in the outermost octave, above which the mass counts as infinite
+_MAX_PANEL_MASS = {1: 1 / 16, 2: 1 / 8}  # share
+_MAX_PANEL_WIDTH = {1: 1.0, 2: 8.0}  # in standard deviations
+_MIN_PANELS = 8  # along an axis
+_MAX_PANELS = {1: 256, 2: 64}  # along an axis
+_MARGIN_SHARE = 1e-3  # of the box, added at each end so that edges lie inside
+_EDGE_DENSITY = 1e-60  # of the peak: a density that ends above it has an edge there
 
 
 @dataclass(frozen=True)
-class Found:
+class Support:
     """The box `low`, `high` `(d,)`; standard deviations; the peak; for each axis the ends of panels; whether there is
     nothing beyond the box; whether the density sinks slower there than any exponential."""
 
@@ -46,7 +46,7 @@ class Found:
 
     @property
     def floor(self) -> float:
-        """What values are not known better than to; tails are known relative to themselves."""
+        """Absolute error of values; tails have a relative one."""
         return float(np.finfo(float).eps) * self.peak if self.compact else 0.0
 
     @property
@@ -55,20 +55,20 @@ class Found:
         return np.array([np.diff(ends).max() for ends in self.breaks])
 
 
-def find(density: WrittenDensity, dimension: int) -> Found:
-    """Sampled ever more closely around what was seen. Peaks narrower than 0.01 (0.3 in the plane) and than 1/300 (1/30)
-    of their distance to the origin may be missed."""
+def find_support(density: WrittenDensity, dimension: int) -> Support:
+    """By samples that are refined around positive values. Peaks narrower than 0.01 (0.3 in the plane) and than 1/300
+    (1/30) of their distance to the origin may be missed."""
     axes = [_everywhere(dimension)] * dimension
     values = _sampled(density, axes)
     heavy = _reaches_out(values, FLOOR[dimension])
     if heavy:
         _need_finite_mass(values, axes)
-    for _ in range(_ZOOMS):
+    for _ in range(_MAX_ZOOMS):
         spans = _trimmed(values, axes) if heavy else _spans(values, FLOOR[dimension])
-        if heavy or min(last - first for first, last in spans) >= _SEEN:
+        if heavy or min(last - first for first, last in spans) >= _MIN_SAMPLES_INSIDE:
             break
         axes = [
-            np.linspace(axis[max(first - 1, 0)], axis[min(last + 1, axis.size - 1)], _ZOOMED[dimension])
+            np.linspace(axis[max(first - 1, 0)], axis[min(last + 1, axis.size - 1)], _ZOOM_SAMPLES[dimension])
             for axis, (first, last) in zip(axes, spans, strict=True)
         ]
         values = _sampled(density, axes)
@@ -76,22 +76,24 @@ def find(density: WrittenDensity, dimension: int) -> Found:
     inside = values[tuple(slice(first, last + 1) for first, last in ends)]
     axes = [axis[first : last + 1] for axis, (first, last) in zip(axes, ends, strict=True)]
     peak = float(values.max())
-    sharp = not heavy and float(values[values > 0].min()) > _SHARP * peak
+    sharp = not heavy and float(values[values > 0].min()) > _EDGE_DENSITY * peak
     low, high = (np.array([axis[k] for axis in axes]) for k in (0, -1))
-    margin = _MARGIN * (high - low)
+    margin = _MARGIN_SHARE * (high - low)
     low, high = low - margin, high + margin
     marginals = _marginals(inside, axes)
     deviation = np.array([_deviation(mass, axis) for mass, axis in zip(marginals, axes, strict=True)])
     breaks = tuple(
-        _breaks(mass, axis, (low[k], high[k]), dimension, _WIDEST[dimension] * deviation[k])
+        _breaks(mass, axis, (low[k], high[k]), dimension, _MAX_PANEL_WIDTH[dimension] * deviation[k])
         for k, (mass, axis) in enumerate(zip(marginals, axes, strict=True))
     )
-    return Found(low, high, deviation, peak, breaks, compact=sharp, heavy=heavy)
+    return Support(low, high, deviation, peak, breaks, compact=sharp, heavy=heavy)
 
 
 def _everywhere(dimension: int) -> Float:
-    octaves = 16 * 2.0 ** (np.arange(1, _OCTAVES[dimension] * _BESIDE[dimension] + 1) / _BESIDE[dimension])
-    return np.concatenate([-octaves[::-1], np.linspace(-16, 16, _WITHIN[dimension]), octaves])
+    octaves = 16 * 2.0 ** (
+        np.arange(1, _OCTAVES[dimension] * _SAMPLES_PER_OCTAVE[dimension] + 1) / _SAMPLES_PER_OCTAVE[dimension]
+    )
+    return np.concatenate([-octaves[::-1], np.linspace(-16, 16, _CENTRAL_SAMPLES[dimension]), octaves])
 
 
 def _sampled(density: WrittenDensity, axes: list[Float]) -> Float:
@@ -99,7 +101,7 @@ def _sampled(density: WrittenDensity, axes: list[Float]) -> Float:
     values = density.unchecked(points).reshape(shape)
     bad = ~np.isfinite(values)
     if bad.any():
-        # 0 * inf and inf / inf, far out beside nothing, stand for nothing
+        # 0 * inf and inf / inf far out, next to negligible values, count as 0
         values = np.where(bad, 0.0, values)
         bad &= beside(values > FLOOR[len(axes)] * values.max())
         density(points[bad.ravel()])
@@ -145,7 +147,7 @@ def _marginals(values: Float, axes: list[Float]) -> list[Float]:
 def _need_finite_mass(values: Float, axes: list[Float]) -> None:
     for mass, axis in zip(_marginals(values, axes), axes, strict=True):
         share = mass[np.abs(axis) > 0.5 * axis[-1]].sum() / mass.sum()
-        if share > _HEAVY:
+        if share > _MAX_OUTER_MASS:
             raise ProblemError.at(
                 "initial.expression",
                 f"has infinite mass, or tails too heavy to tell: between {0.5 * axis[-1]:.2g} and {axis[-1]:.2g} there "
@@ -154,7 +156,7 @@ def _need_finite_mass(values: Float, axes: list[Float]) -> None:
 
 
 def _trimmed(values: Float, axes: list[Float]) -> list[tuple[int, int]]:
-    """Heavy tails are followed as far as mass can be told."""
+    """Heavy tails are cut where their mass is below rounding."""
     spans = []
     for mass in _marginals(values, axes):
         least = 1e-17 * mass.sum()
@@ -169,15 +171,15 @@ def _deviation(mass: Float, axis: Float) -> float:
 
 
 def _breaks(mass: Float, axis: Float, ends: tuple[float, float], dimension: int, widest: float) -> Float:
-    """Halves of halves of the axis: of little mass each, and narrow, unless that takes too many."""
+    """Panels of the axis by repeated halving: of little mass each, and narrow, unless that takes too many."""
     total = np.concatenate([[0.0], np.cumsum(mass)]) / mass.sum()
     length = ends[1] - ends[0]
-    widest = max(min(widest, length / _FEWEST), length / _MOST[dimension])
+    widest = max(min(widest, length / _MIN_PANELS), length / _MAX_PANELS[dimension])
     panels, done = [ends], []
     while panels:
         low, high = panels.pop()
         first, last = np.searchsorted(axis, [low, high])
-        if high - low <= widest and (total[last] - total[first] <= _SHARE[dimension] or last - first < 8):
+        if high - low <= widest and (total[last] - total[first] <= _MAX_PANEL_MASS[dimension] or last - first < 8):
             done.append(low)
             continue
         middle = 0.5 * (low + high)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfpde.arguments import random_stream
 from mfpde.geometry import Geometry, Lattice
 from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.bessel import log_phi, slope_over_x
 from mfpde.measure.overlap import shares_in_disc
 from mfpde.measure.rules import of_ball
+from mfpde.streams import random_stream
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["UniformBall"]
@@ -41,7 +41,7 @@ class UniformBall(Measure):
         return self.radius**2 / (dimension + 2) * np.eye(dimension)
 
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
-        """Spheres of Gauss radii; they stand tilts of 100 (d = 2), 40, 16 over the radius."""
+        """Spheres of Gauss radii, accurate for tilts of 100 (d = 2), 40, 16 over the radius."""
         points, weights = of_ball(self.centre.size, accuracy, refinement)
         return self.centre + self.radius * points, weights
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfpde.arguments import random_stream
 from mfpde.geometry import Geometry, Lattice
 from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.overlap import shares_in_box
 from mfpde.measure.rules import of_box
+from mfpde.streams import random_stream
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["UniformBox"]
@@ -42,7 +42,7 @@ class UniformBox(Measure):
         return np.diag(self.sides**2 / 12)
 
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
-        """A tensor of Gauss-Legendre rules that stands tilts of 200 (d = 1), 100, 40, 16 over half a side."""
+        """A tensor of Gauss-Legendre rules accurate for tilts of 200 (d = 1), 100, 40, 16 over half a side."""
         points, weights = of_box(self.low.size, accuracy, refinement)
         return self.mean + 0.5 * self.sides * points, weights
 

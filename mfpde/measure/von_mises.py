@@ -10,7 +10,8 @@ from pydantic import Field
 
 from mfpde.errors import ProblemError
 from mfpde.geometry import Circle, Geometry, Sphere, need_space
-from mfpde.measure.circle_density import CircleDensity, clean
+from mfpde.geometry.series import clean
+from mfpde.measure.circle_density import CircleDensity
 from mfpde.measure.initial import Initial
 from mfpde.measure.von_mises_fisher import VonMisesFisher
 from mfpde.registry import register

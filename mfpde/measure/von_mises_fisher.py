@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfpde.geometry import Sphere
-from mfpde.measure.axisymmetric import AboutAxis
-from mfpde.measure.bessel import log_phi, slope_over_x
+from mfpde.geometry import HarmonicSeries, Sphere
+from mfpde.measure.axisymmetric import Axisymmetric
+from mfpde.measure.bessel import bessel_slopes, log_phi, slope_over_x
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["VonMisesFisher"]
 
 
-class VonMisesFisher(AboutAxis):
+class VonMisesFisher(Axisymmetric):
     """`rho(x) = e^{c <x, m>} / N` on S^{d-1}; `c / (4 pi sinh c)` is 1/N on S^2.
 
     `M(w) = Phi(|c m + w|) / Phi(c)`, `Phi(x) = Gamma(d/2) (2 / x)^{d/2 - 1} I_{d/2 - 1}(x)`; c = 0 is uniform.
@@ -53,6 +53,12 @@ class VonMisesFisher(AboutAxis):
     def _slope(self) -> float:
         return float(slope_over_x(self._order, np.array([self.concentration]))[0])
 
+    def harmonics(self, degree: int) -> HarmonicSeries:
+        """`I_{k + d/2 - 1}(c) / I_{d/2 - 1}(c)`."""
+        ratios = self.concentration * bessel_slopes(self._order, self.concentration, degree)
+        moments = np.cumprod(np.concatenate([[1.0], ratios]))
+        return self._geometry.series_about_axes(self.axis[None], moments[None])
+
     def _log_laplace(self, w: Float) -> tuple[Float, Float]:
         c = self.concentration
         pushed = c * self.axis + w
@@ -62,9 +68,5 @@ class VonMisesFisher(AboutAxis):
         return value, slope_over_x(self._order, size)[:, None] * pushed
 
     def evaluate(self, points: AnyArray) -> Float:
-        from scipy.special import gammaln
-
-        half = 0.5 * self.axis.size
-        log_area = np.log(2) + half * np.log(np.pi) - gammaln(half)
-        log_norm = float(log_phi(self._order, np.array([self.concentration]))[0]) + log_area
+        log_norm = float(log_phi(self._order, np.array([self.concentration]))[0]) + self._harmonics.log_area
         return np.exp(self.log_shape(self.angles(points)) - log_norm)

@@ -1,4 +1,4 @@
-"""Values of a density that was written as an expression, and the words for what is wrong with it."""
+"""Values of a density given as an expression, and the errors of one that is no density."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class WrittenDensity:
 
     @property
     def kinks(self) -> list[Callable[[Float], Float]]:
-        """What vanishes where there may be an edge or a kink, as functions of native points."""
+        """Functions of native points that vanish where there may be an edge or a kink."""
 
         def values(kink: Expression) -> Callable[[Float], Float]:
             return lambda points: np.nan_to_num(kink(self.geometry.coordinates(points)))

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-import numpy as np
-
-from mfpde.attention import Zonal
+from mfpde.attention import Convolution
 from mfpde.contracts.observable import Instant, Observable, Series
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry
-from mfpde.measure.circle_grid import relative_entropy
 from mfpde.registry import register
 from mfpde.typing import Float
 
@@ -25,7 +22,8 @@ class FreeEnergy(Observable):
     """`F = (1/kappa) int mu log mu - E`, minus its value at the uniform state (physics section 3). It never
     increases.
 
-    On the circle `F = (1/kappa) int mu log(2 pi mu) - sum_{k>=1} W_k |c_k|^2` with the modes of the potential.
+    On circle and spheres, of area |X|, `F = (1/kappa) int mu log(|X| mu) - sum_{k>=1} W_k |mu_k|^2 / 2` with the
+    harmonics of the potential, on the circle `|mu_k|^2 = 2 |c_k|^2`.
     Without noise the first term is absent, and point masses will do. Fails: softmax attention, which has no free
     energy.
 
@@ -43,7 +41,7 @@ class FreeEnergy(Observable):
 
     kind: Literal["free-energy"] = "free-energy"
     citations: ClassVar[tuple[str, ...]] = ("rigollet2025", "carrillo2020")
-    spaces: ClassVar[tuple[str, ...]] = ("circle",)
+    spaces: ClassVar[tuple[str, ...]] = ("circle", "sphere")
 
     def series(self, geometry: Geometry) -> dict[str, Series]:
         return {
@@ -63,13 +61,12 @@ class FreeEnergy(Observable):
         return ("density",) if equation.noise.diffusion > 0 else ()
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
-        zonal, measure = convolution_of(instant.equation, "free-energy"), instant.measure
-        energy = zonal.excess_energy(measure.fourier(zonal.potential.size))
+        convolution, measure = convolution_of(instant.equation, "free-energy"), instant.measure
+        energy = convolution.excess_energy(measure.harmonics(convolution.degree))
         diffusion = instant.equation.noise.diffusion
         if diffusion == 0:
             return {"free-energy": -energy}
-        entropy = relative_entropy(measure.series("free-energy with noise").grid)
-        return {"free-energy": diffusion * entropy - energy}
+        return {"free-energy": diffusion * measure.relative_entropy() - energy}
 
 
 def no_potential(equation: Equation) -> str | None:
@@ -77,10 +74,16 @@ def no_potential(equation: Equation) -> str | None:
     return None if equation.law is None else equation.law.gradient_unfit(equation.geometry)
 
 
-def convolution_of(equation: Equation, quantity: str) -> Zonal:
+def convolution_of(equation: Equation, quantity: str) -> Convolution:
     """The convolution whose gradient flow the equation is; zeros for pure diffusion."""
     reason = no_potential(equation)
     if reason is not None:
         raise ProblemError.at("observe", f"{quantity}: {reason}")
-    found = None if equation.law is None else equation.law.zonal(equation.geometry)
-    return found or Zonal(np.zeros(2), None, bound=0.0)
+    found, harmonics = None, equation.geometry.harmonics
+    if equation.law is not None:
+        found = equation.law.convolution(equation.geometry)
+    if found is None and harmonics is not None:
+        found = Convolution.none(harmonics)
+    if found is None:
+        raise ProblemError.at("observe", f"{quantity}: it is made for circle and spheres")
+    return found

@@ -35,6 +35,6 @@ class MeanDirection(Observable):
         return {"mean-direction": Series("direction of the mean", units="radian", scale="angle")}
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
-        angle = phase(complex(instant.measure.fourier(2)[1])) % (2 * np.pi)
+        angle = phase(complex(instant.measure.harmonics(1).coefficients[1])) % (2 * np.pi)
         # The remainder of a tiny negative angle rounds to 2 pi itself.
         return {"mean-direction": 0.0 if angle >= 2 * np.pi else angle}

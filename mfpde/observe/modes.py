@@ -38,6 +38,6 @@ class Modes(Observable):
         }
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
-        modes = instant.measure.fourier(self.count + 1)[1:]
+        modes = instant.measure.harmonics(self.count).coefficients[1:]
         # adding 0.0 turns -0.0 into 0.0
         return {"modes-cosine": modes.real.copy(), "modes-sine": -modes.imag + 0.0}

@@ -56,7 +56,7 @@ class OrderParameter(Observable):
         }
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
-        mode = complex(instant.measure.fourier(self.harmonic + 1)[self.harmonic])
+        mode = complex(instant.measure.harmonics(self.harmonic).coefficients[self.harmonic])
         return {self.name: abs(mode), f"{self.name}-phase": phase(mode)}
 
 

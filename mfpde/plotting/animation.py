@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Scene"]
 
-_HEIGHT, _DPI = 4.5, 120
+_HEIGHT_INCHES, _DPI = 4.5, 120  # 540 lines: a common size of movies
 Part = TypeVar("Part", bound="Artist")
 
 
@@ -39,7 +39,7 @@ class Scene(ABC):
         self.times = portrait.times[self.kept]
         self.moving: list[Artist] = []
         # a movie may be at most as wide as its file format counts, and mp4 wants even numbers: 960 x 540
-        self.figure = new_figure(_HEIGHT)
+        self.figure = new_figure(_HEIGHT_INCHES)
         self.figure.set_dpi(_DPI)
         head(self.figure, header(portrait.run))
         gaps = np.diff(self.times)

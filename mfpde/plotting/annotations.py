@@ -1,4 +1,4 @@
-"""Pieces that panels of all kinds are made of."""
+"""Parts of axes that several kinds of figures share."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 __all__ = ["colour_bar", "evenly_many", "mark_times", "telling", "time_texts", "times_above", "window_of"]
 
-#: up to so many snapshots each gets a mark on the time axis
-_MARKED = 40
+#: snapshots that are marked on the time axis, if there are no more
+_MAX_MARKS = 40
 #: of a window, on each side
-_MARGIN = 0.1
-#: times the width at the beginning that a window shows
-_WIDEST = 8.0
+_MARGIN_SHARE = 0.1
+#: of a window to the width of the solution at the beginning
+_MAX_WIDTH_RATIO = 8.0
 
 
 def time_texts(times: Float) -> list[str]:
@@ -72,24 +72,24 @@ def evenly_many(points: Float, weights: Float, count: int) -> list[int]:
 
 
 def window_of(low: Float, high: Float) -> tuple[float, float]:
-    """An interval that shows those of all times; what becomes ever wider is cut: it would leave nothing of the rest."""
-    widest = _WIDEST * float(high[0] - low[0]) or np.inf
+    """An interval that holds those of all times, cut where a growing solution would make the rest invisible."""
+    widest = _MAX_WIDTH_RATIO * float(high[0] - low[0]) or np.inf
     plain = high - low <= widest
     first, last = float(low[plain].min()), float(high[plain].max())
     if not plain.all():
         first, last = max(float(low.min()), first - widest / 2), min(float(high.max()), last + widest / 2)
-    margin = _MARGIN * (last - first) or 1.0
+    margin = _MARGIN_SHARE * (last - first) or 1.0
     return first - margin, last + margin
 
 
 def mark_times(axes: Axes, times: Float, height: float) -> None:
     """Few snapshots are marked at the upper end of a map."""
-    if 1 < times.size <= _MARKED:
+    if 1 < times.size <= _MAX_MARKS:
         axes.plot(times, np.full(times.size, height), "|", color="0.3", ms=4, mew=0.7, clip_on=False)
 
 
 def times_above(axes: Axes) -> None:
-    """A legend above the panel, where it hides nothing, that reads from left to right."""
+    """A legend above the axes, in rows from left to right."""
     handles, names = axes.get_legend_handles_labels()
     columns = 3
     rows = -(-len(names) // columns)

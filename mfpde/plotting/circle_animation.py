@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CircleScene"]
 
-_INNER, _OUTER = 0.88, 1.12
+_RING_INNER, _TRACK_OUTER = 0.88, 1.12  # radii of the ring that shows the density
 
 
 class CircleScene(Scene):
@@ -69,7 +69,7 @@ class CircleScene(Scene):
     def _ring(self, axes: Axes) -> None:
         axes.set_aspect("equal")
         axes.set_axis_off()
-        radii = np.array([_INNER, _OUTER])
+        radii = np.array([_RING_INNER, _TRACK_OUTER])
         x, y = radii[:, None] * np.cos(self.borders), radii[:, None] * np.sin(self.borders)
         self.mesh = self.moves(axes.pcolormesh(x, y, self.around[:1], cmap=MAP, norm=self.scale.norm()))
         for angle, text in zip(np.arange(4) * np.pi / 2, ["0", "π/2", "π", "3π/2"], strict=True):

@@ -1,4 +1,4 @@
-"""The panels of a run on the circle, each drawn into axes it is given."""
+"""Plots of a run on the circle, each into given axes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from mfpde.plotting.annotations import colour_bar, mark_times, telling, time_texts, times_above
 from mfpde.plotting.scales import UNIFORM, DensityScale, angle_axis
-from mfpde.plotting.style import DASHES, MAP, REFERENCE, THIN, label, sequence
+from mfpde.plotting.style import DASHES, MAP, REFERENCE, THIN_LINE, label, sequence
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_map", "draw_profiles", "uniform_line"]
 
-_PROFILES = 6
+_PROFILES = 6  # curves: more cannot be told apart
 
 
 def draw_map(axes: Axes, shown: CircleRun) -> None:
@@ -36,7 +36,7 @@ def draw_map(axes: Axes, shown: CircleRun) -> None:
 
 def uniform_line(axes: Axes) -> None:
     """The density of the uniform measure as a thin reference."""
-    axes.axhline(UNIFORM, color=REFERENCE, lw=THIN, ls=DASHES)
+    axes.axhline(UNIFORM, color=REFERENCE, lw=THIN_LINE, ls=DASHES)
     note = axes.annotate("1/2π", (1, UNIFORM), (3, 0), ("axes fraction", "data"), "offset points")
     note.set(color=REFERENCE, va="center", size=8)
 

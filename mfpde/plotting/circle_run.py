@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 __all__ = ["CircleRun"]
 
-#: angles from which on a curve, a map looks smooth
-_CURVE, _MAP = 512, 256
-#: a panel has about as many pixels: narrower cells would be lost between them
-_MOST_ANGLES = 360
+#: for which a curve, a map looks smooth
+_CURVE_ANGLES, _MAP_ANGLES = 512, 256
+#: about the pixels of the axes: narrower cells would fall between them
+_MAX_ANGLES = 360
 
 
 @register("portrait", "circle")
@@ -66,9 +66,9 @@ class CircleRun(Portrait):
         Angles that no picture can tell apart are joined, the largest density being shown: a narrow cluster does not
         vanish between two pixels.
         """
-        axis, density = self.smooth(density, _MAP)
+        axis, density = self.smooth(density, _MAP_ANGLES)
         borders = np.append(axis.bounds[:, 0], axis.bounds[-1, 1])
-        join = -(-density.shape[1] // _MOST_ANGLES)
+        join = -(-density.shape[1] // _MAX_ANGLES)
         if join > 1:
             starts = np.arange(0, density.shape[1], join)
             density, borders = np.maximum.reduceat(density, starts, axis=1), np.append(borders[starts], borders[-1])
@@ -77,7 +77,7 @@ class CircleRun(Portrait):
 
     def profiles(self, density: Float) -> tuple[Float, Float]:
         """Angles from 0 to 2 pi and densities `(..., angle)`, the last equal to the first."""
-        axis, smooth = self.smooth(density, _CURVE)
+        axis, smooth = self.smooth(density, _CURVE_ANGLES)
         closed = np.concatenate([smooth, smooth[..., :1]], axis=-1)
         return np.append(axis.values, axis.values[0] + 2 * np.pi), closed
 

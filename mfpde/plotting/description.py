@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["describe"]
 
-#: letters of a list of numbers, of what is made of parts
-_LONGEST, _LONGEST_NESTED = 48, 160
+#: of a list of numbers, of a nested value
+_MAX_LIST_LETTERS, _MAX_NESTED_LETTERS = 48, 160
 
 
 def describe(problem: Problem) -> str:
@@ -49,15 +49,15 @@ def _tells(part: Specification, name: str, value: Any, default: Any) -> bool:
 
 
 def _value(value: Any) -> str:
-    longest = _LONGEST
+    longest = _MAX_LIST_LETTERS
     if isinstance(value, Schedule):
         first, last = (_value(value.entries[place]) for place in (0, -1))
         return f"{first} to {last} (t = {value.times[0]:g} to {value.times[-1]:g})"
     if isinstance(value, Specification):
-        text, longest = f"({_block(value)})", _LONGEST_NESTED
+        text, longest = f"({_block(value)})", _MAX_NESTED_LETTERS
     elif isinstance(value, list | tuple):
         nested = any(isinstance(item, Specification) for item in value)
-        longest = _LONGEST_NESTED if nested else _LONGEST
+        longest = _MAX_NESTED_LETTERS if nested else _MAX_LIST_LETTERS
         text = " ".join(_value(item) for item in value) if nested else f"[{', '.join(_value(item) for item in value)}]"
     else:
         text = f"{value:g}" if isinstance(value, int | float) else str(value)

@@ -1,4 +1,4 @@
-"""A run at one glance."""
+"""The figure of a run: its snapshots and observed series."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_snapshots", "head", "header", "run_figure"]
 
-_LOWER, _LINE = 1.9, 0.19
-_MOST_PANELS = 4
-#: that fit in a line
-_LETTERS = 115
+_LOWER_ROW_INCHES, _LINE_INCHES = 1.9, 0.19  # heights of a row of series, of a line of text
+_MAX_SERIES_AXES = 4  # two rows
+#: that fit on a page
+_LETTERS_PER_LINE = 115
 
 
 @register("view", "figure")
@@ -33,24 +33,24 @@ def run_figure(run: Run, path: str | Path | None = None) -> Figure:
     if path is not None:
         extension_of(path, FIGURES, "figure", " (movies are .mp4 or .gif)")
     shown = portrait_of(run)
-    panels = shown.panels[:_MOST_PANELS]
-    absent = hidden(run, panels, shown.drawn)
+    groups = shown.groups[:_MAX_SERIES_AXES]
+    absent = hidden(run, groups, shown.drawn)
     lines = header(run)
     if absent:
         told = f"observed, not shown: {', '.join(absent)}"
-        lines += [(line, {"color": "0.35"}) for line in textwrap.wrap(told, _LETTERS)]
+        lines += [(line, {"color": "0.35"}) for line in textwrap.wrap(told, _LETTERS_PER_LINE)]
     with look():
-        rows = _rows(len(panels))
-        figure = new_figure(shown.height + len(rows) * _LOWER + _LINE * len(lines) + 0.15)
+        rows = _rows(len(groups))
+        figure = new_figure(shown.height + len(rows) * _LOWER_ROW_INCHES + _LINE_INCHES * len(lines) + 0.15)
         head(figure, lines)
         # a row of three has a grid of its own, whose margins count as its height
-        heights = [shown.height] + [1.45 * _LOWER if count == 3 else _LOWER for count in rows]
+        heights = [shown.height] + [1.45 * _LOWER_ROW_INCHES if count == 3 else _LOWER_ROW_INCHES for count in rows]
         grid = figure.add_gridspec(1 + len(rows), 2, height_ratios=heights)
         upper = shown.draw(figure, grid)
         specs = [spec for row, count in enumerate(rows, 1) for spec in _places(grid, row, count)]
         lower = [figure.add_subplot(spec) for spec in specs]
-        for axes, panel in zip(lower, panels, strict=True):
-            draw_series(axes, panel, shown.scale)
+        for axes, group in zip(lower, groups, strict=True):
+            draw_series(axes, group, shown.scale)
         for axes, letter in zip([*upper, *lower], "abcdefghij", strict=False):
             tag(axes, letter)
     if path is not None:
@@ -70,7 +70,7 @@ def draw_snapshots(run: Run, figure: FigureBase) -> None:
 
 
 def _places(grid: GridSpec, row: int, count: int) -> list[SubplotSpec]:
-    """Places of one, two or three panels; one and two share the columns of the row above and stand in line with it."""
+    """Places of one, two or three axes; one and two are aligned with the columns of the row above."""
     if count == 3:
         own = grid[row, :].subgridspec(1, count)
         return [own[0, place] for place in range(count)]
@@ -86,21 +86,23 @@ def header(run: Run) -> list[tuple[str, dict[str, str]]]:
     lines: list[tuple[str, dict[str, str]]] = []
     if run.problem.title:
         lines += [(line, {"weight": "bold", "size": "11"}) for line in textwrap.wrap(run.problem.title, 90)]
-    lines += [(line, {"color": "0.35"}) for line in textwrap.wrap(describe(run.problem), _LETTERS)]
+    lines += [(line, {"color": "0.35"}) for line in textwrap.wrap(describe(run.problem), _LETTERS_PER_LINE)]
     if run.outcome.kind != FINISHED:
         colour = "0.35" if run.outcome.complete else ALARM
-        lines += [(line, {"color": colour}) for line in textwrap.wrap(str(run.outcome), _LETTERS)]
+        lines += [(line, {"color": colour}) for line in textwrap.wrap(str(run.outcome), _LETTERS_PER_LINE)]
     return lines
 
 
 def head(figure: Figure, lines: list[tuple[str, dict[str, str]]]) -> None:
-    """Write lines at the top left and leave the rest of the figure to its panels."""
+    """Write lines at the top left and leave the rest of the figure to the axes."""
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     height = float(figure.get_size_inches()[1])
     for number, (text, looks) in enumerate(lines):
         # what a user called a run is not a formula: dollar signs are dollar signs
-        written = figure.text(0.012, 1 - (0.07 + _LINE * number) / height, text, va="top", ha="left", parse_math=False)
+        written = figure.text(
+            0.012, 1 - (0.07 + _LINE_INCHES * number) / height, text, va="top", ha="left", parse_math=False
+        )
         written.set(**looks)
-    below = 1 - (0.13 + _LINE * len(lines)) / height
+    below = 1 - (0.13 + _LINE_INCHES * len(lines)) / height
     figure.set_layout_engine(ConstrainedLayoutEngine(rect=(0, 0, 1, below), h_pad=0.06, w_pad=0.06))

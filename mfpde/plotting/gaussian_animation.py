@@ -9,7 +9,7 @@ import numpy as np
 from mfpde.plotting.animation import Scene
 from mfpde.plotting.annotations import window_of
 from mfpde.plotting.gaussian_run import ellipse
-from mfpde.plotting.style import CATEGORIES, LINE, REFERENCE, THIN, label
+from mfpde.plotting.style import CATEGORIES, LINE, REFERENCE, THIN_LINE, label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GaussianScene"]
 
-_REACH = 4.0
+_SHOWN_DEVIATIONS = 4.0  # beyond it a Gaussian is thinner than a line
 
 
 class GaussianScene(Scene):
@@ -58,7 +58,7 @@ class GaussianScene(Scene):
     def _curve(self, place: int) -> tuple[np.ndarray, np.ndarray]:
         if self.means.shape[1] > 1:
             return ellipse(self.means[place], self.covariances[place])
-        z = np.linspace(-_REACH, _REACH, 201)
+        z = np.linspace(-_SHOWN_DEVIATIONS, _SHOWN_DEVIATIONS, 201)
         spread = self.spreads[place, 0]
         density = np.exp(-0.5 * z**2) / (np.sqrt(2 * np.pi) * spread) if spread > 0 else np.zeros(z.size)
         return self.means[place, 0] + spread * z, density
@@ -66,7 +66,7 @@ class GaussianScene(Scene):
     def _bell(self, axes: Axes) -> None:
         (self.curve,) = axes.plot(*self._curve(0), color=CATEGORIES[0], lw=LINE)
         self.moves(self.curve)
-        ends = _REACH * self.spreads[:, 0]
+        ends = _SHOWN_DEVIATIONS * self.spreads[:, 0]
         axes.set_xlim(*window_of(self.means[:, 0] - ends, self.means[:, 0] + ends))
         highest = max(float(self._curve(place)[1].max()) for place in range(len(self.means)))
         axes.set_ylim(0, 1.05 * highest)
@@ -74,7 +74,7 @@ class GaussianScene(Scene):
 
     def _ellipse(self, axes: Axes) -> None:
         curves = np.array([self._curve(place) for place in range(len(self.means))])
-        axes.plot(self.means[:, 0], self.means[:, 1], color=REFERENCE, lw=THIN)
+        axes.plot(self.means[:, 0], self.means[:, 1], color=REFERENCE, lw=THIN_LINE)
         (self.curve,) = axes.plot(*curves[0], color=CATEGORIES[0], lw=LINE)
         (self.centre,) = axes.plot(*self.means[0, :2], "o", color=CATEGORIES[0], ms=4)
         for artist in (self.curve, self.centre):

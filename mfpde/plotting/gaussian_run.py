@@ -8,8 +8,8 @@ import numpy as np
 
 from mfpde.plotting.annotations import telling, time_texts, times_above, window_of
 from mfpde.plotting.run_plot import Portrait, side_by_side
-from mfpde.plotting.series import SeriesPanel
-from mfpde.plotting.style import CATEGORIES, LINE, MAP, REFERENCE, THIN, label, sequence
+from mfpde.plotting.series import SeriesAxes
+from mfpde.plotting.style import CATEGORIES, LINE, MAP, REFERENCE, THIN_LINE, label, sequence
 from mfpde.registry import register
 from mfpde.typing import Float
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GaussianRun", "ellipse"]
 
-_ELLIPSES = 6
+_ELLIPSES = 6  # more cannot be told apart
 
 
 @register("portrait", "gaussian")
@@ -51,7 +51,7 @@ class GaussianRun(Portrait):
     def drawn(self) -> tuple[str, ...]:
         return ("covariance", "covariance-eigenvalues")
 
-    def derived(self) -> list[SeriesPanel]:
+    def derived(self) -> list[SeriesAxes]:
         return []
 
     @property
@@ -74,7 +74,7 @@ class GaussianRun(Portrait):
         places = self.chosen
         texts = time_texts(self.shown_times[places])
         way = means[: places[-1] + 1]  # towards a pole the rest would hide it
-        axes.plot(way[:, 0], way[:, 1], color=REFERENCE, lw=THIN)
+        axes.plot(way[:, 0], way[:, 1], color=REFERENCE, lw=THIN_LINE)
         for place, text, colour in zip(places, texts, sequence(len(places)), strict=True):
             axes.plot(*ellipse(means[place], covariances[place]), color=colour, label=text)
             axes.plot(*means[place, :2], ".", color=colour, ms=4)
@@ -103,7 +103,7 @@ class GaussianRun(Portrait):
         many = count > len(CATEGORIES)
         for number, one in enumerate(spreads.T):
             colour = colormaps[MAP](0.85 * number / max(count - 1, 1)) if many else CATEGORIES[number]
-            axes.plot(self.shown_times, one, color=colour, lw=THIN if many else LINE)
+            axes.plot(self.shown_times, one, color=colour, lw=THIN_LINE if many else LINE)
         self.scale.lay_out(axes)
         finite = spreads[np.isfinite(spreads)]
         if finite.size and finite.min() > 0 and finite.max() > 30 * finite.min():

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 __all__ = ["LineRun"]
 
-_PIXELS, _PROFILES = 360, 6
-#: mass that may lie outside of the window, on each side
-_BEYOND = 1e-3
-#: points of a curve in every cell
-_FINER = 4
-#: times of observations from which on a line needs no marks
-_FEW = 12
+_PIXELS, _PROFILES = 360, 6  # across a map; curves, more cannot be told apart
+#: on each side
+_MASS_OUTSIDE_WINDOW = 1e-3
+#: of a curve
+_POINTS_PER_CELL = 4
+#: of observations: a curve through more needs no marks
+_MAX_MARKED_TIMES = 12
 
 
 @register("portrait", "line")
@@ -55,7 +55,7 @@ class LineRun(GridPortrait):
     @cached_property
     def window(self) -> tuple[float, float]:
         """Where the mass is at one time or another."""
-        ends = np.array([reach_of(grid, _BEYOND) for grid in self.grids])[:, :, 0]
+        ends = np.array([reach_of(grid, _MASS_OUTSIDE_WINDOW) for grid in self.grids])[:, :, 0]
         return window_of(ends[:, 0], ends[:, 1])
 
     @cached_property
@@ -80,7 +80,7 @@ class LineRun(GridPortrait):
         for panel in grid.panels:
             ends = borders(panel)
             beyond = 1e-9 * (ends[-1] - ends[0])  # a panel ends at once
-            pieces += [np.linspace(ends[0], ends[-1], _FINER * panel.values.size + 1)]
+            pieces += [np.linspace(ends[0], ends[-1], _POINTS_PER_CELL * panel.values.size + 1)]
             pieces += [np.array([ends[0] - beyond, ends[-1] + beyond])]
         x = np.unique(np.concatenate(pieces))
         x = x[(x >= low) & (x <= high)]
@@ -106,7 +106,7 @@ class LineRun(GridPortrait):
         # where clusters merge, split or vanish, nobody knows which of them goes on as which
         starts = [0, *(np.flatnonzero(np.diff(counts)) + 1), len(counts)]
         for start, end in itertools.pairwise(starts):
-            marker = "o" if len(times) < _FEW or end - start == 1 else ""
+            marker = "o" if len(times) < _MAX_MARKED_TIMES or end - start == 1 else ""
             for one in positions[start:end, : counts[start]].T:
                 axes.plot(times[start:end], one, color="white", lw=1.0, marker=marker, ms=2.0, path_effects=stroked())
         axes.text(0.985, 0.03, "white: means of clusters", color="white", ha="right", transform=axes.transAxes, size=8)

@@ -24,10 +24,10 @@ from mfpde.typing import AnyArray, Float
 __all__ = ["frame_snapshots", "run_movie"]
 
 _MOVIES = (".mp4", ".gif")
-_MOST_FRAMES = 250
-#: seconds that a movie lasts, if that is neither too slow nor too fast
-_LENGTH = 10.0
-_SLOWEST, _FASTEST = 4, 25
+_MAX_FRAMES = 250  # ten seconds at 25 a second
+#: unless frames would follow too slowly or too fast
+_MOVIE_SECONDS = 10.0
+_MIN_FRAME_RATE, _MAX_FRAME_RATE = 4, 25  # a second
 
 
 @register("view", "movie")
@@ -40,7 +40,7 @@ def run_movie(run: Run, path: str | Path) -> Path:
     shown = portrait_of(run)
     snapshots = frame_snapshots(shown.times)
     # GIF counts time in hundredths of a second
-    pause = round(100 / min(max(len(snapshots) / _LENGTH, _SLOWEST), _FASTEST)) / 100
+    pause = round(100 / min(max(len(snapshots) / _MOVIE_SECONDS, _MIN_FRAME_RATE), _MAX_FRAME_RATE)) / 100
     with replacing(path) as temporary, look():
         frames = shown.scene(snapshots).frames()
         if extension == ".mp4" and encoder is not None:
@@ -55,7 +55,7 @@ def frame_snapshots(times: Float) -> list[int]:
     if times.size < 3:
         return list(range(times.size))
     span, shortest = float(times[-1] - times[0]), float(np.diff(times).min())
-    count = _MOST_FRAMES if span > _MOST_FRAMES * shortest else min(round(span / shortest) + 1, _MOST_FRAMES)
+    count = _MAX_FRAMES if span > _MAX_FRAMES * shortest else min(round(span / shortest) + 1, _MAX_FRAMES)
     return TimeScale(float(times[0]), float(times[-1])).nearest(times, count)
 
 

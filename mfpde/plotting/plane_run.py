@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 __all__ = ["Picture", "PlaneRun", "Window", "add_bar", "common_scale"]
 
-_PIXELS, _PICTURES = 160, 6
-#: mass that may lie outside of a window, on each side
-_BEYOND = 1e-3
-_MARGIN = 0.15
-#: windows of sizes that differ more have axes of their own
-_COMMON = 5.0
+_PIXELS, _PICTURES = 160, 6  # along a side of a picture; pictures that fit in a row
+#: on each side
+_MASS_OUTSIDE_WINDOW = 1e-3
+_MARGIN_SHARE = 0.15  # of the window, on each side
+#: of windows that share axes
+_MAX_SIZE_RATIO = 5.0
 
-#: share of the largest density that the pixels have to reach for a picture to be told in multiples of it
-_RESOLVED = 0.5
-#: half-widths between a window and 0 from which coordinates have an offset
-_FAR = 20.0
-#: share of the window that counts as well filled, and the most that a scale is bent for an empty one
-_FULL, _LEAST_EXPONENT = 20.0, 0.4
+#: in pixels, over the largest density: below it the scale is not in multiples of the peak
+_MIN_RESOLVED_PEAK = 0.5
+#: distance of a window from 0 in half-widths, from which coordinates have an offset
+_MIN_OFFSET_RATIO = 20.0
+#: share of the window that counts as full; least exponent of the colour scale for an empty one
+_FULL_WINDOW_PERCENT, _LEAST_EXPONENT = 20.0, 0.4
 
 #: low and high corner
 Window = tuple[Float, Float]
@@ -83,13 +83,13 @@ class PlaneRun(GridPortrait):
 
     def windows(self, grids: list[GridDensity]) -> list[Window]:
         """Squares around the mass: one for all while their sizes are alike, one for each otherwise."""
-        ends = np.array([reach_of(grid, _BEYOND) for grid in grids])
+        ends = np.array([reach_of(grid, _MASS_OUTSIDE_WINDOW) for grid in grids])
         low, high = ends[:, 0], ends[:, 1]
         sizes = (high - low).max(axis=1)
-        if sizes.max() <= _COMMON * sizes.min():
+        if sizes.max() <= _MAX_SIZE_RATIO * sizes.min():
             low, high = (np.broadcast_to(end, low.shape) for end in (low.min(axis=0), high.max(axis=0)))
             sizes = np.broadcast_to((high - low).max(axis=1), sizes.shape)
-        middle, half = 0.5 * (low + high), (0.5 + _MARGIN) * np.where(sizes > 0, sizes, 1.0)
+        middle, half = 0.5 * (low + high), (0.5 + _MARGIN_SHARE) * np.where(sizes > 0, sizes, 1.0)
         return [(m - h, m + h) for m, h in zip(middle, half, strict=True)]
 
     def _draw_clusters(self, axes: Axes, time: float, picture: Picture) -> None:
@@ -130,7 +130,7 @@ class Picture:
         largest = max(float(panel.values.max()) for panel in grid.panels)
         if len(grid.panels) > 1:  # where they lie over each other there is more than in any of them
             largest = max(largest, float(pixels.max()))
-        unit = largest if pixels.max() > _RESOLVED * largest else float(pixels.max())
+        unit = largest if pixels.max() > _MIN_RESOLVED_PEAK * largest else float(pixels.max())
         return cls(pixels / (unit or 1.0), window, offset, largest, unit)
 
     def draw(self, axes: Axes, scale: DensityScale) -> AxesImage:
@@ -153,13 +153,13 @@ def _from(name: str, offset: float) -> str:
 
 def _rounded(place: float, half: float) -> float:
     """A short number near a place that is far from 0 for a window so wide."""
-    return 0.0 if abs(place) <= _FAR * half else float(np.round(place, 1 - int(np.floor(np.log10(half)))))
+    return 0.0 if abs(place) <= _MIN_OFFSET_RATIO * half else float(np.round(place, 1 - int(np.floor(np.log10(half)))))
 
 
 def common_scale(densities: list[Float]) -> DensityScale:
     """For relative densities: linear unless some picture would be nearly empty then."""
     filled = min(float(density.mean()) for density in densities)
-    scale = DensityScale.of(np.array([0.0, 1.0]), usual=min(_FULL * filled, 0.5), units="")
+    scale = DensityScale.of(np.array([0.0, 1.0]), usual=min(_FULL_WINDOW_PERCENT * filled, 0.5), units="")
     return replace(scale, exponent=max(scale.exponent, _LEAST_EXPONENT))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mfpde.plotting.animation import Scene
-from mfpde.plotting.style import CATEGORIES, REFERENCE, THIN
+from mfpde.plotting.style import CATEGORIES, REFERENCE, THIN_LINE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PointsScene"]
 
-_MOST = 2000
+_MAX_DOTS = 2000  # more hide each other
 
 
 class PointsScene(Scene):
@@ -25,7 +25,7 @@ class PointsScene(Scene):
 
     def __init__(self, shown: PointsRun, snapshots: list[int]) -> None:
         kept = sorted(set(snapshots))
-        chosen = shown.some(_MOST)
+        chosen = shown.some(_MAX_DOTS)
         self.weights = shown.weights[chosen]
         self.positions = np.asarray(shown.run.stored["position"])[kept][:, chosen, :2]
         self.round, self.plane, self.names = shown.round, shown.plane, shown.names
@@ -57,7 +57,7 @@ class PointsScene(Scene):
     def _frame(self, axes: Axes) -> None:
         if self.round:
             angle = np.linspace(0, 2 * np.pi, 361)
-            axes.plot(np.cos(angle), np.sin(angle), color=REFERENCE, lw=THIN, zorder=0)
+            axes.plot(np.cos(angle), np.sin(angle), color=REFERENCE, lw=THIN_LINE, zorder=0)
             axes.set(xlim=(-1.2, 1.2), ylim=(-1.2, 1.2), aspect="equal", xlabel="cos θ", ylabel="sin θ")
             return
         low, high = self.positions.min(axis=(0, 1)), self.positions.max(axis=(0, 1))

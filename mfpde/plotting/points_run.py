@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PointsRun"]
 
-_PATHS, _DOTS, _TIMES = 60, 300, 3
+_MAX_PATHS, _MAX_DOTS, _TIMES_SHOWN = 60, 300, 3  # more hide each other
 
 
 @register("portrait", "points")
@@ -86,7 +86,7 @@ class PointsRun(Portrait):
         return evenly_many(self.positions[0], self.weights, count)
 
     def _draw_paths(self, axes: Axes) -> None:
-        chosen = self.some(_PATHS)
+        chosen = self.some(_MAX_PATHS)
         for number, colour in zip(chosen, sequence(len(chosen)), strict=True):
             path = self.positions[:, number, 0].copy()
             if self.round:
@@ -101,7 +101,7 @@ class PointsRun(Portrait):
 
     def _draw_distribution(self, axes: Axes) -> None:
         """Mass up to x: it needs no bins."""
-        places = telling(self.positions, _TIMES)
+        places = telling(self.positions, _TIMES_SHOWN)
         texts = time_texts(self.shown_times[places])
         for place, text, colour in zip(places, texts, sequence(len(places)), strict=True):
             order = np.argsort(self.positions[place, :, 0], kind="stable")
@@ -120,7 +120,7 @@ class PointsRun(Portrait):
         say(self.names[0])  # type: ignore[operator]
 
     def _draw_paths_on_plane(self, axes: Axes) -> None:
-        chosen = self.some(_PATHS)
+        chosen = self.some(_MAX_PATHS)
         for number in chosen:
             axes.plot(*self.positions[:, number].T, color=REFERENCE, lw=0.6)
         axes.plot(*self.positions[0, chosen].T, "o", color=REFERENCE, ms=3, mfc="white", label="start")
@@ -131,7 +131,7 @@ class PointsRun(Portrait):
         axes.legend(loc="best", handlelength=1.0)
 
     def _draw_dots(self, axes: Axes) -> None:
-        places, chosen = telling(self.positions, _TIMES), self.some(_DOTS)
+        places, chosen = telling(self.positions, _TIMES_SHOWN), self.some(_MAX_DOTS)
         texts = time_texts(self.shown_times[places])
         size = 2 + 8 * self.weights[chosen] / self.weights.max()
         for place, text, colour in zip(places, texts, sequence(len(places)), strict=True):

@@ -12,15 +12,15 @@ from mfpde.typing import AnyArray, Float, Truths
 
 __all__ = ["borders", "pixels_on_line", "pixels_on_plane", "reach_of"]
 
-#: parts that a cell is cut into along each side at most; more than that no picture shows
-_MOST_PARTS = 64
-#: pixels that a part of a cell is wide at most; its density is constant
-_WIDEST_PART = 1.2
-#: pixels that a panel is drawn thick at least: far from what is seen, and far from rounding
-_THINNEST = 1e-3
-#: share of the greatest jump of the density from which on one counts: smaller ones are rounding
-_LEAST_JUMP = 1e-16
-#: cells around the window that the reconstruction inside of it looks at
+#: along each side; a picture shows no more
+_MAX_CELL_PARTS = 64
+#: of a part of a cell with constant density
+_MAX_PART_PIXELS = 1.2
+#: thickness of a panel: far below what is visible, far above rounding
+_MIN_PANEL_PIXELS = 1e-3
+#: of the largest jump of the density: smaller ones are rounding
+_JUMP_FLOOR = 1e-16
+#: cells around the window that the reconstruction inside of it uses
 _NEIGHBOURS = 3
 
 
@@ -45,7 +45,7 @@ def pixels_on_line(measure: GridDensity, edges: Float) -> Float:
     for panel in measure.panels:
         values = panel.values if panel.lattice.matrix[0, 0] > 0 else panel.values[::-1]
         ends = borders(panel)
-        parts = int(np.clip(np.ceil((ends[1] - ends[0]) / shortest), 1, _MOST_PARTS))
+        parts = int(np.clip(np.ceil((ends[1] - ends[0]) / shortest), 1, _MAX_CELL_PARTS))
         masses = refined(values, parts, 0) * (panel.volume / parts)
         fine = np.interp(np.arange(masses.size + 1) / parts, np.arange(ends.size), ends)
         below += np.interp(edges, fine, np.concatenate([[0.0], np.cumsum(masses)]))
@@ -86,7 +86,7 @@ def _parts(panel: Panel, low: Float, size: Float, count: int) -> tuple[Float, Fl
         ends = np.clip(np.nan_to_num(ends), -1.0, values.shape[axis] + 1.0)
         first = max(int(ends[0]) - _NEIGHBOURS, 0)
         last = min(int(np.ceil(ends[1])) + _NEIGHBOURS, values.shape[axis])
-        parts = int(np.clip(np.ceil(sides[axis] / _WIDEST_PART), 1, _MOST_PARTS))
+        parts = int(np.clip(np.ceil(sides[axis] / _MAX_PART_PIXELS), 1, _MAX_CELL_PARTS))
         values = refined(np.take(values, range(first, max(first, last)), axis=axis), parts, axis)
         faces.append(start + width * (first + np.arange(values.shape[axis] + 1) / parts))
     corners = origin[:, None, None] + np.einsum("xz,znm->xnm", frame, np.stack(np.meshgrid(*faces, indexing="ij")))
@@ -103,7 +103,7 @@ def _widened(panel: Panel, frame: Float) -> tuple[Float, float]:
     density that keeps the mass then."""
     extent = panel.widths * panel.values.shape
     axes, spans, turn = np.linalg.svd(frame * extent)
-    wide = np.maximum(spans, _THINNEST)
+    wide = np.maximum(spans, _MIN_PANEL_PIXELS)
     if np.array_equal(wide, spans):
         return frame, 1.0
     return axes * wide @ turn / extent, float(np.prod(spans / wide))
@@ -131,7 +131,7 @@ class _Sides:
         start, end = (np.concatenate([one.reshape(2, -1) for one in both], axis=1) for both in (starts, ends))
         rise = end[1] - start[1]
         jump = orientation * np.concatenate([step.ravel() for step in steps]) * rise
-        kept = np.abs(jump) > _LEAST_JUMP * np.abs(values).max()  # which leaves out sides that lie in a row
+        kept = np.abs(jump) > _JUMP_FLOOR * np.abs(values).max()  # which leaves out sides that lie in a row
         return cls(start[:, kept], end[:, kept], jump[kept])
 
     def cut(self, axis: int, count: int) -> _Sides:

@@ -1,4 +1,4 @@
-"""What every picture of a run has in common, whatever its snapshots hold."""
+"""The common part of the plots of all forms of runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mfpde.observe import Series
 from mfpde.observe.covariance import AXES
 from mfpde.observe.mean import Mean
 from mfpde.plotting.scales import TimeScale
-from mfpde.plotting.series import SeriesPanel, observed_panels, panel_of
+from mfpde.plotting.series import SeriesAxes, axes_of, observed_axes
 from mfpde.registry import members
 from mfpde.run import BLOW_UP, Run
 from mfpde.typing import Float
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["GridPortrait", "Portrait", "portrait_of", "side_by_side"]
 
-#: snapshots that a time axis can show
-_MOST_TIMES = 800
+#: on a time axis; more fall on the same pixels
+_MAX_TIMES = 800
 
 
 class Portrait(ABC):
@@ -70,12 +70,12 @@ class Portrait(ABC):
         return ()
 
     @cached_property
-    def panels(self) -> list[SeriesPanel]:
+    def groups(self) -> list[SeriesAxes]:
         """Series for the lower part: what was observed, or what follows from the snapshots."""
-        observed = [panel for panel in observed_panels(self.run) if panel.name not in self.drawn]
+        observed = [group for group in observed_axes(self.run) if group.name not in self.drawn]
         return observed or self.derived()
 
-    def derived(self) -> list[SeriesPanel]:
+    def derived(self) -> list[SeriesAxes]:
         """What is drawn below when nothing was observed: means and spreads, where the space is flat."""
         if not self.run.problem.geometry.flat:
             return []
@@ -85,16 +85,16 @@ class Portrait(ABC):
         label = "standard deviations" if several else "standard deviation"
         deviations = Series(label, label=label, curves=AXES)
         centre = Mean().series(self.run.problem.geometry)["mean"]
-        found = [panel_of("mean", centre, self.shown_times, means)]
-        found.append(panel_of(label.replace(" ", "-"), deviations, self.shown_times, spreads))
-        return [panel for panel in found if panel.curves]
+        found = [axes_of("mean", centre, self.shown_times, means)]
+        found.append(axes_of(label.replace(" ", "-"), deviations, self.shown_times, spreads))
+        return [group for group in found if group.curves]
 
     @cached_property
     def shown(self) -> list[int]:
         """Snapshots that fit on a time axis, none twice."""
-        if self.times.size <= _MOST_TIMES:
+        if self.times.size <= _MAX_TIMES:
             return list(range(self.times.size))
-        return sorted(set(self.scale.nearest(self.times, _MOST_TIMES)))
+        return sorted(set(self.scale.nearest(self.times, _MAX_TIMES)))
 
     @property
     def shown_times(self) -> Float:

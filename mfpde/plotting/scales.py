@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from mfpde.plotting.style import ALARM, DASHES, THIN, label
+from mfpde.plotting.style import ALARM, DASHES, THIN_LINE, label
 from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ class TimeScale:
             axes.set_xticks([self.first])
         axes.set_xlabel(label("time"))
         if self.blow_up is not None:
-            axes.axvline(self.blow_up, color=ALARM, lw=THIN, ls=DASHES, clip_on=False)
+            axes.axvline(self.blow_up, color=ALARM, lw=THIN_LINE, ls=DASHES, clip_on=False)
 
 
 def angle_axis(axis: Axis) -> None:

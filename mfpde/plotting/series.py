@@ -1,4 +1,4 @@
-"""Observed series as panels of curves over time."""
+"""Observed series as curves over time, each group on axes of its own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from mfpde.observe import Series
 from mfpde.plotting.scales import TimeScale, angle_axis
-from mfpde.plotting.style import CATEGORIES, DASHES, LINE, REFERENCE, THIN
+from mfpde.plotting.style import CATEGORIES, DASHES, LINE, REFERENCE, THIN_LINE
 from mfpde.run import Run
 from mfpde.store.recorder import observed_series
 from mfpde.typing import Float
@@ -17,14 +17,14 @@ from mfpde.typing import Float
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["SeriesPanel", "draw_series", "hidden", "observed_panels", "panel_of"]
+__all__ = ["SeriesAxes", "axes_of", "draw_series", "hidden", "observed_axes"]
 
-#: curves that share axes
-_MOST_TOGETHER = 4
+#: on the same axes
+_MAX_CURVES = 4
 
 
 @dataclass(frozen=True, eq=False)
-class SeriesPanel:
+class SeriesAxes:
     """Curves that share axes: values over times by the names that a legend gives them."""
 
     name: str
@@ -33,35 +33,35 @@ class SeriesPanel:
     curves: dict[str, Float]
 
 
-def panel_of(name: str, series: Series, times: Float, values: Float) -> SeriesPanel:
+def axes_of(name: str, series: Series, times: Float, values: Float) -> SeriesAxes:
     """One curve for each number of a short vector; none where there would be too many."""
     if values.ndim == 1 or (values.size == len(values) and not series.listed):
         curves = {name: values.reshape(len(values))}
     else:
         curves = dict(zip(series.curves, values.T, strict=False)) if values.ndim == 2 else {}
-    return SeriesPanel(name, series, times, curves)
+    return SeriesAxes(name, series, times, curves)
 
 
-def observed_panels(run: Run) -> list[SeriesPanel]:
+def observed_axes(run: Run) -> list[SeriesAxes]:
     """All series that curves can show: those that share axes first, angles last."""
     times = np.asarray(run.series_times, dtype=float)
     if times.size == 0:
         return []
     found = [
-        panel_of(name, series, times, np.asarray(run.series[name], dtype=float))
+        axes_of(name, series, times, np.asarray(run.series[name], dtype=float))
         for name, series in _looks(run).items()
         if not _resting(run, name, series)
     ]
-    shown = {panel.name for panel in found if panel.curves}
-    kept = [panel for panel in found if panel.curves and panel.series.repeats not in shown]
-    together: dict[str, SeriesPanel] = {}
-    for panel in kept:
-        if panel.series.scale == "share":
-            known = together.setdefault(panel.series.label, panel)
-            curves = dict(list((known.curves | panel.curves).items())[:_MOST_TOGETHER])
-            together[panel.series.label] = replace(known, curves=curves)
-    others = sorted((panel for panel in kept if panel.series.scale != "share"), key=lambda panel: _rank(panel.series))
-    return [*together.values(), *(replace(panel, curves=_finite(panel.curves)) for panel in others)]
+    shown = {group.name for group in found if group.curves}
+    kept = [group for group in found if group.curves and group.series.repeats not in shown]
+    together: dict[str, SeriesAxes] = {}
+    for group in kept:
+        if group.series.scale == "share":
+            known = together.setdefault(group.series.label, group)
+            curves = dict(list((known.curves | group.curves).items())[:_MAX_CURVES])
+            together[group.series.label] = replace(known, curves=curves)
+    others = sorted((group for group in kept if group.series.scale != "share"), key=lambda group: _rank(group.series))
+    return [*together.values(), *(replace(group, curves=_finite(group.curves)) for group in others)]
 
 
 def _looks(run: Run) -> dict[str, Series]:
@@ -74,10 +74,10 @@ def _finite(curves: dict[str, Float]) -> dict[str, Float]:
     return {name: np.where(np.isfinite(values), values, np.nan) for name, values in curves.items()}
 
 
-def hidden(run: Run, panels: list[SeriesPanel], drawn: tuple[str, ...]) -> list[str]:
-    """Names of the series that neither these panels nor what is `drawn` besides them show."""
+def hidden(run: Run, groups: list[SeriesAxes], drawn: tuple[str, ...]) -> list[str]:
+    """Names of the series that neither these groups nor what is `drawn` besides them show."""
     looks = _looks(run)
-    seen = {*drawn, *(panel.name for panel in panels), *(name for panel in panels for name in panel.curves)}
+    seen = {*drawn, *(group.name for group in groups), *(name for group in groups for name in group.curves)}
     twins = {(name, series.repeats) for name, series in looks.items() if series.repeats}
     seen |= {other for one, two in twins for here, other in ((one, two), (two, one)) if here in seen}
     return [name for name, series in looks.items() if name not in seen and not _resting(run, name, series)]
@@ -96,18 +96,18 @@ def _rank(series: Series) -> int:
     return 0 if series.leads else 2 if series.scale == "angle" else 1
 
 
-def draw_series(axes: Axes, panel: SeriesPanel, scale: TimeScale) -> None:
+def draw_series(axes: Axes, group: SeriesAxes, scale: TimeScale) -> None:
     """Series over time; several share the axes with a legend."""
-    kind = panel.series.scale
-    style: dict[str, Any] = {"marker": "o", "ms": 3.0} if panel.times.size < 12 else {}
+    kind = group.series.scale
+    style: dict[str, Any] = {"marker": "o", "ms": 3.0} if group.times.size < 12 else {}
     if kind == "count":  # a number that is whole at every time
         style["drawstyle"] = "steps-mid"
-    for (name, given), colour in zip(panel.curves.items(), CATEGORIES, strict=False):
+    for (name, given), colour in zip(group.curves.items(), CATEGORIES, strict=False):
         values = _unwound(given) if kind == "angle" else given
-        axes.plot(panel.times, values, color=colour, lw=LINE, label=name, clip_on=False, **style)
-    replace(scale, last=max(scale.last, float(panel.times[-1]))).lay_out(axes)
-    axes.set_title(panel.series.label or panel.name, loc="left")
-    every = np.array(list(panel.curves.values()))
+        axes.plot(group.times, values, color=colour, lw=LINE, label=name, clip_on=False, **style)
+    replace(scale, last=max(scale.last, float(group.times[-1]))).lay_out(axes)
+    axes.set_title(group.series.label or group.name, loc="left")
+    every = np.array(list(group.curves.values()))
     if kind == "share":
         axes.set_ylim(0, 1)
     elif kind == "angle":
@@ -117,8 +117,8 @@ def draw_series(axes: Axes, panel: SeriesPanel, scale: TimeScale) -> None:
         axes.set_ylim(0, float(np.nanmax(every)) + 1)
         axes.locator_params(axis="y", integer=True)
     else:
-        _value_axis(axes, panel.series, every)
-    if len(panel.curves) > 1:
+        _value_axis(axes, group.series, every)
+    if len(group.curves) > 1:
         axes.legend(loc="best", handlelength=1.3)
 
 
@@ -149,4 +149,4 @@ def _value_axis(axes: Axes, series: Series, values: Float) -> None:
     axes.ticklabel_format(axis="y", useOffset=False, useMathText=True, scilimits=(-3, 4))
     axes.yaxis.set_offset_position("right")  # on the left is the name
     if series.scale == "balance" and axes.get_ylim()[0] < 0 < axes.get_ylim()[1]:
-        axes.axhline(0.0, color=REFERENCE, lw=THIN, ls=DASHES)
+        axes.axhline(0.0, color=REFERENCE, lw=THIN_LINE, ls=DASHES)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SphereScene"]
 
-_MOST = 2000
+_MAX_DOTS = 2000  # more hide each other
 
 
 class SphereScene(Scene):
@@ -27,7 +27,7 @@ class SphereScene(Scene):
     def __init__(self, shown: SphereRun, snapshots: list[int]) -> None:
         self.shown = shown
         positions = np.asarray(shown.run.stored["position"])[sorted(set(snapshots))]
-        chosen = evenly_many(positions[0], shown.run.weights, _MOST)
+        chosen = evenly_many(positions[0], shown.run.weights, _MAX_DOTS)
         self.weights, self.positions = shown.run.weights[chosen], positions[:, chosen]
         super().__init__(shown, snapshots)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from mfpde.plotting.annotations import evenly_many, telling, time_texts, times_above
 from mfpde.plotting.run_plot import Portrait, side_by_side
-from mfpde.plotting.style import REFERENCE, THIN, sequence
+from mfpde.plotting.style import REFERENCE, THIN_LINE, sequence
 from mfpde.registry import register
 from mfpde.typing import Float
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 __all__ = ["SphereRun", "disc", "halves"]
 
-_DOTS, _TIMES = 400, 3
+_MAX_DOTS, _TIMES_SHOWN = 400, 3  # more hide each other
 #: dimension of the space around S^2
-_SPACE = 3
-#: colatitudes of the thin circles, in degrees
-_CIRCLES = (30, 60)
+_AMBIENT_DIMENSION = 3
+#: colatitudes of the thin circles
+_CIRCLES_DEGREES = (30, 60)
 
 
 @register("portrait", "sphere")
@@ -41,7 +41,10 @@ class SphereRun(Portrait):
         axes = side_by_side(figure, grid)
         for number, one in enumerate(axes):
             self.lay_out(one, number)
-        places, chosen = telling(self.positions, _TIMES), evenly_many(self.positions[0], self.run.weights, _DOTS)
+        places, chosen = (
+            telling(self.positions, _TIMES_SHOWN),
+            evenly_many(self.positions[0], self.run.weights, _MAX_DOTS),
+        )
         weights = self.run.weights[chosen]
         for place, text, colour in self._times(places):
             for one, (x, y) in zip(axes, halves(self.positions[place, chosen]), strict=True):
@@ -73,11 +76,11 @@ class SphereRun(Portrait):
         """The disc of one half, and what is seen in it."""
         disc(axes)
         sign = ("≥ 0", "< 0")[number]
-        if self.dimension != _SPACE:
+        if self.dimension != _AMBIENT_DIMENSION:
             last = f"x{self.dimension} {sign}" if self.dimension > 2 else f"y {sign}"
             axes.text(0, -1.13, f"tokens with {last}: first two coordinates", ha="center", va="top", size=8.5)
             return
-        for degrees in _CIRCLES:
+        for degrees in _CIRCLES_DEGREES:
             disc(axes, np.sqrt(2) * np.sin(np.radians(degrees) / 2))
         for angle, text in zip(np.arange(4) * np.pi / 2, ["0", "π/2", "π", "3π/2"], strict=True):
             axes.text(1.1 * np.cos(angle), 1.1 * np.sin(angle), text, ha="center", va="center", size=8.5)
@@ -88,7 +91,7 @@ class SphereRun(Portrait):
 def disc(axes: Axes, radius: float = 1.0) -> None:
     """The rim of a half, or a circle of latitude in it, in axes without coordinates."""
     angle = np.linspace(0, 2 * np.pi, 361)
-    axes.plot(radius * np.cos(angle), radius * np.sin(angle), color=REFERENCE, lw=THIN, zorder=0)
+    axes.plot(radius * np.cos(angle), radius * np.sin(angle), color=REFERENCE, lw=THIN_LINE, zorder=0)
     axes.set(xlim=(-1.25, 1.25), ylim=(-1.4, 1.2), aspect="equal")
     axes.set_axis_off()
 
@@ -101,7 +104,7 @@ def halves(points: Float) -> list[tuple[Float, Float]]:
     coordinates.
     """
     last = points[:, -1]
-    if points.shape[1] == _SPACE:
+    if points.shape[1] == _AMBIENT_DIMENSION:
         across = np.hypot(points[:, 0], points[:, 1])
         colatitude = np.arctan2(across, np.abs(last))
         scale = np.sqrt(2) * np.sin(colatitude / 2) / np.where(across > 0, across, 1.0)

@@ -23,7 +23,7 @@ __all__ = [
     "LINE",
     "MAP",
     "REFERENCE",
-    "THIN",
+    "THIN_LINE",
     "WIDTH",
     "label",
     "look",
@@ -40,8 +40,8 @@ MAP = "viridis"
 REFERENCE = "0.45"
 ALARM = "#D55E00"
 
-THIN, LINE = 0.9, 1.6
-DASHES = (0, (4, 3))
+THIN_LINE, LINE = 0.9, 1.6  # line widths in points
+DASHES = (0, (4, 3))  # offset, lengths of dash and gap in line widths
 #: inches; with DPI a figure is 1200 pixels wide
 WIDTH, DPI = 8.0, 150
 
@@ -121,6 +121,6 @@ def stroked() -> list[Any]:
 
 
 def tag(axes: Axes, letter: str) -> None:
-    """The bold letter of a panel, at its upper left corner outside the axes."""
+    """The bold letter at the upper left corner outside the axes."""
     note = axes.annotate(letter, (0, 1), (-20, 5), "axes fraction", "offset points", annotation_clip=False)
     note.set(ha="right", va="bottom", weight="bold", size=10.5)

@@ -27,9 +27,8 @@ from mfpde.spec.scalar import meaning
 
 __all__ = ["UnreadableError", "parse", "read_text"]
 
-MOST_BYTES = 1_000_000
-MOST_VALUES = 100_000
-MOST_DEPTH = 40
+# of a file: reading takes bounded time and memory whatever it says
+MAX_BYTES, MAX_VALUES, MAX_DEPTH = 1_000_000, 100_000, 40
 
 _PLAIN_WORDS = (
     (re.compile(r"found character '\\t'"), "a tab cannot indent YAML; use spaces"),
@@ -58,7 +57,7 @@ def read_text(path: Path) -> str:
     place = Place(str(path))
     try:
         with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
+            data = file.read(MAX_BYTES + 1)
     except IsADirectoryError:
         raise UnreadableError(place, "is a folder; a problem is a YAML file") from None
     except (OSError, ValueError) as error:
@@ -70,9 +69,9 @@ def read_text(path: Path) -> str:
         )
     if b"\x00" in data:
         raise UnreadableError(place, "is a binary file; a problem is a YAML text")
-    if len(data) > MOST_BYTES:
+    if len(data) > MAX_BYTES:
         raise UnreadableError(
-            place, f"has more than {MOST_BYTES:,} bytes; keep long data in a file of its own (initial: points, file)"
+            place, f"has more than {MAX_BYTES:,} bytes; keep long data in a file of its own (initial: points, file)"
         )
     try:
         return data.decode("utf-8-sig")
@@ -141,8 +140,8 @@ class _Builder:
     def _begin(self, event: Any, place: Place) -> None:
         self._refuse_tag(event, place)
         self._values += 1
-        if len(self._open) >= MOST_DEPTH:
-            raise UnreadableError(place, f"is nested more than {MOST_DEPTH} deep")
+        if len(self._open) >= MAX_DEPTH:
+            raise UnreadableError(place, f"is nested more than {MAX_DEPTH} deep")
         if event.anchor is not None:
             self._anchors[event.anchor] = None
         self._open.append(_Open(place, event.anchor, isinstance(event, MappingStartEvent)))
@@ -164,9 +163,9 @@ class _Builder:
     def _add(self, node: Node, anchor: str | None) -> None:
         if anchor is not None:
             self._anchors[anchor] = node
-        if self._values > MOST_VALUES:
+        if self._values > MAX_VALUES:
             raise UnreadableError(
-                node.place, f"has more than {MOST_VALUES:,} values; keep long data in a file of its own"
+                node.place, f"has more than {MAX_VALUES:,} values; keep long data in a file of its own"
             )
         if not self._open:
             self.root = node

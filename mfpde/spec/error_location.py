@@ -1,4 +1,4 @@
-"""Which specification a part of a problem belongs to, seen from the classes that pydantic validates against."""
+"""The specification that an error of pydantic's belongs to."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from mfpde.spec.node import Node, Place, fault_at
 
 __all__ = ["Reading", "merged", "read_tree"]
 
-MOST_BASES = 10
+MAX_BASES = 10  # files that inherit from each other
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ def _read_base(base: Node, path: Path, including: tuple[Path, ...]) -> Reading |
         return wrong(
             f"{base.content} leads back to this file: " + " -> ".join(str(file) for file in (*including, target))
         )
-    if len(including) > MOST_BASES:
-        return wrong(f"is the {len(including)}th base of a base; at most {MOST_BASES} are read")
+    if len(including) > MAX_BASES:
+        return wrong(f"is the {len(including)}th base of a base; at most {MAX_BASES} are read")
     try:
         return read_tree(target, including)
     except UnreadableError as error:

@@ -16,7 +16,7 @@ from mfpde.specification import Specification
 
 __all__ = ["SENTENCES", "Found", "sentence", "shown"]
 
-_MOST_CHARACTERS = 60
+_MAX_CHARACTERS = 60  # of a value, in a message
 _OLD_NUMBER = re.compile(r"[-+]?[0-9][0-9_ ']*(\.[0-9_]*)?([eE][-+]?[0-9]+)?")
 _OLD_TRUTH = {"yes": "true", "on": "true", "y": "true", "no": "false", "off": "false", "n": "false"}
 
@@ -103,7 +103,7 @@ def _is_joined(key: Any) -> bool:
 
 def _with_a_space(key: str) -> str:
     name, _, value = key.partition(":")
-    return f"{shown(key)} is one word to YAML; a colon is followed by a space: {name}: {value[:_MOST_CHARACTERS]}"
+    return f"{shown(key)} is one word to YAML; a colon is followed by a space: {name}: {value[:_MAX_CHARACTERS]}"
 
 
 def _block(found: Found) -> str:
@@ -119,7 +119,7 @@ def _block(found: Found) -> str:
 
 def _list(found: Found) -> str:
     given = found.spot.given
-    one = isinstance(given, Specification) or (isinstance(given, str) and len(given) < _MOST_CHARACTERS)
+    one = isinstance(given, Specification) or (isinstance(given, str) and len(given) < _MAX_CHARACTERS)
     hint = f"; write [{given if isinstance(given, str) else found.given}]" if one else ""
     return f"must be a list, not {found.given}{hint}"
 
@@ -137,7 +137,7 @@ def _how_numbers_are_written(given: Any) -> str:
         return ""
     if _OLD_NUMBER.fullmatch(given):
         plain = re.sub(r"[_ ']", "", given)
-        return f"; without separators and quotes: {plain}" if len(plain) < _MOST_CHARACTERS else ""
+        return f"; without separators and quotes: {plain}" if len(plain) < _MAX_CHARACTERS else ""
     if re.fullmatch(r"[-+]?[0-9]+(,[0-9]+)+", given):
         return f"; the decimal sign is a point: {given.replace(',', '.', 1)}"
     return ""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mfpde.errors import Fault, ProblemError
-from mfpde.spec.document import MOST_DEPTH
+from mfpde.spec.document import MAX_DEPTH
 from mfpde.specification import Specification
 
 __all__ = ["native"]
@@ -21,8 +21,8 @@ def native(value: Any, path: tuple[str | int, ...] = ()) -> Any:
     >>> native({"A": np.eye(2), "file": Path("a.npy")})
     {'A': [[1.0, 0.0], [0.0, 1.0]], 'file': 'a.npy'}
     """
-    if len(path) > MOST_DEPTH:
-        raise ProblemError([Fault(path[:6], f"is nested more than {MOST_DEPTH} deep")])
+    if len(path) > MAX_DEPTH:
+        raise ProblemError([Fault(path[:6], f"is nested more than {MAX_DEPTH} deep")])
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, Specification):

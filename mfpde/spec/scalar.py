@@ -17,7 +17,7 @@ _OTHER_BASE = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _INFINITE = re.compile(r"[-+]?\.(inf|Inf|INF)")
 _NOT_A_NUMBER = {".nan", ".NaN", ".NAN"}
-_MOST_DIGITS = 300
+_MAX_DIGITS = 300  # of an integer: more take quadratic time to read
 
 
 def meaning(text: str) -> Scalar:
@@ -34,7 +34,7 @@ def meaning(text: str) -> Scalar:
         return math.nan
     if _INFINITE.fullmatch(text):
         return -math.inf if text.startswith("-") else math.inf
-    return _number(text) if len(text) <= _MOST_DIGITS else text
+    return _number(text) if len(text) <= _MAX_DIGITS else text
 
 
 def _number(text: str) -> Scalar:

@@ -14,7 +14,7 @@ __all__ = ["with_settings"]
 
 
 #: of a value, in the name of the setting it belongs to
-_MOST_LETTERS = 80
+_MAX_LETTERS = 80
 
 
 def with_settings(root: Node, settings: Mapping[str, Any]) -> tuple[Node, list[Fault]]:
@@ -37,7 +37,7 @@ def with_settings(root: Node, settings: Mapping[str, Any]) -> tuple[Node, list[F
 
 def _place(key: str, given: Any) -> Place:
     text = " ".join(str(given).split())
-    return Place(f"--set {key}={text if len(text) <= _MOST_LETTERS else f'{text[:_MOST_LETTERS]}...'}")
+    return Place(f"--set {key}={text if len(text) <= _MAX_LETTERS else f'{text[:_MAX_LETTERS]}...'}")
 
 
 def _in_value(fault: Fault, place: Place, path: tuple[str, ...]) -> Fault:

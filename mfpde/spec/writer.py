@@ -27,13 +27,13 @@ def write_yaml(problem: Problem) -> str:
     return out.getvalue()
 
 
-_FIRST = ("title", "kind")
+_FIRST_KEYS = ("title", "kind")
 
 
 def _block(specification: Specification) -> CommentedMap:
     block = CommentedMap()
     fields, given = specification.written_keys(), specification.written()
-    for name in sorted(fields, key=lambda name: name not in _FIRST):
+    for name in sorted(fields, key=lambda name: name not in _FIRST_KEYS):
         value = given[name]
         if name == "kind" or fields[name].is_required() or value != fields[name].default:
             block[name] = _short(value) if name == "observe" else _value(value)

@@ -108,7 +108,7 @@ def array_checksum(name: str, values: AnyArray) -> int:
 
 def axis_checksum(axis: Axis) -> int:
     """Of its values and bounds, and what is said of them."""
-    said = text_checksum(repr((axis.name, axis.units, axis.long_name, axis.period)))
+    said = text_checksum(repr((axis.name, axis.units, axis.long_name, *axis.growth.said)))
     return array_checksum(f"{said} bounds", axis.bounds) ^ array_checksum(f"{said} values", axis.values)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mfpde.geometry import Axis, Constant, Field, Layout
+from mfpde.geometry.axis import GROWTH_ATTRIBUTES, growth_of
 from mfpde.store.checksums import Rows
 from mfpde.store.opening import attribute, typed
 from mfpde.typing import Float
@@ -114,8 +115,8 @@ def _create_axis(file: Any, axis: Axis) -> None:
     scale = file.create_dataset(axis.name, data=axis.values, track_times=False)
     _describe(scale, Field((), axis.long_name, axis.units))
     scale.attrs["bounds"] = f"{axis.name}_bounds"
-    if axis.period is not None:
-        scale.attrs["period"] = axis.period
+    for name, value in axis.growth.attributes.items():
+        scale.attrs[name] = value
     scale.make_scale(axis.name)
     bounds = file.create_dataset(f"{axis.name}_bounds", data=axis.bounds, track_times=False)
     _attach(bounds, [scale, _side(file)])
@@ -124,9 +125,9 @@ def _create_axis(file: Any, axis: Axis) -> None:
 def _read_axis(file: Any, name: str) -> Axis:
     scale = typed(file[name])
     attributes = scale.attrs
-    period = float(attribute(scale, "period")) if "period" in attributes else None
+    growth = growth_of({name: attribute(scale, name) for name in GROWTH_ATTRIBUTES if name in attributes})
     bounds: Float = typed(file[attributes["bounds"]])[:]
-    return Axis(name, scale[:], bounds, attributes["units"], attributes["long_name"], period)
+    return Axis(name, scale[:], bounds, attributes["units"], attributes["long_name"], growth)
 
 
 def _side(file: Any) -> Any:

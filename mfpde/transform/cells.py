@@ -1,4 +1,4 @@
-"""Cell averages are not point values.
+"""Correction of sums over cell averages, which are not point values.
 
 A cell average is the density convolved with a box, so the sum of cell masses times `e^{w y}` at the cells' middles is M
 times `sinh(a) / a`, a = w h / 2, in every dimension. What belongs to the box is taken out of `log M` and its gradient.
@@ -31,8 +31,8 @@ _LANGEVIN = (
     -472728182 / 201919571963756521875,
     2631724 / 11094481976030578125,
 )
-_TERMS = len(_LANGEVIN)
-_SERIES = 0.75  # below it the series, above it the closed form, which loses a digit at most
+_TERMS = len(_LANGEVIN)  # leave 1e-16 at |a| = 0.75
+_SERIES_BELOW = 0.75  # |a|; above it the closed form, which loses at most one digit
 
 
 @allocating_kernel
@@ -41,16 +41,16 @@ def _correct(queries: Float, width: float, slope: Float, log_factor: Float) -> N
     for i in range(queries.size):
         a = 0.5 * width * queries[i]
         size = abs(a)
-        square = a * a if size < _SERIES else 0.0
+        square = a * a if size < _SERIES_BELOW else 0.0
         first, second = 0.0, 0.0
         for k in range(_TERMS - 1, -1, -1):
             first = first * square + _LANGEVIN[k]
             second = second * square + _LANGEVIN[k] / (2.0 * (k + 1))
-        large = size if size > _SERIES else 1.0
+        large = size if size > _SERIES_BELOW else 1.0
         small = exponential(-2.0 * large)
         closed = (1.0 + small) / (1.0 - small) - 1.0 / large
         closed_log = large + logarithm((1.0 - small) / (2.0 * large))
-        series = size < _SERIES
+        series = size < _SERIES_BELOW
         value = first * size if series else closed
         slope[i] = 0.5 * width * (value if a >= 0.0 else -value)
         log_factor[i] += second * square if series else closed_log

@@ -1,4 +1,4 @@
-"""Chebyshev points, and how an interval is cut into panels.
+"""Chebyshev points, and the panels that an interval is cut into.
 
 On a panel `e^{<w, y>}` runs over `e^{-z} .. e^{z}`, z = half-width times |y|. Interpolation on p points leaves
 `2 (z/2)^p / p!` relative to the largest value, so `e^{z}` times that relative to the smallest, and roundoff grows by
@@ -50,13 +50,13 @@ def check_finite(scores: Float | float) -> None:
         raise ProblemError.at("attention", "has scores <Ax, y> beyond the largest double for these tokens")
 
 
-def cut(low: float, high: float, reach: float, most: float) -> Panels:
-    """[low, high] in equal panels of half-width at most `most / reach`."""
+def cut(low: float, high: float, radius: float, most: float) -> Panels:
+    """[low, high] in equal panels of half-width at most `most / radius`."""
     half = 0.5 * (high - low)
-    check_finite(half * reach)
-    count = max(1, math.ceil(half * reach / most))
-    if half == 0.0:  # a single point: a panel so small that rounding within it is nothing, but a number
-        half = 1e-8 * min(1.0, most / (1.0 + reach)) + 1e-12 * abs(low)
+    check_finite(half * radius)
+    count = max(1, math.ceil(half * radius / most))
+    if half == 0.0:  # a single point: a panel that is small, but wider than rounding
+        half = 1e-8 * min(1.0, most / (1.0 + radius)) + 1e-12 * abs(low)
         return Panels(low - half, half, 1)
     return Panels(low, half / count, count)
 

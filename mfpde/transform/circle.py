@@ -15,15 +15,15 @@ from mfpde.transform.chebyshev import Panels, chebyshev_points
 from mfpde.transform.direct import log_of, over_largest, plain, tilted_mean_directly
 from mfpde.transform.exponential import exponential
 from mfpde.transform.fused import fused
-from mfpde.transform.line import EXTENT, collect, interpolate_on_line
-from mfpde.transform.line_tilts import SEEN
+from mfpde.transform.line import MAX_EXPONENT, collect, interpolate_on_line
+from mfpde.transform.line_tilts import LOG_NEGLIGIBLE
 from mfpde.transform.scattered_kernels import POINTS
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import Float
 
 __all__ = ["tilted_mean_on_circle"]
 
-_FEWEST = 12  # panels: the cosine itself must be represented
+_MIN_PANELS = 12  # so that polynomials represent the cosine itself
 
 
 @allocating_kernel
@@ -55,7 +55,7 @@ def _tilt_circle(
         v2[k] = 0.0
     for source in range(panels):
         apart = (panel - source) % panels
-        if near[source] < largest + SEEN:
+        if near[source] < largest + LOG_NEGLIGIBLE:
             continue
         for i in range(size):
             mass = signs[source, i] * exponential(log_masses[source, i] + cosines[apart, i] - largest)
@@ -98,19 +98,19 @@ def tilted_mean_on_circle(
     linear in points, and like beta^2 beyond them.
     """
     queries, nodes, masses = plain(queries), plain(nodes), plain(masses)
-    count = max(_FEWEST, math.ceil(math.pi * abs(beta) / EXTENT))
+    count = max(_MIN_PANELS, math.ceil(math.pi * abs(beta) / MAX_EXPONENT))
     work = 0.4 * (POINTS * count) ** 2 + 120.0 * (queries.size + nodes.size) + 5e4
     if work > queries.size * nodes.size:
         return tilted_mean_directly(beta * _unit(queries), _unit(nodes), masses, log_factors)
     panels = Panels(0.0, math.pi / count, count)
     log_factors, common = over_largest(log_factors)
-    moved, levels = collect(_turned(nodes), masses, log_factors, 0.0, panels)
+    moved, levels = collect(_wrapped(nodes), masses, log_factors, 0.0, panels)
     values, level = _tilt(moved, levels, beta, panels)
-    out = interpolate_on_line(_turned(queries), panels, values, level)
+    out = interpolate_on_line(_wrapped(queries), panels, values, level)
     return np.ascontiguousarray(out[1:].T), out[0] + common
 
 
-def _turned(angles: Float) -> Float:
+def _wrapped(angles: Float) -> Float:
     """The same angles in [0, 2 pi)."""
     return angles - 2 * math.pi * np.floor(angles / (2 * math.pi))
 

@@ -16,7 +16,7 @@ from mfpde.typing import Float
 
 __all__ = ["tilted_covariance"]
 
-_EXTENT = 1.3  # of panels: smaller than for the mean, since the square of y takes two degrees of the polynomials
+_MAX_EXPONENT = 1.3  # as in `line`; smaller, since y^2 takes two degrees of the polynomials
 
 
 def tilted_covariance(
@@ -75,13 +75,13 @@ def _in_many_dimensions(queries: Float, nodes: Float, log_masses: Float, level: 
     (count, dimension), filled = nodes.shape, nodes.shape[1] + -nodes.shape[1] % 4
     keys, weights = np.zeros((count + -count % 4, filled)), np.full(count + -count % 4, -np.inf)
     keys[:count, :dimension], weights[:count] = nodes, log_masses
-    turned, means = np.ascontiguousarray(keys.T), np.zeros((queries.shape[0], filled))
+    transposed, means = np.ascontiguousarray(keys.T), np.zeros((queries.shape[0], filled))
     rows = np.zeros_like(means)
     rows[:, :dimension], means[:, :dimension] = queries, mean
     out = np.empty((queries.shape[0], filled, filled))
 
     def work(piece: int) -> None:
-        spread_by_products(rows[piece], keys, turned, weights, float(level[piece]), means[piece], out[piece])
+        spread_by_products(rows[piece], keys, transposed, weights, float(level[piece]), means[piece], out[piece])
 
     run_pieces(work, queries.shape[0])
     return np.ascontiguousarray(out[:, :dimension, :dimension])
@@ -101,7 +101,7 @@ def _on_line(
     queries: Float, nodes: Float, masses: Float, log_factors: Float | None
 ) -> tuple[Float, Float, Float] | None:
     """By panels, moments about the mean at the middle of the queries' panel; None where the direct sum is cheaper."""
-    plan = plan_on_line(queries, nodes, _EXTENT)
+    plan = plan_on_line(queries, nodes, _MAX_EXPONENT)
     if plan is None:
         return None
     moved, common = plan.collect(nodes, masses, log_factors)

@@ -12,8 +12,8 @@ from mfpde.typing import Float
 
 __all__ = ["spread_by_products", "spread_directly"]
 
-_BLOCK = 128  # queries whose sums stay in the nearest cache
-_NODES = 128  # nodes whose products stay in the second cache
+_QUERIES_PER_BLOCK = 128  # whose sums stay in the first-level cache
+_NODES_PER_BLOCK = 128  # whose products stay in the second-level cache
 
 
 @allocating_kernel
@@ -22,9 +22,9 @@ def spread_directly(queries: Float, nodes: Float, log_masses: Float, level: Floa
 
     An error of the mean counts squared only.
     """
-    sums, shares = np.empty((7, _BLOCK)), np.empty(_BLOCK)
-    for start in range(0, queries.shape[1], _BLOCK):
-        count = min(_BLOCK, queries.shape[1] - start)
+    sums, shares = np.empty((7, _QUERIES_PER_BLOCK)), np.empty(_QUERIES_PER_BLOCK)
+    for start in range(0, queries.shape[1], _QUERIES_PER_BLOCK):
+        count = min(_QUERIES_PER_BLOCK, queries.shape[1] - start)
         stop = start + count
         # one row at a time: the rows of a slice of all of them might not lie in one piece
         w1, w2, w3, top = queries[0, start:stop], queries[1, start:stop], queries[2, start:stop], level[start:stop]
@@ -55,14 +55,14 @@ def spread_directly(queries: Float, nodes: Float, log_masses: Float, level: Floa
 
 
 @kernel
-def _weigh(query: Float, turned: Float, log_masses: Float, level: float, start: int, weight: Float) -> float:
+def _weigh(query: Float, transposed: Float, log_masses: Float, level: float, start: int, weight: Float) -> float:
     """weight = e^{log m + <w, y> - level} of the nodes from `start` on; returns its sum."""
     stop = start + weight.size
     own = log_masses[start:stop]
     for j in range(weight.size):
         weight[j] = own[j] - level
     for i in range(query.size):
-        row, factor = turned[i, start:stop], query[i]
+        row, factor = transposed[i, start:stop], query[i]
         for j in range(weight.size):
             weight[j] += factor * row[j]
     total = 0.0
@@ -74,23 +74,27 @@ def _weigh(query: Float, turned: Float, log_masses: Float, level: float, start: 
 
 @allocating_kernel
 def spread_by_products(
-    query: Float, nodes: Float, turned: Float, log_masses: Float, level: float, mean: Float, out: Float
+    query: Float, nodes: Float, transposed: Float, log_masses: Float, level: float, mean: Float, out: Float
 ) -> None:
     """out = covariance `(d, d)` at one query: products of a few weighted nodes at a time with themselves.
 
-    d and n are multiples of four, filled with zeros and -inf; `turned` is the nodes' transpose.
+    d and n are multiples of four, filled with zeros and -inf; `transposed` is the nodes' transpose.
     """
     dimension = nodes.shape[1]
-    weights = np.empty(_NODES)
-    left, right, part = np.empty((dimension, _NODES)), np.empty((_NODES, dimension)), np.empty(out.shape)
+    weights = np.empty(_NODES_PER_BLOCK)
+    left, right, part = (
+        np.empty((dimension, _NODES_PER_BLOCK)),
+        np.empty((_NODES_PER_BLOCK, dimension)),
+        np.empty(out.shape),
+    )
     out[:] = 0.0
     total = 0.0
-    for start in range(0, nodes.shape[0], _NODES):
-        size = min(_NODES, nodes.shape[0] - start)
+    for start in range(0, nodes.shape[0], _NODES_PER_BLOCK):
+        size = min(_NODES_PER_BLOCK, nodes.shape[0] - start)
         weight = weights[:size]
-        total += _weigh(query, turned, log_masses, level, start, weight)
+        total += _weigh(query, transposed, log_masses, level, start, weight)
         for i in range(dimension):
-            row, centred, centre = turned[i, start : start + size], left[i], mean[i]
+            row, centred, centre = transposed[i, start : start + size], left[i], mean[i]
             for j in range(size):
                 right[j, i] = row[j] - centre
                 centred[j] = weight[j] * (row[j] - centre)

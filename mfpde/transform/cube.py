@@ -10,7 +10,7 @@ import numpy as np
 from mfpde.transform.chebyshev import Panels
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["face_points", "frames", "octant", "turned_to_first"]
+__all__ = ["face_points", "frames", "octant", "rotated_to_first"]
 
 
 def frames() -> Float:
@@ -55,7 +55,7 @@ def _carry(turn: Float, axes: Float, field: AnyArray) -> AnyArray:
 
 
 @lru_cache(maxsize=4)
-def turned_to_first(side: int) -> AnyArray:
+def rotated_to_first(side: int) -> AnyArray:
     """`(24, points)`: where each point's value comes from when a face is turned onto the first, as it is, or with v, u
     or both reflected."""
     axes, numbers = frames(), np.arange(6 * side * side).reshape(6, side, side)

@@ -10,8 +10,8 @@ from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import AnyArray, Float
 
 __all__ = [
-    "FEW_PAIRS",
-    "PAIR",
+    "MIN_PAIRS_TO_PLAN",
+    "PAIR_NANOSECONDS",
     "centred",
     "has_mass",
     "log_masses_of",
@@ -25,10 +25,10 @@ __all__ = [
     "with_mass",
 ]
 
-FEW_PAIRS = 20_000  # below this the direct sum has won before panels are planned
-PAIR = 0.7  # nanoseconds of the direct sum for each pair
-_BOUNDED = 300.0  # scores within +-300 of each other's centre can be raised as they are
-_QUERIES = 64  # a block of the products of matrices
+MIN_PAIRS_TO_PLAN = 20_000  # below it the direct sum is faster than planning panels
+PAIR_NANOSECONDS = 0.7  # of the direct sum
+_MAX_SCORE = 300.0  # bounded by it, e^score neither overflows nor underflows
+_QUERIES_PER_PIECE = 64  # of the products of matrices
 
 
 def tilted_mean_directly(
@@ -43,7 +43,6 @@ def tilted_mean_directly(
     log_factors, common = over_largest(log_factors)
     nodes, log_masses = with_mass(plain(nodes), log_masses_of(masses, log_factors))
     nodes, centre, reach = centred(nodes)
-    # multiplying by V or projecting onto a sphere is the caller's: everything here is relative to the centre
     sum_up = _in_few_dimensions if nodes.shape[1] <= 3 else _in_many_dimensions
     mean, log_mass = sum_up(queries, nodes, log_masses, reach)
     return mean + centre, log_mass + queries @ centre + common
@@ -73,13 +72,13 @@ def log_masses_of(masses: Float, log_factors: Float | None) -> Float:
 
 
 def with_mass(nodes: Float, log_masses: Float) -> tuple[Float, Float]:
-    """Only the nodes that have mass: the others say nothing, not even where the centre is."""
+    """Only the nodes with mass: others must not move the centre of the box."""
     there = log_masses > -np.inf
     return (nodes, log_masses) if there.all() else (nodes[there], log_masses[there])
 
 
 def over_largest(log_factors: Float | None) -> tuple[Float | None, float]:
-    """The factors over the largest, and its logarithm: sums with a common factor of 1e4 would lose four digits."""
+    """Log factors minus the largest, and the largest: with a common one of 1e4 sums would lose four digits."""
     largest = -np.inf if log_factors is None else float(np.max(log_factors, initial=-np.inf))
     if log_factors is None or not np.isfinite(largest):
         return log_factors, 0.0
@@ -87,7 +86,7 @@ def over_largest(log_factors: Float | None) -> tuple[Float | None, float]:
 
 
 def only_with_mass(nodes: Float, masses: Float, log_factors: Float | None) -> tuple[Float, Float, Float | None]:
-    """The same before logarithms are taken."""
+    """The nodes with mass, before logarithms are taken."""
     there = has_mass(masses, log_factors)
     if there.all() or not there.any():
         return nodes, masses, log_factors
@@ -101,7 +100,7 @@ def has_mass(masses: Float, log_factors: Float | None) -> AnyArray:
 
 
 def rows_of_three(points: Float) -> Float:
-    """Components in rows, three in any case: kernels know no other number."""
+    """Components in rows, filled with zeros to three: kernels are compiled for no other number."""
     rows = np.zeros((3, points.shape[0]))
     rows[: points.shape[1]] = points.T
     return rows
@@ -109,7 +108,7 @@ def rows_of_three(points: Float) -> Float:
 
 def _in_few_dimensions(queries: Float, nodes: Float, log_masses: Float, reach: Float) -> tuple[Float, Float]:
     count, dimension = queries.shape
-    bounded = bool((np.abs(queries).max(axis=0, initial=0.0) * reach).sum() <= _BOUNDED)
+    bounded = bool((np.abs(queries).max(axis=0, initial=0.0) * reach).sum() <= _MAX_SCORE)
     common = float(log_masses.max())
     rows, columns, out = rows_of_three(queries), rows_of_three(nodes), np.empty((4, count))
     blocks = pieces(count, 512)
@@ -125,7 +124,7 @@ def _in_few_dimensions(queries: Float, nodes: Float, log_masses: Float, reach: F
 
 
 def _in_many_dimensions(queries: Float, nodes: Float, log_masses: Float, reach: Float) -> tuple[Float, Float]:
-    del reach  # the largest score of each query is found on the way
+    del reach  # the largest score of each query is found while summing
     return tilt_by_products(queries, nodes, log_masses, np.full(queries.shape[0], nodes.shape[0]))
 
 
@@ -134,15 +133,15 @@ def tilt_by_products(queries: Float, nodes: Float, log_masses: Float, ends: AnyA
     (count, dimension), filled = nodes.shape, -(-nodes.shape[1] // 4) * 4
     keys, weights = np.zeros((-(-count // 4) * 4, filled)), np.full(-(-count // 4) * 4, -np.inf)
     keys[:count, :dimension], weights[:count] = nodes, log_masses
-    turned, rows = np.ascontiguousarray(keys.T), np.zeros((filled, queries.shape[0]))
+    transposed, rows = np.ascontiguousarray(keys.T), np.zeros((filled, queries.shape[0]))
     rows[:dimension] = queries.T
-    out, blocks = np.empty((1 + filled, queries.shape[0])), pieces(queries.shape[0], _QUERIES)
+    out, blocks = np.empty((1 + filled, queries.shape[0])), pieces(queries.shape[0], _QUERIES_PER_PIECE)
 
     def work(piece: int) -> None:
         here = slice(*blocks[piece])
         columns = np.ascontiguousarray(rows[:, here])
         sums = np.empty((1 + filled, columns.shape[1]))
-        sum_by_products(columns, keys, turned, weights, ends[here], sums)
+        sum_by_products(columns, keys, transposed, weights, ends[here], sums)
         out[:, here] = sums
 
     run_pieces(work, len(blocks))

@@ -1,4 +1,4 @@
-"""The direct sum, a block of queries side by side against one node at a time."""
+"""The direct sum: one node at a time, for a block of queries."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = ["sum_by_products", "sum_directly"]
 
-_BLOCK = 128  # queries whose sums stay in the nearest cache
-_CHUNK = 4096  # nodes summed before a subtotal is put aside: keeps the rounding of long sums small
-_NODES = 128  # nodes whose scores stay in the second cache
+_QUERIES_PER_BLOCK = 128  # whose sums stay in the first-level cache
+_NODES_PER_SUBTOTAL = 4096  # bounds the rounding of long sums
+_NODES_PER_BLOCK = 128  # whose scores stay in the second-level cache
 
 
 @kernel
@@ -34,9 +34,13 @@ def sum_directly(queries: Float, nodes: Float, log_masses: Float, bounded: bool,
 
     `bounded`: no score is further from `common` than 300, so no first pass is needed to find each query's largest.
     """
-    partial, total, peak = np.empty((4, _BLOCK)), np.empty((4, _BLOCK)), np.empty(_BLOCK)
-    for start in range(0, queries.shape[1], _BLOCK):
-        count = min(_BLOCK, queries.shape[1] - start)
+    partial, total, peak = (
+        np.empty((4, _QUERIES_PER_BLOCK)),
+        np.empty((4, _QUERIES_PER_BLOCK)),
+        np.empty(_QUERIES_PER_BLOCK),
+    )
+    for start in range(0, queries.shape[1], _QUERIES_PER_BLOCK):
+        count = min(_QUERIES_PER_BLOCK, queries.shape[1] - start)
         w1, w2, w3 = (
             queries[0, start : start + count],
             queries[1, start : start + count],
@@ -49,9 +53,9 @@ def sum_directly(queries: Float, nodes: Float, log_masses: Float, bounded: bool,
         else:
             _find_peak(w1, w2, w3, nodes, log_masses, level)
         total[:] = 0.0
-        for chunk in range(0, log_masses.size, _CHUNK):
+        for chunk in range(0, log_masses.size, _NODES_PER_SUBTOTAL):
             partial[:] = 0.0
-            for j in range(chunk, min(chunk + _CHUNK, log_masses.size)):
+            for j in range(chunk, min(chunk + _NODES_PER_SUBTOTAL, log_masses.size)):
                 y1, y2, y3, weight = nodes[0, j], nodes[1, j], nodes[2, j], log_masses[j]
                 for q in range(count):
                     e = exponential(fused(w1[q], y1, fused(w2[q], y2, fused(w3[q], y3, weight - level[q]))))
@@ -102,24 +106,26 @@ def _raise(scores: Float, log_masses: Float, peak: Float, factor: Float, total: 
 
 
 @allocating_kernel
-def sum_by_products(queries: Float, nodes: Float, turned: Float, log_masses: Float, ends: AnyArray, out: Float) -> None:
+def sum_by_products(
+    queries: Float, nodes: Float, transposed: Float, log_masses: Float, ends: AnyArray, out: Float
+) -> None:
     """out = (log M, mean) for queries in rows of components `(d, m)`, in many dimensions: scores and sums are products
     of matrices, a block raised while it is in the cache. d and n are multiples of four, filled with zeros and -inf;
-    `turned` is the nodes' transpose.
+    `transposed` is the nodes' transpose.
 
     Query q sees the nodes before `ends[q]` only, the first of them always; ends ascend.
     """
     dimension, count = queries.shape
     peak, factor, total = np.full(count, -np.inf), np.empty(count), np.zeros(count)
-    scores, part, sums = np.empty((_NODES, count)), np.empty((dimension, count)), np.zeros((dimension, count))
-    for start in range(0, ends[count - 1], _NODES):
-        stop = min(start + _NODES, nodes.shape[0])
+    scores, part, sums = np.empty((_NODES_PER_BLOCK, count)), np.empty((dimension, count)), np.zeros((dimension, count))
+    for start in range(0, ends[count - 1], _NODES_PER_BLOCK):
+        stop = min(start + _NODES_PER_BLOCK, nodes.shape[0])
         block = scores[: stop - start]
         multiply(nodes[start:stop], queries, block)
         if ends[0] < stop:
             _hide(block, ends, start)
         _raise(block, log_masses[start:stop], peak, factor, total)
-        multiply(turned[:, start:stop], block, part)
+        multiply(transposed[:, start:stop], block, part)
         for i in range(dimension):
             row, here = sums[i], part[i]
             for q in range(count):

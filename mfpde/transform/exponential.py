@@ -13,16 +13,16 @@ from mfpde.transform.fused import fused
 
 __all__ = ["arctangent", "exponential", "logarithm"]
 
-_ROUND = 6755399441055744.0  # 1.5 * 2**52: adding it rounds to an integer, which then stands in the low bits
-_SMALLEST = -708.0
+_ROUNDING_SHIFT = 6755399441055744.0  # 1.5 * 2**52: adding it rounds to an integer, which then stands in the low bits
+_LOG_UNDERFLOW = -708.0  # e^-708 is about the smallest normal double
 
 
 @kernel
 def exponential(x: float) -> float:
     """e^x for x <= 709; exactly 0 below -708, so -inf is fine."""
-    within = max(_SMALLEST, x)
-    shifted = fused(within, 1.4426950408889634, _ROUND)
-    power = shifted - _ROUND
+    within = max(_LOG_UNDERFLOW, x)
+    shifted = fused(within, 1.4426950408889634, _ROUNDING_SHIFT)
+    power = shifted - _ROUNDING_SHIFT
     r = fused(-power, 0.6931471803691238, within)
     r = fused(-power, 1.9082149292705877e-10, r)
     value = fused(r, 1.0 / 6227020800.0, 1.0 / 479001600.0)
@@ -40,7 +40,7 @@ def exponential(x: float) -> float:
     value = fused(r, value, 1.0)
     exponent = np.float64(shifted).view(np.int64) << 52
     raised = np.int64(np.float64(value).view(np.int64) + exponent).view(np.float64)
-    return raised if x > _SMALLEST else 0.0
+    return raised if x > _LOG_UNDERFLOW else 0.0
 
 
 @kernel

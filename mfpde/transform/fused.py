@@ -1,4 +1,4 @@
-"""Fused multiply-add, written out where it pays.
+"""Fused multiply-add, written out where it is measurably faster.
 
 The compiler is never free to fuse a product and a sum by itself: what it would fuse depends on which functions it sees
 together, and that differs between a process that compiles and one that loads compiled code. Written by hand the bits

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mfpde.transform.chebyshev import check_finite
-from mfpde.transform.direct import PAIR, has_mass, log_of, over_largest, plain, tilted_mean_directly
+from mfpde.transform.direct import PAIR_NANOSECONDS, has_mass, log_of, over_largest, plain, tilted_mean_directly
 from mfpde.transform.line import tilted_mean_on_line
 from mfpde.transform.plane_grid import evaluate_plan, make_plan
 from mfpde.transform.plane_rows import evaluate_rows, make_row_plan
@@ -16,7 +16,8 @@ from mfpde.typing import Float
 
 __all__ = ["tilted_mean_on_grid"]
 
-_BLOCK = 1 << 14
+_CELLS_PER_PIECE = 1 << 14  # whose numbers stay in the cache
+_COLUMNS_PER_PIECE = 32  # of a transpose
 
 
 def tilted_mean_on_grid(
@@ -51,7 +52,7 @@ def tilted_mean_on_grid(
     across = (queries[0], queries[1])
     plan, rows = make_plan(centred, across, matrix, shift), make_row_plan(centred, across, matrix)
     pairs = masses.size * queries[0].size * queries[1].size
-    if min(plan.cost, rows.cost) > PAIR * pairs:
+    if min(plan.cost, rows.cost) > PAIR_NANOSECONDS * pairs:
         mean, log_mass = _on_points(axes, masses, queries, matrix, shift, log_factors)
         return mean, _raised(log_mass, common)
     chosen = plan if plan.cost < rows.cost else rows
@@ -60,7 +61,7 @@ def tilted_mean_on_grid(
         out = evaluate_plan(plan, centred, across, log_masses, float(matrix[plan.row, plan.column]))
     else:
         out = evaluate_rows(rows, centred, across, log_masses, matrix, shift)
-    out = out if chosen.column == 1 else _turned(out)
+    out = out if chosen.column == 1 else _transposed(out)
     mean, log_mass = out[1:], out[0]
     if centre.any():
         w_centre = [matrix[:, i] @ centre * queries[i] for i in range(2)]
@@ -70,13 +71,16 @@ def tilted_mean_on_grid(
 
 
 def _logarithms(masses: Float, log_factors: Float | None, row: int) -> Float:
-    """log m + f, turned so that the axis `row` comes first."""
-    turned = masses if row == 0 else masses.T
-    logs, blocks = np.empty(turned.shape), pieces(turned.shape[0], max(1, _BLOCK // turned.shape[1]))
+    """log m + f, with the axis `row` first."""
+    transposed = masses if row == 0 else masses.T
+    logs, blocks = (
+        np.empty(transposed.shape),
+        pieces(transposed.shape[0], max(1, _CELLS_PER_PIECE // transposed.shape[1])),
+    )
 
     def work(piece: int) -> None:
         here = slice(*blocks[piece])
-        logs[here] = log_of(turned[here])
+        logs[here] = log_of(transposed[here])
         if log_factors is not None:
             logs[here] += (log_factors if row == 0 else log_factors.T)[here]
 
@@ -84,17 +88,17 @@ def _logarithms(masses: Float, log_factors: Float | None, row: int) -> Float:
     return logs
 
 
-def _turned(fields: Float) -> Float:
-    """Rows and columns of `(parts, n, m)` exchanged; so few at a time that what is read stays near."""
+def _transposed(fields: Float) -> Float:
+    """Transpose of each part of `(parts, n, m)`, in blocks of columns that stay in the cache."""
     parts, rows, columns = fields.shape
-    turned, blocks = np.empty((parts, columns, rows)), pieces(columns, 32)
+    transposed, blocks = np.empty((parts, columns, rows)), pieces(columns, _COLUMNS_PER_PIECE)
 
     def work(piece: int) -> None:
         here = slice(*blocks[piece])
-        turned[:, here] = fields[:, :, here].transpose(0, 2, 1)
+        transposed[:, here] = fields[:, :, here].transpose(0, 2, 1)
 
     run_pieces(work, len(blocks))
-    return turned
+    return transposed
 
 
 def _raised(log_mass: Float, common: float) -> Float:

@@ -13,8 +13,8 @@ __all__ = ["relu_in_plane"]
 def relu_in_plane(queries: Float, nodes: Float, masses: Float) -> Float:
     """`sum_{<w, y> > 0} m y y^T`, `(m, 2, 2)`, for queries and nodes in the plane.
 
-    The nodes of a half-plane are a stretch of the nodes sorted by angle, twice round: a difference of running sums.
-    What lies within rounding of the edge may be on either side; it adds `y <w, y>`, about nothing, to the drift.
+    Nodes sorted by angle, repeated once: those of a half-plane are consecutive, and their sum a difference of running
+    sums. A node within rounding of the edge may count on either side; there `y <w, y>` is about 0.
     """
     angles = np.arctan2(nodes[:, 1], nodes[:, 0])
     order = np.argsort(angles, kind="stable")

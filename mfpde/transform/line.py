@@ -7,14 +7,21 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.transform.chebyshev import Panels, chebyshev_points, cut, interpolation_weights
-from mfpde.transform.direct import FEW_PAIRS, PAIR, log_masses_of, over_largest, plain, tilted_mean_directly
+from mfpde.transform.direct import (
+    MIN_PAIRS_TO_PLAN,
+    PAIR_NANOSECONDS,
+    log_masses_of,
+    over_largest,
+    plain,
+    tilted_mean_directly,
+)
 from mfpde.transform.line_tilts import tilt_line
 from mfpde.transform.scattered_kernels import POINTS, collect_line, find_panels, interpolate_line
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import AnyArray, Float
 
 __all__ = [
-    "EXTENT",
+    "MAX_EXPONENT",
     "LinePlan",
     "collect",
     "interpolate_on_line",
@@ -24,9 +31,9 @@ __all__ = [
     "tilted_mean_on_line",
 ]
 
-#: of w or y on a panel times the other's reach: 16 points leave 1e-14, and roundoff grows by e^3.4
-EXTENT = 1.7
-_BATCH = 1 << 14
+#: half-width of a panel of w (or y) times the largest |y| (or |w|): 16 points leave 1e-14, roundoff grows by e^3.4
+MAX_EXPONENT = 1.7
+_POINTS_PER_PIECE = 1 << 14  # whose numbers stay in the cache
 
 
 def tilted_mean_on_line(
@@ -52,12 +59,12 @@ class LinePlan(NamedTuple):
     queries: Panels
 
     @classmethod
-    def of(cls, queries: Float, nodes: Float, extent: float = EXTENT) -> LinePlan:
+    def of(cls, queries: Float, nodes: Float, extent: float = MAX_EXPONENT) -> LinePlan:
         """For nodes and queries within the boxes of these."""
         low, high = float(nodes.min()), float(nodes.max())
         centre, reach = 0.5 * (low + high), 0.5 * (high - low)
         least, most = float(queries.min()), float(queries.max())
-        # an offset would cut the nodes' panels smaller, for nothing
+        # without it large w would need smaller panels of the nodes
         offset = 0.5 * (least + most) if abs(least + most) > most - least else 0.0
         least, most = least - offset, most - offset
         sources = cut(-reach, reach, max(-least, most, 0.0), extent)
@@ -86,23 +93,23 @@ class LinePlan(NamedTuple):
         return out[1][:, None] + self.centre, out[0] + self.centre * queries
 
 
-def plan_on_line(queries: Float, nodes: Float, extent: float = EXTENT) -> LinePlan | None:
+def plan_on_line(queries: Float, nodes: Float, extent: float = MAX_EXPONENT) -> LinePlan | None:
     """How to sum by panels; None where the direct sum is cheaper."""
     pairs = queries.size * nodes.size
-    if pairs < FEW_PAIRS:
+    if pairs < MIN_PAIRS_TO_PLAN:
         return None
     plan = LinePlan.of(queries, nodes, extent)
-    return plan if sum(plan.work(nodes.size + queries.size)) < PAIR * pairs else None
+    return plan if sum(plan.work(nodes.size + queries.size)) < PAIR_NANOSECONDS * pairs else None
 
 
 def interpolate_on_line(queries: Float, panels: Panels, values: Float, level: Float) -> Float:
     """`(parts, m)`: the logarithm of the first of the values `(panels, parts, POINTS)`, the others divided by it."""
     points, weights = chebyshev_points(POINTS), interpolation_weights(POINTS)
-    out, stretches = np.empty((values.shape[1], queries.size)), pieces(queries.size, _BATCH)
+    out, stretches = np.empty((values.shape[1], queries.size)), pieces(queries.size, _POINTS_PER_PIECE)
 
     def interpolate(piece: int) -> None:
         here = slice(*stretches[piece])
-        interpolate_line(queries[here], panels.start, panels.half, points, weights, values, level, out[:, here])
+        interpolate_line(queries[here], panels, points, weights, values, level, out[:, here])
 
     run_pieces(interpolate, len(stretches))
     return out
@@ -113,20 +120,19 @@ def collect(
 ) -> tuple[Float, Float]:
     """Masses moved to the Chebyshev points of the panels, `(panels, POINTS)`, over e^level, and level `(panels,)`.
 
-    Panels are about the centre. On a panel what is 1e-16 of its largest mass is nothing under any tilt; beside another
-    panel it may be all there is, so each has a level of its own.
+    Panels are about the centre. Within a panel 1e-16 of its largest mass is negligible under any tilt, but not beside
+    another panel: each has a level of its own.
     """
     points, weights = chebyshev_points(POINTS), interpolation_weights(POINTS)
     local, level = nodes - centre, np.zeros(panels.number)
     if log_factors is not None:
         masses, level = level_out(masses, log_factors, panel_indices(local, panels), panels.number)
-    batches = pieces(nodes.size, max(_BATCH, -(-nodes.size // 64)))  # by size only: sums keep their order
+    batches = pieces(nodes.size, max(_POINTS_PER_PIECE, -(-nodes.size // 64)))  # by size only: sums keep their order
     moved = np.zeros((len(batches), panels.number, POINTS))
 
     def work(piece: int) -> None:
         here = slice(*batches[piece])
-        start, half, count = panels
-        collect_line(local[here], masses[here], start, half, count, points, weights, moved[piece])
+        collect_line(local[here], masses[here], panels, points, weights, moved[piece])
 
     run_pieces(work, len(batches))
     return moved.sum(axis=0), level
@@ -135,7 +141,7 @@ def collect(
 def panel_indices(x: Float, panels: Panels) -> AnyArray:
     """The panel that each x lies on."""
     indices = np.empty(x.size, dtype=np.int64)
-    find_panels(x, *panels, indices)
+    find_panels(x, panels, indices)
     return indices
 
 

@@ -12,9 +12,9 @@ from mfpde.transform.fused import fused
 from mfpde.transform.scattered_kernels import POINTS
 from mfpde.typing import Float
 
-__all__ = ["SEEN", "tilt_line"]
+__all__ = ["LOG_NEGLIGIBLE", "tilt_line"]
 
-SEEN = -50.0  # exponents this far below the largest are left out: e^-50 times what a panel adds is nothing
+LOG_NEGLIGIBLE = -50.0  # exponents this far below the largest are left out: e^-50 of the sum is below its rounding
 
 
 @allocating_kernel
@@ -43,7 +43,7 @@ def _tilt_line(
             local[i] = exponential(centre * around[i])
         for s in range(middles.size):
             exponent = log_masses[s] + centre * middles[s] - largest
-            if exponent < SEEN:
+            if exponent < LOG_NEGLIGIBLE:
                 continue
             factor = exponential(exponent)
             for i in range(around.size):

@@ -1,4 +1,4 @@
-"""Several measures as one."""
+"""Tilts of a sum of measures, by log-sum-exp."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def joined(tilts: Iterable[tuple[Float, Float]], axis: int = -1) -> tuple[Float,
     level = np.where(peak > -np.inf, peak, 0.0)
     shares = np.exp(logs - level)
     total = shares.sum(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):  # nowhere any mass: -inf, and no mean
+    with np.errstate(divide="ignore", invalid="ignore"):  # without mass: -inf, and no mean
         log_mass, shares = level + np.log(total), shares / total
     mean = np.zeros(parts[0][0].shape)
     for (own, _), share in zip(parts, shares, strict=True):

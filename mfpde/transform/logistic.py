@@ -13,14 +13,15 @@ from collections.abc import Callable
 import numpy as np
 
 from mfpde.transform.chebyshev import Panels, cut
-from mfpde.transform.direct import FEW_PAIRS
+from mfpde.transform.direct import MIN_PAIRS_TO_PLAN
 from mfpde.transform.plane import collect_in_plane, interpolate_in_plane
 from mfpde.typing import Float
 
 __all__ = ["sum_by_panels"]
 
-_ORDER, _EXTENT = 20, 1.1
-_POINT = 300.0  # pairs that moving a node or interpolating a query costs as much as
+_ORDER = 20  # Chebyshev points of a panel
+_MAX_EXPONENT = 1.1  # half-width of a panel of w times the largest |y|: the poles are at i pi
+_PAIRS_PER_POINT = 300.0  # pairs whose sum costs as much as moving a node or interpolating a query
 
 #: queries (m, d), nodes (n, d), masses (n,) -> sums (m, c) over all pairs
 Pairs = Callable[[Float, Float, Float], Float]
@@ -30,13 +31,13 @@ def sum_by_panels(queries: Float, nodes: Float, masses: Float, pairs: Pairs) -> 
     """`pairs(queries, nodes, masses)` through Chebyshev points where that costs less; masses of any sign."""
     dimension = nodes.shape[1]
     direct = queries.shape[0] * nodes.shape[0]
-    if direct < FEW_PAIRS or dimension > 2:
+    if direct < MIN_PAIRS_TO_PLAN or dimension > 2:
         return pairs(queries, nodes, masses)
     w, y = _in_plane(queries), _in_plane(nodes)
     centre, middle = (0.5 * (points.min(axis=0) + points.max(axis=0)) for points in (y, w))
     sources, targets = _panels(y - centre, np.abs(w).max(axis=0)), _panels(w - middle, np.abs(y).max(axis=0))
     between = math.prod(float(_ORDER * panels.number) for panels in (*sources, *targets))  # more than an int64 holds
-    if between + _POINT * (queries.shape[0] + nodes.shape[0]) > direct:
+    if between + _PAIRS_PER_POINT * (queries.shape[0] + nodes.shape[0]) > direct:
         return pairs(queries, nodes, masses)
     moved = collect_in_plane(y, masses, centre, *sources, _ORDER).ravel()
     sums = pairs(_points(targets, middle)[:, :dimension], _points(sources, centre)[:, :dimension], moved)
@@ -55,7 +56,7 @@ def _in_plane(points: Float) -> Float:
 
 def _panels(points: Float, reach: Float) -> tuple[Panels, Panels]:
     low, high = points.min(axis=0), points.max(axis=0)
-    first, second = (cut(float(low[i]), float(high[i]), float(reach[i]), _EXTENT) for i in range(2))
+    first, second = (cut(float(low[i]), float(high[i]), float(reach[i]), _MAX_EXPONENT) for i in range(2))
     return first, second
 
 

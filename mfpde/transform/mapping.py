@@ -9,7 +9,7 @@ from mfpde.typing import Float
 
 __all__ = ["mapped"]
 
-_BLOCK = 1 << 14
+_CELLS_PER_PIECE = 1 << 14  # whose numbers stay in the cache
 
 
 def mapped(matrix: Float, vectors: Float, origin: Float | None = None) -> Float:
@@ -19,7 +19,7 @@ def mapped(matrix: Float, vectors: Float, origin: Float | None = None) -> Float:
     array([[7., 9.]])
     """
     flat = vectors.reshape(vectors.shape[0], -1)
-    out, blocks = np.empty((matrix.shape[0], flat.shape[1])), pieces(flat.shape[1], _BLOCK)
+    out, blocks = np.empty((matrix.shape[0], flat.shape[1])), pieces(flat.shape[1], _CELLS_PER_PIECE)
 
     def work(piece: int) -> None:
         here = slice(*blocks[piece])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfpde.transform.direct import PAIR, centred, log_masses_of, over_largest, plain, tilt_by_products
+from mfpde.transform.direct import PAIR_NANOSECONDS, centred, log_masses_of, over_largest, plain, tilt_by_products
 from mfpde.transform.line import LinePlan
 from mfpde.transform.log_sum import joined
 from mfpde.transform.plane import PlanePlan
@@ -24,8 +24,8 @@ def tilted_mean_masked(
     """`(grad log M, log M)` of `M(w, t) = sum_{s_j <= t} m_j e^{f_j + <w, y_j>}` at queries `(m, d)` with positions t.
 
     Nodes `(n, d)` have positions s, masses and log_factors f `(n,)`. A query before all mass has log M = -inf and no
-    mean, NaN. Half of all pairs; on the line and in the plane fast sums up to each position if there are few, so that
-    time is linear, or up to some nodes, time n^1.5.
+    mean, NaN. Half of all pairs; on the line and in the plane fast sums up to each position where these are few
+    (linear time), or up to every k-th node (time n^1.5).
     """
     queries, query_positions = plain(queries), plain(query_positions)
     log_factors, common = over_largest(log_factors)
@@ -48,9 +48,9 @@ def _sum(queries: Float, ends: AnyArray, nodes: Float, logs: Float, edges: AnyAr
     if nodes.shape[1] <= 2:
         plan = LinePlan.of(queries, nodes) if nodes.shape[1] == 1 else PlanePlan.of(queries, nodes)
         each, points = plan.work(nodes.shape[0] + queries.shape[0])
-        stretch = max(1, round((2 * nodes.shape[0] * each / (PAIR * queries.shape[0])) ** 0.5))
-        by_stretches = nodes.shape[0] / stretch * each + 0.5 * PAIR * stretch * queries.shape[0]
-        if points + min(edges.size * each, by_stretches) < PAIR * float(ends.sum()):
+        stretch = max(1, round((2 * nodes.shape[0] * each / (PAIR_NANOSECONDS * queries.shape[0])) ** 0.5))
+        by_stretches = nodes.shape[0] / stretch * each + 0.5 * PAIR_NANOSECONDS * stretch * queries.shape[0]
+        if points + min(edges.size * each, by_stretches) < PAIR_NANOSECONDS * float(ends.sum()):
             stops = edges if edges.size * each < by_stretches else np.arange(stretch, nodes.shape[0] + 1, stretch)
             return _by_stops(plan, queries, ends, nodes, logs, stops)
     return _by_pairs(queries, ends, nodes, logs)

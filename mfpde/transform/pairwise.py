@@ -13,7 +13,7 @@ from mfpde.typing import Float
 
 __all__ = ["relu_derivative", "relu_sum", "sigmoid_derivative", "sigmoid_sum", "sum_pairs"]
 
-_QUERIES = 128  # a block of the products of matrices
+_QUERIES_PER_PIECE = 128  # of the products of matrices
 
 
 def relu_sum(queries: Float, nodes: Float, masses: Float) -> Float:
@@ -82,7 +82,7 @@ def sum_pairs(queries: Float, nodes: Float, values: Float, masses: Float, *, log
     keys, weights = _filled(nodes, count), np.zeros(count)
     weights[: masses.size] = masses
     carried, rows = np.ascontiguousarray(_filled(values, count).T), _filled(queries, queries.shape[0]).T
-    out, blocks = np.empty((carried.shape[0], queries.shape[0])), pieces(queries.shape[0], _QUERIES)
+    out, blocks = np.empty((carried.shape[0], queries.shape[0])), pieces(queries.shape[0], _QUERIES_PER_PIECE)
 
     def work(piece: int) -> None:
         here = slice(*blocks[piece])

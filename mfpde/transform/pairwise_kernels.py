@@ -11,7 +11,7 @@ from mfpde.typing import Float
 
 __all__ = ["sum_over_pairs"]
 
-_NODES = 128  # nodes whose scores stay in the second cache
+_NODES_PER_BLOCK = 128  # whose scores stay in the second-level cache
 
 
 @kernel
@@ -44,13 +44,13 @@ def sum_over_pairs(
     d, n and c are multiples of four, filled with zeros; a few nodes at a time, while their scores are in the cache.
     """
     count, filled = queries.shape[1], values.shape[0]
-    scores, part = np.empty((_NODES, count)), np.empty((filled, count))
+    scores, part = np.empty((_NODES_PER_BLOCK, count)), np.empty((filled, count))
     for i in range(filled):
         row = out[i]
         for q in range(count):
             row[q] = 0.0
-    for start in range(0, nodes.shape[0], _NODES):
-        stop = min(start + _NODES, nodes.shape[0])
+    for start in range(0, nodes.shape[0], _NODES_PER_BLOCK):
+        stop = min(start + _NODES_PER_BLOCK, nodes.shape[0])
         block = scores[: stop - start]
         multiply(nodes[start:stop], queries, block)
         if logistic:

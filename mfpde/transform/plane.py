@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.transform.chebyshev import Panels, chebyshev_points, cut, interpolation_weights
-from mfpde.transform.direct import FEW_PAIRS, PAIR, over_largest, plain, tilted_mean_directly
+from mfpde.transform.direct import MIN_PAIRS_TO_PLAN, PAIR_NANOSECONDS, over_largest, plain, tilted_mean_directly
 from mfpde.transform.line import level_out, panel_indices
 from mfpde.transform.plane_tilts import tilt_plane
 from mfpde.transform.scattered_plane_kernels import collect_plane, interpolate_plane
@@ -22,10 +22,10 @@ __all__ = [
     "tilted_mean_in_plane",
 ]
 
-# points along a panel's side and its extent in w or y times the other's reach; all leave 1e-14 before roundoff. For
-# second moments it is smaller, since y^2 takes two degrees of the polynomials
-_LAYOUTS = {1: ((16, 1.7), (20, 2.8)), 2: ((16, 1.3), (20, 2.3))}
-_BATCH = 1 << 14
+# by degree of the moments: Chebyshev points along a side of a panel, and its half-width in w (y) times the largest |y|
+# (|w|); all leave 1e-14 before roundoff. y^2 takes two degrees of the polynomials, so panels are smaller for degree 2
+_ORDERS = {1: ((16, 1.7), (20, 2.8)), 2: ((16, 1.3), (20, 2.3))}
+_POINTS_PER_PIECE = 1 << 14  # whose numbers stay in the cache
 
 
 def tilted_mean_in_plane(
@@ -59,12 +59,12 @@ class PlanePlan(NamedTuple):
         least, most = _box(queries)
         centre, reach = 0.5 * (low + high), 0.5 * (high - low)
         middle, half = 0.5 * (least + most), 0.5 * (most - least)
-        far = np.abs(middle) > half  # an offset would cut the nodes' panels smaller, for nothing
+        far = np.abs(middle) > half  # without an offset large w would need smaller panels of the nodes
         offset = middle if far.any() else np.zeros(2)
         least, most = least - offset, most - offset
         size = np.maximum(np.maximum(-least, most), 0.0)
         plans = []
-        for order, extent in _LAYOUTS[degree]:
+        for order, extent in _ORDERS[degree]:
             sources = [cut(-reach[i], reach[i], size[i], extent) for i in range(2)]
             targets = [cut(least[i], most[i], reach[i], extent) for i in range(2)]
             plans.append(cls(order, centre, offset, (sources[0], sources[1]), (targets[0], targets[1])))
@@ -105,10 +105,10 @@ class PlanePlan(NamedTuple):
 def plan_in_plane(queries: Float, nodes: Float, degree: int = 1) -> PlanePlan | None:
     """How to sum by panels; None where the direct sum is cheaper."""
     pairs = queries.shape[0] * nodes.shape[0]
-    if pairs < FEW_PAIRS:
+    if pairs < MIN_PAIRS_TO_PLAN:
         return None
     plan = PlanePlan.of(queries, nodes, degree)
-    return plan if sum(plan.work(nodes.shape[0] + queries.shape[0])) < degree * PAIR * pairs else None
+    return plan if sum(plan.work(nodes.shape[0] + queries.shape[0])) < degree * PAIR_NANOSECONDS * pairs else None
 
 
 def _box(points: Float) -> tuple[Float, Float]:
@@ -119,16 +119,16 @@ def _box(points: Float) -> tuple[Float, Float]:
 def collect_in_plane(nodes: Float, masses: Float, centre: Float, y1: Panels, y2: Panels, order: int) -> Float:
     """Masses moved to the `order` Chebyshev points of each panel; panels are about the centre."""
     points, weights = chebyshev_points(order), interpolation_weights(order)
-    batches = pieces(nodes.shape[0], max(_BATCH, -(-nodes.shape[0] // 16)))  # by size only: sums keep their order
+    batches = pieces(
+        nodes.shape[0], max(_POINTS_PER_PIECE, -(-nodes.shape[0] // 16))
+    )  # by size only: sums keep their order
     moved = np.zeros((len(batches), order * y1.number, order * y2.number))
-    sides = np.array([y1.number, y2.number])
 
     def work(piece: int) -> None:
-        for begin, end in pieces(batches[piece][1] - batches[piece][0], _BATCH):
+        for begin, end in pieces(batches[piece][1] - batches[piece][0], _POINTS_PER_PIECE):
             here = slice(batches[piece][0] + begin, batches[piece][0] + end)
             first, second = np.ascontiguousarray((nodes[here] - centre).T)
-            place = (y1.start, y1.half, y2.start, y2.half, sides)
-            collect_plane(first, second, masses[here], *place, points, weights, moved[piece])
+            collect_plane(first, second, masses[here], y1, y2, points, weights, moved[piece])
 
     run_pieces(work, len(batches))
     return moved[0] if len(batches) == 1 else moved.sum(axis=0)
@@ -139,14 +139,13 @@ def interpolate_in_plane(
 ) -> Float:
     """(log M, mean) at the queries, `(parts, m)`, from values at the Chebyshev points of each panel."""
     points, weights = chebyshev_points(order), interpolation_weights(order)
-    out, stretches = np.empty((parts, queries.shape[0])), pieces(queries.shape[0], _BATCH)
-    tables, sides = values.reshape(level.size, parts * order, order), np.array(level.shape)
+    out, stretches = np.empty((parts, queries.shape[0])), pieces(queries.shape[0], _POINTS_PER_PIECE)
+    tables = values.reshape(level.size, parts * order, order)
 
     def work(piece: int) -> None:
         here = slice(*stretches[piece])
         first, second = np.ascontiguousarray(queries[here].T)
-        place = (w1.start, w1.half, w2.start, w2.half, sides)
-        interpolate_plane(first, second, *place, points, weights, tables, level.ravel(), out[:, here])
+        interpolate_plane(first, second, w1, w2, points, weights, tables, level.ravel(), out[:, here])
 
     run_pieces(work, len(stretches))
     return out

@@ -2,11 +2,13 @@
 
 On a panel about c, with `w_1 = a x_1 + shift(x_2) = c + v` and `w_2 = r v + s(x_2)`, the exponent is
 `c y_1 + v (y_1 + r y_2) + s(x_2) y_2`: at Chebyshev points of v and grid points of x_2 the double sum is two matrix
-products, exact, and only v is interpolated. Exponents are shifted by a panel's centre and by what is largest there:
-nothing can overflow, and what underflows is nothing beside the largest term.
+products, exact, and only v is interpolated. Exponents are shifted by a panel's centre and by the largest one there:
+nothing overflows, and what underflows is negligible.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,10 +18,42 @@ from mfpde.transform.fused import fused
 from mfpde.transform.products import multiply
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["POINTS", "tilt_rows", "transform_panel", "transform_rows"]
+__all__ = ["POINTS", "PanelQueries", "PanelRule", "RowRule", "tilt_rows", "transform_panel", "transform_rows"]
 
-POINTS = 20
-_NOTHING = -1e300  # the level where there is no mass: below any other, and still a number
+POINTS = 20  # Chebyshev points of a panel
+_LOG_OF_ZERO = -1e300  # stands for log 0: below any logarithm, and finite
+
+
+class PanelRule(NamedTuple):
+    """What all panels share: both axes of the nodes, `e^{v y_1}` and `y_1 e^{v y_1}` at the Chebyshev points v of a
+    panel, `e^{r v y_2}`, and the matrix from values there to Chebyshev coefficients."""
+
+    first: Float
+    second: Float
+    powers: Float
+    lean: Float
+    to_series: Float
+
+
+class PanelQueries(NamedTuple):
+    """`w_1 = pivot position + shifts(x_2)`, `w_2 = ratio (w_1 - shifts) + slopes(x_2)`; `half` is that of a panel."""
+
+    position: Float
+    pivot: float
+    shifts: Float
+    ratio: float
+    slopes: Float
+    half: float
+
+
+class RowRule(NamedTuple):
+    """Both axes of the nodes, `e^{v y_1}` and `y_1 e^{v y_1}` at the Chebyshev points v of a panel, and the matrix that
+    interpolates from them to the queries."""
+
+    first: Float
+    second: Float
+    powers: Float
+    basis: Float
 
 
 @kernel
@@ -27,7 +61,7 @@ def tilt_rows(log_masses: Float, first: Float, centre: float, tilted: Float, lev
     """tilted = m e^{c y_1 - level(y_2)}, level the largest exponent over y_1."""
     rows, columns = log_masses.shape
     for j in range(columns):
-        level[j] = _NOTHING
+        level[j] = _LOG_OF_ZERO
     for i in range(rows):
         row, push = log_masses[i], centre * first[i]
         for j in range(columns):
@@ -76,29 +110,19 @@ def _evaluate_series(
 
 
 @allocating_kernel
-def _panel_series(
-    log_masses: Float,
-    first: Float,
-    second: Float,
-    centre: float,
-    powers: Float,
-    lean: Float,
-    to_series: Float,
-    level: Float,
-    series: Float,
-) -> None:
+def _panel_series(log_masses: Float, rule: PanelRule, centre: float, level: Float, series: Float) -> None:
     """Chebyshev series in w_1 of `sum_{y_1} (1, y_1, y_2) m e^{w_1 (y_1 + r y_2) - level}`, for every y_2."""
-    columns = second.size
-    tilted, sums = np.empty((first.size, columns)), np.empty((2 * POINTS, columns))
-    tilt_rows(log_masses, first, centre, tilted, level)
-    multiply(powers, tilted, sums)
+    second, columns = rule.second, rule.second.size
+    tilted, sums = np.empty((rule.first.size, columns)), np.empty((2 * POINTS, columns))
+    tilt_rows(log_masses, rule.first, centre, tilted, level)
+    multiply(rule.powers, tilted, sums)
     for k in range(POINTS):
-        low, high, factor = sums[k], sums[POINTS + k], lean[k]
+        low, high, factor = sums[k], sums[POINTS + k], rule.lean[k]
         for j in range(columns):
             low[j] *= factor[j]
             high[j] *= factor[j]
-    multiply(to_series, sums[:POINTS], series[:POINTS])
-    multiply(to_series, sums[POINTS:], series[POINTS : 2 * POINTS])
+    multiply(rule.to_series, sums[:POINTS], series[:POINTS])
+    multiply(rule.to_series, sums[POINTS:], series[POINTS : 2 * POINTS])
     for k in range(POINTS):
         from_row, row = series[k], series[2 * POINTS + k]
         for j in range(columns):
@@ -108,23 +132,12 @@ def _panel_series(
 @allocating_kernel
 def transform_panel(
     log_masses: Float,
-    first: Float,
-    second: Float,
+    rule: PanelRule,
+    queries: PanelQueries,
     centre: float,
-    half: float,
-    ratio: float,
-    powers: Float,
-    lean: Float,
-    to_series: Float,
-    slopes: Float,
-    shifts: Float,
-    position: Float,
-    pivot: float,
     begin: AnyArray,
     end: AnyArray,
-    value: Float,
-    mean1: Float,
-    mean2: Float,
+    out: tuple[Float, Float, Float],
 ) -> None:
     """(log M, mean_1, mean_2) at all queries of one panel: row j holds positions begin[j] .. end[j]."""
     low, high = 0, begin.size
@@ -134,14 +147,15 @@ def transform_panel(
         high -= 1
     if low == high:
         return
-    columns, window = second.size, high - low
+    columns, window, shifts = rule.second.size, high - low, queries.shifts
+    value, mean1, mean2 = out
     level, series = np.empty(columns), np.empty((3 * POINTS, columns))
-    _panel_series(log_masses, first, second, centre, powers, lean, to_series, level, series)
+    _panel_series(log_masses, rule, centre, level, series)
     tilted, peak, values = np.empty((columns, window)), np.empty(window), np.empty((3 * POINTS, window))
     at_centre = np.empty(window)
     for j in range(window):  # w_2 where w_1 is the centre: large offsets of both stay apart
-        at_centre[j] = slopes[low + j] + ratio * (centre - shifts[low + j])
-    _tilt_columns(level, second, at_centre, tilted, peak)
+        at_centre[j] = queries.slopes[low + j] + queries.ratio * (centre - shifts[low + j])
+    _tilt_columns(level, rule.second, at_centre, tilted, peak)
     multiply(series, tilted, values)
     row = np.empty((3, POINTS))
     for j in range(low, high):
@@ -153,9 +167,9 @@ def transform_panel(
                 row[part, k] = values[part * POINTS + k, j - low]
         _evaluate_series(
             row,
-            position[start:stop],
-            pivot / half,
-            (shifts[j] - centre) / half,
+            queries.position[start:stop],
+            queries.pivot / queries.half,
+            (shifts[j] - centre) / queries.half,
             peak[j - low],
             value[j, start:stop],
             mean1[j, start:stop],
@@ -166,37 +180,29 @@ def transform_panel(
 @allocating_kernel
 def transform_rows(
     log_masses: Float,
-    first: Float,
-    second: Float,
+    rule: RowRule,
     pushes: Float,
     slopes: Float,
     along: Float,
-    powers: Float,
-    basis: Float,
     start: int,
     stop: int,
     begin: int,
-    value: Float,
-    mean1: Float,
-    mean2: Float,
+    out: tuple[Float, Float, Float],
 ) -> None:
-    """(log M, mean_1, mean_2) in rows from start to stop, from position `begin`: w_1 is `pushes` and what the Chebyshev
-    points add to it, whose `powers` are e^{.. y_1} and y_1 times that; w_2 is `slopes + along`."""
+    """(log M, mean_1, mean_2) in rows from start to stop, from position `begin`: w_1 is `pushes` plus the Chebyshev
+    points of the rule, w_2 is `slopes + along`."""
+    second, basis = rule.second, rule.basis
     columns, window, points = second.size, along.size, basis.shape[0]
-    tilted, level, sums = np.empty((first.size, columns)), np.empty(columns), np.empty((2 * points, columns))
+    value, mean1, mean2 = out
+    tilted, level, sums = np.empty((rule.first.size, columns)), np.empty(columns), np.empty((2 * points, columns))
     series, values = np.empty((3 * points, columns)), np.empty((3 * points, window))
     raised, peak, at, parts = np.empty((columns, window)), np.empty(window), np.empty(window), np.empty((3, window))
     for i in range(start, stop):
-        tilt_rows(log_masses, first, pushes[i], tilted, level)
-        multiply(powers, tilted, sums)
+        tilt_rows(log_masses, rule.first, pushes[i], tilted, level)
+        multiply(rule.powers, tilted, sums)
         for k in range(points):
-            mass, moment, low, high, other = (
-                sums[k],
-                sums[points + k],
-                series[k],
-                series[points + k],
-                series[2 * points + k],
-            )
+            mass, moment = sums[k], sums[points + k]
+            low, high, other = series[k], series[points + k], series[2 * points + k]
             for j in range(columns):
                 low[j] = mass[j]
                 high[j] = moment[j]

@@ -1,7 +1,7 @@
-"""Tensor grids of the plane, row by row of the queries: for matrices that are all but triangular, however large.
+"""Tensor grids of the plane, row by row of the queries: for nearly triangular matrices of any size.
 
-Along a row `w = A x + b` has one component that all but stands still, `w_1 = c + a x_2` with `|a x_2 y_1|` small: the
-sum over y_1 is then needed at a few Chebyshev points of x_2, and that over y_2 is made for each x_2. Costs n^3 on n^2
+Along a row `w = A x + b` has one component that hardly varies, `w_1 = c + a x_2` with `|a x_2 y_1|` small: the sum over
+y_1 is then needed at a few Chebyshev points of x_2, and the sum over y_2 at each x_2. Costs n^3 on n^2
 cells, whatever the size of A; where |A| is not large, panels of many rows cost less.
 """
 
@@ -12,16 +12,16 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.transform.chebyshev import Panels, chebyshev_points, cut, interpolation_matrix
-from mfpde.transform.plane_grid import CALL
-from mfpde.transform.plane_kernels import transform_rows
+from mfpde.transform.plane_grid import CALL_NANOSECONDS
+from mfpde.transform.plane_kernels import RowRule, transform_rows
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import Float
 
 __all__ = ["RowPlan", "evaluate_rows", "make_row_plan"]
 
-# points, and the largest exponent on a panel for which they leave 1e-14 of the smallest value
+# Chebyshev points, and the largest exponent on a panel for which they leave 1e-14 of the smallest value
 _POINTS = ((4, 2e-4), (8, 0.1), (12, 0.6), (16, 1.5), (20, 2.8))
-_ROWS = 4
+_ROWS_PER_PIECE = 4  # of the queries' grid
 Axes = tuple[Float, Float]
 
 
@@ -43,12 +43,12 @@ def _plan(row: int, column: int, node_axes: Axes, query_axes: Axes, matrix: Floa
     points = next(points for points, most in _POINTS if panels.half * extent <= most * (1 + 1e-12))
     met = along.size / panels.number
     per_panel = second * (first * (0.9 + points / 10) + met * (0.7 + 3 * points / 20))
-    per_row = panels.number * (per_panel + CALL / _ROWS) + 4.0 * along.size
+    per_row = panels.number * (per_panel + CALL_NANOSECONDS / _ROWS_PER_PIECE) + 4.0 * along.size
     return RowPlan(row, column, points, panels, across.size * per_row)
 
 
 def make_row_plan(node_axes: Axes, query_axes: Axes, matrix: Float) -> RowPlan:
-    """The cheapest of the ways to take one component after the other; axes are about their middle, ascending."""
+    """The cheapest order of the components; axes are ascending, about their middle."""
     plans = [_plan(row, column, node_axes, query_axes, matrix) for row in (0, 1) for column in (1, 0)]
     return min(plans, key=lambda plan: plan.cost)
 
@@ -67,29 +67,17 @@ def evaluate_rows(
     powers = np.concatenate([powers, powers * first])
     panel_of = np.minimum(((along - panels.start) / (2 * panels.half)).astype(np.int64), panels.number - 1)
     ends = np.searchsorted(panel_of, np.arange(panels.number + 1))
-    bases = [
-        np.ascontiguousarray(interpolation_matrix(points, (along[begin:end] - centre) / panels.half).T)
+    rules = [
+        RowRule(first, second, powers, interpolation_matrix(points, (along[begin:end] - centre) / panels.half).T.copy())
         for centre, begin, end in zip(panels.centres, ends[:-1], ends[1:], strict=True)
     ]
-    out, blocks = np.empty((3, across.size, along.size)), pieces(across.size, _ROWS)
+    out, blocks = np.empty((3, across.size, along.size)), pieces(across.size, _ROWS_PER_PIECE)
+    parts, other = (out[0], out[1 + row], out[2 - row]), float(matrix[1 - row, column])
 
     def work(piece: int) -> None:
-        for centre, begin, basis in zip(panels.centres, ends, bases, strict=False):
-            transform_rows(
-                log_masses,
-                first,
-                second,
-                pushes + float(matrix[row, column]) * centre,
-                slopes,
-                float(matrix[1 - row, column]) * along[begin : begin + basis.shape[1]],
-                powers,
-                basis,
-                *blocks[piece],
-                begin,
-                out[0],
-                out[1 + row],
-                out[2 - row],
-            )
+        for centre, begin, rule in zip(panels.centres, ends, rules, strict=False):
+            moved, beside = pushes + float(matrix[row, column]) * centre, along[begin : begin + rule.basis.shape[1]]
+            transform_rows(log_masses, rule, moved, slopes, other * beside, *blocks[piece], begin, parts)
 
     run_pieces(work, len(blocks))
     return out

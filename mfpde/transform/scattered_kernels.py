@@ -11,13 +11,14 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.compilation import allocating_kernel, kernel
+from mfpde.transform.chebyshev import Panels
 from mfpde.transform.exponential import logarithm
 from mfpde.transform.fused import fused
 from mfpde.typing import AnyArray, Float
 
 __all__ = [
     "POINTS",
-    "TOGETHER",
+    "POINTS_PER_BLOCK",
     "collect_line",
     "find_panels",
     "interpolate_line",
@@ -28,26 +29,26 @@ __all__ = [
     "write_out",
 ]
 
-POINTS = 16
-TOGETHER = 64  # points whose basis stays in the nearest cache
+POINTS = 16  # Chebyshev points of a panel
+POINTS_PER_BLOCK = 64  # whose Lagrange basis stays in the first-level cache
 
 
 @kernel
-def panel_of(x: float, start: float, half: float, count: int) -> int:
-    """Which of `count` panels; the first or the last for what lies outside by rounding."""
-    return min(max(int((x - start) / (2.0 * half)), 0), count - 1)
+def panel_of(x: float, panels: Panels) -> int:
+    """The panel that holds x; the first or the last where x is outside by rounding."""
+    return min(max(int((x - panels.start) / (2.0 * panels.half)), 0), panels.number - 1)
 
 
 @kernel
-def find_panels(x: Float, start: float, half: float, count: int, indices: AnyArray) -> None:
+def find_panels(x: Float, panels: Panels, indices: AnyArray) -> None:
     """The panel of each x."""
     for j in range(x.size):
-        indices[j] = panel_of(x[j], start, half, count)
+        indices[j] = panel_of(x[j], panels)
 
 
 @kernel
 def lagrange_rows(t: Float, points: Float, weights: Float, ahead: Float, basis: Float) -> None:
-    """basis[k, q] = l_k(t_q) by products of differences from both sides: no division, and nothing special on a point.
+    """basis[k, q] = l_k(t_q) by products of differences from both sides, without division.
 
     Four rows at a time, a multiple of four points.
     """
@@ -100,34 +101,32 @@ def sort_by_panel(panel: AnyArray, begin: AnyArray, order: AnyArray) -> None:
 
 
 @kernel
-def local(x: Float, order: AnyArray, start: float, half: float, panel: int, t: Float) -> None:
-    """Where the points of a panel lie in it, from -1 to 1; its middle for what only fills up the row."""
+def local(x: Float, order: AnyArray, panels: Panels, panel: int, t: Float) -> None:
+    """t = places of a panel's points within it, from -1 to 1; 0 where t is longer than there are points."""
     for q in range(order.size):
-        t[q] = (x[order[q]] - start) / half - (2 * panel + 1)
+        t[q] = (x[order[q]] - panels.start) / panels.half - (2 * panel + 1)
     for q in range(order.size, t.size):
         t[q] = 0.0
 
 
 @allocating_kernel
-def collect_line(
-    nodes: Float, masses: Float, start: float, half: float, count: int, points: Float, weights: Float, out: Float
-) -> None:
+def collect_line(nodes: Float, masses: Float, panels: Panels, points: Float, weights: Float, out: Float) -> None:
     """out[panel, k] += m_j l_k(y_j)."""
-    size = points.size
+    size, count = points.size, panels.number
     panel, order = np.empty(nodes.size, dtype=np.int64), np.empty(nodes.size, dtype=np.int64)
     begin = np.empty(count + 1, dtype=np.int64)
-    find_panels(nodes, start, half, count, panel)
+    find_panels(nodes, panels, panel)
     sort_by_panel(panel, begin, order)
-    t, ahead, mass = np.empty(TOGETHER), np.empty(TOGETHER), np.empty(TOGETHER)
-    basis, sums = np.empty((size, TOGETHER)), np.empty((size, TOGETHER))
+    t, ahead, mass = np.empty(POINTS_PER_BLOCK), np.empty(POINTS_PER_BLOCK), np.empty(POINTS_PER_BLOCK)
+    basis, sums = np.empty((size, POINTS_PER_BLOCK)), np.empty((size, POINTS_PER_BLOCK))
     for p in range(count):
         if begin[p] == begin[p + 1]:
             continue
         sums[:] = 0.0
-        for low in range(begin[p], begin[p + 1], TOGETHER):
-            here = order[low : min(low + TOGETHER, begin[p + 1])]
+        for low in range(begin[p], begin[p + 1], POINTS_PER_BLOCK):
+            here = order[low : min(low + POINTS_PER_BLOCK, begin[p + 1])]
             width = -(-here.size // 16) * 16
-            local(nodes, here, start, half, p, t[:width])
+            local(nodes, here, panels, p, t[:width])
             lagrange_rows(t[:width], points, weights, ahead, basis)
             for q in range(width):
                 mass[q] = masses[here[q]] if q < here.size else 0.0
@@ -138,7 +137,7 @@ def collect_line(
         row = out[p]
         for k in range(size):
             subtotal = 0.0
-            for q in range(TOGETHER):
+            for q in range(POINTS_PER_BLOCK):
                 subtotal += sums[k, q]
             row[k] += subtotal
 
@@ -161,21 +160,21 @@ def write_out(sums: Float, level: float, here: AnyArray, room: Float, out: Float
 
 @allocating_kernel
 def interpolate_line(
-    queries: Float, start: float, half: float, points: Float, weights: Float, values: Float, level: Float, out: Float
+    queries: Float, panels: Panels, points: Float, weights: Float, values: Float, level: Float, out: Float
 ) -> None:
     """values `(panels, parts, size)`; out `(parts, m)`: the first part's logarithm, the others divided by it."""
     (count, parts, size) = values.shape
     panel, order = np.empty(queries.size, dtype=np.int64), np.empty(queries.size, dtype=np.int64)
     begin = np.empty(count + 1, dtype=np.int64)
-    find_panels(queries, start, half, count, panel)
+    find_panels(queries, panels, panel)
     sort_by_panel(panel, begin, order)
-    t, ahead = np.empty(TOGETHER), np.empty(TOGETHER)
-    basis, sums = np.empty((size, TOGETHER)), np.empty((parts, TOGETHER))
+    t, ahead = np.empty(POINTS_PER_BLOCK), np.empty(POINTS_PER_BLOCK)
+    basis, sums = np.empty((size, POINTS_PER_BLOCK)), np.empty((parts, POINTS_PER_BLOCK))
     for p in range(count):
-        for low in range(begin[p], begin[p + 1], TOGETHER):
-            here = order[low : min(low + TOGETHER, begin[p + 1])]
+        for low in range(begin[p], begin[p + 1], POINTS_PER_BLOCK):
+            here = order[low : min(low + POINTS_PER_BLOCK, begin[p + 1])]
             width = -(-here.size // 16) * 16
-            local(queries, here, start, half, p, t[:width])
+            local(queries, here, panels, p, t[:width])
             lagrange_rows(t[:width], points, weights, ahead, basis)
             for part in range(parts):
                 total, value = sums[part], values[p, part]

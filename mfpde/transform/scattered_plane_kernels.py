@@ -1,32 +1,23 @@
-"""The same in the plane: a panel's points are products of matrices."""
+"""Scattered points to Chebyshev points of panels and back in the plane, by matrix products for each panel."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from mfpde.compilation import allocating_kernel, kernel
+from mfpde.transform.chebyshev import Panels
 from mfpde.transform.fused import fused
 from mfpde.transform.products import multiply
-from mfpde.transform.scattered_kernels import TOGETHER, lagrange_rows, local, panel_of, sort_by_panel, write_out
+from mfpde.transform.scattered_kernels import POINTS_PER_BLOCK, lagrange_rows, local, panel_of, sort_by_panel, write_out
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["collect_plane", "interpolate_plane"]
 
 
 @kernel
-def _locate(
-    first: Float,
-    second: Float,
-    start1: float,
-    half1: float,
-    start2: float,
-    half2: float,
-    sides: AnyArray,
-    panel: AnyArray,
-) -> None:
+def _locate(first: Float, second: Float, panels1: Panels, panels2: Panels, panel: AnyArray) -> None:
     for q in range(panel.size):
-        along = panel_of(first[q], start1, half1, sides[0])
-        panel[q] = along * sides[1] + panel_of(second[q], start2, half2, sides[1])
+        panel[q] = panel_of(first[q], panels1) * panels2.number + panel_of(second[q], panels2)
 
 
 @allocating_kernel
@@ -34,35 +25,32 @@ def collect_plane(
     nodes1: Float,
     nodes2: Float,
     masses: Float,
-    start1: float,
-    half1: float,
-    start2: float,
-    half2: float,
-    sides: AnyArray,
+    panels1: Panels,
+    panels2: Panels,
     points: Float,
     weights: Float,
     out: Float,
 ) -> None:
-    """out[panel_1 * size + k, panel_2 * size + l] += m_j l_k(y_1) l_l(y_2); `sides` panels along the two axes."""
+    """out[panel_1 * size + k, panel_2 * size + l] += m_j l_k(y_1) l_l(y_2)."""
     size = points.size
     panel, order = np.empty(masses.size, dtype=np.int64), np.empty(masses.size, dtype=np.int64)
-    begin = np.empty(sides[0] * sides[1] + 1, dtype=np.int64)
-    _locate(nodes1, nodes2, start1, half1, start2, half2, sides, panel)
+    begin = np.empty(panels1.number * panels2.number + 1, dtype=np.int64)
+    _locate(nodes1, nodes2, panels1, panels2, panel)
     sort_by_panel(panel, begin, order)
     filled = max(16, -(-size // 8) * 8)  # columns that fill vector registers
-    t, ahead, room = np.empty(TOGETHER), np.empty(TOGETHER), np.empty((3, filled * TOGETHER))
+    t, ahead, room = np.empty(POINTS_PER_BLOCK), np.empty(POINTS_PER_BLOCK), np.empty((3, filled * POINTS_PER_BLOCK))
     part = np.empty((size, filled))
     for p in range(begin.size - 1):
-        panel1, panel2 = p // sides[1], p % sides[1]
-        for low in range(begin[p], begin[p + 1], TOGETHER):
-            here = order[low : min(low + TOGETHER, begin[p + 1])]
+        panel1, panel2 = p // panels2.number, p % panels2.number
+        for low in range(begin[p], begin[p + 1], POINTS_PER_BLOCK):
+            here = order[low : min(low + POINTS_PER_BLOCK, begin[p + 1])]
             width = -(-here.size // 4) * 4
             left = room[0, : size * width].reshape(size, width)
             across = room[1, : size * width].reshape(size, width)
             right = room[2, : filled * width].reshape(width, filled)
-            local(nodes1, here, start1, half1, panel1, t[:width])
+            local(nodes1, here, panels1, panel1, t[:width])
             lagrange_rows(t[:width], points, weights, ahead, left)
-            local(nodes2, here, start2, half2, panel2, t[:width])
+            local(nodes2, here, panels2, panel2, t[:width])
             lagrange_rows(t[:width], points, weights, ahead, across)
             for q in range(width):
                 mass = masses[here[q]] if q < here.size else 0.0
@@ -96,11 +84,8 @@ def _contract(inner: Float, first: Float, sums: Float) -> None:
 def interpolate_plane(
     queries1: Float,
     queries2: Float,
-    start1: float,
-    half1: float,
-    start2: float,
-    half2: float,
-    sides: AnyArray,
+    panels1: Panels,
+    panels2: Panels,
     points: Float,
     weights: Float,
     values: Float,
@@ -111,21 +96,25 @@ def interpolate_plane(
     size, parts = points.size, out.shape[0]
     panel, order = np.empty(queries1.size, dtype=np.int64), np.empty(queries1.size, dtype=np.int64)
     begin = np.empty(level.size + 1, dtype=np.int64)
-    _locate(queries1, queries2, start1, half1, start2, half2, sides, panel)
+    _locate(queries1, queries2, panels1, panels2, panel)
     sort_by_panel(panel, begin, order)
-    t, ahead, room = np.empty(TOGETHER), np.empty(TOGETHER), np.empty((2 + parts, size * TOGETHER))
-    sums = np.empty((parts, TOGETHER))
-    flat = room[2:].reshape(parts * size * TOGETHER)
+    t, ahead, room = (
+        np.empty(POINTS_PER_BLOCK),
+        np.empty(POINTS_PER_BLOCK),
+        np.empty((2 + parts, size * POINTS_PER_BLOCK)),
+    )
+    sums = np.empty((parts, POINTS_PER_BLOCK))
+    flat = room[2:].reshape(parts * size * POINTS_PER_BLOCK)
     for p in range(level.size):
-        for low in range(begin[p], begin[p + 1], TOGETHER):
-            here = order[low : min(low + TOGETHER, begin[p + 1])]
+        for low in range(begin[p], begin[p + 1], POINTS_PER_BLOCK):
+            here = order[low : min(low + POINTS_PER_BLOCK, begin[p + 1])]
             width = -(-here.size // 16) * 16
             first = room[0, : size * width].reshape(size, width)
             second = room[1, : size * width].reshape(size, width)
             inner = flat[: parts * size * width].reshape(parts * size, width)
-            local(queries1, here, start1, half1, p // sides[1], t[:width])
+            local(queries1, here, panels1, p // panels2.number, t[:width])
             lagrange_rows(t[:width], points, weights, ahead, first)
-            local(queries2, here, start2, half2, p % sides[1], t[:width])
+            local(queries2, here, panels2, p % panels2.number, t[:width])
             lagrange_rows(t[:width], points, weights, ahead, second)
             multiply(values[p], second, inner)
             _contract(inner, first, sums)

@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from mfpde.transform.chebyshev import Panels, interpolation_matrix
-from mfpde.transform.cube import face_points, frames, octant, turned_to_first
+from mfpde.transform.cube import face_points, frames, octant, rotated_to_first
 from mfpde.transform.direct import log_masses_of, over_largest, plain, tilted_mean_directly
 from mfpde.transform.plane import collect_in_plane, interpolate_in_plane
 from mfpde.transform.products import multiply
@@ -23,14 +23,14 @@ from mfpde.typing import Float
 
 __all__ = ["tilted_mean_on_sphere"]
 
-# points along a panel's side and the largest beta times half a side for them; a whole face needs 24 in any case
-_WHOLE = ((24, 2.2), (28, 3.9), (32, 4.8), (36, 5.5))
-_DIVIDED = ((16, 1.5), (20, 2.4), (24, 3.2), (28, 3.9))
-_FINE, _FINE_EXTENT = 16, 1.6  # the same for the small panels that points and queries meet
-_FOLDED = 4.8  # beta up to which even and odd parts are summed apart, a quarter of the work: it costs e^{1.6 beta}
-_TARGETS = 112  # columns of a product
-_LARGEST = 300.0  # e^{2 beta} must be a number
-_BATCH = 1 << 14
+# Chebyshev points along a panel's side, and the largest beta times its half-width; a whole face needs 24 in any case
+_WHOLE_FACE_ORDERS = ((24, 2.2), (28, 3.9), (32, 4.8), (36, 5.5))
+_DIVIDED_FACE_ORDERS = ((16, 1.5), (20, 2.4), (24, 3.2), (28, 3.9))  # of faces cut into panels
+_FINE_ORDER, _FINE_MAX_EXPONENT = 16, 1.6  # the same for the small panels, between which points and queries interpolate
+_MAX_BETA_BY_PARITY = 4.8  # sums by even and odd parts, a quarter of the work, multiply roundoff by e^{1.6 beta}
+_TARGETS_PER_PIECE = 112  # columns of a matrix product
+_MAX_BETA = 300.0  # e^{2 beta} must not overflow
+_POINTS_PER_PIECE = 1 << 14  # whose numbers stay in the cache
 
 
 def tilted_mean_on_sphere(
@@ -45,27 +45,27 @@ def tilted_mean_on_sphere(
     count, order = _layout(abs(beta))
     size = 6 * (order * count) ** 2
     work = 0.35 * float(size) ** 2 + 80.0 * nodes.shape[0] + 200.0 * queries.shape[0] + 1e6
-    if abs(beta) > _LARGEST or work > 0.8 * queries.shape[0] * nodes.shape[0]:
+    if abs(beta) > _MAX_BETA or work > 0.8 * queries.shape[0] * nodes.shape[0]:
         return tilted_mean_directly(beta * queries, nodes, masses, log_factors)
-    parts = max(math.ceil(3 / count), math.ceil(0.25 * math.pi * abs(beta) / (_FINE_EXTENT * count)))
+    parts = max(math.ceil(3 / count), math.ceil(0.25 * math.pi * abs(beta) / (_FINE_MAX_EXPONENT * count)))
     half = 0.25 * math.pi / (count * parts)
     along, across = Panels(0.0, half, 6 * count * parts), Panels(0.0, half, count * parts)
     refine = _refinement(order, parts)
     scaled, common = _over_the_largest(masses, log_factors)
     places = _unfolded(nodes)
-    moved = collect_in_plane(places, scaled, np.zeros(2), along, across, _FINE)
-    fine = moved.reshape(6, count, parts * _FINE, count, parts * _FINE)
+    moved = collect_in_plane(places, scaled, np.zeros(2), along, across, _FINE_ORDER)
+    fine = moved.reshape(6, count, parts * _FINE_ORDER, count, parts * _FINE_ORDER)
     coarse = _along(refine.T, _along(refine.T, fine, 2), 4)
     sums = _sum_over_points(coarse, beta, count, order)
     values = _by_panels(_along(refine, _along(refine, sums, 3), 5), count, parts)
     places = places if queries is nodes else _unfolded(queries)
-    out = interpolate_in_plane(places, along, across, values, np.zeros(values.shape[:2]), 4, _FINE)
+    out = interpolate_in_plane(places, along, across, values, np.zeros(values.shape[:2]), 4, _FINE_ORDER)
     return np.ascontiguousarray(out[1:].T), out[0] + common
 
 
 def _over_the_largest(masses: Float, log_factors: Float | None) -> tuple[Float, float]:
-    """Masses over the largest, and its logarithm: exponents differ by 2 beta at most, so that what is nothing beside
-    the largest mass is nothing for every query."""
+    """Masses over the largest, and its logarithm: exponents differ by 2 beta at most, so that masses that underflow
+    here are negligible for every query."""
     if log_factors is None:
         largest = float(masses.max())
         return masses / largest, math.log(largest)
@@ -77,14 +77,14 @@ def _over_the_largest(masses: Float, log_factors: Float | None) -> tuple[Float, 
 def _layout(beta: float) -> tuple[int, int]:
     """Panels along a side of a face and points along a panel: the fewest points in all."""
     reach = 0.25 * math.pi * beta
-    layouts = [(1, order) for order, most in _WHOLE if reach <= most]
-    layouts += [(max(2, math.ceil(reach / most)), order) for order, most in _DIVIDED]
+    layouts = [(1, order) for order, most in _WHOLE_FACE_ORDERS if reach <= most]
+    layouts += [(max(2, math.ceil(reach / most)), order) for order, most in _DIVIDED_FACE_ORDERS]
     return min(layouts, key=lambda layout: layout[0] * layout[1])
 
 
 def _unfolded(points: Float) -> Float:
     """Faces side by side: `(n, 2)` in [0, 3 pi] x [0, pi / 2]."""
-    out, blocks = np.empty((points.shape[0], 2)), pieces(points.shape[0], _BATCH)
+    out, blocks = np.empty((points.shape[0], 2)), pieces(points.shape[0], _POINTS_PER_PIECE)
 
     def work(piece: int) -> None:
         here = slice(*blocks[piece])
@@ -101,7 +101,7 @@ def _sum_over_points(moved: Float, beta: float, count: int, order: int) -> Float
     fields = np.empty((4, 6 * side * side))
     fields[0] = moved.ravel()
     np.multiply(fields[0], positions, out=fields[1:])
-    whole = _by_reflections if abs(beta) <= _FOLDED else _by_faces
+    whole = _by_reflections if abs(beta) <= _MAX_BETA_BY_PARITY else _by_faces
     return whole(fields, beta, positions, quarter, side).reshape(6, 4, count, order, count, order)
 
 
@@ -116,9 +116,9 @@ def _points(count: int, order: int) -> tuple[Float, Float]:
 def _by_faces(fields: Float, beta: float, positions: Float, quarter: Float, side: int) -> Float:
     """A quarter of the first face against all points, for each way to turn the cube: `(6, 4, side, side)`."""
     left, half = np.empty((96, positions.shape[1])), side // 2
-    gather(fields, turned_to_first(side), left)
+    gather(fields, rotated_to_first(side), left)
     targets, sources, out = frames()[0] @ quarter, beta * positions, np.empty((96, half * half))
-    blocks = pieces(half * half, _TARGETS)
+    blocks = pieces(half * half, _TARGETS_PER_PIECE)
 
     def work(piece: int) -> None:
         here = slice(*blocks[piece])
@@ -143,7 +143,7 @@ def _by_reflections(fields: Float, beta: float, positions: Float, quarter: Float
     gather_octant(fields, places, left)
     walsh(left)
     sources, out = beta * positions[:, places[0, 0]], np.empty((4, 24, half * half))
-    blocks = pieces(half * half, _TARGETS)
+    blocks = pieces(half * half, _TARGETS_PER_PIECE)
 
     def work(piece: int) -> None:
         here = slice(*blocks[piece])
@@ -172,7 +172,7 @@ def _refinement(order: int, parts: int) -> Float:
 
     Points and queries meet small panels of few points, the sum over pairs large panels with the fewest points in all.
     """
-    fine = Panels(-1.0, 1.0 / parts, parts).points(_FINE)
+    fine = Panels(-1.0, 1.0 / parts, parts).points(_FINE_ORDER)
     return interpolation_matrix(order, fine)
 
 
@@ -185,5 +185,5 @@ def _along(matrix: Float, field: Float, axis: int) -> Float:
 
 def _by_panels(sums: Float, count: int, parts: int) -> Float:
     """`(6, 4, count, parts * points, count, parts * points)` to one row of values for each small panel."""
-    split = sums.reshape(6, 4, count * parts, _FINE, count * parts, _FINE).transpose(0, 2, 4, 1, 3, 5)
-    return np.ascontiguousarray(split).reshape(6 * count * parts, count * parts, 4 * _FINE**2)
+    split = sums.reshape(6, 4, count * parts, _FINE_ORDER, count * parts, _FINE_ORDER).transpose(0, 2, 4, 1, 3, 5)
+    return np.ascontiguousarray(split).reshape(6 * count * parts, count * parts, 4 * _FINE_ORDER**2)

@@ -14,8 +14,8 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = ["gather", "gather_octant", "sum_for_faces", "sum_for_octant", "unfold", "walsh"]
 
-_EDGE = 4e-15
-_TERMS = 32  # points whose exponentials lie in the second cache together
+_EDGE_RADIANS = 4e-15  # distance kept from a face's edge, beyond rounding
+_SOURCES_PER_BLOCK = 32  # whose exponentials stay in the second-level cache
 
 
 @allocating_kernel
@@ -38,8 +38,8 @@ def unfold(points: Float, out: Float) -> None:
     for j in range(first.size):
         second[j] = arctangent(second[j]) + 0.25 * math.pi
     for j in range(points.shape[0]):
-        # an edge must not round onto the face beside it, which is another face altogether
-        out[j, 0] = faces[j] * (0.5 * math.pi) + min(max(first[j], _EDGE), 0.5 * math.pi - _EDGE)
+        # rounding at an edge must not move a point to the neighbouring face
+        out[j, 0] = faces[j] * (0.5 * math.pi) + min(max(first[j], _EDGE_RADIANS), 0.5 * math.pi - _EDGE_RADIANS)
         out[j, 1] = second[j]
 
 
@@ -47,10 +47,10 @@ def unfold(points: Float, out: Float) -> None:
 def sum_for_faces(left: Float, sources: Float, targets: Float, sums: Float) -> None:
     """sums = left E, `E[q, k] = e^{<sources_q, targets_k>}`, some rows of E at a time."""
     count = targets.shape[1]
-    powers, part = np.empty((_TERMS, count)), np.empty(sums.shape)
+    powers, part = np.empty((_SOURCES_PER_BLOCK, count)), np.empty(sums.shape)
     x, y, z = targets[0], targets[1], targets[2]
-    for start in range(0, sources.shape[1], _TERMS):
-        terms = min(_TERMS, sources.shape[1] - start)
+    for start in range(0, sources.shape[1], _SOURCES_PER_BLOCK):
+        terms = min(_SOURCES_PER_BLOCK, sources.shape[1] - start)
         for i in range(terms):
             a, b, c, row = sources[0, start + i], sources[1, start + i], sources[2, start + i], powers[i]
             for k in range(count):
@@ -102,10 +102,10 @@ def sum_for_octant(left: Float, sources: Float, targets: Float, sums: Float) -> 
     what is even or odd along y and z; along x what one face sees in front the opposite face sees behind.
     """
     count, half = targets.shape[1], sums.shape[1] // 2
-    powers, part = np.empty((8, _TERMS, count)), np.empty((half, count))
+    powers, part = np.empty((8, _SOURCES_PER_BLOCK, count)), np.empty((half, count))
     x, y, z = targets[0], targets[1], targets[2]
-    for start in range(0, sources.shape[1], _TERMS):
-        terms = min(_TERMS, sources.shape[1] - start)
+    for start in range(0, sources.shape[1], _SOURCES_PER_BLOCK):
+        terms = min(_SOURCES_PER_BLOCK, sources.shape[1] - start)
         for i in range(terms):
             a, b, c = sources[0, start + i], sources[1, start + i], sources[2, start + i]
             p0, p1, p2, p3 = powers[0, i], powers[1, i], powers[2, i], powers[3, i]

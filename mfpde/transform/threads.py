@@ -1,7 +1,7 @@
 """Threads over independent pieces of work.
 
 Kernels release the interpreter's lock, so plain threads are enough: no second compilation for a parallel version, and
-no threading layer that dies in a forked process. What is computed in a piece does not depend on who computes it.
+no threading layer that fails in a forked process. Results of a piece do not depend on the thread.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 __all__ = ["pieces", "run_pieces", "thread_count"]
 
-_MANY = 20_000  # what a thread needs to pay for waking it
+_MIN_NUMBERS_TO_SPLIT = 20_000  # a thread with fewer costs more than it saves
 
 _pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
 _lock = threading.Lock()
@@ -23,7 +23,7 @@ _here = threading.local()
 
 
 def thread_count() -> int:
-    """What numba was told: NUMBA_NUM_THREADS, or `numba.set_num_threads`."""
+    """The setting of numba: NUMBA_NUM_THREADS, or `numba.set_num_threads`."""
     import numba
     from numba.np.ufunc import parallel
 
@@ -40,16 +40,20 @@ def _pool(threads: int) -> ThreadPoolExecutor:
         return _pools[key]
 
 
-def run_pieces(work: Callable[[int], Any], count: int, numbers: int = _MANY) -> None:
+def run_pieces(work: Callable[[int], Any], count: int, numbers: int = _MIN_NUMBERS_TO_SPLIT) -> None:
     """work(0) .. work(count - 1), in any order. Nested calls, and calls on few `numbers`, run serially in the
     calling thread."""
-    threads = 1 if count <= 1 or numbers < _MANY or getattr(_here, "busy", False) else min(thread_count(), count)
+    threads = (
+        1
+        if count <= 1 or numbers < _MIN_NUMBERS_TO_SPLIT or getattr(_here, "busy", False)
+        else min(thread_count(), count)
+    )
     if threads <= 1:
         for piece in range(count):
             work(piece)
         return
-    left = iter(range(count))  # whoever is free takes the next
-    # in this thread's context: what numpy is to say of overflows is part of it
+    left = iter(range(count))  # shared by all threads
+    # in this thread's context, of which numpy's handling of overflows is part
     others = [_pool(threads).submit(copy_context().run, _take, work, left) for _ in range(1, threads)]
     _take(work, left)
     for other in others:

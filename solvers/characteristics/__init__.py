@@ -1,4 +1,4 @@
-"""Characteristics: nodes of the initial measure, moved."""
+"""Characteristics: quadrature nodes of the initial measure, moved by the velocity."""
 
 from __future__ import annotations
 

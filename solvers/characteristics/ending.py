@@ -1,4 +1,4 @@
-"""How runs end whose steps have shrunk to nothing."""
+"""The outcome of runs whose steps have vanished."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from mfpde.solvers.stepping.pole import blow_up, ended_early, pole_of_another
 
 __all__ = ["ending"]
 
-_AT_ONCE = 0.1  # of the time of a blow-up, between those of nodes that reach out to different distances
-_SAFETY = 3.0
+_SIMULTANEOUS = 0.1  # share of the time of a blow-up by which the times of different node sets may differ
+_UNCERTAINTY_FACTOR = 3.0  # times the difference between two node sets
 
 #: a looser march of a flow
 Looser = Callable[[Flow], March]
@@ -30,8 +30,8 @@ def ending(flow: Flow, march: March, other: Flow | None, looser: Looser, compact
         return ended_early("the variance", found, march)
     there = pole_of_another(other.escape, looser(other), found.time)
     apart = np.inf if there is None else abs(here - there)
-    if not compact and apart > _AT_ONCE * found.time:
+    if not compact and apart > _SIMULTANEOUS * found.time:
         message = "tokens of the tails run to infinity, the sooner the farther out they are: there is no solution"
         return Progress(State.NOT_FINITE, message, "use data of bounded support")
-    within = replace(found, uncertainty=max(found.uncertainty, _SAFETY * apart))
+    within = replace(found, uncertainty=max(found.uncertainty, _UNCERTAINTY_FACTOR * apart))
     return ended_early("the variance", within, march)

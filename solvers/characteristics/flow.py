@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Flow", "heads"]
 
-_NOTHING = 1e-60  # of the first spread
-_ROUNDINGS = 8  # of a place, in one step
-_ONE_PLACE = 8 * np.finfo(float).eps  # of the distance from the origin: a spread below is rounding
-_NOWHERE = 1e80
-_HEAVY = 10.0  # nodes of a ten-thousandth of the largest weight count fully
+_SPREAD_FLOOR = 1e-60  # of the initial spread, in place of 0
+_ROUNDINGS_PER_STEP = 8  # of a coordinate
+_COINCIDENT = 8 * np.finfo(float).eps  # spread over distance from the origin below which it is rounding
+_MAX_COORDINATE = 1e80  # of trial steps: squares of squares overflow beyond
+_WEIGHT_FACTOR = 10.0  # times (weight / largest)^tail_power: nodes above 1e-4 of the largest weight count fully
 
 
 def heads(equation: Equation) -> list[Head]:
@@ -57,11 +57,11 @@ class Flow:
         self._velocity = equation.velocity
         self._constant = self._velocity.constant
         power = min((head.tail_power for head in heads(equation)), default=1.0)
-        share = np.where(weights > 0, np.minimum(1.0, _HEAVY * (weights / weights.max()) ** power), 1.0)
+        share = np.where(weights > 0, np.minimum(1.0, _WEIGHT_FACTOR * (weights / weights.max()) ** power), 1.0)
         self._share = np.repeat(share, self.start.size // weights.size)
         self._before: Measure | None = None
         self._least = 0.0
-        self._least = _NOTHING * (self.spread(self.start) + float(np.abs(self.start).max(initial=0.0)) + 1e-200)
+        self._least = _SPREAD_FLOOR * (self.spread(self.start) + float(np.abs(self.start).max(initial=0.0)) + 1e-200)
 
     @property
     def breaks(self) -> tuple[float, ...]:
@@ -77,13 +77,13 @@ class Flow:
         return self.geometry.retract(state.reshape(self.weights.size, -1))
 
     def measure(self, state: Float) -> Particles:
-        """The nodes' measure; trial steps may try nodes that are nowhere."""
-        if not float(np.abs(state).max(initial=0.0)) < _NOWHERE:
+        """The nodes' measure; an error where a trial step has moved nodes out of range."""
+        if not float(np.abs(state).max(initial=0.0)) < _MAX_COORDINATE:
             raise ProblemError.at("points", "are beyond all bounds")
         return Particles(self.points(state), self.weights, self.geometry, self.positions)
 
     def source(self, time: float, state: Float, before: Measure | None) -> Measure:
-        """What makes the drift, quicker after an earlier one."""
+        """The measure that makes the drift; potentials start from those of an earlier one."""
         nodes = self.measure(state)
         if self._normal:
             return Normal(nodes.mean, nodes.covariance, self.geometry)
@@ -103,30 +103,30 @@ class Flow:
 
     @property
     def latest(self) -> Measure:
-        """What made the drift that was asked for last."""
+        """The measure of the latest drift."""
         assert self._before is not None  # noqa: S101 - for the type checker
         return self._before
 
     def cold(self) -> None:
-        """Forget what was found before (potentials of sinkhorn attention): steps must not depend on it."""
+        """Forget earlier potentials of sinkhorn attention: steps must not depend on them."""
         self._before = None
 
     def sizes(self, state: Float) -> Size:
         """The largest error of a node relative to the present spread.
 
-        Nodes far out in the tails count less. What a node does to all others is about the weight of `N(0, (1 + q^2) S)`
-        there for normal data and tilts q = |S A|: the fourth root of its own weight is that for q^2 = 3. Where nothing
-        is tilted it is its own weight.
+        Nodes in the tails count less. For normal data and tilts q = |S A| the influence of a node on all others is
+        about the weight of `N(0, (1 + q^2) S)` there: the fourth root of its own weight for q^2 = 3, its weight without
+        tilts.
         """
         spread, rounding = self.spread(state), self.rounding(state)
         return lambda error: float((self._share * np.maximum(np.abs(error) - rounding, 0)).max(initial=0.0)) / spread
 
     def rounding(self, state: Float) -> float:
-        """What errors of places are not known better than to: far from the origin clusters are as narrow as that."""
-        return _ROUNDINGS * float(np.finfo(float).eps) * float(np.abs(state).max(initial=0.0))
+        """Rounding error of places: far from the origin clusters are as narrow as that."""
+        return _ROUNDINGS_PER_STEP * float(np.finfo(float).eps) * float(np.abs(state).max(initial=0.0))
 
     def rate(self) -> float:
-        """How fast anything moves at first, relative to the spread."""
+        """The largest initial speed, relative to the spread."""
         rate = self.sizes(self.start)(self.slope(0.0, self.start))
         self.cold()
         return rate
@@ -147,15 +147,15 @@ class Flow:
         return max(self.growth(time, state))
 
     def spread(self, state: Float) -> float:
-        """Standard deviation of the points about their mean; 1 where the space is bounded, and how far out they are
-        where they are all in one place."""
+        """Standard deviation of the points about their mean; 1 where the space is bounded, the distance from the origin
+        where all points coincide."""
         if not self.geometry.flat:
             return 1.0
         points = state.reshape(self.weights.size, -1)
         centred = points - self._mean(points)
         deviation, farthest = float(np.sqrt(self._mean(np.sum(centred**2, axis=1)))), float(np.abs(points).max())
-        return (deviation if deviation > _ONE_PLACE * farthest else farthest) + self._least
+        return (deviation if deviation > _COINCIDENT * farthest else farthest) + self._least
 
     def _mean(self, values: Float) -> Float:
-        # not a product of matrices: its bits would depend on the number of threads, and steps on its bits
+        # einsum, not BLAS, whose bits depend on the number of threads
         return np.einsum("n,n...->...", self.weights, values)

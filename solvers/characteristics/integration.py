@@ -1,4 +1,4 @@
-"""Characteristics on their way."""
+"""The integration of characteristics."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from mfpde.solvers.characteristics.flow import Flow
 from mfpde.solvers.characteristics.measure import CarriedMeasure
 from mfpde.solvers.characteristics.node_comparison import Nodes, flow_of
 from mfpde.solvers.characteristics.node_search import Rule, chosen_rule, earlier_rule
-from mfpde.solvers.characteristics.path import Path
-from mfpde.solvers.characteristics.tails import Reach
+from mfpde.solvers.characteristics.tails import Cutoff
+from mfpde.solvers.characteristics.trajectory import Trajectory
 from mfpde.solvers.forms import particles_fields
 from mfpde.solvers.forms.characteristics import characteristics_layout
 from mfpde.solvers.stepping.adaptive_ode import Attempt, March
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 
 __all__ = ["STEP_SHARE", "CharacteristicsIntegration"]
 
-#: of the tolerance, for the error of one step: what is interpolated inside it is ten times less exact than its end
+#: of the tolerance, for the error of one step: dense output is ten times less exact than the end of a step
 STEP_SHARE = 0.03
-_NODES_SHARE = 0.1  # of the tolerance, for what more nodes would change
-_FARTHEST = 1e60
-_UNKNOWN_RULE = (-np.inf, 0.0, np.inf, 0.0)  # in files of earlier versions
+_NODE_ERROR_SHARE = 0.1  # of the tolerance, for the difference that more nodes make
+_MAX_COORDINATE = 1e60  # beyond it the run ends as not finite
+_UNKNOWN_RULE = (-np.inf, 0.0, np.inf, 0.0)  # (until, good until, difference, tails) of files of earlier versions
 
 
 class CharacteristicsIntegration(Integration):
-    """Nodes moved in steps that do not depend on when somebody looks; looks interpolate."""
+    """Nodes moved in steps that output times do not change: there, dense output is evaluated."""
 
     def __init__(self, settings: Characteristics, task: InitialValueProblem, rule: Rule) -> None:
         self._settings, self._task, self._rule = settings, task, rule
@@ -46,7 +46,7 @@ class CharacteristicsIntegration(Integration):
         flow = flow_of(task, nodes)
         tolerance = STEP_SHARE * settings.tolerance
         self._march = self._marching(flow, tolerance)
-        self._path = Path(flow, tolerance, [0.0], [flow.start])
+        self._trajectory = Trajectory(flow, tolerance, [0.0], [flow.start])
         self._time, self._state = 0.0, flow.start
         self._amplification = Amplification(task.equation.autonomous)
         self._layout = characteristics_layout(nodes, tolerance)
@@ -60,10 +60,10 @@ class CharacteristicsIntegration(Integration):
     def resumed(
         cls, settings: Characteristics, task: InitialValueProblem, state: Mapping[str, AnyArray]
     ) -> CharacteristicsIntegration:
-        """As it was left. Whether its nodes are enough is looked at again where the end has become a later one."""
+        """From a checkpoint. Nodes are checked again where the end time has become a later one."""
         positions = state["positions"] if state["positions"].size else None
-        reach = Reach(*map(float, state["reach"])) if state["reach"].size else None
-        nodes = Nodes(state["points"], state["weights"], positions, bool(state["normal"]), reach)
+        cutoff = Cutoff(*map(float, state["reach"])) if state["reach"].size else None
+        nodes = Nodes(state["points"], state["weights"], positions, bool(state["normal"]), cutoff)
         until, good, difference, tails = (float(number) for number in state.get("rule", _UNKNOWN_RULE))
         as_it_was = task.until <= until
         rule = Rule(nodes, good, difference, bool(tails)) if as_it_was else _earlier(settings, task, nodes)
@@ -97,11 +97,11 @@ class CharacteristicsIntegration(Integration):
             if outcome is Attempt.VANISHED:
                 return self._stuck()
             if outcome is Attempt.ACCEPTED:
-                self._path.add(self._march.time, self._march.state)
+                self._trajectory.add(self._march.time, self._march.state)
                 if self._march.time >= target and self._march.last is not None:
-                    self._path.keep(self._march.last)
+                    self._trajectory.keep(self._march.last)
                 self._stand(min(self._march.time, target))
-                if np.abs(self._march.state).max() > _FARTHEST:
+                if np.abs(self._march.state).max() > _MAX_COORDINATE:
                     return Progress(State.NOT_FINITE, "tokens diverge: they are beyond 1e60", "end the run earlier")
         self._stand(target)
         self._amplification.see(self.residual())
@@ -112,10 +112,10 @@ class CharacteristicsIntegration(Integration):
         known = self._rule.others or _rule(self._settings, self._task).others  # a resumed run has not looked for them
         others = None if known is None else flow_of(self._task, known)
         tolerance, compact = LOOSER * STEP_SHARE * self._settings.tolerance, self._task.initial.compact
-        return ending(self._path.flow, self._march, others, lambda flow: self._marching(flow, tolerance), compact)
+        return ending(self._trajectory.flow, self._march, others, lambda flow: self._marching(flow, tolerance), compact)
 
     def _stand(self, time: float) -> None:
-        self._time, self._state = time, self._path.nodes(time)
+        self._time, self._state = time, self._trajectory.nodes(time)
 
     def _lost(self) -> Progress:
         self._stand(self._march.time)
@@ -129,24 +129,24 @@ class CharacteristicsIntegration(Integration):
         return 13 * (200 + 1.5e-3 * pairs)
 
     def measure(self) -> CarriedMeasure:
-        nodes, path, task = self._nodes, self._path, self._task
+        nodes, path, task = self._nodes, self._trajectory, self._task
         points = path.flow.points(self._state)
         origin = (lambda: path, lambda: task.initial, self._time)
         return CarriedMeasure(points, nodes.weights, path.flow.geometry, nodes.positions, origin)
 
     def fields(self) -> dict[str, Float]:
-        return particles_fields(self._path.flow.points(self._state))
+        return particles_fields(self._trajectory.flow.points(self._state))
 
     def trail(self, since: int) -> dict[str, Float]:
         shape = (-1, *self._nodes.points.shape)
         return {
-            "path_time": np.array(self._path.times[since:]),
-            "path_position": np.array(self._path.states[since:]).reshape(shape),
+            "path_time": np.array(self._trajectory.times[since:]),
+            "path_position": np.array(self._trajectory.states[since:]).reshape(shape),
         }
 
     def residual(self) -> float:
         """`sqrt(int |G|^2 dmu)` relative to the spread: how fast tokens move."""
-        flow = self._path.flow
+        flow = self._trajectory.flow
         flow.cold()
         speed = flow.slope(self._time, self._state).reshape(self._nodes.points.shape)
         flow.cold()
@@ -158,16 +158,16 @@ class CharacteristicsIntegration(Integration):
         positions = np.zeros(0) if nodes.positions is None else nodes.positions
         given = {"view_time": np.array(self._time), "points": nodes.points.copy(), "weights": nodes.weights.copy()}
         kept = {"positions": positions.copy(), "normal": np.array(nodes.normal)}
-        kept["reach"] = np.zeros(0) if nodes.reach is None else nodes.reach.numbers
+        kept["reach"] = np.zeros(0) if nodes.cutoff is None else nodes.cutoff.numbers
         kept["rule"] = np.array([self._task.until, self._rule.good_until, self._rule.difference, self._rule.tails])
         return {**given, **kept, **self._march.arrays(), **self._amplification.arrays()}
 
     def restore(self, state: Mapping[str, AnyArray]) -> None:
-        """Where the nodes were, and the way that they had come."""
+        """The nodes' state, and their trajectory so far."""
         self._march.restore(state)
         self._amplification.restore(state)
         states = state["path_position"].reshape(len(state["path_time"]), -1)
-        self._path.times, self._path.states = [float(time) for time in state["path_time"]], list(states)
+        self._trajectory.times, self._trajectory.states = [float(time) for time in state["path_time"]], list(states)
         self._stand(float(state["view_time"]))
 
     def accuracy(self) -> Accuracy:
@@ -182,10 +182,10 @@ class CharacteristicsIntegration(Integration):
 def _rule(settings: Characteristics, task: InitialValueProblem) -> Rule:
     """The nodes to take; the choice must not depend on the number of threads."""
     with threadpool_limits(1, user_api="blas"):
-        return chosen_rule(task, _NODES_SHARE * settings.tolerance, settings.max_nodes)
+        return chosen_rule(task, _NODE_ERROR_SHARE * settings.tolerance, settings.max_nodes)
 
 
 def _earlier(settings: Characteristics, task: InitialValueProblem, nodes: Nodes) -> Rule:
     """Nodes that a run began with when its end was an earlier one."""
     with threadpool_limits(1, user_api="blas"):
-        return earlier_rule(task, nodes, _rule(settings, task), _NODES_SHARE * settings.tolerance)
+        return earlier_rule(task, nodes, _rule(settings, task), _NODE_ERROR_SHARE * settings.tolerance)

@@ -1,4 +1,4 @@
-"""A measure carried along characteristics."""
+"""The push-forward of a measure along characteristics."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ import numpy as np
 from mfpde.geometry import Geometry
 from mfpde.measure import Measure, Particles
 from mfpde.measure.base import NODES_ACCURACY
-from mfpde.solvers.characteristics.path import Path
+from mfpde.solvers.characteristics.trajectory import Trajectory
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["CarriedMeasure"]
 
 
-#: the nodes' way, the initial measure, both made when they are asked for; the time
-Origin = tuple[Callable[[], Path], Callable[[], Measure], float]
+#: the nodes' trajectory and the initial measure, both made on first use; the time
+Origin = tuple[Callable[[], Trajectory], Callable[[], Measure], float]
 
 
 class CarriedMeasure(Particles):
-    """The initial measure, moved: integrals are sums over moved nodes, and the density is `rho_0(x_0) e^{-int div G}`
-    along the way back to x_0."""
+    """The push-forward of the initial measure: integrals are sums over moved nodes, and the density is `rho_0(x_0)
+    e^{-int div G}` along the characteristic back to x_0."""
 
     def __init__(
         self, points: Float, weights: Float, geometry: Geometry, positions: Float | None, origin: Origin
     ) -> None:
         super().__init__(points, weights, geometry, positions)
-        self._way, self._initial, self._time = origin
+        self._trajectory, self._initial, self._time = origin
 
     @property
     def compact(self) -> bool:
         return self._initial().compact
 
     def evaluate(self, points: AnyArray) -> Float:
-        return self._density(self._way().flow.geometry.points(np.asarray(points)))
+        return self._density(self._trajectory().flow.geometry.points(np.asarray(points)))
 
     def _density(self, points: Float) -> Float:
         parts = (share * self._traced(law, points, place) for place, share, law in self._initial().slices)
@@ -42,11 +42,11 @@ class CarriedMeasure(Particles):
 
     def _traced(self, initial: Measure, points: Float, position: float | None) -> Float:
         positions = None if position is None else np.full(points.shape[0], position)
-        origins, grown = self._way().back(points, self._time, positions)
+        origins, grown = self._trajectory().back(points, self._time, positions)
         return initial.evaluate(origins) * np.exp(-grown)
 
     def sample(self, count: int, seed: int = 0) -> Float:
-        initial, path = self._initial(), self._way()
+        initial, path = self._initial(), self._trajectory()
         positions = initial.sample_positions(count, seed)
         return path.flow.geometry.points(path.forward(initial.sample(count, seed), self._time, positions))
 

@@ -1,4 +1,4 @@
-"""Two sets of nodes for one measure, moved together to see when they part."""
+"""Two sets of nodes for one measure, moved together until their integrals differ."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ import numpy as np
 
 from mfpde.measure import Measure
 from mfpde.solvers.characteristics.flow import Flow
-from mfpde.solvers.characteristics.tails import Reach, Tails
+from mfpde.solvers.characteristics.tails import Cutoff, Tails
 from mfpde.solvers.stepping.adaptive_ode import Size
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
     from mfpde.equation import InitialValueProblem
 
-__all__ = ["Nodes", "Pair", "flow_of"]
+__all__ = ["NodeComparison", "Nodes", "flow_of"]
 
-_PROBES = 256
-_LIGHT = 1e-9  # of the largest weight; what is lighter shows nowhere
-_SLOPE = 10.0  # an error of places shows in the density in proportion to its slope, ten times the density at most
-_STEPS = 8.0  # whose rounding adds up
-_WAVE = 2.0  # radians a standard deviation
+_MAX_PROBES = 256  # nodes of one set that are also moved by the other
+_WEIGHT_FLOOR = 1e-9  # of the largest weight: lighter nodes change no integral
+_DENSITY_SLOPE = 10.0  # |grad rho| / rho that errors of places are weighed by, in units of one over the spread
+_ROUNDED_STEPS = 8.0  # whose rounding errors add up
+_WAVE_RADIANS = 2.0  # per standard deviation: as steep as Gaussian tails allow
 
 
 @dataclass(frozen=True)
 class Nodes:
-    """Points `(n, components)`, weights, and positions where tokens have them; `normal` ones stand for the normal law
-    that has their mean and covariance, those with a `reach` have tails."""
+    """Points `(n, components)`, weights, and positions where tokens have them. `normal` nodes stand for the normal law
+    with their mean and covariance; those with a `cutoff` are continued by tails beyond it."""
 
     points: Float
     weights: Float
     positions: Float | None
     normal: bool = False
-    reach: Reach | None = None
+    cutoff: Cutoff | None = None
 
     @property
     def count(self) -> int:
@@ -47,18 +47,18 @@ class Nodes:
 
 def flow_of(task: InitialValueProblem, nodes: Nodes) -> Flow:
     """The flow of these nodes."""
-    tails = None if nodes.reach is None else Tails(task.initial, nodes.reach)
+    tails = None if nodes.cutoff is None else Tails(task.initial, nodes.cutoff)
     return Flow(task.equation, nodes.points, nodes.weights, nodes.positions, nodes.normal, tails)
 
 
-class Pair:
-    """The state (nodes, more nodes, probes): probes start at some of the nodes and feel the drift of the others."""
+class NodeComparison:
+    """The state (nodes, more nodes, probes): probes start at some of the nodes and move by the drift of the others."""
 
     def __init__(self, task: InitialValueProblem, here: Nodes, more: Nodes) -> None:
         self.flows = [flow_of(task, each) for each in (here, more)]
-        share = np.minimum(1.0, _SLOPE * here.weights / here.weights.max())
-        heavy = np.flatnonzero(share > _LIGHT)
-        self._probes = heavy[:: max(1, heavy.size // _PROBES)]
+        share = np.minimum(1.0, _DENSITY_SLOPE * here.weights / here.weights.max())
+        heavy = np.flatnonzero(share > _WEIGHT_FLOOR)
+        self._probes = heavy[:: max(1, heavy.size // _MAX_PROBES)]
         self._share = share[self._probes, None]
         self._positions = None if here.positions is None else here.positions[self._probes]
         self._ends = np.cumsum([flow.start.size for flow in self.flows])
@@ -91,22 +91,22 @@ class Pair:
         return self.flows[0].growth(time, np.split(state, self._ends)[0])
 
     def difference(self, state: Float) -> float:
-        """Of the probes to their nodes, of means, covariances and waves, relative to the spread."""
+        """Between probes and their nodes, and between the integrals of both sets, relative to the spread."""
         parts = np.split(state, self._ends)
         spread = self.flows[1].spread(parts[1])
         apart = parts[0].reshape(-1, self._width)[self._probes] - parts[2].reshape(-1, self._width)
         first, second = (flow.measure(part) for flow, part in zip(self.flows, parts, strict=False))
         sums = [_sums(each, second.mean, spread) for each in (first, second)]
         places = np.abs(self._share * apart).max(initial=0.0) / spread
-        known = _STEPS * self.flows[1].rounding(parts[1]) / spread
+        known = _ROUNDED_STEPS * self.flows[1].rounding(parts[1]) / spread
         return max(0.0, max(float(places), float(np.abs(sums[0] - sums[1]).max())) - known)
 
 
 def _sums(measure: Measure, centre: Float, spread: float) -> Float:
-    """Integrals that anybody may ask for: first and second moments, and waves as steep as Gaussian tails allow."""
+    """Integrals that are compared: first and second moments, and waves as steep as Gaussian tails allow."""
     points, weights = measure.nodes()
     z = ((points if measure.geometry is None else measure.geometry.embed(points)) - centre) / spread
     directions = np.vstack([np.eye(z.shape[1]), np.ones(z.shape[1]) / np.sqrt(z.shape[1])])
-    phases = _WAVE * z @ directions.T
+    phases = _WAVE_RADIANS * z @ directions.T
     second = (weights[:, None] * z).T @ z
     return np.concatenate([weights @ z, second.ravel(), weights @ np.cos(phases), weights @ np.sin(phases)])

@@ -1,4 +1,4 @@
-"""Gauss panels on the line and the circle, halved where the flow steepens: clusters take few nodes."""
+"""Composite Gauss rules on the line and the circle, with intervals halved where the flow steepens."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mfpde.activity import doing
+from mfpde.geometry.gauss import gauss_legendre, last_coefficients
 from mfpde.measure import Measure
-from mfpde.measure.rules import gauss_legendre
 from mfpde.solvers.characteristics.flow import Flow
 from mfpde.solvers.characteristics.node_comparison import Nodes
 from mfpde.solvers.stepping.adaptive_ode import Attempt, March
@@ -18,28 +18,28 @@ from mfpde.typing import AnyArray, Float
 if TYPE_CHECKING:
     from mfpde.equation import InitialValueProblem
 
-__all__ = ["POLE", "adaptive_panels", "cut", "density_panels", "nodes_of"]
+__all__ = ["POLE_RATE", "adaptive_intervals", "cut", "density_intervals", "nodes_of"]
 
-#: growth rates, in units of 1/t, at which only a pole is left
-POLE = 1e4
+#: growth rate in units of 1/t beyond which the solution is at a pole
+POLE_RATE = 1e4
 
-_POINTS = 16
-_FIRST = 16
-_ROUNDS = 60
-_PILOT = 1e-6
-_GAIN = 1.8  # a Gauss rule squares, nearly, what is missing in the polynomial through its points
-_CAUTION = 0.03
-_MOST_STEPS = 3000
+_POINTS_PER_INTERVAL = 16  # of Gauss
+_FIRST_INTERVALS = 16  # before any is halved
+_MAX_HALVINGS = 60  # more is below rounding
+_PILOT_TOLERANCE = 1e-6  # of the steps that find where the flow steepens
+_QUADRATURE_POWER = 1.8  # of the interpolation error that the quadrature error is: nearly its square
+_LIMIT_SHARE = 0.03  # of the limit, for one interval
+_MAX_STEPS = 3000  # of a pilot run
 
 
-def adaptive_panels(task: InitialValueProblem, ends: tuple[float, float], limit: float, most: int) -> Float | None:
-    """Ascending breaks between the ends, so that on every panel both the density and the places that tokens come to are
-    polynomials as far as integrals can tell; None when that would take too many nodes."""
+def adaptive_intervals(task: InitialValueProblem, ends: tuple[float, float], limit: float, most: int) -> Float | None:
+    """Ascending breaks between the ends, so that on every interval the density and the flow map are polynomials to the
+    accuracy of integrals; None when that would take too many nodes."""
     return _until_smooth(ends, most, lambda breaks: _rough(task, breaks, limit))
 
 
-def density_panels(initial: Measure, ends: tuple[float, float], limit: float, most: int) -> Float | None:
-    """The same before anything has moved."""
+def density_intervals(initial: Measure, ends: tuple[float, float], limit: float, most: int) -> Float | None:
+    """The same for the initial density alone."""
 
     def rough(breaks: Float) -> AnyArray:
         _, density, masses = _points(initial, breaks)
@@ -50,9 +50,11 @@ def density_panels(initial: Measure, ends: tuple[float, float], limit: float, mo
 
 def _until_smooth(ends: tuple[float, float], most: int, rough: Callable[[Float], AnyArray]) -> Float | None:
     # tokens at the origin stay there on the line, and kernels with a kink have it there
-    breaks = np.unique(np.concatenate([np.linspace(*ends, _FIRST + 1), [0.0] if ends[0] < 0 < ends[1] else []]))
-    for _ in range(_ROUNDS):
-        if (breaks.size - 1) * _POINTS > most:
+    breaks = np.unique(
+        np.concatenate([np.linspace(*ends, _FIRST_INTERVALS + 1), [0.0] if ends[0] < 0 < ends[1] else []])
+    )
+    for _ in range(_MAX_HALVINGS):
+        if (breaks.size - 1) * _POINTS_PER_INTERVAL > most:
             return None
         where = rough(breaks)
         if not where.any():
@@ -62,21 +64,21 @@ def _until_smooth(ends: tuple[float, float], most: int, rough: Callable[[Float],
 
 
 def cut(breaks: Float, parts: int) -> Float:
-    """So many times as many panels."""
+    """Each interval cut into that many equal parts."""
     steps = np.arange(parts) / parts
     return np.append((breaks[:-1, None] + np.diff(breaks)[:, None] * steps).ravel(), breaks[-1])
 
 
 def nodes_of(initial: Measure, breaks: Float) -> Nodes:
-    """Gauss points of all panels, in ascending order, those without mass left out."""
+    """Gauss points of all intervals, in ascending order, those without mass left out."""
     points, _, masses = _points(initial, breaks)
     there = masses.ravel() > 0
     return Nodes(points.reshape(-1, 1)[there], masses.ravel()[there] / masses.sum(), None)
 
 
 def _points(initial: Measure, breaks: Float) -> tuple[Float, Float, Float]:
-    """Points, densities and masses, `(panels, points)`."""
-    t, weights = gauss_legendre(_POINTS)
+    """Points, densities and masses, `(intervals, points)`."""
+    t, weights = gauss_legendre(_POINTS_PER_INTERVAL)
     width = np.diff(breaks)[:, None]
     points = breaks[:-1, None] + 0.5 * width * (1 + t)
     density = initial.evaluate(points.ravel()).reshape(points.shape)
@@ -84,36 +86,30 @@ def _points(initial: Measure, breaks: Float) -> tuple[Float, Float, Float]:
 
 
 def _rough(task: InitialValueProblem, breaks: Float, limit: float) -> AnyArray:
-    """Panels on which anything is missing at the end of any step of the run."""
+    """Intervals on which the density or the flow map, at the end of any step, is not a polynomial."""
     points, density, masses = _points(task.initial, breaks)
     flow = Flow(task.equation, points.reshape(-1, 1), masses.ravel() / masses.sum(), None)
     rate = flow.rate()
-    march = March(flow.slope, flow.sizes, flow.start, _PILOT, 0.01 / rate if rate > 0 else task.until, flow.breaks)
+    march = March(
+        flow.slope, flow.sizes, flow.start, _PILOT_TOLERANCE, 0.01 / rate if rate > 0 else task.until, flow.breaks
+    )
     missing = _missing(density)
-    while march.time < task.until and march.counts["steps"] < _MOST_STEPS:
-        doing(f"{masses.size} nodes on panels, t = {march.time:.4g} of {task.until:.4g}")
-        if march.attempt() is Attempt.VANISHED or march.time * flow.escape(march.time, march.state) > POLE:
+    while march.time < task.until and march.counts["steps"] < _MAX_STEPS:
+        doing(f"{masses.size} nodes on intervals, t = {march.time:.4g} of {task.until:.4g}")
+        if march.attempt() is Attempt.VANISHED or march.time * flow.escape(march.time, march.state) > POLE_RATE:
             break
-        bent = _last(march.state.reshape(points.shape)) - flow.rounding(march.state)
+        bent = last_coefficients(march.state.reshape(points.shape)).max(axis=1) - flow.rounding(march.state)
         missing = np.maximum(missing, bent / flow.spread(march.state))
     return _missed(missing, masses, breaks, limit)
 
 
 def _missing(density: Float) -> Float:
-    """Of the density on each panel, relative to its largest value there."""
-    return _last(density / np.maximum(density.max(axis=1, keepdims=True), 1e-300))
+    """Interpolation error of the density on each interval, relative to its largest value there."""
+    return last_coefficients(density / np.maximum(density.max(axis=1, keepdims=True), 1e-300)).max(axis=1)
 
 
 def _missed(missing: Float, masses: Float, breaks: Float, limit: float) -> AnyArray:
-    """Whether integrals feel what is missing on a panel, and halves could have it."""
+    """Whether the interpolation error on an interval changes integrals, and halving can reduce it."""
     share = masses.sum(axis=1) / masses.sum()
     tiny = np.diff(breaks) <= 64 * np.finfo(float).eps * np.abs(breaks).max()
-    return (share * np.minimum(missing, 1.0) ** _GAIN > _CAUTION * limit) & ~tiny
-
-
-def _last(values: Float) -> Float:
-    """The last coefficients of the Legendre series through the values on each panel."""
-    t, weights = gauss_legendre(_POINTS)
-    order = np.arange(_POINTS - 2, _POINTS)
-    shapes = np.polynomial.legendre.legvander(t, _POINTS - 1)[:, order]
-    return np.abs(values @ (weights[:, None] * shapes * (2 * order + 1))).max(axis=1)
+    return (share * np.minimum(missing, 1.0) ** _QUADRATURE_POWER > _LIMIT_SHARE * limit) & ~tiny

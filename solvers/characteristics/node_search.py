@@ -1,5 +1,4 @@
-"""How many nodes: as many, and as far into the tails, as it takes for the moved sums to stand still when there are
-more."""
+"""The number of nodes and their cut-off in the tails: the smallest rule whose moved sums agree with a larger one."""
 
 from __future__ import annotations
 
@@ -12,9 +11,9 @@ from mfpde.activity import doing
 from mfpde.errors import ProblemError
 from mfpde.measure import Measure
 from mfpde.solvers.characteristics.flow import heads
-from mfpde.solvers.characteristics.node_comparison import Nodes, Pair
-from mfpde.solvers.characteristics.node_intervals import POLE, adaptive_panels, cut, density_panels, nodes_of
-from mfpde.solvers.characteristics.tails import Reach, farthest_tilt, has_tails, nodes_between
+from mfpde.solvers.characteristics.node_comparison import NodeComparison, Nodes
+from mfpde.solvers.characteristics.node_intervals import POLE_RATE, adaptive_intervals, cut, density_intervals, nodes_of
+from mfpde.solvers.characteristics.tails import Cutoff, farthest_tilt, has_tails, nodes_between
 from mfpde.solvers.stepping.adaptive_ode import Attempt, March
 from mfpde.typing import Float
 
@@ -23,52 +22,32 @@ if TYPE_CHECKING:
 
 __all__ = ["Rule", "chosen_rule", "earlier_rule"]
 
-#: of the nodes per length that a measure would take for itself; each rule is held against the next
+#: nodes per length, relative to those of the initial measure's own rule; each rule is compared with the next
 _REFINEMENTS = (
-    0.125,
-    0.2,
-    0.3,
-    0.5,
-    0.7,
-    1.0,
-    1.4,
-    2.0,
-    2.8,
-    4.0,
-    5.6,
-    8.0,
-    11.0,
-    16.0,
-    22.0,
-    32.0,
-    45.0,
-    64.0,
-    90.0,
-    128.0,
-    180.0,
-    256.0,
+    *(0.125, 0.2, 0.3, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6),
+    *(8.0, 11.0, 16.0, 22.0, 32.0, 45.0, 64.0, 90.0, 128.0, 180.0, 256.0),
 )
-#: of the largest weight, below which nodes are left out: tails to 11, 13, 15, 18, 21, 25, 28, 32 and 36 deviations
-_REACHES = (1e-26, 1e-37, 1e-50, 1e-70, 1e-95, 1e-130, 1e-170, 1e-220, 1e-290)
-_FARTHEST = 1e-180
-_TAILS = 3.0  # times the limit for data with tails: integrals hardly feel where the comparison is worst
-_BALANCED = 10.0  # times the tolerance of marginals: drifts of sinkhorn attention are known to that
-_FAR = 3.0  # times that for what lies farther out
+#: of the largest weight, below which nodes are left out: tails to 11, 13, 15, 18, 21, 25, 28, 32, 36 deviations
+_CUTOFF_WEIGHTS = (1e-26, 1e-37, 1e-50, 1e-70, 1e-95, 1e-130, 1e-170, 1e-220, 1e-290)
+_NORMAL_ACCURACY = 1e-180  # of rules for measures with tails: they extend to 36 deviations
+_TAILS_LIMIT_FACTOR = 3.0  # for data with tails: where the comparison is worst, weights are small
+_SINKHORN_LIMIT_FACTOR = 10.0  # times the tolerance of marginals, to which drifts of sinkhorn attention are known
+_CUTOFF_LIMIT_FACTOR = 3.0  # times the limit, for differences between two cut-offs
 _CUTOFF_FACTOR = 5.0  # refinement errors need not be below so many times the difference that the tail cut-off makes
-_STEEP = 2.8  # refinement beyond which panels are cut where they have to be, on the line and the circle
-_PILOT = 1e-6  # tolerance of the comparison's steps: both rules take the same ones, so their errors are no difference
-_MOST_STEPS = 3000
-_EARLY = 1e-3  # of the run: a rule that is lost before was never good
-_THERE = 1e-9  # of the largest weight: tokens whose drift has to exist
-_MANY = 500  # nodes of a rule on the line that may do with less
-_BEYOND = 12.0  # deviations, that tails are followed farther than anybody looks
-_PATIENCE = 2  # reaches more that are tried where a closed form of the tails is at hand
+_ADAPTIVE_REFINEMENT = 2.8  # beyond it intervals are halved where needed, on the line and the circle
+_PILOT_TOLERANCE = 1e-6  # of the comparison's steps: both rules take the same ones, so that their errors cancel
+_MAX_STEPS = 3000  # of a comparison
+_MIN_TIME_SHARE = 1e-3  # of the run: a rule that fails before is refused
+_QUERY_WEIGHT = 1e-9  # of the largest weight: heavier tokens must have a finite drift
+_MIN_NODES_TO_THIN = 500  # rules on the line with fewer stay as they are
+_EXTRA_DEVIATIONS = 12.0  # by which tails are continued beyond the farthest tilt
+_MAX_CUTOFFS_OF_NORMAL = 2  # cut-offs tried before the normal law itself stands for the tails
 
 
 @dataclass(frozen=True)
 class Rule:
-    """Nodes, the time until which they are enough, their largest difference till then to more of them, relative to the
-    spread, whether it is what lies farther out that is missing, and others to compare with."""
+    """Nodes, the time until which they suffice, their largest difference until then to a larger set, relative to the
+    spread, whether the cut-off of the tails limits them, and another set to compare with."""
 
     nodes: Nodes
     good_until: float
@@ -78,7 +57,7 @@ class Rule:
 
     @property
     def remedy(self) -> str:
-        """What would help."""
+        """Advice to the user."""
         if self.tails:
             return (
                 "the tails decide what happens, and are known of Gaussian data only, on the line also of mixtures of "
@@ -88,74 +67,75 @@ class Rule:
 
 
 class _Search:
-    """Rules by the numbers of their refinement and of their reach."""
+    """Rules by the numbers of their refinement and of their cut-off."""
 
     def __init__(self, task: InitialValueProblem, limit: float) -> None:
         self._task, self._initial, self._until, self._limit = task, task.initial, task.until, limit
         self._rules: dict[tuple[int, int], Nodes] = {}
         self.stays_normal = _stays_normal(task.equation, task.initial)
 
-    def rule(self, refinement: int, reach: int) -> Nodes:
-        if (refinement, reach) not in self._rules:
+    def rule(self, refinement: int, cutoff: int) -> Nodes:
+        if (refinement, cutoff) not in self._rules:
             doing("placing nodes")
             full = _nodes(self._initial, _REFINEMENTS[refinement])
-            kept = full.weights >= _REACHES[reach] * full.weights.max()
+            kept = full.weights >= _CUTOFF_WEIGHTS[cutoff] * full.weights.max()
             found = full if self._initial.compact else full.only(kept)
-            self._rules[refinement, reach] = self._leaner(found, _REFINEMENTS[refinement])
-        return self._rules[refinement, reach]
+            self._rules[refinement, cutoff] = self._leaner(found, _REFINEMENTS[refinement])
+        return self._rules[refinement, cutoff]
 
     def _leaner(self, nodes: Nodes, refinement: float) -> Nodes:
-        """Panels as wide as the density allows, where it has long tails on the line that are not Gaussian."""
+        """Fewer nodes by intervals as wide as the density allows, for long tails on the line that are not Gaussian."""
         ends = _ends(nodes, self._initial)
-        if self._initial.compact or nodes.count < _MANY or ends is None:
+        if self._initial.compact or nodes.count < _MIN_NODES_TO_THIN or ends is None:
             return nodes
-        breaks = density_panels(self._initial, ends, self._limit, nodes.count)
+        breaks = density_intervals(self._initial, ends, self._limit, nodes.count)
         return nodes if breaks is None else nodes_of(self._initial, cut(breaks, int(np.ceil(refinement))))
 
-    def tailed(self, refinement: int, reach: int) -> Nodes:
-        """A rule with tails beyond its ends, followed as far as tokens look, and those that they look at."""
-        points = self.rule(refinement, reach).points
+    def tailed(self, refinement: int, cutoff: int) -> Nodes:
+        """A rule whose tails are continued as far as the largest tilt reaches from the farthest token."""
+        points = self.rule(refinement, cutoff).points
         widest = float(np.sqrt(max(part.covariance[0, 0] for _, part in self._initial.summands)))
         across = farthest_tilt(self._task.equation, widest**2, self._until)
-        far = (2 + across) * np.abs(points - self._initial.mean).max() / widest + _BEYOND
-        ends = Reach(float(points.min()), float(points.max()), _REFINEMENTS[refinement], float(far))
-        return Nodes(*nodes_between(self._initial, ends), None, reach=ends)
+        far = (2 + across) * np.abs(points - self._initial.mean).max() / widest + _EXTRA_DEVIATIONS
+        ends = Cutoff(float(points.min()), float(points.max()), _REFINEMENTS[refinement], float(far))
+        return Nodes(*nodes_between(self._initial, ends), None, cutoff=ends)
 
-    def next(self, refinement: int, reach: int) -> int:
+    def next(self, refinement: int, cutoff: int) -> int:
         """Of the next rule with more nodes; of this one where there is none."""
-        count, finer = self.rule(refinement, reach).count, range(refinement + 1, len(_REFINEMENTS))
-        return next((number for number in finer if self.rule(number, reach).count > count), refinement)
+        count, finer = self.rule(refinement, cutoff).count, range(refinement + 1, len(_REFINEMENTS))
+        return next((number for number in finer if self.rule(number, cutoff).count > count), refinement)
 
-    def coarse(self, refinement: int, reach: int) -> bool:
-        """Whether a finer rule differs before anything has moved."""
-        following = self.next(refinement, reach)
-        pair = Pair(self._task, self.rule(refinement, reach), self.rule(following, reach))
+    def coarse(self, refinement: int, cutoff: int) -> bool:
+        """Whether a finer rule differs at t = 0."""
+        following = self.next(refinement, cutoff)
+        pair = NodeComparison(self._task, self.rule(refinement, cutoff), self.rule(following, cutoff))
         return following > refinement and pair.difference(pair.start) > self._limit
 
     def compared(self, here: Nodes, more: Nodes, limit: float) -> Rule:
         """Both moved together, until they part."""
         if here.count == more.count and here.normal == more.normal:
             return Rule(here, np.inf, 0.0)
-        pair = Pair(self._task, here, more)
+        pair = NodeComparison(self._task, here, more)
         rate = max(flow.rate() for flow in pair.flows)
         first = 0.01 / rate if rate > 0 else self._until
-        march = March(pair.slope, pair.sizes, pair.start, _PILOT, first, pair.flows[0].breaks)
+        march = March(pair.slope, pair.sizes, pair.start, _PILOT_TOLERANCE, first, pair.flows[0].breaks)
         largest, good = pair.difference(pair.start), 0.0
-        while largest <= limit and march.time < self._until and march.counts["steps"] < _MOST_STEPS:
+        while largest <= limit and march.time < self._until and march.counts["steps"] < _MAX_STEPS:
             doing(f"{here.count} nodes held against {more.count}, t = {march.time:.4g} of {self._until:.4g}")
             variance, farthest = (march.time * rate for rate in pair.growth(march.time, march.state))
-            if march.attempt() is Attempt.VANISHED or max(variance, farthest) > POLE:
+            if march.attempt() is Attempt.VANISHED or max(variance, farthest) > POLE_RATE:
                 return Rule(here, np.inf, largest, others=more)
-            now = pair.difference(march.state) / max(1.0, variance)  # differences of when, not of what
+            # a shift in time of a growing variance is no difference
+            now = pair.difference(march.state) / max(1.0, variance)
             if now > limit:
                 return Rule(here, good, now, others=more)
             largest, good = max(largest, now), march.time
         return Rule(here, good, largest, others=more)
 
-    def on_panels(self, like: Nodes, limit: float, most: int) -> Rule:
-        """A rule cut into panels where it has to be, where there is one."""
+    def on_intervals(self, like: Nodes, limit: float, most: int) -> Rule:
+        """A composite rule with adaptive intervals, where there is one."""
         ends = _ends(like, self._initial)
-        breaks = ends and adaptive_panels(self._task, ends, self._limit, most)
+        breaks = ends and adaptive_intervals(self._task, ends, self._limit, most)
         if breaks is None:
             return Rule(like, 0.0, np.inf)
         nodes = nodes_of(self._initial, breaks)
@@ -168,7 +148,7 @@ class _Search:
 def chosen_rule(task: InitialValueProblem, limit: float, most: int) -> Rule:
     """The smallest rule that stays within the limit until the end, otherwise the largest that is allowed.
 
-    Where a tilt looks farther out than tokens are, no reach is far enough: nodes of a law that stays normal then stand
+    Where tilts depend on tails beyond all nodes, no cut-off is far enough: nodes of a law that stays normal then stand
     for the normal law.
     """
     limit = _known(task, limit)
@@ -186,33 +166,36 @@ def chosen_rule(task: InitialValueProblem, limit: float, most: int) -> Rule:
 
 
 def _known(task: InitialValueProblem, limit: float) -> float:
-    """The limit, or what differences are not known better than to."""
+    """The limit, or the error of the sums themselves."""
     balanced = [head.sums_error for head in heads(task.equation)]
-    return max(limit if task.initial.compact else _TAILS * limit, _BALANCED * max(balanced, default=0.0))
+    return max(
+        limit if task.initial.compact else _TAILS_LIMIT_FACTOR * limit,
+        _SINKHORN_LIMIT_FACTOR * max(balanced, default=0.0),
+    )
 
 
 def _need_finite_tilts(task: InitialValueProblem, nodes: Nodes) -> None:
     """Fail where `int e^<Ax, y> dmu(y)` is infinite at tokens x that are there."""
     if task.initial.compact:
         return
-    heavy = nodes.points[nodes.weights > _THERE * nodes.weights.max()]
+    heavy = nodes.points[nodes.weights > _QUERY_WEIGHT * nodes.weights.max()]
     for head in heads(task.equation):
         head.check_tails(task.initial, heavy)
 
 
 def _with_tails(search: _Search, refinement: int, limit: float, most: int) -> Rule:
-    """As far and as fine, where tails go on beyond the nodes."""
-    here, reach = search.tailed(refinement, 0), 0
-    found = search.compared(here, search.tailed(refinement, 1), _FAR * limit)
-    while not search.good(found) and reach < len(_REACHES) - 2:
-        reach += 1
-        here, more = search.tailed(refinement, reach), search.tailed(refinement, reach + 1)
-        found = search.compared(here, more, _FAR * limit)
+    """The cut-off, then the spacing, where tails are continued beyond the nodes."""
+    here, cutoff = search.tailed(refinement, 0), 0
+    found = search.compared(here, search.tailed(refinement, 1), _CUTOFF_LIMIT_FACTOR * limit)
+    while not search.good(found) and cutoff < len(_CUTOFF_WEIGHTS) - 2:
+        cutoff += 1
+        here, more = search.tailed(refinement, cutoff), search.tailed(refinement, cutoff + 1)
+        found = search.compared(here, more, _CUTOFF_LIMIT_FACTOR * limit)
     if not search.good(found):
         return replace(found, tails=True)
     enough = max(limit, _CUTOFF_FACTOR * found.difference)
     while refinement < len(_REFINEMENTS) - 1 and here.count <= most:
-        here, more = search.tailed(refinement, reach), search.tailed(refinement + 1, reach)
+        here, more = search.tailed(refinement, cutoff), search.tailed(refinement + 1, cutoff)
         found = search.compared(here, more, enough)
         if search.good(found):
             break
@@ -233,45 +216,47 @@ def _stays_normal(equation: Equation, initial: Measure) -> bool:
 
 
 def _far_and_fine(search: _Search, refinement: int, limit: float, most: int) -> Rule:
-    """From the spacing that the initial measure itself needs on, first the reach (where nodes end shows in every
-    comparison), then the spacing that the flow needs."""
-    reach = 0
-    most_far = _PATIENCE if search.stays_normal else len(_REACHES) - 2
+    """From the spacing that the initial measure needs, first the cut-off (it enters every comparison), then the spacing
+    that the flow needs."""
+    cutoff = 0
+    most_cutoffs = _MAX_CUTOFFS_OF_NORMAL if search.stays_normal else len(_CUTOFF_WEIGHTS) - 2
 
     def wider() -> Rule:
-        return search.compared(search.rule(refinement, reach), search.rule(refinement, reach + 1), _FAR * limit)
+        return search.compared(
+            search.rule(refinement, cutoff), search.rule(refinement, cutoff + 1), _CUTOFF_LIMIT_FACTOR * limit
+        )
 
     far = wider()
-    while not search.good(far) and reach < most_far and search.rule(refinement, reach + 1).count <= most:
-        reach += 1
+    while not search.good(far) and cutoff < most_cutoffs and search.rule(refinement, cutoff + 1).count <= most:
+        cutoff += 1
         far = wider()
     if not search.good(far):
         return replace(far, tails=True)
     enough = max(limit, _CUTOFF_FACTOR * far.difference)
 
     def finer() -> Rule:
-        following = search.rule(search.next(refinement, reach), reach)
-        return search.compared(search.rule(refinement, reach), following, enough)
+        following = search.rule(search.next(refinement, cutoff), cutoff)
+        return search.compared(search.rule(refinement, cutoff), following, enough)
 
-    fine, panelled = finer(), None
+    fine, adapted = finer(), None
     while not search.good(fine):
-        following = search.next(refinement, reach)
-        if following == refinement or search.rule(following, reach).count > most:
+        following = search.next(refinement, cutoff)
+        if following == refinement or search.rule(following, cutoff).count > most:
             break
-        if panelled is None and _REFINEMENTS[refinement] >= _STEEP:
-            panelled = search.on_panels(search.rule(refinement, reach), enough, most)
-            if search.good(panelled):
-                return panelled
+        if adapted is None and _REFINEMENTS[refinement] >= _ADAPTIVE_REFINEMENT:
+            adapted = search.on_intervals(search.rule(refinement, cutoff), enough, most)
+            if search.good(adapted):
+                return adapted
         refinement = following
         fine = finer()
     good, difference = min(far.good_until, fine.good_until), max(far.difference, fine.difference)
-    others = search.rule(search.next(refinement, reach), reach + 1)
-    found = Rule(search.rule(refinement, reach), good, difference, others=others)
-    return max(found, panelled or found, key=lambda rule: rule.good_until)
+    others = search.rule(search.next(refinement, cutoff), cutoff + 1)
+    found = Rule(search.rule(refinement, cutoff), good, difference, others=others)
+    return max(found, adapted or found, key=lambda rule: rule.good_until)
 
 
 def _ends(nodes: Nodes, initial: Measure) -> tuple[float, float] | None:
-    """Between which points of one dimension there is anything, where rules can be cut into panels."""
+    """End points of the support in one dimension, where composite rules are possible."""
     if nodes.points.shape[1] > 1 or nodes.positions is not None:
         return None
     if not initial.space.flat:
@@ -281,10 +266,10 @@ def _ends(nodes: Nodes, initial: Measure) -> tuple[float, float] | None:
 
 
 def earlier_rule(task: InitialValueProblem, earlier: Nodes, rule: Rule, limit: float) -> Rule:
-    """Nodes that a run began with when its end was earlier, held against those it would choose now."""
+    """Nodes chosen for an earlier end time, compared with those for the present one."""
     if earlier.normal:
         return Rule(earlier, np.inf, 0.0)
-    same = earlier.reach == rule.nodes.reach and np.array_equal(earlier.points, rule.nodes.points)
+    same = earlier.cutoff == rule.nodes.cutoff and np.array_equal(earlier.points, rule.nodes.points)
     if same and not rule.nodes.normal:
         return rule
     limit = _known(task, limit)
@@ -292,10 +277,10 @@ def earlier_rule(task: InitialValueProblem, earlier: Nodes, rule: Rule, limit: f
 
 
 def _worth(rule: Rule, until: float, most: int) -> Rule:
-    """A rule that is good for a part of the run at least."""
+    """The rule, unless it fails at the beginning of the run."""
     if rule.nodes.count > most:
         raise ProblemError.at("solver.max_nodes", f"is {most}, and the initial measure alone takes {rule.nodes.count}")
-    if rule.good_until <= _EARLY * until:
+    if rule.good_until <= _MIN_TIME_SHARE * until:
         raise ProblemError.at(
             "solver.tolerance",
             f"{rule.nodes.count} nodes give the drift to {rule.difference:.1g} only; {rule.remedy}",
@@ -314,4 +299,4 @@ def _nodes(initial: Measure, refinement: float) -> Nodes:
 def _plain(measure: Measure, refinement: float) -> tuple[Float, Float]:
     if measure.compact:
         return measure.nodes(refinement=refinement)
-    return measure.nodes(accuracy=_FARTHEST, refinement=refinement)
+    return measure.nodes(accuracy=_NORMAL_ACCURACY, refinement=refinement)

@@ -1,4 +1,4 @@
-"""Gaussian tails of mixtures on the line: far out one component is all that tilts see, and moves by an affine drift."""
+"""Gaussian tails of mixtures on the line: far out one component dominates, and its drift is affine."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from mfpde.typing import Float
 if TYPE_CHECKING:
     from mfpde.equation import Equation
 
-__all__ = ["MARKERS", "Reach", "Tailed", "Tails", "farthest_tilt", "has_tails", "marker_drift", "nodes_between"]
+__all__ = ["MARKERS", "Cutoff", "Tailed", "Tails", "farthest_tilt", "has_tails", "marker_drift", "nodes_between"]
 
 #: nodes without weight that show where the component on the right, and on the left, is: its mean, one deviation beyond
 MARKERS = 4
-_ACCURACY = 1e-180  # nodes of normal laws reach out to 36 deviations by themselves
-_MOST = 4000.0  # deviations
-_GROWN = 30.0  # times the first tilt: wider laws are about to become infinite
+_NORMAL_ACCURACY = 1e-180  # nodes of normal laws then extend to 36 deviations
+_MAX_DEVIATIONS = 4000.0  # to which tails are continued at most
+_MAX_TILT_GROWTH = 30.0  # times the first tilt: wider laws are near their blow-up
 
 
 @dataclass(frozen=True)
-class Reach:
-    """Nodes stand between `low` and `high` by themselves, so many times as dense as `refinement` says; the tails are
-    followed `far` deviations of their components."""
+class Cutoff:
+    """Nodes lie between `low` and `high`, `refinement` times as dense as a measure's own; beyond them tails are
+    continued to `far` deviations of their components."""
 
     low: float
     high: float
@@ -61,14 +61,14 @@ def has_tails(equation: Equation, initial: Measure) -> bool:
 def farthest_tilt(equation: Equation, variance: float, until: float) -> float:
     """The largest |S A| till then, `S^-1 = S_0^-1 - 2 V A t`, or many times the first where S becomes infinite."""
     query, value = _coefficients(equation.velocity)
-    least = max(1 - 2 * value * query * until * variance, 1 / _GROWN)
+    least = max(1 - 2 * value * query * until * variance, 1 / _MAX_TILT_GROWTH)
     return abs(query) * variance * max(1.0, 1 / least)
 
 
-def nodes_between(initial: Measure, reach: Reach) -> tuple[Float, Float]:
+def nodes_between(initial: Measure, cutoff: Cutoff) -> tuple[Float, Float]:
     """Points `(n, 1)` and weights between the ends, and the markers."""
-    points, logs = _lattice(initial, reach)
-    inside = (points >= reach.low) & (points <= reach.high) & (np.exp(logs) > 0)
+    points, logs = _lattice(initial, cutoff)
+    inside = (points >= cutoff.low) & (points <= cutoff.high) & (np.exp(logs) > 0)
     weights = np.exp(logs[inside])
     ends = _outermost(initial)
     markers = [ends[0][0], ends[0][0] + ends[0][1], ends[1][0], ends[1][0] - ends[1][1]]
@@ -76,12 +76,12 @@ def nodes_between(initial: Measure, reach: Reach) -> tuple[Float, Float]:
 
 
 class Tails:
-    """What lies beyond the ends, and where it has come to when the markers are somewhere."""
+    """Nodes beyond the cut-off, whose places follow from those of the markers."""
 
-    def __init__(self, initial: Measure, reach: Reach) -> None:
-        points, logs = _lattice(initial, reach)
-        self._sides = (points > reach.high, points < reach.low)
-        self._logs = logs - np.log(np.exp(logs[(points >= reach.low) & (points <= reach.high)]).sum())
+    def __init__(self, initial: Measure, cutoff: Cutoff) -> None:
+        points, logs = _lattice(initial, cutoff)
+        self._sides = (points > cutoff.high, points < cutoff.low)
+        self._logs = logs - np.log(np.exp(logs[(points >= cutoff.low) & (points <= cutoff.high)]).sum())
         (right, width), (left, other) = _outermost(initial)
         self._z = [(points[self._sides[0]] - right) / width, (left - points[self._sides[1]]) / other]
 
@@ -144,11 +144,11 @@ def _outermost(initial: Measure) -> list[tuple[float, float]]:
     return [max(parts, key=lambda part: (part[1], sign * part[0])) for sign in (1, -1)]
 
 
-def _lattice(initial: Measure, reach: Reach) -> tuple[Float, Float]:
+def _lattice(initial: Measure, cutoff: Cutoff) -> tuple[Float, Float]:
     """The nodes of all components, continued as far as that, and the logarithms of their weights."""
-    z, weights = normal_nodes(1, _ACCURACY, reach.refinement)
+    z, weights = normal_nodes(1, _NORMAL_ACCURACY, cutoff.refinement)
     spacing, norm = float(z[1, 0] - z[0, 0]), float(np.log(weights.max()))
-    count = int(np.ceil(min(reach.far, _MOST) / spacing))
+    count = int(np.ceil(min(cutoff.far, _MAX_DEVIATIONS) / spacing))
     line = spacing * np.arange(-count, count + 1)
     parts = [(part.mean[0] + np.sqrt(part.covariance[0, 0]) * line) for _, part in initial.summands]
     logs = [np.log(share) + norm - 0.5 * line**2 for share, _ in initial.summands]

@@ -26,7 +26,7 @@ Box = Annotated[
     BeforeValidator(lambda given: None if isinstance(given, str) and given == "auto" else given),
     WithJsonSchema({"anyOf": [{"const": "auto"}, {"type": "array", "items": {"type": "array"}}]}),
 ]
-_MOST_CELLS = 2**24
+_MOST_CELLS = 2**24  # 128 MB for each array over them
 
 
 @register("solver", "finite-volume")

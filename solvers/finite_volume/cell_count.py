@@ -1,4 +1,4 @@
-"""How many cells: as many as keep what coarser ones are seen to leave below the tolerance."""
+"""The number of cells, extrapolated from the errors of pilot runs with fewer."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from mfpde.solvers.finite_volume.integration import FiniteVolumeIntegration
 
 __all__ = ["PILOT_TOLERANCE", "Range", "Start", "TooFewCellsError", "enough_cells"]
 
-#: of the time steps of pilots
+#: relative error of a time step of pilot runs
 PILOT_TOLERANCE = 1e-6
 
-_MULTIPLE = 16
-_CLOSER = math.sqrt(2.0)  # times the cells of the pilot before
-_SLOW, _FAST = 2.0, 9.0  # powers of the cells: of what is not smooth, and the best that the estimate can do
-_FARTHEST = 2.5  # times the cells of a pilot that its error is carried over to
-_SAFETY = 0.3  # pilots take other steps
-_AFFORDABLE = 4_000_000  # microseconds of work, by count, that a pilot may take
-_SLICE = 50_000  # of it between two words of life
+_CELL_MULTIPLE = 16  # counts are multiples of it
+_PILOT_RATIO = math.sqrt(2.0)  # cells of a pilot run over those of the one before
+_MIN_ORDER = 2.0  # observed orders below it: the data are not smooth
+_MAX_ORDER = 9.0  # of the scheme
+_MAX_EXTRAPOLATION = 2.5  # cells of the run over those of the pilot run whose error is extrapolated
+_ERROR_SHARE = 0.3  # of the allowed error; pilot runs take other time steps
+_PILOT_MICROSECONDS = 4_000_000  # work of a pilot run, by operation count
+_SLICE_MICROSECONDS = 50_000  # work between two reports
 
 
 #: a run with so many cells a side
@@ -45,7 +46,7 @@ class Range:
 
 @dataclass(frozen=True)
 class _Pilot:
-    """What a run with so many cells leaves; infinite where they do not hold it."""
+    """The error of a pilot run; infinite where its cells do not resolve the solution."""
 
     cells: int
     missed: float
@@ -55,35 +56,35 @@ class _Pilot:
 def enough_cells(start: Start, within: Range, until: float, wanted: float) -> int:
     """Cells a side with which a run to `until` leaves an error of `wanted`, found from pilots with fewer.
 
-    Two pilots tell the power with which the error falls. Where it hardly does (edges, kinks) the number is a
-    compromise, and where a pilot takes too long its own; the run says in the end what its cells have left.
+    Two pilot runs give the observed order. Where it is below two (edges, kinks) a fixed number is taken, and where a
+    pilot run takes too long its own; the run estimates its error at its end.
     """
-    wanted *= _SAFETY
+    wanted *= _ERROR_SHARE
     slow = False
     last: _Pilot | None = None
     cells = within.fewest // 2
     while True:
-        pilot = _flown(start, cells, until, wanted)
+        pilot = _pilot_run(start, cells, until, wanted)
         if pilot.missed <= wanted or not pilot.finished:
             return max(cells, within.fewest)
         if last is not None and pilot.missed < math.inf:
             power = math.log(last.missed / pilot.missed) / math.log(cells / last.cells) if last.missed < math.inf else 0
-            if power < _SLOW and slow:
+            if power < _MIN_ORDER and slow:
                 return max(cells, within.rough)
-            slow = power < _SLOW
-            needed = cells * (pilot.missed / wanted) ** (1 / min(max(power, 1.0), _FAST))
-            if needed <= _FARTHEST * cells:
+            slow = power < _MIN_ORDER
+            needed = cells * (pilot.missed / wanted) ** (1 / min(max(power, 1.0), _MAX_ORDER))
+            if needed <= _MAX_EXTRAPOLATION * cells:
                 return _rounded(min(max(needed, within.fewest), within.most))
-        if cells >= within.most / _CLOSER:
+        if cells >= within.most / _PILOT_RATIO:
             return within.most
-        last, cells = pilot, min(_rounded(_CLOSER * cells), within.most)
+        last, cells = pilot, min(_rounded(_PILOT_RATIO * cells), within.most)
 
 
 def _rounded(cells: float) -> int:
-    return _MULTIPLE * math.ceil(cells / _MULTIPLE)
+    return _CELL_MULTIPLE * math.ceil(cells / _CELL_MULTIPLE)
 
 
-def _flown(start: Start, cells: int, until: float, wanted: float) -> _Pilot:
+def _pilot_run(start: Start, cells: int, until: float, wanted: float) -> _Pilot:
     doing(f"pilot on {cells} cells a side")
     try:
         run = start(cells)
@@ -92,8 +93,8 @@ def _flown(start: Start, cells: int, until: float, wanted: float) -> _Pilot:
     if run.missed > wanted:
         return _Pilot(cells, run.missed)
     state = State.UNDER_WAY
-    for _ in range(_AFFORDABLE // _SLICE):
-        state = run.advance(until, _SLICE).state
+    for _ in range(_PILOT_MICROSECONDS // _SLICE_MICROSECONDS):
+        state = run.advance(until, _SLICE_MICROSECONDS).state
         if state is not State.UNDER_WAY:
             break
         doing(f"pilot on {cells} cells a side, t = {run.time:.4g} of {until:.4g}")

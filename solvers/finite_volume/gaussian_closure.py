@@ -1,8 +1,8 @@
-"""Densities that go on where their cells end.
+"""Grid densities continued outside of their cells by a Gaussian.
 
 Softmax at x looks at tokens near `m + S A x`, in units of the standard deviation q = |S A| times as far out as x
-itself. With q near 1 or beyond no box is large enough: what is cut off falsifies the drift further in with time. So a
-density is continued outside of its cells by a multiple of a Gaussian,
+itself. With q near 1 or beyond no box is large enough: the error of cutting off moves inwards with time. So a density
+is continued outside of its cells by a multiple of a Gaussian,
 
     M = M_cells + a F (1 - r_1 r_2),      F = e^{<t, m> + <t, C t> / 2},
 
@@ -22,31 +22,20 @@ import numpy as np
 from mfpde.geometry import Lattice, Queries
 from mfpde.measure import GridDensity, Panel
 from mfpde.measure.damping import LogFactors, Pair
-from mfpde.solvers.kernels.finite_volume_closure import ROOM, TERMS, add_outside
+from mfpde.solvers.kernels.finite_volume_closure import ROOM, TERMS, ClosureGaussian, Shares, add_outside
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["ClosedDensity", "Outside", "Tail", "shares_beyond"]
+__all__ = ["ClosedDensity", "Closure", "Outside", "shares_beyond"]
 
-_RINGS = (8, 16)  # of the cells between the edges and where tails are compared: there the grid still resolves them
-_FAINT = 1e-250  # Gaussians this small are no measure of anything
-_ALIKE = (1e-6, 4.0)  # a density so many times its own Gaussian near the edges, or more, has other tails; or none
-_HEAVIEST = 100.0
-_FAR = 9.0  # deviations beyond which a Gaussian has nothing, 1e-19
-_FINE = 8.0  # polynomials of a table for each deviation: their remainders are roundoff
-_BLOCK = 1 << 13
-
-
-class Shares(NamedTuple):
-    """Share of a Gaussian beyond both ends of an axis, by the place c of its mean: Taylor polynomials of
-    `(c - start) per_unit` about 0, 1, 2, .. as rows."""
-
-    table: Float
-    start: float
-    per_unit: float
-
-
-_NOTHING = Shares(np.zeros((1, TERMS)), 0.0, 1.0)
+_RING_FRACTIONS = (8, 16)  # one over the share of cells beyond the rows that closures are fitted to
+_GAUSSIAN_FLOOR = 1e-250  # smaller sums are rounding or underflow
+_SHARE_BOUNDS = (1e-6, 4.0)  # density over its Gaussian near the ends: outside of them tails are not Gaussian, or none
+_MAX_SHARE = 100.0  # of the Gaussian, for the heaviest closure
+_NEGLIGIBLE_DEVIATIONS = 9.0  # 1e-19 of a Gaussian lies beyond
+_POLYNOMIALS_PER_DEVIATION = 8.0  # of a table: their remainders are roundoff
+_CELLS_PER_PIECE = 1 << 13  # whose numbers stay in the cache
+_NO_SHARES = Shares(np.zeros((1, TERMS)), 0.0, 1.0)
 
 
 def shares_beyond(axis: Float, width: float, variance: float) -> Shares:
@@ -56,10 +45,11 @@ def shares_beyond(axis: Float, width: float, variance: float) -> Shares:
     cells, sums of them over j are differences of running sums.
     """
     deviation = float(np.sqrt(variance))
-    finer = max(1, int(np.ceil(_FINE * width / deviation)))  # places for each cell, or cells for each place:
-    fewer = max(1, int(deviation / (_FINE * width)))
+    # places for each cell, or cells for each place
+    finer = max(1, int(np.ceil(_POLYNOMIALS_PER_DEVIATION * width / deviation)))
+    fewer = max(1, int(deviation / (_POLYNOMIALS_PER_DEVIATION * width)))
     step = width / finer
-    far = int(np.ceil(_FAR * deviation / step))
+    far = int(np.ceil(_NEGLIGIBLE_DEVIATIONS * deviation / step))
     size = -(-(2 * far + 1) // finer) * finer
     x, small = (np.arange(size) - far) * (step / deviation), fewer * step / deviation
     terms = np.zeros((TERMS + 1, size))
@@ -82,7 +72,7 @@ def shares_beyond(axis: Float, width: float, variance: float) -> Shares:
 
 
 class Outside(NamedTuple):
-    """A Gaussian in the coordinates of a lattice, and what of it lies where the lattice has no cells."""
+    """A Gaussian in the coordinates of a lattice, and its share outside of the cells."""
 
     mean: Float
     covariance: Float
@@ -94,7 +84,7 @@ class Outside(NamedTuple):
         """Of N(mean, covariance) and so wide cells at these places."""
         inverse, ring = np.linalg.inv(covariance), []
         for direction, axis in enumerate(axes):
-            inner, outer = (axis.size // ring for ring in _RINGS)
+            inner, outer = (axis.size // ring for ring in _RING_FRACTIONS)
             for end in (inner, outer, axis.size - 1 - inner, axis.size - 1 - outer):
                 grids = [np.array([axis[end]]) if i == direction else other for i, other in enumerate(axes)]
                 z = np.stack(np.meshgrid(*grids, indexing="ij")).reshape(len(axes), -1) - mean[:, None]
@@ -105,38 +95,38 @@ class Outside(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Tail:
-    """So much of a Gaussian, per unit mass in the coordinates of a lattice, outside of its cells."""
+class Closure:
+    """`share` times a Gaussian outside of the cells of a lattice, per unit mass in its coordinates."""
 
     share: float
     outside: Outside
 
     @classmethod
-    def of(cls, density: Float, mass: float, outside: Outside, heaviest: bool = False) -> Tail:
-        """What a density `(cells, ..)` comes to near its edges.
+    def of(cls, density: Float, mass: float, outside: Outside, heaviest: bool = False) -> Closure:
+        """Fitted to a density `(cells, ..)` near its ends.
 
-        On the side where that is least, so that continuing is never worse than cutting off; `heaviest` on the side
-        where it is most in the outer ring.
+        At the end where the ratio is least, so that the closure is never worse than none; `heaviest` at the end where
+        it is largest in the outer rows.
         """
         ratios = [
-            float(density.take(end, axis=direction).sum()) / gaussian if gaussian > _FAINT else 0.0
+            float(density.take(end, axis=direction).sum()) / gaussian if gaussian > _GAUSSIAN_FLOOR else 0.0
             for direction, end, gaussian in outside.ring
         ]
         unit = float(np.sqrt(np.linalg.det(2 * np.pi * outside.covariance)))
         if heaviest:
-            return cls(min(max(ratios[1::2]) * unit, _HEAVIEST * mass), outside)
+            return cls(min(max(ratios[1::2]) * unit, _MAX_SHARE * mass), outside)
         share = min(ratios) * unit
-        return cls(share if _ALIKE[0] * mass <= share <= _ALIKE[1] * mass else 0.0, outside)
+        return cls(share if _SHARE_BOUNDS[0] * mass <= share <= _SHARE_BOUNDS[1] * mass else 0.0, outside)
 
     def add(self, lattice: Lattice, w: Queries, value: Float, mean: Float) -> None:
-        """To (log M, grad log M) of a lattice's cells at w, `(n,)` and `(d, n)`: those of the whole, in place."""
+        """Turn (log M, grad log M) of a lattice's cells at w, `(n,)` and `(d, n)`, into those of the whole, in
+        place."""
         each = int(np.prod(w.shape[1:]))  # tilts for each index of the first axis
-        dimension, stretches = lattice.dimension, pieces(w.shape[0], max(1, _BLOCK // each))
+        dimension, stretches = lattice.dimension, pieces(w.shape[0], max(1, _CELLS_PER_PIECE // each))
         frame, origin = _on_plane(lattice.matrix), _on_plane(lattice.origin)
         covariance, middle = _on_plane(self.outside.covariance), _on_plane(self.outside.mean)
-        first, second = self.outside.beyond[0], self.outside.beyond[-1] if dimension == 2 else _NOTHING
-        starts, per_unit = np.array([first.start, second.start]), np.array([first.per_unit, second.per_unit])
-        log_share = float(np.log(self.share))
+        first, second = self.outside.beyond[0], self.outside.beyond[-1] if dimension == 2 else _NO_SHARES
+        gaussian = ClosureGaussian(float(np.log(self.share)), origin, frame, middle, covariance)
 
         def work(piece: int) -> None:
             begin, end = stretches[piece]
@@ -145,9 +135,7 @@ class Tail:
             room, means = np.empty((ROOM, tilts.shape[1])), [part[here] for part in mean]
             if dimension == 1:
                 tilts, means = np.concatenate([tilts, np.zeros_like(tilts)]), [*means, np.zeros(tilts.shape[1])]
-            gaussian = (log_share, origin, frame, middle, covariance)
-            shares = (first.table, second.table, starts, per_unit)
-            add_outside(tilts[0], tilts[1], *gaussian, *shares, room, value[here], means[0], means[1])
+            add_outside(tilts[0], tilts[1], gaussian, first, second, room, value[here], means[0], means[1])
 
         run_pieces(work, len(stretches))
 
@@ -159,16 +147,16 @@ def _on_plane(array: Float) -> Float:
 
 
 class ClosedDensity(GridDensity):
-    """A stack of panels, and the tails that go on beyond the cells of these lattices."""
+    """A stack of panels, each continued by its closure outside of the cells of its lattice."""
 
     compact = False
 
-    def __init__(self, panels: Sequence[Panel], tails: Sequence[tuple[Lattice, Tail]]) -> None:
+    def __init__(self, panels: Sequence[Panel], closures: Sequence[tuple[Lattice, Closure]]) -> None:
         super().__init__(panels)
-        self._tails = tuple(tails)
+        self._closures = tuple(closures)
 
     def _restricted(self, panels: Sequence[int]) -> ClosedDensity:
-        return ClosedDensity(super()._restricted(panels).panels, [self._tails[index] for index in panels])
+        return ClosedDensity(super()._restricted(panels).panels, [self._closures[index] for index in panels])
 
     def tilt(self, queries: Queries, matrix: Float | None = None, log_factors: LogFactors = None) -> Pair:
         value, mean = super().tilt(queries, matrix, log_factors)
@@ -176,7 +164,7 @@ class ClosedDensity(GridDensity):
             return value, mean
         w = queries if matrix is None else queries.mapped(matrix)
         logs, means = value.ravel(), np.ascontiguousarray(mean)
-        for lattice, tail in self._tails:
-            if tail.share > 0:
-                tail.add(lattice, w, logs, means.reshape(self.ambient_dimension, -1))
+        for lattice, closure in self._closures:
+            if closure.share > 0:
+                closure.add(lattice, w, logs, means.reshape(self.ambient_dimension, -1))
         return logs.reshape(value.shape), means

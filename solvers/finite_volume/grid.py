@@ -1,4 +1,4 @@
-"""The cells, in the coordinates z of a frame, and the weight g that noise relaxes to there."""
+"""The cells, in the coordinates z of a frame, and g, the steady state of diffusion there."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from mfpde.solvers.kernels.finite_volume_frame import SUMS, remainder, row_sums
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["FARTHEST", "Grid", "root"]
+__all__ = ["MAX_DEVIATIONS", "Grid", "root"]
 
-_BLOCK = 1 << 14  # cells
-FARTHEST = 37.0  # e^{-z^2 / 2} is 1e-297 there
+_CELLS_PER_PIECE = 1 << 14  # whose numbers stay in the cache
+MAX_DEVIATIONS = 37.0  # |z| at which e^{-z^2 / 2} is 1e-297, about the smallest normal double
 
 
 class Grid:
@@ -43,8 +43,8 @@ class Grid:
 
     @property
     def weighs_everywhere(self) -> bool:
-        """Whether g is a normal number in every cell: ratios to it mean something."""
-        return not self.gaussian or float(max(-self.low.min(), self.high.max())) < FARTHEST
+        """Whether g is a normal number in every cell, so that ratios to it have their digits."""
+        return not self.gaussian or float(max(-self.low.min(), self.high.max())) < MAX_DEVIATIONS
 
     @property
     def dimension(self) -> int:
@@ -99,7 +99,7 @@ class Grid:
 
     @cached_property
     def outside(self) -> Outside | None:
-        """What g, where it is a Gaussian, has outside of the cells."""
+        """The part of g outside of the cells, where it is a Gaussian."""
         if not self.gaussian:
             return None
         return Outside.of(self.axes, self.widths, np.zeros(self.dimension), np.eye(self.dimension))
@@ -139,8 +139,8 @@ class Grid:
 
     @cached_property
     def blocks(self) -> list[tuple[int, int]]:
-        """Rows that are done at a time."""
-        return pieces(self.shape[0], max(1, _BLOCK // self.shape[1]))
+        """Blocks of rows, a piece of work each."""
+        return pieces(self.shape[0], max(1, _CELLS_PER_PIECE // self.shape[1]))
 
 
 def root(matrix: Float) -> Float:

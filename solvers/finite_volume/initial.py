@@ -13,17 +13,18 @@ from mfpde.measure import Measure
 from mfpde.solvers.finite_volume.grid import Grid, root
 from mfpde.typing import Float, Truths
 
-__all__ = ["Laid", "Part", "Reach", "laid", "parts_of"]
+__all__ = ["Discretised", "Extent", "Part", "discretised", "parts_of"]
 
-_MOST_PARTS = 8  # components that get a frame each
-_END, _ABRUPT = 0.02, 1e-8  # share of the extent at an end, and of the largest weight there, where there is no tail
-_NO_WIDTH = 1e-200  # variances whose inverses do not fit into numbers much longer
-_STRETCHES = 6  # at most, until nothing changes
-_SMOOTH = 1e-9  # what sums over point values may be wrong by where cells resolve the data
+_MAX_COMPONENTS = 8  # that get a frame each
+_END_SHARE = 0.02  # of the extent: nodes there decide whether the measure ends abruptly
+_ABRUPT_WEIGHT = 1e-8  # of the largest weight: an end with more has no tail
+_VARIANCE_FLOOR = 1e-200  # whose inverse is near overflow
+_MAX_STRETCHES = 6  # of the lattice, until the moments do not change
+_POINT_VALUE_ERROR = 1e-9  # of mass and moments: below it cells resolve the data, and point values are taken
 
 
-class Reach(NamedTuple):
-    """From where to where cells have to be, `(d,)`, and whether there is an edge at that end."""
+class Extent(NamedTuple):
+    """Ends of what cells have to cover, `(d,)`, and whether the density has an edge there."""
 
     low: Float
     high: Float
@@ -45,7 +46,7 @@ class Part:
     def of(cls, share: float, measure: Measure, position: float | None = None) -> Part:
         """With the frame in which its mean is 0 and its covariance 1."""
         variances, axes = np.linalg.eigh(measure.covariance)
-        if not variances[0] > _NO_WIDTH:
+        if not variances[0] > _VARIANCE_FLOOR:
             raise ProblemError.at(
                 "initial",
                 f"has a covariance with the eigenvalue {variances[0]:.6g}: a measure on a point or a line has no "
@@ -57,21 +58,21 @@ class Part:
         """The same part in the coordinates x."""
         return Part(self.share, self.measure, np.zeros_like(self.mean), np.eye(self.mean.size), self.position)
 
-    def reach(self, deviations: float) -> Reach:
-        """In z: where tails are as thin as a Gaussian's are so many deviations out, or the ends of the support."""
+    def extent(self, deviations: float) -> Extent:
+        """In z: the ends of the support, or where tails are as thin as those of a Gaussian at that many deviations."""
         if self.measure.normal is not None:
             everywhere, nowhere = np.full(self.mean.size, deviations), np.zeros(self.mean.size, dtype=bool)
-            return Reach(-everywhere, everywhere, nowhere, nowhere)
+            return Extent(-everywhere, everywhere, nowhere, nowhere)
         points, weights = self.measure.nodes()
         there = weights > (0.0 if self.measure.compact else np.exp(-0.5 * deviations**2) * weights.max())
         z, weights = np.linalg.solve(self.matrix, (points[there] - self.mean).T), weights[there]
         low, high = self._support() or (z.min(axis=1), z.max(axis=1))
-        near = _END * (high - low)[:, None]
+        near = _END_SHARE * (high - low)[:, None]
         ends = [self._abrupt(at_end, weights) for at_end in (z < low[:, None] + near, z > high[:, None] - near)]
-        return Reach(low, high, *ends)
+        return Extent(low, high, *ends)
 
     def _support(self) -> tuple[Float, Float] | None:
-        """Its ends to the last digit, where the frame's axes are those of the box that the measure tells."""
+        """Its ends to the last digit, where the frame's axes are those of the measure's own box."""
         if not self.measure.compact or np.count_nonzero(self.matrix) > self.mean.size:
             return None
         ends = np.linalg.solve(self.matrix, (np.array(self.measure.reach()) - self.mean).T)
@@ -80,22 +81,22 @@ class Part:
     def _abrupt(self, at_end: Truths, weights: Float) -> Truths:
         """Whether the measure ends there without a tail, `(d,)`."""
         largest = np.where(at_end, weights, 0.0).max(axis=1)
-        return self.measure.compact | (largest > _ABRUPT * weights.max())
+        return self.measure.compact | (largest > _ABRUPT_WEIGHT * weights.max())
 
 
 def parts_of(measure: Measure, apart: bool) -> list[Part]:
-    """The components of a mixture when they are to be kept apart, otherwise the measure as it is."""
+    """The components of a mixture if they are to be kept apart, otherwise the measure itself."""
     summands = [(share, law) for share, law in measure.summands if law is not measure]
-    if apart and 0 < len(summands) <= _MOST_PARTS:
+    if apart and 0 < len(summands) <= _MAX_COMPONENTS:
         found = [(share, part) for share, law in summands for part in parts_of(law, apart)]
-        if len(found) <= _MOST_PARTS:
+        if len(found) <= _MAX_COMPONENTS:
             return [Part(share * p.share, p.measure, p.mean, p.matrix) for share, p in found]
     return [Part.of(1.0, measure)]
 
 
-class Laid(NamedTuple):
-    """A part on cells: its density `(rows, columns)` in z, its frame, and how far averages over the cells are from
-    values at their middles, relative to the peak, where only averages would do."""
+class Discretised(NamedTuple):
+    """A part on cells: its density `(rows, columns)` in z, its frame, and the largest difference between cell averages
+    and point values relative to the peak, where averages had to be taken."""
 
     density: Float
     mean: Float
@@ -103,27 +104,27 @@ class Laid(NamedTuple):
     missed: float
 
 
-def laid(part: Part, grid: Grid, stretched: bool = True) -> Laid:
-    """One part on cells.
+def discretised(part: Part, grid: Grid, stretched: bool = True) -> Discretised:
+    """A part of the initial measure on cells.
 
-    Point values where the cells resolve the measure. Otherwise (edges) cell averages, of the measure stretched a little
-    so that averaging leaves mean and covariance right, unless told not to; a moving frame is stretched instead.
+    Point values where the cells resolve the measure. Otherwise (edges) cell averages, of the measure under an affine
+    map close to the identity (unless `stretched` is False) that makes mean and covariance of the averages right.
     """
     lattice = Lattice(grid.axes, part.mean, part.matrix)
     volume = abs(np.linalg.det(part.matrix))
     density = volume * part.measure.evaluate(lattice.points()).reshape(grid.shape)
     wanted = _wanted(part)
     missed, values = 0.0, density
-    in_its_frame = grid.gaussian and part.measure.normal is not None  # cut off, and yet resolved
-    if not in_its_frame and _wrong(grid, density, *wanted) > _SMOOTH:
-        for _ in range(_STRETCHES if stretched else 1):
+    in_its_frame = grid.gaussian and part.measure.normal is not None  # resolved, although cut off
+    if not in_its_frame and _wrong(grid, density, *wanted) > _POINT_VALUE_ERROR:
+        for _ in range(_MAX_STRETCHES if stretched else 1):
             density = abs(np.linalg.det(lattice.matrix)) * part.measure.cell_averages(lattice).reshape(grid.shape)
             inside = float(density.sum() * grid.volume)
             if not inside > 0.5:
                 break
             middle, spread = grid.moments(density)
             if not (np.linalg.eigvalsh(spread)[0] > 0.25 * np.linalg.eigvalsh(wanted[1])[0]):
-                break  # so few cells hold it that no stretching helps; it will be refused as too narrow
+                break  # too narrow for any map to help; it will be refused
             # lattice := the affine map of z that gives the averages the moments that are wanted
             stretch = root(wanted[1]) @ np.linalg.inv(root(spread))
             if np.abs(stretch - np.eye(len(stretch))).max() < 1e-13:
@@ -133,7 +134,7 @@ def laid(part: Part, grid: Grid, stretched: bool = True) -> Laid:
             lattice = Lattice(grid.axes, lattice.origin + lattice.matrix @ shift, lattice.matrix @ back)
         missed = float(np.abs(density - values).max() / density.max()) if density.any() else np.inf
     mass = float(density.sum() * grid.volume)
-    return Laid(density * (part.share / mass) if mass > 0 else density, part.mean, part.matrix, missed)
+    return Discretised(density * (part.share / mass) if mass > 0 else density, part.mean, part.matrix, missed)
 
 
 def _wanted(part: Part) -> tuple[Float, Float]:
@@ -142,7 +143,7 @@ def _wanted(part: Part) -> tuple[Float, Float]:
 
 
 def _wrong(grid: Grid, density: Float, mean: Float, covariance: Float) -> float:
-    """How far mass and moments of point values are from the measure's."""
+    """Largest error of mass and moments of point values."""
     mass = float(density.sum() * grid.volume)
     if not mass > 0:
         return np.inf

@@ -1,4 +1,4 @@
-"""From settings and a problem to a solution at t = 0: frames, box, cells, and everything that would not work."""
+"""The solution at t = 0 from settings and problem: frames, box, cells, and refusals."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.finite_volume.cell_count import PILOT_TOLERANCE, Range, TooFewCellsError, enough_cells
 from mfpde.solvers.finite_volume.control import StepControl
 from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, Missed, narrowest_cluster
-from mfpde.solvers.finite_volume.grid import FARTHEST, Grid
-from mfpde.solvers.finite_volume.initial import Laid, Part, Reach, laid, parts_of
+from mfpde.solvers.finite_volume.grid import MAX_DEVIATIONS, Grid
+from mfpde.solvers.finite_volume.initial import Discretised, Extent, Part, discretised, parts_of
 from mfpde.solvers.finite_volume.integration import FiniteVolumeIntegration
 from mfpde.solvers.finite_volume.solution import Solution
-from mfpde.solvers.finite_volume.static_box import reach_of_run
+from mfpde.solvers.finite_volume.static_box import box_of_run
 from mfpde.solvers.finite_volume.system import System
 from mfpde.typing import AnyArray, Float
 
@@ -31,23 +31,24 @@ if TYPE_CHECKING:
 
 __all__ = ["Setup"]
 
-_MOVING = {1: Range(128, 512, 1024), 2: Range(64, 96, 192)}
-_RESTING = {1: Range(256, 512, 2048), 2: Range(96, 192, 256)}
-_TOLERANCE = {1: 1e-8, 2: 1e-6}
+# cells a side, by dimension: the fewest, as many as pay where data are not smooth, the most
+_CELLS_MOVING = {1: Range(128, 512, 1024), 2: Range(64, 96, 192)}
+_CELLS_AT_REST = {1: Range(256, 512, 2048), 2: Range(96, 192, 256)}  # frames that do not move need more
+_TOLERANCE_DEFAULT = {1: 1e-8, 2: 1e-6}  # by dimension, where no solver.tolerance is given
 _STEP_TOLERANCE_DEFAULT = 1e-10  # relative error of one time step, where no solver.tolerance is given
-_STEP_TOLERANCE_MIN = 1e-14
+_STEP_TOLERANCE_MIN = 1e-14  # rounding
 _STEP_SHARE = 0.1  # of solver.tolerance, for one time step
-_COARSE_CELLS, _COARSE_TOLERANCE = {1: 48, 2: 24}, 1e-5
-_DEVIATIONS = 9.0  # of a Gaussian that cells reach out to; its tail goes on beyond them
-_STEEPEST = 2.5  # logarithm of the ratio of neighbouring cells in a tail, beyond which stencils cannot follow it
-_MOST_CROSSED = 1e7  # cells that a token may cross while the whole moves as far as it is wide, or in a run
-_NARROWER = 0.9  # error of the initial data, relative to the peak, that edges never make: cells have lost a peak
-_CUT = 1e-10  # share of the mass that a given box may leave out
+_COARSE_CELLS, _COARSE_TOLERANCE = {1: 48, 2: 24}, 1e-5  # of the run that finds a static box
+_BOX_DEVIATIONS = 9.0  # standard deviations that cells cover; the closure continues the tail
+_MAX_LOG_RATIO = 2.5  # of densities in neighbouring cells of a tail that stencils can still follow
+_MAX_CELLS_CROSSED = 1e7  # by a token while the solution moves by its own width, or in the run
+_LOST_PEAK_ERROR = 0.9  # averaging error of the initial data, over the peak: only a peak between cells makes more
+_BOX_MASS_TOLERANCE = 1e-10  # share of the mass that a given box may leave out
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What a run is laid out by; the coarse run before one differs in its frame."""
+    """What a run is discretised out by; the coarse run before one differs in its frame."""
 
     settings: FiniteVolume
     task: InitialValueProblem
@@ -55,7 +56,7 @@ class Setup:
 
     @classmethod
     def of(cls, settings: FiniteVolume, task: InitialValueProblem) -> Setup:
-        """With the frame that is asked for, or goes with the other settings."""
+        """With the frame of the settings, or the default that goes with the others."""
         natural = "moving" if settings.box is None else "static"
         return cls(settings, task, "rescaled" if settings.rescaled else settings.frame or natural)
 
@@ -84,7 +85,7 @@ class Setup:
         return _STEP_TOLERANCE_DEFAULT if asked is None else max(_STEP_SHARE * asked, _STEP_TOLERANCE_MIN)
 
     def resume(self, state: Mapping[str, AnyArray]) -> FiniteVolumeIntegration:
-        """As it was left: on its own cells, in its own box."""
+        """From a checkpoint: on its cells, in its box."""
         cells = state["density"].shape[-self.dimension :]
         grid = Grid(state["low"], state["high"], cells, gaussian=self._moving)
         parts = self._parts(apart=self._moving)
@@ -95,21 +96,23 @@ class Setup:
         return integration
 
     def start(self) -> FiniteVolumeIntegration:
-        """At t = 0, with the cells that are given, or that pilots ask for."""
+        """At t = 0, with the given number of cells, or that of the pilot runs."""
         parts = self._parts(apart=self._moving)
         box = None if self._moving else self._resting_box()
 
         def start(cells: tuple[int, ...], tolerance: float, pilot: bool = False) -> FiniteVolumeIntegration:
             grid = Grid(*(box or self._moving_box(parts, cells)), cells, gaussian=self._moving)
-            pieces = [laid(part if self._moving else part.at_rest(), grid, stretched=not pilot) for part in parts]
+            pieces = [
+                discretised(part if self._moving else part.at_rest(), grid, stretched=not pilot) for part in parts
+            ]
             self._check_cells(cells, pieces)
-            integration = self._laid(grid, pieces, parts, self.settings.order, tolerance)
+            integration = self._on_cells(grid, pieces, parts, self.settings.order, tolerance)
             self._check_speed(integration)
             return integration
 
         given = self.settings.cells
         if given is None:
-            within = (_MOVING if self._moving else _RESTING)[self.dimension]
+            within = (_CELLS_MOVING if self._moving else _CELLS_AT_REST)[self.dimension]
             given = enough_cells(
                 lambda count: start((count,) * self.dimension, PILOT_TOLERANCE, pilot=True),
                 within,
@@ -126,9 +129,9 @@ class Setup:
 
     @property
     def _error(self) -> float:
-        """What the tolerance promises."""
+        """The error that the tolerance promises."""
         asked = self.settings.tolerance
-        return PROMISED * (_TOLERANCE[self.dimension] if asked is None else asked)
+        return PROMISED * (_TOLERANCE_DEFAULT[self.dimension] if asked is None else asked)
 
     def _parts(self, apart: bool) -> list[Part]:
         """Components, each at every position of masked attention."""
@@ -138,8 +141,8 @@ class Setup:
             for part in parts_of(law, apart)
         ]
 
-    def _laid(
-        self, grid: Grid, pieces: list[Laid], parts: list[Part], order: int, tolerance: float
+    def _on_cells(
+        self, grid: Grid, pieces: list[Discretised], parts: list[Part], order: int, tolerance: float
     ) -> FiniteVolumeIntegration:
         solution = Solution(*(np.stack(each) for each in list(zip(*pieces, strict=True))[:3]))
         missed = Missed(max(piece.missed for piece in pieces), self._error, order, self.equation.velocity.kinked)
@@ -189,39 +192,40 @@ class Setup:
 
     def _moving_box(self, parts: list[Part], cells: tuple[int, ...]) -> tuple[Float, Float]:
         """Ends in z that hold every part in its frame; the same for all."""
-        resolved = math.sqrt(0.5 * _STEEPEST * min(cells))  # a tail z deviations out falls by e^{-z h} a cell
-        ends = Reach(
-            *(np.array(each) for each in zip(*(p.reach(min(_DEVIATIONS, resolved)) for p in parts), strict=True))
+        # at z deviations the tail falls by e^{-z h} from cell to cell
+        resolved = math.sqrt(0.5 * _MAX_LOG_RATIO * min(cells))
+        ends = Extent(
+            *(np.array(each) for each in zip(*(p.extent(min(_BOX_DEVIATIONS, resolved)) for p in parts), strict=True))
         )
         low, high = ends.low.min(axis=0), ends.high.max(axis=0)
-        # whole cells beyond edges, which then lie on faces; more than `crowded` looks at
+        # whole cells beyond edges, which then lie on faces; more than `edge_mass` sums over
         beyond = np.array([count // 16 + max(2, count // 64) for count in cells])
         before, after = beyond * ends.edge_low.any(axis=0), beyond * ends.edge_high.any(axis=0)
         width = (high - low) / (np.array(cells) - before - after)
         low, high = low - before * width, high + after * width
-        # noise makes Gaussian tails, as long as it has time
-        length = _DEVIATIONS * math.sqrt(2.0 * self._noise * self.task.until)
+        # noise makes Gaussian tails, whose width grows with time
+        length = _BOX_DEVIATIONS * math.sqrt(2.0 * self._noise * self.task.until)
         spread = max(length / float(np.linalg.svd(part.matrix, compute_uv=False)[-1]) for part in parts)
-        low = np.minimum(low, np.maximum(low - spread, -_DEVIATIONS))
-        high = np.maximum(high, np.minimum(high + spread, _DEVIATIONS))
-        return (np.maximum(low, -FARTHEST), np.minimum(high, FARTHEST)) if self._noise > 0 else (low, high)
+        low = np.minimum(low, np.maximum(low - spread, -_BOX_DEVIATIONS))
+        high = np.maximum(high, np.minimum(high + spread, _BOX_DEVIATIONS))
+        return (np.maximum(low, -MAX_DEVIATIONS), np.minimum(high, MAX_DEVIATIONS)) if self._noise > 0 else (low, high)
 
     def _resting_box(self) -> tuple[Float, Float]:
-        """The box that is given; otherwise what a coarse run in moving frames passes through."""
+        """The given box; otherwise one that holds a coarse run in moving frames."""
         if self.settings.box is not None:
             return self._given_box()
         coarse = replace(self, frame="moving")
         parts = coarse._parts(apart=True)
         cells = (_COARSE_CELLS[self.dimension],) * self.dimension
         grid = Grid(*coarse._moving_box(parts, cells), cells, gaussian=True)
-        run = coarse._laid(grid, [laid(part, grid) for part in parts], parts, 7, _COARSE_TOLERANCE)
+        run = coarse._on_cells(grid, [discretised(part, grid) for part in parts], parts, 7, _COARSE_TOLERANCE)
         rescaling = self._value_matrix if self.frame == "rescaled" else None
-        return reach_of_run(run, self.task.until, None if self.measure.compact else _DEVIATIONS, rescaling)
+        return box_of_run(run, self.task.until, None if self.measure.compact else _BOX_DEVIATIONS, rescaling)
 
     def _given_box(self) -> tuple[Float, Float]:
         given = self.settings.box or ()
         low, high = np.array(given, dtype=float).T
-        least, most = self.measure.reach(_CUT)
+        least, most = self.measure.reach(_BOX_MASS_TOLERANCE)
         if (least < low).any() or (most > high).any():
             wanted = ", ".join(f"[{a:.4g}, {b:.4g}]" for a, b in zip(least, most, strict=True))
             raise ProblemError.at("solver.box", f"cuts off initial data; it has to hold at least [{wanted}]")
@@ -229,7 +233,7 @@ class Setup:
 
     def _check_speed(self, integration: FiniteVolumeIntegration) -> None:
         slowest = 1.0 / self.task.until if self.task.until > 0 else 0.0
-        if integration.outflow > _MOST_CROSSED * max(integration.pace, slowest):
+        if integration.outflow > _MAX_CELLS_CROSSED * max(integration.pace, slowest):
             raise ProblemError.at(
                 "solver",
                 f"tokens at the edges of the cells would cross {integration.outflow:.3g} cells per unit time: this "
@@ -237,7 +241,7 @@ class Setup:
                 "characteristics",
             )
 
-    def _check_cells(self, cells: tuple[int, ...], pieces: list[Laid]) -> None:
+    def _check_cells(self, cells: tuple[int, ...], pieces: list[Discretised]) -> None:
         width = _width(pieces)
         if width < LEAST_WIDTH:
             needed = [math.ceil(1.5 * LEAST_WIDTH / max(width, 0.5) * count) for count in cells]
@@ -249,9 +253,9 @@ class Setup:
             )
 
 
-def _width(pieces: list[Laid]) -> float:
-    """Of the narrowest cluster, in cells; at most one where cells have lost peaks between them."""
+def _width(pieces: list[Discretised]) -> float:
+    """Of the narrowest cluster, in cells; at most one where a peak lies between cells."""
     if not all(np.isfinite(piece.density).all() and piece.density.any() for piece in pieces):
         return 0.0
     width = narrowest_cluster(np.stack([piece.density for piece in pieces]))
-    return min(width, 1.0) if max(piece.missed for piece in pieces) > _NARROWER else width
+    return min(width, 1.0) if max(piece.missed for piece in pieces) > _LOST_PEAK_ERROR else width

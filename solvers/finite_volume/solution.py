@@ -1,4 +1,4 @@
-"""What changes while a run goes on: densities on panels, each with its frame."""
+"""The unknowns: densities on panels, each with its frame."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from mfpde.geometry import Lattice
 from mfpde.measure import GridDensity, Panel
-from mfpde.solvers.finite_volume.gaussian_closure import ClosedDensity, Outside, Tail
+from mfpde.solvers.finite_volume.gaussian_closure import ClosedDensity, Closure, Outside
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.typing import Float
 
@@ -31,9 +31,9 @@ def lattices(solution: Solution, grid: Grid) -> list[Lattice]:
 def measure_of(
     solution: Solution, grid: Grid, positions: Float | None, closed: bool, heaviest: bool = False
 ) -> GridDensity:
-    """The law of tokens; `closed` continues each panel outside of its cells by a Gaussian of its own moments, as light
-    or as heavy as it is near the edges."""
-    panels, tails = [], []
+    """The law of tokens; `closed` continues each panel outside of its cells by its closure, a Gaussian of its own
+    moments fitted near the ends; `heaviest` as in `Closure.of`."""
+    panels, closures = [], []
     for index, lattice in enumerate(lattices(solution, grid)):
         density = solution.density[index].reshape(grid.cells)
         position = None if positions is None else float(positions[index])
@@ -41,5 +41,5 @@ def measure_of(
         panels.append(Panel(lattice, values, averages=False, position=position))
         if closed:
             outside = grid.outside or Outside.of(grid.axes, grid.widths, *grid.moments(solution.density[index]))
-            tails.append((lattice, Tail.of(density, panels[-1].mass, outside, heaviest)))
-    return ClosedDensity(panels, tails) if closed else GridDensity(panels)
+            closures.append((lattice, Closure.of(density, panels[-1].mass, outside, heaviest)))
+    return ClosedDensity(panels, closures) if closed else GridDensity(panels)

@@ -1,4 +1,4 @@
-"""Where a solution will go, from a coarse run in moving frames."""
+"""The box that holds a solution at all times, from a coarse run in moving frames."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from mfpde.solvers.finite_volume.integration import FiniteVolumeIntegration
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.typing import Float
 
-__all__ = ["reach_of_run"]
+__all__ = ["box_of_run"]
 
-_MOST_GROWTH = 30.0  # of the box at the start; who wants more than that needs a moving frame
-_MOST_STEPS = 1000
+_MAX_BOX_GROWTH = 30.0  # times the box at the start; beyond it only a moving frame has the resolution
+_MAX_STEPS = 1000  # of the coarse run
 
 
-def reach_of_run(
+def box_of_run(
     run: FiniteVolumeIntegration, until: float, deviations: float | None, rescaling: Callable[[float], Float] | None
 ) -> tuple[Float, Float]:
-    """Ends `(d,)` of the smallest box that holds so many standard deviations of every panel at all times; its cells if
-    none are told.
+    """Corners `(d,)` of the smallest box that holds that many standard deviations of every panel at all times, or all
+    cells if `deviations` is None.
 
     With `rescaling` V(t) in the coordinates `E^{-1} x`, `E' = V E`.
     """
@@ -31,8 +31,8 @@ def reach_of_run(
 
     scale = np.eye(run.solution.mean.shape[1])
     low, high = _ends(run.solution, run.grid, deviations, scale)
-    widest = _MOST_GROWTH * (high - low)
-    for _ in range(_MOST_STEPS):
+    widest = _MAX_BOX_GROWTH * (high - low)
+    for _ in range(_MAX_STEPS):
         before = run.time
         doing(f"coarse run for the box, t = {before:.4g} of {until:.4g}")
         if run.advance(until, 1).state is not State.UNDER_WAY and run.time == before:

@@ -14,8 +14,8 @@ from mfpde.measure import Measure
 from mfpde.registry import register
 from mfpde.solvers.characteristics.measure import CarriedMeasure
 from mfpde.solvers.characteristics.node_comparison import Nodes, flow_of
-from mfpde.solvers.characteristics.path import Path
-from mfpde.solvers.characteristics.tails import Reach
+from mfpde.solvers.characteristics.tails import Cutoff
+from mfpde.solvers.characteristics.trajectory import Trajectory
 from mfpde.solvers.forms.base import Form, Written
 from mfpde.solvers.forms.particles import particles_layout
 
@@ -33,10 +33,10 @@ def characteristics_layout(nodes: Nodes, tolerance: float) -> Layout:
         "path_tolerance": Constant(Field((), "tolerance of a step along the way"), np.array(tolerance)),
         "path_normal": Constant(Field((), "1 where the law is normal, tails and all"), np.array(float(nodes.normal))),
     }
-    if nodes.reach is not None:
+    if nodes.cutoff is not None:
         meaning = "low and high end of the nodes, refinement, deviations that tails are followed"
-        kept["path_reach"] = Constant(Field(("reach",), meaning), nodes.reach.numbers)
-        like = replace(like, extents={**like.extents, "reach": nodes.reach.numbers.size})
+        kept["path_reach"] = Constant(Field(("reach",), meaning), nodes.cutoff.numbers)
+        like = replace(like, extents={**like.extents, "reach": nodes.cutoff.numbers.size})
     return replace(like, form="characteristics", trail=trail, constants={**like.constants, **kept})
 
 
@@ -51,10 +51,10 @@ class _Source:
         return self._task.initial
 
     @cached_property
-    def _path(self) -> Path:
+    def _path(self) -> Trajectory:
         return _path(self._written, self._task)
 
-    def path(self) -> Path:
+    def path(self) -> Trajectory:
         return self._path
 
 
@@ -75,7 +75,7 @@ class CharacteristicsForm(Form):
         )
 
 
-def _path(written: Written, task: InitialValueProblem) -> Path:
+def _path(written: Written, task: InitialValueProblem) -> Trajectory:
     """With the rows that the snapshot needs."""
     times = np.asarray(written.trail["path_time"])
     count = min(int(np.searchsorted(times, written.time)) + 1, times.size)
@@ -84,6 +84,6 @@ def _path(written: Written, task: InitialValueProblem) -> Path:
     assert weights is not None and tolerance is not None  # noqa: S101, PT018 - for the type checker
     points, normal = states[0].reshape(weights.size, -1), written.constant("path_normal")
     numbers = written.constant("path_reach")
-    reach = None if numbers is None else Reach(*map(float, numbers))
-    nodes = Nodes(points, weights, written.constant("particle_position"), bool(normal), reach)
-    return Path(flow_of(task, nodes), float(tolerance), [float(time) for time in times[:count]], states)
+    cutoff = None if numbers is None else Cutoff(*map(float, numbers))
+    nodes = Nodes(points, weights, written.constant("particle_position"), bool(normal), cutoff)
+    return Trajectory(flow_of(task, nodes), float(tolerance), [float(time) for time in times[:count]], states)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mfpde.geometry import Axis, Constant, Field, Lattice, Layout
-from mfpde.geometry.layout import cell_volumes
+from mfpde.geometry.layout import axis_weights
 from mfpde.measure import GridDensity, Panel
 from mfpde.registry import register
 from mfpde.solvers.forms.base import Form, Written
@@ -34,7 +34,7 @@ def grid_layout(axes: Sequence[Axis], averages: bool = True) -> Layout:
         "grid",
         tuple(axes),
         fields={"density": density_field(names, averages)},
-        constants={"weight": Constant(weight, cell_volumes(axes))},
+        constants={"weight": Constant(weight, axis_weights(axes))},
     )
 
 

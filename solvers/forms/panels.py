@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mfpde.geometry import Axis, Constant, Field, Lattice, Layout
-from mfpde.geometry.layout import cell_volumes
+from mfpde.geometry.layout import axis_weights
 from mfpde.measure import GridDensity, Panel
 from mfpde.registry import register
 from mfpde.solvers.forms.base import Form, Written
@@ -38,7 +38,7 @@ def panels_layout(axes: Sequence[Axis], panels: int, averages: bool = True, posi
 
 def panels_fields(measure: GridDensity, layout: Layout) -> dict[str, Float]:
     """All panels of a measure, in their order."""
-    cells = cell_volumes(layout.axes)
+    cells = axis_weights(layout.axes)
     lattices = [panel.lattice for panel in measure.panels]
     return {
         "density": np.stack([panel.values for panel in measure.panels]),

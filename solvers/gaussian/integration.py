@@ -1,4 +1,4 @@
-"""A Gaussian on its way."""
+"""The integration of a Gaussian."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mfpde.measure.normal import Normal
 from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.forms import gaussian_fields, gaussian_layout
 from mfpde.solvers.gaussian.frame import Frame
-from mfpde.solvers.gaussian.long_time_limit import Course, Limit, limit
+from mfpde.solvers.gaussian.long_time_limit import History, Limit, limit
 from mfpde.solvers.gaussian.moments import Moments
 from mfpde.solvers.gaussian.steps import GaussianMarch
 from mfpde.solvers.stepping.adaptive_ode import Attempt
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
 __all__ = ["GaussianIntegration"]
 
-_SHARE = 0.1  # of the tolerance, for the error of one step
-_LARGEST = 1e60  # of a standard deviation: products of two covariances and two matrices still are numbers
-_APART = 1e6  # widths: where steps vanish, what they have lost is the thin ones
-_FARTHEST = 1e100  # of a mean
-_FASTEST = 1e100  # of a rate
-_THIN = 1e-10  # variances below this share of the largest count as that in the residual
+_STEP_SHARE = 0.1  # of the tolerance, for the error of one step
+_MAX_DEVIATION = 1e60  # standard deviation: products of two covariances and two matrices do not overflow
+_MAX_WIDTH_RATIO = 1e6  # of widths: where steps vanish beyond it, the thin widths are lost
+_MAX_MEAN = 1e100  # component of the mean
+_MAX_RATE = 1e100  # of the moments, per unit time
+_VARIANCE_SHARE = 1e-10  # of the largest: smaller variances count as that in the residual
 
 
 class GaussianIntegration(Integration):
-    """`N(m, S)` moved by the moment equations; looked at between steps without disturbing them."""
+    """`N(m, S)` moved by the moment equations; output times do not change steps."""
 
     def __init__(self, settings: GaussianMoments, task: InitialValueProblem) -> None:
         initial = task.initial
@@ -48,8 +48,8 @@ class GaussianIntegration(Integration):
         self._until = task.until
         self._moments = Moments(task.equation, initial)
         _check(self._moments)
-        self._course = Course(self._moments)
-        self._tolerance = _SHARE * settings.tolerance
+        self._history = History(self._moments)
+        self._tolerance = _STEP_SHARE * settings.tolerance
         self._march = GaussianMarch(self._moments, self._tolerance)
         self._time, self._frame = 0.0, self._moments.start
         self._layout = gaussian_layout(self._moments.dimension)
@@ -64,7 +64,7 @@ class GaussianIntegration(Integration):
         return self._layout
 
     def advance(self, target: float, budget: int) -> Progress:
-        # bits must not depend on the number of threads, and products of small matrices only wait for them
+        # bits must not depend on the number of threads, and small products are slower with several
         with _threads().limit(limits=1, user_api="blas"):
             return self._advanced(target, budget)
 
@@ -74,7 +74,7 @@ class GaussianIntegration(Integration):
             if attempts == 0:
                 return Progress(State.UNDER_WAY)
             attempts -= 1
-            self._course.note(self._march.time, self._march.frame)
+            self._history.note(self._march.time, self._march.frame)
             tried = self._march.attempt()
             if tried is Attempt.VANISHED:
                 return self._stuck()
@@ -92,14 +92,14 @@ class GaussianIntegration(Integration):
         self._time, self._frame = time, frame
 
     def _stuck(self) -> Progress:
-        """Steps have become too short to go on: at a pole, or for reasons of their own."""
+        """The outcome where the step has vanished: a blow-up, or an ill-conditioned covariance."""
         self._stand(self._march.time, self._march.frame)
         looser = GaussianMarch(self._moments, LOOSER * self._tolerance)
         found = blow_up(self._moments.growth, self._march, looser)
         still = self._moments.start.spread == 0
-        alone = still and self._frame.spread < _THIN * float(np.linalg.norm(self._frame.place))
+        alone = still and self._frame.spread < _VARIANCE_SHARE * float(np.linalg.norm(self._frame.place))
         apart = self._frame.widths.max() / self._frame.widths.min()
-        if found is None and apart > _APART:
+        if found is None and apart > _MAX_WIDTH_RATIO:
             message = f"the covariance is too ill-conditioned to be followed: its condition is {apart**2:.1g}"
             return Progress(State.NOT_FINITE, message, "end the run earlier, or raise solver.tolerance")
         return ended_early("the mean" if alone else "the covariance", found, self._march)
@@ -112,9 +112,9 @@ class GaussianIntegration(Integration):
         return (30 + size) * one + 2e-2 * size**3 if self._march.stiff else 16 * one
 
     def limit(self) -> Limit:
-        """Where the covariance tends, as far as the present state tells."""
+        """The limit of the covariance, as far as it is known now."""
         with np.errstate(all="ignore"):
-            return limit(self._moments, self._course, self._time, self._frame)
+            return limit(self._moments, self._history, self._time, self._frame)
 
     def measure(self) -> Normal:
         return Normal.of_factor(self._frame.place, self._frame.root, self._geometry)
@@ -123,28 +123,28 @@ class GaussianIntegration(Integration):
         return gaussian_fields(self._frame.place, self._frame.root)
 
     def residual(self) -> float:
-        """`sqrt(<m', S^-1 m'> + tr((S^-1 S')^2) / 2)`, which bounds `int |d_t mu|`; variances that are nearly nothing
-        beside the largest count as not quite so small."""
+        """`sqrt(<m', S^-1 m'> + tr((S^-1 S')^2) / 2)`, which bounds `int |d_t mu|`; variances below a share of the
+        largest count as that share."""
         widths, _, velocity, turning = self._moments.turning(self._time, self._frame)
         if widths[0] <= 0:
             return float(np.linalg.norm(velocity))
-        least = np.maximum(widths, np.sqrt(_THIN) * widths[0])
+        least = np.maximum(widths, np.sqrt(_VARIANCE_SHARE) * widths[0])
         noise = 2 * self._moments.diffusion_at(self._time) * np.eye(widths.size)
         change = (turning * widths**2 + (turning * widths**2).T + noise) / least / least[:, None]
         return float(np.hypot(np.linalg.norm(velocity / least), np.sqrt(0.5) * np.linalg.norm(change)))
 
     def state(self) -> dict[str, AnyArray]:
         view = {"view_time": np.array(self._time), **self._frame.arrays("view")}
-        return {**view, **self._march.arrays(), **self._course.arrays(), **self._amplification.arrays()}
+        return {**view, **self._march.arrays(), **self._history.arrays(), **self._amplification.arrays()}
 
     def restore(self, state: Mapping[str, AnyArray]) -> None:
         self._stand(float(state["view_time"]), self._moments.start.restored("view", state))
         self._march.restore(state)
-        self._course.restore(state)
+        self._history.restore(state)
         self._amplification.restore(state)
 
     def accuracy(self) -> Accuracy:
-        return self._amplification.judged(Accuracy(PROMISED / _SHARE * self._tolerance, kept=True))
+        return self._amplification.judged(Accuracy(PROMISED / _STEP_SHARE * self._tolerance, kept=True))
 
     def statistics(self) -> dict[str, float]:
         counts = {name: float(value) for name, value in self._march.counts.items()}
@@ -158,25 +158,25 @@ def _threads() -> ThreadpoolController:
 
 
 def _check(moments: Moments) -> None:
-    """Refuse numbers that the equations would square out of the range of doubles."""
+    """Refuse numbers whose squares overflow or underflow."""
     start = moments.start
     mean, variance = np.abs(start.place).max(), start.covariance.max(initial=0.0)
-    if mean > _FARTHEST:
+    if mean > _MAX_MEAN:
         raise ProblemError.at("initial.mean", f"must stay below 1e100, not {mean:.3g}; measure x in another unit")
-    if variance > _LARGEST**2 or 0 < variance < _LARGEST**-2:
+    if variance > _MAX_DEVIATION**2 or 0 < variance < _MAX_DEVIATION**-2:
         wanted = "must be 0 or between 1e-120 and 1e120"
         raise ProblemError.at("initial.covariance", f"{wanted}, not {variance:.3g}; measure x in another unit")
     with np.errstate(all="ignore"):
         rate = moments.rate(0.0, start)
-    if not rate < _FASTEST:
+    if not rate < _MAX_RATE:
         advice = "measure x or time in another unit, or scale A and V down"
         raise ProblemError.at("attention", f"moves this Gaussian faster than at a rate of 1e100; {advice}")
 
 
 def _grown(frame: Frame) -> str | None:
-    """What has left the range in which the equations can be followed."""
-    if frame.spread > _LARGEST:
+    """The quantity that has left the range of the integration, as a message."""
+    if frame.spread > _MAX_DEVIATION:
         return "the covariance diverges: it has grown beyond 1e120"
-    if np.abs(frame.place).max() > _FARTHEST:
+    if np.abs(frame.place).max() > _MAX_MEAN:
         return "the mean diverges: it has grown beyond 1e100"
     return None

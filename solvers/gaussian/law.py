@@ -1,4 +1,4 @@
-"""The law of a Gaussian between two breaks, and what it is in other coordinates."""
+"""The coefficients of the law between two breaks, in any coordinates."""
 
 from __future__ import annotations
 
@@ -15,29 +15,31 @@ from mfpde.typing import Float
 if TYPE_CHECKING:
     from mfpde.attention.velocity import Velocity
 
-__all__ = ["Heads", "Stretch", "inverse"]
+__all__ = ["Heads", "LawSegment", "inverse"]
 
 #: forms and value matrix of each head
 Heads = list[tuple[Forms, Float]]
 
-_SAMPLES = (0.0, 1 / 3, 2 / 3, 1.0)  # of coefficients between two breaks: cubics in time, as products of lines are
+_SAMPLE_SHARES = (0.0, 1 / 3, 2 / 3, 1.0)  # of the time between two breaks: cubics take four samples
 
 
-class Stretch:
-    """Coefficients from a break (or 0) to the next one: the same all the time, or products of up to three straight
-    lines, which four samples determine."""
+class LawSegment:
+    """Coefficients of the law from a break (or 0) to the next: constant, or products of up to three linear functions of
+    time, which four samples determine."""
 
     def __init__(self, velocity: Velocity, dimension: int, start: float) -> None:
         self._velocity, self._dimension, self.start = velocity, dimension, start
         following = next((each for each in velocity.breaks() if each > start), None)
         self._length = 0.0 if following is None else float(np.nextafter(following, start)) - start
-        samples = [self._heads(start + share * self._length) for share in _SAMPLES if share == 0 or self._length > 0]
+        samples = [
+            self._heads(start + share * self._length) for share in _SAMPLE_SHARES if share == 0 or self._length > 0
+        ]
         same = all(_equal(samples[0], other) for other in samples[1:])
         self.samples = samples[:1] if same else samples
 
-    def of(self, start: float) -> Stretch:
+    def of(self, start: float) -> LawSegment:
         """The one that begins there."""
-        return self if start == self.start else Stretch(self._velocity, self._dimension, start)
+        return self if start == self.start else LawSegment(self._velocity, self._dimension, start)
 
     def _heads(self, time: float) -> Heads:
         law = self._velocity.at(time).law
@@ -63,7 +65,7 @@ class Stretch:
             return [[_exact(head, exact, away) for head in heads] for heads in self._exactly]
 
     def mixed(self, samples: list[Heads], time: float) -> Heads:
-        """At a time, from what the samples have become."""
+        """Interpolated to a time from the samples."""
         if len(samples) == 1:
             return samples[0]
         weights = _lagrange((time - self.start) / self._length)
@@ -101,4 +103,4 @@ def _equal(one: Heads, other: Heads) -> bool:
 
 @lru_cache(maxsize=64)
 def _lagrange(share: float) -> tuple[float, ...]:
-    return tuple(float(np.prod([(share - b) / (a - b) for b in _SAMPLES if b != a])) for a in _SAMPLES)
+    return tuple(float(np.prod([(share - b) / (a - b) for b in _SAMPLE_SHARES if b != a])) for a in _SAMPLE_SHARES)

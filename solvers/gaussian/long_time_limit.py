@@ -1,4 +1,4 @@
-"""What becomes of a Gaussian: where its covariance tends."""
+"""The limit of the covariance of a Gaussian for long times."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from mfpde.solvers.gaussian.moments import Moments
 from mfpde.solvers.gaussian.resting_lines import family, resting_lines
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["Course", "Limit", "limit"]
+__all__ = ["History", "Limit", "limit"]
 
-_MOVING = 0.1  # powers of time with which something goes to zero or to infinity; 1/sqrt(t) is the slowest that occurs
-_STILL = 1e-6  # powers below which something rests, whatever it did before
-_FALLING = 0.8  # from half of the time to now: the power of something that is coming to rest
-_LASTING = 0.5  # the same of something that goes on
-_AGE = 10.0  # times of the fastest drift before which nobody can tell
-_FLAT = 1e-13  # of the largest variance
+_MIN_POWER_MOVING = 0.1  # of time: what tends to 0 or infinity is faster; 1/sqrt(t) is the slowest decay there is
+_MAX_POWER_AT_REST = 1e-6  # of time: smaller powers count as rest
+_POWER_RATIO_STOPPING = 0.8  # power now over that at half of the time, of what comes to rest
+_POWER_RATIO_LASTING = 0.5  # the same of what goes on
+_MIN_AGE = 10.0  # in times of the fastest drift: before it the limit is not known
+_FLAT_VARIANCE = 1e-13  # of the largest variance: smaller ones count as 0
 _NAMES = {0: "to zero", 1: "to a line", 2: "to a plane"}
 
 
@@ -50,9 +50,9 @@ class Limit:
         return f"{text}; its mean {self.mean}" if self.mean and self.kind != self.mean else text
 
 
-class Course:
-    """What has to be known of the way so far: the fastest rate, and two earlier states, one at least twice as old as
-    the other."""
+class History:
+    """What is kept of the solution so far: the fastest rate, and two earlier states, one at least twice as old as the
+    other."""
 
     def __init__(self, moments: Moments) -> None:
         self._moments = moments
@@ -60,14 +60,14 @@ class Course:
         self._noted = [(0.0, moments.start), (0.0, moments.start)]
 
     def note(self, time: float, frame: Frame) -> None:
-        """Called once for every step, with its start."""
+        """Record the start of a step."""
         self._rate = max(self._rate, self._moments.pace(time, frame))
         if time > 0 and time >= 2 * self._noted[-1][0]:
             self._noted = [self._noted[-1], (time, frame)]
 
     def old_enough(self, time: float) -> bool:
-        """Whether the fastest motion has had time to show where it leads."""
-        return time > 0 and time * self._rate >= _AGE
+        """Whether enough times of the fastest motion have passed."""
+        return time > 0 and time * self._rate >= _MIN_AGE
 
     def earlier(self, time: float) -> tuple[float, Frame] | None:
         """The last frame known from at most half of that time."""
@@ -100,19 +100,19 @@ class _Motion:
     mean_turns: float
 
 
-def limit(moments: Moments, course: Course, time: float, frame: Frame) -> Limit:
+def limit(moments: Moments, history: History, time: float, frame: Frame) -> Limit:
     """Read from the powers of t with which the eigenvalues of S grow and its axes turn, now and at half the time.
 
-    What grows or shrinks with a power that does not fall goes on; what has a small power that falls comes to rest.
+    A power that does not decrease means growth or decay for ever; a small power that decreases means rest.
     """
     if any(each > time for each in moments.breaks):
         return Limit("under way", moments.dimension)
     if moments.rests(time, frame):
         widths = principal(frame.root)[1]
-        kept = int(np.sum(widths**2 > _FLAT * widths.max(initial=0.0) ** 2))
+        kept = int(np.sum(widths**2 > _FLAT_VARIANCE * widths.max(initial=0.0) ** 2))
         return _resting(moments, time, frame, kept, "")
-    before = course.earlier(time)
-    if before is None or not course.old_enough(time):
+    before = history.earlier(time)
+    if before is None or not history.old_enough(time):
         return Limit("under way", moments.dimension)
     now, then = _motion(moments, time, frame), _motion(moments, *before)
     kind, kept, mean = (
@@ -145,7 +145,7 @@ def _resting(moments: Moments, time: float, frame: Frame, kept: int, mean: str) 
 
 def _motion(moments: Moments, time: float, frame: Frame) -> _Motion:
     widths, axes, velocity, turning = moments.turning(time, frame)
-    flat = widths**2 <= _FLAT * widths[0] ** 2
+    flat = widths**2 <= _FLAT_VARIANCE * widths[0] ** 2
     safe = np.where(flat, np.inf, widths)
     change = turning * (widths / safe[:, None]) ** 2 + turning.T
     change += 2 * moments.diffusion_at(time) * np.diag(safe**-2)
@@ -161,16 +161,16 @@ def _motion(moments: Moments, time: float, frame: Frame) -> _Motion:
 
 
 def _goes_on(now: AnyArray | float, then: AnyArray | float) -> AnyArray:
-    return (np.abs(now) > _MOVING) & (np.abs(now) >= _LASTING * np.abs(then))
+    return (np.abs(now) > _MIN_POWER_MOVING) & (np.abs(now) >= _POWER_RATIO_LASTING * np.abs(then))
 
 
 def _comes_to_rest(now: AnyArray | float, then: AnyArray | float) -> AnyArray:
-    slow = np.abs(now) <= _MOVING
-    return slow & ((np.abs(now) < _STILL) | (np.abs(now) <= _FALLING * np.abs(then)))
+    slow = np.abs(now) <= _MIN_POWER_MOVING
+    return slow & ((np.abs(now) < _MAX_POWER_AT_REST) | (np.abs(now) <= _POWER_RATIO_STOPPING * np.abs(then)))
 
 
 def _mean(now: _Motion, then: _Motion) -> str:
     if now.mean_grows > 0 and _goes_on(now.mean_grows, then.mean_grows):
         return "diverges"
-    steady = abs(now.mean_grows) <= _MOVING
+    steady = abs(now.mean_grows) <= _MIN_POWER_MOVING
     return "turns" if steady and _goes_on(now.mean_turns, then.mean_turns) else ""

@@ -1,4 +1,4 @@
-"""The moment equations of a Gaussian, in coordinates in which it is round."""
+"""The moment equations of a Gaussian, in coordinates in which its covariance is a projection."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mfpde.attention.affine import AffineDrift
 from mfpde.measure.normal import Normal
 from mfpde.measure.principal import principal
 from mfpde.solvers.gaussian.frame import Frame, complement, framed
-from mfpde.solvers.gaussian.law import Stretch, inverse
+from mfpde.solvers.gaussian.law import LawSegment, inverse
 from mfpde.solvers.stepping.adaptive_ode import Size
 from mfpde.typing import AnyArray, Float
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Moments", "split"]
 
-#: sizes below this share of the first ones are as good as zero
-_NOTHING = 1e-60
-#: a mean below this share of the spread is as good as zero
-_CENTRED = 1e-10
-#: share of a motion that may lead out of a plane by rounding
-_IN_IT = 1e-12
-#: how much of the thinnest variance noise may add in a step, for a step on logarithms of widths
-_ADDED = 0.1
-#: dimensions up to which frames have more digits than doubles: products of such matrices take d^3 / 5 microseconds
-_EXACT = 16
+#: of the initial size, in place of 0
+_SIZE_FLOOR = 1e-60
+#: of the spread: errors of a smaller mean are relative to that
+_MEAN_FLOOR = 1e-10
+#: share of the motion that may leave a plane by rounding
+_PLANE_TOLERANCE = 1e-12
+#: of the thinnest variance: more noise in a step takes a part of its own, since logarithms of widths grow too fast
+_MAX_NOISE_SHARE = 0.1
+#: up to which frames have more digits than doubles: products of such matrices take d^3 / 5 microseconds
+_MAX_EXACT_DIMENSION = 16
 
 
 class Moments:
@@ -56,9 +56,9 @@ class Moments:
         self._heads = [term.head for term in law.terms(self.dimension)] if law is not None else []
         forms = [head.gaussian_forms(self.dimension) for head in self._heads]
         self._pulled = law is None or (bool(forms) and all(form is not None for form in forms))
-        stretch = Stretch(self._velocity, self.dimension, 0.0)
-        self.start = framed(initial.mean, initial.factor, self.dimension <= _EXACT, stretch)
-        self._least = _NOTHING * max(self.start.spread, float(np.abs(initial.mean).max()), 1e-200)
+        segment = LawSegment(self._velocity, self.dimension, 0.0)
+        self.start = framed(initial.mean, initial.factor, self.dimension <= _MAX_EXACT_DIMENSION, segment)
+        self._least = _SIZE_FLOOR * max(self.start.spread, float(np.abs(initial.mean).max()), 1e-200)
 
     @property
     def breaks(self) -> tuple[float, ...]:
@@ -71,7 +71,7 @@ class Moments:
     def renewed(self, time: float, frame: Frame) -> Frame:
         """The frame with the law from that time on."""
         breaks = self._velocity.breaks()
-        return frame.within(frame.stretch.of(time)) if time in breaks else frame
+        return frame.within(frame.segment.of(time)) if time in breaks else frame
 
     def state(self, frame: Frame, noise: bool) -> Float:
         """At the origin of a frame; with a part for noise of its own, or without."""
@@ -80,14 +80,14 @@ class Moments:
         return np.concatenate([frame.mean * frame.shares, np.zeros(rest)])
 
     def drowned(self, frame: Frame, time: float, step: float) -> bool:
-        """Whether noise makes a width much larger in that time."""
+        """Whether noise widens a direction by a large factor in that time."""
         added = max(self.diffusion_at(time), self.diffusion_at(time + step))
         if added == 0 or frame.rank < self.dimension:
             return added > 0
-        if added * step * np.diag(frame.noise).max() <= _ADDED:
+        if added * step * np.diag(frame.noise).max() <= _MAX_NOISE_SHARE:
             return False
         growth = split(frame, self.slope(frame, time, self.state(frame, noise=False)))[1]
-        return bool(step * growth.max() > _ADDED)
+        return bool(step * growth.max() > _MAX_NOISE_SHARE)
 
     def moved(self, frame: Frame, state: Float) -> Frame:
         """The frame of a state in another frame."""
@@ -159,7 +159,7 @@ class Moments:
         mean, logs, lower, noise = split(frame, state)
         root = lower * np.exp(logs)
         spread = float(np.linalg.norm(frame.factor @ root)) + self._least
-        place = float(np.linalg.norm(frame.factor @ mean)) + _CENTRED * spread
+        place = float(np.linalg.norm(frame.factor @ mean)) + _MEAN_FLOOR * spread
         widths = frame.widths
         angles = np.minimum(widths[:, None] / np.maximum(widths[: frame.rank], 1e-300), 1.0)
 
@@ -197,7 +197,7 @@ class Moments:
         return not velocity.any() and not pushed.any() and self.diffusion_at(time) == 0
 
     def rate(self, time: float, frame: Frame) -> float:
-        """How fast anything can change at first: `|B|`, and what moves the mean by the spread."""
+        """The fastest rate: `|B|`, and the speed of the mean over the spread."""
         drift = self.drift_of(time, frame.place, frame.covariance, frame.root)
         spread = frame.spread + float(np.linalg.norm(frame.place))
         return float(np.linalg.norm(drift.B)) + (float(np.linalg.norm(drift.c)) / spread if spread > 0 else 0.0)
@@ -208,7 +208,7 @@ class Moments:
         return self.rate(time, frame) + (noise / square if square > 0 else np.inf if noise > 0 else 0.0)
 
     def plane(self) -> Float | None:
-        """An orthonormal basis (d, 2) of the plane that it is in and never leaves, if there is one."""
+        """An orthonormal basis (d, 2) of the invariant plane that holds the Gaussian, if there is one."""
         if self.dimension == 2:
             return np.eye(2)
         if self.noisy or self.start.rank != 2:
@@ -216,7 +216,7 @@ class Moments:
         basis: Float = np.linalg.qr(self.start.root)[0]
         moved = self.drift_of(0.0, self.start.place, basis @ basis.T).B @ basis
         outside = np.linalg.norm(moved - basis @ (basis.T @ moved))
-        return basis if outside <= _IN_IT * np.linalg.norm(moved) else None
+        return basis if outside <= _PLANE_TOLERANCE * np.linalg.norm(moved) else None
 
 
 def split(frame: Frame, state: Float) -> tuple[Float, Float, Float, Float | None]:
@@ -239,7 +239,7 @@ def _solved(triangle: Float, right: Float) -> Float:
 
 
 def _root(added: Float) -> Float:
-    """R with `R R^T = N`; what rounding has made negative counts as nothing."""
+    """R with `R R^T = N`; negative eigenvalues are rounding and become 0."""
     scale = np.sqrt(np.maximum(np.diag(added), 0.0))
     safe = np.where(scale > 0, scale, 1.0)
     values, vectors = np.linalg.eigh(0.5 * (added + added.T) / safe / safe[:, None])

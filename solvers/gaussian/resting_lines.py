@@ -12,10 +12,10 @@ from mfpde.typing import Float
 
 __all__ = ["family", "resting_lines"]
 
-_DIRECTIONS = 720
-_NOTHING = 1e-9  # of the speed of the other lines
-_NUDGE = 1e-7  # of the variance, for derivatives
-_ATTRACTING = 1e-5  # of the largest eigenvalue
+_ANGLE_SAMPLES = 720  # over half a turn
+_SPEED_AT_REST = 1e-9  # of the largest speed of any line
+_DIFFERENCE_STEP = 1e-7  # of the variance
+_EIGENVALUE_FLOOR = 1e-5  # of the largest: smaller rates are rounding
 
 
 def resting_lines(moments: Moments, time: float, frame: Frame) -> tuple[Float, ...]:
@@ -36,7 +36,7 @@ def resting_lines(moments: Moments, time: float, frame: Frame) -> tuple[Float, .
 
 
 def family(moments: Moments, time: float, frame: Frame) -> int:
-    """The number of parameters of the covariances at rest about this one: those in which nothing pulls it back."""
+    """The number of parameters of the steady covariances near this one: neutral directions of the linearisation."""
     slope = _slope(moments, time, frame.place, frame.root)
     return int(np.sum(np.abs(np.linalg.eigvals(slope)) * time < 1))
 
@@ -48,7 +48,7 @@ def _upwards(line: Float) -> Float:
 
 
 class _Lines:
-    """What moves Gaussians `s u u^T` on the lines of a plane."""
+    """The motion of Gaussians `s u u^T` on the lines of a plane."""
 
     def __init__(self, moments: Moments, time: float, mean: Float, plane: Float, variance: float) -> None:
         self._moments, self._time, self._mean, self._plane, self._variance = moments, time, mean, plane, variance
@@ -65,15 +65,15 @@ class _Lines:
         return float(self._along(angle + 0.5 * np.pi) @ self._speed(angle))
 
     def attracting(self) -> list[Float]:
-        """Directions where the turning changes its sign against itself, and all motion ends."""
-        angles = np.linspace(0, np.pi, _DIRECTIONS + 1) + 1e-3  # symmetric matrices have zeros at round angles
+        """Directions at which the turning rate changes sign from positive to negative, and the speed vanishes."""
+        angles = np.linspace(0, np.pi, _ANGLE_SAMPLES + 1) + 1e-3  # symmetric matrices have zeros at round angles
         turning = [self._turning(angle) for angle in angles]
         largest = max(float(np.linalg.norm(self._speed(angle))) for angle in angles)
         found = []
-        for k in range(_DIRECTIONS):
+        for k in range(_ANGLE_SAMPLES):
             if turning[k] > 0 >= turning[k + 1]:
                 angle = float(brentq(self._turning, angles[k], angles[k + 1], xtol=1e-15))
-                if np.linalg.norm(self._speed(angle)) < _NOTHING * largest and self._attracts(angle):
+                if np.linalg.norm(self._speed(angle)) < _SPEED_AT_REST * largest and self._attracts(angle):
                     found.append(self._along(angle))
         return found
 
@@ -82,7 +82,9 @@ class _Lines:
         root = np.sqrt(self._variance) * np.stack([self._along(angle), self._along(angle + 0.5 * np.pi)], axis=1)
         slope = _slope(self._moments, self._time, self._mean, root, lies=1)
         rates = np.sort(np.linalg.eigvals(slope).real)
-        return bool(rates[1] < -_ATTRACTING * np.abs(rates).max() and rates[2] < _ATTRACTING * np.abs(rates).max())
+        return bool(
+            rates[1] < -_EIGENVALUE_FLOOR * np.abs(rates).max() and rates[2] < _EIGENVALUE_FLOOR * np.abs(rates).max()
+        )
 
 
 def _slope(moments: Moments, time: float, mean: Float, root: Float, lies: int = 2) -> Float:
@@ -99,5 +101,5 @@ def _slope(moments: Moments, time: float, mean: Float, root: Float, lies: int = 
         return np.array([inside[0, 0], inside[0, 1], inside[1, 1]])
 
     here = change(place)
-    first, both, second = ((change(place + _NUDGE * each) - here) / _NUDGE for each in directions)
+    first, both, second = ((change(place + _DIFFERENCE_STEP * each) - here) / _DIFFERENCE_STEP for each in directions)
     return np.stack([first, both - first - second, second], axis=1)

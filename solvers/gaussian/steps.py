@@ -1,4 +1,4 @@
-"""Steps of a Gaussian, each from a frame of its own."""
+"""Time steps of a Gaussian, each in a frame of its own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = ["GaussianMarch"]
 
-_MOST_IMPLICIT = 300  # unknowns of which the derivative matrix is made and factorised at every implicit step
+_MAX_UNKNOWNS_IMPLICIT = 300  # the Jacobian is formed and factorised at every implicit step
 
 
 class GaussianMarch(March):
@@ -23,7 +23,7 @@ class GaussianMarch(March):
         state = moments.state(self.frame, noise=False)
         rate = moments.rate(0.0, self.frame)
         first = 0.01 / rate if rate > 0 else 1.0
-        implicit = state.size <= _MOST_IMPLICIT
+        implicit = state.size <= _MAX_UNKNOWNS_IMPLICIT
         super().__init__(self._in_frame, self._size, state, tolerance, first, moments.breaks, implicit, lasting=True)
 
     @property

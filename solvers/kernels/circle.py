@@ -15,7 +15,7 @@ from mfpde.solvers.kernels.exponential_step import (
     step_errors,
 )
 from mfpde.solvers.kernels.fast_fourier import copy_rows
-from mfpde.solvers.kernels.zonal_slope import convolution_slope, drift_reach, grid_slope, keep_symmetry
+from mfpde.solvers.kernels.zonal_slope import GridRoom, convolution_slope, drift_reach, grid_slope, keep_symmetry
 from mfpde.solvers.steppers.gif853 import LARGEST_DECAY, STAGES
 from mfpde.typing import AnyArray, Float
 
@@ -58,10 +58,7 @@ def evaluate_slope(
             work.normaliser,
             limits[BOUND],
             modes,
-            work.density,
-            work.speed,
-            work.scratch,
-            work.roots,
+            GridRoom(work.density, work.speed, work.scratch, work.roots),
             slope,
         )
     keep_symmetry(slope, modes, choices[EVEN] == 1, choices[PERIOD])

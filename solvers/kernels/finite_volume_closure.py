@@ -1,24 +1,45 @@
-"""What a Gaussian has outside of the cells of a lattice, added to sums over the cells."""
+"""Contribution of a Gaussian outside of the cells of a lattice, added to sums over the cells."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from mfpde.compilation import kernel
 from mfpde.transform.exponential import exponential, logarithm
 from mfpde.typing import Float
 
-__all__ = ["TERMS", "add_outside"]
+__all__ = ["ROOM", "TERMS", "ClosureGaussian", "Shares", "add_outside"]
 
 TERMS = 11  # of the Taylor polynomials of a table
 ROOM = 7  # arrays that `add_outside` works in
 
 
+class Shares(NamedTuple):
+    """Share of a Gaussian beyond both ends of an axis, by the place c of its mean: Taylor polynomials of
+    `(c - start) per_unit` about 0, 1, 2, .. as rows; constant beyond the first and the last."""
+
+    table: Float
+    start: float
+    per_unit: float
+
+
+class ClosureGaussian(NamedTuple):
+    """`e^{log_share} N(mean, covariance)` in the coordinates z of `x = origin + frame z`, in two dimensions."""
+
+    log_share: float
+    origin: Float
+    frame: Float
+    mean: Float
+    covariance: Float
+
+
 @kernel
-def _look_up(table: Float, start: float, per_unit: float, places: Float, values: Float, slopes: Float) -> None:
-    """Values and slopes of a function at `places` from its Taylor polynomials about `start + k / per_unit`, the rows of
-    the table; beyond both ends it is constant."""
+def _look_up(shares: Shares, places: Float, values: Float, slopes: Float) -> None:
+    """The shares and their slopes at `places`."""
+    table = shares.table
     last = table.shape[0] - 1
     for i in range(places.size):
-        place = min(max((places[i] - start) * per_unit, 0.0), float(last))
+        place = min(max((places[i] - shares.start) * shares.per_unit, 0.0), float(last))
         row = int(place + 0.5)
         s, c = place - row, table[row]
         value, slope = c[TERMS - 1], 0.0
@@ -26,34 +47,28 @@ def _look_up(table: Float, start: float, per_unit: float, places: Float, values:
             slope = slope * s + value
             value = value * s + c[k]
         values[i] = value
-        slopes[i] = slope * per_unit
+        slopes[i] = slope * shares.per_unit
 
 
 @kernel
 def add_outside(
     w1: Float,
     w2: Float,
-    log_share: float,
-    origin: Float,
-    frame: Float,
-    mean: Float,
-    covariance: Float,
-    table1: Float,
-    table2: Float,
-    starts: Float,
-    per_unit: Float,
+    gaussian: ClosureGaussian,
+    shares1: Shares,
+    shares2: Shares,
     room: Float,
     value: Float,
     mean1: Float,
     mean2: Float,
 ) -> None:
     """(log M, grad log M) at tilts w, in place: M grows by a multiple of `int e^{<w, x>} N(z) dz` over all z outside of
-    the box, `x = origin + frame z`. The tables hold the share of the Gaussian beyond the ends of each axis, by the
-    place of its mean there.
+    the box.
 
-    What is tilted by w has in z the mean `c = m + C t`, `t = frame^T w`, and the mass `F = e^{<t, m> + <t, C t> / 2}`;
-    outside are `F (u_1 + u_2 - u_1 u_2)` of it, u_i the shares at c_i. room is for `(7, n)`.
+    The Gaussian tilted by w has in z the mean `c = m + C t`, `t = frame^T w`, and the mass `F = e^{<t, m> + <t, C t> /
+    2}`; `F (u_1 + u_2 - u_1 u_2)` of it are outside, u_i the shares at c_i. room is for `(7, n)`.
     """
+    log_share, origin, frame, mean, covariance = gaussian
     c1, c2, level, u1, u2, s1, s2 = room[0], room[1], room[2], room[3], room[4], room[5], room[6]
     for i in range(value.size):
         t1 = frame[0, 0] * w1[i] + frame[1, 0] * w2[i]
@@ -64,8 +79,8 @@ def add_outside(
         c2[i] = mean[1] + p2
         mass = (mean[0] + 0.5 * p1) * t1 + (mean[1] + 0.5 * p2) * t2
         level[i] = mass + (origin[0] * w1[i] + origin[1] * w2[i]) + log_share
-    _look_up(table1, starts[0], per_unit[0], c1[: value.size], u1, s1)
-    _look_up(table2, starts[1], per_unit[1], c2[: value.size], u2, s2)
+    _look_up(shares1, c1[: value.size], u1, s1)
+    _look_up(shares2, c2[: value.size], u2, s2)
     for i in range(value.size):
         top = max(value[i], level[i])
         inside, whole = exponential(value[i] - top), exponential(level[i] - top)

@@ -1,18 +1,25 @@
-"""Numerical fluxes of diffusion, `-k g d(u/g)`: whatever is proportional to g stays as it is, to the last bit.
+"""Numerical fluxes of diffusion, `-k g d(u/g)`: densities proportional to g are steady states, to the last bit.
 
 With g = 1 this is Fick's law, with g the Gaussian of a moving frame the Ornstein-Uhlenbeck flux. `factors` are the
 staggered difference `d f(x_i) = sum_m factors[m] (f(x_i + (m + 1/2) h) - f(x_i - (m + 1/2) h)) / h`, taken twice: for
-the slope at a face, and, summed up, for the flux whose difference over a cell is the divergence. Walls are mirrors.
+the slope at a face, and, summed up, for the flux whose difference over a cell is the divergence. At walls values are
+reflected.
 """
 
 from __future__ import annotations
+
+from typing import TypeAlias
 
 from mfpde.compilation import kernel
 from mfpde.typing import Float
 
 __all__ = ["ratio", "spread_across", "spread_along"]
 
-GHOSTS = 4
+GHOSTS = 4  # cells beyond each end that stencils of order eight need
+
+#: values in the eight cells nearest to each face, and slopes at the seven faces about it
+Cells: TypeAlias = tuple[Float, Float, Float, Float, Float, Float, Float, Float]
+Faces: TypeAlias = tuple[Float, Float, Float, Float, Float, Float, Float]
 
 
 @kernel
@@ -25,28 +32,17 @@ def ratio(density: Float, across: Float, along: Float, out: Float) -> None:
 
 
 @kernel
-def _slope(
-    factors: Float,
-    f0: Float,
-    f1: Float,
-    f2: Float,
-    f3: Float,
-    f4: Float,
-    f5: Float,
-    f6: Float,
-    f7: Float,
-    out: Float,
-) -> None:
+def _slope(factors: Float, cells: Cells, out: Float) -> None:
+    f0, f1, f2, f3, f4, f5, f6, f7 = cells
     a, b, c, d = factors[0], factors[1], factors[2], factors[3]
     for i in range(out.size):
         out[i] = a * (f4[i] - f3[i]) + b * (f5[i] - f2[i]) + c * (f6[i] - f1[i]) + d * (f7[i] - f0[i])
 
 
 @kernel
-def _divergence_flux(
-    factors: Float, f0: Float, f1: Float, f2: Float, f3: Float, f4: Float, f5: Float, f6: Float, flux: Float
-) -> None:
+def _divergence_flux(factors: Float, faces: Faces, flux: Float) -> None:
     """flux -= sum_l s_l (f at l faces to both sides), s_l = sum_{m >= l} factors[m]."""
+    f0, f1, f2, f3, f4, f5, f6 = faces
     s3 = factors[3]
     s2 = factors[2] + s3
     s1 = factors[1] + s2
@@ -74,18 +70,12 @@ def spread_along(
             mirrored[GHOSTS + n + i] = w[n - 1 - i]
         # slope[3 + k] belongs to face k
         inner = slope[GHOSTS : GHOSTS + n - 1]
-        _slope(
-            factors,
-            mirrored[1:n],
-            mirrored[2 : n + 1],
-            mirrored[3 : n + 2],
-            mirrored[4 : n + 3],
-            mirrored[5 : n + 4],
-            mirrored[6 : n + 5],
-            mirrored[7 : n + 6],
-            mirrored[8 : n + 7],
-            inner,
+        m, end = mirrored, n + 1
+        cells = (
+            *(m[1:n], m[2:end], m[3 : end + 1], m[4 : end + 2]),
+            *(m[5 : end + 3], m[6 : end + 4], m[7 : end + 5], m[8 : end + 6]),
         )
+        _slope(factors, cells, inner)
         weight, between = strength * across[row], faces[1:n]
         for i in range(n - 1):
             inner[i] *= weight * between[i]
@@ -94,17 +84,9 @@ def spread_along(
         for i in range(1, 4):
             slope[3 - i] = -slope[3 + i]
             slope[3 + n + i] = -slope[3 + n - i]
-        _divergence_flux(
-            factors,
-            slope[1:n],
-            slope[2 : n + 1],
-            slope[3 : n + 2],
-            slope[4 : n + 3],
-            slope[5 : n + 4],
-            slope[6 : n + 5],
-            slope[7 : n + 6],
-            flux[row, 1:n],
-        )
+        g = slope
+        beside = (g[1:n], g[2:end], g[3 : end + 1], g[4 : end + 2], g[5 : end + 3], g[6 : end + 4], g[7 : end + 5])
+        _divergence_flux(factors, beside, flux[row, 1:n])
 
 
 @kernel
@@ -124,18 +106,8 @@ def spread_across(
             high[j] = last[j]
     for face in range(1, n):
         out, weight = slope[3 + face], strength * faces[face]
-        _slope(
-            factors,
-            padded[face],
-            padded[face + 1],
-            padded[face + 2],
-            padded[face + 3],
-            padded[face + 4],
-            padded[face + 5],
-            padded[face + 6],
-            padded[face + 7],
-            out,
-        )
+        f = padded[face : face + 2 * GHOSTS]
+        _slope(factors, (f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7]), out)
         for j in range(columns):
             out[j] *= weight * along[j]
     for j in range(columns):
@@ -145,14 +117,5 @@ def spread_across(
             slope[3 - i, j] = -slope[3 + i, j]
             slope[3 + n + i, j] = -slope[3 + n - i, j]
     for face in range(1, n):
-        _divergence_flux(
-            factors,
-            slope[face],
-            slope[face + 1],
-            slope[face + 2],
-            slope[face + 3],
-            slope[face + 4],
-            slope[face + 5],
-            slope[face + 6],
-            flux[face],
-        )
+        g = slope[face : face + 2 * GHOSTS - 1]
+        _divergence_flux(factors, (g[0], g[1], g[2], g[3], g[4], g[5], g[6]), flux[face])

@@ -1,4 +1,4 @@
-"""What an affine frame takes out of a velocity: sums for its regression, and what is left."""
+"""Regression of a velocity by an affine function, and its remainder."""
 
 from __future__ import annotations
 

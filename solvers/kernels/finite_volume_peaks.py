@@ -1,4 +1,4 @@
-"""How wide clusters are, in cells."""
+"""Widths of clusters, in cells."""
 
 from __future__ import annotations
 

@@ -1,14 +1,16 @@
 """Numerical fluxes of transport through the faces of cells.
 
-Conservative finite differences [shu1988]: what is kept are point values u_i of the density at the middles of cells, and
+Conservative finite differences [shu1988]: the unknowns are point values u_i of the density at the middles of cells, and
 the flux through a face is the value there of the function whose cell averages are `f_i = u_i b_i`. So one evaluation of
-the velocity b at the middles serves all faces, in any dimension, and `sum u_i` is conserved exactly. The stencil leans
-to the side the wind comes from.
+the velocity b at the middles serves all faces, in any dimension, and `sum u_i` is conserved exactly. Stencils are
+upwind-biased.
 
 Arrays are `(rows, columns)`; a face lies before each cell, and one more after the last.
 """
 
 from __future__ import annotations
+
+from typing import TypeAlias
 
 from mfpde.compilation import kernel
 from mfpde.transform.fused import fused
@@ -16,9 +18,12 @@ from mfpde.typing import Float
 
 __all__ = ["GHOSTS", "transport_across", "transport_along"]
 
-GHOSTS = 5
-_CALM = 1e-300
-_TINY = 1e-40  # relative to the values themselves, see _weno
+GHOSTS = 5  # cells beyond each end that stencils of order nine need
+_SPEED_FLOOR = 1e-300  # keeps 0 / 0 away where all speeds vanish
+_SMOOTHNESS_FLOOR = 1e-40  # keeps 0 / 0 away in the weights of WENO where all values vanish
+
+#: products of density and speed in the ten cells nearest to each face, five on either side
+Stencil: TypeAlias = tuple[Float, Float, Float, Float, Float, Float, Float, Float, Float, Float]
 
 
 @kernel
@@ -51,7 +56,7 @@ def _weno5(a: float, b: float, c: float, d: float, e: float) -> float:
     middle = 13.0 / 12.0 * (b - 2.0 * c + d) ** 2 + 0.25 * (b - d) ** 2
     right = 13.0 / 12.0 * (c - 2.0 * d + e) ** 2 + 0.25 * (3.0 * c - 4.0 * d + e) ** 2
     # epsilon relative to the data, so that the weights do not depend on their unit; the constant keeps 0/0 away
-    small = 1e-14 * (a * a + b * b + c * c + d * d + e * e) + _TINY
+    small = 1e-14 * (a * a + b * b + c * c + d * d + e * e) + _SMOOTHNESS_FLOOR
     global_difference = abs(left - right)
     w0 = 0.1 * (1.0 + (global_difference / (left + small)) ** 2)
     w1 = 0.6 * (1.0 + (global_difference / (middle + small)) ** 2)
@@ -64,35 +69,21 @@ def _weno5(a: float, b: float, c: float, d: float, e: float) -> float:
 
 @kernel
 def _direction(wind: float, turning: float) -> float:
-    """-1 or 1, smoothly from one to the other where |wind| is below `turning`."""
-    t = min(1.0, max(-1.0, wind / (turning + _CALM)))
+    """The sign of the wind, smoothed where |wind| < turning."""
+    t = min(1.0, max(-1.0, wind / (turning + _SPEED_FLOOR)))
     return t * (1.5 - 0.5 * t * t)
 
 
 @kernel
 def _faces(
-    order: int,
-    f0: Float,
-    f1: Float,
-    f2: Float,
-    f3: Float,
-    f4: Float,
-    f5: Float,
-    f6: Float,
-    f7: Float,
-    f8: Float,
-    f9: Float,
-    before: Float,
-    after: Float,
-    turning: float,
-    scale: float,
-    flux: Float,
+    order: int, stencil: Stencil, before: Float, after: Float, turning: float, scale: float, flux: Float
 ) -> None:
     """Fluxes through the faces between f4 and f5; `before`, `after` are the speeds on their two sides.
 
-    Where the wind turns, the linear ones turn smoothly, over speeds up to `turning`: a jump, small as it is, would be
-    all that time steps see.
+    Linear stencils change sides smoothly where |speed| < turning: with a jump, the error estimate of a time step would
+    see nothing else.
     """
+    f0, f1, f2, f3, f4, f5, f6, f7, f8, f9 = stencil
     if order == 9:
         for i in range(flux.size):
             rightward = _linear9(f0[i], f1[i], f2[i], f3[i], f4[i], f5[i], f6[i], f7[i], f8[i])
@@ -119,7 +110,7 @@ def _faces(
 
 @kernel
 def _upwind(left: Float, right: Float, before: Float, after: Float, scale: float, flux: Float) -> None:
-    """First order [courant1952]: what leaves a cell is a share of what is in it."""
+    """First order, upwind [courant1952]: the flux is proportional to the density of the cell that it leaves."""
     for i in range(flux.size):
         speed = 0.5 * (before[i] + after[i])
         flux[i] = scale * speed * (left[i] if speed >= 0.0 else right[i])
@@ -127,10 +118,8 @@ def _upwind(left: Float, right: Float, before: Float, after: Float, scale: float
 
 @kernel
 def _beyond(first: float, second: float, third: float, k: int) -> float:
-    """Density k cells beyond the first one of a tail: its logarithm goes on as a parabola, exact for Gaussians.
-
-    What does not fall off towards the edge, in the way Gaussians do, is not continued.
-    """
+    """Density k cells beyond the first one of a tail, its logarithm extrapolated as a parabola, exact for Gaussians; 0
+    where the density does not decay towards the end."""
     if not 0.0 < first < second < third:
         return 0.0
     ratio = first / second
@@ -177,8 +166,8 @@ def transport_along(
 ) -> None:
     """flux `(rows, n + 1)` = scale times the flux along rows of `(rows, n)`; padded is room for `(rows, n + 10)`.
 
-    `product` is density times speed, and whatever else is to flow. `walls` let nothing through; without them tails go
-    on beyond the cells.
+    `product` is density times speed, plus other fluxes. Walls have zero flux; without them tails are extrapolated
+    beyond the cells.
     """
     rows, n = density.shape
     for row in range(rows):
@@ -196,24 +185,12 @@ def transport_along(
             start, end = (0, 1) if part == 0 else ((1, n) if part == 1 else (n, n + 1))
             low, high = max(start - 1, 0), min(start, n - 1)
             size = end - start
-            _faces(
-                order,
-                f[start:end],
-                f[start + 1 : end + 1],
-                f[start + 2 : end + 2],
-                f[start + 3 : end + 3],
-                f[start + 4 : end + 4],
-                f[start + 5 : end + 5],
-                f[start + 6 : end + 6],
-                f[start + 7 : end + 7],
-                f[start + 8 : end + 8],
-                f[start + 9 : end + 9],
-                b[low : low + size],
-                b[high : high + size],
-                turning,
-                scale,
-                out[start:end],
+            stencil = (
+                *(f[start:end], f[start + 1 : end + 1], f[start + 2 : end + 2], f[start + 3 : end + 3]),
+                *(f[start + 4 : end + 4], f[start + 5 : end + 5], f[start + 6 : end + 6], f[start + 7 : end + 7]),
+                *(f[start + 8 : end + 8], f[start + 9 : end + 9]),
             )
+            _faces(order, stencil, b[low : low + size], b[high : high + size], turning, scale, out[start:end])
         if walls:
             out[0] = 0.0
             out[n] = 0.0
@@ -246,24 +223,10 @@ def transport_across(
     for j in range(columns):
         _ghosts(walls, density[:, j], speed[:, j], padded[:, j])
     for face in range(n + 1):
-        _faces(
-            order,
-            padded[face],
-            padded[face + 1],
-            padded[face + 2],
-            padded[face + 3],
-            padded[face + 4],
-            padded[face + 5],
-            padded[face + 6],
-            padded[face + 7],
-            padded[face + 8],
-            padded[face + 9],
-            speed[max(face - 1, 0)],
-            speed[min(face, n - 1)],
-            turning,
-            scale,
-            flux[face],
-        )
+        c = padded[face : face + 2 * GHOSTS]
+        stencil = (c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8], c[9])
+        before, after = speed[max(face - 1, 0)], speed[min(face, n - 1)]
+        _faces(order, stencil, before, after, turning, scale, flux[face])
     if walls:
         for j in range(columns):
             flux[0, j] = 0.0

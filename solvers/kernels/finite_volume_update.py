@@ -1,4 +1,4 @@
-"""From fluxes to new densities: conservative, and never negative without anything but rounding being cut off."""
+"""Densities from fluxes: conservative and non-negative, with nothing clipped but rounding."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from mfpde.typing import Float
 
 __all__ = ["combine", "limit", "outflow", "update"]
 
-UNDERFLOW = 1e-290  # below it doubles lose their digits, and processors a hundred times their speed
-ROUNDING = 1e-15  # of what goes through a cell
+UNDERFLOW = 1e-290  # smaller densities become 0: subnormal numbers lose digits and are a hundred times slower
+ROUNDING = 1e-15  # relative to the sum of the fluxes of a cell
 
-_MARGIN = 1.0 - 1e-10  # of what is left in a cell; the rest covers the rounding of the update
+_USABLE_SHARE = 1.0 - 1e-10  # of what is left in a cell; the rest is for the rounding of the update
 
 
 @kernel
@@ -52,7 +52,7 @@ def limit(density: Float, across: Float, along: Float, low_across: Float, low_al
     for i in range(rows):
         for j in range(columns):
             left = density[i, j] - ((low_across[i + 1, j] - low_across[i, j]) + (low_along[i, j + 1] - low_along[i, j]))
-            left = max(left, 0.0) * _MARGIN
+            left = max(left, 0.0) * _USABLE_SHARE
             lost = (
                 max(0.0, across[i + 1, j] - low_across[i + 1, j])
                 + max(0.0, low_across[i, j] - across[i, j])

@@ -4,13 +4,24 @@ zonal drift.
 Modes are rows of real and imaginary parts, `(2, modes)`; stages live in padded rows, mode k in column `offset + k`.
 """
 
+from typing import NamedTuple
+
 from mfpde.compilation import kernel
 from mfpde.solvers.kernels.fast_fourier import forward
 from mfpde.typing import Float
 
-__all__ = ["convolution_slope", "drift_reach", "grid_slope", "keep_symmetry"]
+__all__ = ["GridRoom", "convolution_slope", "drift_reach", "grid_slope", "keep_symmetry"]
 
 Pair = tuple[float, float]
+
+
+class GridRoom(NamedTuple):
+    """Room for products on an equispaced grid, `(2, points)` each, and the roots of unity of its transforms."""
+
+    density: Float
+    speed: Float
+    scratch: Float
+    roots: Float
 
 
 @kernel
@@ -102,18 +113,11 @@ def _place(first: Pair, second: Pair, spectrum: Float, mode: int, length: int) -
 
 @kernel
 def _speed(
-    padded: Float,
-    offset: int,
-    potential: Float,
-    normaliser: Float,
-    bound: float,
-    modes: int,
-    speed: Float,
-    work: Float,
-    roots: Float,
+    padded: Float, offset: int, potential: Float, normaliser: Float, bound: float, modes: int, room: GridRoom
 ) -> None:
     """speed[0] = v on the grid: the drift's series, divided by the normaliser's. |v| <= bound holds for every
     measure, and is kept where the normaliser has sunk below roundoff of its largest value."""
+    speed = room.speed
     length = speed.shape[1]
     speed[:] = 0.0
     for order in range(min(potential.size, modes)):
@@ -121,7 +125,7 @@ def _speed(
         share = normaliser[order]
         re, im = padded[0, offset + order], padded[1, offset + order]
         _place((share * re, share * im), (-weight * im, weight * re), speed, order, length)
-    forward(speed, work, roots)
+    forward(speed, room.scratch, room.roots)
     for point in range(length):
         ratio = speed[0, point] / speed[1, point]
         speed[0, point] = min(bound, max(-bound, ratio)) if speed[1, point] > 0.0 else 0.0
@@ -135,28 +139,26 @@ def grid_slope(
     normaliser: Float,
     bound: float,
     modes: int,
-    density: Float,
-    speed: Float,
-    work: Float,
-    roots: Float,
+    room: GridRoom,
     slope: Float,
 ) -> float:
     """The same on an equispaced grid, with the normaliser if there is one. Returns the size of what the grid can
     hardly hold, relative to the bound of m."""
+    density, speed, scratch, roots = room
     length = density.shape[1]
     density[:] = 0.0
     if normaliser.size > 0:
-        _speed(padded, offset, potential, normaliser, bound, modes, speed, work, roots)
+        _speed(padded, offset, potential, normaliser, bound, modes, room)
     for order in range(modes):
         re, im = padded[0, offset + order], padded[1, offset + order]
         weight = order * potential[order] if normaliser.size == 0 and order < potential.size else 0.0
         _place((re, im), (-weight * im, weight * re), density, order, length)
-    forward(density, work, roots)
+    forward(density, scratch, roots)
     for point in range(length):
         drift = speed[0, point] if normaliser.size > 0 else density[0, point]
         density[0, point] = drift * density[1, point] / length
         density[1, point] = 0.0
-    forward(density, work, roots)
+    forward(density, scratch, roots)
     last = 0.0
     for order in range(length // 2 - length // 16, length // 2):
         last = max(last, abs(density[0, order]), abs(density[1, order]))

@@ -41,7 +41,7 @@ class Spectral(Solver):
             return "its coefficients must not depend on time"
         if equation.drift is not None:
             return "it knows no drift besides that of the attention"
-        if equation.law is not None and equation.law.zonal(equation.geometry) is None:
+        if equation.law is not None and equation.law.convolution(equation.geometry) is None:
             return "it needs A and V to be multiples of the identity (or beta)"
         return None
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mfpde.activity import doing
-from mfpde.attention import Zonal
+from mfpde.attention import Convolution
 from mfpde.contracts import PROMISED, Accuracy, Integration, Progress, State
 from mfpde.errors import ProblemError
 from mfpde.geometry import Circle, Layout
@@ -42,8 +42,8 @@ class CircleIntegration(Integration):
 
     def __init__(self, settings: Spectral, equation: Equation) -> None:
         law = equation.law
-        zonal = None if law is None else law.zonal(equation.geometry)
-        self._zonal = zonal or Zonal(np.zeros(2), None, 0.0)
+        found = None if law is None else law.convolution(equation.geometry)
+        self._convolution = found or Convolution.none(Circle().harmonics)
         self._diffusion = equation.noise.diffusion
         self._settings = settings
         self._cut = NOT_CUT
@@ -61,7 +61,7 @@ class CircleIntegration(Integration):
     def begun(cls, settings: Spectral, task: InitialValueProblem) -> CircleIntegration:
         """At t = 0."""
         made = cls(settings, task.equation)
-        initial = task.initial.fourier(settings.max_modes)
+        initial = task.initial.harmonics(settings.max_modes - 1).coefficients
         made._cut = cut_of(task.initial, initial, made._diffusion, settings.tolerance)
         modes = made._modes_for(initial)
         made._choices = made._make_choices(initial[:modes])
@@ -81,7 +81,7 @@ class CircleIntegration(Integration):
         made = cls(settings, task.equation)
         made.restore(state)
         if "cut" not in state:
-            initial = task.initial.fourier(settings.max_modes)
+            initial = task.initial.harmonics(settings.max_modes - 1).coefficients
             made._cut = cut_of(task.initial, initial, made._diffusion, settings.tolerance)
         return made._compiled()
 
@@ -99,7 +99,7 @@ class CircleIntegration(Integration):
         limits[loop.TOLERANCE] = 0.1 * tolerance
         limits[loop.TRUNCATION] = max(3e-3 * tolerance, 1e-15)
         limits[loop.CUT] = max(1e-4 * tolerance, 1e-18)
-        limits[loop.BOUND] = self._zonal.bound
+        limits[loop.BOUND] = self._convolution.bound
         limits[loop.FLOOR] = max(1e-5, 1e-14 / tolerance)
         limits[loop.LOST] = 0.1 * tolerance
         return limits
@@ -126,17 +126,20 @@ class CircleIntegration(Integration):
         period = int(np.gcd.reduce(excited)) if excited.size > 1 else self._settings.max_modes + 1
         choices = np.empty(5, dtype=np.int64)
         choices[loop.MOST_MODES] = self._settings.max_modes
-        choices[loop.DIRECT] = _DIRECT_WORK if self._zonal.normaliser is None else -1
+        choices[loop.DIRECT] = _DIRECT_WORK if self._convolution.normaliser is None else -1
         choices[loop.EVEN] = int(not initial.imag.any())
         choices[loop.PERIOD] = period
-        fastest = int(np.argmax(np.abs(self._zonal.growth_rates())))
+        fastest = int(np.argmax(np.abs(self._convolution.growth_rates())))
         choices[loop.WINDOW] = max(fastest + 2, period if period < self._settings.max_modes else 0)
         return choices
 
     def _make_room(self, modes: int) -> None:
         """Arrays for that many modes, and a grid of three times as many points (more if the drift turned out to need
         it)."""
-        if self._zonal.normaliser is not None or modes * min(modes, self._zonal.potential.size) > _DIRECT_WORK:
+        if (
+            self._convolution.normaliser is not None
+            or modes * min(modes, self._convolution.potential.size) > _DIRECT_WORK
+        ):
             length = max(_SHORTEST_GRID, 2 ** math.ceil(math.log2(3 * modes))) * self._finer
             self._length = max(self._length, length)
         if modes > self._state.shape[1] or self._length > self._work.density.shape[1]:
@@ -146,10 +149,10 @@ class CircleIntegration(Integration):
         kept, capacity = self._state, max(64, 2 ** math.ceil(math.log2(modes)))
         self._state = np.zeros((2, capacity))
         self._state[:, : min(kept.shape[1], capacity)] = kept[:, :capacity]
-        potential, normaliser = self._zonal.potential, self._zonal.normaliser
+        potential, normaliser = self._convolution.potential, self._convolution.normaliser
         offset = potential.size + 4
         growth = np.zeros(capacity)
-        rates = self._zonal.growth_rates()[:capacity]
+        rates = self._convolution.growth_rates()[:capacity]
         growth[: rates.size] = rates
         order = np.arange(capacity)
         grid = (2, self._length)
@@ -180,14 +183,14 @@ class CircleIntegration(Integration):
         """A step over which nothing moves far: the fastest decay, growth and transport there are, times a small
         number."""
         modes = int(self._counts[loop.MODES])
-        order = np.arange(min(modes, self._zonal.potential.size))
+        order = np.arange(min(modes, self._convolution.potential.size))
         weights = (
-            self._zonal.potential[: order.size]
+            self._convolution.potential[: order.size]
             * order
-            / (1.0 if self._zonal.normaliser is None else self._zonal.normaliser[0])
+            / (1.0 if self._convolution.normaliser is None else self._convolution.normaliser[0])
         )
         speed = float(np.abs(weights * self._state[:, : order.size]).sum())
-        rate = modes * speed + modes**2 * self._diffusion + float(np.abs(self._zonal.growth_rates()).max())
+        rate = modes * speed + modes**2 * self._diffusion + float(np.abs(self._convolution.growth_rates()).max())
         return 0.3 * float(self._settings.tolerance) ** 0.125 / rate if rate > 0 else 1.0
 
     def _restart(self) -> None:
@@ -261,7 +264,7 @@ class CircleIntegration(Integration):
     def _uniform_rates(self) -> Float:
         """How fast modes of the uniform state grow (physics section 5)."""
         count = int(self._counts[loop.MODES])
-        rates, growth = -self._work.rates[:count], self._zonal.growth_rates()[:count]
+        rates, growth = -self._work.rates[:count], self._convolution.growth_rates()[:count]
         rates[: growth.size] += growth
         return rates
 
@@ -276,7 +279,9 @@ class CircleIntegration(Integration):
 
     def fastest_rate(self) -> float:
         """Of the linear part, and of the uniform state's growth."""
-        return float(self._work.rates[int(self._counts[loop.MODES]) - 1] + np.abs(self._zonal.growth_rates()).max())
+        return float(
+            self._work.rates[int(self._counts[loop.MODES]) - 1] + np.abs(self._convolution.growth_rates()).max()
+        )
 
     def pushed(self) -> CircleIntegration:
         """A copy of the density times `1 + PUSH (cos(p theta - a) + cos(2 p theta - b))`, in which symmetries stay."""
@@ -313,9 +318,9 @@ class CircleIntegration(Integration):
 
     def _cost(self) -> float:
         """Microseconds of one attempted step, from the number of operations."""
-        modes, reach = int(self._counts[loop.MODES]), self._zonal.potential.size
+        modes, reach = int(self._counts[loop.MODES]), self._convolution.potential.size
         length = self._work.density.shape[1]
-        work = modes * min(modes, reach) * 3e-4 if self._zonal.normaliser is None else 1.5e-2 * length
+        work = modes * min(modes, reach) * 3e-4 if self._convolution.normaliser is None else 1.5e-2 * length
         return 13 * (work + 0.3)
 
     def modes(self) -> Complex:

@@ -9,6 +9,7 @@ import numpy as np
 
 from mfpde.contracts import PROMISED
 from mfpde.errors import ProblemError
+from mfpde.geometry import Circle
 from mfpde.measure import CircleDensity, Measure
 from mfpde.typing import Complex
 
@@ -57,8 +58,9 @@ def cut_of(measure: Measure, kept: Complex, diffusion: float, tolerance: float) 
 
 def _error(measure: Measure, kept: Complex) -> float:
     """`max|cut - density| / max density`, infinite for point masses, about 1 for what is narrower than all angles."""
+    by_series = getattr(measure, "at_grid", None)
     try:
-        density = measure.series("the error of cut data").at_grid(_ANGLES)
+        density = by_series(_ANGLES) if by_series else measure.evaluate(Circle().layout(_ANGLES).axes[0].values)
     except ProblemError:  # point masses among others
         return np.inf
     if abs(density.mean() * 2 * np.pi - 1) > _SEEN:

@@ -8,7 +8,7 @@ import mfpde
 from mfpde.contracts.solver import State
 from mfpde.geometry import Lattice
 from mfpde.measure import Normal, Panel, Positioned
-from mfpde.solvers.finite_volume.gaussian_closure import ClosedDensity, Tail
+from mfpde.solvers.finite_volume.gaussian_closure import ClosedDensity, Closure
 from mfpde.solvers.finite_volume.grid import Grid
 
 PLACES, NODES = (0.25, 0.75), 70
@@ -88,7 +88,7 @@ def test_what_a_position_sees_keeps_its_tails():
     for place, (frame, origin, share) in enumerate(zip(frames, origins, shares, strict=True)):
         values = share * density / np.linalg.det(frame)
         panels.append(Panel(Lattice(grid.axes, origin, frame), values, averages=False, position=0.1 + 0.4 * place))
-        tails.append((panels[-1].lattice, Tail.of(share * density, panels[-1].mass, grid.outside)))
+        tails.append((panels[-1].lattice, Closure.of(share * density, panels[-1].mass, grid.outside)))
         laws.append(Normal(origin, frame @ frame.T))
     closed = ClosedDensity(panels, tails)
     exact = Positioned([0.1, 0.5, 0.9], laws, shares)

@@ -25,7 +25,7 @@ LAYERS = {
     "solve": {"mfpde.solvers"},
     "describe": {"mfpde.contracts", "mfpde.equation", "mfpde.problem"},
     "nouns": {"mfpde.attention", "mfpde.distance", "mfpde.geometry", "mfpde.measure"},
-    "engine": {"mfpde.transform"},
+    "engine": {"mfpde.streams", "mfpde.transform"},
     "ground": {
         "mfpde._version",
         "mfpde.activity",

@@ -6,7 +6,7 @@ import pytest
 
 import mfpde
 from mfpde.equation import InitialValueProblem
-from mfpde.solvers.characteristics.node_comparison import Nodes, Pair
+from mfpde.solvers.characteristics.node_comparison import NodeComparison, Nodes
 
 PARTS = [([-1.0, 0.2], 0.3, 2.0), ([1.2, -0.3], 0.2, 1.0)]
 CASES = {
@@ -63,7 +63,7 @@ def test_differences_between_node_sets_are_relative_to_their_spread():
         equation = mfpde.Equation(geometry=mfpde.Line(), attention=mfpde.Softmax(A=0.7 / unit**2, V=-0.5))
         few, more = (np.polynomial.hermite_e.hermegauss(count) for count in (4, 9))
         task = InitialValueProblem(equation, 1.0)
-        pair = Pair(task, *(Nodes(unit * x[:, None], w / w.sum(), None) for x, w in (few, more)))
+        pair = NodeComparison(task, *(Nodes(unit * x[:, None], w / w.sum(), None) for x, w in (few, more)))
         return pair.difference(pair.start)
 
     assert difference(1.0) > 1e-3

@@ -38,7 +38,7 @@ def everything(run: mfpde.Run) -> dict[str, Any]:
     arrays = {"times": run.times, "series_times": run.series_times, **run.stored, **run.trail}
     arrays |= {f"series {name}": run.series[name] for name in run.series}
     for axis in run.layout.axes:
-        found[f"axis {axis.name}"] = repr((axis.units, axis.long_name, axis.period))
+        found[f"axis {axis.name}"] = repr((axis.units, axis.long_name, axis.growth))
         arrays |= {f"{axis.name} values": axis.values, f"{axis.name} bounds": axis.bounds}
     for name, constant in run.layout.constants.items():
         found[f"field {name}"] = repr(constant.field)

@@ -50,7 +50,7 @@ class Heating(Integration):
     def __init__(self, settings: Heat, task: InitialValueProblem) -> None:
         self.settings = settings
         self.diffusion = task.equation.noise.diffusion
-        self.modes = task.initial.fourier(settings.points // 2)
+        self.modes = task.initial.harmonics(settings.points // 2 - 1).coefficients
         self.now = 0.0
         self.steps = 0
         self.memory = np.zeros(3)

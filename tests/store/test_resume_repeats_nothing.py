@@ -11,8 +11,8 @@ LINE = {"kind": "gaussian", "mean": 0.5, "covariance": 1}
 SOFTMAX = {"kind": "softmax", "A": 1, "V": -1}
 SEARCHES = [
     (setup, "enough_cells"),
-    (setup, "reach_of_run"),
-    (setup, "laid"),
+    (setup, "box_of_run"),
+    (setup, "discretised"),
     (characteristics, "chosen_rule"),
 ]
 PROBLEMS = {

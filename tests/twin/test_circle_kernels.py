@@ -36,10 +36,8 @@ def on_a_grid(zonal, modes, length):
     offset, count = zonal.potential.size + 4, modes.size
     slope, normaliser = np.full((2, count), np.nan), np.zeros(0) if zonal.normaliser is None else zonal.normaliser
     grids = [np.zeros((2, length)) for _ in range(3)]
-    roots = fast_fourier.roots_of_unity(length)
-    zonal_slope.grid_slope(
-        padded(modes, offset), offset, zonal.potential, normaliser, zonal.bound, count, *grids, roots, slope
-    )
+    room = zonal_slope.GridRoom(*grids, fast_fourier.roots_of_unity(length))
+    zonal_slope.grid_slope(padded(modes, offset), offset, zonal.potential, normaliser, zonal.bound, count, room, slope)
     return slope[0] + 1j * slope[1]
 
 
@@ -65,7 +63,7 @@ def test_transform_is_numpys(length, random):
 )
 @pytest.mark.parametrize("count", [16, 40, 41])
 def test_slopes_of_gradient_flows_agree(law, count, random):
-    modes, zonal = smooth_modes(random, count), law.zonal(Circle())
+    modes, zonal = smooth_modes(random, count), law.convolution(Circle())
     expected = by_definition(law, modes)
     scale = np.abs(expected).max()
     assert np.abs(convolved(zonal, modes) - expected).max() < 1e-12 * scale
@@ -74,20 +72,22 @@ def test_slopes_of_gradient_flows_agree(law, count, random):
 
 @pytest.mark.parametrize("beta", [0, 0.5, 5, 60])
 def test_slope_of_softmax_is_its_definition(beta):
-    modes = CircleDensity.of(np.array([1, 0.3 - 0.1j, 0.05j])).fourier(24)
+    modes = CircleDensity.of(np.array([1, 0.3 - 0.1j, 0.05j])).harmonics(23).coefficients
     law = Softmax(beta=beta)
     expected = by_definition(law, modes)
-    assert np.abs(on_a_grid(law.zonal(Circle()), modes, 256) - expected).max() < 1e-13 * np.abs(expected).max() * 24
+    assert (
+        np.abs(on_a_grid(law.convolution(Circle()), modes, 256) - expected).max() < 1e-13 * np.abs(expected).max() * 24
+    )
 
 
 def test_transposed_signs_are_noticed(random):
-    modes, zonal = smooth_modes(random, 16), Unnormalized(beta=3).zonal(Circle())
+    modes, zonal = smooth_modes(random, 16), Unnormalized(beta=3).convolution(Circle())
     assert np.abs(convolved(zonal, modes.conj()) - convolved(zonal, modes)).max() > 1e-2
 
 
 def test_one_step_is_the_steppers(random):
     count, step = 24, 0.03
-    modes, zonal = smooth_modes(random, count), Unnormalized(beta=2).zonal(Circle())
+    modes, zonal = smooth_modes(random, count), Unnormalized(beta=2).convolution(Circle())
     rates = 0.4 * np.arange(count) ** 2.0
     table, scaled = np.zeros((3, STAGES, count)), np.zeros((STAGES + 1, 2, count))
     rows = lambda values: np.stack([values.real, values.imag])  # noqa: E731

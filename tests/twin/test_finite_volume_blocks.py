@@ -8,7 +8,7 @@ from mfpde.geometry import Lattice, Scattered
 from mfpde.measure import Normal, Panel
 from mfpde.solvers.finite_volume import grid as grids
 from mfpde.solvers.finite_volume import system as systems
-from mfpde.solvers.finite_volume.gaussian_closure import ClosedDensity, Outside, Tail, shares_beyond
+from mfpde.solvers.finite_volume.gaussian_closure import ClosedDensity, Closure, Outside, shares_beyond
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.transform import mapped, threads
 
@@ -40,7 +40,7 @@ def test_a_closed_gaussian_is_a_whole_one(dimension, where, random):
     z = Lattice.of(grid.axes).points()
     density = 0.5 * np.exp(-0.5 * (z**2).sum(axis=1)).reshape(grid.cells) / (2 * np.pi) ** (dimension / 2)
     panel = Panel(lattice, density / abs(np.linalg.det(frame)), averages=False)
-    closed = ClosedDensity([panel], [(lattice, Tail.of(density, panel.mass, grid.outside))])
+    closed = ClosedDensity([panel], [(lattice, Closure.of(density, panel.mass, grid.outside))])
     normal = Normal(origin, frame @ frame.T)
     axes = [np.linspace(-5, 8, 300), np.linspace(-9, 6, 90)][:dimension]  # several blocks
     w = Lattice(tuple(axes), random.standard_normal(dimension), random.standard_normal((dimension, dimension)))
@@ -73,7 +73,7 @@ def test_oblique_gaussians_are_cut_off_at_both_strips(random):
 
     value, means = np.log(cells[0]), np.ascontiguousarray((cells[1] / cells[0][:, None]).T)
     outside = Outside.of(inside, np.array([0.25, 0.25]), mean, covariance)
-    Tail(share, outside).add(Lattice.of(inside), Scattered(w), value, means)
+    Closure(share, outside).add(Lattice.of(inside), Scattered(w), value, means)
     assert np.abs(value - np.log(mass)).max() < 1e-13
     assert np.abs(means.T - moment / mass[:, None]).max() < 1e-12
 
@@ -111,12 +111,12 @@ def test_neither_threads_nor_blocks_matter(kappa, monkeypatch):
             "time": {"until": 1.0},
         }
     )
-    monkeypatch.setattr(threads, "_MANY", 0)  # small grids, too, go to threads
+    monkeypatch.setattr(threads, "_MIN_NUMBERS_TO_SPLIT", 0)  # small grids, too, go to threads
     found = []
     for count, block in ((1, 1 << 20), (1, 480), (3, 480)):
         monkeypatch.setattr(threads, "thread_count", lambda count=count: count)
         monkeypatch.setattr(systems, "_BLOCK", block)
-        monkeypatch.setattr(grids, "_BLOCK", block)
+        monkeypatch.setattr(grids, "_CELLS_PER_PIECE", block)
         solution = problem.solver.start(problem.posed())
         solution.advance(1.0, 1)
         found.append(solution.state())

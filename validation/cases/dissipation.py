@@ -12,7 +12,7 @@ from mfpde.registry import register
 from mfpde.run import Run
 from mfpde.typing import Float
 from mfpde.validation.case import Case, solved, worst
-from mfpde.validation.panels import Panels
+from mfpde.validation.intervals import TimeIntervals
 from mfpde.validation.report import Check, Drawing
 
 if TYPE_CHECKING:
@@ -24,18 +24,18 @@ __all__ = ["Dissipation"]
 @register("case", "dissipation")
 class Dissipation(Case):
     """`F(t) - F(0) = -int_0^t dissipation`, the integral over observed values by Gauss quadrature of order 20 on
-    panels in time."""
+    intervals in time."""
 
     name = "dissipation"
 
     def examine(self, sizes: Mapping[str, Any]) -> tuple[list[Check], Drawing]:
         checks, curves = [], []
         for change in sizes["problems"]:
-            panels = Panels(change["time"]["until"] * np.linspace(0, 1, sizes["panels"] + 1) ** 2)
-            time = {"until": change["time"]["until"], "save_at": panels.times()}
+            intervals = TimeIntervals(change["time"]["until"] * np.linspace(0, 1, sizes["intervals"] + 1) ** 2)
+            time = {"until": change["time"]["until"], "save_at": intervals.times()}
             run = solved(self.problem(**{**change, "time": time}))
-            energy = panels.at_edges(run, "free-energy")
-            lost = np.cumsum(panels.integrals(panels.at_nodes(run, "dissipation")))
+            energy = intervals.at_edges(run, "free-energy")
+            lost = np.cumsum(intervals.integrals(intervals.at_nodes(run, "dissipation")))
             total = abs(float(energy[0] - energy[-1])) or math.nan
             defect = worst(np.abs(energy[0] - energy[1:] - lost).tolist())
             rise = worst(np.maximum(np.diff(run["free-energy"]), 0).tolist())
@@ -46,7 +46,7 @@ class Dissipation(Case):
                 Check.equal(agree, source, expected=0.0, measured=defect / total, tolerance=tolerance),
                 Check.at_most(falls, source, bound=0.0, measured=rise / total, tolerance=tolerance),
             ]
-            curves.append((name, panels.edges[1:], energy[1:] - energy[-1], energy[0] - lost - energy[-1]))
+            curves.append((name, intervals.edges[1:], energy[1:] - energy[-1], energy[0] - lost - energy[-1]))
         return checks, _drawing(curves)
 
 

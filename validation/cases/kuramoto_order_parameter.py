@@ -19,8 +19,8 @@ __all__ = ["KuramotoOrderParameter", "order_parameter"]
 
 #: kappa at which the uniform state loses stability
 CRITICAL = 2.0
-#: times that the slowest mode needs to forget the initial state to 1e-12
-_PATIENCE = 30.0
+#: of the slowest mode, after which the initial state contributes 1e-12
+_RELAXATION_TIMES = 30.0
 
 
 @register("case", "kuramoto-order-parameter")
@@ -32,7 +32,7 @@ class KuramotoOrderParameter(Case):
     def examine(self, sizes: Mapping[str, Any]) -> tuple[list[Check], Drawing]:
         points, checks = [], []
         for kappa in sizes["kappa"]:
-            until = _PATIENCE / relaxation_rate(kappa)
+            until = _RELAXATION_TIMES / relaxation_rate(kappa)
             run = solved(self.problem(noise={"kappa": kappa}, time={"until": until}))
             first, second = float(run["order-parameter"][-1]), float(run["order-parameter-2"][-1])
             nematic = max(1 - CRITICAL / kappa, 0.0)

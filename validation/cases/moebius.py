@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Moebius", "moebius_density", "poisson_order_parameter"]
 
-_NODES = 4096
+_NODES = 4096  # of the reference, at which it is right to rounding
 
 
 @register("case", "moebius")

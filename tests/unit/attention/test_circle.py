@@ -60,13 +60,13 @@ def test_interaction_is_its_quadrature(name, coefficients):
 @pytest.mark.parametrize("beta", [0.0, 1e-12, 2.0, 20.0])
 def test_interaction_with_the_modes_of_a_kernel_is_unnormalized_attention(beta):
     kernel = mfpde.Unnormalized(beta=beta)
-    modes = kernel.zonal(CIRCLE).potential
+    modes = kernel.convolution(CIRCLE).potential
     law = mfpde.Interaction(coefficients=2 * modes[1:])
     expected = kernel.drift(MEASURES["mixture"], ANGLES)
     np.testing.assert_allclose(
         law.drift(MEASURES["mixture"], ANGLES), expected, rtol=0, atol=1e-13 * np.abs(expected).max()
     )
-    np.testing.assert_allclose(law.zonal(CIRCLE).potential, modes, rtol=1e-15)
+    np.testing.assert_allclose(law.convolution(CIRCLE).potential, modes, rtol=1e-15)
 
 
 @pytest.mark.parametrize("kind", [mfpde.Softmax, mfpde.Unnormalized])
@@ -94,7 +94,7 @@ def test_far_from_a_cluster_softmax_still_points_to_it():
     angles = np.array([1.0, 3.0, np.pi + 0.5])
     for beta in (50.0, 200.0, 5000.0):
         np.testing.assert_allclose(mfpde.Softmax(beta=beta).drift(cluster, angles), -np.sin(angles), rtol=1e-12)
-    series = CircleDensity.of(mfpde.VonMises(direction=0, concentration=500).fourier(200))
+    series = CircleDensity.of(mfpde.VonMises(direction=0, concentration=500).harmonics(199).coefficients)
     for beta in (50.0, 200.0, 5000.0):
         drift = mfpde.Softmax(beta=beta).drift(series, angles)
         assert np.isfinite(drift).all()
@@ -105,15 +105,15 @@ def test_far_from_a_cluster_softmax_still_points_to_it():
     "law", [mfpde.Softmax(beta=3), mfpde.Unnormalized(A=-2, V=3), mfpde.Interaction(coefficients=[1, 2])], ids=str
 )
 def test_bound_and_growth_rates(law):
-    zonal = law.zonal(CIRCLE)
+    convolution = law.convolution(CIRCLE)
     for measure in MEASURES.values():
-        assert np.abs(law.drift(measure, ANGLES)).max() <= zonal.bound * (1 + 1e-12)
+        assert np.abs(law.drift(measure, ANGLES)).max() <= convolution.bound * (1 + 1e-12)
     k, size = 2, 1e-6
     measure = CircleDensity.of(np.array([1, 0, size]))
     # d_t rho = -(rho v)': mode 2 grows at rate -i k v_k / (rho amplitude)
     drift = law.drift(measure, [np.pi / 8])[0]
     rate = -drift * k / (2 * size * math.sin(-k * np.pi / 8)) * -1
-    assert rate == pytest.approx(zonal.growth_rates()[k], rel=1e-5)
+    assert rate == pytest.approx(convolution.growth_rates()[k], rel=1e-5)
 
 
 @pytest.mark.parametrize("name", MEASURES)
@@ -128,13 +128,14 @@ def test_bound_and_growth_rates(law):
     ids=["linear", "multi-head"],
 )
 def test_other_convolutions(law, name):
-    zonal = law.zonal(CIRCLE)
-    assert np.abs(law.drift(MEASURES[name], ANGLES)).max() <= zonal.bound * (1 + 1e-12)
-    modes = MEASURES[name].fourier(zonal.potential.size)
-    by_modes, _ = zonal.velocity(ANGLES, modes)
-    np.testing.assert_allclose(by_modes, law.drift_by_quadrature(MEASURES[name], ANGLES), atol=1e-12 * zonal.bound)
-    assert mfpde.Linear(A=[[1, 0], [0, 2]]).zonal(CIRCLE) is None
-    assert mfpde.MultiHead(heads=[mfpde.Softmax(beta=1)]).zonal(CIRCLE) is None
+    convolution = law.convolution(CIRCLE)
+    assert np.abs(law.drift(MEASURES[name], ANGLES)).max() <= convolution.bound * (1 + 1e-12)
+    by_modes = convolution.drift(ANGLES[:, None], MEASURES[name].harmonics(convolution.degree))[:, 0]
+    np.testing.assert_allclose(
+        by_modes, law.drift_by_quadrature(MEASURES[name], ANGLES), atol=1e-12 * convolution.bound
+    )
+    assert mfpde.Linear(A=[[1, 0], [0, 2]]).convolution(CIRCLE) is None
+    assert mfpde.MultiHead(heads=[mfpde.Softmax(beta=1)]).convolution(CIRCLE) is None
 
 
 def test_drift_has_the_shape_of_its_points():

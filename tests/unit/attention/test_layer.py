@@ -90,13 +90,13 @@ def test_blocks_change_nothing(monkeypatch):
     law, measure = laws(5, 3.0)["multi-head"], tokens(5, 90, 2)
     direction = np.random.default_rng(1).standard_normal((90, 5))
     whole = [law.jacobian_product(measure, direction, transpose=way) for way in (False, True)]
-    monkeypatch.setattr(linearisation, "_PAIRS", 700)
+    monkeypatch.setattr(linearisation, "_PAIRS_PER_BLOCK", 700)
     for way in (False, True):
         np.testing.assert_allclose(
             law.jacobian_product(measure, direction, transpose=way), whole[way], atol=1e-12 * np.abs(whole[way]).max()
         )
     constant = law.lipschitz(measure)
-    monkeypatch.setattr(linearisation, "_LARGE", 0)  # single precision
+    monkeypatch.setattr(linearisation, "_MIN_WORK_SINGLE_PRECISION", 0)  # single precision
     rough = law.lipschitz(measure)
     assert rough == pytest.approx(constant, rel=1e-5)
     assert rough != constant

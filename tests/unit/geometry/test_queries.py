@@ -8,7 +8,7 @@ from mfpde.geometry import Scattered
 from mfpde.measure import GridDensity, Normal, Panel
 from mfpde.measure.damping import Damping
 from mfpde.registry import members
-from mfpde.solvers.finite_volume.gaussian_closure import ClosedDensity, Outside, Tail
+from mfpde.solvers.finite_volume.gaussian_closure import ClosedDensity, Closure, Outside
 
 AXES = [np.linspace(-1, 1, 5), np.linspace(0, 2, 7)]
 LATTICE = mfpde.Lattice.of(AXES, [0.3, -0.2], [[1.0, 0.2], [-0.4, 0.8]])
@@ -21,7 +21,7 @@ def closed(lattice):
     law = Normal(lattice.origin, lattice.matrix @ lattice.matrix.T)
     panel = Panel(lattice, law.evaluate(lattice.points()).reshape(lattice.shape), averages=False)
     widths = np.array([axis[1] - axis[0] for axis in lattice.axes])
-    return ClosedDensity([panel], [(lattice, Tail(0.9, Outside.of(lattice.axes, widths, np.zeros(2), np.eye(2))))])
+    return ClosedDensity([panel], [(lattice, Closure(0.9, Outside.of(lattice.axes, widths, np.zeros(2), np.eye(2))))])
 
 
 GRID = mfpde.Lattice.of([np.linspace(-2, 2, 33)] * 2, [0.1, 0.2], [[0.9, 0.1], [0.0, 0.8]])

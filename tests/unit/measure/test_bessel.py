@@ -4,7 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from mfpde.measure.bessel import log_phi, slope_over_x
+from mfpde.measure.bessel import bessel_slopes, log_phi, slope_over_x
 
 ORDERS = [0.0, 0.5, 1.0, 2.5, 25.0, 39.5, 40.0, 500.0, 50000.0]
 SIZES = [1e-8, 0.5, 10.0, 15.4, 15.6, 60.0, 1000.0]
@@ -44,3 +44,15 @@ def test_the_expansion_for_large_arguments_joins_on(order):
 def test_the_ball_of_the_line_and_the_sphere_of_space_are_hyperbolic_sines():
     x = np.array([1e-5, 1.0, 30.0, 700.0])
     np.testing.assert_allclose(log_phi(0.5, x) + x, x + np.log(-np.expm1(-2 * x) / (2 * x)), rtol=1e-14, atol=1e-15)
+
+
+@pytest.mark.parametrize("order", [0.0, 0.5, 3.5, 49.0])
+@pytest.mark.parametrize("x", [0.0, 1e-9, 0.7, 12.0, 700.0])
+def test_slopes_of_all_orders(order, x):
+    """By the functions of mpmath; the last of few orders is as good as the first of many."""
+    for count in (1, 6, 40):
+        slopes = bessel_slopes(order, x, count)
+        for k, found in enumerate(slopes):
+            here = mpmath.besseli(order + k, x) * x
+            expected = mpmath.besseli(order + k + 1, x) / here if here else 1 / (2 * (order + k + 1))
+            assert found == pytest.approx(float(expected), rel=5e-15)

@@ -25,7 +25,7 @@ def test_a_density_in_s_is_cut_into_slices():
 def test_on_the_circle():
     law = Density(expression="1 + s*cos(theta)").over_positions(Circle(), PLACES)
     np.testing.assert_allclose([part.mean[0] for _, _, part in law.slices], np.array(PLACES) / 2, atol=1e-14)
-    assert law.fourier(2)[1] == pytest.approx(np.mean(PLACES) / 2)
+    assert law.harmonics(1).coefficients[1] == pytest.approx(np.mean(PLACES) / 2)
     assert law.geometry == Circle()
 
 

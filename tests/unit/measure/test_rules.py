@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 from mfpde.errors import ProblemError
+from mfpde.geometry.gauss import gauss_legendre
 from mfpde.measure.adaptive_plane_quadrature import Rectangles, graded_twice, outer_extent
 from mfpde.measure.adaptive_quadrature import graded, split
 from mfpde.measure.bessel import log_phi
 from mfpde.measure.edge_search import crossings
 from mfpde.measure.hermite import normal_nodes
-from mfpde.measure.rules import TILTS, gauss_legendre, legendre_count, of_ball, of_box, of_sphere, sphere_degree
+from mfpde.measure.rules import TILTS, legendre_count, of_ball, of_box, of_sphere, sphere_degree
 
 
 def log_sum(points, weights, w):

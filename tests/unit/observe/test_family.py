@@ -17,7 +17,7 @@ PLANE = mfpde.Equation(geometry=mfpde.Plane(), attention=mfpde.Softmax(A=0.2), n
 CLUSTERS = [mfpde.VonMises(direction=1.0 + 0.3 * i, concentration=2000, weight=1 + i) for i in range(16)]
 CIRCLE = {
     "initial": mfpde.VonMises(direction=1, concentration=9),
-    "series": CircleDensity.of(mfpde.VonMises(direction=5, concentration=30).fourier(64)),
+    "series": CircleDensity.of(mfpde.VonMises(direction=5, concentration=30).harmonics(63).coefficients),
     "sixteen clusters": mfpde.Mixture(components=CLUSTERS),
 }
 NAMES = list(members("observable"))

@@ -45,7 +45,7 @@ def equation(law=None, kappa=math.inf):
 def concrete(measure) -> CircleDensity:
     """The measure as a solver holds it: nothing but Fourier modes."""
     known = measure.on(CIRCLE)
-    return CircleDensity.of(known.fourier(known.bandwidth))
+    return CircleDensity.of(known.harmonics(known.bandwidth - 1).coefficients)
 
 
 def integral(function, peaks=(0.3, 1.0, 2.0, 3.0, np.pi), width=0.05) -> float:
@@ -231,7 +231,7 @@ def test_an_evaluation_takes_as_few_calls_for_many_modes_as_for_some(kind, calls
     """What an observer costs is told by these: it is called at every snapshot."""
     law, made = equation(mfpde.Unnormalized(beta=5), 1.0), []
     for modes in (128, 1024):
-        measure = CircleDensity.of(mfpde.VonMises(direction=1, concentration=100).fourier(modes))
+        measure = CircleDensity.of(mfpde.VonMises(direction=1, concentration=100).harmonics(modes - 1).coefficients)
         observe(kind, measure, law)  # what is remembered is made once
         made.append(calls(lambda measure=measure: observe(kind, measure, law)))
     assert made[0] < 1500

@@ -86,12 +86,12 @@ def test_grid_of_the_plane(kind, weights, shape, size, widths, offset, shift, fa
     push = shift * size * random.uniform(-1, 1, 2) / widths
     masses = masses_of(weights, shape, random)
     log_factors = random.uniform(-3000, 3000, shape) if factors else None
-    direct = grid.PAIR
-    grid.PAIR = 1e300 if by_panels and size < 3e3 else direct
+    direct = grid.PAIR_NANOSECONDS
+    grid.PAIR_NANOSECONDS = 1e300 if by_panels and size < 3e3 else direct
     try:
         mean, log_mass = transform.tilted_mean_on_grid(axes, masses, matrix, push, queries, log_factors)
     finally:
-        grid.PAIR = direct
+        grid.PAIR_NANOSECONDS = direct
     chosen = random.integers(0, log_mass.size, 30)
     points = grid_points(*queries)[chosen].astype(np.longdouble) @ matrix.T + push
     result = mean.reshape(2, -1).T[chosen], log_mass.ravel()[chosen]
@@ -101,7 +101,7 @@ def test_grid_of_the_plane(kind, weights, shape, size, widths, offset, shift, fa
 
 def test_a_large_offset_does_not_meet_a_long_axis(monkeypatch):
     """w_1 about -67 on an axis of 0.01, w_2 about 0 on one of 9000: neither may be written through the other."""
-    monkeypatch.setattr(grid, "PAIR", 1e300)
+    monkeypatch.setattr(grid, "PAIR_NANOSECONDS", 1e300)
     axes = 5.75 + 8e-3 * np.linspace(-1, 1, 36), 4.4e3 * np.linspace(-1, 1, 9)
     queries = np.linspace(-0.5, 0.5, 11), np.linspace(-560.0, 560.0, 22)
     matrix, push = np.array([[5.3e-6, -3.4e-6], [3.8e-6, 2.9e-6]]), np.array([-67.5, -1.6e-3])
@@ -140,9 +140,9 @@ def test_scattered(dimension, weights, places, counts, size, widths, offset, pus
     masses, log_factors = masses_of(weights, counts[:1], random), None
     if factors:
         log_factors = random.uniform(-3000, 3000, counts[0])
-    patched = [(line, "FEW_PAIRS", 0), (plane, "FEW_PAIRS", 0)]
+    patched = [(line, "MIN_PAIRS_TO_PLAN", 0), (plane, "MIN_PAIRS_TO_PLAN", 0)]
     if by_panels and size < (300 if dimension == 1 else 30):
-        patched += [(line, "PAIR", 1e300), (plane, "PAIR", 1e300)]
+        patched += [(line, "PAIR_NANOSECONDS", 1e300), (plane, "PAIR_NANOSECONDS", 1e300)]
     before = [(module, name, getattr(module, name)) for module, name, _ in patched]
     try:
         for module, name, value in patched:

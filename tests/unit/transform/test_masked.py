@@ -34,7 +34,7 @@ def test_by_pairs(size, dimension, random):
 @pytest.mark.parametrize("dimension", [1, 2])
 def test_by_slices(dimension, monkeypatch, random):
     monkeypatch.setattr(masked, "tilt_by_products", None)
-    monkeypatch.setattr(masked, "PAIR", 1e300)
+    monkeypatch.setattr(masked, "PAIR_NANOSECONDS", 1e300)
     nodes, positions = random.uniform(-1, 1, (4000, dimension)), random.integers(0, 5, 4000) / 4
     masses = random.random(4000) * np.exp(-100 * positions)
     queries, query_positions = 30 * nodes, random.integers(-1, 6, 4000) / 4

@@ -1,4 +1,4 @@
-"""The way the nodes went, and other points carried along it, forwards and back."""
+"""The trajectory of the nodes, and other points carried along it, forwards and back."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from functools import partial
 
 import numpy as np
 
-from mfpde.solvers.characteristics.field import Field
 from mfpde.solvers.characteristics.flow import Flow
+from mfpde.solvers.characteristics.tracer import Tracer
 from mfpde.solvers.steppers.dop853 import Dop853, Slope, Step, interpolate
 from mfpde.solvers.stepping.adaptive_ode import before
 from mfpde.typing import Float
 
-__all__ = ["Path"]
+__all__ = ["Trajectory"]
 
-_AT_ONCE = 1 << 15  # points carried together
-_KEPT = 8  # steps that can be looked into at once
+_POINTS_PER_BATCH = 1 << 15  # tracers carried together
+_STEPS_CACHED = 8  # whose dense output is kept
 
 
-class Path:
-    """Ends of steps, from t = 0 on. Inside a step the nodes are where `dop853` puts them, which is found again from its
-    ends when somebody asks: the same bits for whoever has the same ends."""
+class Trajectory:
+    """States of the nodes at the ends of steps, from t = 0 on. Inside a step they are the dense output of `dop853`,
+    made again from its ends on demand: the same ends give the same bits."""
 
     def __init__(self, flow: Flow, tolerance: float, times: Sequence[float], states: Sequence[Float]) -> None:
         self.flow, self._tolerance = flow, tolerance
@@ -35,7 +35,7 @@ class Path:
         self.states.append(state)
 
     def keep(self, step: Step) -> None:
-        """The last step as it was done, so that it need not be done again."""
+        """Keep the dense output of the last step, so that it is not computed again."""
         self._keep(len(self.times) - 2, step.shape(self._slope_of(len(self.times) - 2)))
 
     def nodes(self, time: float) -> Float:
@@ -46,8 +46,8 @@ class Path:
         return self._inside(number, time)
 
     def back(self, points: Float, time: float, positions: Float | None = None) -> tuple[Float, Float]:
-        """Where native points `(m, c)` were at t = 0, and `int div G` along their way; infinite for points that no
-        token can have come to."""
+        """Places at t = 0 of native points `(m, c)`, and `int div G` along their characteristics; infinite for points
+        that no token reaches."""
         return self._carried(points, positions, list(reversed(self._pieces(time))))
 
     def forward(self, points: Float, time: float, positions: Float | None = None) -> Float:
@@ -76,9 +76,9 @@ class Path:
         return interpolate(self._shapes[number], (time - start) / (end - start))
 
     def _keep(self, number: int, shape: Float) -> None:
-        """Of the steps that were looked into, the latest: each takes as much room as eight states."""
+        """Keep the latest dense outputs: each takes as much room as eight states."""
         self._shapes[number] = shape
-        if len(self._shapes) > _KEPT:
+        if len(self._shapes) > _STEPS_CACHED:
             self._shapes.popitem(last=False)
 
     def _pieces(self, time: float) -> list[tuple[int, float, float]]:
@@ -97,10 +97,10 @@ class Path:
     ) -> tuple[Float, Float]:
         places, grown = np.array(points, dtype=float), np.zeros(points.shape[0])
         for number, start, end in pieces:
-            field = Field(self.flow, partial(self._inside, number), start, end, onwards)
+            tracer = Tracer(self.flow, partial(self._inside, number), start, end, onwards)
             there = np.flatnonzero(np.isfinite(grown))
-            for first in range(0, there.size, _AT_ONCE):
-                here = there[first : first + _AT_ONCE]
+            for first in range(0, there.size, _POINTS_PER_BATCH):
+                here = there[first : first + _POINTS_PER_BATCH]
                 own = None if positions is None else positions[here]
-                places[here], grown[here] = field.carry(places[here], grown[here], own, self._tolerance)
+                places[here], grown[here] = tracer.carry(places[here], grown[here], own, self._tolerance)
         return places, grown

@@ -1,29 +1,30 @@
-"""Integrals over time of an observed series, by Gauss-Legendre quadrature on panels."""
+"""Integrals over time of an observed series, by Gauss-Legendre quadrature on time intervals."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from mfpde.errors import MfpdeError
+from mfpde.geometry.gauss import gauss_legendre, last_coefficients
 from mfpde.run import Run
 from mfpde.typing import Float
 
-__all__ = ["Panels"]
+__all__ = ["TimeIntervals"]
 
-_MOST_PIECES = 8
+_MAX_PIECES = 8  # that an interval is cut into at once
 
 
-class Panels:
+class TimeIntervals:
     """`count` Gauss nodes between every two edges: a smooth series is integrated with order `2 count`.
 
-    >>> panels = Panels([0, 1, 3])
-    >>> panels.integrals(panels.nodes**2).round(12).tolist()
+    >>> intervals = TimeIntervals([0, 1, 3])
+    >>> intervals.integrals(intervals.nodes**2).round(12).tolist()
     [0.333333333333, 8.666666666667]
     """
 
     def __init__(self, edges: Float | list[float], count: int = 10) -> None:
         self.edges = np.asarray(edges, dtype=float)
-        points, self._weights = np.polynomial.legendre.leggauss(count)
+        points, self._weights = gauss_legendre(count)
         self._half = 0.5 * np.diff(self.edges)
         self.nodes: Float = (self.edges[:-1] + self._half)[:, None] + self._half[:, None] * points
 
@@ -32,43 +33,39 @@ class Panels:
         return sorted({*self.edges.tolist(), *self.nodes.ravel().tolist()})
 
     def integrals(self, values: Float) -> Float:
-        """The integral over each panel of a series given at its nodes, `(panel, node)`."""
-        result: Float = self._half * (values @ self._weights)
+        """The integral over each interval of a series given at its nodes, `(interval, node)`."""
+        result: Float = 2 * self._half * (values @ self._weights)
         return result
 
     def uncertainty(self, values: Float) -> Float:
-        """A safe guess of the error of each panel's integral, from the last Legendre coefficients of the series.
+        """A safe guess of the error of each interval's integral, from the last Legendre coefficients of the series.
 
-        >>> panels = Panels([0, 1])
-        >>> smooth, kinked = np.exp(panels.nodes), abs(panels.nodes - 0.3)
-        >>> bool(panels.uncertainty(smooth).max() < 1e-7), bool(panels.uncertainty(kinked).max() > 1e-3)
+        >>> intervals = TimeIntervals([0, 1])
+        >>> smooth, kinked = np.exp(intervals.nodes), abs(intervals.nodes - 0.3)
+        >>> bool(intervals.uncertainty(smooth).max() < 1e-7), bool(intervals.uncertainty(kinked).max() > 1e-3)
         (True, True)
         """
-        count = self._weights.size
-        points = np.polynomial.legendre.leggauss(count)[0]
-        waves = np.polynomial.legendre.legvander(points, count - 1)[:, -2:] * (np.arange(count - 2, count) + 0.5)
-        last = np.abs((values * self._weights) @ waves).sum(axis=1)
-        error: Float = 2 * self._half * last
+        error: Float = 2 * self._half * last_coefficients(values).sum(axis=1)
         return error
 
-    def cut(self, excess: Float) -> Panels:
-        """The same panels, cut in as many pieces as it takes to make errors smaller by the factors `excess`."""
+    def cut(self, excess: Float) -> TimeIntervals:
+        """The same intervals, cut in as many pieces as it takes to make errors smaller by the factors `excess`."""
         order = self._weights.size - 1
-        pieces = np.clip(np.ceil(np.maximum(excess, 1.0) ** (1 / order)), 1, _MOST_PIECES).astype(int)
+        pieces = np.clip(np.ceil(np.maximum(excess, 1.0) ** (1 / order)), 1, _MAX_PIECES).astype(int)
         spans = zip(self.edges[:-1], self.edges[1:], pieces, strict=True)
         starts = np.concatenate([np.linspace(a, b, count + 1)[:-1] for a, b, count in spans])
-        return Panels(np.append(starts, self.edges[-1]), self._weights.size)
+        return TimeIntervals(np.append(starts, self.edges[-1]), self._weights.size)
 
-    def until(self, time: float) -> Panels:
+    def until(self, time: float) -> TimeIntervals:
         """Those that end by that time; a single edge where there are none."""
-        return Panels(self.edges[self.edges <= time * (1 + 1e-12)], self._weights.size)
+        return TimeIntervals(self.edges[self.edges <= time * (1 + 1e-12)], self._weights.size)
 
     def at_edges(self, run: Run, name: str) -> Float:
         """An observed series at the edges."""
         return _at(run, name, self.edges)
 
     def at_nodes(self, run: Run, name: str) -> Float:
-        """An observed series at the nodes, `(panel, node)`."""
+        """An observed series at the nodes, `(interval, node)`."""
         return _at(run, name, self.nodes)
 
 

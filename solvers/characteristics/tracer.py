@@ -1,4 +1,4 @@
-"""The drift while the nodes make one step, and points carried through it from one end to the other."""
+"""Tracers: points carried by the drift of the nodes through one of their steps, forwards or back."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from mfpde.solvers.steppers.dop853 import Slope
 from mfpde.solvers.stepping.adaptive_ode import Attempt, March, Size
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["Field"]
+__all__ = ["Tracer"]
 
-_MOST_ATTEMPTS = 10_000  # for one step of the nodes
-_HEAVY = 1e-20  # of the largest weight
-_AWAY = 10.0  # farthest heavy nodes that a point may pass in one step of the nodes
+_MAX_ATTEMPTS = 10_000  # at steps of tracers, within one step of the nodes
+_EXTENT_WEIGHT = 1e-20  # of the largest weight: lighter nodes do not count in the extent
+_ESCAPE_FACTOR = 10.0  # extents of the nodes in one of their steps: a faster tracer comes from infinity
 
 
 @dataclass(frozen=True)
 class _Cloud:
-    """Some of the points on their way: their numbers, what has passed of the step and how fast they go on, their state,
-    their positions."""
+    """Some of the tracers: their numbers, the time that has passed within the step of the nodes, their own step, their
+    places, the integrals of the divergence, their positions."""
 
     number: AnyArray
     passed: float
@@ -40,8 +40,9 @@ class _Cloud:
         )
 
 
-class Field:
-    """The drift from `start` to `end`, where the nodes' state is `nodes(time)`; `onwards`, or back in time."""
+class Tracer:
+    """Carries points by the drift between `start` and `end`, where the nodes' state is `nodes(time)`: `onwards`, or
+    back in time."""
 
     def __init__(
         self, flow: Flow, nodes: Callable[[float], Float], start: float, end: float, onwards: bool = False
@@ -59,7 +60,7 @@ class Field:
         for points that come from infinity, as strong contractions have them."""
         places, total = points.copy(), grown.copy()
         cloud = _Cloud(np.arange(points.shape[0]), 0.0, self._length, points, grown, positions)
-        for _ in range(_MOST_ATTEMPTS):
+        for _ in range(_MAX_ATTEMPTS):
             away = self._away(cloud)
             total[cloud.number[away]] = np.inf
             cloud = self._moved(cloud.only(~away), tolerance)
@@ -73,14 +74,14 @@ class Field:
         return self._end - self._start
 
     def _moved(self, cloud: _Cloud, tolerance: float) -> _Cloud:
-        """Until the end, or until one of the points is on its way to infinity."""
+        """Integrated to the other end, or until a point moves too fast to have come from a finite place."""
         size, left = cloud.places.size, self._length - cloud.passed
         if size == 0:
             return cloud
         state = np.concatenate([cloud.places.ravel(), cloud.grown])
         march = March(self._slope(cloud), self._sizes(size), state, tolerance, min(cloud.step, left), breaks=[left])
         now = cloud
-        for _ in range(_MOST_ATTEMPTS):
+        for _ in range(_MAX_ATTEMPTS):
             outcome = march.attempt()
             if outcome is Attempt.VANISHED:
                 break
@@ -123,18 +124,18 @@ class Field:
         return self._sources[time]
 
     def _away(self, cloud: _Cloud) -> AnyArray:
-        """Points back in time that would pass all nodes many times over in one step."""
+        """Points that, back in time, would move by many extents of the nodes in one step."""
         none = np.zeros(cloud.number.size, dtype=bool)
         if self._onwards or not self._flow.geometry.flat or cloud.number.size == 0:
             return none
         with np.errstate(all="ignore"):
             speed = np.abs(self._drift(self._time(cloud.passed), cloud.places, cloud.positions)).max(axis=1)
-        return ~(speed * self._length <= _AWAY * self._reach)
+        return ~(speed * self._length <= _ESCAPE_FACTOR * self._reach)
 
     def _extent(self, state: Float) -> float:
         weights = self._flow.weights
         points = state.reshape(weights.size, -1)
-        heavy = weights > _HEAVY * weights.max()
+        heavy = weights > _EXTENT_WEIGHT * weights.max()
         return float(np.abs(points[heavy] - np.einsum("n,nd->d", weights, points)).max(initial=0.0))
 
     def _sizes(self, components: int) -> Callable[[Float], Size]:
