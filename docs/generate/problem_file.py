@@ -16,7 +16,7 @@ from mfpde.equation import Noise
 from mfpde.geometry import Circle, Geometry, Plane
 from mfpde.measure import Initial
 from mfpde.observe import Observable
-from mfpde.problem import Problem, Time
+from mfpde.problem import Bifurcation, Problem, Time
 from mfpde.registry import members
 
 __all__ = ["BLOCKS", "block", "fields_of", "kinds", "top"]
@@ -33,6 +33,7 @@ BLOCKS = {
     "time": Time,
     "observe": "observable",
     "compare": "comparison",
+    "bifurcation": Bifurcation,
 }
 _WORDS: dict[Any, str] = {float: "number", int: "whole number", bool: "true or false", str: "text"}
 _SIGNS = {"gt": ">", "ge": "≥", "lt": "<", "le": "≤"}

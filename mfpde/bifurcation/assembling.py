@@ -52,8 +52,9 @@ class _Rows:
         for place, seen in enumerate(self.seen):
             told = place in special or place % _SPARSE == 0 or basis_size(seen.state) <= _LARGE_BASIS
             rows.append(seen.rates[:KEPT] if told else np.full(KEPT, np.nan))
-        found: Float | Complex = np.array(rows)
-        return found
+        if any(np.iscomplexobj(row) for row in rows):
+            return np.array(rows, dtype=complex)
+        return np.array(rows, dtype=float)
 
     def branch(self, name: str, number: int, special: list[SpecialPoint], parent: int) -> Branch:
         """The arrays."""

@@ -22,7 +22,7 @@ from mfpde.bifurcation.ties import tied
 from mfpde.errors import ProblemError
 from mfpde.problem import Bifurcation, Problem
 
-__all__ = ["bifurcate"]
+__all__ = ["bifurcate", "check_bifurcation"]
 
 _SEARCH_FACTORS = (0.05, 20.0)  # of the range: how far the nearest bifurcation is looked for
 
@@ -45,10 +45,7 @@ def bifurcate(problem: Problem | str | Path, output: str | Path | None = None, p
     branch-point 2.0 supercritical
     """
     read = problem if isinstance(problem, Problem) else Problem.from_yaml(problem)
-    read.need("bifurcation")
-    asked = read.bifurcation
-    assert asked is not None  # noqa: S101  `need` has seen to it
-    family = family_of(read.equation, asked.parameter, *asked.range)
+    asked, family = check_bifurcation(read)
     modes = _modes(asked, family)
     with threadpool_limits(1, user_api="blas"), _told(progress):
         branches, outcome = _explored(family, modes)
@@ -58,6 +55,16 @@ def bifurcate(problem: Problem | str | Path, output: str | Path | None = None, p
     if output is not None:
         diagram.save(output)
     return diagram
+
+
+def check_bifurcation(problem: Problem) -> tuple[Bifurcation, Family]:
+    """What is asked for and the models over its range; a `ProblemError` where there are no such states."""
+    problem.need("bifurcation")
+    asked = problem.bifurcation
+    assert asked is not None  # noqa: S101  `need` has seen to it
+    if problem.drift is not None:
+        raise ProblemError.at("drift", "stationary states are known without a drift of its own")
+    return asked, family_of(problem.equation, asked.parameter, *asked.range)
 
 
 @contextmanager

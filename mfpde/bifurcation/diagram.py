@@ -58,7 +58,18 @@ class SpecialPoint:
 
 @dataclass(frozen=True, eq=False)
 class Branch:
-    """Consecutive states: arrays over its points, `moments` padded with NaN, and its special points."""
+    """Consecutive states: arrays over its points, `moments` padded with NaN, and its special points.
+
+    >>> import mfpde
+    >>> problem = mfpde.Problem.from_dict({
+    ...     "geometry": {"kind": "circle"},
+    ...     "attention": {"kind": "unnormalized", "beta": 5},
+    ...     "bifurcation": {"parameter": "kappa", "range": [0.15, 0.25], "branches": [1]},
+    ... })
+    >>> branch = mfpde.bifurcate(problem).branches[1]
+    >>> [point.kind for point in branch.special], branch.at(0.19, "upper").stable
+    (['branch-point', 'fold', 'first-order'], True)
+    """
 
     name: str
     mode: int
@@ -126,7 +137,18 @@ class Branch:
 
 @dataclass(frozen=True, eq=False)
 class Diagram:
-    """All branches of a problem over a range of its parameter; `outcome` says whether the search came to its end."""
+    """All branches of a problem over a range of its parameter; `outcome` says whether the search came to its end.
+
+    >>> import mfpde
+    >>> problem = mfpde.Problem.from_dict({
+    ...     "geometry": {"kind": "circle"},
+    ...     "attention": {"kind": "unnormalized", "beta": 5},
+    ...     "bifurcation": {"parameter": "kappa", "range": [0.15, 0.25], "branches": [1]},
+    ... })
+    >>> low, high = mfpde.bifurcate(problem).coexistence
+    >>> round(float(low), 9), round(float(high), 9)          # the fold, and kappa_1 = beta / I_1(beta)
+    (0.184300683, 0.205459957)
+    """
 
     problem: Problem
     parameter: str

@@ -73,7 +73,7 @@ def blocks_of(geometry: Any, attention: Any) -> tuple[int, float, bool]:
 
 
 def _factor(equation: Equation) -> float:
-    found = getattr(equation.law, "multiples", lambda: None)()
+    found = getattr(equation.law, "multiples", lambda _: None)(equation.geometry.ambient_dimension)
     if found is None:
         raise ProblemError.at("bifurcation.parameter", "beta is a number of exponential attention, which is not there")
     return float(found[1])

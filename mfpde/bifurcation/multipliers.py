@@ -12,17 +12,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mfpde.attention import Interaction, Law, Softmax, Unnormalized
+from mfpde.attention import Law
+from mfpde.attention.convolution import Convolution
+from mfpde.attention.exponential_convolution import exponential_convolution
 from mfpde.bifurcation.quadrature import harmonic_counts
 from mfpde.errors import ProblemError
-from mfpde.geometry import Geometry
-from mfpde.measure.bessel import log_phi
+from mfpde.geometry import Circle, Geometry, Sphere
 from mfpde.typing import Float
 
 __all__ = ["Multipliers", "degree_multipliers", "exponential_multipliers", "multipliers_of"]
 
 _NEGLIGIBLE = 1e-18  # relative to the largest, for multipliers that are left out
-_LARGEST = 700.0  # |beta| from which e^|beta| overflows
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,51 +59,45 @@ class Multipliers:
 
 def multipliers_of(law: Law | None, geometry: Geometry) -> Multipliers:
     """The multipliers of a law on a circle or a sphere; a `ProblemError` for a law that has none."""
-    dimension = 2 if geometry.angular else geometry.ambient_dimension
-    if not (geometry.angular or geometry.name.startswith("sphere")):
+    if geometry.harmonics is None:
         raise ProblemError.at("geometry", f"stationary states are known on circle and sphere, not on {geometry.name}")
-    if isinstance(law, Interaction):
-        return degree_multipliers(np.array(law.coefficients), dimension)
-    if isinstance(law, Unnormalized | Softmax):
-        found = law.multiples() if law.constant else None
-        if found is None:
-            raise ProblemError.at("attention", "stationary states need A and V that are constant multiples of I")
-        return exponential_multipliers(*found, dimension, law.normalised)
-    raise ProblemError.at(
-        "attention", "stationary states are known for unnormalized and softmax attention and even interactions"
-    )
+    found = None if law is None or not law.constant else law.convolution(geometry)
+    if found is None:
+        raise ProblemError.at(
+            "attention",
+            "stationary states are known for interactions, and for attention that is a convolution: unnormalized or "
+            "softmax, A and V constant multiples of I",
+        )
+    return _of_convolution(found)
+
+
+def _of_convolution(found: Convolution) -> Multipliers:
+    values = np.concatenate([[0.0], found.potential[1:]])
+    if not values.any():
+        raise ProblemError.at("attention", "tokens do not move each other: only the uniform state is there")
+    dimension = found.harmonics.dimension
+    if found.normaliser is None:
+        return _scaled(dimension, values, 0.0)
+    level = found.normaliser[0]
+    return _scaled(dimension, values / level, float(found.normaliser[1] / found.potential[1]))
 
 
 def degree_multipliers(coefficients: Sequence[float] | Float, dimension: int) -> Multipliers:
     """Of `W = sum_l w_l C_l(cosine)`, from w_1, w_2, ...: `h_l = w_l / N_l`."""
     listed = np.asarray(coefficients, dtype=float)
     values = np.concatenate([[0.0], listed]) / harmonic_counts(dimension, listed.size)
-    return _scaled(dimension, values, 1.0, 0.0)
+    return _scaled(dimension, values, 0.0)
 
 
 def exponential_multipliers(scale: float, factor: float, dimension: int, normalised: bool) -> Multipliers:
-    """Of exponential attention, `A = scale I`, `V = factor I`: `g_l / g_0` is a product of ratios
-    `r_l = I_{l+nu} / I_{l+nu-1}`, `1 / r_l = 2 (l + nu) / beta + r_{l+1}`."""
-    if abs(scale) > _LARGEST and not normalised:
-        raise ProblemError.at("attention", f"e^{abs(scale):g} overflows: |beta| must be at most {_LARGEST:g}")
-    half = 0.5 * dimension - 1
-    reach = int(20 + 12 * np.sqrt(abs(scale) + 1))
-    by_beta = np.zeros(reach + 2)  # r_l / beta, finite at beta = 0
-    for degree in range(reach, 0, -1):
-        by_beta[degree] = 1 / (2 * (degree + half) + scale**2 * by_beta[degree + 1])
-    ratios = scale * by_beta[2 : reach + 1]
-    relative = np.concatenate([[0.0, 1.0], np.cumprod(ratios)])
-    size = factor * by_beta[1]
-    if not normalised:
-        size *= float(np.exp(log_phi(half, np.array([abs(scale)]))[0] + abs(scale)))
-    if factor == 0:
-        raise ProblemError.at("attention.V", "is 0: tokens do not see each other, and only the uniform state is there")
-    return _scaled(dimension, relative, size, scale / factor if normalised else 0.0)
+    """Of exponential attention with `A = scale I`, `V = factor I`; the scale may be negative."""
+    harmonics = Circle().harmonics if dimension == 2 else Sphere(dimension=dimension).harmonics
+    return _of_convolution(exponential_convolution(harmonics, scale, factor, normalised))
 
 
-def _scaled(dimension: int, values: Float, factor: float, softness: float) -> Multipliers:
+def _scaled(dimension: int, values: Float, softness: float) -> Multipliers:
     largest = np.abs(values).max()
-    relative = np.sign(factor) * values / largest
+    relative = values / largest
     # degree l is felt through kappa h_l <p_l^2>: what is below roundoff relative to the largest is not felt
     kept = int(np.flatnonzero(np.abs(relative) > _NEGLIGIBLE)[-1])
-    return Multipliers(dimension, relative[: kept + 1], abs(factor) * largest, softness)
+    return Multipliers(dimension, relative[: kept + 1], largest, softness)

@@ -15,7 +15,7 @@ from mfpde.bifurcation.states import Model, State
 from mfpde.bifurcation.symmetry import stride_of_moments
 from mfpde.geometry import Sphere
 from mfpde.measure import Measure, Uniform
-from mfpde.measure.axisymmetric import AboutAxis
+from mfpde.measure.axisymmetric import Axisymmetric
 from mfpde.measure.circle_density import CircleDensity
 from mfpde.typing import AnyArray, Complex, Float
 
@@ -31,6 +31,12 @@ class StationaryState:
     `moments[k]` is `<cos k theta>` on the circle, `<P_k>` on S^2 (Gegenbauer polynomials with value 1 at 1 elsewhere),
     `free_energy` is minus the uniform state's (NaN for softmax attention), `rates` are the leading eigenvalues of the
     linearised equation, descending, with multiplicity and rotation's zeros; `unstable` counts the growing directions.
+
+    >>> import mfpde
+    >>> attention = mfpde.Unnormalized(beta=5)
+    >>> state = mfpde.stationary_state(mfpde.Circle(), attention, kappa=0.19, side="lower")
+    >>> state.moments[:2].round(6), state.unstable, state.rates[:2].round(6)
+    (array([1.      , 0.396111]), 1, array([0.526977, 0.      ]))
     """
 
     state: State
@@ -167,7 +173,7 @@ def _log_density(state: State, height: Float) -> Float:
     return state.model.exponent(q) - state.log_norm
 
 
-class Axial(AboutAxis):
+class Axial(Axisymmetric):
     """A stationary state on S^{d-1}, about the first axis."""
 
     def __init__(self, state: State, geometry: Sphere) -> None:

@@ -66,9 +66,10 @@ class BranchState(Initial):
             state = self._state(branch)
         except MfpdeError as error:
             raise ProblemError.at("initial", str(error)) from None
-        measure: Measure = state.measure
+        measure = state.measure
         if self.perturb == 0:
-            return measure
+            found: Measure = measure
+            return found
         if not geometry.angular:
             raise ProblemError.at("initial.perturb", "states are perturbed on the circle only")
         return _perturbed(measure, self.perturb)
@@ -87,7 +88,7 @@ class BranchState(Initial):
             raise ProblemError.at("initial.file", str(error)) from None
 
 
-def _perturbed(measure: Measure, size: float) -> CircleDensity:
+def _perturbed(measure: CircleDensity, size: float) -> CircleDensity:
     """Times `1 + size (cos theta + sin theta)`, of mass 1."""
     known = measure.fourier(4096)
     width = int(np.flatnonzero(known)[-1]) + 2

@@ -11,7 +11,7 @@ from mfpde.errors import MfpdeError
 from mfpde.plotting.description import describe
 from mfpde.plotting.figure import head
 from mfpde.plotting.output import FIGURES, extension_of, save
-from mfpde.plotting.style import CATEGORIES, DASHES, LINE, REFERENCE, THIN, look, new_figure, sequence, tag
+from mfpde.plotting.style import CATEGORIES, DASHES, LINE, REFERENCE, THIN_LINE, look, new_figure, sequence, tag
 from mfpde.registry import register
 from mfpde.typing import AnyArray, Float
 
@@ -74,7 +74,7 @@ def draw_branches(axes: Axes, diagram: Diagram, quantity: str) -> None:
             seen += [point.kind] if point.kind not in seen else []
     handles += [
         Line2D([], [], color="0.2", label="stable"),
-        Line2D([], [], color="0.2", ls=DASHES, label="unstable", lw=THIN),
+        Line2D([], [], color="0.2", ls=DASHES, label="unstable", lw=THIN_LINE),
     ]
     for kind in seen:
         mark, face = _MARKS[kind]
@@ -100,7 +100,7 @@ def _draw_branch(axes: Axes, branch: Branch, values: Float, colour: str) -> None
     solid[branch.stable_segments()] = True
     for first, last in _runs(solid):
         span = slice(first, last + 2)
-        style = {"lw": LINE} if solid[first] else {"lw": THIN, "ls": DASHES}
+        style = {"lw": LINE} if solid[first] else {"lw": THIN_LINE, "ls": DASHES}
         axes.plot(branch.parameter[span], values[span], color=colour, **style)
 
 
@@ -150,7 +150,7 @@ def _spectrum(axes: Axes, branch: Branch) -> None:
     along = np.arange(len(branch))
     rates = branch.rates.real
     for place in range(min(_RATES, rates.shape[1])):
-        axes.plot(along, rates[:, place], color=CATEGORIES[place % len(CATEGORIES)], lw=THIN)
+        axes.plot(along, rates[:, place], color=CATEGORIES[place % len(CATEGORIES)], lw=THIN_LINE)
     axes.axhline(0, color=REFERENCE, lw=0.6)
     finite = np.abs(rates[:, 0][np.isfinite(rates[:, 0])])
     axes.set_yscale("symlog", linthresh=max(1e-3 * float(finite.max(initial=1e-3)), 1e-6))

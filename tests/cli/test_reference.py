@@ -17,7 +17,19 @@ EXAMPLES = sorted((Path(package.__file__).parent / "examples").glob("*.yaml"))
 def test_help_names_every_command_in_the_order_of_use(mfpde):
     text = mfpde("--help").stdout
     commands = re.findall(r"^  ([a-z]+)  ", text, re.MULTILINE)
-    assert commands == ["solve", "check", "validate", "plot", "info", "examples", "schema", "list", "cite", "doctor"]
+    assert commands == [
+        "solve",
+        "check",
+        "validate",
+        "bifurcate",
+        "plot",
+        "info",
+        "examples",
+        "schema",
+        "list",
+        "cite",
+        "doctor",
+    ]
     assert not any(
         line.endswith("...") for line in text.splitlines() if "solvers, ..." not in line and "[ARGS]" not in line
     )

@@ -1,0 +1,116 @@
+"""Time to whole diagrams.
+
+    python benchmarks/bifurcation.py [--rows 200] [--skip-phase]
+
+The diagram of unnormalized attention at beta = 5, kappa in [0.1, 1], uniform state and modes 1, 2, 3, with folds,
+first-order point and all rates, warm: under 3 s. The phase diagram of 200 x 200 points, beta in [0, 10], kappa/kappa_1 in
+[0.5, 2], on all processors: under a minute; at 50 random points the number of stable states is that of a search by
+deflation alone. Where pycont-lite is installed, it follows the branch of mode 1 from its upper end through the fold:
+the same equation in 26 moments, its own finite-difference derivatives, at the accuracy that it reaches.
+Exit code 1 where something is slower or different.
+"""
+
+import argparse
+import os
+import statistics
+import sys
+import time
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+
+import mfpde
+from mfpde.bifurcation.deflation import deflated_states
+from mfpde.bifurcation.exploring import Explorer
+from mfpde.bifurcation.families import family_of
+from mfpde.bifurcation.phase_row import Request, family_at
+from mfpde.bifurcation.stability import instability
+
+DIAGRAM_SECONDS, PHASE_SECONDS, PEER_RATIO = 3.0, 60.0, 30.0
+POINTS = 50
+PROBLEM = mfpde.Problem.from_dict(
+    {
+        "geometry": {"kind": "circle"},
+        "attention": {"kind": "unnormalized", "beta": 5},
+        "bifurcation": {"parameter": "kappa", "range": [0.1, 1.0], "branches": ["uniform", 1, 2, 3]},
+    }
+)
+
+
+def timed(function, repeats):
+    """Median wall time and the CPU time of this process, after one call to warm up."""
+    function()
+    walls, cpus = [], []
+    for _ in range(repeats):
+        wall, cpu = time.perf_counter(), time.process_time()
+        function()
+        walls.append(time.perf_counter() - wall)
+        cpus.append(time.process_time() - cpu)
+    return statistics.median(walls), statistics.median(cpus)
+
+
+def diagram() -> bool:
+    wall, cpu = timed(lambda: mfpde.bifurcate(PROBLEM), 5)
+    found = mfpde.bifurcate(PROBLEM)
+    points = sum(len(branch) for branch in found.branches)
+    worst = max(branch.residual.max() for branch in found.branches)
+    print(f"diagram: {wall:.2f} s ({cpu:.2f} s of CPU), {points} states, residuals below {worst:.1e}")
+    return cpu < DIAGRAM_SECONDS
+
+
+def phase(rows: int) -> bool:
+    wall = time.perf_counter()
+    found = mfpde.phase_diagram({"kind": "circle"}, {"kind": "unnormalized", "beta": 1}, count=(rows, 200))
+    wall = time.perf_counter() - wall
+    random, wrong = np.random.default_rng(1), 0
+    for i, j in zip(random.integers(rows, size=POINTS), random.integers(200, size=POINTS), strict=True):
+        ratio = float(found.ratio[j])
+        family, _, first = family_at(Request(2, 1.0, False, (0.99 * ratio, 1.01 * ratio)), float(found.beta[i]))
+        states = deflated_states(family, family.place(ratio * first), seed=1)
+        wrong += sum(instability(state) == 0 for state in states) + (ratio < 1) != found.stable[i, j]
+    print(f"phase diagram of {rows} x 200: {wall:.1f} s; counts that differ at {POINTS} points: {wrong}")
+    return wall < PHASE_SECONDS and wrong == 0
+
+
+def peer() -> bool:
+    """pycont-lite on the branch of mode 1."""
+    try:
+        import pycont
+    except ImportError:
+        print("pycont-lite is not installed")
+        return True
+    low, high = 0.1, 1.0
+    family = family_of(PROBLEM.equation, "kappa", low, high)
+
+    def mine():
+        return list(Explorer(family, {1}).primary())
+
+    ours = timed(mine, 3)[0]
+    side = mine()[0].sides[0]
+    system, start = side.tracer.system, side.path.points[-1].x
+
+    def residual(b, kappa):
+        return system.evaluate(np.append(b, family.place(kappa)))[0]
+
+    settings = {"tolerance": 1e-10, "verbose": False}
+    begun = time.perf_counter()
+    result = pycont.pseudoArclengthContinuation(
+        residual, start[:-1], high, -0.02, 1e-6, 0.03, 400, solver_parameters=settings
+    )
+    theirs = time.perf_counter() - begun
+    print(f"mode 1: {ours:.2f} s, pycont-lite {theirs:.2f} s ({theirs / ours:.0f} times), {type(result).__name__}")
+    return theirs > PEER_RATIO * ours
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=200)
+    parser.add_argument("--skip-phase", action="store_true")
+    options = parser.parse_args()
+    passed = [diagram(), options.skip_phase or phase(options.rows), peer()]
+    return 0 if all(passed) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
