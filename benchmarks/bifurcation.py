@@ -3,10 +3,10 @@
     python benchmarks/bifurcation.py [--rows 200] [--skip-phase]
 
 The diagram of unnormalized attention at beta = 5, kappa in [0.1, 1], uniform state and modes 1, 2, 3, with folds,
-first-order point and all rates, warm: under 3 s. The phase diagram of 200 x 200 points, beta in [0, 10], kappa/kappa_1 in
-[0.5, 2], on all processors: under a minute; at 50 random points the number of stable states is that of a search by
-deflation alone. Where pycont-lite is installed, it follows the branch of mode 1 from its upper end through the fold:
-the same equation in 26 moments, its own finite-difference derivatives, at the accuracy that it reaches.
+first-order point and all rates, warm: under 3 s. The phase diagram of 200 x 200 points, beta in [0, 10],
+kappa/kappa_1 in [0.5, 2], on all processors: under a minute; at 50 random points the number of stable states is that of a
+search by deflation alone. Where pycont-lite is installed, it follows the branch of mode 1 from its upper end through the
+fold: the same equation in 26 moments, with its own finite-difference derivatives.
 Exit code 1 where something is slower or different.
 """
 
@@ -51,6 +51,7 @@ def timed(function, repeats):
 
 
 def diagram() -> bool:
+    """The diagram at beta = 5."""
     wall, cpu = timed(lambda: mfpde.bifurcate(PROBLEM), 5)
     found = mfpde.bifurcate(PROBLEM)
     points = sum(len(branch) for branch in found.branches)
@@ -60,6 +61,7 @@ def diagram() -> bool:
 
 
 def phase(rows: int) -> bool:
+    """The phase diagram, and its counts at random points."""
     wall = time.perf_counter()
     found = mfpde.phase_diagram({"kind": "circle"}, {"kind": "unnormalized", "beta": 1}, count=(rows, 200))
     wall = time.perf_counter() - wall
@@ -104,6 +106,7 @@ def peer() -> bool:
 
 
 def main() -> int:
+    """All of it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=200)
     parser.add_argument("--skip-phase", action="store_true")

@@ -12,7 +12,7 @@ from mfpde.bifurcation.exploring import critical_places
 from mfpde.bifurcation.launching import Launch, beside_uniform
 from mfpde.bifurcation.normal_form import SUBCRITICAL, SUPERCRITICAL, NormalForm, fitted_form, normal_form
 from mfpde.bifurcation.quadrature import harmonic_count, harmonic_counts
-from mfpde.bifurcation.spectrum import KEPT, basis_size
+from mfpde.bifurcation.spectrum import KEPT_RATES, basis_size
 from mfpde.bifurcation.states import Family, State, newton
 from mfpde.bifurcation.stationary import StationaryState, quadratic_residual, softened_instability, state_from_moments
 from mfpde.bifurcation.tracing import Side, Traced
@@ -20,9 +20,9 @@ from mfpde.typing import Complex, Float
 
 __all__ = ["branch_of", "fitted", "uniform_branch"]
 
-_UNIFORM_POINTS = 65
+_UNIFORM_POINTS = 65  # of the uniform branch, equispaced; special points come on top
 _LARGE_BASIS = 144  # functions, from which rates take a tenth of a second
-_FLAT = 1e-12  # relative change of the parameter along a vertical branch
+_VERTICAL_CHANGE = 1e-12  # relative change of the parameter along a vertical branch
 _SPARSE = 8  # points of which one has rates then
 _AMPLITUDES = 0.02 * np.arange(1, 9)  # of the points that a normal form is fitted to
 
@@ -51,7 +51,7 @@ class _Rows:
         rows: list[Float | Complex] = []
         for place, seen in enumerate(self.seen):
             told = place in special or place % _SPARSE == 0 or basis_size(seen.state) <= _LARGE_BASIS
-            rows.append(seen.rates[:KEPT] if told else np.full(KEPT, np.nan))
+            rows.append(seen.rates[:KEPT_RATES] if told else np.full(KEPT_RATES, np.nan))
         if any(np.iscomplexobj(row) for row in rows):
             return np.array(rows, dtype=complex)
         return np.array(rows, dtype=float)
@@ -168,11 +168,11 @@ def branch_of(traced: Traced, number: int, family: Family) -> Branch:
     first = birth.place if birth else 0
     special.sort(key=lambda point: abs(point.place - first))
     branch = rows.branch(traced.name, number, special, traced.parent)
-    ends = "; ".join(dict.fromkeys(_END[side.path.end] for side in sides))
+    ends = "; ".join(dict.fromkeys(_END_WORDS[side.path.end] for side in sides))
     until = float("nan")
     if traced.vertical:
         level = branch.parameter[first]
-        flat = np.abs(branch.parameter - level) < _FLAT * abs(level)
+        flat = np.abs(branch.parameter - level) < _VERTICAL_CHANGE * abs(level)
         until = float(branch.amplitude[flat].max())
     object.__setattr__(branch, "vertical", traced.vertical)
     object.__setattr__(branch, "vertical_until", until)
@@ -180,7 +180,7 @@ def branch_of(traced: Traced, number: int, family: Family) -> Branch:
     return branch
 
 
-_END = {
+_END_WORDS = {
     "range": "leaves the range",
     "symmetric": "meets a state of higher symmetry",
     "closed": "closes",

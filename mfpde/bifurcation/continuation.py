@@ -15,7 +15,7 @@ __all__ = ["Path", "Point", "Tracer"]
 
 FIRST_STEP, LARGEST_STEP, SMALLEST_STEP = 0.01, 0.03, 1e-7  # arclength in units of the range and of moments
 _TURN = np.cos(0.25)  # largest turn of the tangent in one step, a quarter radian
-_MOST_POINTS = 3000
+_MOST_POINTS = 3000  # of a path: a hundred times what paths need
 _WIGGLE = 1e-9  # du/ds that is roundoff of a vertical branch
 
 

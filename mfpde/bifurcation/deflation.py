@@ -12,10 +12,10 @@ from mfpde.typing import Float
 __all__ = ["deflated_states", "other_states"]
 
 _PLACES = (0.12, 0.37, 0.63, 0.88)  # of the range, where other states are looked for
-_STEPS = 40
+_STEPS = 40  # of Newton from one start; what converges does so within half of them
 _CLUSTERS = 5  # of the starts: that many angles between them at most
-_FAR = 1.5  # a Newton step longer than that, in moments, is shortened
-_SAME = 1e-6
+_LONGEST_STEP = 1.5  # a Newton step longer than that, in moments, is shortened
+_SAME_MOMENTS = 1e-6  # difference of moments below which two states are one
 
 
 def other_states(family: Family) -> list[tuple[State, float]]:
@@ -44,7 +44,7 @@ def deflated_states(family: Family, u: float, seed: int = 0) -> list[State]:
                 x = polished
             state = system.state(x)
             if np.abs(x[:-1]).max() > 1e-6 and not any(
-                is_image(state.b, other.b, _SAME, family.dimension) for other in found
+                is_image(state.b, other.b, _SAME_MOMENTS, family.dimension) for other in found
             ):
                 found.append(state)
     return found
@@ -82,7 +82,7 @@ def _deflated_newton(system: System, start: Float, u: float, known: list[Float])
         moved = float(np.abs(step / system.scale).max())
         if moved < 1e-10 and float(np.abs(residual / system.scale).max()) < 10 * TOLERANCE:
             near = min(float(np.abs((b - other) / system.scale).max()) for other in known)
-            return None if near < _SAME else b + step
+            return None if near < _SAME_MOMENTS else b + step
         # the derivative of log prod (1 + 1/|b - b_i|^2) along the step
         rate = 0.0
         for other in known:
@@ -92,5 +92,5 @@ def _deflated_newton(system: System, start: Float, u: float, known: list[Float])
         factor = 1 / (1 - rate) if rate < 0.9 or rate > 1.1 else 10.0
         step *= float(np.clip(factor, -10.0, 10.0))
         moved = float(np.abs(step / system.scale).max())
-        b = b + step * min(1.0, _FAR / max(moved, 1e-300))
+        b = b + step * min(1.0, _LONGEST_STEP / max(moved, 1e-300))
     return None

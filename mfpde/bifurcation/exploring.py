@@ -24,9 +24,9 @@ from mfpde.bifurcation.tracing import Side, Traced, follow
 __all__ = ["Explorer", "critical_places"]
 
 _GRID = 256  # places at which the uniform state's stability is looked at
-_TOGETHER = 1e-9  # of the range: modes that leave the uniform state there leave it together
-_MOST_BRANCHES = 60
-_DEEPEST = 3  # branches of branches of branches
+_RESONANCE_WIDTH = 1e-9  # of the range: modes that leave the uniform state there leave it together
+_MOST_BRANCHES = 60  # that a figure can show
+_GENERATIONS = 3  # branches of branches of branches
 
 
 def critical_places(family: Family) -> list[tuple[float, int]]:
@@ -101,7 +101,7 @@ class Explorer:
     def secondary(self) -> Iterator[Traced]:
         """Branches that leave branches, and those that leave these."""
         last = 0
-        for _ in range(_DEEPEST):
+        for _ in range(_GENERATIONS):
             waiting = list(enumerate(self.branches))[last:]
             last = len(self.branches)
             for index, branch in waiting:
@@ -145,7 +145,7 @@ def _groups(places: list[tuple[float, int]]) -> Iterator[tuple[float, list[int]]
     ordered = sorted(places)
     group: list[tuple[float, int]] = []
     for place in [*ordered, (np.inf, 0)]:
-        if group and place[0] - group[0][0] > _TOGETHER:
+        if group and place[0] - group[0][0] > _RESONANCE_WIDTH:
             if len(group) > 1:
                 yield group[0][0], [degree for _, degree in group]
             group = []

@@ -15,13 +15,13 @@ from mfpde.problem import Problem
 
 __all__ = ["blocks_of", "equation_of", "family_of"]
 
-_KEPT = 4096  # models that are not made again
+_KEPT_MODELS = 4096  # models that are not made again
 _SAMPLES = 5  # values at which the number of degrees is looked at
 
 
 def family_of(equation: Equation, parameter: str, low: float, high: float) -> Family:
     """The models of an equation between two values of `kappa`, `1/kappa`, `beta` or any number of the file."""
-    make = lru_cache(maxsize=_KEPT)(_maker(equation, parameter))
+    make = lru_cache(maxsize=_KEPT_MODELS)(_maker(equation, parameter))
     top = max(make(low + (high - low) * i / (_SAMPLES - 1)).multipliers.top for i in range(_SAMPLES))
     return Family(parameter, low, high, make, top)
 

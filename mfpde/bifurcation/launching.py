@@ -14,9 +14,9 @@ from mfpde.typing import AnyArray, Float
 __all__ = ["Launch", "beside_uniform", "from_branch_point", "several_from_uniform"]
 
 _DISTANCE = 0.005  # of the first point, as a moment
-_SMALLEST = 1e-5
+_SMALLEST_DISTANCE = 1e-5  # to which it is halved before the search is given up
 _DIRECTIONS = 24  # in which branches are looked for where two modes meet
-_SAME = 1e-6
+_SAME_MOMENTS = 1e-6  # difference below which two starts are one
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ def _launched(tracer: Tracer, stride: int, born: Float, along: Float) -> Launch 
     """Along a null direction, at a distance that is halved until there is a solution."""
     along = along / tracer.length(along)
     distance = _DISTANCE
-    while distance > _SMALLEST:
+    while distance > _SMALLEST_DISTANCE:
         target = float(tracer.metric @ (along * born)) + distance
         found = tracer.onto(born + distance * along, along, target)
         if found is not None and tracer.length(found[0] - born) < 2 * distance:
@@ -153,4 +153,4 @@ def _is_new(system: System, x: Float, places: AnyArray, known: list[Float]) -> b
     if np.abs(x[places]).min() < 1e-3 * np.abs(x[places]).max():
         return False
     images = [np.ones(system.active.size), (-1.0) ** system.active]
-    return all(np.abs(image * x[:-1] - other[:-1]).max() > _SAME for other in known for image in images)
+    return all(np.abs(image * x[:-1] - other[:-1]).max() > _SAME_MOMENTS for other in known for image in images)

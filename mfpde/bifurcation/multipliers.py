@@ -22,7 +22,7 @@ from mfpde.typing import Float
 
 __all__ = ["Multipliers", "degree_multipliers", "exponential_multipliers", "multipliers_of"]
 
-_NEGLIGIBLE = 1e-18  # relative to the largest, for multipliers that are left out
+_NEGLIGIBLE_MULTIPLIER = 1e-18  # relative to the largest, for multipliers that are left out
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,5 +99,5 @@ def _scaled(dimension: int, values: Float, softness: float) -> Multipliers:
     largest = np.abs(values).max()
     relative = values / largest
     # degree l is felt through kappa h_l <p_l^2>: what is below roundoff relative to the largest is not felt
-    kept = int(np.flatnonzero(np.abs(relative) > _NEGLIGIBLE)[-1])
+    kept = int(np.flatnonzero(np.abs(relative) > _NEGLIGIBLE_MULTIPLIER)[-1])
     return Multipliers(dimension, relative[: kept + 1], largest, softness)

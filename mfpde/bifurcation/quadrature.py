@@ -43,7 +43,7 @@ class Rule:
         """`sum_i shares_i p_j(x_i) p_k(x_i)` for all pairs of degrees: on the circle from twice as many sums, as
         `2 cos j cos k = cos(j - k) + cos(j + k)`."""
         top = int(degrees[-1])
-        if self.dimension > 2 or degrees.size < _MANY:
+        if self.dimension > 2 or degrees.size < _DEGREES_FOR_SUMS:
             table = self.table(top, order)[:, degrees - order]
             return table.T @ (table * shares[:, None])
         sums = np.append(self.table(2 * top).T @ shares, 0.0)
@@ -73,7 +73,7 @@ class Rule:
         return waves
 
 
-_MANY = 48  # degrees from which sums of angles are cheaper than products
+_DEGREES_FOR_SUMS = 48  # degrees from which sums of angles are cheaper than products
 
 
 @lru_cache(maxsize=24)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["choose", "coexistence", "solve_between"]
 
-_FLAT = 1e-10  # relative width of a step along a vertical branch
+_VERTICAL_WIDTH = 1e-10  # relative width of a step along a vertical branch
 
 
 def solve_between(branch: Branch, point: int, parameter: float) -> StationaryState | None:
@@ -81,6 +81,6 @@ def coexistence(branches: list[Branch]) -> tuple[float, float] | None:
         spans += [tuple(sorted(branch.parameter[i : i + 2])) for i in branch.stable_segments()]
     edges = sorted({edge for span in spans for edge in span})
     middle = [0.5 * (a + b) for a, b in pairwise(edges)]
-    wide = [(low, high) for low, high in spans if high - low > _FLAT * abs(high)]
+    wide = [(low, high) for low, high in spans if high - low > _VERTICAL_WIDTH * abs(high)]
     shared = [i for i, at in enumerate(middle) if sum(low < at < high for low, high in wide) > 1]
     return (float(edges[shared[0]]), float(edges[shared[-1] + 1])) if shared else None

@@ -17,13 +17,13 @@ from mfpde.bifurcation.stability import complement
 from mfpde.bifurcation.states import State
 from mfpde.typing import AnyArray, Complex, Float
 
-__all__ = ["KEPT", "Mode", "basis_size", "leading_rates", "uniform_rates"]
+__all__ = ["KEPT_RATES", "Mode", "basis_size", "leading_rates", "uniform_rates"]
 
 #: rates of a state that are kept, with multiplicity
-KEPT = 16
-_NEGLIGIBLE = 1e-13  # harmonics of sqrt(mu) beyond which no basis function is needed
+KEPT_RATES = 16
+_NEGLIGIBLE_HARMONIC = 1e-13  # harmonics of sqrt(mu) beyond which no basis function is needed
 _SPARE = 24  # basis functions beyond those, which the leading eigenfunctions need
-_SMALL = 1e-4  # of the diffusion rate: below it a rate is taken from the inverse
+_SMALL_RATE = 1e-4  # of the diffusion rate: below it a rate is taken from the inverse
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class Mode:
     rotation: bool = False
 
 
-def leading_rates(state: State, kept: int = KEPT) -> list[Mode]:
+def leading_rates(state: State, kept: int = KEPT_RATES) -> list[Mode]:
     """The modes with the largest rates, descending, rotation's zero among them."""
     if not state.b[1:].any():
         return uniform_rates(state, kept)
@@ -53,7 +53,7 @@ def leading_rates(state: State, kept: int = KEPT) -> list[Mode]:
     return _first(found, kept)
 
 
-def uniform_rates(state: State, kept: int = KEPT) -> list[Mode]:
+def uniform_rates(state: State, kept: int = KEPT_RATES) -> list[Mode]:
     """`l (l + d - 2) (h_l - 1/kappa)`, N_l times each."""
     multipliers, dimension = state.model.multipliers, state.rule.dimension
     top = max(multipliers.top, kept) + 1
@@ -128,7 +128,7 @@ class _Sector:
             values: Complex = np.asarray(-np.linalg.eigvals(whole), dtype=np.complex128)
             return self.scale * values[np.argsort(-values.real)]
         rates: Float = np.asarray(-np.linalg.eigvalsh(whole), dtype=np.float64)
-        small = np.abs(rates) < _SMALL / self.kappa
+        small = np.abs(rates) < _SMALL_RATE / self.kappa
         if small.any():
             rates = self._refined(rates, small)
         return self.scale * rates
@@ -161,7 +161,7 @@ def basis_size(state: State) -> int:
     count = state.rule.count
     root = np.sqrt(state.probability * state.rule.weights)
     seen = np.abs(state.rule.table(count - 1).T @ root) / np.sqrt(harmonic_counts(state.rule.dimension, count - 1))
-    return int(1.2 * (np.flatnonzero(seen > _NEGLIGIBLE)[-1] + 1)) + _SPARE
+    return int(1.2 * (np.flatnonzero(seen > _NEGLIGIBLE_HARMONIC)[-1] + 1)) + _SPARE
 
 
 def _slope(state: State) -> Float:

@@ -9,7 +9,7 @@ import numpy as np
 
 from mfpde.bifurcation.multipliers import Multipliers
 from mfpde.bifurcation.quadrature import SIZES, harmonic_counts, orthonormal, rule, size_for
-from mfpde.bifurcation.spectrum import KEPT, Mode, leading_rates
+from mfpde.bifurcation.spectrum import KEPT_RATES, Mode, leading_rates
 from mfpde.bifurcation.stability import instability
 from mfpde.bifurcation.states import Model, State
 from mfpde.bifurcation.symmetry import stride_of_moments
@@ -21,7 +21,7 @@ from mfpde.typing import AnyArray, Complex, Float
 
 __all__ = ["StationaryState"]
 
-_NOTHING = 1e-17  # a moment beyond which a list of moments ends
+_ZERO_MOMENT = 1e-17  # a moment beyond which a list of moments ends
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class StationaryState:
         found[:size] = own[:size]
         stride = stride_of_moments(own, self.state.rule.dimension)
         found[np.arange(found.size) % stride != 0] = 0.0
-        return found[: max(int(np.flatnonzero(np.abs(found) > _NOTHING)[-1]) + 1, 2)]
+        return found[: max(int(np.flatnonzero(np.abs(found) > _ZERO_MOMENT)[-1]) + 1, 2)]
 
     @property
     def amplitude(self) -> float:
@@ -80,7 +80,7 @@ class StationaryState:
     @property
     def rates(self) -> Float | Complex:
         """The leading eigenvalues, each as often as its multiplicity; real for gradient laws."""
-        values = np.repeat([mode.rate for mode in self.modes], [mode.multiplicity for mode in self.modes])[:KEPT]
+        values = np.repeat([mode.rate for mode in self.modes], [mode.multiplicity for mode in self.modes])[:KEPT_RATES]
         return values.real if not np.iscomplexobj(values) or np.all(values.imag == 0) else values
 
     @cached_property

@@ -8,12 +8,12 @@ from mfpde.typing import Float
 
 __all__ = ["images", "is_image", "stride_of_moments"]
 
-_NOTHING = 1e-10  # a moment that a symmetry makes zero
+_ZERO_MOMENT = 1e-10  # a moment that a symmetry makes zero
 
 
 def stride_of_moments(b: Float, dimension: int) -> int:
     """The greatest k for which only multiples of k have moments: rotations by 2 pi / k leave the state as it is."""
-    there = np.flatnonzero(np.abs(b[1:]) > _NOTHING) + 1
+    there = np.flatnonzero(np.abs(b[1:]) > _ZERO_MOMENT) + 1
     if not there.size:
         return 0
     stride = int(np.gcd.reduce(there))

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["bifurcate"]
 
-INTERRUPTED = 130
-_SECONDS_BETWEEN_LINES = 1.0
+INTERRUPTED = 130  # exit code
+_SECONDS_BETWEEN_LINES = 1.0  # of progress
 
 
 @click.command(short_help="Follow branches of stationary states, write the diagram as HDF5.")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["diagram_figure", "draw_branches"]
 
-_HEIGHT = 4.4
+_HEIGHT = 4.4  # inches
 _MARKS = {
     "branch-point": ("o", "white"),
     "fold": ("s", "black"),

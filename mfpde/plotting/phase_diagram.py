@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["phase_figure"]
 
-_HEIGHT = 4.6
+_HEIGHT = 4.6  # inches
 _HATCH = "////"
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["KIND", "load_diagram", "write_diagram"]
 
 KIND = "diagram"
-_FORMAT = 1
+_FORMAT = 1  # of the file; readers refuse later ones
 _POINTS = {
     "parameter": "value of the parameter",
     "amplitude": "modulus of the branch's own moment",
