@@ -141,7 +141,7 @@ def fitted(family: Family, degree: int, u: float) -> NormalForm:
         x[place] = amplitude * system.scale[place]
         found = newton(system, x, partial(_held, place, float(x[place]), gradient))
         if found is not None:
-            model = family.model(float(found[0][-1]))
+            model = family.model(float(found.x[-1]))
             amplitudes.append(amplitude)
             ratios.append(model.kappa * model.multipliers.relative[degree])
     if len(amplitudes) < 4:

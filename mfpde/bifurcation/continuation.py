@@ -4,28 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from scipy.optimize import brentq
 
-from mfpde.bifurcation.states import System, newton
+from mfpde.bifurcation.states import Solved, System, newton
 from mfpde.typing import Float
 
-__all__ = ["Path", "Point", "Tracer"]
+__all__ = ["Path", "Point", "Tracer", "upright"]
 
 FIRST_STEP, LARGEST_STEP, SMALLEST_STEP = 0.01, 0.03, 1e-7  # arclength in units of the range and of moments
 _TURN = np.cos(0.25)  # largest turn of the tangent in one step, a quarter radian
 _MOST_POINTS = 3000  # of a path: a hundred times what paths need
-_WIGGLE = 1e-9  # du/ds that is roundoff of a vertical branch
+_VERTICAL_SLOPE = 1e-9  # du/ds that is roundoff of a vertical branch
 
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """Unknowns x = (b, u), the unit tangent, and the arclength."""
+    """Unknowns x = (b, u), the unit tangent, the arclength, and how the tangent turns with it."""
 
     x: Float
     tangent: Float
     arclength: float
+    bend: Float | float = 0.0
 
     @property
     def u(self) -> float:
@@ -49,7 +51,12 @@ class Path:
     def vertical(self) -> bool:
         """Whether it leaves along states that all have one parameter."""
         near = [point for point in self.points if abs(point.arclength) < 10 * LARGEST_STEP]
-        return len(near) > 3 and max(abs(point.turning) for point in near[1:]) < _WIGGLE
+        return len(near) > 3 and all(upright(old, new) for old, new in pairwise(near))
+
+
+def upright(old: Point, new: Point) -> bool:
+    """Whether two points have one parameter, as on a vertical branch."""
+    return abs(new.u - old.u) < _VERTICAL_SLOPE * abs(new.arclength - old.arclength)
 
 
 class Tracer:
@@ -67,9 +74,11 @@ class Tracer:
 
     def tangent(self, x: Float, along: Float) -> Float | None:
         """The unit tangent at x that points along a given one."""
-        _, jacobian = self.system.evaluate(x)
+        return self._direction(self.system.evaluate(x)[1], along)
+
+    def _direction(self, jacobian: Float, along: Float) -> Float | None:
         matrix = np.vstack([jacobian, self.metric * along])
-        right = np.zeros(x.size)
+        right = np.zeros(along.size)
         right[-1] = 1.0
         try:
             found: Float = np.asarray(np.linalg.solve(matrix, right), dtype=np.float64)
@@ -78,7 +87,7 @@ class Tracer:
         size = self.length(found)
         return found / size if np.isfinite(size) and size > 0 else None
 
-    def onto(self, x: Float, normal: Float, target: float) -> tuple[Float, int] | None:
+    def onto(self, x: Float, normal: Float, target: float) -> Solved | None:
         """The solution near x with `<normal, x> = target` in the metric."""
         weighted = self.metric * normal
         return newton(self.system, x, lambda y: (float(weighted @ y) - target, weighted))
@@ -88,16 +97,22 @@ class Tracer:
         unit = np.zeros(x.size)
         unit[-1] = 1.0
         found = newton(self.system, np.append(x[:-1], u), lambda y: (float(y[-1]) - u, unit))
-        return None if found is None else found[0]
+        return None if found is None else found.x
 
-    def ahead(self, point: Point, step: float) -> tuple[Point, int] | None:
-        """The point at that distance along the tangent, and Newton's number of steps."""
-        guess = point.x + step * point.tangent
-        found = self.onto(guess, point.tangent, float(self.metric @ (guess * point.tangent)))
+    def ahead(self, point: Point, step: float, exact: bool = False) -> tuple[Point, int] | None:
+        """The point at that distance along the tangent, its tangent `exact` to roundoff or nearly so, and Newton's number
+        of steps."""
+        along = point.tangent
+        target = float(self.metric @ (point.x * along)) + step
+        found = self.onto(point.x + step * along + 0.5 * step**2 * point.bend, along, target)
+        # the derivative of Newton's last step is that of a point less than a square root of roundoff away
         if found is None:
             return None
-        tangent = self.tangent(found[0], point.tangent)
-        return None if tangent is None else (Point(found[0], tangent, point.arclength + step), found[1])
+        tangent = self.tangent(found.x, along) if exact else self._direction(found.jacobian, along)
+        if tangent is None:
+            return None
+        bend = (tangent - along) / step if step else point.bend
+        return Point(found.x, tangent, point.arclength + step, bend), found.steps
 
     def begin(self, x: Float, along: Float, arclength: float) -> Point | None:
         """The point at x that looks along a direction."""
@@ -179,7 +194,7 @@ class Tracer:
 
         def value(length: float) -> float:
             if length not in last:
-                found = self.ahead(point, length)
+                found = self.ahead(point, length, exact=True)
                 if found is None:
                     raise ArithmeticError
                 last[length] = found[0]

@@ -6,14 +6,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
-from mfpde.bifurcation.continuation import Path, Point, Tracer
+from mfpde.bifurcation.continuation import Path, Point, Tracer, upright
 from mfpde.bifurcation.stability import Block, blocks
 from mfpde.bifurcation.states import State
 
 __all__ = ["BRANCH_POINT", "FIRST_ORDER", "FOLD", "Crossing", "Symmetry", "Watched", "watch"]
 
 BRANCH_POINT, FIRST_ORDER, FOLD, TRICRITICAL = "branch-point", "first-order", "fold", "tricritical"
-_VERTICAL_SLOPE = 1e-9  # du/ds below which a path is vertical
 _SAME = 1e-9  # arclength within which eigenvalues cross zero together
 
 Symmetry = tuple[int, int]  # azimuthal order, residue of the degree
@@ -65,7 +64,7 @@ def _length(old: Watched, new: Watched) -> float:
 
 def _folds(tracer: Tracer, old: Watched, new: Watched) -> list[Crossing]:
     before, after = old.point.turning, new.point.turning
-    if before * after >= 0 or min(abs(before), abs(after)) < _VERTICAL_SLOPE:
+    if before * after >= 0 or upright(old.point, new.point):
         return []
     point = tracer.located(old.point, _length(old, new), lambda p: p.turning)
     return [] if point is None else [Crossing(FOLD, point)]
@@ -81,7 +80,7 @@ def _branch_points(tracer: Tracer, old: Watched, new: Watched, stride: int, fold
         indices = list(range(min(before, after), max(before, after)))
         if symmetry == (0, 0):
             indices = indices[folds:]  # a fold is where one direction of the full symmetry changes sides
-            if min(abs(old.point.turning), abs(new.point.turning)) < _VERTICAL_SLOPE:
+            if upright(old.point, new.point):
                 indices = []
         for index in indices:
             test = partial(_eigenvalue, tracer, stride, symmetry, index)
@@ -114,8 +113,7 @@ def _eigenvalue(tracer: Tracer, stride: int, symmetry: Symmetry, index: int, poi
 
 def _ties(tracer: Tracer, old: Watched, new: Watched) -> list[Crossing]:
     """The free energy of a stable state passes that of the uniform one."""
-    flat = min(abs(old.point.turning), abs(new.point.turning)) < _VERTICAL_SLOPE
-    if flat or old.unstable or new.unstable or not old.free_energy * new.free_energy < 0:
+    if upright(old.point, new.point) or old.unstable or new.unstable or not old.free_energy * new.free_energy < 0:
         return []
     point = tracer.located(old.point, _length(old, new), lambda p: tracer.system.state(p.x).free_energy)
     return [] if point is None else [Crossing(FIRST_ORDER, point)]

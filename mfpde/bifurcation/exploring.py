@@ -23,7 +23,7 @@ from mfpde.bifurcation.tracing import Side, Traced, follow
 
 __all__ = ["Explorer", "critical_places"]
 
-_GRID = 256  # places at which the uniform state's stability is looked at
+_GRID = 64  # places at which the uniform state's stability is looked at
 _RESONANCE_WIDTH = 1e-9  # of the range: modes that leave the uniform state there leave it together
 _MOST_BRANCHES = 60  # that a figure can show
 _GENERATIONS = 3  # branches of branches of branches

@@ -57,8 +57,8 @@ def _launched(tracer: Tracer, stride: int, born: Float, along: Float) -> Launch 
     while distance > _SMALLEST_DISTANCE:
         target = float(tracer.metric @ (along * born)) + distance
         found = tracer.onto(born + distance * along, along, target)
-        if found is not None and tracer.length(found[0] - born) < 2 * distance:
-            point = tracer.begin(found[0], along, distance)
+        if found is not None and tracer.length(found.x - born) < 2 * distance:
+            point = tracer.begin(found.x, along, distance)
             if point is not None and 0.0 <= point.u <= 1.0:
                 return Launch(tracer, stride, born, point)
         distance *= 0.5
@@ -138,11 +138,11 @@ def several_from_uniform(family: Family, degrees: list[int], u: float) -> list[L
             return value / _DISTANCE, gradient
 
         solved = newton(system, x, scaled, most=30)
-        if solved is None or not _is_new(system, solved[0], places, [launch.first.x for launch in found]):
+        if solved is None or not _is_new(system, solved.x, places, [launch.first.x for launch in found]):
             continue
-        along = np.append(solved[0][:-1], 0.0)
+        along = np.append(solved.x[:-1], 0.0)
         born = np.append(np.zeros(system.active.size), u)
-        point = tracer.begin(solved[0], along, _DISTANCE)
+        point = tracer.begin(solved.x, along, _DISTANCE)
         if point is not None:
             found.append(Launch(tracer, stride, born, point))
     return found

@@ -47,7 +47,19 @@ class Block:
         """
         noise = _ROUNDOFF * self.degrees.size
         own = self.order == 0 and self.residue == 0
-        return int((self.eigenvalues() < (-noise if own else noise)).sum())
+        limit = -noise if own else noise
+        if not self.hidden and _positive(self.matrix, limit):
+            return 0
+        return int((self.eigenvalues() < limit).sum())
+
+
+def _positive(matrix: Float, limit: float) -> bool:
+    """Whether all eigenvalues are above a limit: a Cholesky factor is found sooner than they are."""
+    try:
+        np.linalg.cholesky(matrix - limit * np.eye(matrix.shape[0]))
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def instability(state: State, stride: int = 1) -> int:

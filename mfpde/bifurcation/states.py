@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,9 +17,11 @@ from mfpde.bifurcation.multipliers import Multipliers
 from mfpde.bifurcation.quadrature import SIZES, Rule, harmonic_counts, rule, size_for
 from mfpde.typing import Float
 
-__all__ = ["Family", "Model", "State", "System", "newton"]
+__all__ = ["Family", "Model", "Solved", "State", "System", "newton"]
 
 TOLERANCE = 1e-13  # of the moments m_l
+_LAST_STEP = 1e-15  # of Newton's method, in moments
+_STEPS_TO_ROUNDOFF = 6  # after which steps that do not become shorter are roundoff
 _ROUNDOFF = 3e-15  # moments of the highest degrees of a rule, below which the rule resolves the measure
 _DERIVATIVE_STEP = 1e-6  # of the parameter in units of its range: central differences of log densities
 
@@ -201,16 +204,22 @@ class System:
         return grown
 
 
+class Solved(NamedTuple):
+    """What Newton's method found, its number of steps, and the derivative of R at its last step."""
+
+    x: Float
+    steps: int
+    jacobian: Float
+
+
 def newton(
     system: System,
     start: Float,
     constraint: Callable[[Float], tuple[float, Float]],
     most: int = 12,
-) -> tuple[Float, int] | None:
-    """Newton's method for `R = 0` and one more equation, `constraint(x) -> (value, gradient)`.
-
-    The solution and the number of steps, or None where it does not converge.
-    """
+) -> Solved | None:
+    """Newton's method for `R = 0` and one more equation, `constraint(x) -> (value, gradient)`; None where it does not
+    converge."""
     x = start.copy()
     scale = np.append(system.scale, 1.0)
     last = np.inf
@@ -229,10 +238,10 @@ def newton(
         moved = float(np.abs(change / scale).max())
         if not moved < 2.0:
             return None
-        # quadratic convergence: a step below the square root of the tolerance makes the next one negligible
-        if moved < 1e-15 or (moved < 1e-9 and float(np.abs(residual / system.scale).max()) < TOLERANCE):
-            return x, step
-        if step > 6 and moved > 0.5 * last:
-            return (x, step) if moved < TOLERANCE else None
+        # convergence is quadratic: the next step would be about as much shorter than this one, squared
+        if moved < _LAST_STEP or (step > 1 and moved * (moved / last) ** 2 < _LAST_STEP):
+            return Solved(x, step, jacobian)
+        if step > _STEPS_TO_ROUNDOFF and moved > 0.5 * last:
+            return Solved(x, step, jacobian) if moved < TOLERANCE else None
         last = moved
     return None
