@@ -133,7 +133,10 @@ def fitted(family: Family, degree: int, u: float) -> NormalForm:
     system = launch.tracer.system
     place = int(np.flatnonzero(system.active == degree)[0])
     two_sided = family.dimension > 2 and degree % 2 == 0
-    wanted = np.concatenate([-0.4 * _AMPLITUDES[::-1], 0.4 * _AMPLITUDES]) if two_sided else _AMPLITUDES
+    form = normal_form(family.model(u).multipliers, degree)
+    # steep branches are near their normal form at small amplitudes only
+    reach = 1 / np.sqrt(1 + abs(np.nan_to_num(form.second)))
+    wanted = np.concatenate([-0.4 * _AMPLITUDES[::-1], 0.4 * _AMPLITUDES]) if two_sided else reach * _AMPLITUDES
     gradient = np.eye(launch.born.size)[place]
     amplitudes, ratios = [], []
     for amplitude in wanted:

@@ -74,18 +74,18 @@ class Tracer:
 
     def tangent(self, x: Float, along: Float) -> Float | None:
         """The unit tangent at x that points along a given one."""
-        return self._direction(self.system.evaluate(x)[1], along)
-
-    def _direction(self, jacobian: Float, along: Float) -> Float | None:
-        matrix = np.vstack([jacobian, self.metric * along])
+        matrix = np.vstack([self.system.evaluate(x)[1], self.metric * along])
         right = np.zeros(along.size)
         right[-1] = 1.0
         try:
             found: Float = np.asarray(np.linalg.solve(matrix, right), dtype=np.float64)
         except np.linalg.LinAlgError:
             return None
-        size = self.length(found)
-        return found / size if np.isfinite(size) and size > 0 else None
+        return self._unit(found)
+
+    def _unit(self, vector: Float) -> Float | None:
+        size = self.length(vector)
+        return vector / size if np.isfinite(size) and size > 0 else None
 
     def onto(self, x: Float, normal: Float, target: float) -> Solved | None:
         """The solution near x with `<normal, x> = target` in the metric."""
@@ -100,15 +100,15 @@ class Tracer:
         return None if found is None else found.x
 
     def ahead(self, point: Point, step: float, exact: bool = False) -> tuple[Point, int] | None:
-        """The point at that distance along the tangent, its tangent `exact` to roundoff or nearly so, and Newton's number
-        of steps."""
+        """The point at that distance along the tangent, and Newton's number of steps; its own tangent is that of
+        Newton's last step, or `exact`."""
         along = point.tangent
         target = float(self.metric @ (point.x * along)) + step
         found = self.onto(point.x + step * along + 0.5 * step**2 * point.bend, along, target)
         # the derivative of Newton's last step is that of a point less than a square root of roundoff away
         if found is None:
             return None
-        tangent = self.tangent(found.x, along) if exact else self._direction(found.jacobian, along)
+        tangent = self.tangent(found.x, along) if exact else self._unit(found.direction)
         if tangent is None:
             return None
         bend = (tangent - along) / step if step else point.bend

@@ -165,6 +165,7 @@ class System:
         self.counts = harmonic_counts(family.dimension, family.top)
         self.scale = np.sqrt(self.counts[self.active])
         self.size = size_for(max(size, family.top + 8))
+        self._table: Float | None = None
 
     def state(self, x: Float) -> State:
         """The measure of unknowns x = (b of the active degrees, u)."""
@@ -176,24 +177,33 @@ class System:
     def evaluate(self, x: Float) -> tuple[Float, Float]:
         """The residual and its derivative by (b, u)."""
         state = self.state(x)
-        model, share = state.model, state.probability
-        table = state.rule.table(self.family.top)[:, self.active]
+        model, share, table = state.model, state.probability, self.table
         mean = table.T @ share
         pull = model.kappa * model.slope(state.q) * share
         covariance = state.rule.products(pull, self.active) - np.outer(mean, table.T @ pull)
         jacobian = np.empty((self.active.size, self.active.size + 1))
         jacobian[:, :-1] = -covariance * model.multipliers.relative[self.active]
         jacobian[:, :-1].flat[:: self.active.size + 1] += 1.0
-        change = self._exponent(x, _DERIVATIVE_STEP) - self._exponent(x, -_DERIVATIVE_STEP)
-        change *= share / (2 * _DERIVATIVE_STEP)
+        change = self._change(x) * share
         jacobian[:, -1] = mean * change.sum() - table.T @ change
         return x[:-1] - mean, jacobian
 
-    def _exponent(self, x: Float, step: float) -> Float:
-        model = self.family.model(float(x[-1]) + step)
-        table = rule(self.family.dimension, self.size).table(self.family.top)
-        reduced = model.multipliers.relative[self.active] * x[:-1]
-        return model.exponent(table[:, self.active] @ reduced)
+    @property
+    def table(self) -> Float:
+        """The active harmonics at the nodes."""
+        if self._table is None or self._table.shape[0] != self.size:
+            self._table = rule(self.family.dimension, self.size).table(self.family.top)[:, self.active]
+        return self._table
+
+    def _change(self, x: Float) -> Float:
+        """`d (kappa phi(q)) / du` at the nodes."""
+        ends = [self.family.model(float(x[-1]) + step) for step in (_DERIVATIVE_STEP, -_DERIVATIVE_STEP)]
+        pulls = [model.multipliers.relative[self.active] * x[:-1] for model in ends]
+        if ends[0].softness == 0:
+            above, below = (model.kappa * pull for model, pull in zip(ends, pulls, strict=True))
+            return self.table @ ((above - below) / (2 * _DERIVATIVE_STEP))
+        above, below = (model.exponent(self.table @ pull) for model, pull in zip(ends, pulls, strict=True))
+        return (above - below) / (2 * _DERIVATIVE_STEP)
 
     def refined(self, x: Float) -> bool:
         """Whether the rule had to grow for that state."""
@@ -205,13 +215,14 @@ class System:
 
 
 class Solved(NamedTuple):
-    """What Newton's method found, its number of steps, and the derivative of R at its last step."""
+    """What Newton's method found, its number of steps, and the direction in which the last equation grows by 1."""
 
     x: Float
     steps: int
-    jacobian: Float
+    direction: Float
 
 
+@np.errstate(all="ignore")
 def newton(
     system: System,
     start: Float,
@@ -223,15 +234,14 @@ def newton(
     x = start.copy()
     scale = np.append(system.scale, 1.0)
     last = np.inf
+    right = np.zeros((x.size, 2))
+    right[-1, 1] = 1.0
     for step in range(1, most + 1):
-        with np.errstate(all="ignore"):
-            residual, jacobian = system.evaluate(x)
+        residual, jacobian = system.evaluate(x)
         extra, gradient = constraint(x)
-        matrix = np.vstack([jacobian, gradient])
-        if not np.isfinite(matrix).all() or not np.isfinite(residual).all():
-            return None
+        right[:-1, 0], right[-1, 0] = residual, extra
         try:
-            change = np.linalg.solve(matrix, np.append(residual, extra))
+            change, direction = np.linalg.solve(np.vstack([jacobian, gradient]), right).T
         except np.linalg.LinAlgError:
             return None
         x = x - change
@@ -240,8 +250,8 @@ def newton(
             return None
         # convergence is quadratic: the next step would be about as much shorter than this one, squared
         if moved < _LAST_STEP or (step > 1 and moved * (moved / last) ** 2 < _LAST_STEP):
-            return Solved(x, step, jacobian)
+            return Solved(x, step, direction)
         if step > _STEPS_TO_ROUNDOFF and moved > 0.5 * last:
-            return Solved(x, step, jacobian) if moved < TOLERANCE else None
+            return Solved(x, step, direction) if moved < TOLERANCE else None
         last = moved
     return None
