@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 from scipy.optimize import brentq
 
 from mfpde.bifurcation.states import Solved, System, newton
-from mfpde.typing import Float
+from mfpde.typing import Float, Truths
 
 __all__ = ["Path", "Point", "Tracer", "upright"]
 
 FIRST_STEP, LARGEST_STEP, SMALLEST_STEP = 0.01, 0.03, 1e-7  # arclength in units of the range and of moments
 _TURN = np.cos(0.25)  # largest turn of the tangent in one step, a quarter radian
+_LOCATED = 1e-13  # arclength to which special points are located
+_MOST_FOLDS = 8  # of the symmetries that a path may meet
 _MOST_POINTS = 3000  # of a path: a hundred times what paths need
 _VERTICAL_SLOPE = 1e-9  # du/ds that is roundoff of a vertical branch
 
@@ -154,9 +157,12 @@ class Tracer:
         old = path.points[-1]
         if not 0.0 <= new.u <= 1.0:
             edge = 0.0 if new.u < 0 else 1.0
-            new, path.end = self.located(old, step, lambda point: point.u - edge) or old, "range"
-            if new is old:
+            path.end = "range"
+            near = self.located(old, step, lambda point: point.u - edge)
+            x = None if near is None else self.at_parameter(near.x, edge)
+            if near is None or x is None:
                 return
+            new = replace(near, x=x)
         else:
             apart = self._more_symmetric(old, new)
             if apart is not None:
@@ -175,26 +181,29 @@ class Tracer:
         if len(path.points) > 10 and self.length(new.x - first.x) < 0.7 * step and first.tangent @ new.tangent > 0:
             path.end = path.end or "closed"
 
-    def _more_symmetric(self, old: Point, new: Point) -> Float | None:
+    def _more_symmetric(self, old: Point, new: Point) -> Truths | None:
         """Where between two points a state has a symmetry that its neighbours have not: the degrees that vanish."""
-        stride = int(np.gcd.reduce(self.system.active))
-        circle = self.system.family.dimension == 2
-        for fold in (*(range(2, 8) if circle else (2 // stride,)), 0):
-            if fold == 1:
-                continue
-            apart = self.system.active % (fold * stride) != 0 if fold else np.ones(self.system.active.size, bool)
-            before, after = old.x[:-1][apart], new.x[:-1][apart]
-            if before.size and before @ after < 0:
-                return apart
-        return None
+        products = old.x[:-1] * new.x[:-1]
+        if products.min() >= 0:
+            return None
+        return next((apart for apart in self._vanishing if products[apart].sum() < 0), None)
 
-    def located(self, point: Point, step: float, test: Callable[[Point], float]) -> Point | None:
+    @cached_property
+    def _vanishing(self) -> list[Truths]:
+        """Degrees that vanish for each higher symmetry: more folds, on spheres x -> -x, and all of rotations."""
+        active = self.system.active
+        stride = int(np.gcd.reduce(active))
+        folds = range(2, _MOST_FOLDS) if self.system.family.dimension == 2 else range(2, 4 - stride)
+        masks = [active % (fold * stride) != 0 for fold in folds]
+        return [*(mask for mask in masks if mask.any()), np.ones(active.size, dtype=bool)]
+
+    def located(self, point: Point, step: float, test: Callable[[Point], float], exact: bool = False) -> Point | None:
         """The point within one step where a test function vanishes; None where it does not change its sign."""
         last: dict[float, Point] = {0.0: point}
 
         def value(length: float) -> float:
             if length not in last:
-                found = self.ahead(point, length, exact=True)
+                found = self.ahead(point, length, exact)
                 if found is None:
                     raise ArithmeticError
                 last[length] = found[0]
@@ -203,7 +212,7 @@ class Tracer:
         try:
             if value(0.0) * value(step) > 0:
                 return None
-            root = brentq(value, 0.0, step, xtol=1e-15, rtol=1e-14)
+            root = brentq(value, 0.0, step, xtol=_LOCATED, rtol=_LOCATED)
             value(root)
         except (ArithmeticError, RuntimeError):
             return None

@@ -66,7 +66,7 @@ def _folds(tracer: Tracer, old: Watched, new: Watched) -> list[Crossing]:
     before, after = old.point.turning, new.point.turning
     if before * after >= 0 or upright(old.point, new.point):
         return []
-    point = tracer.located(old.point, _length(old, new), lambda p: p.turning)
+    point = tracer.located(old.point, _length(old, new), lambda p: p.turning, exact=True)
     return [] if point is None else [Crossing(FOLD, point)]
 
 
