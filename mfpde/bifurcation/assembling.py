@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from mfpde.bifurcation.crossings import BRANCH_POINT, FIRST_ORDER, Crossing, Symmetry
+from mfpde.bifurcation.crossings import BRANCH_POINT, FIRST_ORDER, TRICRITICAL, Crossing, Symmetry
 from mfpde.bifurcation.diagram import Branch, SpecialPoint
 from mfpde.bifurcation.exploring import critical_places
 from mfpde.bifurcation.launching import Launch, beside_uniform
@@ -23,6 +23,9 @@ __all__ = ["branch_of", "fitted", "uniform_branch"]
 _UNIFORM_POINTS = 65  # of the uniform branch, equispaced; special points come on top
 _LARGE_BASIS = 144  # functions, from which rates take a tenth of a second
 _VERTICAL_CHANGE = 1e-12  # relative change of the parameter along a vertical branch
+_VERTICAL_RATIO = 1e-11  # of kappa / kappa_l - 1, at small amplitudes of a vertical branch
+_FEWEST_POINTS = 4  # that a normal form is fitted to
+_TRICRITICAL = 1e-8  # c_2 below which a branch is neither super- nor subcritical
 _SPARSE = 8  # points of which one has rates then
 _AMPLITUDES = 0.02 * np.arange(1, 9)  # of the points that a normal form is fitted to
 
@@ -110,7 +113,7 @@ def _birth_on_uniform(
     form = normal_form(family.model(u).multipliers, degree)
     measured = fitted(family, degree, u)
     return SpecialPoint(
-        BRANCH_POINT,
+        TRICRITICAL if abs(form.second) < _TRICRITICAL and measured.second else BRANCH_POINT,
         family.value(u),
         row,
         state.moments,
@@ -147,7 +150,9 @@ def fitted(family: Family, degree: int, u: float) -> NormalForm:
             model = family.model(float(found.x[-1]))
             amplitudes.append(amplitude)
             ratios.append(model.kappa * model.multipliers.relative[degree])
-    if len(amplitudes) < 4:
+    if np.abs(np.array(ratios) - 1).max(initial=0.0) < _VERTICAL_RATIO:
+        return NormalForm(0.0, 0.0)
+    if len(amplitudes) < _FEWEST_POINTS:
         return NormalForm(0.0, float("nan"))
     return fitted_form(np.array(amplitudes), np.array(ratios))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mfpde.bifurcation.clusters import cluster_rates, rates_cross
 from mfpde.bifurcation.selection import choose, coexistence, solve_between
 from mfpde.bifurcation.states import Family
 from mfpde.bifurcation.stationary import StationaryState, state_from_moments
@@ -119,6 +120,17 @@ class Branch:
     def at(self, parameter: float, side: str | None = None) -> StationaryState:
         """Its state at a value of the parameter; where several are there, `side`: upper, lower or oblate."""
         return choose(self.states_at(parameter), side, f"{self.name} at {parameter:.6g}", self.nearest(parameter))
+
+    def cluster_rates(self) -> Float:
+        """`(point, 2)`: for a branch of two clusters on the circle, the rates at which they move against each other and
+        at which they exchange mass; NaN for the uniform state."""
+        uniform = (float("nan"), float("nan"))
+        found = [cluster_rates(self.state(i)) if self.amplitude[i] > 0 else uniform for i in range(len(self))]
+        return np.array(found)
+
+    def rates_cross(self) -> list[float]:
+        """Values of the parameter at which these two are equal."""
+        return rates_cross(self)
 
     def nearest(self, parameter: float) -> str:
         """Where it is, and where its special points are."""

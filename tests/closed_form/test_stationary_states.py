@@ -8,6 +8,7 @@ from scipy.special import eval_legendre, iv
 
 import mfpde
 from mfpde.bifurcation.assembling import fitted
+from mfpde.bifurcation.clusters import cluster_rates
 from mfpde.bifurcation.exploring import Explorer
 from mfpde.bifurcation.multipliers import degree_multipliers, exponential_multipliers
 from mfpde.bifurcation.normal_form import normal_form
@@ -233,3 +234,22 @@ def test_scales_beyond_doubles_of_exponentials():
     (side,) = branch.sides
     assert [crossing.kind for crossing in side.crossings] == ["fold", "first-order"]
     assert max(side.tracer.system.state(point.x).residual for point in side.path.points) < 1e-13
+
+
+def test_a_tricritical_point_has_its_name():
+    found = diagram(0.8, 1.3, geometry=CIRCLE, attention=usa(2.4469183112890461), branches=[1])
+    assert found.branches[1].special[0].kind == "tricritical"
+    assert found.branches[0].special[0].kind == "tricritical"
+    found = diagram(0.8, 1.3, geometry=CIRCLE, attention=usa(2.44), branches=[1])
+    assert found.branches[1].special[0].kind == "branch-point"
+
+
+def test_motion_and_exchange_of_two_clusters(beta_five):
+    """Mass is exchanged faster just above the birth of the branch, clusters move faster far from it."""
+    branch = beta_five.branches[2]
+    (crossing,) = branch.rates_cross()
+    motion, exchange = cluster_rates(branch.at(crossing))
+    assert motion == pytest.approx(exchange, rel=1e-8)
+    below, above = (cluster_rates(branch.at(factor * crossing)) for factor in (0.9, 1.1))
+    assert below[1] > below[0] > 0
+    assert above[0] > above[1] > 0
