@@ -10,7 +10,14 @@ from mfpde.bifurcation.crossings import BRANCH_POINT, FIRST_ORDER, TRICRITICAL, 
 from mfpde.bifurcation.diagram import Branch, SpecialPoint
 from mfpde.bifurcation.exploring import critical_places
 from mfpde.bifurcation.launching import Launch, beside_uniform
-from mfpde.bifurcation.normal_form import SUBCRITICAL, SUPERCRITICAL, NormalForm, fitted_form, normal_form
+from mfpde.bifurcation.normal_form import (
+    SUBCRITICAL,
+    SUPERCRITICAL,
+    TRANSCRITICAL,
+    NormalForm,
+    fitted_form,
+    normal_form,
+)
 from mfpde.bifurcation.quadrature import harmonic_count, harmonic_counts
 from mfpde.bifurcation.spectrum import KEPT_RATES, basis_size
 from mfpde.bifurcation.states import Family, State, newton
@@ -225,8 +232,9 @@ def _birth(rows: _Rows, traced: Traced, number: int, family: Family) -> SpecialP
 
 def _type(traced: Traced) -> str:
     """Of a branch that leaves another: whether its states are on the side where the other has lost stability."""
-    side = traced.sides[0]
-    first = side.path.points[0]
+    if traced.goes_through:
+        return TRANSCRITICAL
+    first = traced.sides[0].path.points[0]
     rise = first.u - float(traced.born.born[-1])
     return "" if rise == 0 or traced.parent == 0 else (SUPERCRITICAL if traced.parent_loses * rise > 0 else SUBCRITICAL)
 

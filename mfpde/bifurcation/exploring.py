@@ -115,6 +115,7 @@ class Explorer:
             made = self._single(f"from {branch.name}", branch.mode, launch, index + 1)
             if made is not None:
                 made.parent_loses = side.loses(crossing)
+                made.goes_through = (branch.stride // launch.stride) % 2 == 1
             yield from self._add(made)
 
     def isolated(self, states: list[tuple[State, float]]) -> Iterator[Traced]:

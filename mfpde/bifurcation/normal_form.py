@@ -62,7 +62,7 @@ def normal_form(multipliers: Multipliers, degree: int) -> NormalForm:
 def fitted_form(amplitude: Float, ratio: Float) -> NormalForm:
     """From points of a branch: amplitudes (with sign) and `kappa / kappa_l`."""
     odd = np.any(amplitude < 0)
-    powers = np.arange(1, 5) if odd else np.arange(2, 13, 2)
+    powers = np.arange(1, 8) if odd else np.arange(2, 13, 2)
     powers = powers[: amplitude.size]
     scaled = amplitude / np.abs(amplitude).max()
     coefficients = np.linalg.lstsq(scaled[:, None] ** powers, ratio - 1, rcond=None)[0]

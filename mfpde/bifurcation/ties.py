@@ -12,6 +12,8 @@ from mfpde.bifurcation.stationary import StationaryState
 
 __all__ = ["tied"]
 
+_CURVATURE = 0.1  # of a step's change of free energy, by which it may differ from a straight line
+
 
 def tied(branch: Branch, branches: list[Branch]) -> list[SpecialPoint]:
     """Where stable states of this branch have the free energy of stable states of branches before it."""
@@ -39,14 +41,12 @@ def _between(one: Branch, i: int, two: Branch, j: int) -> SpecialPoint | None:
     if not low < high:
         return None
     rough = [_interpolated(one, i, at) - _interpolated(two, j, at) for at in (low, high)]
-    if rough[0] * rough[1] > 0:
+    change = sum(abs(float(np.diff(b.free_energy[k : k + 2])[0])) for b, k in ((one, i), (two, j)))
+    if rough[0] * rough[1] > 0 and min(map(abs, rough)) > _CURVATURE * change:
         return None
 
     def difference(parameter: float) -> float:
-        states = solve_between(one, i, parameter), solve_between(two, j, parameter)
-        if states[0] is None or states[1] is None:
-            raise ArithmeticError
-        return states[0].free_energy - states[1].free_energy
+        return _energy(one, i, parameter) - _energy(two, j, parameter)
 
     try:
         if difference(low) * difference(high) > 0:
@@ -60,6 +60,17 @@ def _between(one: Branch, i: int, two: Branch, j: int) -> SpecialPoint | None:
     return SpecialPoint(
         FIRST_ORDER, root, i, state.moments, state.free_energy, state, branches=(two.number, one.number)
     )
+
+
+def _energy(branch: Branch, i: int, parameter: float) -> float:
+    """At a point it is known: beside a fold Newton's method would not find it."""
+    for point in (i, i + 1):
+        if parameter == branch.parameter[point]:
+            return float(branch.free_energy[point])
+    state = solve_between(branch, i, parameter)
+    if state is None:
+        raise ArithmeticError
+    return state.free_energy
 
 
 def _interpolated(branch: Branch, i: int, at: float) -> float:

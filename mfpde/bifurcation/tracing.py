@@ -57,6 +57,8 @@ class Traced:
     parent: int = 0
     #: +1 where the branch that it leaves has more unstable directions at larger parameters, -1 at smaller ones
     parent_loses: float = 0.0
+    #: whether the branch goes on to the other side of its birth, as another branch
+    goes_through: bool = False
     disconnected: bool = False
 
     @property

@@ -253,3 +253,18 @@ def test_motion_and_exchange_of_two_clusters(beta_five):
     below, above = (cluster_rates(branch.at(factor * crossing)) for factor in (0.9, 1.1))
     assert below[1] > below[0] > 0
     assert above[0] > above[1] > 0
+
+
+def test_branches_of_three_clusters():
+    """Three clusters lose their symmetry where the uniform state's mode 1 does; what leaves goes through, folds, and
+    ties with the three clusters in between."""
+    found = diagram(0.5, 6, geometry=CIRCLE, interaction={"coefficients": [1, -0.5, 1.5, 0.3]})
+    three, above, below = found.branches[2], found.branches[3], found.branches[4]
+    assert three.special[1].parameter == pytest.approx(2.0, abs=1e-10)
+    assert [branch.special[0].type for branch in (above, below)] == ["transcritical", "transcritical"]
+    kinds = {point.kind: point for point in above.special}
+    tie = kinds["first-order"]
+    assert tie.branches == (three.number, above.number)
+    assert kinds["fold"].parameter < tie.parameter < 2.0
+    lowest = min(state.free_energy for state in above.states_at(tie.parameter))
+    assert three.at(tie.parameter).free_energy == pytest.approx(lowest, abs=1e-12)
