@@ -79,7 +79,7 @@ def phase_diagram(
     >>> import mfpde
     >>> found = mfpde.phase_diagram({"kind": "circle"}, {"kind": "unnormalized", "beta": 1}, beta=(2, 3), count=(3, 5))
     >>> found.stable[2].tolist(), found.tricritical.round(6).tolist()          # beta = 3
-    ([1, 1, 1, 1, 1], [[2.446918, 0.963387]])
+    ([1, 1, 1, 1, 1], [[2.446918, 1.020271]])
     """
     for name, (low, high) in {"beta": beta, "ratio": ratio}.items():
         if not low < high or (name == "ratio" and low <= 0):

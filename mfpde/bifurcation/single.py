@@ -38,8 +38,8 @@ def stationary_state(
 
     >>> import mfpde
     >>> state = mfpde.stationary_state({"kind": "circle"}, {"kind": "unnormalized", "beta": 0}, kappa=4)
-    >>> state.moments[2].round(12), state.stable          # 1 - 2 / kappa
-    (0.5, True)
+    >>> print(state.moments[2].round(12), state.stable)          # 1 - 2 / kappa
+    0.5 True
     """
     equation = equation_of({"geometry": geometry, "attention": attention, "interaction": interaction})
     if not 0 < kappa < math.inf:

@@ -31,7 +31,7 @@ class BranchState(Initial):
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = diagram.save(f"{folder}/branches.h5")
     ...     print(BranchState(file=str(file), branch=1, at=4).mean.round(6))          # r = I_1(4 r) / I_0(4 r)
-    [0.822452 0.      ]
+    [0.831462 0.      ]
     """
 
     kind: Literal["branch"] = "branch"
