@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from mfpde.registry import lookup
 from mfpde.typing import AnyArray, Complex, Float
 
 if TYPE_CHECKING:
+    import xarray
     from matplotlib.figure import Figure
 
     from mfpde.problem import Problem
@@ -168,6 +170,8 @@ class Diagram:
     branches: list[Branch]
     outcome: str = "finished"
     messages: tuple[str, ...] = ()
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    path: Path | None = None
 
     @property
     def special(self) -> list[tuple[Branch, SpecialPoint]]:
@@ -187,6 +191,26 @@ class Diagram:
         known = ", ".join(f"{branch.number}: {branch.name}" for branch in self.branches)
         raise ProblemError.at("branch", f"there is no branch {name!r}; known: {known}")
 
+    def citations(self) -> list[str]:
+        """Keys of the papers behind it."""
+        law = self.problem.equation.law
+        own = () if law is None else law.citations
+        return list(dict.fromkeys([*own, "bertini2010", "carrillo2020", "shalova2024"]))
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Everything over `point`, with the number of its branch, as in the file (needs the `analysis` extra)."""
+        import xarray
+
+        names = ("parameter", "amplitude", "free_energy", "unstable", "residual", "quadratic_residual")
+        arrays = {name: ("point", np.concatenate([getattr(b, name) for b in self.branches])) for name in names}
+        numbers = np.repeat([branch.number for branch in self.branches], [len(branch) for branch in self.branches])
+        orders = max(branch.moments.shape[1] for branch in self.branches)
+        wide = [
+            np.pad(b.moments, ((0, 0), (0, orders - b.moments.shape[1])), constant_values=np.nan) for b in self.branches
+        ]
+        tables = {"branch": ("point", numbers), "moments": (("point", "order"), np.concatenate(wide))}
+        return xarray.Dataset({**tables, **arrays}, attrs={"parameter": self.parameter, "range": self.range})
+
     def plot(self, path: str | Path | None = None, quantity: str = "amplitude") -> Figure:
         """Branches over the parameter: stable solid, unstable dashed, special points marked and labelled."""
         figure: Figure = lookup("view", "diagram")(self, path, quantity)
@@ -197,7 +221,7 @@ class Diagram:
         written: Path = lookup("archive", "write-diagram")(self, path, force)
         return written
 
-    def summary(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """What was found, as plain data."""
         return {
             "parameter": self.parameter,

@@ -69,7 +69,7 @@ def bifurcate(
     if plot is not None:
         _draw(diagram, plot)
     if as_json:
-        print_json(diagram.summary())
+        print_json(diagram.to_dict())
     elif not quiet:
         click.echo(_summary(diagram))
         click.echo(f"wrote {target}", err=True)

@@ -14,7 +14,7 @@ from mfpde.errors import MfpdeError
 from mfpde.registry import register
 from mfpde.store.atomic_file import check_target, replacing
 from mfpde.store.opening import opened
-from mfpde.store.provenance import provenance_of, write_provenance
+from mfpde.store.provenance import provenance_of, read_provenance, write_provenance
 from mfpde.typing import AnyArray
 
 if TYPE_CHECKING:
@@ -144,7 +144,9 @@ def load_diagram(path: str | Path) -> Diagram:
         family = family_of(problem.equation, parameter, low, high)
         outcome = json.loads(file.attrs["outcome"])
         branches = [_branch(file, index, family) for index in range(file["branch_number"].shape[0])]
-        return Diagram(problem, parameter, (low, high), branches, outcome["kind"], tuple(outcome["messages"]))
+        provenance = read_provenance(file["provenance"])
+        messages = tuple(outcome["messages"])
+        return Diagram(problem, parameter, (low, high), branches, outcome["kind"], messages, provenance, Path(path))
 
 
 def _branch(file: Any, index: int, family: Any) -> Branch:

@@ -81,6 +81,11 @@ def test_xarray_reads_the_file(diagram, tmp_path):
     with xarray.open_dataset(path, engine="h5netcdf") as data:
         assert data.moments.dims == ("point", "order")
         assert data.attrs["mfpde_kind"] == "diagram"
+        mine = diagram.to_xarray()
+        for name in mine.data_vars:
+            np.testing.assert_array_equal(mine[name], data[name])
+    assert "carrillo2020" in diagram.citations()
+    assert mfpde.load(path).path == path
 
 
 def test_figures(diagram, tmp_path):
