@@ -40,8 +40,8 @@ _AMPLITUDES = 0.02 * np.arange(1, 9)  # of the points that a normal form is fitt
 class _Rows:
     """What is kept of each point, collected in order."""
 
-    def __init__(self, family: Family, mode: int) -> None:
-        self.family, self.mode = family, mode
+    def __init__(self, family: Family, mode: int, with_rates: bool = True) -> None:
+        self.family, self.mode, self.with_rates = family, mode, with_rates
         self.seen: list[StationaryState] = []
         self.places: list[float] = []
         self.unstable: list[int] = []
@@ -49,7 +49,7 @@ class _Rows:
     def add(self, state: State, u: float, unstable: int | None = None) -> int:
         """The number of the row."""
         seen = StationaryState(state, max(self.mode, 1))
-        if state.model.softness and basis_size(state) <= _LARGE_BASIS:
+        if self.with_rates and state.model.softness and basis_size(state) <= _LARGE_BASIS:
             unstable = softened_instability(seen.modes)
         self.seen.append(seen)
         self.places.append(u)
@@ -61,7 +61,7 @@ class _Rows:
         rows: list[Float | Complex] = []
         for place, seen in enumerate(self.seen):
             told = place in special or place % _SPARSE == 0 or basis_size(seen.state) <= _LARGE_BASIS
-            rows.append(seen.rates[:KEPT_RATES] if told else np.full(KEPT_RATES, np.nan))
+            rows.append(seen.rates[:KEPT_RATES] if told and self.with_rates else np.full(KEPT_RATES, np.nan))
         if any(np.iscomplexobj(row) for row in rows):
             return np.array(rows, dtype=complex)
         return np.array(rows, dtype=float)
@@ -168,9 +168,9 @@ def _held(place: int, target: float, gradient: Float, x: Float) -> tuple[float, 
     return float(x[place]) - target, gradient
 
 
-def branch_of(traced: Traced, number: int, family: Family) -> Branch:
+def branch_of(traced: Traced, number: int, family: Family, with_rates: bool = True) -> Branch:
     """The points of all sides in one order, the birth between them."""
-    rows = _Rows(family, traced.mode)
+    rows = _Rows(family, traced.mode, with_rates)
     special: list[SpecialPoint] = []
     sides = traced.sides
     if len(sides) > 1:

@@ -66,7 +66,7 @@ def _state(equation: Equation, kappa: float, mode: int | str, side: str | None) 
     traced = [branch for branch in explorer.primary() if branch.mode == mode]
     if not traced:
         raise ProblemError.at("mode", f"no branch of mode {mode} was found to leave the uniform state at {critical:g}")
-    branch = branch_of(traced[0], 1, family)
+    branch = branch_of(traced[0], 1, family, with_rates=False)
     states = branch.states_at(kappa)
     positive = [state for state in states if state.state.b[mode] > 0]
     if side is None and positive:
