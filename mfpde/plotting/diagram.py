@@ -143,7 +143,7 @@ def _profiles(axes: Axes, branch: Branch) -> None:
         axes.plot(angle, density, color=colour, label=f"{branch.parameter[point]:.4g}")
     axes.set(xlabel="angle to the axis [rad]", ylabel="density against the uniform state", yscale="log")
     axes.set_ylim(bottom=max(axes.get_ylim()[0], 1e-8))
-    axes.legend(title=branch.family.parameter, fontsize=7, title_fontsize=7)
+    axes.legend(title=branch.family.parameter, fontsize=7, title_fontsize=7, loc="lower left", bbox_to_anchor=(1, 0.2))
 
 
 def _spectrum(axes: Axes, branch: Branch) -> None:
@@ -153,5 +153,5 @@ def _spectrum(axes: Axes, branch: Branch) -> None:
         axes.plot(along, rates[:, place], color=CATEGORIES[place % len(CATEGORIES)], lw=THIN_LINE)
     axes.axhline(0, color=REFERENCE, lw=0.6)
     finite = np.abs(rates[:, 0][np.isfinite(rates[:, 0])])
-    axes.set_yscale("symlog", linthresh=max(1e-3 * float(finite.max(initial=1e-3)), 1e-6))
+    axes.set_yscale("symlog", linthresh=max(0.01 * float(finite.max(initial=1e-3)), 1e-6))
     axes.set(xlabel="point of the branch", ylabel="leading rates")
