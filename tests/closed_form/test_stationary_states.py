@@ -226,6 +226,18 @@ def test_secondary_branch_meets_where_it_was_found():
     assert abs(secondary.moments[1, 1]) > 1e-3
 
 
+def test_clusters_that_leave_their_places_together():
+    """Odd about the axis of two clusters is even about the axis between them: that branch is followed, too."""
+    found = diagram(1, 6, geometry=CIRCLE, interaction={"coefficients": [1, 0.9]})
+    two, secondary = found.branches[2:4]
+    (place,) = [point for point in two.special[1:] if point.kind == "branch-point"]
+    assert secondary.special[0].parameter == pytest.approx(place.parameter, abs=1e-12)
+    # the two clusters stand at +-pi/2 and move towards angle 0
+    assert (secondary.moments[:, 2] < 0).all()
+    assert (secondary.moments[1:, 1] > 0).all()
+    assert secondary.residual.max() < 1e-13
+
+
 def test_scales_beyond_doubles_of_exponentials():
     """beta = 100: kappa is about e^-100, and the equation is solved to roundoff all the same."""
     multipliers = exponential_multipliers(100.0, 1.0, 2, normalised=False)
