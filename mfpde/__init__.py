@@ -27,6 +27,11 @@ if TYPE_CHECKING:
         Softmax,
         Unnormalized,
     )
+    from mfpde.bifurcation.bifurcating import bifurcate
+    from mfpde.bifurcation.diagram import Branch, Diagram
+    from mfpde.bifurcation.phase import phase_diagram
+    from mfpde.bifurcation.single import stationary_state
+    from mfpde.bifurcation.stationary import StationaryState
     from mfpde.contracts import Accuracy, Outcome
     from mfpde.distances import OptimalMap, distance, optimal_map
     from mfpde.equation import Equation
@@ -69,6 +74,11 @@ _HOME = {
     ],
     "mfpde.contracts": ["Accuracy", "Outcome"],
     "mfpde.distances": ["OptimalMap", "distance", "optimal_map"],
+    "mfpde.bifurcation.bifurcating": ["bifurcate"],
+    "mfpde.bifurcation.diagram": ["Branch", "Diagram"],
+    "mfpde.bifurcation.phase": ["phase_diagram"],
+    "mfpde.bifurcation.single": ["stationary_state"],
+    "mfpde.bifurcation.stationary": ["StationaryState"],
     "mfpde.equation": ["Equation"],
     "mfpde.errors": ["MfpdeError", "OutputError", "ProblemError", "ResumeError"],
     "mfpde.geometry": ["Circle", "Lattice", "Line", "Plane", "Space", "Sphere"],
@@ -98,8 +108,10 @@ _WHERE = {name: module for module, names in _HOME.items() for name in names}
 __all__ = [
     "L2",
     "Accuracy",
+    "Branch",
     "Circle",
     "Density",
+    "Diagram",
     "Equation",
     "Gaussian",
     "GridDensity",
@@ -133,14 +145,18 @@ __all__ = [
     "Softmax",
     "Space",
     "Sphere",
+    "StationaryState",
     "Uniform",
     "Unnormalized",
     "VonMises",
     "__version__",
+    "bifurcate",
     "distance",
     "load",
     "optimal_map",
+    "phase_diagram",
     "solve",
+    "stationary_state",
     "validate",
 ]
 

@@ -18,15 +18,15 @@ from mfpde.geometry import Geometry
 from mfpde.measure import Initial
 from mfpde.normalization import Normalization
 from mfpde.registry import lookup
-from mfpde.specification import OfFamily, Real, Specification, Truth, Vector
+from mfpde.specification import OfFamily, Real, Specification, Truth, Vector, Whole
 
-__all__ = ["Problem", "Time"]
+__all__ = ["Bifurcation", "Problem", "Time"]
 
 #: snapshots of a run whose file does not say when to save
 DEFAULT_SNAPSHOTS = 100
 _MOST_SNAPSHOTS = 1_000_000  # of a run: more are a slip
 #: blocks that say what to do with an equation
-_TASKS = ("solver", "time", "observe", "compare")
+_TASKS = ("solver", "time", "observe", "compare", "bifurcation")
 
 
 class Time(Specification):
@@ -107,6 +107,35 @@ def _every(step: float, until: float) -> list[float]:
     return [*times, until] if times else [0.0, until]
 
 
+class Bifurcation(Specification):
+    """Which number moves over which range, and which branches of stationary states are followed.
+
+    Without `branches` all that are found: every mode that leaves the uniform state in the range, what leaves these
+    branches, and states that are on none of them. A list names `uniform` and modes.
+    """
+
+    parameter: str = Field(
+        default="kappa",
+        description="`kappa`, `1/kappa`, `beta`, or a number of the file such as `interaction.coefficients.1`",
+    )
+    range: tuple[Real, Real] = Field(description="its smallest and its largest value")
+    branches: tuple[Whole | Literal["uniform"], ...] = Field(
+        default=(), description="`uniform` and the modes that leave it; without, all that are found"
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Bifurcation:
+        low, high = self.range
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise ProblemError.at("range", f"must be two finite numbers in ascending order, not [{low:g}, {high:g}]")
+        if self.parameter in ("kappa", "noise.kappa", "1/kappa") and low <= 0:
+            raise ProblemError.at("range", f"{self.parameter} must be greater than 0, not {low:g}")
+        for place, mode in enumerate(self.branches):
+            if mode != "uniform" and mode < 1:
+                raise ProblemError.at(f"branches.{place}", f"a mode is a positive whole number, not {mode}")
+        return self
+
+
 class Problem(Specification):
     """The equation (geometry, attention or interaction, drift, noise, initial) and what to do with it (solver, time,
     observe, compare). In a file, and as arguments, the blocks of the equation stand beside the others.
@@ -133,6 +162,10 @@ class Problem(Specification):
     )
     compare: Annotated[Comparison, OfFamily("comparison")] | None = Field(
         default=None, description="something else that knows the solution, to hold the run against"
+    )
+
+    bifurcation: Bifurcation | None = Field(
+        default=None, description="which branches of stationary states are followed, over which parameter"
     )
 
     @model_validator(mode="before")

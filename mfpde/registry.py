@@ -20,7 +20,7 @@ from mfpde.errors import MfpdeError, nearest, shown
 
 __all__ = ["FAMILIES", "lookup", "members", "register"]
 
-#: family -> the package whose direct children hold its members
+#: family -> the packages whose direct children hold its members
 FAMILIES = {
     "geometry": "mfpde.geometry",
     "attention": "mfpde.attention",
@@ -35,7 +35,7 @@ FAMILIES = {
     "reader": "mfpde.spec",
     "view": "mfpde.plotting",
     "portrait": "mfpde.plotting",
-    "archive": "mfpde.store",
+    "archive": "mfpde.store mfpde.bifurcation.files",
     "stepper": "mfpde.solvers.steppers",
 }
 
@@ -61,9 +61,10 @@ def members(family: str) -> dict[str, Any]:
     """All parts of a family by name, sorted."""
     if family not in _loaded:
         _loaded.add(family)
-        package = importlib.import_module(FAMILIES[family])
-        for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
-            importlib.import_module(module.name)
+        for name in FAMILIES[family].split():
+            package = importlib.import_module(name)
+            for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+                importlib.import_module(module.name)
     return dict(sorted(_members[family].items()))
 
 

@@ -17,7 +17,7 @@ from mfpde.geometry import Circle, Geometry, Plane
 from mfpde.measure import Initial
 from mfpde.normalization import Normalization
 from mfpde.observe import Observable
-from mfpde.problem import Problem, Time
+from mfpde.problem import Bifurcation, Problem, Time
 from mfpde.registry import members
 
 __all__ = ["BLOCKS", "block", "fields_of", "kinds", "top"]
@@ -35,6 +35,7 @@ BLOCKS = {
     "time": Time,
     "observe": "observable",
     "compare": "comparison",
+    "bifurcation": Bifurcation,
 }
 _WORDS: dict[Any, str] = {float: "number", int: "whole number", bool: "true or false", str: "text"}
 _SIGNS = {"gt": ">", "ge": "≥", "lt": "<", "le": "≤"}

@@ -28,6 +28,7 @@ def check(files: tuple[str, ...], settings: dict[str, str], as_json: bool) -> in
 
 
 def _checked(file: str, settings: dict[str, str]) -> dict[str, Any]:
+    from mfpde.bifurcation.bifurcating import check_bifurcation
     from mfpde.errors import ProblemError
     from mfpde.prepare import prepare
     from mfpde.spec import read_document
@@ -36,8 +37,12 @@ def _checked(file: str, settings: dict[str, str]) -> dict[str, Any]:
         document = read_document(file, settings)
     except ProblemError as error:
         return {"file": file, "ok": False, "solver": None, "faults": list(error.faults)}
+    problem = document.problem
     try:
-        solver = prepare(document.problem).solver.kind
+        if problem.bifurcation is not None and problem.time is None and problem.initial is None:
+            check_bifurcation(problem)
+            return {"file": file, "ok": True, "solver": None, "faults": []}
+        solver = prepare(problem).solver.kind
     except ProblemError as error:
         found = sorted(map(document.locate, error.faults), key=lambda fault: fault.order)
         return {"file": file, "ok": False, "solver": None, "faults": found}
@@ -46,7 +51,8 @@ def _checked(file: str, settings: dict[str, str]) -> dict[str, Any]:
 
 def _print(report: dict[str, Any]) -> None:
     if report["ok"]:
-        click.echo(f"{report['file']}: ok, the {report['solver']} solver can solve it")
+        told = f"the {report['solver']} solver can solve it" if report["solver"] else "its branches can be followed"
+        click.echo(f"{report['file']}: ok, {told}")
         return
     for fault in report["faults"]:
         click.echo(str(fault), err=True)

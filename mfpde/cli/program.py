@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from mfpde._version import __version__
+from mfpde.cli.bifurcate import bifurcate
 from mfpde.cli.check import check
 from mfpde.cli.cite import cite
 from mfpde.cli.compare import compare
@@ -144,6 +145,6 @@ main = Program(
     help=_BEGINNING,
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"]},
-    commands=[solve, check, validate, plot, compare, info, examples, schema, listing, cite, doctor],
+    commands=[solve, check, validate, bifurcate, plot, compare, info, examples, schema, listing, cite, doctor],
 )
 main = click.version_option(__version__, prog_name="mfpde", message="%(prog)s %(version)s")(main)

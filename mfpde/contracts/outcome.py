@@ -39,7 +39,8 @@ class Outcome:
 
     Kinds are `finished` and `steady` (then it is `complete`), `blow-up`, `interrupted`, `resolution lost`, `not finite`
     and `output failed`: the same words everywhere, in files and in `mfpde info`, too. An outcome equals a text that
-    names its kind. The `time` of a blow-up is extrapolated, after the last snapshot, and wrong by about its
+    names its kind. The `time` of what has none is NaN; that of a blow-up is extrapolated, after the last snapshot, and
+    wrong by about its
     `uncertainty`. `accuracy` says whether the solver's promise was kept up to there: what was promised, the estimate of
     the error, kept or not (None: unknown), and the cause.
 
@@ -77,7 +78,8 @@ class Outcome:
 
     def __str__(self) -> str:
         when = f"{self.time:.6g}" if not self.uncertainty else _with_uncertainty(self.time, self.uncertainty)
-        parts = [f"{self.kind} at t = {when}", "; ".join(filter(None, [self.message, str(self.accuracy)])), self.advice]
+        ended = self.kind if np.isnan(self.time) else f"{self.kind} at t = {when}"
+        parts = [ended, "; ".join(filter(None, [self.message, str(self.accuracy)])), self.advice]
         return ": ".join(part for part in parts if part)
 
 

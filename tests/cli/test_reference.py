@@ -21,6 +21,7 @@ def test_help_names_every_command_in_the_order_of_use(mfpde):
         "solve",
         "check",
         "validate",
+        "bifurcate",
         "plot",
         "compare",
         "info",

@@ -1,0 +1,1 @@
+"""Stationary states, their branches, stability and phase diagrams."""

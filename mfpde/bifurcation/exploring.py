@@ -1,0 +1,153 @@
+"""All branches of a family of models: from the uniform state, from branch points, and those that meet none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.optimize import brentq
+
+from mfpde.bifurcation.continuation import Point
+from mfpde.bifurcation.crossings import BRANCH_POINT, Crossing
+from mfpde.bifurcation.launching import (
+    Launch,
+    beside_uniform,
+    from_branch_point,
+    several_from_uniform,
+    stride_of,
+    tracer_of,
+)
+from mfpde.bifurcation.states import Family, State
+from mfpde.bifurcation.tracing import Side, Traced, follow
+
+__all__ = ["Explorer", "critical_places"]
+
+_GRID = 64  # places at which the uniform state's stability is looked at
+_RESONANCE_WIDTH = 1e-9  # of the range: modes that leave the uniform state there leave it together
+_MOST_BRANCHES = 60  # that a figure can show
+_GENERATIONS = 3  # branches of branches of branches
+
+
+def critical_places(family: Family) -> list[tuple[float, int]]:
+    """`(u, degree)` where a degree of the uniform state changes its stability, `kappa h_l = 1`, in order of u."""
+    grid = np.linspace(0.0, 1.0, _GRID + 1)
+    models = [family.model(u) for u in grid]
+    levels = np.array([model.kappa * model.multipliers.relative - 1 for model in models])
+    found = []
+    for degree in range(1, family.top + 1):
+        line = levels[:, degree]
+        for i in np.flatnonzero(line[:-1] * line[1:] < 0):
+            root = brentq(_level, grid[i], grid[i + 1], args=(family, degree), xtol=1e-16, rtol=1e-15)
+            found.append((float(root), degree))
+        found += [(float(grid[i]), degree) for i in np.flatnonzero(line == 0)]
+    return sorted(found)
+
+
+def _level(u: float, family: Family, degree: int) -> float:
+    model = family.model(u)
+    return float(model.kappa * model.multipliers.relative[degree] - 1)
+
+
+@dataclass(eq=False)
+class Explorer:
+    """Finds branches one after the other; `report` hears of every point."""
+
+    family: Family
+    modes: set[int] | None = None
+    report: Callable[[str, Point], None] | None = None
+    branches: list[Traced] = field(default_factory=list)
+
+    def primary(self) -> Iterator[Traced]:
+        """The branches that leave the uniform state, mode by mode; modes that leave together also mixed."""
+        places = [(u, k) for u, k in critical_places(self.family) if self.modes is None or k in self.modes]
+        places.sort(key=lambda pair: (pair[1], pair[0]))
+        for u, degree in places:
+            yield from self._add(self._from_uniform(u, degree))
+        for u, degrees in _groups(places):
+            for launch in several_from_uniform(self.family, degrees, u):
+                name = "modes " + " and ".join(map(str, degrees[:2]))
+                yield from self._add(self._single(name, degrees[0], launch))
+
+    def _from_uniform(self, u: float, degree: int) -> Traced | None:
+        two_sided = self.family.dimension > 2 and degree % 2 == 0
+        launches = [beside_uniform(self.family, degree, u, sign) for sign in ((1.0, -1.0) if two_sided else (1.0,))]
+        there = [launch for launch in launches if launch is not None]
+        if not there:
+            return None
+        name = f"mode {degree}"
+        made = Traced(name, degree, stride_of(self.family.dimension, degree), there[0])
+        made.sides = [follow(launch, self._seen(name)) for launch in there]
+        return made
+
+    def _single(self, name: str, mode: int, launch: Launch, parent: int = 0) -> Traced | None:
+        if self._known(launch.first, launch):
+            return None
+        return Traced(name, mode, launch.stride, launch, [follow(launch, self._seen(name))], parent)
+
+    def _known(self, point: Point, launch: Launch) -> bool:
+        """Whether some branch holds that state already."""
+        state = launch.tracer.system.state(point.x)
+        return any(branch.holds(state, point.u) for branch in self.branches)
+
+    def _add(self, branch: Traced | None) -> Iterator[Traced]:
+        if branch is not None and len(self.branches) < _MOST_BRANCHES:
+            self.branches.append(branch)
+            yield branch
+
+    def _seen(self, name: str) -> Callable[[Point], None]:
+        return lambda point: None if self.report is None else self.report(name, point)
+
+    def secondary(self) -> Iterator[Traced]:
+        """Branches that leave branches, and those that leave these."""
+        last = 0
+        for _ in range(_GENERATIONS):
+            waiting = list(enumerate(self.branches))[last:]
+            last = len(self.branches)
+            for index, branch in waiting:
+                for side in branch.sides:
+                    for crossing in side.crossings:
+                        if crossing.kind == BRANCH_POINT:
+                            yield from self._leaving(index, branch, side, crossing)
+
+    def _leaving(self, index: int, branch: Traced, side: Side, crossing: Crossing) -> Iterator[Traced]:
+        for launch in from_branch_point(side.tracer, branch.stride, crossing):
+            made = self._single(f"from {branch.name}", branch.mode, launch, index + 1)
+            if made is not None:
+                made.parent_loses = side.loses(crossing)
+                made.goes_through = (branch.stride // launch.stride) % 2 == 1
+            yield from self._add(made)
+
+    def isolated(self, states: list[tuple[State, float]]) -> Iterator[Traced]:
+        """Branches through states, found by other means, that lie on none so far."""
+        for state, u in states:
+            if any(branch.holds(state, u) for branch in self.branches):
+                continue
+            stride = int(np.gcd.reduce(np.flatnonzero(np.abs(state.b[1:]) > 1e-9) + 1))
+            stride = stride if self.family.dimension == 2 else 2 - stride % 2
+            tracer = tracer_of(self.family, stride, u, state.rule.count)
+            x = np.append(state.b[tracer.system.active], u)
+            unit = np.zeros(x.size)
+            unit[-1] = 1.0
+            both = [tracer.begin(x, sign * unit, 0.0) for sign in (1.0, -1.0)]
+            launches = [Launch(tracer, stride, x, point) for point in both if point is not None]
+            if not launches:
+                continue
+            name = "disconnected"
+            made = Traced(name, 0, stride, launches[0], disconnected=True)
+            made.sides = [follow(launch, self._seen(name)) for launch in launches]
+            if made.sides[0].path.end == "closed":
+                made.sides = made.sides[:1]
+            yield from self._add(made)
+
+
+def _groups(places: list[tuple[float, int]]) -> Iterator[tuple[float, list[int]]]:
+    """Degrees that leave the uniform state at one place."""
+    ordered = sorted(places)
+    group: list[tuple[float, int]] = []
+    for place in [*ordered, (np.inf, 0)]:
+        if group and place[0] - group[0][0] > _RESONANCE_WIDTH:
+            if len(group) > 1:
+                yield group[0][0], [degree for _, degree in group]
+            group = []
+        group.append(place)

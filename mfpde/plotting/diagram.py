@@ -1,0 +1,157 @@
+"""A bifurcation diagram: stable solid, unstable dashed, special points marked and labelled; states along a branch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mfpde.errors import MfpdeError
+from mfpde.plotting.description import describe
+from mfpde.plotting.figure import head
+from mfpde.plotting.output import FIGURES, extension_of, save
+from mfpde.plotting.style import CATEGORIES, DASHES, LINE, REFERENCE, THIN_LINE, look, new_figure, sequence, tag
+from mfpde.registry import register
+from mfpde.typing import AnyArray, Float
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from mfpde.bifurcation.diagram import Branch, Diagram, SpecialPoint
+
+__all__ = ["diagram_figure", "draw_branches"]
+
+_HEIGHT = 4.4  # inches
+_MARKS = {
+    "branch-point": ("o", "white"),
+    "fold": ("s", "black"),
+    "first-order": ("D", "white"),
+    "tricritical": ("*", "black"),
+}
+_LABELS = {
+    "amplitude": "amplitude of the branch's own moment",
+    "free_energy": "free energy minus that of the uniform state",
+}
+_PROFILES = 7  # states shown along a branch
+_RATES = 6  # curves of a spectrum
+
+
+@register("view", "diagram")
+def diagram_figure(diagram: Diagram, path: str | Path | None = None, quantity: str = "amplitude") -> Figure:
+    """The diagram of one quantity: amplitude, free_energy, or `m1`, `m2`, ... for a moment with its sign."""
+    if path is not None:
+        extension_of(path, FIGURES, "figure")
+    with look():
+        lines: list[tuple[str, dict[str, str]]] = []
+        if diagram.problem.title:
+            lines.append((diagram.problem.title, {"weight": "bold", "size": "11"}))
+        lines.append((describe(diagram.problem).replace("; no noise", ""), {"color": "0.35"}))
+        figure = new_figure(_HEIGHT + 0.2 * len(lines))
+        head(figure, lines)
+        draw_branches(figure.add_subplot(), diagram, quantity)
+    if path is not None:
+        save(figure, path)
+    return figure
+
+
+def draw_branches(axes: Axes, diagram: Diagram, quantity: str) -> None:
+    """Every branch with its special points, and a legend."""
+    from matplotlib.lines import Line2D
+
+    handles = []
+    for branch in diagram.branches:
+        colour = REFERENCE if branch.number == 0 else CATEGORIES[(branch.number - 1) % len(CATEGORIES)]
+        values = values_of(branch, quantity)
+        _draw_branch(axes, branch, values, colour)
+        handles.append(Line2D([], [], color=colour, label=branch.name))
+    seen: list[str] = []
+    for branch in diagram.branches:
+        values = values_of(branch, quantity)
+        for point in branch.special:
+            _mark(axes, point, float(values[point.place]))
+            seen += [point.kind] if point.kind not in seen else []
+    handles += [
+        Line2D([], [], color="0.2", label="stable"),
+        Line2D([], [], color="0.2", ls=DASHES, label="unstable", lw=THIN_LINE),
+    ]
+    for kind in seen:
+        mark, face = _MARKS[kind]
+        handles.append(Line2D([], [], ls="", marker=mark, mfc=face, mec="black", ms=5, label=kind))
+    axes.set(xlabel=diagram.parameter, ylabel=_LABELS.get(quantity, quantity), xlim=diagram.range)
+    axes.margins(y=0.08)
+    axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+
+
+def values_of(branch: Branch, quantity: str) -> Float:
+    """One number for each point of a branch."""
+    if quantity.startswith("m") and quantity[1:].isdigit():
+        order = int(quantity[1:])
+        inside = order < branch.moments.shape[1]
+        return np.nan_to_num(branch.moments[:, order]) if inside else np.zeros(len(branch))
+    if quantity not in _LABELS:
+        raise MfpdeError(f"a diagram shows {', '.join(_LABELS)} or a moment such as m1, not {quantity!r}")
+    return np.zeros(len(branch)) if branch.number == 0 else np.asarray(getattr(branch, quantity), dtype=float)
+
+
+def _draw_branch(axes: Axes, branch: Branch, values: Float, colour: str) -> None:
+    solid = np.zeros(max(len(branch) - 1, 0), dtype=bool)
+    solid[branch.stable_segments()] = True
+    for first, last in _runs(solid):
+        span = slice(first, last + 2)
+        style = {"lw": LINE} if solid[first] else {"lw": THIN_LINE, "ls": DASHES}
+        axes.plot(branch.parameter[span], values[span], color=colour, **style)
+
+
+def _runs(flags: AnyArray) -> list[tuple[int, int]]:
+    """First and last index of each stretch of equal flags."""
+    if not flags.size:
+        return []
+    edges = np.flatnonzero(flags[1:] != flags[:-1])
+    return list(zip(np.append(0, edges + 1).tolist(), np.append(edges, flags.size - 1).tolist(), strict=True))
+
+
+def _mark(axes: Axes, point: SpecialPoint, value: float) -> None:
+    mark, face = _MARKS[point.kind]
+    axes.plot(point.parameter, value, ls="", marker=mark, ms=5, mfc=face, mec="black", mew=0.9, zorder=5)
+    if point.kind != "branch-point" or value:
+        note = f"{point.parameter:.5g}"
+        axes.annotate(note, (point.parameter, value), (6, -9), textcoords="offset points", size=7.5, color="0.25")
+
+
+@register("view", "branch-profiles")
+def profiles_figure(branch: Branch, path: str | Path | None = None) -> Figure:
+    """Densities of states along a branch, and its leading rates."""
+    with look():
+        figure = new_figure(3.4)
+        left, right = figure.subplots(1, 2)
+        _profiles(left, branch)
+        _spectrum(right, branch)
+        for axes, letter in zip((left, right), "ab", strict=True):
+            tag(axes, letter)
+    if path is not None:
+        save(figure, path)
+    return figure
+
+
+def _profiles(axes: Axes, branch: Branch) -> None:
+    chosen = np.unique(np.linspace(0, len(branch) - 1, _PROFILES).astype(int))
+    angle = np.linspace(-np.pi, np.pi, 400) if branch.family.dimension == 2 else np.linspace(0, np.pi, 300)
+    for point, colour in zip(chosen, sequence(chosen.size), strict=True):
+        density = np.exp(branch.state(int(point)).log_density_at(angle))
+        axes.plot(angle, density, color=colour, label=f"{branch.parameter[point]:.4g}")
+    axes.set(xlabel="angle to the axis [rad]", ylabel="density against the uniform state", yscale="log")
+    axes.set_ylim(bottom=max(axes.get_ylim()[0], 1e-8))
+    axes.legend(title=branch.family.parameter, fontsize=7, title_fontsize=7, loc="lower left", bbox_to_anchor=(1, 0.2))
+
+
+def _spectrum(axes: Axes, branch: Branch) -> None:
+    along = np.arange(len(branch))
+    rates = branch.rates.real
+    for place in range(min(_RATES, rates.shape[1])):
+        axes.plot(along, rates[:, place], color=CATEGORIES[place % len(CATEGORIES)], lw=THIN_LINE)
+    axes.axhline(0, color=REFERENCE, lw=0.6)
+    finite = np.abs(rates[:, 0][np.isfinite(rates[:, 0])])
+    axes.set_yscale("symlog", linthresh=max(0.01 * float(finite.max(initial=1e-3)), 1e-6))
+    axes.set(xlabel="point of the branch", ylabel="leading rates")
