@@ -15,12 +15,13 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
     Strict,
     ValidationError,
     WithJsonSchema,
 )
 from pydantic.fields import FieldInfo
-from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
 
 from mfpde.errors import Fault, ProblemError, shown
 from mfpde.registry import lookup, members
@@ -150,16 +151,29 @@ class NameOf(OfFamily):
         self._unfit = unfit
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        reasons = {name: self._unfit and getattr(part, self._unfit) for name, part in members(self.family).items()}
-        fit = [name for name, reason in reasons.items() if reason is None]
+        return core_schema.no_info_plain_validator_function(self._known)
 
-        def explained(value: Any) -> Any:
-            reason = reasons.get(value) if isinstance(value, str) else None
-            if reason is not None:
-                raise ProblemError([Fault((), f"cannot be {value}: {reason}; known: {', '.join(fit)}")])
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        names = self._fit()
+        return {"enum": names, "type": "string"} if len(names) > 1 else {"const": names[0], "type": "string"}
+
+    def _reasons(self) -> dict[str, str | None]:
+        return {name: self._unfit and getattr(part, self._unfit) for name, part in members(self.family).items()}
+
+    def _fit(self) -> list[str]:
+        return [name for name, reason in self._reasons().items() if reason is None]
+
+    def _known(self, value: Any) -> str:
+        """Asked anew for each value: members may have come since the field was made."""
+        fit = self._fit()
+        if isinstance(value, str) and value in fit:
             return value
-
-        return core_schema.no_info_before_validator_function(explained, core_schema.literal_schema(fit))
+        reason = self._reasons().get(value) if isinstance(value, str) else None
+        if reason is not None:
+            raise ProblemError([Fault((), f"cannot be {value}: {reason}; known: {', '.join(fit)}")])
+        quoted = [repr(name) for name in fit]
+        expected = " or ".join(filter(None, [", ".join(quoted[:-1]), quoted[-1]]))
+        raise PydanticKnownError("literal_error", {"expected": expected})
 
 
 def _number(value: Any) -> float:

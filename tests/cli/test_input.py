@@ -20,7 +20,7 @@ def test_check_tells_every_fault_at_once(mfpde, here):
             "broken.yaml:1:18: geometry.kind: no geometry is called 'circel' (did you mean 'circle'?); "
             "known: circle, line, plane, space, sphere"
         ),
-        "broken.yaml:2:9: noise.kapa: unknown key 'kapa' (did you mean 'kappa'?); known: kappa",
+        "broken.yaml:2:9: noise.kapa: unknown key 'kapa' (did you mean 'kappa'?); known: kappa, matrix, common",
         "broken.yaml:3:15: time.until: must be greater than 0, not -1",
         "broken.yaml: 3 errors",
     ]
