@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -100,12 +101,14 @@ def _perturbed(measure: CircleDensity, size: float) -> CircleDensity:
     mass = float(changed[0].real)
     changed = changed / mass
 
-    def series(count: int) -> Complex:
-        out = np.zeros(count, dtype=complex)
-        out[: min(count, changed.size)] = changed[:count]
-        return out
+    return CircleDensity(partial(_padded, changed), changed.size, partial(_tilted, measure, size, mass))
 
-    def density(theta: Float) -> Float:
-        return measure.evaluate(theta) * (1 + size * (np.cos(theta) + np.sin(theta))) / mass
 
-    return CircleDensity(series, changed.size, density)
+def _padded(known: Complex, count: int) -> Complex:
+    out = np.zeros(count, dtype=complex)
+    out[: min(count, known.size)] = known[:count]
+    return out
+
+
+def _tilted(measure: CircleDensity, size: float, mass: float, theta: Float) -> Float:
+    return measure.evaluate(theta) * (1 + size * (np.cos(theta) + np.sin(theta))) / mass
