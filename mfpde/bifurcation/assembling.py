@@ -6,9 +6,9 @@ from functools import partial
 
 import numpy as np
 
+from mfpde.bifurcation.critical import critical_places
 from mfpde.bifurcation.crossings import BRANCH_POINT, FIRST_ORDER, TRICRITICAL, Crossing, Symmetry
 from mfpde.bifurcation.diagram import Branch, SpecialPoint
-from mfpde.bifurcation.exploring import critical_places
 from mfpde.bifurcation.launching import Launch, beside_uniform
 from mfpde.bifurcation.normal_form import (
     SUBCRITICAL,

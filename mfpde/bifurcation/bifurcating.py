@@ -14,9 +14,10 @@ from threadpoolctl import threadpool_limits
 from mfpde.activity import doing, told_to
 from mfpde.bifurcation.assembling import branch_of, uniform_branch
 from mfpde.bifurcation.continuation import Point
+from mfpde.bifurcation.critical import critical_places
 from mfpde.bifurcation.deflation import other_states
 from mfpde.bifurcation.diagram import ENDED, Branch, Diagram
-from mfpde.bifurcation.exploring import Explorer, critical_places
+from mfpde.bifurcation.exploring import Explorer
 from mfpde.bifurcation.families import family_of
 from mfpde.bifurcation.states import Family
 from mfpde.bifurcation.ties import tied

@@ -166,13 +166,8 @@ class Tracer:
         else:
             apart = self._more_symmetric(old, new)
             if apart is not None:
-                direction = old.x[:-1] * apart
-                met = self.located(old, step, lambda point: float(direction @ point.x[:-1]))
                 path.end = "symmetric"
-                if met is not None:
-                    path.points.append(
-                        Point(np.append(np.where(apart, 0.0, met.x[:-1]), met.u), met.tangent, met.arclength)
-                    )
+                path.points.append(self._met(old, new, apart))
                 return
         first = path.points[0]
         path.points.append(new)
@@ -180,6 +175,24 @@ class Tracer:
             path.end = path.end or "long"
         if len(path.points) > 10 and self.length(new.x - first.x) < 0.7 * step and first.tangent @ new.tangent > 0:
             path.end = path.end or "closed"
+
+    def _met(self, old: Point, new: Point, apart: Truths) -> Point:
+        """The state of higher symmetry between two points; where Newton's method does not find it, beside the other
+        branch through it, by interpolation."""
+        direction = old.x[:-1] * apart
+        step = new.arclength - old.arclength
+        met = self.located(old, step, lambda point: float(direction @ point.x[:-1]))
+        if met is None:
+            before, after = direction @ old.x[:-1], direction @ new.x[:-1]
+            share = float(before / (before - after))
+            met = Point(old.x + share * (new.x - old.x), old.tangent, old.arclength + share * step)
+        x = np.append(np.where(apart, 0.0, met.x[:-1]), met.u)
+        kept = np.flatnonzero(~apart)
+        if kept.size:
+            symmetric = System(self.system.family, self.system.active[kept].tolist(), self.system.size)
+            found = Tracer(symmetric, 1.0).at_parameter(np.append(x[kept], met.u), met.u)
+            x[kept] = x[kept] if found is None else found[:-1]
+        return replace(met, x=x)
 
     def _more_symmetric(self, old: Point, new: Point) -> Truths | None:
         """Where between two points a state has a symmetry that its neighbours have not: the degrees that vanish."""
@@ -190,12 +203,12 @@ class Tracer:
 
     @cached_property
     def _vanishing(self) -> list[Truths]:
-        """Degrees that vanish for each higher symmetry: more folds, on spheres x -> -x, and all of rotations."""
+        """Degrees that vanish for each higher symmetry: all of rotations, more folds, on spheres x -> -x."""
         active = self.system.active
         stride = int(np.gcd.reduce(active))
         folds = range(2, _MOST_FOLDS) if self.system.family.dimension == 2 else range(2, 4 - stride)
         masks = [active % (fold * stride) != 0 for fold in folds]
-        return [*(mask for mask in masks if mask.any()), np.ones(active.size, dtype=bool)]
+        return [np.ones(active.size, dtype=bool), *(mask for mask in masks if mask.any())]
 
     def located(self, point: Point, step: float, test: Callable[[Point], float], exact: bool = False) -> Point | None:
         """The point within one step where a test function vanishes; None where it does not change its sign."""

@@ -11,7 +11,8 @@ from mfpde.typing import Float
 
 __all__ = ["deflated_states", "other_states"]
 
-_PLACES = (0.12, 0.37, 0.63, 0.88)  # of the range, where other states are looked for
+# of the range, where other states are looked for: branches from outside pass one of its ends
+_PLACES = (1e-6, 0.25, 0.5, 0.75, 1 - 1e-6)
 _STEPS = 40  # of Newton from one start; what converges does so within half of them
 _CLUSTERS = 5  # of the starts: that many angles between them at most
 _LONGEST_STEP = 1.5  # a Newton step longer than that, in moments, is shortened

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.optimize import brentq
 
 from mfpde.bifurcation.continuation import Point
+from mfpde.bifurcation.critical import critical_places
 from mfpde.bifurcation.crossings import BRANCH_POINT, Crossing
 from mfpde.bifurcation.launching import (
     Launch,
@@ -21,32 +21,11 @@ from mfpde.bifurcation.launching import (
 from mfpde.bifurcation.states import Family, State
 from mfpde.bifurcation.tracing import Side, Traced, follow
 
-__all__ = ["Explorer", "critical_places"]
+__all__ = ["Explorer"]
 
-_GRID = 64  # places at which the uniform state's stability is looked at
 _RESONANCE_WIDTH = 1e-9  # of the range: modes that leave the uniform state there leave it together
 _MOST_BRANCHES = 60  # that a figure can show
 _GENERATIONS = 3  # branches of branches of branches
-
-
-def critical_places(family: Family) -> list[tuple[float, int]]:
-    """`(u, degree)` where a degree of the uniform state changes its stability, `kappa h_l = 1`, in order of u."""
-    grid = np.linspace(0.0, 1.0, _GRID + 1)
-    models = [family.model(u) for u in grid]
-    levels = np.array([model.kappa * model.multipliers.relative - 1 for model in models])
-    found = []
-    for degree in range(1, family.top + 1):
-        line = levels[:, degree]
-        for i in np.flatnonzero(line[:-1] * line[1:] < 0):
-            root = brentq(_level, grid[i], grid[i + 1], args=(family, degree), xtol=1e-16, rtol=1e-15)
-            found.append((float(root), degree))
-        found += [(float(grid[i]), degree) for i in np.flatnonzero(line == 0)]
-    return sorted(found)
-
-
-def _level(u: float, family: Family, degree: int) -> float:
-    model = family.model(u)
-    return float(model.kappa * model.multipliers.relative[degree] - 1)
 
 
 @dataclass(eq=False)
@@ -72,7 +51,8 @@ class Explorer:
     def _from_uniform(self, u: float, degree: int) -> Traced | None:
         two_sided = self.family.dimension > 2 and degree % 2 == 0
         launches = [beside_uniform(self.family, degree, u, sign) for sign in ((1.0, -1.0) if two_sided else (1.0,))]
-        there = [launch for launch in launches if launch is not None]
+        # a branch may leave the uniform state at one place and come back at another
+        there = [launch for launch in launches if launch is not None and not self._known(launch.first, launch)]
         if not there:
             return None
         name = f"mode {degree}"

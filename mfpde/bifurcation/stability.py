@@ -107,7 +107,7 @@ def _block(state: State, order: int, residue: int, stride: int, multiplicity: in
     hidden = int((sign < 0).sum())
     if softened:
         known = size * state.b[degrees]
-        matrix = without(matrix, known * sign)
+        matrix = without(matrix, known)
         hidden -= int(known @ (sign * known) < 0)
     elif order == 1 and residue == 0 and np.any(state.b[degrees]):
         # the derivative of mu by a rotation is a null vector

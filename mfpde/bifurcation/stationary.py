@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -148,17 +148,17 @@ def measure_of(state: State) -> Measure:
 
 
 def _on_circle(state: State, moments: Float) -> CircleDensity:
-    known = moments.astype(complex)
+    return CircleDensity(partial(_padded, moments.astype(complex)), moments.size, partial(_circle_density, state))
 
-    def series(count: int) -> Complex:
-        out = np.zeros(count, dtype=complex)
-        out[: min(count, known.size)] = known[:count]
-        return out
 
-    def density(theta: Float) -> Float:
-        return np.exp(_log_density(state, np.cos(theta))) / (2 * np.pi)
+def _padded(known: Complex, count: int) -> Complex:
+    out = np.zeros(count, dtype=complex)
+    out[: min(count, known.size)] = known[:count]
+    return out
 
-    return CircleDensity(series, known.size, density)
+
+def _circle_density(state: State, theta: Float) -> Float:
+    return np.exp(_log_density(state, np.cos(theta))) / (2 * np.pi)
 
 
 def _log_density(state: State, height: Float) -> Float:

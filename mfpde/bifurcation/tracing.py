@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
 
 from mfpde.bifurcation.continuation import Path, Point, Tracer
+from mfpde.bifurcation.critical import critical_places
 from mfpde.bifurcation.crossings import Crossing, Watched, crossings, watch
 from mfpde.bifurcation.launching import Launch
 from mfpde.bifurcation.quadrature import harmonic_counts
@@ -97,10 +98,23 @@ def _scaled(state: State) -> Float:
     return state.b / np.sqrt(harmonic_counts(state.rule.dimension, state.b.size - 1))
 
 
+def _end_at_uniform(tracer: Tracer, path: Path) -> None:
+    """Where a path comes back to the uniform state is known exactly: Newton's method is not, beside two solutions."""
+    last = path.points[-1]
+    if path.end != "symmetric" or last.x[:-1].any():
+        return
+    degrees = set(tracer.system.active.tolist())
+    places = [u for u, degree in critical_places(tracer.system.family) if degree in degrees]
+    if places:
+        nearest = min(places, key=lambda u: abs(u - last.u))
+        path.points[-1] = replace(last, x=np.append(last.x[:-1], nearest))
+
+
 def follow(launch: Launch, seen: Callable[[Point], None]) -> Side:
     """The path that a launch begins, and everything on it."""
     tracer = launch.tracer
     path = tracer.trace(launch.first, seen)
+    _end_at_uniform(tracer, path)
     watched = [watch(tracer, point, launch.stride) for point in path.points]
     # the last point of a branch that has met a more symmetric state is that state: a null vector is in its place
     inner = watched[:-1] if path.end == "symmetric" else watched

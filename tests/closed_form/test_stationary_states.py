@@ -280,3 +280,24 @@ def test_branches_of_three_clusters():
     assert kinds["fold"].parameter < tie.parameter < 2.0
     lowest = min(state.free_energy for state in above.states_at(tie.parameter))
     assert three.at(tie.parameter).free_energy == pytest.approx(lowest, abs=1e-12)
+
+
+def test_softmax_through_beta_zero():
+    """The branch of one cluster is there for |beta| small at kappa = 3, and nothing happens on it."""
+    attention = {"kind": "softmax", "beta": 1}
+    found = diagram(-3, 6, "beta", [1], geometry=CIRCLE, attention=attention, noise={"kappa": 3})
+    branch = found.branches[1]
+    assert [point.kind for point in branch.special] == ["branch-point"]
+    assert branch.stable[1:-1].all()
+    ends = sorted(branch.parameter[[0, -1]])
+    critical = [1 / exponential_multipliers(beta, 1.0, 2, normalised=True).values[1] for beta in ends]
+    np.testing.assert_allclose(critical, 3, rtol=1e-10)
+
+
+def test_a_branch_that_is_born_outside_of_the_range():
+    """W = cos + 0.9 cos 2 leaves the uniform state at kappa = 2, subcritically: the fold is at 1.795."""
+    found = diagram(0.5, 1.9, geometry=CIRCLE, interaction={"coefficients": [1, 0.9]})
+    (branch,) = found.branches[1:]
+    fold = next(point for point in branch.special if point.kind == "fold")
+    whole = diagram(1, 6, geometry=CIRCLE, interaction={"coefficients": [1, 0.9]}, branches=[1]).branches[1]
+    assert fold.parameter == pytest.approx(next(p for p in whole.special if p.kind == "fold").parameter, rel=1e-12)

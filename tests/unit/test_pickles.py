@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import mfpde
+from mfpde.measure.initial.branch import BranchState
 from mfpde.registry import members
 
 SPACES = [mfpde.Circle(), mfpde.Line(), mfpde.Plane(), mfpde.Space(dimension=4), mfpde.Sphere()]
@@ -45,7 +46,7 @@ def same(one, two):
 
 
 def test_every_initial_measure_is_here():
-    assert {type(initial) for initial in INITIALS} | {mfpde.Snapshot} == set(members("initial").values())
+    assert {type(initial) for initial in INITIALS} | {mfpde.Snapshot, BranchState} == set(members("initial").values())
 
 
 @pytest.mark.parametrize("space", SPACES, ids=str)

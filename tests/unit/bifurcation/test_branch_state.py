@@ -1,9 +1,12 @@
 """A run that starts from a state of a diagram: it stays, and where it is unstable it leaves at the state's rate."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 import mfpde
+from mfpde.measure.initial.branch import BranchState
 
 CIRCLE, FIVE = {"kind": "circle"}, {"kind": "unnormalized", "beta": 5}
 
@@ -73,3 +76,11 @@ def test_a_perturbation_is_what_it_says(file):
 def test_refusals(file, given, told):
     with pytest.raises(mfpde.ProblemError, match=told):
         mfpde.solve(problem(given.pop("file", file), 0.19, 1, **given))
+
+
+def test_it_can_be_sent_to_a_worker(file):
+    start = BranchState(file=file, branch=1, at=0.19, side="upper", perturb=0.1)
+    for measure in (start.on(mfpde.Circle()), start.model_copy(update={"perturb": 0.0}).on(mfpde.Circle())):
+        copied = pickle.loads(pickle.dumps(measure))  # noqa: S301  our own
+        assert np.array_equal(copied.evaluate([0.0, 1.0]), measure.evaluate([0.0, 1.0]))
+        assert np.array_equal(copied.fourier(9), measure.fourier(9))

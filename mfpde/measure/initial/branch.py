@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -11,7 +12,7 @@ from mfpde.errors import MfpdeError, ProblemError
 from mfpde.geometry import Geometry
 from mfpde.measure.base import Measure
 from mfpde.measure.circle_density import CircleDensity
-from mfpde.measure.initial import Initial
+from mfpde.measure.initial.base import Initial
 from mfpde.registry import lookup, register
 from mfpde.specification import Real, Whole
 from mfpde.typing import Complex, Float
@@ -90,7 +91,7 @@ class BranchState(Initial):
 
 def _perturbed(measure: CircleDensity, size: float) -> CircleDensity:
     """Times `1 + size (cos theta + sin theta)`, of mass 1."""
-    known = measure.fourier(4096)
+    known = measure.coefficients(4096)
     width = int(np.flatnonzero(known)[-1]) + 2
     wide = np.concatenate([np.conj(known[1 : width + 1][::-1]), known[: width + 2]])
     # c_k of cos + sin is (c_{k-1} + c_{k+1}) / 2 + (c_{k-1} - c_{k+1}) / 2i, as c_k = <e^{-ik theta}>
@@ -100,12 +101,14 @@ def _perturbed(measure: CircleDensity, size: float) -> CircleDensity:
     mass = float(changed[0].real)
     changed = changed / mass
 
-    def series(count: int) -> Complex:
-        out = np.zeros(count, dtype=complex)
-        out[: min(count, changed.size)] = changed[:count]
-        return out
+    return CircleDensity(partial(_padded, changed), changed.size, partial(_tilted, measure, size, mass))
 
-    def density(theta: Float) -> Float:
-        return measure.evaluate(theta) * (1 + size * (np.cos(theta) + np.sin(theta))) / mass
 
-    return CircleDensity(series, changed.size, density)
+def _padded(known: Complex, count: int) -> Complex:
+    out = np.zeros(count, dtype=complex)
+    out[: min(count, known.size)] = known[:count]
+    return out
+
+
+def _tilted(measure: CircleDensity, size: float, mass: float, theta: Float) -> Float:
+    return measure.evaluate(theta) * (1 + size * (np.cos(theta) + np.sin(theta))) / mass

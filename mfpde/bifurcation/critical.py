@@ -1,0 +1,32 @@
+"""Where degrees of the uniform state change their stability."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import brentq
+
+from mfpde.bifurcation.states import Family
+
+__all__ = ["critical_places"]
+
+_GRID = 64  # places at which the uniform state's stability is looked at
+
+
+def critical_places(family: Family) -> list[tuple[float, int]]:
+    """`(u, degree)` where a degree of the uniform state changes its stability, `kappa h_l = 1`, in order of u."""
+    grid = np.linspace(0.0, 1.0, _GRID + 1)
+    models = [family.model(u) for u in grid]
+    levels = np.array([model.kappa * model.multipliers.relative - 1 for model in models])
+    found = []
+    for degree in range(1, family.top + 1):
+        line = levels[:, degree]
+        for i in np.flatnonzero(line[:-1] * line[1:] < 0):
+            root = brentq(_level, grid[i], grid[i + 1], args=(family, degree), xtol=1e-16, rtol=1e-15)
+            found.append((float(root), degree))
+        found += [(float(grid[i]), degree) for i in np.flatnonzero(line == 0)]
+    return sorted(found)
+
+
+def _level(u: float, family: Family, degree: int) -> float:
+    model = family.model(u)
+    return float(model.kappa * model.multipliers.relative[degree] - 1)
