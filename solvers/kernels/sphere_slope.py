@@ -14,7 +14,7 @@ from typing import NamedTuple
 from mfpde.compilation import kernel
 from mfpde.solvers.kernels.exponential_step import advance_stage, scale_difference, step_errors
 from mfpde.solvers.steppers.gif853 import STAGES
-from mfpde.transform.legendre_kernels import FIELDS, ROOM, SUMS, analyze_order, load_rings, start_order, sum_order
+from mfpde.transform.legendre_kernels import FIELDS, ROOM, SUMS, analyze_one_field, load_rings, start_order, sum_order
 from mfpde.transform.legendre_tables import Orders, Rings
 from mfpde.transform.ring_fields import (
     analyze_block,
@@ -151,13 +151,12 @@ def _profile_flux(work: Float, squares: Float, weights: Float, normalised: bool,
             flux = weights[ring] * density * downhill * share
             north, south = (flux, south) if side == 0 else (north, flux)
         work[FIELDS + ring], work[FIELDS + 4 * ROOM + ring] = north + south, north - south
-        for row in range(1, 4):
-            work[FIELDS + row * ROOM + ring] = work[FIELDS + (row + 4) * ROOM + ring] = 0.0
+        work[FIELDS + ROOM + ring] = work[FIELDS + 5 * ROOM + ring] = 0.0
 
 
 @kernel
 def slope_about_axis(w: HarmonicWork, state: Float, slope: Float) -> float:
-    """The same about an axis in R^d; row 0 of the state is all there is."""
+    """The same about an axis in R^d; row 0 of the state is all there is, and w.sums[1] stays zero."""
     orders, rings, top = w.orders, w.rings, w.orders.top
     prepare_field(orders, state, w.ones, top, w.prepared[0])
     prepare_slopes(orders, state, w.potential, w.reach, w.prepared[1], w.prepared[2])
@@ -180,11 +179,7 @@ def slope_about_axis(w: HarmonicWork, state: Float, slope: Float) -> float:
         squares, weights = rings.inverse_squares[first : first + count], rings.weights[first : first + count]
         _profile_flux(w.work, squares, weights, w.normaliser.size > 0, w.bound, count)
         start_order(w.work, sectoral, count)
-        rows = w.sums
-        analyze_order(w.work, orders.step, rows[0, 0], rows[0, 1], rows[1, 0], rows[1, 1], orders.counts[0], count)
-    for part in range(2):
-        for place in range(w.sums.shape[2]):
-            w.sums[1, part, place] = 0.0
+        analyze_one_field(w.work, orders.step, w.sums[0, 0], w.sums[0, 1], orders.counts[0], count)
     vector_products(orders, w.sums[0], w.sums[1], slope)
     for place in range(slope.shape[1]):
         slope[0, place] *= w.kept[0, place]

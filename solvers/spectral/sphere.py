@@ -33,6 +33,8 @@ __all__ = ["SphereIntegration"]
 _SHORTEST_AXIS = 32  # colatitudes
 _LINEAR_AMPLITUDE = 1e-12  # sum of all coefficients of degree > 0, below which their products are nothing beside them
 _SPARE_DEGREES = 4  # beyond those of the initial measure
+_MOST_DEGREES = 1500  # of all harmonics: functions of larger orders underflow where they are not small yet
+_ARRAYS = 110  # of coefficients, real and imaginary parts, that a run holds, tables of exponentials included
 _PUSHED_DEGREES = 8  # of the function that a density is pushed by
 
 
@@ -57,6 +59,7 @@ class SphereIntegration(Integration):
     def begun(cls, settings: Spectral, task: InitialValueProblem) -> SphereIntegration:
         """At t = 0."""
         shown, state, degree = _started(task, settings.max_modes)
+        _check_room(shown, settings.max_modes)
         made = cls(settings, task.equation, shown)
         stepping = made._stepping
         made._cut = made._cut_of(task, state, degree)
@@ -247,6 +250,17 @@ class SphereIntegration(Integration):
             "evaluations": float(stepping.evaluations),
             "step": stepping.step,
         }
+
+
+def _check_room(shown: Shown, most: int) -> None:
+    """Without an axis there is a limit to degrees."""
+    if isinstance(shown, OnSphere) and most > _MOST_DEGREES:
+        room = _ARRAYS * 8 * most**2
+        raise ProblemError.at(
+            "solver.max_modes",
+            f"is {most}; without an axis it may be {_MOST_DEGREES} at most, and so many degrees would take "
+            f"{room / 2**30:.0f} GiB",
+        )
 
 
 def _started(task: InitialValueProblem, most: int) -> tuple[Shown, Float | Complex, int]:

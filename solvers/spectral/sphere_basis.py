@@ -213,6 +213,9 @@ class AxisBasis(Basis):
     def attempt(self, work: HarmonicWork, state: Float, table: Float, step: float) -> float:
         return float(attempt_about_axis(work, state, table, step))
 
+    def sizes(self, values: Float) -> Float:
+        return np.abs(values[0, : self.degree + 1])
+
     def with_degree(self, degree: int, bandwidth: int) -> AxisBasis:
         return AxisBasis(degree, bandwidth, self.dimension)
 

@@ -157,6 +157,12 @@ def test_points_without_noise_are_refused():
         mfpde.solve(problem(points, kappa=".inf", max_modes=60))
 
 
+def test_degrees_beyond_memory_are_said_in_bytes():
+    with pytest.raises(mfpde.ProblemError, match="GiB"):
+        mfpde.solve(problem("1 + 0.5*x + 0.3*y*z + 0.2*z", max_modes=4096))
+    assert mfpde.solve(problem("1 + 0.5*z", max_modes=4096, until=0.01)).outcome.kind == "finished"
+
+
 def test_points_are_smoothed_by_noise():
     points = {"kind": "points", "values": [[0, 0, 1], [0, 1, 0], [1, 0, 0]], "weights": [0.5, 0.3, 0.2]}
     run = mfpde.solve(problem(points, until=0.5, kappa=2.0, max_modes=80, beta=0.0))
