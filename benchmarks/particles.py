@@ -141,9 +141,8 @@ def main() -> None:
     for geometry in ("circle", "sphere", "plane"):
         one = noisy_step(geometry, count)
         dense = dense_step(geometry, 10_000) * (count / 10_000) ** 2
-        print(
-            f"{f'noisy step, {geometry}, n = {count:.0e}':<34}{one:>10.3g}{one / count * 1e9:>10.3g}{dense / one:>12.0f}"
-        )
+        name = f"noisy step, {geometry}, n = {count:.0e}"
+        print(f"{name:<34}{one:>10.3g}{one / count * 1e9:>10.3g}{dense / one:>12.0f}")
     for name, (ours, theirs) in {"staircase of 32 tokens": staircase(), "2048 copies of 32, d = 8": copies()}.items():
         print(f"{name:<34}{ours:>10.3g}{'':>10}{theirs / ours:>12.0f}")
 
