@@ -90,7 +90,7 @@ class Reporter:
         self._watched: Watched | None = None
         self._last = ProgressReport(0.0, end, 0, 0.0, None, doing="starting")
         self._heard = perf_counter()
-        self._shown = self._heard - 0.5 * every  # what is over at once shows nothing
+        self._told = self._shown = self._heard - 0.5 * every  # what is over at once shows nothing
         self._lock = threading.Lock()
         self._heart = None if beating is None else Heartbeat(0.5 * beating, lambda: self._beat(beating))
 
@@ -104,7 +104,8 @@ class Reporter:
         """Before the first step."""
         self._watched = watched
         self._pace.start(watched)
-        self._last, self._shown = self._pace.report(watched), perf_counter()
+        self._last, self._told = self._pace.report(watched), perf_counter()
+        self._shown = self._told
 
     def see(self) -> None:
         """After a piece of work."""
@@ -123,11 +124,12 @@ class Reporter:
 
     def _due(self) -> bool:
         self._heard = perf_counter()
-        return self._heard - self._shown >= self._every
+        return self._heard - self._told >= self._every  # news do not wait because old ones were shown again
 
     def _tell(self, report: ProgressReport) -> None:
         with self._lock:
-            self._last, self._shown = report, perf_counter()
+            self._last, self._told = report, perf_counter()
+            self._shown = self._told
             self._show(report)
 
     def _beat(self, seconds: float) -> None:

@@ -60,7 +60,7 @@ class NoisyIntegration(TokenIntegration):
         self._pairwise = pairwise_law(task.equation) if few else None
         #: components of the noise that all share: an angle on the circle, a vector elsewhere
         self._shared = 1 if self._geometry.angular else self._geometry.ambient_dimension
-        self._steps, self._evaluations = 0, 0
+        self._steps = 0
         self._x = tokens.points.copy()
         self._drift: Float | None = self._drifts(0.0, self._x)
         if not np.isfinite(self._drift).all():
@@ -110,7 +110,6 @@ class NoisyIntegration(TokenIntegration):
     # ---------------------------------------------------------------------------------------------------------
 
     def _drifts(self, time: float, points: Float) -> Float:
-        self._evaluations += 1
         if self._pairwise is None:
             return np.stack([self.drift(time, each) for each in points])
         return self._drifts_by_pairs(self._pairwise, points)
@@ -235,18 +234,18 @@ class NoisyIntegration(TokenIntegration):
 
     def state(self) -> dict[str, AnyArray]:
         moving = {"x": self._x.copy(), "y": self._y.copy(), "view": self._view.copy()}
-        numbers = {"steps": np.array([self._steps, self._evaluations]), "times": np.array([self._time, self._length])}
+        numbers = {"steps": np.array(self._steps), "times": np.array([self._time, self._length])}
         return {**moving, **numbers, **self.tokens_state()}
 
     def restore(self, state: Mapping[str, AnyArray]) -> None:
         """Go on from there."""
         self._x, self._y, self._view = (state[name].copy() for name in ("x", "y", "view"))
-        self._steps, self._evaluations = (int(number) for number in state["steps"])
+        self._steps = int(state["steps"])
         self._time, self._length = (float(number) for number in state["times"])
         self._drift = None
 
     def statistics(self) -> dict[str, float]:
-        counts = {"steps": float(self._steps), "evaluations": float(self._evaluations), "step": self._length}
+        counts = {"steps": float(self._steps), "step": self._length}
         return {"particles": float(self._tokens.copies * self._tokens.count), **counts}
 
 

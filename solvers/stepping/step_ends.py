@@ -18,8 +18,8 @@ def next_end(time: float, length: float, ends: Iterable[float]) -> float:
     A step that would pass the next end stops there. One that would leave a rest shorter than itself takes half of the
     way instead: the rest is then as long, and no step becomes tiny.
 
-    >>> next_end(0.0, 0.3, [2.0, 1.0]), next_end(0.3, 0.4, [2.0, 1.0]), next_end(0.9, 0.4, [2.0, 1.0])
-    (0.3, 0.65, 1.0)
+    >>> next_end(0.0, 0.25, [2.0, 1.0]), next_end(0.25, 0.5, [2.0, 1.0]), next_end(0.875, 0.5, [2.0, 1.0])
+    (0.25, 0.625, 1.0)
     """
     end = min((each for each in ends if each > time), default=np.inf)
     left = end - time

@@ -68,7 +68,7 @@ class Moment:
 
     @property
     def rejected(self) -> float:
-        return self.then.statistics()["rejected"]
+        return self.then.statistics().get("rejected", 0.0)
 
 
 @dataclass

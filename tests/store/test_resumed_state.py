@@ -5,25 +5,26 @@ from functools import cache
 import numpy as np
 import pytest
 from store.interrupted import Whole, forgetting, kept_of
-from store.ways import ELSEWHERE, TELLING, WAYS
+from store.ways import ELSEWHERE, OTHER_WAYS, TELLING, WAYS
 
 from mfpde.errors import ResumeError
 from mfpde.registry import members
 
 CUTS = 2
+EVERY = {**WAYS, **OTHER_WAYS}
 EVERY_WAY = pytest.mark.parametrize(
     ("solver", "name"),
-    [pytest.param(solver, name, id=f"{solver}, {name}") for solver, ways in WAYS.items() for name in ways],
+    [pytest.param(solver, name, id=f"{solver}, {name}") for solver, ways in EVERY.items() for name in ways],
 )
 
 
 @cache
 def whole(solver, name):
-    return Whole(WAYS[solver][name])
+    return Whole(EVERY[solver][name])
 
 
 def test_every_solver_is_interrupted():
-    assert set(WAYS) == set(members("solver")) - {"auto"}
+    assert set(EVERY) == set(members("solver")) - {"auto"}
 
 
 @EVERY_WAY

@@ -24,6 +24,11 @@ POINTS = np.random.default_rng(11).standard_normal((12, 3))
 SPHERE = (POINTS / np.linalg.norm(POINTS, axis=1, keepdims=True)).tolist()
 
 
+ANGLES = (2 * np.pi * np.arange(12) / 12 + 0.2 * np.sin(np.arange(12.0))).tolist()
+EQUIANGULAR = {"kind": "points", "random": "equiangular", "count": 3, "cosine": 0.2}
+THREE = {"kind": "points", "values": [[1, 0, 0], [0, 1, 0], [0, 0.6, 0.8]]}
+
+
 def mixture(*parts):
     names = ("kind", "mean", "covariance", "weight")
     return {"kind": "mixture", "components": [dict(zip(names, ("gaussian", *part), strict=True)) for part in parts]}
@@ -64,6 +69,10 @@ def nodes(geometry, attention, initial, looks, later=None, **solver):
 
 def moments(geometry, attention, initial, looks, kappa="inf"):
     return Way(problem(geometry, attention, initial, {"kind": "gaussian"}, noise={"kappa": kappa}), looks)
+
+
+def tokens(geometry, attention, initial, looks, kappa="inf", solver="particles", **settings):
+    return Way(problem(geometry, attention, initial, {"kind": solver, **settings}, noise={"kappa": kappa}), looks)
 
 
 def in_layers(*values, at, kind="softmax"):
@@ -144,6 +153,28 @@ WAYS = {
         "circle": nodes("circle", SOFTMAX, {"kind": "density", "expression": LOPSIDED}, (0.1, 0.2), tolerance=1e-6),
         "sphere": nodes("sphere", SOFTMAX, {"kind": "points", "values": SPHERE}, (0.1, 0.2), tolerance=1e-6),
         "blow-up": nodes("line", {"kind": "linear", "A": 1, "V": 1}, LINE_BOX, (1.0, 5.0), tolerance=1e-6),
+    },
+}
+#: runs of solvers whose whole state is not yet taken apart entry by entry: they go on bit for bit
+OTHER_WAYS = {
+    "particles": {
+        "pairs": tokens("circle", {"kind": "softmax", "beta": 9}, {"kind": "points", "values": ANGLES}, (2.0, 60.0)),
+        "copies": tokens("sphere", {"kind": "softmax", "beta": 2}, {"kind": "uniform"}, (0.5, 2.0), count=6, copies=5),
+        "pole": tokens("line", {"kind": "linear", "A": 1, "V": 1}, {"kind": "points", "values": ANGLES}, (0.01, 5.0)),
+        "fast sums": tokens("circle", {"kind": "sinkhorn", "A": 2}, {"kind": "uniform"}, (0.3, 0.6), count=40),
+        "noise": tokens("circle", {"kind": "softmax", "beta": 2}, {"kind": "uniform"}, (0.33, 0.9), kappa=3, count=20),
+        "noise on a sphere": tokens(
+            "sphere", {"kind": "softmax", "beta": 2}, {"kind": "uniform"}, (0.33, 0.9), kappa=3, count=20, copies=3
+        ),
+        "layers": tokens(
+            "circle", {"kind": "softmax", "beta": 2}, {"kind": "uniform"}, (0.4, 2.0), count=20, layers=50
+        ),
+    },
+    "equiangular": {
+        "cosine": tokens("sphere", {"kind": "softmax", "beta": 2}, EQUIANGULAR, (0.5, 2.0), solver="equiangular"),
+    },
+    "hardmax": {
+        "pairs": tokens("sphere", {"kind": "softmax", "beta": 9}, THREE, (0.5, 2.0), solver="hardmax"),
     },
 }
 #: which of these runs shows that an entry matters, where hardly any other does

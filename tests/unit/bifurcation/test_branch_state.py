@@ -58,7 +58,7 @@ def test_a_perturbation_is_what_it_says(file):
     measure = start.on(mfpde.Circle())
     many = 2 * np.pi * np.arange(256) / 256
     waves = np.exp(-1j * np.outer(np.arange(6), many)) @ measure.evaluate(many) * (2 * np.pi / 256)
-    np.testing.assert_allclose(measure.fourier(6), waves, atol=1e-12)
+    np.testing.assert_allclose(measure.coefficients(6), waves, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -83,4 +83,4 @@ def test_it_can_be_sent_to_a_worker(file):
     for measure in (start.on(mfpde.Circle()), start.model_copy(update={"perturb": 0.0}).on(mfpde.Circle())):
         copied = pickle.loads(pickle.dumps(measure))  # noqa: S301  our own
         assert np.array_equal(copied.evaluate([0.0, 1.0]), measure.evaluate([0.0, 1.0]))
-        assert np.array_equal(copied.fourier(9), measure.fourier(9))
+        assert np.array_equal(copied.coefficients(9), measure.coefficients(9))

@@ -94,7 +94,7 @@ def test_the_key_follows_what_the_code_depends_on_and_nothing_else(copy):
             "    speed: Float\n    density: Float\n",
         ),
         ("solvers/steppers/gif853.py", "LARGEST_DECAY = ", "LARGEST_DECAY = 1 + "),
-        ("solvers/kernels/zonal_slope.py", "reach > 2", "reach > 3"),
+        ("solvers/kernels/zonal_slope.py", "count > 2", "count > 3"),
         ("compilation/__init__.py", '"error_model": "numpy"', '"error_model": "python"'),
     ]:
         replace(copy / file, old, new)

@@ -1,0 +1,3 @@
+"""Modules that tests import, which are no tests: one registers a result of its own."""
+
+collect_ignore = ["diagram.py"]
