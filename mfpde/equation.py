@@ -100,6 +100,11 @@ class Noise(Specification):
         """Times at which kappa jumps or has a kink, ascending."""
         return breaks_of(self)
 
+    @property
+    def diffuses(self) -> bool:
+        """Whether kappa is finite at any time."""
+        return any(self.diffusion_at(time) > 0 for time in (0.0, *self.breaks()))
+
 
 class Equation(Specification):
     """`d_t mu + div(mu G_mu) = (1/kappa) Lap mu` on a geometry, from an initial measure.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mfpde.cli.exit_codes import INTERRUPTED
 from mfpde.cli.options import as_json, print_json, problem_settings
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["bifurcate"]
 
-INTERRUPTED = 130  # exit code
 _SECONDS_BETWEEN_LINES = 1.0  # of progress
 
 

@@ -56,8 +56,7 @@ class Characteristics(Solver):
     max_nodes: Whole = Field(default=20_000, ge=16, le=2_000_000, description="most nodes a run may use")
 
     def unfit(self, equation: Equation) -> str | None:
-        times = (0.0, *equation.noise.breaks())
-        if any(equation.noise.diffusion_at(time) > 0 for time in times):
+        if equation.noise.diffuses:
             return "with noise tokens do not follow the velocity; finite-volume and spectral know noise"
         return None
 

@@ -21,6 +21,7 @@ from mfpde.solvers.forms import particles_fields, particles_layout
 from mfpde.solvers.forms.characteristics import characteristics_layout
 from mfpde.solvers.stepping.adaptive_ode import Attempt, March
 from mfpde.solvers.stepping.pole import LOOSER, ending
+from mfpde.transform.work import pairs_worth
 from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:
@@ -121,8 +122,7 @@ class CharacteristicsIntegration(Integration):
     def _cost(self) -> float:
         """Microseconds of one attempted step, from the number of operations."""
         count, width = self._nodes.points.shape
-        pairs = min(float(count) ** 2, {1: 200.0, 2: 4000.0}.get(width, count) * count)
-        return 13 * (200 + 1.5e-3 * pairs)
+        return 13 * (200 + 1.5e-3 * pairs_worth(count, width))
 
     def measure(self) -> CarriedMeasure:
         nodes, path, task = self._nodes, self._trajectory, self._task

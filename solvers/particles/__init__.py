@@ -109,5 +109,4 @@ class ParticleSystem(Solver):
 
 def is_noisy(equation: Equation) -> bool:
     """Whether there is noise of any kind at any time."""
-    strengths = (equation.noise.diffusion_at(time) for time in (0.0, *equation.noise.breaks()))
-    return bool(equation.noise.peculiar) or any(strength > 0 for strength in strengths)
+    return bool(equation.noise.peculiar) or equation.noise.diffuses

@@ -18,6 +18,7 @@ from mfpde.solvers.particles.tokens import Tokens
 from mfpde.solvers.steppers.base import OrdinarySystem, Size
 from mfpde.solvers.stepping.adaptive_ode import Attempt, March
 from mfpde.solvers.stepping.pole import LOOSER, blow_up, ended_early
+from mfpde.transform.work import pairs_worth
 from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:
@@ -136,8 +137,7 @@ class AdaptiveIntegration(TokenIntegration):
     def _cost(self) -> float:
         """Microseconds of one attempted step, from the number of operations."""
         count, width = self._shape
-        pairs = min(float(count) ** 2, {1: 200.0, 2: 4000.0}.get(width, count) * count)
-        return 13 * (200 + 1.5e-3 * pairs)
+        return 13 * (200 + 1.5e-3 * pairs_worth(count, width))
 
     def points(self) -> Float:
         return self._native(self._state)[None]

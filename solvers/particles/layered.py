@@ -27,6 +27,7 @@ from mfpde.contracts import Progress, State
 from mfpde.normalization import Normalization
 from mfpde.solvers.particles.shown import TokenIntegration, lengths
 from mfpde.solvers.particles.tokens import Tokens
+from mfpde.transform.work import pairs_worth
 from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:
@@ -111,8 +112,7 @@ class LayeredIntegration(TokenIntegration):
     def _cost(self) -> float:
         """Microseconds of one layer, from the number of operations."""
         copies, count, width = self._x.shape
-        pairs = min(float(count) ** 2, {1: 200.0, 2: 4000.0}.get(width, count) * count)
-        return copies * (300 + 1.5e-3 * pairs)
+        return copies * (300 + 1.5e-3 * pairs_worth(count, width))
 
     def points(self) -> Float:
         if self._directions is None:

@@ -26,6 +26,7 @@ from mfpde.solvers.particles.steps_on_space import carried, dragged, jolted, mov
 from mfpde.solvers.particles.tokens import Tokens
 from mfpde.streams import Stream
 from mfpde.transform.threads import pieces, run_pieces
+from mfpde.transform.work import pairs_worth
 from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:
@@ -224,8 +225,7 @@ class NoisyIntegration(TokenIntegration):
     def _cost(self) -> float:
         """Microseconds of one step, from the number of operations."""
         copies, count, width = self._x.shape
-        pairs = min(float(count) ** 2, {1: 200.0, 2: 4000.0}.get(width, count) * count)
-        return copies * (300 + 1.5e-3 * pairs + 0.05 * count * width)
+        return copies * (300 + 1.5e-3 * pairs_worth(count, width) + 0.05 * count * width)
 
     def points(self) -> Float:
         if not self._geometry.angular:

@@ -87,7 +87,7 @@ def _misplaced(equation: Equation) -> str | None:
 
 def _unfit_law(equation: Equation) -> str | None:
     attention, dimension = equation.attention, equation.geometry.ambient_dimension
-    if any(equation.noise.diffusion_at(time) > 0 for time in (0.0, *equation.noise.breaks())):
+    if equation.noise.diffuses:
         return "noise does not keep angles equal"
     if equation.drift is not None:
         return "a pointwise drift does not keep angles equal"

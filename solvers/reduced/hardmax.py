@@ -61,7 +61,7 @@ class Hardmax(Solver):
             return "the limit is one of tokens on the circle and on spheres"
         if initial is not None and not initial.pointlike:
             return "it starts from tokens, initial: {kind: points}"
-        if any(equation.noise.diffusion_at(time) > 0 for time in (0.0, *equation.noise.breaks())):
+        if equation.noise.diffuses:
             return "with noise tokens leave the nearest one"
         if equation.drift is not None or (scheme is not None and (scheme.gain is not None or scheme.radius != 1)):
             return "it is made for attention alone, without a pointwise drift, a gain or a radius"

@@ -11,7 +11,7 @@ import numpy as np
 
 from mfpde.activity import doing
 from mfpde.attention import Convolution
-from mfpde.contracts import PROMISED, Accuracy, Integration, Progress, State
+from mfpde.contracts import Accuracy, Integration, Progress, State
 from mfpde.errors import ProblemError
 from mfpde.geometry import Circle, Layout
 from mfpde.measure import CircleDensity, Measure
@@ -369,10 +369,7 @@ class CircleIntegration(Integration):
         self._amplification.restore(state)
 
     def accuracy(self) -> Accuracy:
-        promised = PROMISED * self._settings.tolerance
-        if self._cut.error > 0:
-            return Accuracy(promised, self._cut.error, kept=False, cause="modes")
-        return self._amplification.judged(Accuracy(promised, kept=True))
+        return self._cut.accuracy(self._settings.tolerance, self._amplification)
 
     def statistics(self) -> dict[str, float]:
         counts = self._counts

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mfpde.contracts import PROMISED
+from mfpde.contracts import PROMISED, Accuracy
 from mfpde.errors import ProblemError
 from mfpde.geometry import Circle
 from mfpde.measure import CircleDensity, Measure
+from mfpde.solvers.amplification import Amplification
 from mfpde.typing import Complex
 
 __all__ = ["NOT_CUT", "Cut", "cut_of", "smooth_from"]
@@ -37,6 +38,13 @@ class Cut(NamedTuple):
             f"snapshot 0 shows the initial measure cut at {modes} modes, {far}; from "
             f"t = {smooth_from(modes, diffusion, tolerance):.2g} on the density is resolved"
         )
+
+    def accuracy(self, tolerance: float, amplification: Amplification) -> Accuracy:
+        """Whether the promise of that tolerance is kept: by the data, and as far as rounding errors may have grown."""
+        promised = PROMISED * tolerance
+        if self.error > 0:
+            return Accuracy(promised, self.error, kept=False, cause="modes")
+        return amplification.judged(Accuracy(promised, kept=True))
 
 
 NOT_CUT = Cut(hides_modes=False, error=0.0)

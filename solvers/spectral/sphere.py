@@ -236,10 +236,7 @@ class SphereIntegration(Integration):
         self._amplification.restore(state)
 
     def accuracy(self) -> Accuracy:
-        promised = PROMISED * self._settings.tolerance
-        if self._cut.error > 0:
-            return Accuracy(promised, self._cut.error, kept=False, cause="modes")
-        return self._amplification.judged(Accuracy(promised, kept=True))
+        return self._cut.accuracy(self._settings.tolerance, self._amplification)
 
     def statistics(self) -> dict[str, float]:
         stepping = self._stepping
