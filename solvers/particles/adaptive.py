@@ -1,8 +1,10 @@
-"""Any number of tokens without noise, by every law: adaptive steps of order eight with the fast sums."""
+"""Any number of tokens without noise, by every law: adaptive steps of order eight with the fast sums, clusters
+merged."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +14,7 @@ from mfpde.errors import ProblemError
 from mfpde.measure import Measure, Particles
 from mfpde.normalization import Normalization
 from mfpde.solvers.amplification import Amplification
+from mfpde.solvers.particles.clusters import Clusters, Gathered, centres, crowded, meetings, merge_distance
 from mfpde.solvers.particles.schemes import norm_rate, speed_factor
 from mfpde.solvers.particles.shown import TokenIntegration, lengths, spread
 from mfpde.solvers.particles.tokens import Tokens
@@ -38,14 +41,23 @@ _MOST_IMPLICIT = 100
 class AdaptiveIntegration(TokenIntegration):
     """`x_i' = G_{mu^n}(x_i)`; on spheres the drift is continued to all lengths, `|x| G(x / |x|)`."""
 
-    def __init__(self, settings: ParticleSystem, task: InitialValueProblem, tokens: Tokens) -> None:
+    def __init__(
+        self, settings: ParticleSystem, task: InitialValueProblem, tokens: Tokens, gathered_at: int = 0
+    ) -> None:
         super().__init__(settings, task, tokens)
+        #: what it has come to when so many tokens are left
+        self._gathered_at = gathered_at
+        self.gathered: Gathered | None = None
         self._before: Measure | None = None
+        self._clusters, self._merge = Clusters.of(tokens.weights), merge_distance(settings, tokens, self._scheme)
         start = tokens.points[0]
         if self._scheme is not None:
             directions, norms = self.first_directions()
+            self._norms = norms[0]
             start = np.hstack([directions[0], norms[0]])
-        self._shape = start.shape
+        self._width = start.shape[1]
+        #: where the points are that merge
+        self._space = self._directions or self._geometry
         system = _TokenSystem(self, np.ascontiguousarray(start).ravel())
         if not np.isfinite(system.rate()):
             raise ProblemError.at("attention", "moves these tokens at a speed beyond all numbers")
@@ -64,24 +76,33 @@ class AdaptiveIntegration(TokenIntegration):
         switch = [] if self._scheme is None or self._scheme.switch is None else [self._scheme.switch]
         return sorted({*self._velocity.breaks(), *switch})
 
+    def _rows(self, state: Float) -> Float:
+        """One for each token that moves."""
+        return state.reshape(-1, self._width)
+
+    @property
+    def _moving(self) -> Tokens:
+        """The tokens with the masses of their clusters."""
+        return replace(self._tokens, weights=self._clusters.weights)
+
     def _native(self, state: Float) -> Float:
-        rows = state.reshape(self._shape)
+        rows = self._rows(state)
         if self._scheme is None:
             return self._geometry.retract(rows)
-        return (self._directions or self._geometry).points(rows[:, :-1] / lengths(rows[:, :-1]))
+        return self._space.points(rows[:, :-1] / lengths(rows[:, :-1]))
 
     def slope(self, time: float, state: Float) -> Float:
         if not float(np.abs(state).max(initial=0.0)) < _MAX_COORDINATE:
             raise ProblemError.at("points", "are beyond all bounds")
         if self._scheme is not None:
-            return self._normed_slope(self._scheme, time, state.reshape(self._shape)).ravel()
+            return self._normed_slope(self._scheme, time, self._rows(state)).ravel()
         points = self._native(state)
-        measure = Particles(points, self._tokens.weights, self._geometry, self._tokens.positions)
+        measure = Particles(points, self._clusters.weights, self._geometry, self._tokens.positions)
         velocity = self._velocity.at(time)
         velocity.prepare(measure, self._before)
         self._before = measure
         drift = velocity.drift(measure, points, self._tokens.positions)
-        return self._geometry.extend(state.reshape(self._shape), drift).ravel()
+        return self._geometry.extend(self._rows(state), drift).ravel()
 
     def _normed_slope(self, scheme: Normalization, time: float, rows: Float) -> Float:
         """`theta' = P Att / s` continued to all lengths, and r' (physics section 7)."""
@@ -100,14 +121,14 @@ class AdaptiveIntegration(TokenIntegration):
 
     def sizes(self, state: Float) -> Size:
         """The largest error of a coordinate, relative to the spread of the tokens."""
-        size = spread(state.reshape(self._shape), self._tokens) if self._directions is None else 1.0
+        size = spread(self._rows(state), self._moving) if self._directions is None else 1.0
         return lambda error: float(np.abs(error).max(initial=0.0)) / size
 
     def growth_rate(self, time: float, state: Float) -> float:
         """`d/dt log |x|^2` of the token that is farthest out, in R^d."""
         if self._directions is not None:
             return 0.0
-        points, speed = state.reshape(self._shape), self.slope(time, state).reshape(self._shape)
+        points, speed = self._rows(state), self._rows(self.slope(time, state))
         self.forget()
         squares = np.einsum("nc,nc->n", points, points)
         farthest = int(np.argmax(squares))
@@ -118,11 +139,18 @@ class AdaptiveIntegration(TokenIntegration):
         return self._time
 
     def advance(self, target: float, budget: int) -> Progress:
-        for tried in self._march.to(target, max(1, int(budget / self._cost()))):
-            if tried is Attempt.VANISHED:
+        left = max(1, int(budget / self._cost()))
+        while self._march.time < target and left > 0:
+            left -= 1
+            self._join()
+            if self._clusters.weights.size <= self._gathered_at:
                 self._stand(self._march.time)
-                found = blow_up(self._march, self._marching(LOOSER))
-                return ended_early("a token", found, self._march)
+                self.gathered = self._gathering()
+                return Progress(State.UNDER_WAY)
+            if self._march.attempt() is Attempt.VANISHED:
+                self._stand(self._march.time)
+                again = type(self)(self._settings, self._task, self._tokens)
+                return ended_early("a token", blow_up(self._march, again._marching(LOOSER)), self._march)
             self._stand(min(self._march.time, target))
         if self._march.time < target:
             return Progress(State.UNDER_WAY)
@@ -134,34 +162,75 @@ class AdaptiveIntegration(TokenIntegration):
         self._time = time
         self._state = self._march.look(time)
 
+    def _join(self) -> None:
+        """Make those one that have come together, before a step: looks into the last one are over."""
+        rows, speeds = self._rows(self._march.state), None
+        while self._merge > 0:
+            points = self._native(rows.ravel())
+            vectors = self._space.embed(points)
+            near = crowded(vectors, self._merge)
+            if near.size < 2:
+                break
+            if speeds is None:
+                slope = self._rows(self.slope(self._march.time, self._march.state))
+                speeds = slope[:, :-1] if self._scheme is not None else self._space.pushed(points, slope)
+                self.forget()
+            owners = meetings(vectors, speeds, near, self._merge)
+            joined, means = centres(vectors, self._clusters.weights, owners)
+            if joined.size == 0:
+                break
+            rows = rows.copy()
+            rows[joined] = self._placed(means, rows[joined])
+            kept = self._clusters.join(owners, self._march.time)
+            rows, speeds = rows[kept], speeds[kept]
+        if rows.size < self._march.state.size:
+            self._march.replace(rows.ravel())
+
+    def _gathering(self) -> Gathered:
+        counts, vectors = self._march.counts, self._space.embed(self._native(self._state))
+        steps = counts["steps"], counts["rejected"], counts["evaluations"]
+        return Gathered(self._clusters, vectors, self._time, steps, self._amplification.arrays())
+
+    def _placed(self, vectors: Float, rows: Float) -> Float:
+        """Those rows at other places."""
+        units = vectors if self._space.flat else vectors / lengths(vectors)
+        return self._space.points(units) if self._scheme is None else np.hstack([units, rows[:, -1:]])
+
     def _cost(self) -> float:
         """Microseconds of one attempted step, from the number of operations."""
-        count, width = self._shape
-        return 13 * (200 + 1.5e-3 * pairs_worth(count, width))
+        return 13 * (200 + 1.5e-3 * pairs_worth(self._clusters.weights.size, self._width))
 
     def points(self) -> Float:
-        return self._native(self._state)[None]
+        return self._of_all(self._native(self._state))[None]
 
     def shown(self) -> Float:
         if self._scheme is None:
             return self.points()
-        rows = self._state.reshape(self._shape)
-        return self.lengthened(rows[:, :-1] / lengths(rows[:, :-1]), rows[:, -1:])[None]
+        rows = self._of_all(self._rows(self._state))
+        norms = self._norms if self._scheme.keeps_norms else rows[:, -1:]
+        return self.lengthened(rows[:, :-1] / lengths(rows[:, :-1]), norms)[None]
+
+    def _of_all(self, rows: Float) -> Float:
+        """Of each token at first, what that one has which it is now."""
+        return rows if len(rows) == self._tokens.count else rows[self._clusters.members]
 
     def residual(self) -> float:
         self.forget()
         if self._scheme is None:
             return super().residual()
-        speed = self.slope(self._time, self._state).reshape(self._shape)[:, :-1]
-        return float(np.sqrt(np.einsum("n,nc->", self._tokens.weights, speed**2)))
+        speed = self._rows(self.slope(self._time, self._state))[:, :-1]
+        return float(np.sqrt(np.einsum("n,nc->", self._clusters.weights, speed**2)))
 
     def state(self) -> dict[str, AnyArray]:
         view = {"view_time": np.array(self._time), "view": self._state.copy()}
-        return {**view, **self.tokens_state(), **self._march.arrays(), **self._amplification.arrays()}
+        march = {**self._march.arrays(), "march_start": self._march.start.copy()}
+        return {**view, **self.tokens_state(), **march, **self._clusters.arrays(), **self._amplification.arrays()}
 
     def restore(self, state: Mapping[str, AnyArray]) -> None:
         """Go on from there."""
+        self._clusters = Clusters.restored(state, self._tokens.weights)
         self._march.restore(state)
+        self._march.start = state["march_start"].copy()
         self._time, self._state = float(state["view_time"]), state["view"].copy()
         self._amplification.restore(state)
 
@@ -170,7 +239,7 @@ class AdaptiveIntegration(TokenIntegration):
 
     def statistics(self) -> dict[str, float]:
         counts = {name: float(value) for name, value in self._march.counts.items()}
-        return {"particles": float(self._tokens.count), **counts}
+        return {"particles": float(self._clusters.weights.size), **counts}
 
 
 class _TokenSystem(OrdinarySystem):

@@ -9,6 +9,8 @@ from mfpde.contracts import Integration
 from mfpde.errors import ProblemError
 from mfpde.solvers.particles import is_noisy
 from mfpde.solvers.particles.adaptive import AdaptiveIntegration
+from mfpde.solvers.particles.clusters import merge_distance
+from mfpde.solvers.particles.gathering import GatheringIntegration
 from mfpde.solvers.particles.layered import LayeredIntegration
 from mfpde.solvers.particles.noisy import NoisyIntegration
 from mfpde.solvers.particles.pairwise import MOST_TOKENS, PairwiseIntegration, may_blow_up, pairwise_law
@@ -40,7 +42,7 @@ def earlier_integration(
 
 def _integration(
     settings: ParticleSystem, task: InitialValueProblem, tokens: Tokens
-) -> PairwiseIntegration | AdaptiveIntegration | NoisyIntegration | LayeredIntegration:
+) -> PairwiseIntegration | AdaptiveIntegration | GatheringIntegration | NoisyIntegration | LayeredIntegration:
     if settings.layers is not None:
         return LayeredIntegration(settings, task, tokens)
     if is_noisy(task.equation):
@@ -53,4 +55,6 @@ def _integration(
         raise ProblemError.at("time.clock", f"gradient is for at most {MOST_TOKENS} tokens under one kernel of scores")
     if tokens.copies > 1:
         raise ProblemError.at("solver.copies", f"without noise are for at most {MOST_TOKENS} tokens, kernels of scores")
-    return AdaptiveIntegration(settings, task, tokens)
+    if law is None or may_blow_up(law) or merge_distance(settings, tokens, task.equation.normalization) == 0:
+        return AdaptiveIntegration(settings, task, tokens)
+    return GatheringIntegration(settings, task, tokens, law)

@@ -16,6 +16,7 @@ from mfpde.solvers.kernels import token_slope as pair
 from mfpde.solvers.kernels import token_steps as loop
 from mfpde.solvers.kernels.exponential_step import LENGTH
 from mfpde.solvers.kernels.token_slope import PairwiseLaw
+from mfpde.solvers.particles.clusters import Gathered, merge_distance
 from mfpde.solvers.particles.schemes import Gain
 from mfpde.solvers.particles.shown import TokenIntegration
 from mfpde.solvers.particles.tokens import Tokens
@@ -98,24 +99,42 @@ def may_blow_up(law: PairwiseLaw) -> bool:
 
 
 class PairwiseIntegration(TokenIntegration):
-    """Every copy takes steps of its own; a run of a single system is one copy."""
+    """Every copy takes steps of its own; a run of a single system is one copy, which may go on with what others have
+    gathered."""
 
-    def __init__(self, settings: ParticleSystem, task: InitialValueProblem, tokens: Tokens, law: PairwiseLaw) -> None:
+    def __init__(
+        self,
+        settings: ParticleSystem,
+        task: InitialValueProblem,
+        tokens: Tokens,
+        law: PairwiseLaw,
+        since: Gathered | None = None,
+    ) -> None:
         super().__init__(settings, task, tokens)
         self._law = law
         dimension = self._geometry.ambient_dimension
         norms = self._scheme is not None and not self._scheme.keeps_norms
-        merge = settings.merge
-        if merge is None or law.masked or norms:  # tokens that see, or move, differently stay apart
-            merge = settings.tolerance if law.sphere and not (law.masked or norms) else 0.0
-        self._limits = loop.Limits(STEP_SHARE * settings.tolerance, merge)
+        self._limits = loop.Limits(STEP_SHARE * settings.tolerance, merge_distance(settings, tokens, self._scheme))
+        active = tokens.count if since is None else since.clusters.weights.size
         self._rooms = [
-            loop.room_for(dimension + norms, dimension, tokens.count) for _ in range(min(tokens.copies, thread_count()))
+            loop.room_for(dimension + norms, dimension, active) for _ in range(min(tokens.copies, thread_count()))
         ]
         self._copies = self._first_copies(tokens, norms)
         self._amplification = Amplification(task.equation.autonomous)
         self._time = 0.0
+        if since is not None:
+            self._go_on(since)
         self._choose_first_steps()
+
+    def _go_on(self, since: Gathered) -> None:
+        """Take tokens of a single system over that have merged before."""
+        copies, clusters, active = self._copies, since.clusters, since.clusters.weights.size
+        copies.state[0, : since.vectors.shape[1], :active] = since.vectors.T
+        copies.weights[0, :active], copies.leaders[0, :active] = clusters.weights, clusters.leaders
+        copies.members[0], copies.merged_into[0] = clusters.members, clusters.merged_into
+        copies.merged_at[0], copies.times[0], self._time = clusters.merged_at, since.time, since.time
+        copies.counts[0, [loop.ACTIVE, loop.STEPS, loop.REJECTED, loop.EVALUATIONS]] = active, *since.counts
+        self._amplification.restore(since.amplification)
 
     def _first_copies(self, tokens: Tokens, norms: bool) -> loop.Copies:
         shape = (tokens.copies, tokens.count)
@@ -146,10 +165,11 @@ class PairwiseIntegration(TokenIntegration):
         """A hundredth of the time in which the fastest token moves by the spread of all."""
         for copy in range(self._tokens.copies):
             loop.refresh(self._copies, copy, self._law, self._rooms[0])
-            slope = self._copies.slope[copy]
+            active = self._copies.counts[copy, loop.ACTIVE]
+            state, slope = self._copies.state[copy, :, :active], self._copies.slope[copy, :, :active]
             if not np.isfinite(slope).all():
                 raise ProblemError.at("attention", "moves these tokens at a speed beyond all numbers")
-            speed, size = float(np.abs(slope).max()), 1.0 if self._law.sphere else _size(self._copies.state[copy])
+            speed, size = float(np.abs(slope).max()), 1.0 if self._law.sphere else _size(state)
             self._copies.controllers[copy, LENGTH] = _FIRST_STEP * size / speed if speed > 0 else self._task.until
 
     @property

@@ -162,6 +162,12 @@ OTHER_WAYS = {
         "copies": tokens("sphere", {"kind": "softmax", "beta": 2}, {"kind": "uniform"}, (0.5, 2.0), count=6, copies=5),
         "pole": tokens("line", {"kind": "linear", "A": 1, "V": 1}, {"kind": "points", "values": ANGLES}, (0.01, 5.0)),
         "fast sums": tokens("circle", {"kind": "sinkhorn", "A": 2}, {"kind": "uniform"}, (0.3, 0.6), count=40),
+        "two looks into one step": tokens(
+            "circle", {"kind": "sinkhorn", "A": 2}, {"kind": "uniform"}, (0.2, 0.21), count=40
+        ),
+        "many that become few": tokens(
+            "circle", {"kind": "softmax", "beta": 8}, {"kind": "uniform"}, (12.0, 60.0), count=1100
+        ),
         "noise": tokens("circle", {"kind": "softmax", "beta": 2}, {"kind": "uniform"}, (0.33, 0.9), kappa=3, count=20),
         "noise on a sphere": tokens(
             "sphere", {"kind": "softmax", "beta": 2}, {"kind": "uniform"}, (0.33, 0.9), kappa=3, count=20, copies=3

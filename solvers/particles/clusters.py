@@ -1,0 +1,144 @@
+"""Which tokens have become one, and when: of any number of tokens, in time n log n."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from mfpde.solvers.kernels.token_steps import ACTIVE, EVALUATIONS, REJECTED, STEPS, Copies
+from mfpde.typing import AnyArray, Float, Integers
+
+if TYPE_CHECKING:
+    from mfpde.normalization import Normalization
+    from mfpde.solvers.particles import ParticleSystem
+    from mfpde.solvers.particles.tokens import Tokens
+
+__all__ = ["Clusters", "Gathered", "centres", "crowded", "meetings", "merge_distance"]
+
+
+def merge_distance(settings: ParticleSystem, tokens: Tokens, scheme: Normalization | None) -> float:
+    """The distance below which tokens that approach each other become one; 0 never. Tokens that see, or move,
+    differently stay apart."""
+    if tokens.positions is not None or not (scheme is None or scheme.keeps_norms):
+        return 0.0
+    if settings.merge is not None:
+        return settings.merge
+    return 0.0 if tokens.geometry.flat and scheme is None else settings.tolerance
+
+
+@dataclass(eq=False)
+class Clusters:
+    """Those tokens of one system that still move, each with the mass of its cluster, and who has joined whom.
+
+    >>> pair = Clusters.of(np.array([0.25, 0.25, 0.5]))
+    >>> pair.join(np.array([0, 1, 1]), 3.0).tolist(), pair.weights.tolist(), pair.merged_at[2]
+    ([0, 1], [0.25, 0.75], 3.0)
+    """
+
+    weights: Float  # of those that move (a,)
+    members: Integers  # of each token at first, which of those it is now (n,)
+    leaders: Integers  # of those that move, the token at first that gives the cluster its number (a,)
+    merged_into: Integers  # of each token at first, the leader of the cluster that its own was joined to; -1 before (n,)
+    merged_at: Float  # and when (n,)
+
+    @classmethod
+    def of(cls, weights: Float) -> Clusters:
+        """Every token alone."""
+        everyone = np.arange(weights.size)
+        alone = np.full(weights.size, -1), np.full(weights.size, np.nan)
+        return cls(weights.copy(), everyone, everyone.copy(), *alone)
+
+    def join(self, owners: Integers, time: float) -> Integers:
+        """Join each that moves to its owner, an earlier one that keeps its own place, or stays itself. Returns those
+        that are left."""
+        kept, gone = (np.flatnonzero(which) for which in (owners == np.arange(owners.size), _moved(owners)))
+        self.merged_into[self.leaders[gone]] = self.leaders[owners[gone]]
+        self.merged_at[self.leaders[gone]] = time
+        place = np.cumsum(owners == np.arange(owners.size)) - 1
+        self.weights = np.bincount(place[owners], self.weights, kept.size)
+        self.members = place[owners[self.members]]
+        self.leaders = self.leaders[kept]
+        return kept
+
+    def arrays(self) -> dict[str, AnyArray]:
+        """What `restore` needs: nothing where nobody has merged."""
+        kept = {f"clusters_{name}": array.copy() for name, array in vars(self).items()}
+        return kept if self.weights.size < self.members.size else {}
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, AnyArray], weights: Float) -> Clusters:
+        """As they were left."""
+        if "clusters_weights" not in arrays:
+            return cls.of(weights)
+        return cls(**{name: arrays[f"clusters_{name}"].copy() for name in cls.__dataclass_fields__})
+
+
+class Gathered(NamedTuple):
+    """A system whose clusters have become few, for an integration that goes on with them."""
+
+    clusters: Clusters
+    vectors: Float  # of those that move (a, d), on spheres unit vectors
+    time: float
+    counts: tuple[int, int, int]  # steps, rejected ones, evaluations
+    amplification: Mapping[str, AnyArray]
+
+    @classmethod
+    def of_copy(cls, state: Mapping[str, AnyArray]) -> Gathered:
+        """From the state of an integration that has gone on with them."""
+        kept = {name: state[f"copies_{name}"][0] for name in Copies._fields}
+        active, *counts = (int(kept["counts"][which]) for which in (ACTIVE, STEPS, REJECTED, EVALUATIONS))
+        names = ("members", "merged_into", "merged_at")
+        clusters = Clusters(
+            weights=kept["weights"][:active], leaders=kept["leaders"][:active], **{name: kept[name] for name in names}
+        )
+        return cls(clusters, kept["state"][:, :active].T, float(kept["times"]), tuple(counts), state)
+
+
+def _moved(owners: Integers) -> AnyArray:
+    moved: AnyArray = owners != np.arange(owners.size)
+    return moved
+
+
+def meetings(vectors: Float, speeds: Float, near: Integers, merge: float) -> Integers:
+    """For each of the tokens `(a, d)` the earlier one that it joins, or itself: of those that are `near` others all
+    that lie at one place, or, where nobody does, pairs that are nearest to each other, less than `merge` apart, and
+    come nearer still."""
+    owners = np.arange(len(vectors))
+    _, first, which = np.unique(vectors[near], axis=0, return_index=True, return_inverse=True)
+    if first.size < near.size:
+        owners[near] = near[first[which.ravel()]]
+        return owners
+    from scipy.spatial import KDTree
+
+    partner = KDTree(vectors[near]).query(vectors[near], k=[2], distance_upper_bound=merge)[1][:, 0]
+    one = np.flatnonzero(partner < near.size)
+    one = one[(partner[partner[one]] == one) & (one < partner[one])]
+    first, second = near[one], near[partner[one]]
+    approach = np.einsum("nc,nc->n", vectors[first] - vectors[second], speeds[first] - speeds[second]) < 0
+    owners[second[approach]] = first[approach]
+    return owners
+
+
+def centres(vectors: Float, weights: Float, owners: Integers) -> tuple[Integers, Float]:
+    """Those that others join, and the mean of each with them."""
+    masses, sizes = np.bincount(owners, weights)[owners], np.bincount(owners)[owners]
+    shares = np.divide(weights, masses, out=1 / sizes, where=masses > 0)
+    joined = np.flatnonzero((sizes > 1) & ~_moved(owners))
+    sums = [np.bincount(owners, shares * column)[joined] for column in vectors.T]
+    return joined, np.stack(sums, axis=1)
+
+
+def crowded(vectors: Float, merge: float) -> Integers:
+    """Those of the tokens `(a, d)` that have another one less than `merge` away along each axis, asked one after the
+    other: hardly any of many tokens, before they cluster."""
+    left = np.arange(len(vectors))
+    for axis in range(vectors.shape[1]):
+        order = left[np.argsort(vectors[left, axis], kind="stable")]
+        close = np.diff(vectors[order, axis]) < merge
+        left = np.sort(order[np.concatenate([close, [False]]) | np.concatenate([[False], close])])
+        if left.size < 2:
+            break
+    return left

@@ -1,0 +1,128 @@
+"""Clusters of more tokens than sums over all pairs are for: merged on the way, and then few."""
+
+import numpy as np
+import pytest
+
+import mfpde
+from mfpde.contracts import State
+from mfpde.prepare import prepare
+from mfpde.solvers.particles import beginning, gathering
+from mfpde.solvers.particles.adaptive import AdaptiveIntegration
+from mfpde.solvers.particles.clusters import Clusters, centres, crowded, meetings
+
+CONFINING = {"kind": "mlp", "W": [[-2, 0], [0, -1.8]], "U": [[1, 0], [0, 1]], "activation": "tanh"}
+MLP = {"kind": "mlp", "W": [[0.3], [0.2]], "U": [[1.0, 0.5]], "b": [0.1], "activation": "tanh"}
+SPACES = {
+    "circle": ({"kind": "circle"}, {"kind": "uniform"}, {"kind": "softmax", "beta": 8}),
+    "sphere": ({"kind": "sphere", "dimension": 5}, {"kind": "uniform"}, {"kind": "softmax", "beta": 3}),
+    "plane": ({"kind": "plane"}, {"kind": "uniform", "box": [[-1, 1], [-1, 1]]}, {"kind": "softmax", "A": 1, "V": 0.5}),
+}
+
+
+def problem(space, merge, until, count=200, **blocks):
+    geometry, initial, attention = SPACES[space]
+    return mfpde.Problem.from_dict(
+        {
+            "geometry": geometry,
+            "attention": attention,
+            "initial": initial,
+            "solver": {"kind": "particles", "count": count, "merge": merge, "tolerance": 1e-9},
+            "time": {"until": until, "save": False},
+            **blocks,
+        }
+    )
+
+
+def embedded(run):
+    places = run.positions[-1]
+    return np.exp(1j * places) if places.shape[1] == 1 else places
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """Sums over all pairs are for ten tokens only."""
+    monkeypatch.setattr(beginning, "MOST_TOKENS", 10)
+    monkeypatch.setattr(gathering, "MOST_TOKENS", 10)
+
+
+@pytest.mark.parametrize(("space", "until"), [("circle", 30), ("sphere", 30), ("plane", 12)])
+def test_many_tokens_that_merge_go_where_the_unmerged_go(space, until, few):
+    drift = {"drift": CONFINING} if space == "plane" else {}
+    merged, free = (mfpde.solve(problem(space, merge, until, **drift)) for merge in (1e-6, 0))
+    assert merged.provenance["statistics"]["particles"] < 50 < 200 == free.provenance["statistics"]["particles"]
+    assert np.abs(embedded(merged) - embedded(free)).max() < 1e-6
+
+
+def test_tokens_moved_by_more_than_attention_merge_as_well(few):
+    runs = [mfpde.solve(problem("circle", merge, 30, drift=MLP)) for merge in (1e-6, 0)]
+    assert runs[0].provenance["statistics"]["particles"] < 50
+    assert np.abs(embedded(runs[0]) - embedded(runs[1])).max() < 1e-6
+
+
+def test_three_thousand_tokens_reach_times_of_e_to_the_twenty():
+    run = mfpde.solve(problem("circle", None, float(np.exp(20)), count=3000))
+    assert run.outcome == "finished"
+    assert run.provenance["statistics"]["steps"] < 1000
+    assert np.unique(run.positions[-1]).size == run.provenance["statistics"]["particles"] <= 3
+
+
+def test_who_has_joined_whom_is_told_alike_before_and_after(few):
+    """Each token of the compiled steps that has merged is in the cluster of the leader it merged into."""
+    integration = prepare(problem("circle", 1e-6, 40.0)).start()
+    while integration.advance(40.0, 10**6).state is State.UNDER_WAY:
+        pass
+    state, places = integration.state(), integration.measure().points[:, 0]
+    into, at = state["copies_merged_into"][0], state["copies_merged_at"][0]
+    gone = np.flatnonzero(into >= 0)
+    assert gone.size == 200 - state["copies_counts"][0, 0] > 190
+    assert np.array_equal(places[gone], places[into[gone]])
+    assert (np.diff(np.sort(at[gone])) >= 0).all() and np.isfinite(at[gone]).all() and np.isnan(np.delete(at, gone)).all()
+    assert (into[gone] < gone).all()
+
+
+def test_the_resumed_run_is_the_same_whether_it_has_gathered_or_not(few):
+    looks, found = (8.0, 12.0, 12.01, 25.0), []
+    prepared = prepare(problem("circle", 1e-6, 25.0))
+    kinds = set()
+    for cut in range(len(looks)):
+        integration = prepared.start()
+        for number, look in enumerate(looks):
+            while integration.advance(look, 1).state is State.UNDER_WAY:
+                pass
+            if number == cut:
+                kinds.add(type(integration._now))
+                integration = prepared.resume({name: np.array(each) for name, each in integration.state().items()})
+        found.append(integration.fields()["position"])
+    assert len(kinds) == 2 and AdaptiveIntegration in kinds
+    assert all(np.array_equal(each, found[0]) for each in found)
+
+
+def test_neighbours_are_found_as_by_looking_at_every_pair(random):
+    vectors, speeds = random.random((400, 3)), random.standard_normal((400, 3))
+    merge = 0.08
+    apart = np.linalg.norm(vectors[:, None] - vectors, axis=2) + 9 * np.eye(400)
+    owners = meetings(vectors, speeds, crowded(vectors, merge), merge)
+    expected = np.arange(400)
+    for first in range(400):
+        second = int(apart[first].argmin())
+        near = apart[first, second] < merge and apart[second].argmin() == first < second
+        if near and (vectors[first] - vectors[second]) @ (speeds[first] - speeds[second]) < 0:
+            expected[second] = first
+    assert (expected != np.arange(400)).sum() > 5
+    assert np.array_equal(owners, expected)
+
+
+def test_masses_and_centres_stay_what_they_were(random):
+    vectors, weights = random.random((6, 2)), np.array([0.1, 0.3, 0.0, 0.0, 0.2, 0.4])
+    owners = np.array([0, 0, 2, 2, 4, 0])
+    joined, means = centres(vectors, weights, owners)
+    clusters = Clusters.of(weights)
+    kept = clusters.join(owners, 2.0)
+    assert joined.tolist() == [0, 2] and kept.tolist() == [0, 2, 4]
+    np.testing.assert_allclose(means[0], weights[[0, 1, 5]] @ vectors[[0, 1, 5]] / 0.8, rtol=1e-14)
+    np.testing.assert_allclose(means[1], vectors[2:4].mean(axis=0), rtol=1e-14)  # without mass: the middle
+    np.testing.assert_allclose(clusters.weights, [0.8, 0.0, 0.2])
+    assert clusters.members.tolist() == [0, 0, 1, 1, 2, 0]
+    later = clusters.join(np.array([0, 0, 2]), 3.0)
+    assert later.tolist() == [0, 2] and clusters.merged_into.tolist() == [-1, 0, 0, 2, -1, 0]
+    assert clusters.members.tolist() == [0, 0, 0, 0, 1, 0]
