@@ -18,7 +18,8 @@ from mfpde.solvers.kernels.exponential_step import LENGTH
 from mfpde.solvers.kernels.token_slope import PairwiseLaw
 from mfpde.solvers.particles.clusters import Gathered, merge_distance
 from mfpde.solvers.particles.schemes import Gain
-from mfpde.solvers.particles.shown import TokenIntegration
+from mfpde.solvers.particles.shown import TokenIntegration, spread
+from mfpde.solvers.particles.span import Span, law_in_span
 from mfpde.solvers.particles.tokens import Tokens
 from mfpde.transform.threads import run_pieces, thread_count
 from mfpde.typing import AnyArray, Float
@@ -111,15 +112,22 @@ class PairwiseIntegration(TokenIntegration):
         since: Gathered | None = None,
     ) -> None:
         super().__init__(settings, task, tokens)
-        self._law = law
-        dimension = self._geometry.ambient_dimension
-        norms = self._scheme is not None and not self._scheme.keeps_norms
+        rows, norms = self._first_rows(tokens)
+        reduced = law_in_span(law, tokens.count) if since is None else None
+        #: bases of the spans in which tokens move, where these are smaller than their space
+        self._span = None if reduced is None else Span.of(rows)
+        if self._span is not None:
+            rows = self._span.inside(rows)
+        self._law = reduced or law
+        #: of the space in which they move
+        self._dimension = rows.shape[2]
+        active, moving = tokens.count if since is None else since.clusters.weights.size, norms is not None
         self._limits = loop.Limits(STEP_SHARE * settings.tolerance, merge_distance(settings, tokens, self._scheme))
-        active = tokens.count if since is None else since.clusters.weights.size
         self._rooms = [
-            loop.room_for(dimension + norms, dimension, active) for _ in range(min(tokens.copies, thread_count()))
+            loop.room_for(self._dimension + moving, self._dimension, active)
+            for _ in range(min(tokens.copies, thread_count()))
         ]
-        self._copies = self._first_copies(tokens, norms)
+        self._copies = _copies_of(tokens, rows if norms is None else np.concatenate([rows, norms], axis=2))
         self._amplification = Amplification(task.equation.autonomous)
         self._time = 0.0
         if since is not None:
@@ -136,30 +144,14 @@ class PairwiseIntegration(TokenIntegration):
         copies.counts[0, [loop.ACTIVE, loop.STEPS, loop.REJECTED, loop.EVALUATIONS]] = active, *since.counts
         self._amplification.restore(since.amplification)
 
-    def _first_copies(self, tokens: Tokens, norms: bool) -> loop.Copies:
-        shape = (tokens.copies, tokens.count)
-        rows = self._geometry.embed(tokens.points.reshape(-1, tokens.points.shape[2])).reshape(*shape, -1)
-        if self._directions is not None:
-            rows, self._norms = self.first_directions()
-            rows = np.concatenate([rows, self._norms], axis=2) if norms else rows
-        state = np.ascontiguousarray(rows.transpose(0, 2, 1))
-        counts = np.zeros((shape[0], 5), dtype=np.int64)
-        counts[:, loop.ACTIVE] = tokens.count
-        everyone = np.tile(np.arange(tokens.count), (tokens.copies, 1))
-        positions = np.zeros(tokens.count) if tokens.positions is None else tokens.positions
-        return loop.Copies(
-            state=state,
-            slope=np.zeros_like(state),
-            weights=np.tile(tokens.weights, (tokens.copies, 1)),
-            positions=np.tile(positions, (tokens.copies, 1)),
-            members=everyone,
-            leaders=everyone.copy(),
-            merged_into=np.full(shape, -1),
-            merged_at=np.full(shape, np.nan),
-            times=np.zeros(shape[0]),
-            controllers=np.zeros((shape[0], 4)),
-            counts=counts,
-        )
+    def _first_rows(self, tokens: Tokens) -> tuple[Float, Float | None]:
+        """Tokens as vectors `(copies, n, d)`, on spheres unit vectors; their norms where these move, too."""
+        if self._directions is None:
+            return self._geometry.embed(tokens.points.reshape(-1, tokens.points.shape[2])).reshape(
+                tokens.copies, tokens.count, -1
+            ), None
+        rows, self._norms = self.first_directions()
+        return rows, None if self._scheme is None or self._scheme.keeps_norms else self._norms
 
     def _choose_first_steps(self) -> None:
         """A hundredth of the time in which the fastest token moves by the spread of all."""
@@ -169,7 +161,7 @@ class PairwiseIntegration(TokenIntegration):
             state, slope = self._copies.state[copy, :, :active], self._copies.slope[copy, :, :active]
             if not np.isfinite(slope).all():
                 raise ProblemError.at("attention", "moves these tokens at a speed beyond all numbers")
-            speed, size = float(np.abs(slope).max()), 1.0 if self._law.sphere else _size(state)
+            speed, size = float(np.sqrt(np.square(slope[: self._dimension]).sum(axis=0).max())), 1.0 if self._law.sphere else _size(state)
             self._copies.controllers[copy, LENGTH] = _FIRST_STEP * size / speed if speed > 0 else self._task.until
 
     @property
@@ -226,7 +218,7 @@ class PairwiseIntegration(TokenIntegration):
     def _cost(self) -> float:
         """Microseconds of one attempted step of all copies, from the number of operations."""
         active = self._copies.counts[:, loop.ACTIVE].astype(float)
-        dimension = self._geometry.ambient_dimension
+        dimension = self._dimension
         return float(1.0 + (0.3 * active + 1.5e-3 * active**2 * (8 + 2 * dimension)).sum() * 12 / 10)
 
     def _rows(self) -> Float:
@@ -235,38 +227,48 @@ class PairwiseIntegration(TokenIntegration):
         columns = np.broadcast_to(self._copies.members[:, None, :], state.shape)
         return np.take_along_axis(state, columns, axis=2).transpose(0, 2, 1)
 
+    def _vectors(self) -> Float:
+        """Of each token, on spheres its direction, `(copies, n, d)`."""
+        rows = self._rows()[:, :, : self._dimension]
+        return rows if self._span is None else self._span.outside(rows)
+
     def points(self) -> Float:
-        rows = self._rows()[:, :, : self._geometry.ambient_dimension]
-        space = self._directions or self._geometry
-        native = space.points(rows.reshape(-1, rows.shape[2]))
+        vectors, space = self._vectors(), self._directions or self._geometry
+        native = space.points(vectors.reshape(-1, vectors.shape[2]))
         return native.reshape(self._tokens.copies, self._tokens.count, -1)
 
     def shown(self) -> Float:
         if self._scheme is None:
             return self.points()
-        rows, dimension = self._rows(), self._geometry.ambient_dimension
-        norms = rows[:, :, dimension:] if rows.shape[2] > dimension else self._norms
-        return self.lengthened(rows[:, :, :dimension], norms)
+        norms = self._rows()[:, :, self._dimension :]
+        return self.lengthened(self._vectors(), norms if norms.size else self._norms)
 
     def state(self) -> dict[str, AnyArray]:
         kept = {f"copies_{name}": array.copy() for name, array in self._copies._asdict().items()}
+        if self._span is not None:
+            kept["span"] = self._span.bases
         return {**kept, **self.tokens_state(), "time": np.array(self._time), **self._amplification.arrays()}
 
     def restore(self, state: Mapping[str, AnyArray]) -> None:
         """Go on from there."""
         for name, array in self._copies._asdict().items():
             array[...] = state[f"copies_{name}"]
+        if self._span is not None:
+            self._span = Span(state["span"])
         self._time = float(state["time"])
         self._amplification.restore(state)
 
     def residual(self) -> float:
         """As the base's, by the speed of directions in the last evaluation where norms slow them down."""
-        if self._scheme is None and not self._law.gradient_clock:
+        if self._scheme is None and not self._law.gradient_clock and self._span is None:
             return super().residual()
         for copy in range(self._tokens.copies):
             loop.refresh(self._copies, copy, self._law, self._rooms[0])
-        speeds = self._copies.slope[:, : self._geometry.ambient_dimension]
-        return float(np.sqrt(np.einsum("mn,mcn->", self._copies.weights, speeds**2) / self._tokens.copies))
+        speeds = self._copies.slope[:, : self._dimension]
+        squares = np.einsum("mn,mcn->m", self._copies.weights, speeds**2)
+        if self._span is not None and not self._law.sphere:
+            squares /= np.array([spread(rows, self._tokens) for rows in self._rows()]) ** 2
+        return float(np.sqrt(np.mean(squares)))
 
     def accuracy(self) -> Accuracy:
         return self._amplification.judged(Accuracy(PROMISED * self._settings.tolerance, kept=True))
@@ -279,6 +281,28 @@ class PairwiseIntegration(TokenIntegration):
             "rejected": float(counts[:, loop.REJECTED].sum()),
             "evaluations": float(counts[:, loop.EVALUATIONS].sum()),
         }
+
+
+def _copies_of(tokens: Tokens, rows: Float) -> loop.Copies:
+    """At the start, from rows `(copies, n, d)`, or `(copies, n, d + 1)` with norms."""
+    shape, state = (tokens.copies, tokens.count), np.ascontiguousarray(rows.transpose(0, 2, 1))
+    counts = np.zeros((shape[0], 5), dtype=np.int64)
+    counts[:, loop.ACTIVE] = tokens.count
+    everyone = np.tile(np.arange(tokens.count), (tokens.copies, 1))
+    positions = np.zeros(tokens.count) if tokens.positions is None else tokens.positions
+    return loop.Copies(
+        state=state,
+        slope=np.zeros_like(state),
+        weights=np.tile(tokens.weights, (tokens.copies, 1)),
+        positions=np.tile(positions, (tokens.copies, 1)),
+        members=everyone,
+        leaders=everyone.copy(),
+        merged_into=np.full(shape, -1),
+        merged_at=np.full(shape, np.nan),
+        times=np.zeros(shape[0]),
+        controllers=np.zeros((shape[0], 4)),
+        counts=counts,
+    )
 
 
 def _size(state: Float) -> float:
