@@ -55,8 +55,13 @@ class Circle(Geometry):
             raise ProblemError.at(
                 "points", f"on the circle have shape (m,), (m, 1) (angles) or (m, 2) (unit vectors), not {given.shape}"
             )
-        angles = np.mod(given.reshape(-1, 1), 2 * np.pi)
-        return np.where(angles < 2 * np.pi, angles, 0.0)  # the remainder of -1e-17 rounds to 2 pi itself
+        angles = given.reshape(-1, 1)
+        outside = ~((angles >= 0) & (angles < 2 * np.pi))
+        if outside.any():
+            turned = np.mod(angles[outside], 2 * np.pi)
+            angles = angles.copy()
+            angles[outside] = np.where(turned < 2 * np.pi, turned, 0.0)  # the remainder of -1e-17 rounds to 2 pi itself
+        return angles
 
     def embed(self, points: Float) -> Float:
         theta = self.points(points)[:, 0]

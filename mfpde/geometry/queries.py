@@ -142,6 +142,9 @@ class Scattered(Queries):
         return np.maximum(self._embedded.max(axis=0, initial=0.0), -self._embedded.min(axis=0, initial=0.0))
 
     def transformed(self, matrix: Float, vectors: Float) -> Float:
+        factor = multiple_of_identity(matrix)
+        if factor is not None:
+            return vectors if factor == 1 else factor * vectors
         return (vectors.T @ matrix.T).T
 
     def tilts_of_grid(

@@ -21,6 +21,9 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = ["Sphere"]
 
+#: of |x|^2 - 1 that rounding leaves where a vector has been divided by its length
+_UNIT = 1e-15
+
 
 @register("geometry", "sphere")
 class Sphere(Geometry):
@@ -45,6 +48,9 @@ class Sphere(Geometry):
             raise ProblemError.at(
                 "points", f"on the sphere in R^{self.dimension} have shape (m, {self.dimension}), not {given.shape}"
             )
+        square = np.einsum("mc,mc->m", given, given)
+        if given.size and np.abs(square - 1).max() <= _UNIT:  # written so that nan and infinity are not
+            return given
         if not np.isfinite(given).all():
             raise ProblemError.at("points", "must be finite")
         length = np.linalg.norm(given, axis=1)
@@ -68,7 +74,7 @@ class Sphere(Geometry):
     def tangent(self, points: Float, vectors: Float) -> Float:
         x = self.points(points)
         vectors = need_vectors(vectors, *x.shape)
-        return vectors - np.sum(x * vectors, axis=1, keepdims=True) * x
+        return vectors - np.einsum("mc,mc->m", x, vectors)[:, None] * x
 
     def distance(self, first: Float, second: Float) -> Float:
         x, y = self.points(first), self.points(second)
@@ -78,11 +84,11 @@ class Sphere(Geometry):
         return divergence_on_unit_sphere(self.embed(points), slopes, vectors())
 
     def retract(self, points: Float) -> Float:
-        return points / np.linalg.norm(points, axis=1, keepdims=True)
+        return points / np.sqrt(np.einsum("mc,mc->m", points, points))[:, None]
 
     def extend(self, points: Float, vectors: Float) -> Float:
         """`|x| G(x / |x|)`."""
-        return vectors * np.linalg.norm(points, axis=1, keepdims=True)
+        return vectors * np.sqrt(np.einsum("mc,mc->m", points, points))[:, None]
 
     @property
     def harmonics(self) -> Harmonics:

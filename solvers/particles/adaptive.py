@@ -17,7 +17,7 @@ from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.particles.clusters import Clusters, Gathered, centres, crowded, meetings, merge_distance
 from mfpde.solvers.particles.schemes import norm_rate, speed_factor
 from mfpde.solvers.particles.shown import TokenIntegration, lengths, spread
-from mfpde.solvers.particles.tokens import Tokens
+from mfpde.solvers.particles.tokens import Tokens, first_tokens
 from mfpde.solvers.steppers.base import OrdinarySystem, Size
 from mfpde.solvers.stepping.adaptive_ode import Attempt, March
 from mfpde.solvers.stepping.pole import LOOSER, blow_up, ended_early
@@ -36,6 +36,9 @@ STEP_SHARE = 0.1
 _MAX_COORDINATE = 1e60
 #: numbers of a state up to which stiff stretches are solved by an implicit scheme with a matrix of that size
 _MOST_IMPLICIT = 100
+#: numbers of a state up to which steps may take seventeen arrays of its size (70 MB), which makes them twice as fast;
+#: of more, steps end at output times, so that no look needs another one
+_MOST_IN_MANY_ARRAYS = 500_000
 
 
 class AdaptiveIntegration(TokenIntegration):
@@ -55,7 +58,9 @@ class AdaptiveIntegration(TokenIntegration):
             directions, norms = self.first_directions()
             self._norms = norms[0]
             start = np.hstack([directions[0], norms[0]])
-        self._width = start.shape[1]
+        else:
+            self._tokens = tokens.without_places()
+        self._width, self._march_is_compact = start.shape[1], start.size > _MOST_IN_MANY_ARRAYS
         #: where the points are that merge
         self._space = self._directions or self._geometry
         system = _TokenSystem(self, np.ascontiguousarray(start).ravel())
@@ -64,11 +69,13 @@ class AdaptiveIntegration(TokenIntegration):
         self._system = system
         self._march = self._marching()
         self._time, self._state = 0.0, system.start
+        system.begun()
         self._amplification = Amplification(task.equation.autonomous)
 
-    def _marching(self, looser: float = 1.0) -> March:
-        tolerance = looser * STEP_SHARE * self._settings.tolerance
-        return March(self._system, tolerance, implicit=self._system.start.size <= _MOST_IMPLICIT, independent=True)
+    def _marching(self) -> March:
+        tolerance = STEP_SHARE * self._settings.tolerance
+        implicit = self._system.start.size <= _MOST_IMPLICIT
+        return March(self._system, tolerance, implicit=implicit, independent=True, compact=self._march_is_compact)
 
     @property
     def breaks(self) -> list[float]:
@@ -100,7 +107,7 @@ class AdaptiveIntegration(TokenIntegration):
         measure = Particles(points, self._clusters.weights, self._geometry, self._tokens.positions)
         velocity = self._velocity.at(time)
         velocity.prepare(measure, self._before)
-        self._before = measure
+        self._before = None if self._march_is_compact else measure
         drift = velocity.drift(measure, points, self._tokens.positions)
         return self._geometry.extend(self._rows(state), drift).ravel()
 
@@ -142,15 +149,19 @@ class AdaptiveIntegration(TokenIntegration):
         left = max(1, int(budget / self._cost()))
         while self._march.time < target and left > 0:
             left -= 1
+            self._march.leave()
+            self._state = self._march.state
             self._join()
             if self._clusters.weights.size <= self._gathered_at:
                 self._stand(self._march.time)
                 self.gathered = self._gathering()
                 return Progress(State.UNDER_WAY)
-            if self._march.attempt() is Attempt.VANISHED:
+            tried = self._march.attempt(target if self._march_is_compact else np.inf)
+            if tried is Attempt.ACCEPTED:
+                self._march.replace(self._on_space(self._march.state))
+            if tried is Attempt.VANISHED:
                 self._stand(self._march.time)
-                again = type(self)(self._settings, self._task, self._tokens)
-                return ended_early("a token", blow_up(self._march, again._marching(LOOSER)), self._march)
+                return ended_early("a token", blow_up(self._march, self._looser()), self._march)
             self._stand(min(self._march.time, target))
         if self._march.time < target:
             return Progress(State.UNDER_WAY)
@@ -158,9 +169,19 @@ class AdaptiveIntegration(TokenIntegration):
         self._amplification.see(self.residual())
         return Progress(State.REACHED)
 
+    def _looser(self) -> March:
+        """From the start, with a looser tolerance."""
+        settings = self._settings.model_copy(update={"tolerance": LOOSER * self._settings.tolerance})
+        return type(self)(settings, self._task, first_tokens(settings, self._task))._march
+
     def _stand(self, time: float) -> None:
         self._time = time
-        self._state = self._march.look(time)
+        there = self._march.look(time)
+        self._state = there if time == self._march.time else self._on_space(there)
+
+    def _on_space(self, state: Float) -> Float:
+        """That state with native points; with norms it is continued to all lengths."""
+        return self._native(state).ravel() if self._scheme is None else state
 
     def _join(self) -> None:
         """Make those one that have come together, before a step: looks into the last one are over."""
@@ -212,7 +233,7 @@ class AdaptiveIntegration(TokenIntegration):
 
     def _of_all(self, rows: Float) -> Float:
         """Of each token at first, what that one has which it is now."""
-        return rows if len(rows) == self._tokens.count else rows[self._clusters.members]
+        return rows[self._clusters.members] if self._clusters.members.size else rows
 
     def residual(self) -> float:
         self.forget()
@@ -222,16 +243,22 @@ class AdaptiveIntegration(TokenIntegration):
         return float(np.sqrt(np.einsum("n,nc->", self._clusters.weights, speed**2)))
 
     def state(self) -> dict[str, AnyArray]:
-        view = {"view_time": np.array(self._time), "view": self._state.copy()}
-        march = {**self._march.arrays(), "march_start": self._march.start.copy()}
-        return {**view, **self.tokens_state(), **march, **self._clusters.arrays(), **self._amplification.arrays()}
+        """What a snapshot has already is referred to by its file; a step into which was looked is made again from its
+        beginning."""
+        inside = self._time < self._march.time
+        view = {"view_time": np.array(self._time), "view": self._state}
+        march = {**self._march.arrays(), "march_state": self._march.start if inside else self._state}
+        tokens = self.tokens_state() if self._scheme is not None else {**self.tokens_state(), "tokens": self.points()}
+        return {**view, **tokens, **march, **self._clusters.arrays(), **self._amplification.arrays()}
 
     def restore(self, state: Mapping[str, AnyArray]) -> None:
         """Go on from there."""
         self._clusters = Clusters.restored(state, self._tokens.weights)
         self._march.restore(state)
-        self._march.start = state["march_start"].copy()
         self._time, self._state = float(state["view_time"]), state["view"].copy()
+        if self._time < self._march.time:
+            self._march.repeat(self._march.state)
+            self._march.replace(self._on_space(self._march.state))
         self._amplification.restore(state)
 
     def accuracy(self) -> Accuracy:
@@ -247,6 +274,10 @@ class _TokenSystem(OrdinarySystem):
 
     def __init__(self, tokens: AdaptiveIntegration, start: Float) -> None:
         self._tokens, self.start, self.breaks = tokens, start, tokens.breaks
+
+    def begun(self) -> None:
+        """The march has its start: of many tokens that is memory."""
+        self.start = np.zeros(0)
 
     def rhs(self, time: float, state: Float) -> Float:
         return self._tokens.slope(time, state)

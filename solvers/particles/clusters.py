@@ -31,7 +31,8 @@ def merge_distance(settings: ParticleSystem, tokens: Tokens, scheme: Normalizati
 
 @dataclass(eq=False)
 class Clusters:
-    """Those tokens of one system that still move, each with the mass of its cluster, and who has joined whom.
+    """Those tokens of one system that still move, each with the mass of its cluster, and who has joined whom: arrays
+    that are empty until somebody has.
 
     >>> pair = Clusters.of(np.array([0.25, 0.25, 0.5]))
     >>> pair.join(np.array([0, 1, 1]), 3.0).tolist(), pair.weights.tolist(), pair.merged_at[2]
@@ -47,17 +48,21 @@ class Clusters:
     @classmethod
     def of(cls, weights: Float) -> Clusters:
         """Every token alone."""
-        everyone = np.arange(weights.size)
-        alone = np.full(weights.size, -1), np.full(weights.size, np.nan)
-        return cls(weights.copy(), everyone, everyone.copy(), *alone)
+        nobody = np.zeros(0, dtype=int)
+        return cls(weights, nobody, nobody, nobody, np.zeros(0))
 
     def join(self, owners: Integers, time: float) -> Integers:
         """Join each that moves to its owner, an earlier one that keeps its own place, or stays itself. Returns those
         that are left."""
-        kept, gone = (np.flatnonzero(which) for which in (owners == np.arange(owners.size), _moved(owners)))
+        kept, gone = (np.flatnonzero(which) for which in (~_moved(owners), _moved(owners)))
+        if gone.size == 0:
+            return kept
+        if self.members.size == 0:
+            self.members, self.leaders = np.arange(owners.size), np.arange(owners.size)
+            self.merged_into, self.merged_at = np.full(owners.size, -1), np.full(owners.size, np.nan)
         self.merged_into[self.leaders[gone]] = self.leaders[owners[gone]]
         self.merged_at[self.leaders[gone]] = time
-        place = np.cumsum(owners == np.arange(owners.size)) - 1
+        place = np.cumsum(~_moved(owners)) - 1
         self.weights = np.bincount(place[owners], self.weights, kept.size)
         self.members = place[owners[self.members]]
         self.leaders = self.leaders[kept]
@@ -65,8 +70,7 @@ class Clusters:
 
     def arrays(self) -> dict[str, AnyArray]:
         """What `restore` needs: nothing where nobody has merged."""
-        kept = {f"clusters_{name}": array.copy() for name, array in vars(self).items()}
-        return kept if self.weights.size < self.members.size else {}
+        return {f"clusters_{name}": array for name, array in vars(self).items()} if self.members.size else {}
 
     @classmethod
     def restored(cls, arrays: Mapping[str, AnyArray], weights: Float) -> Clusters:

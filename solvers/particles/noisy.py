@@ -62,7 +62,7 @@ class NoisyIntegration(TokenIntegration):
         #: components of the noise that all share: an angle on the circle, a vector elsewhere
         self._shared = 1 if self._geometry.angular else self._geometry.ambient_dimension
         self._steps = 0
-        self._x = tokens.points.copy()
+        self._x, self._tokens = tokens.points.copy(), tokens.without_places()
         self._drift: Float | None = self._drifts(0.0, self._x)
         if not np.isfinite(self._drift).all():
             raise ProblemError.at("attention", "moves these tokens at a speed beyond all numbers")
@@ -235,7 +235,7 @@ class NoisyIntegration(TokenIntegration):
     def state(self) -> dict[str, AnyArray]:
         moving = {"x": self._x.copy(), "y": self._y.copy(), "view": self._view.copy()}
         numbers = {"steps": np.array(self._steps), "times": np.array([self._time, self._length])}
-        return {**moving, **numbers, **self.tokens_state()}
+        return {**moving, **numbers, **self.tokens_state(), "tokens": self.points()}
 
     def restore(self, state: Mapping[str, AnyArray]) -> None:
         """Go on from there."""

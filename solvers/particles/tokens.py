@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Tokens", "first_tokens"]
 
-#: times their positions, that a run of so many tokens may have in memory at once
-_MEMORY_FACTOR = 6
+#: times their vectors, that a run of so many tokens has in memory at once: six for its steps, seven for the fast sums
+_MEMORY_FACTOR = 13
 #: what random numbers are drawn for: places within parts of equal mass
 _STRATA = 5
 _BYTES = 8  # of a double
@@ -47,6 +47,10 @@ class Tokens:
     def count(self) -> int:
         """How many tokens each has."""
         return self.points.shape[1]
+
+    def without_places(self) -> Tokens:
+        """As many, all at 0, which takes no memory: for who has their places himself."""
+        return replace(self, points=np.broadcast_to(np.zeros(()), self.points.shape))
 
     def measure(self, points: Float) -> Particles:
         """The law of all tokens at these points `(copies, n, c)`."""

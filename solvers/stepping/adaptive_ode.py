@@ -10,6 +10,7 @@ import numpy as np
 from mfpde.errors import ProblemError
 from mfpde.solvers.steppers.base import OrdinarySystem, Size, Step
 from mfpde.solvers.steppers.dop853 import Dop853, Dop853Step
+from mfpde.solvers.steppers.gragg8 import Gragg8
 from mfpde.solvers.steppers.radau9 import Radau9, slope_matrix
 from mfpde.solvers.stepping.controller import SHORTEST_STEP, Controller
 from mfpde.solvers.stepping.step_ends import next_end
@@ -28,7 +29,7 @@ _DIFFERENCE_STEP = 1e-6  # relative change of a state for derivatives; errors of
 _NEWTON_SHARE = 0.01  # of the tolerance, for Newton's method in a step
 _DENSE_OUTPUT = 100.0  # tolerances of Newton inside an accepted implicit step: loose, so that output cannot fail there
 
-_EXPLICIT = Dop853()
+_EXPLICIT, _COMPACT = Dop853(), Gragg8()
 
 
 class Attempt(Enum):
@@ -75,7 +76,8 @@ class March:
     may jump: f is asked for times before the next one only. A look at any time inside the last step leaves the steps as
     they are. The error of a `lasting` march is measured by what it does in another step like this one, too. A march
     whose steps are `independent` makes the system forget before every step, which then takes nothing from the one
-    before it: it depends on its ends alone, and whoever has these looks into it.
+    before it: it depends on its ends alone, and whoever has these looks into it. A `compact` march is one by `gragg8`,
+    which needs a third of the memory; it is independent, and neither implicit nor lasting.
     """
 
     def __init__(
@@ -87,7 +89,9 @@ class March:
         implicit: bool = False,
         independent: bool = False,
         lasting: bool = False,
+        compact: bool = False,
     ) -> None:
+        self._explicit = _COMPACT if compact else _EXPLICIT
         self._system, self._tolerance = system, tolerance
         self._implicit, self._independent, self._lasting = implicit, independent, lasting
         self._breaks = [float(time) for time in system.breaks if time > 0]
@@ -125,14 +129,15 @@ class March:
             if tried is Attempt.VANISHED:
                 return
 
-    def attempt(self) -> Attempt:
-        """Try one step from `time`; afterwards `start_time`, `start` are where the last accepted one began."""
-        end = next_end(self.time, self.step, self._breaks)
+    def attempt(self, stop: float = np.inf) -> Attempt:
+        """Try one step from `time`, which does not pass `stop`; afterwards `start_time`, `start` are where the last
+        accepted one began."""
+        end = next_end(self.time, self.step, [*self._breaks, stop])
         step = end - self.time
         if not step > SHORTEST_STEP * self.time:
             return Attempt.VANISHED
-        self.trouble = ""
-        error_order = Radau9.error_order if self.stiff else Dop853.error_order
+        self.trouble, implicit = "", self.stiff
+        error_order = Radau9.error_order if implicit else self._explicit.error_order
         with np.errstate(all="ignore"):
             try:
                 error, state, slope = self._tried(step)
@@ -143,7 +148,7 @@ class March:
             self.counts["rejected"] += 1
             return Attempt.REJECTED if self.step > SHORTEST_STEP * self.time else Attempt.VANISHED
         self.counts["steps"] += 1
-        self._last_implicit = slope is None
+        self._last_implicit = implicit
         self.start_time, self.start = self.time, self.state
         self.time, self.state, self._first = end, state, slope
         if self._independent:
@@ -160,11 +165,27 @@ class March:
             return self.state
         if time == self.start_time:
             return self.start
+        return self._part(time, _DENSE_OUTPUT)
+
+    def _part(self, time: float, bearable: float) -> Float:
+        """The last accepted step up to that time, with that many tolerances of Newton's method."""
         system, step = self._from(self.start_time), time - self.start_time
         with np.errstate(all="ignore"):
             if self._last_implicit:
-                return self._implicitly(system, self.start_time, self.start, step, _DENSE_OUTPUT).end
-            return _EXPLICIT.step(system, self.start_time, self.start, step).end
+                return self._implicitly(system, self.start_time, self.start, step, bearable).end
+            return self._explicit.step(system, self.start_time, self.start, step).end
+
+    def leave(self) -> None:
+        """Forget where the last step began: nobody looks into it any more."""
+        self.start_time, self.start = self.time, self.state
+
+    def repeat(self, start: Float) -> None:
+        """Make the last accepted step of an independent march once more, from where it began."""
+        counts = dict(self.counts)
+        self.start = start
+        self._system.forget()
+        self.state = self._part(self.time, 1.0)
+        self.counts.update(counts)
 
     def replace(self, state: Float) -> None:
         """Go on from another form of the same state."""
@@ -211,7 +232,10 @@ class March:
         if self.stiff:
             tried = self._implicitly(system, self.time, self.state, step)
             return tried.error(system.sizes(tried.end)) / self._tolerance, tried.end, None
-        explicit = _EXPLICIT.step(system, self.time, self.state, step, self._first)
+        if isinstance(self._explicit, Gragg8):
+            tried = self._explicit.step(system, self.time, self.state, step)
+            return tried.error(system.sizes(tried.end)) / self._tolerance, tried.end, None
+        explicit = self._explicit.step(system, self.time, self.state, step, self._first)
         self._first = None if self._independent else explicit.slopes[0]
         self.last = explicit
         size = system.sizes(explicit.end)
