@@ -141,7 +141,10 @@ def _initial_faults(task: InitialValueProblem) -> list[Fault]:
 
 def _law_faults(problem: Problem) -> list[Fault]:
     assembled = [] if problem.attention is None else problem.attention.faults(("attention",))
-    return _collected(lambda: problem.equation.velocity.check(problem.geometry), "") + assembled
+    velocity, found = problem.equation.velocity, []
+    for check in [velocity.check] if _clock(problem) == "gradient" else [velocity.check, velocity.check_speed]:
+        found = found or _collected(partial(check, problem.geometry), "")
+    return found + assembled
 
 
 def _solver_and_faults(problem: Problem) -> tuple[Solver | None, list[Fault]]:
@@ -156,8 +159,12 @@ def _solver_and_faults(problem: Problem) -> tuple[Solver | None, list[Fault]]:
 
 
 def _unknown_clock(problem: Problem, solver: Solver) -> str | None:
-    clock = "physical" if problem.time is None else problem.time.clock
+    clock = _clock(problem)
     return None if clock in solver.clocks else f"it has no time.clock: {clock}"
+
+
+def _clock(problem: Problem) -> str:
+    return "physical" if problem.time is None else problem.time.clock
 
 
 def _others(problem: Problem) -> str:

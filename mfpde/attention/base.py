@@ -121,6 +121,10 @@ class Attention(Law):
         for term in self.terms(geometry.ambient_dimension):
             term.head.check_head(geometry)
 
+    def check_speed(self, geometry: Geometry) -> None:
+        for term in self.terms(geometry.ambient_dimension):
+            term.head.check_speed(geometry)
+
     def prepare(self, measure: Measure, previous: Measure | None = None) -> None:
         for term in self.terms(measure.ambient_dimension):
             if term.head is not self:

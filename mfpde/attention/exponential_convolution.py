@@ -30,8 +30,17 @@ class Rotational(Exponential, Bilinear):
 
     def check_head(self, geometry: Geometry) -> None:
         super().check_head(geometry)
-        if geometry.angular:
+        if geometry.angular and not self._overflows(geometry):
             self.convolution(geometry)
+
+    def check_speed(self, geometry: Geometry) -> None:
+        if self._overflows(geometry):
+            self.convolution(geometry)
+
+    def _overflows(self, geometry: Geometry) -> bool:
+        """Whether e^|A| is beyond all numbers, and drifts with it."""
+        found = None if geometry.flat or self.normalised else self.multiples(geometry.ambient_dimension)
+        return found is not None and abs(found[0]) > _LARGEST_EXPONENT
 
     def convolution(self, geometry: Geometry) -> Convolution | None:
         if geometry.harmonics is None or not self.constant:
@@ -54,7 +63,8 @@ def exponential_convolution(harmonics: Harmonics, scale: float, factor: float, n
     size, order = abs(scale), 0.5 * harmonics.dimension - 1
     if not normalised and size > _LARGEST_EXPONENT:
         raise ProblemError.at(
-            "attention", f"e^{size:g} overflows: unnormalized attention needs |A| <= 700; softmax has no such limit"
+            "attention", f"e^{size:g} overflows: unnormalized attention needs |A| <= 700; softmax has no such limit, nor "
+            "has time.clock: gradient"
         )
     if size > _LARGEST_SCALE:
         raise ProblemError.at(

@@ -136,6 +136,9 @@ class Head(Attention):
     def check_head(self, geometry: Geometry) -> None:
         """Fail when the kernel makes no sense on the space."""
 
+    def check_speed(self, geometry: Geometry) -> None:
+        """Fail when the kernel is known to be beyond all numbers there: only ratios of drifts have a meaning then."""
+
     def share_of(self, share: float) -> float:
         """What integrals over that share of the mass, scaled to mass 1, are multiplied by: nothing if normalised."""
         return 1.0 if self.normalised else share

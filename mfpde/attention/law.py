@@ -109,6 +109,10 @@ class Law(InTime, ABC):
         for time in (-np.inf, *self.breaks()):
             self.at(time).check_constant(geometry)
 
+    def check_speed(self, geometry: Geometry) -> None:
+        """Fail when drifts are known to be beyond all numbers, for a law that does not depend on time. Where time is
+        the way that tokens go, that does not matter."""
+
     @abstractmethod
     def check_constant(self, geometry: Geometry) -> None:
         """The same for a law that does not depend on time."""

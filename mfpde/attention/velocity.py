@@ -61,6 +61,12 @@ class Velocity:
             if part is not None:
                 part.check(geometry)
 
+    def check_speed(self, geometry: Geometry) -> None:
+        """Fail when drifts, at any time, are known to be beyond all numbers."""
+        if self.law is not None:
+            for time in (-np.inf, *self.law.breaks()):
+                self.law.at(time).check_speed(geometry)
+
     # -- the drift
     # ---------------------------------------------------------------------------------------------------------
 

@@ -49,7 +49,8 @@ def _integration(
         return NoisyIntegration(settings, task, tokens)
     law = pairwise_law(task.equation, task.clock)
     alone = tokens.copies == 1 and task.clock == "physical"
-    if law is not None and tokens.count <= MOST_TOKENS and not (alone and may_blow_up(law)):
+    several = task.clock == "gradient" and law is not None and law.kinds.size > 1
+    if law is not None and tokens.count <= MOST_TOKENS and not several and not (alone and may_blow_up(law)):
         return PairwiseIntegration(settings, task, tokens, law)
     if task.clock == "gradient":
         raise ProblemError.at("time.clock", f"gradient is for at most {MOST_TOKENS} tokens under one kernel of scores")
