@@ -179,4 +179,6 @@ class Scattered(Queries):
 def multiple_of_identity(matrix: Float) -> float | None:
     """The c of `c I`, if that is what the matrix is."""
     factor = float(matrix[0, 0])
+    if matrix.shape[1] > 1 and matrix[0, 1] != 0:
+        return None
     return factor if np.array_equal(matrix, factor * np.eye(*matrix.shape)) else None

@@ -4,19 +4,41 @@ from __future__ import annotations
 
 from mfpde.compilation import kernel
 from mfpde.transform.fused import fused
+from mfpde.transform.register_tiles import TILE_COLUMNS, TILE_ROWS, multiply_tile
 from mfpde.typing import Float
 
 __all__ = ["multiply"]
 
 
+#: rows of the right matrix whose columns of one tile, 32 KB, stay in the first-level cache
+_TERMS_PER_BLOCK = 128
+_BYTES = 8  # of a double
+
+
 @kernel
 def multiply(left: Float, right: Float, out: Float) -> None:
-    """out = left right, for a multiple of four rows.
+    """out = left right, for a multiple of four rows: in tiles where rows have no gaps."""
+    (rows, terms), columns = left.shape, out.shape[1]
+    close = left.strides[1] == _BYTES and right.strides[1] == _BYTES and out.strides[1] == _BYTES
+    tiled = columns - columns % TILE_COLUMNS if close else 0
+    apart, along, between = left.strides[0] // _BYTES, right.strides[0] // _BYTES, out.strides[0] // _BYTES
+    for row in range(rows):
+        line = out[row]
+        for j in range(tiled):
+            line[j] = 0.0
+    for column in range(0, tiled, TILE_COLUMNS):
+        for begin in range(0, terms, _TERMS_PER_BLOCK):
+            end = min(begin + _TERMS_PER_BLOCK, terms)
+            for row in range(0, rows, TILE_ROWS):
+                multiply_tile(left, right, out, row, column, begin, end, apart, along, between)
+    if tiled < columns:
+        _multiply_rows(left, right[:, tiled:], out[:, tiled:])
 
-    Four rows by four terms at a time: sixteen multiply-adds for eight loads and four stores of a vector register.
-    """
-    rows, terms = left.shape
-    columns = out.shape[1]
+
+@kernel
+def _multiply_rows(left: Float, right: Float, out: Float) -> None:
+    """Four rows by four terms at a time: sixteen multiply-adds for eight loads and four stores of a vector register."""
+    (rows, terms), columns = left.shape, out.shape[1]
     whole = terms - terms % 4
     for row in range(0, rows, 4):
         o0, o1, o2, o3 = out[row], out[row + 1], out[row + 2], out[row + 3]

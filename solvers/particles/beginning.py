@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 from mfpde.contracts import Integration
 from mfpde.errors import ProblemError
 from mfpde.solvers.particles import is_noisy
+from mfpde.solvers.kernels.token_slope import PairwiseLaw
 from mfpde.solvers.particles.adaptive import AdaptiveIntegration
 from mfpde.solvers.particles.clusters import merge_distance
 from mfpde.solvers.particles.gathering import GatheringIntegration
 from mfpde.solvers.particles.layered import LayeredIntegration
 from mfpde.solvers.particles.noisy import NoisyIntegration
 from mfpde.solvers.particles.pairwise import MOST_TOKENS, PairwiseIntegration, may_blow_up, pairwise_law
+from mfpde.solvers.particles.span import law_in_span
 from mfpde.solvers.particles.tokens import Tokens, first_tokens
 from mfpde.typing import AnyArray
 
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
     from mfpde.solvers.particles import ParticleSystem
 
 __all__ = ["earlier_integration", "integration_of"]
+
+#: components, and products of numbers in an evaluation, up to which compiled sums over pairs are faster than products
+#: of matrices: these take a millisecond to begin
+_MOST_COMPONENTS, _MOST_PRODUCTS = 64, 2_000_000
 
 
 def integration_of(settings: ParticleSystem, task: InitialValueProblem) -> Integration:
@@ -40,6 +46,14 @@ def earlier_integration(
     return integration
 
 
+def _is_wide(law: PairwiseLaw, count: int) -> bool:
+    """Whether products of whole matrices, which the fast sums are made of in many dimensions, are faster."""
+    dimension = law.query.shape[1]
+    if dimension <= _MOST_COMPONENTS or law_in_span(law, 0) is not None:
+        return False
+    return count * dimension * (count + dimension) > _MOST_PRODUCTS
+
+
 def _integration(
     settings: ParticleSystem, task: InitialValueProblem, tokens: Tokens
 ) -> PairwiseIntegration | AdaptiveIntegration | GatheringIntegration | NoisyIntegration | LayeredIntegration:
@@ -50,7 +64,8 @@ def _integration(
     law = pairwise_law(task.equation, task.clock)
     alone = tokens.copies == 1 and task.clock == "physical"
     several = task.clock == "gradient" and law is not None and law.kinds.size > 1
-    if law is not None and tokens.count <= MOST_TOKENS and not several and not (alone and may_blow_up(law)):
+    elsewhere = several or (alone and law is not None and (may_blow_up(law) or _is_wide(law, tokens.count)))
+    if law is not None and tokens.count <= MOST_TOKENS and not elsewhere:
         return PairwiseIntegration(settings, task, tokens, law)
     if task.clock == "gradient":
         raise ProblemError.at("time.clock", f"gradient is for at most {MOST_TOKENS} tokens under one kernel of scores")

@@ -19,7 +19,7 @@ from mfpde.typing import Float
 
 __all__ = ["Gragg8"]
 
-_COUNTS = (2, 4, 6, 8)
+_COUNTS = (2, 4, 6, 8)  # of midpoint steps: even, so that only even powers of their length are in errors
 
 
 def _weights(counts: tuple[int, ...]) -> Float:
