@@ -18,8 +18,8 @@ import numpy as np
 
 from mfpde.contracts import Progress, State
 from mfpde.errors import ProblemError
-from mfpde.solvers.kernels.token_slope import PairwiseLaw, pairs_for
-from mfpde.solvers.kernels.token_steps import slopes_of_copies
+from mfpde.solvers.kernels.token_rows import pairs_for
+from mfpde.solvers.kernels.token_slope import PairwiseLaw, slopes_of_copies
 from mfpde.solvers.particles.pairwise import MOST_TOKENS, pairwise_law
 from mfpde.solvers.particles.shown import TokenIntegration, spread
 from mfpde.solvers.particles.steps_on_space import carried, dragged, jolted, moved

@@ -17,7 +17,7 @@ from mfpde.solvers.kernels import token_steps as loop
 from mfpde.solvers.kernels.exponential_step import LENGTH
 from mfpde.solvers.kernels.token_slope import PairwiseLaw
 from mfpde.solvers.particles.schemes import Gain
-from mfpde.solvers.particles.shown import TokenIntegration
+from mfpde.solvers.particles.shown import TokenIntegration, spread
 from mfpde.solvers.particles.tokens import Tokens
 from mfpde.transform.threads import run_pieces, thread_count
 from mfpde.typing import AnyArray, Float
@@ -78,6 +78,7 @@ def pairwise_law(equation: Equation, clock: str = "physical") -> PairwiseLaw | N
         query=query,
         value=value,
         form=form,
+        damped=form.any(axis=(1, 2)),
         scalar=np.array([sphere and multiple_of_identity(each) is not None for each in value]),
         sphere=sphere,
         masked=terms[0].masked,
@@ -144,13 +145,14 @@ class PairwiseIntegration(TokenIntegration):
 
     def _choose_first_steps(self) -> None:
         """A hundredth of the time in which the fastest token moves by the spread of all."""
-        for copy in range(self._tokens.copies):
-            loop.refresh(self._copies, copy, self._law, self._rooms[0])
-            slope = self._copies.slope[copy]
+        loop.refresh(self._copies, self._law, self._rooms[0])
+        for state, slope, controller in zip(
+            self._copies.state, self._copies.slope, self._copies.controllers, strict=True
+        ):
             if not np.isfinite(slope).all():
                 raise ProblemError.at("attention", "moves these tokens at a speed beyond all numbers")
-            speed, size = float(np.abs(slope).max()), 1.0 if self._law.sphere else _size(self._copies.state[copy])
-            self._copies.controllers[copy, LENGTH] = _FIRST_STEP * size / speed if speed > 0 else self._task.until
+            speed, size = float(np.abs(slope).max()), 1.0 if self._law.sphere else _size(state)
+            controller[LENGTH] = _FIRST_STEP * size / speed if speed > 0 else self._task.until
 
     @property
     def time(self) -> float:
@@ -180,10 +182,10 @@ class PairwiseIntegration(TokenIntegration):
         status = np.zeros(copies, dtype=np.int64)
 
         def work(thread: int) -> None:
-            for copy in range(thread, copies, threads):
-                status[copy] = loop.advance_copy(
-                    self._copies, copy, law, self._limits, self._rooms[thread], target, attempts
-                )
+            share = thread, threads
+            loop.advance_copies(
+                self._copies, share, law, self._limits, self._rooms[thread], target, attempts, status
+            )
 
         run_pieces(work, threads)
         if (status == loop.STEP_VANISHED).any():
@@ -240,13 +242,11 @@ class PairwiseIntegration(TokenIntegration):
         self._amplification.restore(state)
 
     def residual(self) -> float:
-        """As the base's, by the speed of directions in the last evaluation where norms slow them down."""
-        if self._scheme is None and not self._law.gradient_clock:
-            return super().residual()
-        for copy in range(self._tokens.copies):
-            loop.refresh(self._copies, copy, self._law, self._rooms[0])
-        speeds = self._copies.slope[:, : self._geometry.ambient_dimension]
-        return float(np.sqrt(np.einsum("mn,mcn->", self._copies.weights, speeds**2) / self._tokens.copies))
+        """As the base's, of the directions where tokens have norms."""
+        speeds = np.empty(self._tokens.copies)
+        loop.speeds_of_copies(self._copies, self._present_law(), self._rooms[0], speeds)
+        sizes = [spread(points, self._tokens) for points in self.points()] if self._geometry.flat and self._scheme is None else 1.0
+        return float(np.sqrt(np.mean((speeds / sizes) ** 2)))
 
     def accuracy(self) -> Accuracy:
         return self._amplification.judged(Accuracy(PROMISED * self._settings.tolerance, kept=True))
