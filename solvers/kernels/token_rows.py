@@ -11,14 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.compilation import kernel
-from mfpde.transform.fused import fused
+from mfpde.transform.lanes import LANES, add_multiple, load, store
 from mfpde.typing import Float
 
 __all__ = ["Pairs", "add_rows", "clear_beyond", "fill", "pack", "pairs_for", "unpack", "width_for"]
-
-#: numbers in the widest register of today's processors
-_LANES = 8
-
 
 class Pairs(NamedTuple):
     """Room for one evaluation; nothing in it outlives one. Rows have the width of the tokens that there are."""
@@ -43,36 +39,46 @@ def pairs_for(dimension: int, count: int) -> Pairs:
     """Room for so many tokens."""
     width = width_for(count)
     rows = dimension * width
-    sizes = (rows, rows, width, rows, rows + width, count * width, *[width] * 5, *[rows] * 3)
+    sizes = (rows, rows, width, rows, rows + width, width * width, *[width] * 5, *[rows] * 3)
     return Pairs(*(np.zeros(size) for size in sizes))
 
 
 @kernel
 def width_for(count: int) -> int:
     """Of rows for so many tokens."""
-    return (count + _LANES - 1) // _LANES * _LANES
+    return (count + LANES - 1) // LANES * LANES
 
 
 @kernel
-def add_rows(weights: Float, rows: Float, count: int, out: Float) -> None:
-    """out += sum_m weights[m] rows[m], of the first `count` rows, each as long as `out`; eight at a time, as registers
-    allow."""
-    width, first = out.size, 0
-    while first + 8 <= count:
-        a, b, c, d = weights[first], weights[first + 1], weights[first + 2], weights[first + 3]
-        e, f, g, h = weights[first + 4], weights[first + 5], weights[first + 6], weights[first + 7]
-        at = rows[first * width : (first + 8) * width]
-        p, q, r, s = at[:width], at[width : 2 * width], at[2 * width : 3 * width], at[3 * width : 4 * width]
-        t, u, v, w = at[4 * width : 5 * width], at[5 * width : 6 * width], at[6 * width : 7 * width], at[7 * width :]
-        for i in range(width):
-            one = fused(d, s[i], fused(c, r[i], fused(b, q[i], fused(a, p[i], out[i]))))
-            out[i] = fused(h, w[i], fused(g, v[i], fused(f, u[i], fused(e, t[i], one))))
-        first += 8
-    while first < count:
-        a, p = weights[first], rows[first * width : (first + 1) * width]
-        for i in range(width):
-            out[i] = fused(a, p[i], out[i])
-        first += 1
+def add_rows(weights: Float, stride: int, rows: Float, count: int, width: int, out: Float) -> None:
+    """out[k] += sum_m weights[k stride + m] rows[m], of the first `count` rows, for as many as there are in `out`: eight
+    of these at a time, whose sums stay in registers."""
+    wanted = out.size // width
+    for column in range(0, width, LANES):
+        k = 0
+        while k + LANES <= wanted:
+            at, here = k * stride, k * width + column
+            a, b, c, d = load(out, here), load(out, here + width), load(out, here + 2 * width), load(out, here + 3 * width)
+            here += 4 * width
+            e, f, g, h = load(out, here), load(out, here + width), load(out, here + 2 * width), load(out, here + 3 * width)
+            for m in range(count):
+                row, w = load(rows, m * width + column), at + m
+                a, b = add_multiple(weights, w, row, a), add_multiple(weights, w + stride, row, b)
+                c, d = add_multiple(weights, w + 2 * stride, row, c), add_multiple(weights, w + 3 * stride, row, d)
+                e, f = add_multiple(weights, w + 4 * stride, row, e), add_multiple(weights, w + 5 * stride, row, f)
+                g, h = add_multiple(weights, w + 6 * stride, row, g), add_multiple(weights, w + 7 * stride, row, h)
+            store(out, here, e), store(out, here + width, f), store(out, here + 2 * width, g)
+            store(out, here + 3 * width, h)
+            here -= 4 * width
+            store(out, here, a), store(out, here + width, b), store(out, here + 2 * width, c)
+            store(out, here + 3 * width, d)
+            k += LANES
+        while k < wanted:
+            one = load(out, k * width + column)
+            for m in range(count):
+                one = add_multiple(weights, k * stride + m, load(rows, m * width + column), one)
+            store(out, k * width + column, one)
+            k += 1
 
 
 @kernel

@@ -50,7 +50,7 @@ class PairwiseLaw(NamedTuple):
     value: Float
     form: Float
     damped: AnyArray  # heads whose F is not 0
-    scalar: AnyArray  # heads whose V is a multiple of the identity, on a sphere
+    multiples: AnyArray  # whether A and V are multiples of the identity (heads, 2)
     sphere: bool
     masked: bool
     scheme: int  # one of POST, PRE, ...
@@ -84,16 +84,15 @@ def _read(state: Float, weights: Float, count: int, law: PairwiseLaw, pairs: Pai
 
 
 @kernel
-def _apply(matrix: Float, vectors: Float, width: int, out: Float) -> None:
-    """out += matrix vectors."""
-    for row in range(matrix.shape[0]):
-        goal = out[row * width : (row + 1) * width]
-        for column in range(matrix.shape[1]):
-            factor = matrix[row, column]
-            if factor != 0.0:
-                vector = vectors[column * width : (column + 1) * width]
-                for i in range(width):
-                    goal[i] += factor * vector[i]
+def _apply(matrix: Float, multiple: bool, vectors: Float, width: int, out: Float) -> None:
+    """out += matrix vectors; the matrix may be a multiple of the identity."""
+    dimension = matrix.shape[0]
+    if multiple:
+        factor = matrix[0, 0]
+        for i in range(dimension * width):
+            out[i] += factor * vectors[i]
+    else:
+        add_rows(matrix.reshape(dimension * dimension), dimension, vectors, dimension, width, out[: dimension * width])
 
 
 @kernel
@@ -114,7 +113,7 @@ def _find_scores(head: int, count: int, law: PairwiseLaw, pairs: Pairs) -> bool:
     taken off already: where none of them is so far below that its share would be lost."""
     width, dimension, score, shift = width_for(count), law.query.shape[1], pairs.score, pairs.shift
     fill(pairs.query[: dimension * width], 0.0)
-    _apply(law.query[head], pairs.unit, width, pairs.query)
+    _apply(law.query[head], law.multiples[head, 0], pairs.unit, width, pairs.query)
     bounded = law.kinds[head] == SOFTMAX and law.sphere and not law.damped[head] and not law.masked
     if bounded:
         fill(shift[:width], 0.0)
@@ -127,14 +126,14 @@ def _find_scores(head: int, count: int, law: PairwiseLaw, pairs: Pairs) -> bool:
             bounded = bounded and shift[i] < _SAFE_SCORE
     if law.damped[head]:
         _damp(law.form[head], count, pairs)
-    for j in range(count):
-        row_of_key = score[j * width : (j + 1) * width]
-        if bounded:
+    elif bounded:
+        for j in range(count):
+            row_of_key = score[j * width : (j + 1) * width]
             for i in range(width):
                 row_of_key[i] = -shift[i]
-        elif not law.damped[head]:
-            fill(row_of_key, 0.0)
-        add_rows(pairs.turned[j * dimension : (j + 1) * dimension], pairs.query, dimension, row_of_key)
+    else:
+        fill(score[: count * width], 0.0)
+    add_rows(pairs.turned, dimension, pairs.query, dimension, width, score[: width * width])
     return bounded
 
 
@@ -221,7 +220,7 @@ def _sum_keys(own: bool, value: float, normalised: bool, count: int, pairs: Pair
     weights = pairs.keys[dimension * width : (dimension + 1) * width]
     if normalised:
         fill(mass, 0.0)
-        add_rows(weights, pairs.score, count, mass)
+        add_rows(weights, width, pairs.score, count, width, mass)
     else:
         fill(mass, 1.0)
     if own:
@@ -230,10 +229,10 @@ def _sum_keys(own: bool, value: float, normalised: bool, count: int, pairs: Pair
             pairs.score[j * width + j] = 0.0
     for i in range(width):
         mass[i] = 1.0 / mass[i]
+    fill(pairs.sums[: dimension * width], 0.0)
+    add_rows(pairs.keys, width, pairs.score, count, width, pairs.sums[: dimension * width])
     for row in range(dimension):
         sums = pairs.sums[row * width : (row + 1) * width]
-        fill(sums, 0.0)
-        add_rows(pairs.keys[row * width : (row + 1) * width], pairs.score, count, sums)
         for i in range(width):
             sums[i] *= mass[i]
 
@@ -252,8 +251,8 @@ def _add_head(head: int, weights: Float, positions: Float, count: int, law: Pair
             _normalise(weights, count, pairs)
         scale = _common_scale(weights, count, pairs)
     _raise_scores(kind, pairs.score[: count * width], scale)
-    _sum_keys(law.scalar[head], value[0, 0], kind == SOFTMAX and not law.gradient_clock, count, pairs)
-    _apply(value, pairs.sums, width, pairs.total)
+    _sum_keys(law.sphere and law.multiples[head, 1], value[0, 0], kind == SOFTMAX and not law.gradient_clock, count, pairs)
+    _apply(value, law.multiples[head, 1], pairs.sums, width, pairs.total)
     return scale
 
 

@@ -72,7 +72,7 @@ def room_for(rows: int, dimension: int, count: int) -> Room:
 def _combine(weights: Float, stages: Float, count: int, step: float, out: Float) -> None:
     """out = step * sum of the first `count` slopes by their weights."""
     fill(out, 0.0)
-    add_rows(weights, stages, count, out)
+    add_rows(weights, STAGES, stages, count, out.size, out)
     for i in range(out.size):
         out[i] *= step
 

@@ -79,7 +79,7 @@ def pairwise_law(equation: Equation, clock: str = "physical") -> PairwiseLaw | N
         value=value,
         form=form,
         damped=form.any(axis=(1, 2)),
-        scalar=np.array([sphere and multiple_of_identity(each) is not None for each in value]),
+        multiples=np.array([[multiple_of_identity(each) is not None for each in pair] for pair in zip(query, value, strict=True)]),
         sphere=sphere,
         masked=terms[0].masked,
         scheme=pair.POST if scheme is None else _SCHEMES[scheme.kind],
