@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,7 @@ from mfpde.contracts import PROMISED, Accuracy, Progress, State
 from mfpde.errors import ProblemError
 from mfpde.geometry import multiple_of_identity
 from mfpde.solvers.amplification import Amplification
+from mfpde.solvers.forms.particles import mergers_trail
 from mfpde.solvers.kernels import token_slope as pair
 from mfpde.solvers.kernels import token_steps as loop
 from mfpde.solvers.kernels.exponential_step import LENGTH
@@ -20,7 +22,7 @@ from mfpde.solvers.particles.schemes import Gain
 from mfpde.solvers.particles.shown import TokenIntegration, spread
 from mfpde.solvers.particles.tokens import Tokens
 from mfpde.transform.threads import run_pieces, thread_count
-from mfpde.typing import AnyArray, Float
+from mfpde.typing import AnyArray, Float, Truths
 
 if TYPE_CHECKING:
     from mfpde.equation import Equation, InitialValueProblem
@@ -114,6 +116,9 @@ class PairwiseIntegration(TokenIntegration):
             loop.room_for(dimension + norms, dimension, tokens.count) for _ in range(min(tokens.copies, thread_count()))
         ]
         self._copies = self._first_copies(tokens, norms)
+        if merge > 0:
+            trail = mergers_trail(copies=settings.copies is not None)
+            self._layout = replace(self._layout, trail=trail, trail_row="merger")
         self._amplification = Amplification(task.equation.autonomous)
         self._time = 0.0
         self._choose_first_steps()
@@ -230,14 +235,34 @@ class PairwiseIntegration(TokenIntegration):
         norms = rows[:, :, dimension:] if rows.shape[2] > dimension else self._norms
         return self.lengthened(rows[:, :, :dimension], norms)
 
+    def _merged(self) -> Truths:
+        """Tokens whose mergers all copies have passed: no earlier one can be found any more."""
+        found: Truths = self._copies.merged_at < self._copies.times.min()
+        return found
+
+    def trail(self, since: int) -> dict[str, Float]:
+        """Mergers in the order of their times."""
+        copy, token = np.nonzero(self._merged())
+        time, into = self._copies.merged_at[copy, token], self._copies.merged_into[copy, token]
+        order = np.lexsort((token, copy, time))[since:]
+        columns = {"merger_time": time, "merger_copy": copy, "merger_token": token, "merger_into": into}
+        return {name: columns[name][order].astype(float) for name in self._layout.trail}
+
     def state(self) -> dict[str, AnyArray]:
+        """All but the mergers that the trail has."""
         kept = {f"copies_{name}": array.copy() for name, array in self._copies._asdict().items()}
+        there = self._merged()
+        kept["copies_merged_into"][there], kept["copies_merged_at"][there] = -1, np.nan
         return {**kept, **self.tokens_state(), "time": np.array(self._time), **self._amplification.arrays()}
 
     def restore(self, state: Mapping[str, AnyArray]) -> None:
         """Go on from there."""
         for name, array in self._copies._asdict().items():
             array[...] = state[f"copies_{name}"]
+        if self._layout.trail:
+            token, into = (np.asarray(state[f"merger_{name}"]).astype(int) for name in ("token", "into"))
+            copy = np.asarray(state["merger_copy"]).astype(int) if "merger_copy" in self._layout.trail else 0
+            self._copies.merged_into[copy, token], self._copies.merged_at[copy, token] = into, state["merger_time"]
         self._time = float(state["time"])
         self._amplification.restore(state)
 
