@@ -156,12 +156,13 @@ class AdaptiveIntegration(TokenIntegration):
         return float(np.sqrt(np.einsum("n,nc->", self._tokens.weights, speed**2)))
 
     def state(self) -> dict[str, AnyArray]:
-        view = {"view_time": np.array(self._time), "view": self._state.copy()}
+        view = {"view_time": np.array(self._time), "view": self._state.copy(), "march_start": self._march.start.copy()}
         return {**view, **self.tokens_state(), **self._march.arrays(), **self._amplification.arrays()}
 
     def restore(self, state: Mapping[str, AnyArray]) -> None:
         """Go on from there."""
         self._march.restore(state)
+        self._march.start = state["march_start"].copy()  # of the step that output times may still lie in
         self._time, self._state = float(state["view_time"]), state["view"].copy()
         self._amplification.restore(state)
 

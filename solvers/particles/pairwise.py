@@ -235,6 +235,10 @@ class PairwiseIntegration(TokenIntegration):
         norms = rows[:, :, dimension:] if rows.shape[2] > dimension else self._norms
         return self.lengthened(rows[:, :, :dimension], norms)
 
+    def _lasting(self) -> list[tuple[str, AnyArray]]:
+        """What changes of the copies, by name; tokens with positions do not merge, and keep them."""
+        return [(name, array) for name, array in self._copies._asdict().items() if name != "positions"]
+
     def _merged(self) -> Truths:
         """Tokens whose mergers all copies have passed: no earlier one can be found any more."""
         found: Truths = self._copies.merged_at < self._copies.times.min()
@@ -250,14 +254,14 @@ class PairwiseIntegration(TokenIntegration):
 
     def state(self) -> dict[str, AnyArray]:
         """All but the mergers that the trail has."""
-        kept = {f"copies_{name}": array.copy() for name, array in self._copies._asdict().items()}
+        kept = {f"copies_{name}": array.copy() for name, array in self._lasting()}
         there = self._merged()
         kept["copies_merged_into"][there], kept["copies_merged_at"][there] = -1, np.nan
         return {**kept, **self.tokens_state(), "time": np.array(self._time), **self._amplification.arrays()}
 
     def restore(self, state: Mapping[str, AnyArray]) -> None:
         """Go on from there."""
-        for name, array in self._copies._asdict().items():
+        for name, array in self._lasting():
             array[...] = state[f"copies_{name}"]
         if self._layout.trail:
             token, into = (np.asarray(state[f"merger_{name}"]).astype(int) for name in ("token", "into"))
