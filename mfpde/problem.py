@@ -249,8 +249,12 @@ class Problem(Specification):
         """Everything that `observe` and `compare` measure over time, by name."""
         found: dict[str, Series] = {}
         for observable in self.observe:
-            found.update(observable.series(self.geometry))
+            found.update(self.series_of(observable))
         return found if self.compare is None else {**found, **self.compare.series()}
+
+    def series_of(self, observable: Observable) -> dict[str, Series]:
+        """Those of one observable."""
+        return observable.series_of(self.geometry, None if self.solver is None else self.solver.copy_count)
 
     @classmethod
     def from_yaml(cls, path: str | Path, settings: Mapping[str, Any] | None = None) -> Problem:

@@ -14,6 +14,7 @@ from mfpde.contracts import Agreement, Outcome, Result, Summary
 from mfpde.errors import MfpdeError, nearest, shown
 from mfpde.geometry import Layout
 from mfpde.measure import Measure
+from mfpde.measure.mergers import Mergers
 from mfpde.prepare import chosen_solver, citations_of
 from mfpde.registry import lookup
 from mfpde.solvers.forms import Written, written_measure
@@ -99,6 +100,15 @@ class Run(Result):
         if "position" not in self.stored:
             raise self._absent("weights", "only particles and characteristics have some")
         return self._constant("weight")
+
+    @property
+    def mergers(self) -> Mergers:
+        """Who merged with whom, and when, of particles that the solver merges."""
+        if "merger_time" not in self.trail:
+            raise self._absent("mergers", "particles without noise merge, where solver.merge is not 0")
+        time, token, into = (np.asarray(self.trail[f"merger_{name}"]) for name in ("time", "token", "into"))
+        copy = np.asarray(self.trail["merger_copy"]) if "merger_copy" in self.trail else np.zeros(time.size)
+        return Mergers(time, copy.astype(int), token.astype(int), into.astype(int))
 
     def axis(self, name: str) -> Float:
         """Grid values of one axis, `run.axis("theta")`; where frames move, their own coordinates z."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mfpde.coefficients import at_time
-from mfpde.contracts import Instant, Observable
+from mfpde.contracts import Instant
 from mfpde.errors import Fault, ProblemError
 from mfpde.observe.output_times import Event, events
 from mfpde.store.run_tables import Row
@@ -49,8 +50,9 @@ class Observing:
         """What is kept of the instant the integration stands at."""
         time, values = integration.time, None
         if event.observe and self._anything:
-            measure = integration.measure()
-            instant = Instant(time, measure, at_time(self._equation, time), integration.residual, integration.facts())
+            measure, copies = integration.measure(), tuple(integration.copies())
+            equation, facts = at_time(self._equation, time), integration.facts()
+            instant = Instant(time, measure, equation, integration.residual, facts, copies)
             values = self._observed(instant, integration.layout)
             if self._companion is not None:
                 self._companion.follow(time)
@@ -65,24 +67,31 @@ class Observing:
 
     def _observed(self, instant: Instant, layout: Layout) -> dict[str, float | Float]:
         values: dict[str, float | Float] = {}
+        alone = [replace(instant, measure=copy, copies=(copy,)) for copy in instant.copies]
         for index, observable in enumerate(self._problem.observe):
-            try:
-                values.update(observable.evaluate(instant))
-            except (ProblemError, ArithmeticError, np.linalg.LinAlgError) as error:
-                faults = error.faults if isinstance(error, ProblemError) else ()
-                reason = "; ".join(fault.message for fault in faults) or str(error)
-                if instant.time == 0:
-                    message = f"{observable.kind} cannot be observed here: {reason}"
-                    raise ProblemError([Fault(("observe", index), message)]) from error
-                self._reasons.setdefault(index, f"{observable.kind} is NaN where it cannot be observed: {reason}")
-                values.update(self._unknown(observable, layout))
+            if observable.of_run or "copy" not in layout.extents:
+                values.update(self._evaluated(index, instant, layout))
+                continue
+            found = [self._evaluated(index, each, layout) for each in alone]
+            values.update({name: np.array([one[name] for one in found]) for name in found[0]})
         return values
 
-    def _unknown(self, observable: Observable, layout: Layout) -> dict[str, float | Float]:
-        return {
-            name: np.full([size or layout.extents[axis] for axis, size in series.extent], np.nan)
-            for name, series in observable.series(self._problem.geometry).items()
-        }
+    def _evaluated(self, index: int, instant: Instant, layout: Layout) -> dict[str, float | Float]:
+        """What one observable gives of one measure, NaN where it cannot."""
+        observable = self._problem.observe[index]
+        try:
+            return observable.evaluate(instant)
+        except (ProblemError, ArithmeticError, np.linalg.LinAlgError) as error:
+            faults = error.faults if isinstance(error, ProblemError) else ()
+            reason = "; ".join(fault.message for fault in faults) or str(error)
+            if instant.time == 0:
+                message = f"{observable.kind} cannot be observed here: {reason}"
+                raise ProblemError([Fault(("observe", index), message)]) from error
+            self._reasons.setdefault(index, f"{observable.kind} is NaN where it cannot be observed: {reason}")
+            return {
+                name: np.full([size or layout.extents[axis] for axis, size in series.extent], np.nan)
+                for name, series in observable.series(self._problem.geometry).items()
+            }
 
 
 def unobserved(run: Run) -> dict[int, Float]:

@@ -63,8 +63,9 @@ def exponential_convolution(harmonics: Harmonics, scale: float, factor: float, n
     size, order = abs(scale), 0.5 * harmonics.dimension - 1
     if not normalised and size > _LARGEST_EXPONENT:
         raise ProblemError.at(
-            "attention", f"e^{size:g} overflows: unnormalized attention needs |A| <= 700; softmax has no such limit, nor "
-            "has time.clock: gradient"
+            "attention",
+            f"e^{size:g} overflows: unnormalized attention needs |A| <= 700; softmax has no such limit, nor "
+            "has time.clock: gradient",
         )
     if size > _LARGEST_SCALE:
         raise ProblemError.at(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from mfpde.contracts.solver import SHOWN, Solver
@@ -55,16 +55,19 @@ class Series:
 @dataclass(frozen=True)
 class Instant:
     """All an observable may look at: the time, the measure, the equation (with the coefficients of that time), how
-    fast the density moves, and what only the integration knows."""
+    fast the density moves, what only the integration knows, and the measures of all independent copies, of which
+    `measure` is one or, for what is `of_run`, the mean."""
 
     time: float
     measure: Measure
     equation: Equation
     residual: Callable[[], float]
     facts: Mapping[str, float] = field(default_factory=dict)
+    copies: tuple[Measure, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "measure", self.measure.concrete)
+        object.__setattr__(self, "copies", self.copies or (self.measure,))
 
 
 class Observable(Part, ABC):
@@ -77,12 +80,21 @@ class Observable(Part, ABC):
     looks_at: ClassVar[tuple[str, ...]] = ()
     #: something that only some integrations know (`Solver.facts`)
     fact: ClassVar[str | None] = None
+    #: whether it tells of a run as a whole; all others are had of every independent copy
+    of_run: ClassVar[bool] = False
     #: a field that only some snapshots have (`Layout.fields`)
     needs: ClassVar[str | None] = None
 
     @abstractmethod
     def series(self, geometry: Geometry) -> dict[str, Series]:
         """The series it writes on that space, by name. The names are the same on all."""
+
+    def series_of(self, geometry: Geometry, copies: int | None) -> dict[str, Series]:
+        """Those of a run of so many independent copies: a number each, unless it tells of the run as a whole."""
+        found = self.series(geometry)
+        if copies is None or self.of_run:
+            return found
+        return {name: replace(one, extent=(("copy", copies), *one.extent)) for name, one in found.items()}
 
     @abstractmethod
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
@@ -112,8 +124,6 @@ class Observable(Part, ABC):
         """Why snapshots of that layout, of the run about to start, do not give it, or None."""
         if self.needs is not None and self.needs not in layout.fields:
             return f"snapshots have no {self.needs}"
-        if self.looks_at == ("particles",) and "copy" in layout.extents:
-            return "it tells of the tokens of one system, and these are independent copies"
         count, most = layout.extents.get("particle", 0), self.most_tokens(equation)
         if layout.form == "particles" and most is not None and count > most:
             return f"it takes every pair of tokens, for up to {most:,} of them; here are {count:,}"

@@ -123,6 +123,10 @@ class Integration(ABC):
     def measure(self) -> Measure:
         """The present law of tokens."""
 
+    def copies(self) -> list[Measure]:
+        """The present laws of independent copies, of which `measure` is the mean."""
+        return [self.measure()]
+
     @abstractmethod
     def fields(self) -> dict[str, Float]:
         """What a snapshot stores: the arrays that the layout names."""
@@ -197,6 +201,11 @@ class Solver(Part, ABC):
     @abstractmethod
     def unfit(self, equation: Equation) -> str | None:
         """Why this solver cannot do that equation, made of blocks that it knows, or None if it can. No computing."""
+
+    @property
+    def copy_count(self) -> int | None:
+        """How many independent copies a run has; None where its snapshots have no axis of them."""
+        return None
 
     @abstractmethod
     def start(self, task: InitialValueProblem) -> Integration:

@@ -35,9 +35,10 @@ class Law:
     def __init__(self, points: Float, weights: Float | None, densities: list[tuple[float, Measure]] | None = None):
         self.densities = densities or []
         equal = weights is None or weights.size < 2 or weights.min() == weights.max()
-        order = None if equal else np.argsort(points)
-        self.points: Float = np.sort(points) if order is None else points[order]
-        self.weights: Float | None = None if order is None or weights is None else weights[order]
+        self.points: Float = np.sort(points) if equal else points
+        self.equal = equal
+        if weights is not None and not equal:
+            self.points, self.ends = _in_order(points, weights)
         self._mass = 1.0 - sum(share for share, _ in self.densities)
 
     @property
@@ -64,10 +65,7 @@ class Law:
     def ends(self) -> Float:
         """Cumulative weights of the points, the last of them 1."""
         count = self.points.size
-        ends = np.arange(1, count + 1) / count if self.weights is None else np.cumsum(self.weights)
-        ends /= ends[-1]
-        ends[-1] = 1.0
-        return ends
+        return np.arange(1, count + 1) / count
 
     @cached_property
     def pieces(self) -> Pieces:
@@ -189,17 +187,41 @@ def _apart(ends: Float) -> Truths:
     return np.diff(ends) > 4 * np.finfo(float).eps * np.abs(ends[1:])
 
 
+def _in_order(points: Float, weights: Float) -> tuple[Float, Float]:
+    """Points in their order, and their cumulative weights up to 1. Numbers are sorted three times as fast as places: as
+    long as few points agree in nearly all digits, the last ones carry where each came from."""
+    from mfpde.transform.transport_kernels import arrange, number_points
+
+    ordered, ends, keys = np.empty_like(points), np.empty_like(points), np.empty(points.size, dtype=np.int64)
+    bits = int(points.size - 1).bit_length()
+    given, masses = np.ascontiguousarray(points), np.ascontiguousarray(weights)
+    number_points(given, bits, keys)
+    keys.view(float).sort()
+    if not arrange(keys, bits, given, masses, ordered, ends):
+        order = np.argsort(points)
+        ordered, ends = points[order], np.cumsum(weights[order])
+        ends /= ends[-1]
+        ends[-1] = 1.0
+    return ordered, ends
+
+
 def law_of(measure: Measure) -> Law:
     """Of a measure on the line or the circle."""
-    points, weights, densities = [np.zeros(0)], [np.zeros(0)], []
+    points: list[Float] = []
+    weights: list[Float] = []
+    densities: list[tuple[float, Measure]] = []
     for share, part in leaves_of(measure):
         masses = part.point_masses()
         if masses is None:
             densities.append((share, part))
         else:
             points.append(masses[0][:, 0])
-            weights.append(share * masses[1])
-    return Law(np.concatenate(points), np.concatenate(weights), densities)
+            weights.append(masses[1] if share == 1.0 else share * masses[1])
+    return Law(_joined(points), _joined(weights), densities)
+
+
+def _joined(parts: list[Float]) -> Float:
+    return parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0), *parts])
 
 
 def leaves_of(measure: Measure) -> list[tuple[float, Measure]]:

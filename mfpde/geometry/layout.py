@@ -41,7 +41,7 @@ class Layout:
 
     `axes` have coordinates; `extents` are the sizes of the other dimensions (panel, component, particle). `fields`
     change with every snapshot, `constants` do not; `trail` arrays grow by rows along the whole run, whose dimension
-    `step` comes before those of the field. A `weight` has `(density * weight).sum()` = mass.
+    `trail_row` comes before those of the field. A `weight` has `(density * weight).sum()` = mass.
     During a run axes may become longer, as their `growth` says, and nothing else may change.
     """
 
@@ -51,6 +51,7 @@ class Layout:
     fields: Mapping[str, Field] = field(default_factory=dict)
     constants: Mapping[str, Constant] = field(default_factory=dict)
     trail: Mapping[str, Field] = field(default_factory=dict)
+    trail_row: str = "step"
 
     @property
     def dimensions(self) -> tuple[str, ...]:

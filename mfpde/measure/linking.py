@@ -13,6 +13,8 @@ __all__ = ["MOST_LINKED", "TREE_DIMENSIONS", "clusters_of_points", "linked", "li
 TREE_DIMENSIONS, MOST_LINKED = 8, 20_000
 #: pairs of neighbours that are listed; where there are more, the clusters in which they are are grown first
 _MOST_PAIRS = 5_000_000
+#: points whose pairs are looked at sooner than a tree is made
+_FEW = 256
 #: points that are asked how many neighbours they have
 _ASKED = 4096
 
@@ -21,8 +23,8 @@ def linked(points: Float, radius: float) -> Integers:
     """Number of the cluster of each point of R^d `(n, d)`, from 0 on."""
     if points.shape[1] == 1:
         return _linked_on_line(points[:, 0], radius)
-    if points.shape[1] > TREE_DIMENSIONS:
-        return _grown(points, radius)
+    if points.shape[1] > TREE_DIMENSIONS or len(points) <= _FEW:
+        return _pair_by_pair(points, radius)
     different, which = np.unique(points, axis=0, return_inverse=True)  # a tree cannot tell points that are the same
     return _by_tree(different, radius)[which.ravel()]
 
@@ -59,20 +61,11 @@ def _upto(radius: float) -> float:
     return float(np.nextafter(radius, np.inf))
 
 
-def _grown(points: Float, radius: float) -> Integers:
-    """One cluster after the other, by the distances of each of its points to all that are left."""
-    labels = np.full(len(points), -1)
-    left, count = np.arange(len(points)), 0
-    while left.size:
-        reached = [int(left[0])]
-        left = left[1:]
-        for point in reached:  # grows as it is gone through
-            labels[point] = count
-            squares = np.einsum("nd,nd->n", *[points[left] - points[point]] * 2)
-            near = squares <= radius**2
-            reached += left[near].tolist()
-            left = left[~near]
-        count += 1
+def _pair_by_pair(points: Float, radius: float) -> Integers:
+    from mfpde.transform.linking_kernels import link_points
+
+    order, labels = np.empty((2, len(points)), dtype=np.int64)
+    link_points(np.ascontiguousarray(points), radius, order, labels)
     return labels
 
 

@@ -28,6 +28,7 @@ class BoxLeak(Observable):
     """
 
     kind: Literal["box-leak"] = "box-leak"
+    of_run: ClassVar[bool] = True
     fact: ClassVar[str | None] = "leak"
 
     def series(self, geometry: Geometry) -> dict[str, Series]:

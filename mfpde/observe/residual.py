@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from mfpde.contracts.observable import Instant, Observable, Series
 from mfpde.geometry import Geometry
@@ -24,6 +24,7 @@ class Residual(Observable):
     """
 
     kind: Literal["residual"] = "residual"
+    of_run: ClassVar[bool] = True
 
     def series(self, geometry: Geometry) -> dict[str, Series]:
         said = "rate of change of the density, integral of its modulus"

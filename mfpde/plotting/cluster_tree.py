@@ -30,10 +30,12 @@ _LINE = 0.8  # width, in points
 class ClusterTree(ObservedAxes):
     """A line for each token, at the mean of its cluster's tokens in an order in which branches do not cross."""
 
-    times: Float
+    #: between the times of the labels, and at both ends
+    edges: Float
     #: of the cluster of each token, `(time, n)`
     labels: Integers
-    radius: float
+    #: of the tokens of a cluster, where these are not those that the solver has merged
+    radius: float | None = None
     name: str = "cluster-tree"
 
     def heights(self) -> Float:
@@ -48,14 +50,15 @@ class ClusterTree(ObservedAxes):
         from matplotlib.collections import LineCollection
 
         heights = self.heights()
-        edges = np.repeat(scale.edges(self.times), 2)[1:-1]
+        edges = np.repeat(self.edges, 2)[1:-1]
         first = np.argsort(heights[0], kind="stable")
         lines = [np.column_stack([edges, np.repeat(heights[:, token], 2)]) for token in first]
         axes.add_collection(LineCollection(lines, colors=sequence(len(lines)), linewidths=_LINE))
         scale.lay_out(axes)
         axes.set_ylim(-1, heights.shape[1])
         axes.set_yticks([])
-        axes.set_title(f"who merges with whom (within {self.radius:g})", loc="left")
+        within = "" if self.radius is None else f" (within {self.radius:g})"
+        axes.set_title(f"who merges with whom{within}", loc="left")
 
 
 def labels_over_time(points: Float, geometry: Geometry, radius: float) -> Integers:

@@ -34,7 +34,7 @@ def to_xarray(run: Run) -> xarray.Dataset:
     for name, rows in run.stored.items():
         data[name] = _described(np.asarray(rows), layout.fields[name], "time")
     for name, rows in run.trail.items():
-        data[name] = _described(np.asarray(rows), layout.trail[name], "step")
+        data[name] = _described(np.asarray(rows), layout.trail[name], layout.trail_row)
     for name, constant in layout.constants.items():
         data[name] = _described(constant.values, constant.field)
     coordinates: dict[str, Any] = {"time": ("time", np.asarray(run.times), {"long_name": "time", "units": "1"})}

@@ -83,12 +83,31 @@ class HistogramAxes(ObservedAxes):
 
 
 def axes_of(name: str, series: Series, times: Float, values: Float) -> SeriesAxes:
-    """One curve for each number of a short vector; none where there would be too many."""
+    """One curve for each number of a short vector; none where there would be too many. Of independent copies their
+    quartiles."""
+    if _of_copies(series):
+        return SeriesAxes(name, series, times, _quartiles(values) if series.scale != "angle" else {})
     if values.ndim == 1 or (values.size == len(values) and not series.listed):
         curves = {name: values.reshape(len(values))}
     else:
         curves = dict(zip(series.curves, values.T, strict=False)) if values.ndim == 2 else {}
     return SeriesAxes(name, series, times, curves)
+
+
+def _of_copies(series: Series) -> bool:
+    return [axis for axis, _ in series.extent[:1]] == ["copy"]
+
+
+def _quartiles(values: Float) -> dict[str, Float]:
+    """Of one number of each copy `(time, copy)`; times at which no copy has one are gaps."""
+    if values[0].size != values.shape[1]:
+        return {}
+    found = np.full((3, len(values)), np.nan)
+    for row, numbers in enumerate(values.reshape(values.shape[:2])):
+        there = numbers[np.isfinite(numbers)]
+        if there.size:
+            found[:, row] = np.quantile(there, [0.5, 0.25, 0.75])
+    return dict(zip(("median of the copies", "lower quartile", "upper quartile"), found, strict=True))
 
 
 def observed_axes(run: Run) -> list[ObservedAxes]:
@@ -98,7 +117,11 @@ def observed_axes(run: Run) -> list[ObservedAxes]:
         return []
     looks = {name: series for name, series in _looks(run).items() if not _resting(run, name, series)}
     values = {name: np.asarray(run.series[name], dtype=float) for name in looks}
-    maps: list[ObservedAxes] = [HistogramAxes(n, each, times, values[n]) for n, each in looks.items() if each.bins]
+    maps: list[ObservedAxes] = [
+        HistogramAxes(n, each, times, values[n].mean(axis=1) if _of_copies(each) else values[n])
+        for n, each in looks.items()
+        if each.bins
+    ]
     found = [axes_of(name, series, times, values[name]) for name, series in looks.items() if not series.bins]
     shown = {group.name for group in found if group.curves}
     kept = [group for group in found if group.curves and group.series.repeats not in shown]
@@ -133,7 +156,7 @@ def hidden(run: Run, groups: Sequence[ObservedAxes], drawn: tuple[str, ...]) -> 
 
 def _resting(run: Run, name: str, series: Series) -> bool:
     """Whether this is the direction of something else, and it does not turn."""
-    if series.direction_of not in run.series:
+    if series.direction_of not in run.series or _of_copies(series):
         return False
     lengths = np.asarray(run.series[series.direction_of])
     angles = np.asarray(run.series[name])[lengths > 1e-3]  # below that the phase of rounding errors

@@ -55,14 +55,21 @@ class TokenPortrait(Portrait):
         return super().derived() or self._tree()
 
     def _tree(self) -> list[ObservedAxes]:
-        """Who merges with whom, of few tokens of one system that do merge."""
+        """Who merges with whom, of few tokens of one system that do merge: the solver's own mergers at their times, or
+        clusters of snapshots."""
         one = self.run.layout.form == "particles" and len(np.shape(self.run.stored["position"])) == 3
         if not one or self.weights.size > MOST_LEAVES or self.times.size < 2:
             return []
+        edges = self.scale.edges(self.shown_times)
+        if self.run.trail and len(self.run.mergers):
+            first, last = edges[[0, -1]]
+            at = np.unique(self.run.mergers.time)
+            labels = self.run.mergers.labels(np.append(first, at), self.weights.size)
+            return [ClusterTree(np.concatenate([[first], np.clip(at, first, last), [last]]), labels)]
         found = [each for each in self.run.problem.observe if isinstance(each, Clusters)] or [Clusters()]
         points, geometry = self.tokens(self.shown), self.run.problem.geometry
         if geometry.angular and points.shape[2] == 2:
             points = np.arctan2(points[..., 1:], points[..., :1])
         labels = labels_over_time(points, geometry, found[0].radius)
         merged = bool((labels != labels[0]).any())
-        return [ClusterTree(self.shown_times, labels, found[0].radius)] if merged else []
+        return [ClusterTree(edges, labels, found[0].radius)] if merged else []

@@ -41,7 +41,8 @@ def create_layout(file: Any, layout: Layout) -> None:
     trail = {name: asdict(field) for name, field in layout.trail.items()}
     constants = {name: asdict(constant.field) for name, constant in layout.constants.items()}
     record = {"form": layout.form, "axes": layout.dimensions, "extents": dict(layout.extents)}
-    file.attrs[LAYOUT] = json.dumps({**record, "fields": fields, "constants": constants, "trail": trail})
+    rows = {"trail": trail, "trail_row": layout.trail_row}
+    file.attrs[LAYOUT] = json.dumps({**record, "fields": fields, "constants": constants, **rows})
 
 
 def read_layout(file: Any) -> Layout:
@@ -55,6 +56,7 @@ def read_layout(file: Any) -> Layout:
         {name: _field(one) for name, one in record["fields"].items()},
         constants,
         {name: _field(one) for name, one in record["trail"].items()},
+        record.get("trail_row", "step"),
     )
 
 

@@ -25,8 +25,8 @@ SNAPSHOTS, OBSERVATIONS, STEPS = "snapshots", "observations", "steps"
 
 
 def run_tables(problem: Problem, layout: Layout) -> tuple[Table, ...]:
-    """Snapshots, observations where they have times of their own (else they are columns of the snapshots), steps where
-    the layout has a trail."""
+    """Snapshots, observations where they have times of their own (else they are columns of the snapshots), steps, or
+    what else they are rows of, where the layout has a trail."""
     time, own_times = time_of(problem), _own_times(problem)
     fields = {name: Column(field, layout.shape_of(name)) for name, field in layout.fields.items()}
     trail = {name: Column(field, layout.shape_of(name)) for name, field in layout.trail.items()}
@@ -39,7 +39,7 @@ def run_tables(problem: Problem, layout: Layout) -> tuple[Table, ...]:
     return (
         Table("snapshot", "time", "time", columns, snapshots, timed=True),
         Table("observation", "observe_time", told, series, observations, timed=True, present=own_times),
-        Table("step", "step", "number of the step", trail, present=bool(trail)),
+        Table("step", layout.trail_row, f"number of the {layout.trail_row}", trail, present=bool(trail)),
     )
 
 
@@ -119,7 +119,7 @@ class RunRows:
             return
         new = integration.trail(self._steps)
         (count,) = {len(new[name]) for name in self.layout.trail}
-        self._rows[STEPS]["step"] += map(float, range(self._steps, self._steps + count))
+        self._rows[STEPS][self.layout.trail_row] += map(float, range(self._steps, self._steps + count))
         for name in self.layout.trail:
             self._rows[STEPS][name] += list(np.array(new[name], dtype=float))
         self._steps += count

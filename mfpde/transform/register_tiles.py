@@ -44,9 +44,7 @@ def _instructions(context: Any, builder: Any, signature: Any, arguments: Any) ->
         return builder.bitcast(builder.gep(data, [start]), vector.as_pointer())
 
     starts = [builder.add(builder.mul(place(row, i), between), column) for i in range(TILE_ROWS)]
-    held = [
-        (sums[i][k], lanes(out, place(starts[i], _LANES * k))) for i in range(TILE_ROWS) for k in range(_VECTORS)
-    ]
+    held = [(sums[i][k], lanes(out, place(starts[i], _LANES * k))) for i in range(TILE_ROWS) for k in range(_VECTORS)]
     for here, there in held:
         builder.store(builder.load(there, align=8), here)
     first, step = ir.Constant(ir.IntType(32), 0), context.get_constant(types.intp, 1)

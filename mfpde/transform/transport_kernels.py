@@ -8,14 +8,16 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.compilation import kernel
-from mfpde.typing import Float
+from mfpde.typing import Float, Integers
 
 __all__ = [
+    "arrange",
     "cost_of",
     "couple_equal_weights",
     "couple_points",
     "deviation",
     "difference_of_cumulatives",
+    "number_points",
     "widest_point_gaps",
 ]
 
@@ -26,9 +28,43 @@ _ROUNDING = 1e-15  # of cumulative weights: less mass is not coupled
 def cost_of(distance: float, power: float) -> float:
     """`|d|^p`."""
     size = abs(distance)
-    if power == 2.0:
-        return size * size
-    return size if power == 1.0 else size**power
+    if power == 1.0 or power == 2.0:  # noqa: PLR1714 - kernels have no sets; chosen without a jump
+        return size * (size if power == 2.0 else 1.0)
+    return size**power
+
+
+@kernel
+def number_points(points: Float, bits: int, keys: Integers) -> None:
+    """keys = the points with their numbers in the last bits: sorted, they say which point comes where."""
+    numbers = points.view(np.int64)
+    for i in range(points.size):
+        keys[i] = (numbers[i] >> bits << bits) | i
+
+
+@kernel
+def arrange(keys: Integers, bits: int, points: Float, weights: Float, sorted_points: Float, ends: Float) -> bool:
+    """The points in order, and the cumulative sums of their weights; False where too many of them agree in all but the
+    bits that the numbers took."""
+    mask, left = (1 << bits) - 1, 2 * points.size
+    for k in range(points.size):
+        number = keys[k] & mask
+        point, weight = points[number], weights[number]
+        place = k
+        while place > 0 and sorted_points[place - 1] > point:
+            sorted_points[place], ends[place] = sorted_points[place - 1], ends[place - 1]
+            place -= 1
+            left -= 1
+            if left < 0:
+                return False
+        sorted_points[place], ends[place] = point, weight
+    total = 0.0
+    for k in range(points.size):
+        total += ends[k]
+        ends[k] = total
+    for k in range(points.size):
+        ends[k] = ends[k] / total
+    ends[points.size - 1] = 1.0
+    return True
 
 
 @kernel

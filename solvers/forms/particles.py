@@ -12,7 +12,7 @@ from mfpde.registry import register
 from mfpde.solvers.forms.base import Form, Written
 from mfpde.typing import Float
 
-__all__ = ["ParticlesForm", "particles_fields", "particles_layout"]
+__all__ = ["ParticlesForm", "mergers_trail", "particles_fields", "particles_layout"]
 
 
 def particles_layout(
@@ -30,6 +30,17 @@ def particles_layout(
         extents = {"copy": copies, **extents}
     fields = {"position": Field(tuple(extents), "place of the particle")}
     return Layout("particles", (), extents, fields, constants)
+
+
+def mergers_trail(copies: bool) -> dict[str, Field]:
+    """Columns of the mergers of tokens, one row for each."""
+    said = {
+        "time": "time at which two clusters of particles merged",
+        "copy": "number of the copy in which they did, from 0",
+        "token": "number of the first particle of the cluster that was joined to the other, from 0",
+        "into": "number of the first particle of the other, from 0",
+    }
+    return {f"merger_{name}": Field((), words) for name, words in said.items() if copies or name != "copy"}
 
 
 def particles_fields(points: Float) -> dict[str, Float]:

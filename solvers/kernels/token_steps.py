@@ -13,14 +13,15 @@ import numpy as np
 
 from mfpde.compilation import kernel
 from mfpde.solvers.kernels.exponential_step import LENGTH, judge, next_end
-from mfpde.solvers.kernels.token_slope import Pairs, PairwiseLaw, pairs_for, token_slope
+from mfpde.solvers.kernels.token_rows import Pairs, add_rows, clear_beyond, fill, pack, pairs_for, unpack, width_for
+from mfpde.solvers.kernels.token_slope import PairwiseLaw, token_slope
 from mfpde.solvers.steppers.gif853 import ERROR_FIVE, ERROR_THREE, NODES, ORDER, STAGE_WEIGHTS, STAGES, WEIGHTS
 from mfpde.solvers.stepping.controller import SHORTEST_STEP
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["Copies", "Limits", "Room", "advance_copy", "refresh", "room_for", "slopes_of_copies"]
+__all__ = ["Copies", "Limits", "Room", "advance_copies", "refresh", "room_for", "speeds_of_copies"]
 
-#: what `advance_copy` returns
+#: what became of a copy
 REACHED, UNDER_WAY, STEP_VANISHED = range(3)
 #: columns of `counts`
 ACTIVE, STEPS, REJECTED, EVALUATIONS, FRESH = range(5)
@@ -50,40 +51,30 @@ class Limits(NamedTuple):
 
 
 class Room(NamedTuple):
-    """What one thread needs; nothing in it outlives a step."""
+    """What one thread needs; nothing in it outlives a step. All are rows of tokens (`token_rows`)."""
 
-    stages: Float  # slopes of the stages (STAGES + 1, rows, n)
-    trial: Float  # (rows, n)
+    start: Float
+    stages: Float  # slopes of the stages, STAGES + 1 times
+    trial: Float
+    five: Float  # what order five misses
+    three: Float
     pairs: Pairs
 
 
 def room_for(rows: int, dimension: int, count: int) -> Room:
     """Room for copies of that shape."""
-    return Room(np.zeros((STAGES + 1, rows, count)), np.zeros((rows, count)), pairs_for(dimension, count))
+    size = rows * width_for(count)
+    shapes = (size, (STAGES + 1) * size, size, size, size)
+    return Room(*(np.zeros(shape) for shape in shapes), pairs_for(dimension, count))
 
 
 @kernel
-def _add_stages(weights: Float, last: int, step: float, room: Room, state: Float, count: int) -> None:
-    """trial = state + step * sum of the first `last` slopes by their weights."""
-    trial, stages = room.trial, room.stages
-    for row in range(state.shape[0]):
-        for i in range(count):
-            trial[row, i] = 0.0
-        for stage in range(last):
-            weight = weights[stage]
-            if weight != 0.0:
-                for i in range(count):
-                    trial[row, i] += weight * stages[stage, row, i]
-        for i in range(count):
-            trial[row, i] = state[row, i] + step * trial[row, i]
-
-
-@kernel
-def _combine(weights: Float, stages: Float, row: int, i: int) -> float:
-    total = 0.0
-    for stage in range(STAGES):
-        total += weights[stage] * stages[stage, row, i]
-    return total
+def _combine(weights: Float, stages: Float, count: int, step: float, out: Float) -> None:
+    """out = step * sum of the first `count` slopes by their weights."""
+    fill(out, 0.0)
+    add_rows(weights, STAGES, stages, count, out.size, out)
+    for i in range(out.size):
+        out[i] *= step
 
 
 @kernel
@@ -104,57 +95,82 @@ def _scale_of(state: Float, weights: Float, count: int, law: PairwiseLaw) -> flo
 
 
 @kernel
-def _error_of(step: float, room: Room, state: Float, scale: float, count: int, dimension: int) -> float:
-    """The largest error of a token, what orders five and three miss combined as in Hairer's program."""
+def _error_of(room: Room, size: int, flat: int, scale: float) -> float:
+    """The largest error of a token, what orders five and three miss combined as in Hairer's program; numbers from
+    `flat` on are norms, whose errors are relative."""
     five, three = 0.0, 0.0
-    for row in range(state.shape[0]):
-        for i in range(count):
-            size = scale if row < dimension else max(abs(state[row, i]), 1e-200)
-            five = max(five, abs(_combine(ERROR_FIVE, room.stages, row, i)) / size)
-            three = max(three, abs(_combine(ERROR_THREE, room.stages, row, i)) / size)
-            if not math.isfinite(room.trial[row, i]):
-                return np.inf
+    for i in range(flat):
+        five, three = max(five, abs(room.five[i])), max(three, abs(room.three[i]))
+    five, three = five / scale, three / scale
+    for i in range(flat, size):
+        norm = max(abs(room.start[i]), 1e-200)
+        five, three = max(five, abs(room.five[i]) / norm), max(three, abs(room.three[i]) / norm)
+    for i in range(size):
+        if not math.isfinite(room.trial[i]):
+            return np.inf
     if five == 0.0:
         return 0.0
     ratio = three / five
-    return step * five / math.sqrt(1.0 + 0.01 * ratio * ratio)
+    return five / math.sqrt(1.0 + 0.01 * ratio * ratio)
 
 
 @kernel
 def _attempt(copies: Copies, copy: int, law: PairwiseLaw, limits: Limits, room: Room, step: float, count: int) -> float:
-    """One step: the new state in room.trial, its slope in the last stage; the error over what is allowed."""
-    state, weights, positions = copies.state[copy], copies.weights[copy], copies.positions[copy]
-    time, stages = copies.times[copy], room.stages
-    for row in range(state.shape[0]):
-        for i in range(count):
-            stages[0, row, i] = copies.slope[copy, row, i]
+    """One step: the new state in room.trial; the error over what is allowed."""
+    weights, positions, time = copies.weights[copy], copies.positions[copy], copies.times[copy]
+    width = width_for(count)
+    size, flat = copies.state.shape[1] * width, law.query.shape[1] * width
+    start, trial = room.start[:size], room.trial[:size]
+    pack(copies.state[copy], count, start)
+    pack(copies.slope[copy], count, room.stages)
+    clear_beyond(room.stages[:size], count)
     for stage in range(1, STAGES):
-        _add_stages(STAGE_WEIGHTS[stage], stage, step, room, state, count)
-        token_slope(room.trial, time + NODES[stage] * step, weights, positions, count, law, room.pairs, stages[stage])
-    _add_stages(WEIGHTS, STAGES, step, room, state, count)
+        _combine(STAGE_WEIGHTS[stage], room.stages, stage, step, trial)
+        for i in range(size):
+            trial[i] += start[i]
+        slope = room.stages[stage * size : (stage + 1) * size]
+        token_slope(trial, time + NODES[stage] * step, weights, positions, count, law, room.pairs, slope)
+    _combine(ERROR_FIVE, room.stages, STAGES, step, room.five[:size])
+    _combine(ERROR_THREE, room.stages, STAGES, step, room.three[:size])
+    _combine(WEIGHTS, room.stages, STAGES, step, trial)
+    for i in range(size):
+        trial[i] += start[i]
     copies.counts[copy, EVALUATIONS] += STAGES - 1
-    scale = _scale_of(state, weights, count, law)
-    error = _error_of(step, room, state, scale, count, room.pairs.unit.shape[0]) / limits.tolerance
-    return min(np.inf, error)
+    scale = _scale_of(copies.state[copy], weights, count, law)
+    return min(np.inf, _error_of(room, size, flat, scale) / limits.tolerance)
 
 
 @kernel
-def refresh(copies: Copies, copy: int, law: PairwiseLaw, room: Room) -> None:
-    """The slope of the present state."""
+def _find_slope(copies: Copies, copy: int, law: PairwiseLaw, room: Room) -> None:
+    """The slope of the present state, in room.stages."""
     count = copies.counts[copy, ACTIVE]
-    state, weights, positions = copies.state[copy], copies.weights[copy], copies.positions[copy]
-    token_slope(state, copies.times[copy], weights, positions, count, law, room.pairs, copies.slope[copy])
+    size = copies.state.shape[1] * width_for(count)
+    pack(copies.state[copy], count, room.start)
+    weights, positions, slope = copies.weights[copy], copies.positions[copy], room.stages[:size]
+    token_slope(room.start[:size], copies.times[copy], weights, positions, count, law, room.pairs, slope)
+
+
+@kernel
+def _refresh(copies: Copies, copy: int, law: PairwiseLaw, room: Room) -> None:
+    """Keep the slope of the present state."""
+    _find_slope(copies, copy, law, room)
+    unpack(room.stages, copies.counts[copy, ACTIVE], copies.slope[copy])
     copies.counts[copy, EVALUATIONS] += 1
     copies.counts[copy, FRESH] = 1
 
 
 @kernel
+def refresh(copies: Copies, law: PairwiseLaw, room: Room) -> None:
+    """Find the slopes of all."""
+    for copy in range(copies.state.shape[0]):
+        _refresh(copies, copy, law, room)
+
+
+@kernel
 def _accept(copies: Copies, copy: int, law: PairwiseLaw, room: Room, time: float, count: int) -> None:
     """Make the tried state the present one, on the sphere again."""
-    state, dimension = copies.state[copy], room.pairs.unit.shape[0]
-    for row in range(state.shape[0]):
-        for i in range(count):
-            state[row, i] = room.trial[row, i]
+    state, dimension = copies.state[copy], law.query.shape[1]
+    unpack(room.trial, count, state)
     if law.sphere:
         for i in range(count):
             square = 0.0
@@ -175,8 +191,10 @@ def _approach(copies: Copies, copy: int, first: int, second: int, dimension: int
     for row in range(dimension):
         apart = state[row, first] - state[row, second]
         square += apart * apart
+        if not square < merge * merge:
+            return False
         rate += apart * (slope[row, first] - slope[row, second])
-    return square < merge * merge and (rate < 0.0 or square == 0.0)
+    return rate < 0.0 or square == 0.0
 
 
 @kernel
@@ -234,21 +252,21 @@ def _move_slope(copies: Copies, copy: int, gone: int) -> None:
 
 
 @kernel
-def advance_copy(
+def _advance(
     copies: Copies, copy: int, law: PairwiseLaw, limits: Limits, room: Room, target: float, attempts: int
 ) -> int:
     """Step one copy to `target` with at most so many attempts. What lasts is in `copies`."""
-    counts, controller, dimension = copies.counts[copy], copies.controllers[copy], room.pairs.unit.shape[0]
+    counts, controller, dimension = copies.counts[copy], copies.controllers[copy], law.query.shape[1]
     for _ in range(attempts):
         time = copies.times[copy]
         if time >= target:
             return REACHED
         if counts[FRESH] == 0:
-            refresh(copies, copy, law, room)
+            _refresh(copies, copy, law, room)
         if limits.merge > 0.0:
             _merge(copies, copy, law, limits, dimension)
             if counts[FRESH] == 0:
-                refresh(copies, copy, law, room)
+                _refresh(copies, copy, law, room)
         count, end = counts[ACTIVE], next_end(time, controller[LENGTH], target)
         if not end - time > SHORTEST_STEP * time:
             return STEP_VANISHED
@@ -262,9 +280,22 @@ def advance_copy(
 
 
 @kernel
-def slopes_of_copies(
-    copies: Float, weights: Float, positions: Float, law: PairwiseLaw, pairs: Pairs, out: Float
+def advance_copies(
+    copies: Copies, share: tuple[int, int], law: PairwiseLaw, limits: Limits, room: Room, target: float, attempts: int, status: AnyArray
 ) -> None:
-    """The drifts of many systems `(copies, d, n)` of the same weights, one after the other."""
-    for copy in range(copies.shape[0]):
-        token_slope(copies[copy], 0.0, weights, positions, copies.shape[2], law, pairs, out[copy])
+    """The copies `range(first, .., stride)` to `target`, with at most so many attempts each."""
+    for copy in range(share[0], status.size, share[1]):
+        status[copy] = _advance(copies, copy, law, limits, room, target, attempts)
+
+
+@kernel
+def speeds_of_copies(copies: Copies, law: PairwiseLaw, room: Room, speeds: Float) -> None:
+    """`(sum_i w_i |x_i'|^2)^{1/2}` of each, of directions where tokens have norms. Nothing in `copies` changes."""
+    for copy in range(speeds.size):
+        _find_slope(copies, copy, law, room)
+        count, square = copies.counts[copy, ACTIVE], 0.0
+        width = width_for(count)
+        for row in range(law.query.shape[1]):
+            for i in range(count):
+                square += copies.weights[copy, i] * room.stages[row * width + i] ** 2
+        speeds[copy] = math.sqrt(square)

@@ -75,6 +75,10 @@ class ParticleSystem(Solver):
             raise ProblemError.at("sublayers", "belongs to layers: how many are there?")
         return self
 
+    @property
+    def copy_count(self) -> int | None:
+        return self.copies
+
     def unfit(self, equation: Equation) -> str | None:
         initial = equation.initial
         if initial is not None and not initial.pointlike and self.count is None:

@@ -14,6 +14,7 @@ from mfpde.errors import ProblemError
 from mfpde.measure import Measure, Particles
 from mfpde.normalization import Normalization
 from mfpde.solvers.amplification import Amplification
+from mfpde.solvers.forms.particles import mergers_trail
 from mfpde.solvers.particles.clusters import Clusters, Gathered, centres, crowded, meetings, merge_distance
 from mfpde.solvers.particles.schemes import norm_rate, speed_factor
 from mfpde.solvers.particles.shown import TokenIntegration, lengths, spread
@@ -60,6 +61,8 @@ class AdaptiveIntegration(TokenIntegration):
             start = np.hstack([directions[0], norms[0]])
         else:
             self._tokens = tokens.without_places()
+        if self._merge > 0:
+            self._layout = replace(self._layout, trail=mergers_trail(copies=False), trail_row="merger")
         self._width, self._march_is_compact = start.shape[1], start.size > _MOST_IN_MANY_ARRAYS
         #: where the points are that merge
         self._space = self._directions or self._geometry
@@ -241,6 +244,11 @@ class AdaptiveIntegration(TokenIntegration):
             return super().residual()
         speed = self._rows(self.slope(self._time, self._state))[:, :-1]
         return float(np.sqrt(np.einsum("n,nc->", self._clusters.weights, speed**2)))
+
+    def trail(self, since: int) -> dict[str, Float]:
+        """Mergers in the order of their times."""
+        rows = self._clusters.rows()
+        return {name: rows[name][since:] for name in self._layout.trail}
 
     def state(self) -> dict[str, AnyArray]:
         """What a snapshot has already is referred to by its file; a step into which was looked is made again from its

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mfpde.solvers.kernels.token_steps import ACTIVE, EVALUATIONS, REJECTED, STEPS, Copies
-from mfpde.typing import AnyArray, Float, Integers
+from mfpde.solvers.kernels.token_steps import ACTIVE, EVALUATIONS, REJECTED, STEPS
+from mfpde.typing import AnyArray, Float, Integers, Truths
 
 if TYPE_CHECKING:
     from mfpde.normalization import Normalization
     from mfpde.solvers.particles import ParticleSystem
     from mfpde.solvers.particles.tokens import Tokens
 
-__all__ = ["Clusters", "Gathered", "centres", "crowded", "meetings", "merge_distance"]
+__all__ = ["Clusters", "Gathered", "centres", "crowded", "meetings", "merge_distance", "merger_rows", "put_back"]
 
 
 def merge_distance(settings: ParticleSystem, tokens: Tokens, scheme: Normalization | None) -> float:
@@ -42,7 +42,9 @@ class Clusters:
     weights: Float  # of those that move (a,)
     members: Integers  # of each token at first, which of those it is now (n,)
     leaders: Integers  # of those that move, the token at first that gives the cluster its number (a,)
-    merged_into: Integers  # of each token at first, the leader of the cluster that its own was joined to; -1 before (n,)
+    merged_into: (
+        Integers  # of each token at first, the leader of the cluster that its own was joined to; -1 before (n,)
+    )
     merged_at: Float  # and when (n,)
 
     @classmethod
@@ -69,15 +71,23 @@ class Clusters:
         return kept
 
     def arrays(self) -> dict[str, AnyArray]:
-        """What `restore` needs: nothing where nobody has merged."""
-        return {f"clusters_{name}": array for name, array in vars(self).items()} if self.members.size else {}
+        """What `restore` needs besides the mergers: nothing where nobody has merged."""
+        names = ("weights", "members", "leaders") if self.members.size else ()
+        return {f"clusters_{name}": getattr(self, name) for name in names}
 
     @classmethod
     def restored(cls, arrays: Mapping[str, AnyArray], weights: Float) -> Clusters:
         """As they were left."""
         if "clusters_weights" not in arrays:
             return cls.of(weights)
-        return cls(**{name: arrays[f"clusters_{name}"].copy() for name in cls.__dataclass_fields__})
+        kept = (arrays[f"clusters_{name}"].copy() for name in ("weights", "members", "leaders"))
+        made = cls(*kept, np.full(weights.size, -1), np.full(weights.size, np.nan))
+        put_back(arrays, made.merged_into[None], made.merged_at[None])
+        return made
+
+    def rows(self) -> dict[str, Float]:
+        """All mergers: those before a step are passed when it is tried."""
+        return merger_rows(self.merged_into[None], self.merged_at[None], (self.merged_into >= 0)[None])
 
 
 class Gathered(NamedTuple):
@@ -92,13 +102,33 @@ class Gathered(NamedTuple):
     @classmethod
     def of_copy(cls, state: Mapping[str, AnyArray]) -> Gathered:
         """From the state of an integration that has gone on with them."""
-        kept = {name: state[f"copies_{name}"][0] for name in Copies._fields}
+        names = ("state", "weights", "members", "leaders", "merged_into", "merged_at", "times", "counts")
+        kept = {name: state[f"copies_{name}"][0] for name in names}
         active, *counts = (int(kept["counts"][which]) for which in (ACTIVE, STEPS, REJECTED, EVALUATIONS))
-        names = ("members", "merged_into", "merged_at")
         clusters = Clusters(
-            weights=kept["weights"][:active], leaders=kept["leaders"][:active], **{name: kept[name] for name in names}
+            kept["weights"][:active],
+            kept["members"],
+            kept["leaders"][:active],
+            kept["merged_into"],
+            kept["merged_at"],
         )
         return cls(clusters, kept["state"][:, :active].T, float(kept["times"]), tuple(counts), state)
+
+
+def merger_rows(merged_into: Integers, merged_at: Float, passed: Truths) -> dict[str, Float]:
+    """Columns of the mergers `(copies, n)` that have passed, in the order of their times."""
+    copy, token = np.nonzero(passed)
+    time, into = merged_at[copy, token], merged_into[copy, token]
+    order = np.lexsort((token, copy, time))
+    columns = {"merger_time": time, "merger_copy": copy, "merger_token": token, "merger_into": into}
+    return {name: column[order].astype(float) for name, column in columns.items()}
+
+
+def put_back(state: Mapping[str, AnyArray], merged_into: Integers, merged_at: Float) -> None:
+    """The mergers of those columns, into arrays `(copies, n)`."""
+    token, into = (np.asarray(state[f"merger_{name}"]).astype(int) for name in ("token", "into"))
+    copy = np.asarray(state["merger_copy"]).astype(int) if "merger_copy" in state else np.zeros_like(token)
+    merged_into[copy, token], merged_at[copy, token] = into, state["merger_time"]
 
 
 def _moved(owners: Integers) -> AnyArray:

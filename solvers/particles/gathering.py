@@ -49,6 +49,9 @@ class GatheringIntegration(Integration):
     def measure(self) -> Measure:
         return self._now.measure()
 
+    def copies(self) -> list[Measure]:
+        return self._now.copies()
+
     def fields(self) -> dict[str, Float]:
         return self._now.fields()
 
@@ -63,6 +66,9 @@ class GatheringIntegration(Integration):
 
     def statistics(self) -> dict[str, float]:
         return self._now.statistics()
+
+    def trail(self, since: int) -> dict[str, Float]:
+        return self._now.trail(since)
 
     def state(self) -> dict[str, AnyArray]:
         return self._now.state()

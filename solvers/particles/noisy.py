@@ -18,8 +18,8 @@ import numpy as np
 
 from mfpde.contracts import Progress, State
 from mfpde.errors import ProblemError
-from mfpde.solvers.kernels.token_slope import PairwiseLaw, pairs_for
-from mfpde.solvers.kernels.token_steps import slopes_of_copies
+from mfpde.solvers.kernels.token_rows import pairs_for
+from mfpde.solvers.kernels.token_slope import PairwiseLaw, slopes_of_copies
 from mfpde.solvers.particles.pairwise import MOST_TOKENS, pairwise_law
 from mfpde.solvers.particles.shown import TokenIntegration, spread
 from mfpde.solvers.particles.steps_on_space import carried, dragged, jolted, moved
@@ -234,14 +234,14 @@ class NoisyIntegration(TokenIntegration):
 
     def state(self) -> dict[str, AnyArray]:
         moving = {"x": self._x.copy(), "y": self._y.copy(), "view": self._view.copy()}
-        numbers = {"steps": np.array(self._steps), "times": np.array([self._time, self._length])}
+        numbers = {"steps": np.array(self._steps), "time": np.array(self._time), "length": np.array(self._length)}
         return {**moving, **numbers, **self.tokens_state(), "tokens": self.points()}
 
     def restore(self, state: Mapping[str, AnyArray]) -> None:
         """Go on from there."""
         self._x, self._y, self._view = (state[name].copy() for name in ("x", "y", "view"))
         self._steps = int(state["steps"])
-        self._time, self._length = (float(number) for number in state["times"])
+        self._time, self._length = float(state["time"]), float(state["length"])
         self._drift = None
 
     def statistics(self) -> dict[str, float]:

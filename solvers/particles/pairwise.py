@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,17 +13,18 @@ from mfpde.contracts import PROMISED, Accuracy, Progress, State
 from mfpde.errors import ProblemError
 from mfpde.geometry import multiple_of_identity
 from mfpde.solvers.amplification import Amplification
+from mfpde.solvers.forms.particles import mergers_trail
 from mfpde.solvers.kernels import token_slope as pair
 from mfpde.solvers.kernels import token_steps as loop
 from mfpde.solvers.kernels.exponential_step import LENGTH
 from mfpde.solvers.kernels.token_slope import PairwiseLaw
-from mfpde.solvers.particles.clusters import Gathered, merge_distance
+from mfpde.solvers.particles.clusters import Gathered, merge_distance, merger_rows, put_back
 from mfpde.solvers.particles.schemes import Gain
 from mfpde.solvers.particles.shown import TokenIntegration, spread
 from mfpde.solvers.particles.span import Span, law_in_span
 from mfpde.solvers.particles.tokens import Tokens
 from mfpde.transform.threads import run_pieces, thread_count
-from mfpde.typing import AnyArray, Float
+from mfpde.typing import AnyArray, Float, Truths
 
 if TYPE_CHECKING:
     from mfpde.equation import Equation, InitialValueProblem
@@ -80,7 +82,10 @@ def pairwise_law(equation: Equation, clock: str = "physical") -> PairwiseLaw | N
         query=query,
         value=value,
         form=form,
-        scalar=np.array([sphere and multiple_of_identity(each) is not None for each in value]),
+        damped=form.any(axis=(1, 2)),
+        multiples=np.array(
+            [[multiple_of_identity(each) is not None for each in pair] for pair in zip(query, value, strict=True)]
+        ),
         sphere=sphere,
         masked=terms[0].masked,
         scheme=pair.POST if scheme is None else _SCHEMES[scheme.kind],
@@ -128,6 +133,9 @@ class PairwiseIntegration(TokenIntegration):
             for _ in range(min(tokens.copies, thread_count()))
         ]
         self._copies = _copies_of(tokens, rows if norms is None else np.concatenate([rows, norms], axis=2))
+        if self._limits.merge > 0:
+            trail = mergers_trail(copies=settings.copies is not None)
+            self._layout = replace(self._layout, trail=trail, trail_row="merger")
         self._amplification = Amplification(task.equation.autonomous)
         self._time = 0.0
         if since is not None:
@@ -155,14 +163,17 @@ class PairwiseIntegration(TokenIntegration):
 
     def _choose_first_steps(self) -> None:
         """A hundredth of the time in which the fastest token moves by the spread of all."""
-        for copy in range(self._tokens.copies):
-            loop.refresh(self._copies, copy, self._law, self._rooms[0])
-            active = self._copies.counts[copy, loop.ACTIVE]
-            state, slope = self._copies.state[copy, :, :active], self._copies.slope[copy, :, :active]
+        loop.refresh(self._copies, self._law, self._rooms[0])
+        copies = self._copies
+        for whole, change, controller, counts in zip(
+            copies.state, copies.slope, copies.controllers, copies.counts, strict=True
+        ):
+            state, slope = (rows[:, : counts[loop.ACTIVE]] for rows in (whole, change))
             if not np.isfinite(slope).all():
                 raise ProblemError.at("attention", "moves these tokens at a speed beyond all numbers")
-            speed, size = float(np.sqrt(np.square(slope[: self._dimension]).sum(axis=0).max())), 1.0 if self._law.sphere else _size(state)
-            self._copies.controllers[copy, LENGTH] = _FIRST_STEP * size / speed if speed > 0 else self._task.until
+            speed = float(np.sqrt(np.square(slope[: self._dimension]).sum(axis=0).max()))
+            size = 1.0 if self._law.sphere else _size(state)
+            controller[LENGTH] = _FIRST_STEP * size / speed if speed > 0 else self._task.until
 
     @property
     def time(self) -> float:
@@ -192,10 +203,8 @@ class PairwiseIntegration(TokenIntegration):
         status = np.zeros(copies, dtype=np.int64)
 
         def work(thread: int) -> None:
-            for copy in range(thread, copies, threads):
-                status[copy] = loop.advance_copy(
-                    self._copies, copy, law, self._limits, self._rooms[thread], target, attempts
-                )
+            share = thread, threads
+            loop.advance_copies(self._copies, share, law, self._limits, self._rooms[thread], target, attempts, status)
 
         run_pieces(work, threads)
         if (status == loop.STEP_VANISHED).any():
@@ -243,32 +252,47 @@ class PairwiseIntegration(TokenIntegration):
         norms = self._rows()[:, :, self._dimension :]
         return self.lengthened(self._vectors(), norms if norms.size else self._norms)
 
+    def _lasting(self) -> list[tuple[str, AnyArray]]:
+        """What changes of the copies, by name; tokens with positions do not merge, and keep them."""
+        return [(name, array) for name, array in self._copies._asdict().items() if name != "positions"]
+
+    def _merged(self) -> Truths:
+        """Tokens whose mergers all copies have passed: no earlier one can be found any more."""
+        found: Truths = self._copies.merged_at < self._copies.times.min()
+        return found
+
+    def trail(self, since: int) -> dict[str, Float]:
+        """Mergers in the order of their times."""
+        rows = merger_rows(self._copies.merged_into, self._copies.merged_at, self._merged())
+        return {name: rows[name][since:] for name in self._layout.trail}
+
     def state(self) -> dict[str, AnyArray]:
-        kept = {f"copies_{name}": array.copy() for name, array in self._copies._asdict().items()}
+        """All but the mergers that the trail has."""
+        kept = {f"copies_{name}": array.copy() for name, array in self._lasting()}
+        there = self._merged()
+        kept["copies_merged_into"][there], kept["copies_merged_at"][there] = -1, np.nan
         if self._span is not None:
             kept["span"] = self._span.bases
         return {**kept, **self.tokens_state(), "time": np.array(self._time), **self._amplification.arrays()}
 
     def restore(self, state: Mapping[str, AnyArray]) -> None:
         """Go on from there."""
-        for name, array in self._copies._asdict().items():
+        for name, array in self._lasting():
             array[...] = state[f"copies_{name}"]
         if self._span is not None:
             self._span = Span(state["span"])
+        if self._layout.trail:
+            put_back(state, self._copies.merged_into, self._copies.merged_at)
         self._time = float(state["time"])
         self._amplification.restore(state)
 
     def residual(self) -> float:
-        """As the base's, by the speed of directions in the last evaluation where norms slow them down."""
-        if self._scheme is None and not self._law.gradient_clock and self._span is None:
-            return super().residual()
-        for copy in range(self._tokens.copies):
-            loop.refresh(self._copies, copy, self._law, self._rooms[0])
-        speeds = self._copies.slope[:, : self._dimension]
-        squares = np.einsum("mn,mcn->m", self._copies.weights, speeds**2)
-        if self._span is not None and not self._law.sphere:
-            squares /= np.array([spread(rows, self._tokens) for rows in self._rows()]) ** 2
-        return float(np.sqrt(np.mean(squares)))
+        """As the base's, of the directions where tokens have norms."""
+        speeds, sizes = np.empty(self._tokens.copies), 1.0
+        loop.speeds_of_copies(self._copies, self._present_law(), self._rooms[0], speeds)
+        if self._geometry.flat and self._scheme is None:
+            sizes = np.array([spread(rows, self._tokens) for rows in self._rows()])
+        return float(np.sqrt(np.mean((speeds / sizes) ** 2)))
 
     def accuracy(self) -> Accuracy:
         return self._amplification.judged(Accuracy(PROMISED * self._settings.tolerance, kept=True))

@@ -11,7 +11,7 @@ from mfpde.attention import Velocity
 from mfpde.contracts import Integration
 from mfpde.errors import ProblemError
 from mfpde.geometry import Layout, Sphere
-from mfpde.measure import Particles
+from mfpde.measure import Measure, Particles
 from mfpde.solvers.forms import particles_fields, particles_layout
 from mfpde.solvers.particles.schemes import Gain
 from mfpde.solvers.particles.tokens import Tokens
@@ -73,6 +73,9 @@ class TokenIntegration(Integration):
 
     def measure(self) -> Particles:
         return self._tokens.measure(self.shown() if self._geometry.flat else self.points())
+
+    def copies(self) -> list[Measure]:
+        return self._tokens.laws(self.shown() if self._geometry.flat else self.points())
 
     def fields(self) -> dict[str, Float]:
         shown = self.shown()

@@ -61,6 +61,10 @@ class Tokens:
         positions = None if self.positions is None else np.tile(self.positions, self.copies)
         return Particles(every, weights, self.geometry, positions)
 
+    def laws(self, points: Float) -> list[Measure]:
+        """Of each system."""
+        return [Particles(each, self.weights, self.geometry, self.positions) for each in points]
+
 
 def first_tokens(settings: ParticleSystem, task: InitialValueProblem) -> Tokens:
     """Drawn from the initial measure, or its own points."""

@@ -71,8 +71,9 @@ def moments(geometry, attention, initial, looks, kappa="inf"):
     return Way(problem(geometry, attention, initial, {"kind": "gaussian"}, noise={"kappa": kappa}), looks)
 
 
-def tokens(geometry, attention, initial, looks, kappa="inf", solver="particles", **settings):
-    return Way(problem(geometry, attention, initial, {"kind": solver, **settings}, noise={"kappa": kappa}), looks)
+def tokens(geometry, attention, initial, looks, kappa="inf", solver="particles", normalization=None, **settings):
+    blocks = {"noise": {"kappa": kappa}} | ({} if normalization is None else {"normalization": normalization})
+    return Way(problem(geometry, attention, initial, {"kind": solver, **settings}, **blocks), looks)
 
 
 def in_layers(*values, at, kind="softmax"):
@@ -154,16 +155,40 @@ WAYS = {
         "sphere": nodes("sphere", SOFTMAX, {"kind": "points", "values": SPHERE}, (0.1, 0.2), tolerance=1e-6),
         "blow-up": nodes("line", {"kind": "linear", "A": 1, "V": 1}, LINE_BOX, (1.0, 5.0), tolerance=1e-6),
     },
-}
-#: runs of solvers whose whole state is not yet taken apart entry by entry: they go on bit for bit
-OTHER_WAYS = {
     "particles": {
-        "pairs": tokens("circle", {"kind": "softmax", "beta": 9}, {"kind": "points", "values": ANGLES}, (2.0, 60.0)),
-        "copies": tokens("sphere", {"kind": "softmax", "beta": 2}, {"kind": "uniform"}, (0.5, 2.0), count=6, copies=5),
+        "pairs": tokens(
+            "circle",
+            {"kind": "softmax", "beta": 9},
+            {"kind": "points", "values": ANGLES},
+            (2.0, 6.0, 9.0, 12.0, 60.0),
+            tolerance=1e-4,
+        ),
+        "copies": tokens(
+            "sphere",
+            {"kind": "softmax", "beta": 2},
+            {"kind": "uniform"},
+            (0.5, 10.0),
+            count=6,
+            copies=5,
+            tolerance=1e-3,
+        ),
+        "norms that stay": tokens(
+            "plane", SOFTMAX, SPOT, (0.3, 0.6), count=5, copies=2, normalization={"kind": "post"}, tolerance=1e-4
+        ),
+        "norms that grow": tokens(
+            "plane", SOFTMAX, SPOT, (0.3, 0.6), count=40, normalization={"kind": "pre"}, tolerance=1e-4
+        ),
+        "masked": tokens(
+            "line",
+            {"kind": "masked", "attention": {"kind": "softmax", "A": 1, "V": -1}, "positions": 7},
+            LINE_GAUSSIAN,
+            (0.3, 0.6),
+            count=7,
+        ),
         "pole": tokens("line", {"kind": "linear", "A": 1, "V": 1}, {"kind": "points", "values": ANGLES}, (0.01, 5.0)),
-        "fast sums": tokens("circle", {"kind": "sinkhorn", "A": 2}, {"kind": "uniform"}, (0.3, 0.6), count=40),
+        "fast sums": tokens("circle", {"kind": "sinkhorn", "A": 2}, {"kind": "uniform"}, (0.3, 0.6), count=8),
         "two looks into one step": tokens(
-            "circle", {"kind": "sinkhorn", "A": 2}, {"kind": "uniform"}, (0.2, 0.21), count=40
+            "circle", {"kind": "sinkhorn", "A": 2}, {"kind": "uniform"}, (0.2, 0.21), count=8
         ),
         "many that become few": tokens(
             "circle", {"kind": "softmax", "beta": 8}, {"kind": "uniform"}, (12.0, 60.0), count=1100
@@ -177,7 +202,17 @@ OTHER_WAYS = {
         ),
     },
     "equiangular": {
-        "cosine": tokens("sphere", {"kind": "softmax", "beta": 2}, EQUIANGULAR, (0.5, 2.0), solver="equiangular"),
+        "cosine": tokens(
+            "sphere", {"kind": "softmax", "beta": 2}, EQUIANGULAR, (0.5, 0.5001, 2.0), solver="equiangular"
+        ),
+        "norms": tokens(
+            "sphere",
+            {"kind": "softmax", "beta": 2},
+            EQUIANGULAR,
+            (0.5, 0.5001, 2.0),
+            solver="equiangular",
+            normalization={"kind": "pre"},
+        ),
     },
     "hardmax": {
         "pairs": tokens("sphere", {"kind": "softmax", "beta": 9}, THREE, (0.5, 2.0), solver="hardmax"),
@@ -242,6 +277,16 @@ ELSEWHERE = {
         **AMPLIFICATION,
         **{f"rule[{number}]": "test_resume_repeats_nothing" for number in range(4)},
         "march_times[0]": "gaussian",
+        **{f"march_switches[{number}]": "gaussian" for number in range(4)},
+    },
+    "particles": {
+        **AMPLIFICATION,
+        "controller[3]": "characteristics",
+        **{f"march_switches[{number}]": "gaussian" for number in range(4)},
+        **{name: "test_what_the_start_decides_is_kept" for name in ("length", "positions", "tokens", "weights")},
+    },
+    "equiangular": {
+        "controller[3]": "characteristics",
         **{f"march_switches[{number}]": "gaussian" for number in range(4)},
     },
 }

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde.solvers.kernels import token_slope, token_steps
+from mfpde.solvers.kernels import token_rows, token_slope
 from mfpde.solvers.particles import beginning
 from mfpde.solvers.particles.pairwise import pairwise_law
 
@@ -44,6 +44,14 @@ def tokens(random, count, space):
     return points / np.linalg.norm(points, axis=1, keepdims=True) if space == "sphere" else points
 
 
+def slopes(states, weights, law, positions=None):
+    """Of copies `(copies, d, n)`."""
+    count, out = states.shape[2], np.empty(states.shape)
+    seen, pairs = np.zeros(count) if positions is None else positions, token_rows.pairs_for(states.shape[1], count)
+    token_slope.slopes_of_copies(np.ascontiguousarray(states), weights, seen, law, pairs, out)
+    return out
+
+
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("law", LAWS)
 def test_slopes_are_the_drift_of_the_law(law, space, random):
@@ -55,10 +63,8 @@ def test_slopes_are_the_drift_of_the_law(law, space, random):
         positions[0] = 0.25
     task = equation(law, space)
     measure = mfpde.Particles(points, weights, task.geometry, positions)
-    pairs = token_slope.pairs_for(3, count)
-    state, slope = np.ascontiguousarray(points.T), np.empty((3, count))
     seen = np.zeros(count) if positions is None else positions
-    token_slope.token_slope(state, 0.0, weights, seen, count, pairwise_law(task), pairs, slope)
+    slope = slopes(points.T[None], weights, pairwise_law(task), seen)[0]
     expected = task.attention.drift_by_quadrature(measure, points, positions)
     np.testing.assert_allclose(slope.T, expected, atol=1e-13 * np.abs(expected).max())
 
@@ -67,9 +73,8 @@ def test_the_drift_of_nearly_still_clusters_keeps_its_digits():
     """Two tokens almost opposite to each other, at an angle whose sine is the whole drift, e^-200 small."""
     beta, angle = 100.0, np.pi - 0.5
     task = mfpde.Problem.from_dict({"geometry": {"kind": "circle"}, "attention": {"kind": "softmax", "beta": beta}})
-    state, slope = np.array([[1.0, np.cos(angle)], [0.0, np.sin(angle)]]), np.empty((2, 2))
-    half, pairs = np.array([0.5, 0.5]), token_slope.pairs_for(2, 2)
-    token_slope.token_slope(state, 0.0, half, np.zeros(2), 2, pairwise_law(task.equation), pairs, slope)
+    state = np.array([[1.0, np.cos(angle)], [0.0, np.sin(angle)]])
+    slope = slopes(state[None], np.array([0.5, 0.5]), pairwise_law(task.equation))[0]
     expected = np.exp(beta * (np.cos(angle) - 1)) * np.sin(angle) / (1 + np.exp(beta * (np.cos(angle) - 1)))
     assert slope[1, 0] == pytest.approx(expected, rel=1e-13)
 
@@ -78,9 +83,11 @@ def test_gradient_time_has_unit_speed_and_the_direction_of_the_drift(random):
     points = tokens(random, 6, "sphere")
     task = mfpde.Problem.from_dict({"geometry": SPACES["sphere"], "attention": {"kind": "unnormalized", "beta": 3.0}})
     weights = np.full(6, 1 / 6)
-    state, slope, pairs = np.ascontiguousarray(points.T), np.empty((3, 6)), token_slope.pairs_for(3, 6)
+    state, slope, pairs = np.empty(24), np.empty(24), token_rows.pairs_for(3, 6)
     law = pairwise_law(task.equation, "gradient")
+    token_rows.pack(np.ascontiguousarray(points.T), 6, state)
     logarithm = token_slope.token_slope(state, 0.0, weights, np.zeros(6), 6, law, pairs, slope)
+    slope = slope.reshape(3, 8)[:, :6]
     drift = task.attention.drift_by_quadrature(mfpde.Particles(points, weights, task.geometry), points)
     speed = np.sqrt(weights @ np.sum(drift**2, axis=1))
     np.testing.assert_allclose(slope.T, drift / speed, atol=1e-13)
@@ -112,9 +119,7 @@ def test_compiled_steps_and_fast_sums_agree(law, space, random, monkeypatch):
 def test_copies_in_one_call_are_each_alone(random):
     task = equation("softmax", "sphere")
     law, weights = pairwise_law(task), np.full(5, 0.2)
-    states = np.stack([np.ascontiguousarray(tokens(random, 5, "sphere").T) for _ in range(7)])
-    together, alone = np.empty_like(states), np.empty((3, 5))
-    token_steps.slopes_of_copies(states, weights, np.zeros(5), law, token_slope.pairs_for(3, 5), together)
+    states = np.stack([tokens(random, 5, "sphere").T for _ in range(7)])
+    together = slopes(states, weights, law)
     for state, slope in zip(states, together, strict=True):
-        token_slope.token_slope(state, 0.0, weights, np.zeros(5), 5, law, token_slope.pairs_for(3, 5), alone)
-        assert np.array_equal(slope, alone)
+        assert np.array_equal(slope, slopes(state[None], weights, law)[0])

@@ -348,8 +348,6 @@ def test_more_tokens_than_pairs_can_be_had_of_are_said_before_the_first_step():
         assert said == f"it takes every pair of tokens, for up to {limit} of them; here are 1,000,000"
     for name in ("mean-cosine", "clusters", "attention-entropy", "token-rank", "pair-distances", "energy-growth"):
         assert lookup("observable", name)().unfit_layout(many, equation) is None
-    copies = Layout("particles", (), {"copy": 3, "particle": 10, "component": 3})
-    assert "independent copies" in lookup("observable", "mean-cosine")().unfit_layout(copies, equation)
 
 
 def test_a_million_tokens_take_no_pairs(random):
