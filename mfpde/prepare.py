@@ -141,7 +141,8 @@ def _initial_faults(task: InitialValueProblem) -> list[Fault]:
 
 def _law_faults(problem: Problem) -> list[Fault]:
     assembled = [] if problem.attention is None else problem.attention.faults(("attention",))
-    velocity, found = problem.equation.velocity, []
+    velocity = problem.equation.velocity
+    found: list[Fault] = []
     for check in [velocity.check] if _clock(problem) == "gradient" else [velocity.check, velocity.check_speed]:
         found = found or _collected(partial(check, problem.geometry), "")
     return found + assembled

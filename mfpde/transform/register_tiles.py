@@ -29,7 +29,7 @@ def _instructions(context: Any, builder: Any, signature: Any, arguments: Any) ->
         context.make_array(kind)(context, builder, value).data
         for kind, value in zip(signature.args[:3], arguments[:3], strict=True)
     )
-    row, column, begin, end, (apart, along, between) = *arguments[3:7], arguments[7:]
+    row, column, begin, end, apart, along, between = arguments[3:]
     vector = ir.VectorType(ir.DoubleType(), _LANES)
     fused = tools.get_or_insert_function(
         builder.module, ir.FunctionType(vector, [vector] * 3), f"llvm.fma.v{_LANES}f64"
@@ -80,4 +80,4 @@ def _plainly(
     out[rows, there] += left[rows, begin:end] @ right[begin:end, there]
 
 
-multiply_tile = _plainly if vars(numba.config)["DISABLE_JIT"] else intrinsic(_intrinsic)
+multiply_tile: Any = _plainly if vars(numba.config)["DISABLE_JIT"] else intrinsic(_intrinsic)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from mfpde.solvers.gaussian.frame import Frame
 from mfpde.solvers.gaussian.moments import Moments
 from mfpde.solvers.steppers.base import OrdinarySystem, Size
@@ -49,14 +51,14 @@ class GaussianMarch(March):
         """That of the state."""
         return self._in_frame.frame
 
-    def attempt(self) -> Attempt:
+    def attempt(self, stop: float = np.inf) -> Attempt:
         noise = self._moments.drowned(self.frame, self.time, self.step) and not (
             self.stiff and self.frame.rank == self._moments.dimension
         )
         state = self._moments.state(self.frame, noise)
         if state.size != self.state.size:
             self.replace(state)
-        tried = super().attempt()
+        tried = super().attempt(stop)
         if tried is Attempt.ACCEPTED:
             frame = self._moments.moved(self.frame, self.state)
             self.start_frame, self._in_frame.frame = self.frame, self._moments.renewed(self.time, frame)

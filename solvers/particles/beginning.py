@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from mfpde.contracts import Integration
 from mfpde.errors import ProblemError
-from mfpde.solvers.particles import is_noisy
 from mfpde.solvers.kernels.token_slope import PairwiseLaw
+from mfpde.solvers.particles import is_noisy
 from mfpde.solvers.particles.adaptive import AdaptiveIntegration
 from mfpde.solvers.particles.clusters import merge_distance
 from mfpde.solvers.particles.gathering import GatheringIntegration

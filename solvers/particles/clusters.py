@@ -65,7 +65,7 @@ class Clusters:
         self.merged_into[self.leaders[gone]] = self.leaders[owners[gone]]
         self.merged_at[self.leaders[gone]] = time
         place = np.cumsum(~_moved(owners)) - 1
-        self.weights = np.bincount(place[owners], self.weights, kept.size)
+        self.weights = np.bincount(place[owners], self.weights, kept.size).astype(float)
         self.members = place[owners[self.members]]
         self.leaders = self.leaders[kept]
         return kept
@@ -80,8 +80,8 @@ class Clusters:
         """As they were left."""
         if "clusters_weights" not in arrays:
             return cls.of(weights)
-        kept = (arrays[f"clusters_{name}"].copy() for name in ("weights", "members", "leaders"))
-        made = cls(*kept, np.full(weights.size, -1), np.full(weights.size, np.nan))
+        moving, members, leaders = (arrays[f"clusters_{name}"].copy() for name in ("weights", "members", "leaders"))
+        made = cls(moving, members, leaders, np.full(weights.size, -1), np.full(weights.size, np.nan))
         put_back(arrays, made.merged_into[None], made.merged_at[None])
         return made
 
@@ -104,7 +104,7 @@ class Gathered(NamedTuple):
         """From the state of an integration that has gone on with them."""
         names = ("state", "weights", "members", "leaders", "merged_into", "merged_at", "times", "counts")
         kept = {name: state[f"copies_{name}"][0] for name in names}
-        active, *counts = (int(kept["counts"][which]) for which in (ACTIVE, STEPS, REJECTED, EVALUATIONS))
+        active, steps, rejected, evaluations = kept["counts"][[ACTIVE, STEPS, REJECTED, EVALUATIONS]].tolist()
         clusters = Clusters(
             kept["weights"][:active],
             kept["members"],
@@ -112,7 +112,7 @@ class Gathered(NamedTuple):
             kept["merged_into"],
             kept["merged_at"],
         )
-        return cls(clusters, kept["state"][:, :active].T, float(kept["times"]), tuple(counts), state)
+        return cls(clusters, kept["state"][:, :active].T, float(kept["times"]), (steps, rejected, evaluations), state)
 
 
 def merger_rows(merged_into: Integers, merged_at: Float, passed: Truths) -> dict[str, Float]:
@@ -147,7 +147,8 @@ def meetings(vectors: Float, speeds: Float, near: Integers, merge: float) -> Int
         return owners
     from scipy.spatial import KDTree
 
-    partner = KDTree(vectors[near]).query(vectors[near], k=[2], distance_upper_bound=merge)[1][:, 0]
+    crowd = vectors[near]
+    partner = np.asarray(KDTree(crowd).query(crowd, k=[2], distance_upper_bound=merge)[1])[:, 0]
     one = np.flatnonzero(partner < near.size)
     one = one[(partner[partner[one]] == one) & (one < partner[one])]
     first, second = near[one], near[partner[one]]

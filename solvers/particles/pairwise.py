@@ -288,7 +288,7 @@ class PairwiseIntegration(TokenIntegration):
 
     def residual(self) -> float:
         """As the base's, of the directions where tokens have norms."""
-        speeds, sizes = np.empty(self._tokens.copies), 1.0
+        speeds, sizes = np.empty(self._tokens.copies), np.ones(self._tokens.copies)
         loop.speeds_of_copies(self._copies, self._present_law(), self._rooms[0], speeds)
         if self._geometry.flat and self._scheme is None:
             sizes = np.array([spread(rows, self._tokens) for rows in self._rows()])

@@ -54,7 +54,7 @@ def test_the_run_in_the_span_is_that_in_the_whole_space(case, monkeypatch):
     slopes, runs = [], []
     for dimension in (None, 40):
         if dimension is not None:
-            monkeypatch.setattr(pairwise, "law_in_span", lambda law, count: None)
+            monkeypatch.setattr(pairwise, "law_in_span", lambda _law, _count: None)
         integration = prepare(problem(case)).start()
         assert integration._dimension == (dimension or integration._tokens.count)
         slope = integration._copies.slope[:, : integration._dimension].transpose(0, 2, 1)

@@ -190,9 +190,6 @@ WAYS = {
         "two looks into one step": tokens(
             "circle", {"kind": "sinkhorn", "A": 2}, {"kind": "uniform"}, (0.2, 0.21), count=8
         ),
-        "many that become few": tokens(
-            "circle", {"kind": "softmax", "beta": 8}, {"kind": "uniform"}, (12.0, 60.0), count=1100
-        ),
         "noise": tokens("circle", {"kind": "softmax", "beta": 2}, {"kind": "uniform"}, (0.33, 0.9), kappa=3, count=20),
         "noise on a sphere": tokens(
             "sphere", {"kind": "softmax", "beta": 2}, {"kind": "uniform"}, (0.33, 0.9), kappa=3, count=20, copies=3
@@ -283,7 +280,7 @@ ELSEWHERE = {
         **AMPLIFICATION,
         "controller[3]": "characteristics",
         **{f"march_switches[{number}]": "gaussian" for number in range(4)},
-        **{name: "test_what_the_start_decides_is_kept" for name in ("length", "positions", "tokens", "weights")},
+        **dict.fromkeys(("length", "positions", "tokens", "weights"), "test_what_the_start_decides_is_kept"),
     },
     "equiangular": {
         "controller[3]": "characteristics",
