@@ -181,4 +181,6 @@ def multiple_of_identity(matrix: Float) -> float | None:
     factor = float(matrix[0, 0])
     if matrix.shape[1] > 1 and matrix[0, 1] != 0:
         return None
-    return factor if np.array_equal(matrix, factor * np.eye(*matrix.shape)) else None
+    along = matrix.diagonal()
+    others = np.count_nonzero(matrix) - np.count_nonzero(along)
+    return factor if others == 0 and (along == factor).all() else None

@@ -29,11 +29,12 @@ class ParticleSystem(Solver):
     are the tokens themselves. Without noise steps are of order eight, `tolerance` (default 1e-8) is a tenth of the
     relative error of positions at output times, and tokens nearer than `merge` that approach each other become one,
     however many there are (default: the tolerance on circle and spheres, never in R^d; 0 never). Fewer tokens than
-    dimensions cost what that many dimensions do where A and V are multiples of the identity. With noise steps have the length `step`
-    (default: a twentieth of the time in which anything changes), strong order 1 on flat spaces and the circle and weak
-    order 2 everywhere. `copies` independent systems run side by side. `layers` are a Transformer's own: so many
-    residual steps of length until/layers instead of continuous time, with `sublayers` attention and drift one after the
-    other. Random numbers are keyed on seed, copy, token and step: neither threads nor an interruption change a bit.
+    dimensions cost what that many dimensions do where A and V are multiples of the identity. With noise steps have the
+    length `step` (default: a twentieth of the time in which anything changes), strong order 1 on flat spaces and the
+    circle and weak order 2 everywhere. `copies` independent systems run side by side. `layers` are a Transformer's own:
+    so many residual steps of length until/layers instead of continuous time, with `sublayers` attention and drift one
+    after the other. Random numbers are keyed on seed, copy, token and step: neither threads nor an interruption change
+    a bit.
 
     >>> import mfpde
     >>> run = mfpde.solve(mfpde.Problem.from_dict({

@@ -225,7 +225,8 @@ class AdaptiveIntegration(TokenIntegration):
         return 13 * (200 + 1.5e-3 * pairs_worth(self._clusters.weights.size, self._width))
 
     def points(self) -> Float:
-        return self._of_all(self._native(self._state))[None]
+        rows = self._rows(self._state) if self._scheme is None else self._native(self._state)
+        return self._of_all(rows)[None]
 
     def shown(self) -> Float:
         if self._scheme is None:
