@@ -80,8 +80,10 @@ def pairwise_law(equation: Equation, clock: str = "physical") -> PairwiseLaw | N
         query=query,
         value=value,
         form=form,
-        damped=form.any(axis=(1, 2)),
-        multiples=np.array([[multiple_of_identity(each) is not None for each in pair] for pair in zip(query, value, strict=True)]),
+        damped=np.array([each.any() for each in form]),
+        multiples=np.array(
+            [[multiple_of_identity(each) is not None for each in both] for both in zip(query, value, strict=True)]
+        ),
         sphere=sphere,
         masked=terms[0].masked,
         scheme=pair.POST if scheme is None else _SCHEMES[scheme.kind],
@@ -188,9 +190,7 @@ class PairwiseIntegration(TokenIntegration):
 
         def work(thread: int) -> None:
             share = thread, threads
-            loop.advance_copies(
-                self._copies, share, law, self._limits, self._rooms[thread], target, attempts, status
-            )
+            loop.advance_copies(self._copies, share, law, self._limits, self._rooms[thread], target, attempts, status)
 
         run_pieces(work, threads)
         if (status == loop.STEP_VANISHED).any():
@@ -274,8 +274,9 @@ class PairwiseIntegration(TokenIntegration):
         """As the base's, of the directions where tokens have norms."""
         speeds = np.empty(self._tokens.copies)
         loop.speeds_of_copies(self._copies, self._present_law(), self._rooms[0], speeds)
-        sizes = [spread(points, self._tokens) for points in self.points()] if self._geometry.flat and self._scheme is None else 1.0
-        return float(np.sqrt(np.mean((speeds / sizes) ** 2)))
+        if self._directions is None:
+            speeds /= [spread(points, self._tokens) for points in self.points()]
+        return float(np.sqrt(np.mean(speeds**2)))
 
     def accuracy(self) -> Accuracy:
         return self._amplification.judged(Accuracy(PROMISED * self._settings.tolerance, kept=True))

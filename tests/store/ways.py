@@ -277,7 +277,7 @@ ELSEWHERE = {
         **AMPLIFICATION,
         "controller[3]": "characteristics",
         **{f"march_switches[{number}]": "gaussian" for number in range(4)},
-        **{name: "test_what_the_start_decides_is_kept" for name in ("length", "positions", "tokens", "weights")},
+        **dict.fromkeys(("length", "positions", "tokens", "weights"), "test_what_the_start_decides_is_kept"),
     },
     "equiangular": {
         "controller[3]": "characteristics",
