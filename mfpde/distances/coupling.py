@@ -43,10 +43,17 @@ def line_distance(first: Law, second: Law, power: float) -> float:
             return _of_pairs(np.abs(first.points - second.points), power)
         if np.isinf(power):
             return max(_point_gaps(first, second, 0.0, 0.0))
+        return float(_cost_on_line(first, second, power) ** (1 / power))
     elif np.isinf(power):
         ends = [abs(first.extent[side] - second.extent[side]) for side in (0, 1) if first.sharp and second.sharp]
         return max(*_gaps_of_pieces(first, second, first.pieces, second.pieces), *ends)
     return float(_cost(first, second, power, 0.0, 0.0)[0] ** (1 / power))
+
+
+def _cost_on_line(first: Law, second: Law, power: float) -> float:
+    from mfpde.transform.transport_kernels import cost_on_line
+
+    return cost_on_line(first.points, first.ends, second.points, second.ends, power)
 
 
 def _of_pairs(apart: Float, power: float) -> float:
