@@ -13,11 +13,22 @@ import numpy as np
 from mfpde.errors import ProblemError, shown
 from mfpde.typing import Float
 
-__all__ = ["amount", "file_path", "in_unicode", "instance", "number", "numbers", "truth", "whole"]
+__all__ = ["amount", "file_path", "in_unicode", "instance", "need_memory", "number", "numbers", "truth", "whole"]
 
 
 #: values that an array may be asked to have: more than any memory holds
 _MOST_VALUES = 2**48
+#: times their vectors, that a run of so many tokens has in memory at once: six for its steps, seven for the fast sums
+_MEMORY_FACTOR = 13
+_BYTES = 8  # of a double
+
+
+def need_memory(name: str, values: int) -> None:
+    """Refuse tokens of so many numbers that the machine has no room for them, before anything is allocated."""
+    wanted, there = _MEMORY_FACTOR * _BYTES * values, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if wanted > there:
+        message = f"that many tokens need about {wanted:.3g} bytes of memory; this machine has {there:.3g}"
+        raise ProblemError.at(name, message)
 
 
 def numbers(name: str, given: Any) -> Float:

@@ -125,7 +125,7 @@ def _support(examined: Examined) -> list[Check]:
         place = int(np.argmin(np.abs(run.series_times - time)))
         smeared = _EDGE_CELLS * 2 * float(run.measure(index).places()[2].max())
         allowed = start * math.exp(_growth(law, dimension, float(time)))
-        ratios.append(max(float(run["support-radius"][place]) - smeared, 0.0) / allowed)
+        ratios.append(max(float(np.max(run["support-radius"][place])) - smeared, 0.0) / allowed)
     claim = "the support stays in the ball of radius R_0 exp(int |V| dt), relative to that"
     return [Check.at_most(claim, _SOURCE, bound=1.0, measured=worst(ratios), tolerance=examined.promise)]
 
@@ -167,7 +167,7 @@ def _energy(examined: Examined) -> list[Check]:
         return []
     energy = np.asarray(examined.run["energy"])
     with np.errstate(invalid="ignore"):
-        falls = -np.diff(energy)
+        falls = -np.diff(energy, axis=0)  # of every copy
     known = np.isfinite(falls)
     if not known.any():
         return []

@@ -24,7 +24,7 @@ def checks(examined: Examined) -> list[Check]:
 def _mass(examined: Examined) -> list[Check]:
     if "mass" not in examined.series:
         return []
-    mass = worst(abs(value - 1) for value in examined.run["mass"])
+    mass = worst(abs(value - 1) for value in examined.run["mass"].ravel())
     return [Check.equal("mass is conserved", _SOURCE, expected=1.0, measured=1 + mass, tolerance=_ROUNDING)]
 
 

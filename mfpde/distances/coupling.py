@@ -29,8 +29,9 @@ _LEAST_DENSITY = 1e-6
 _ACCURACY = 1e-14  # of a cost, relative
 _SLOPE_ACCURACY = 1e-9  # of the slope of a cost in the shift; the least cost depends on its square
 _GAUSS = 12  # nodes on a stretch
-_THINNING, _MANY = 16, 100  # points for each that a rough coupling takes; so many of these say where to look
-_BRACKET = 4.0  # points of the rough coupling that its shift may be off by
+_THINNING = 16  # points for each that a rough coupling takes
+_ROUGH_POINTS_MIN = 100  # below that looking at all points is as fast
+_ROUGH_ERROR = 4.0  # points of the rough coupling that its shift may be off by
 _STEPS = 200  # of a search at most: bisection alone needs 54
 _STACK = 256  # stretches of the coupling under way
 
@@ -42,10 +43,17 @@ def line_distance(first: Law, second: Law, power: float) -> float:
             return _of_pairs(np.abs(first.points - second.points), power)
         if np.isinf(power):
             return max(_point_gaps(first, second, 0.0, 0.0))
+        return float(_cost_on_line(first, second, power) ** (1 / power))
     elif np.isinf(power):
         ends = [abs(first.extent[side] - second.extent[side]) for side in (0, 1) if first.sharp and second.sharp]
         return max(*_gaps_of_pieces(first, second, first.pieces, second.pieces), *ends)
     return float(_cost(first, second, power, 0.0, 0.0)[0] ** (1 / power))
+
+
+def _cost_on_line(first: Law, second: Law, power: float) -> float:
+    from mfpde.transform.transport_kernels import cost_on_line
+
+    return cost_on_line(first.points, first.ends, second.points, second.ends, power)
 
 
 def _of_pairs(apart: Float, power: float) -> float:
@@ -82,12 +90,12 @@ def circle_shift(first: Law, second: Law, power: float, *, precise: bool = False
 def _bracket(first: Law, second: Law, power: float) -> tuple[float, float]:
     """Where the best shift is likely to be: of many points near that of a sixteenth of them."""
     count = min(first.points.size, second.points.size) // _THINNING
-    if not (first.pointlike and second.pointlike) or _alike(first, second) or count < _MANY:
+    if not (first.pointlike and second.pointlike) or _alike(first, second) or count < _ROUGH_POINTS_MIN:
         return -1.0, 1.0
     shares = (np.arange(count) + 0.5) / count
     one, other = (Law(law.points[np.searchsorted(law.ends, shares)], None) for law in (first, second))
     shift = _least(lambda shift: _cost(one, other, power, shift, TURN), _ZERO_ARC**power)[0]
-    return shift - _BRACKET / count, shift + _BRACKET / count
+    return shift - _ROUGH_ERROR / count, shift + _ROUGH_ERROR / count
 
 
 def _shifted(law: Law, shift: float) -> Pieces:

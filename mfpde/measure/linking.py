@@ -14,7 +14,7 @@ TREE_DIMENSIONS, MOST_LINKED = 8, 20_000
 #: pairs of neighbours that are listed; where there are more, the clusters in which they are are grown first
 _MOST_PAIRS = 5_000_000
 #: points whose pairs are looked at sooner than a tree is made
-_FEW = 256
+_PAIRED_POINTS_MAX = 256
 #: points that are asked how many neighbours they have
 _ASKED = 4096
 
@@ -23,7 +23,7 @@ def linked(points: Float, radius: float) -> Integers:
     """Number of the cluster of each point of R^d `(n, d)`, from 0 on."""
     if points.shape[1] == 1:
         return _linked_on_line(points[:, 0], radius)
-    if points.shape[1] > TREE_DIMENSIONS or len(points) <= _FEW:
+    if points.shape[1] > TREE_DIMENSIONS or len(points) <= _PAIRED_POINTS_MAX:
         return _pair_by_pair(points, radius)
     different, which = np.unique(points, axis=0, return_inverse=True)  # a tree cannot tell points that are the same
     return _by_tree(different, radius)[which.ravel()]

@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from mfpde.arguments import need_memory
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry, need_space
 from mfpde.measure.uniform_box import check_sides
@@ -51,6 +52,7 @@ def points_of_recipe(written: Any, geometry: Geometry) -> Float:
     """The points on that space, `(count, d)`, or angles `(count, 1)`."""
     need_space(geometry)
     count, dimension = written.count, geometry.ambient_dimension
+    need_memory("initial.count", count * dimension)
     key = seed_of_part(written.seed or 0, _POINTS)
     if written.random == "equiangular":
         return _equiangular(count, written.cosine, dimension, key)

@@ -24,7 +24,7 @@ _VECTOR = ir.VectorType(ir.DoubleType(), LANES)
 _ALIGNMENT = 8  # bytes: numbers stand anywhere in an array
 
 
-class _Lanes(types.Type):  # type: ignore[misc]
+class _Lanes(types.Type):
     """The numbers of one register."""
 
     def __init__(self) -> None:
@@ -34,10 +34,10 @@ class _Lanes(types.Type):  # type: ignore[misc]
 _LANES = _Lanes()
 
 
-@register_model(_Lanes)  # type: ignore[misc]
-class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
+@register_model(_Lanes)
+class _LanesModel(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, _VECTOR)
+        super().__init__(manager, kind, _VECTOR)  # type: ignore[no-untyped-call]
 
 
 def _address(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

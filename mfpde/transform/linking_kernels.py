@@ -9,6 +9,16 @@ __all__ = ["link_points"]
 
 
 @kernel
+def _move_first(order: Integers, start: int) -> None:
+    """Exchange the least number from `start` on with the one there."""
+    first = start
+    for k in range(start, order.size):
+        if order[k] < order[first]:
+            first = k
+    order[start], order[first] = order[first], order[start]
+
+
+@kernel
 def link_points(points: Float, radius: float, order: Integers, labels: Integers) -> None:
     """labels = number of the cluster of each point `(n, d)`, counted in the order of their first points; `order` is
     room for n numbers: points of known clusters, then those that are left."""
@@ -18,11 +28,7 @@ def link_points(points: Float, radius: float, order: Integers, labels: Integers)
     found, reached, clusters = 0, 0, 0
     while reached < count:
         if found == reached:  # nobody left near the last cluster: the first of the others begins a new one
-            first = reached
-            for k in range(reached, count):
-                if order[k] < order[first]:
-                    first = k
-            order[reached], order[first] = order[first], order[reached]
+            _move_first(order, reached)
             reached += 1
             clusters += 1
         point = order[found]

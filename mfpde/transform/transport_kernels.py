@@ -13,6 +13,7 @@ from mfpde.typing import Float, Integers
 __all__ = [
     "arrange",
     "cost_of",
+    "cost_on_line",
     "couple_equal_weights",
     "couple_points",
     "deviation",
@@ -65,6 +66,21 @@ def arrange(keys: Integers, bits: int, points: Float, weights: Float, sorted_poi
         ends[k] = ends[k] / total
     ends[points.size - 1] = 1.0
     return True
+
+
+@kernel
+def cost_on_line(x: Float, ends: Float, y: Float, other_ends: Float, power: float) -> float:
+    """`int |Q(u) - R(u)|^p du`, without the slope that only a shift has a use for."""
+    i, j, before, cost = 0, 0, 0.0, 0.0
+    while i < x.size and j < y.size:
+        end, other = ends[i], other_ends[j]
+        until, step = min(end, other), 1 if end <= other else 0
+        mass = until - before
+        cost += cost_of(x[i] - y[j], power) * (mass if mass > _ROUNDING else 0.0)
+        before = until
+        i += step
+        j += 1 - step
+    return cost
 
 
 @kernel

@@ -16,6 +16,7 @@ from mfpde.typing import Float
 
 __all__ = ["Pairs", "add_rows", "clear_beyond", "fill", "pack", "pairs_for", "unpack", "width_for"]
 
+
 class Pairs(NamedTuple):
     """Room for one evaluation; nothing in it outlives one. Rows have the width of the tokens that there are."""
 
@@ -51,16 +52,26 @@ def width_for(count: int) -> int:
 
 @kernel
 def add_rows(weights: Float, stride: int, rows: Float, count: int, width: int, out: Float) -> None:
-    """out[k] += sum_m weights[k stride + m] rows[m], of the first `count` rows, for as many as there are in `out`: eight
-    of these at a time, whose sums stay in registers."""
+    """out[k] += sum_m weights[k stride + m] rows[m], of the first `count` rows, for as many k as there are rows in
+    `out`: eight of these at a time, whose sums stay in registers."""
     wanted = out.size // width
     for column in range(0, width, LANES):
         k = 0
         while k + LANES <= wanted:
             at, here = k * stride, k * width + column
-            a, b, c, d = load(out, here), load(out, here + width), load(out, here + 2 * width), load(out, here + 3 * width)
+            a, b, c, d = (
+                load(out, here),
+                load(out, here + width),
+                load(out, here + 2 * width),
+                load(out, here + 3 * width),
+            )
             here += 4 * width
-            e, f, g, h = load(out, here), load(out, here + width), load(out, here + 2 * width), load(out, here + 3 * width)
+            e, f, g, h = (
+                load(out, here),
+                load(out, here + width),
+                load(out, here + 2 * width),
+                load(out, here + 3 * width),
+            )
             for m in range(count):
                 row, w = load(rows, m * width + column), at + m
                 a, b = add_multiple(weights, w, row, a), add_multiple(weights, w + stride, row, b)
@@ -83,6 +94,7 @@ def add_rows(weights: Float, stride: int, rows: Float, count: int, width: int, o
 
 @kernel
 def fill(out: Float, value: float) -> None:
+    """out = value, everywhere."""
     for i in range(out.size):
         out[i] = value
 

@@ -251,7 +251,9 @@ def _add_head(head: int, weights: Float, positions: Float, count: int, law: Pair
             _normalise(weights, count, pairs)
         scale = _common_scale(weights, count, pairs)
     _raise_scores(kind, pairs.score[: count * width], scale)
-    _sum_keys(law.sphere and law.multiples[head, 1], value[0, 0], kind == SOFTMAX and not law.gradient_clock, count, pairs)
+    _sum_keys(
+        law.sphere and law.multiples[head, 1], value[0, 0], kind == SOFTMAX and not law.gradient_clock, count, pairs
+    )
     _apply(value, law.multiples[head, 1], pairs.sums, width, pairs.total)
     return scale
 

@@ -64,8 +64,8 @@ class Room(NamedTuple):
 def room_for(rows: int, dimension: int, count: int) -> Room:
     """Room for copies of that shape."""
     size = rows * width_for(count)
-    shapes = (size, (STAGES + 1) * size, size, size, size)
-    return Room(*(np.zeros(shape) for shape in shapes), pairs_for(dimension, count))
+    start, trial, five, three = np.zeros((4, size))
+    return Room(start, np.zeros((STAGES + 1) * size), trial, five, three, pairs_for(dimension, count))
 
 
 @kernel
@@ -281,7 +281,14 @@ def _advance(
 
 @kernel
 def advance_copies(
-    copies: Copies, share: tuple[int, int], law: PairwiseLaw, limits: Limits, room: Room, target: float, attempts: int, status: AnyArray
+    copies: Copies,
+    share: tuple[int, int],
+    law: PairwiseLaw,
+    limits: Limits,
+    room: Room,
+    target: float,
+    attempts: int,
+    status: AnyArray,
 ) -> None:
     """The copies `range(first, .., stride)` to `target`, with at most so many attempts each."""
     for copy in range(share[0], status.size, share[1]):

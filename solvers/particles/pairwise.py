@@ -82,9 +82,9 @@ def pairwise_law(equation: Equation, clock: str = "physical") -> PairwiseLaw | N
         query=query,
         value=value,
         form=form,
-        damped=form.any(axis=(1, 2)),
+        damped=np.array([each.any() for each in form]),
         multiples=np.array(
-            [[multiple_of_identity(each) is not None for each in pair] for pair in zip(query, value, strict=True)]
+            [[multiple_of_identity(each) is not None for each in both] for both in zip(query, value, strict=True)]
         ),
         sphere=sphere,
         masked=terms[0].masked,
@@ -288,11 +288,11 @@ class PairwiseIntegration(TokenIntegration):
 
     def residual(self) -> float:
         """As the base's, of the directions where tokens have norms."""
-        speeds, sizes = np.empty(self._tokens.copies), np.ones(self._tokens.copies)
+        speeds = np.empty(self._tokens.copies)
         loop.speeds_of_copies(self._copies, self._present_law(), self._rooms[0], speeds)
-        if self._geometry.flat and self._scheme is None:
-            sizes = np.array([spread(rows, self._tokens) for rows in self._rows()])
-        return float(np.sqrt(np.mean((speeds / sizes) ** 2)))
+        if self._directions is None:
+            speeds /= [spread(rows, self._tokens) for rows in self._rows()]
+        return float(np.sqrt(np.mean(speeds**2)))
 
     def accuracy(self) -> Accuracy:
         return self._amplification.judged(Accuracy(PROMISED * self._settings.tolerance, kept=True))

@@ -119,6 +119,8 @@ def test_what_cannot_be_done_is_said_before_the_first_step():
 
     assert "solver.count" in fault(solver={"kind": "particles"})
     assert "bytes" in fault(solver={"kind": "particles", "count": 10**13})
+    with pytest.raises(mfpde.ProblemError, match=r"initial\.count: .* bytes"):
+        solved(initial={"kind": "points", "random": "uniform-sphere", "count": 10**13}, solver={"kind": "particles"})
     assert "noise.matrix" in fault(solver={"kind": "particles", "count": 5}, noise={"matrix": 1.0})
     assert "layers have no noise" in fault(solver={"kind": "particles", "count": 5, "layers": 3}, noise={"kappa": 1})
     assert "time.clock" in fault(solver={"kind": "spectral"}, time={"until": 1, "clock": "gradient"})

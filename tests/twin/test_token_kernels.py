@@ -116,6 +116,15 @@ def test_compiled_steps_and_fast_sums_agree(law, space, random, monkeypatch):
     np.testing.assert_allclose(other.positions, compiled.positions, atol=1e-9 * np.abs(compiled.positions).max())
 
 
+@pytest.mark.parametrize(("wanted", "count", "width"), [(1, 12, 8), (8, 5, 16), (27, 11, 32)])
+def test_weighted_sums_of_rows_are_products_of_matrices(wanted, count, width, random):
+    weights, rows = random.standard_normal((wanted, count + 3)), random.standard_normal((count, width))
+    onto = random.standard_normal((wanted, width))
+    out = onto.ravel().copy()
+    token_rows.add_rows(weights.ravel(), count + 3, rows.ravel(), count, width, out)
+    np.testing.assert_allclose(out.reshape(wanted, width), onto + weights[:, :count] @ rows, atol=1e-13)
+
+
 def test_copies_in_one_call_are_each_alone(random):
     task = equation("softmax", "sphere")
     law, weights = pairwise_law(task), np.full(5, 0.2)

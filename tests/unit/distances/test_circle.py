@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from reference.linear_program import longest_way, shares, transport
+from scipy.optimize import minimize_scalar
 
 import mfpde
 
@@ -103,6 +104,26 @@ def test_densities_against_many_points(power):
         )
         drawn.append(points(np.interp((np.arange(count) + 0.5) / count, mass / mass[-1], fine)))
     assert wasserstein(one, other, power) == pytest.approx(wasserstein(*drawn, power), rel=3e-7)
+
+
+@pytest.mark.parametrize("power", [1.5, 2])
+def test_many_weighted_points_at_every_shift(random, power):
+    """The least cost of couplings made in NumPy; a rough one of few points tells where to look."""
+    x, y = np.sort(TURN * random.random(2400)), np.sort(TURN * random.random(2000) ** 3)
+    a, b = random.random(2400), random.random(2000) ** 2
+    ends, others = np.cumsum(a) / a.sum(), np.cumsum(b) / b.sum()
+
+    def cost(shift):
+        u = np.sort(np.concatenate([ends, np.mod(others + shift, 1.0)]))
+        lengths = np.diff(u, prepend=0.0)
+        middle = u - 0.5 * lengths
+        turn = np.floor(middle - shift)
+        first = x[np.minimum(np.searchsorted(ends, middle), x.size - 1)]
+        second = y[np.minimum(np.searchsorted(others, middle - shift - turn), y.size - 1)] + TURN * turn
+        return lengths @ np.abs(first - second) ** power
+
+    best = minimize_scalar(cost, bounds=(-1, 1), method="bounded", options={"xatol": 1e-9})
+    assert wasserstein(points(x, a), points(y, b), power) == pytest.approx(best.fun ** (1 / power), rel=1e-9)
 
 
 def test_slight_differences_are_exact():

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from reference.linear_program import longest_way, shares, transport
 from scipy.special import ndtr, ndtri
+from scipy.stats import wasserstein_distance
 
 import mfpde
+from mfpde.distances.law import law_of
 from mfpde.measure import GridDensity, Normal
 
 LINE = mfpde.Line()
@@ -180,3 +182,23 @@ def test_the_map_of_points():
     split = mfpde.optimal_map(points([0.0]), points([1.0, 2.0], [0.25, 0.75]))
     np.testing.assert_allclose(split([0.0]), [1.75])
     np.testing.assert_allclose(mfpde.optimal_map(points([0.0]), mfpde.Uniform(box=[[1, 3]]))([0.0]), [2.0])
+
+
+def test_many_weighted_points_against_scipy(random):
+    """Of both signs, and so near to each other that the numbers in their last digits put them in another order."""
+    x, y = random.standard_normal(3000), 0.3 + random.standard_normal(2000)
+    x[:5] = x[0] * (1 + 1e-13 * np.array([4.0, 3.0, 2.0, 1.0, 0.0]))
+    a, b = random.random(3000) ** 4, random.random(2000)
+    expected = wasserstein_distance(x, y, a, b)
+    assert wasserstein(points(x, a), points(y, b), 1) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("spread", [0.0, 1e-14, 1e-3])
+def test_points_in_a_heap(random, spread):
+    """Where many agree in nearly all digits they are put in order by their places alone."""
+    x, a = 1 - spread * np.sort(random.random(4000)), random.random(4000)
+    law = law_of(points(x, a))
+    np.testing.assert_array_equal(law.points, np.sort(x))
+    order = np.argsort(x, kind="stable")
+    there = np.flatnonzero(np.diff(law.points) > 0)  # equal points may come in any order
+    np.testing.assert_allclose(law.ends[there], (np.cumsum(a[order]) / a.sum())[there], atol=1e-13)

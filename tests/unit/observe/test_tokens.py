@@ -70,12 +70,12 @@ def chains(vectors, radius):
     return [frozenset(np.flatnonzero(row)) for row in linked_by]
 
 
-@pytest.mark.parametrize("most", [None, 40])
+@pytest.mark.parametrize("limits", [{}, {"_PAIRED_POINTS_MAX": 0}, {"_PAIRED_POINTS_MAX": 0, "_MOST_PAIRS": 40}])
 @pytest.mark.parametrize("dimension", [2, 3, 9])
-def test_all_ways_of_linking_are_chains(random, dimension, most, monkeypatch):
-    """Few neighbours are listed; of many, the clusters are grown in waves."""
-    if most is not None:
-        monkeypatch.setattr("mfpde.measure.linking._MOST_PAIRS", most)
+def test_all_ways_of_linking_are_chains(random, dimension, limits, monkeypatch):
+    """Of few points all pairs are looked at; of more few neighbours are listed, or clusters are grown in waves."""
+    for name, limit in limits.items():
+        monkeypatch.setattr(f"mfpde.measure.linking.{name}", limit)
     centres = random.uniform(-1, 1, (5, dimension))
     vectors = centres[random.integers(0, 5, 120)] + 0.02 * random.standard_normal((120, dimension))
     vectors[:30] = random.uniform(-1, 1, (30, dimension))
