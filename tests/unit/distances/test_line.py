@@ -189,6 +189,7 @@ def test_many_weighted_points_against_scipy(random):
     x, y = random.standard_normal(3000), 0.3 + random.standard_normal(2000)
     x[:5] = x[0] * (1 + 1e-13 * np.array([4.0, 3.0, 2.0, 1.0, 0.0]))
     a, b = random.random(3000) ** 4, random.random(2000)
+    np.testing.assert_array_equal(law_of(points(x, a)).points, np.sort(x))
     expected = wasserstein_distance(x, y, a, b)
     assert wasserstein(points(x, a), points(y, b), 1) == pytest.approx(expected, rel=1e-12)
 
