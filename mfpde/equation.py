@@ -22,6 +22,10 @@ from mfpde.typing import Float
 __all__ = ["Equation", "InitialValueProblem", "Noise"]
 
 
+#: of the largest entry of a noise matrix: asymmetry, or an eigenvalue below 0, that is rounding of a product X X^T
+_MATRIX_ROUNDING = 1e-14
+
+
 class Noise(Specification):
     """`sqrt(2 / kappa) dW` on every token: diffusion constant 1/kappa; kappa = inf (the default) is no noise.
 
@@ -56,9 +60,12 @@ class Noise(Specification):
         if "kappa" in self.model_fields_set:
             raise ProblemError.at("matrix", "kappa and matrix cannot both be given")
         matrix = np.atleast_2d(np.array(self.matrix))
-        if matrix.shape[0] != matrix.shape[1] or not np.isfinite(matrix).all() or (matrix != matrix.T).any():
+        if matrix.shape[0] != matrix.shape[1] or not np.isfinite(matrix).all():
             raise ProblemError.at("matrix", "must be a symmetric matrix of finite numbers")
-        if np.linalg.eigvalsh(matrix)[0] < 0:
+        rounding = _MATRIX_ROUNDING * float(np.abs(matrix).max(initial=0.0))
+        if np.abs(matrix - matrix.T).max(initial=0.0) > rounding:
+            raise ProblemError.at("matrix", "must be a symmetric matrix of finite numbers")
+        if np.linalg.eigvalsh(matrix)[0] < -rounding * len(matrix):
             raise ProblemError.at("matrix", "must not have a negative eigenvalue: noise has no negative strength")
         return self
 
@@ -78,7 +85,7 @@ class Noise(Specification):
                 "noise.matrix", f"has shape {matrix.shape}; tokens in R^{dimension} need a square one"
             )
         values, vectors = np.linalg.eigh(2 * matrix)
-        return vectors * np.sqrt(values)
+        return vectors * np.sqrt(np.maximum(values, 0.0))
 
     @property
     def diffusion(self) -> float:
