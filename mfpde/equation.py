@@ -178,7 +178,8 @@ class InitialValueProblem:
 
     equation: Equation
     until: float
-    #: what `until` and all times mean: time, or `gradient` time, the way of the tokens in the space of measures
+    #: what `until` and all times mean: time, `gradient` time (the way of the tokens in the space of measures), or
+    #: `pairing` time (of the limit of infinite beta)
     clock: str = "physical"
 
     @cached_property

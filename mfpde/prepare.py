@@ -156,8 +156,8 @@ def _solver_and_faults(problem: Problem) -> tuple[Solver | None, list[Fault]]:
 
 
 def _unknown_clock(problem: Problem, solver: Solver) -> str | None:
-    clock = "physical" if problem.time is None else problem.time.clock
-    return None if clock in solver.clocks else f"it has no time.clock: {clock}"
+    clock = None if problem.time is None else problem.time.clock
+    return None if clock is None or clock in solver.clocks else f"it has no time.clock: {clock}"
 
 
 def _others(problem: Problem) -> str:

@@ -174,8 +174,8 @@ class Solver(Part, ABC):
     noises: ClassVar[frozenset[str]] = frozenset()
     #: whether it solves a limit of the equation, and not the equation itself: `auto` takes none of these
     limit: ClassVar[bool] = False
-    #: meanings of time that it knows
-    clocks: ClassVar[frozenset[str]] = frozenset({"physical"})
+    #: meanings of time that it knows, first the one that it has without `time.clock`
+    clocks: ClassVar[tuple[str, ...]] = ("physical",)
     #: names of what `Integration.facts` tells
     facts: ClassVar[frozenset[str]] = frozenset()
 

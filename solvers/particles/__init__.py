@@ -52,7 +52,7 @@ class ParticleSystem(Solver):
     shows: ClassVar[str] = "particles"
     normalizations: ClassVar[frozenset[str]] = frozenset({"post", "pre", "peri", "mix", "ngpt", "sqrt"})
     noises: ClassVar[frozenset[str]] = frozenset({"matrix", "common"})
-    clocks: ClassVar[frozenset[str]] = frozenset({"physical", "gradient"})
+    clocks: ClassVar[tuple[str, ...]] = ("physical", "gradient")
 
     count: Whole | None = Field(default=None, ge=1, description="how many tokens to draw from the initial measure")
     seed: Whole = Field(default=0, ge=0, description="of all random numbers")
