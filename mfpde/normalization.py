@@ -30,7 +30,8 @@ class Normalization(Specification):
     | ngpt | `|Att| / rate` | 0 |
     | sqrt | `r sqrt(t + 1)` | `<theta, Att> / sqrt(t + 1)` |
 
-    Attention sees `radius theta`, or `radius diag(gain) theta` [karagodin2025]. Positions in files are the tokens x.
+    Attention sees `D theta`, `D = radius diag(gain)` [karagodin2025]. Under post-LN the tokens are multiples of `D theta`
+    (on spheres that itself), and s is 1 for them: theta moves by `P D^{-1} Att`. Positions in files are the tokens x.
 
     >>> Normalization(kind="mix", switch=2.0).keeps_norms
     False
@@ -64,12 +65,12 @@ class Normalization(Specification):
         return self.kind in ("post", "ngpt")
 
     def seen(self, points: Float) -> Float:
-        """What attention sees of tokens x, or of their directions, `(n, d)`: `radius diag(gain) x / |x|`."""
+        """What attention sees of tokens of these directions, of any lengths, `(n, d)`: `radius diag(gain) x / |x|`."""
         units = points / np.linalg.norm(points, axis=1, keepdims=True)
         return self.radius * units * (1.0 if self.gain is None else np.array(self.gain))
 
     def directions(self, tokens: Float) -> Float:
-        """Unit vectors theta of tokens x, `(..., d)`, that live on a sphere."""
+        """Unit vectors theta of tokens x, `(..., d)`: along x, and under post-LN, `x = r D theta`, along `x / gain`."""
         gain = np.ones(tokens.shape[-1]) if self.gain is None or self.kind != "post" else np.array(self.gain)
         theta = tokens / gain
         return theta / np.sqrt(np.einsum("...c,...c->...", theta, theta))[..., None]

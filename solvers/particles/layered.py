@@ -10,8 +10,7 @@
 | ngpt | `theta + tau rate Att(N(x)) / |Att(N(x))|` at the length of x |
 | sqrt | `x + tau Att(N(x)) / sqrt(t + 1)` |
 
-In R^d the schemes that normalise last keep the norms that tokens begin with: of post a token is the multiple of D u
-that has its norm. With sublayers attention and drift follow one another, each as a layer of its own.
+In R^d the schemes that normalise last keep the norms that tokens begin with, post those of `D^{-1} x`. With sublayers attention and drift follow one another, each as a layer of its own.
 """
 
 from __future__ import annotations
@@ -81,7 +80,7 @@ class LayeredIntegration(TokenIntegration):
             seen = x / lengths(x / gain)
             moved = seen + tau * residual(time, seen)
             normalised = gain * moved / lengths(moved)
-            return lengths(x) * normalised / lengths(normalised) if self._geometry.flat else normalised
+            return lengths(x / gain) * normalised if self._geometry.flat else normalised
         before = scheme.kind in ("pre", "peri", "sqrt") or (scheme.kind == "mix" and time >= (scheme.switch or 0.0))
         size = lengths(x)
         output = residual(time, gain * x / size)

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from scipy.integrate import solve_ivp
+
 import mfpde
 
 KINDS = ["post", "pre", "peri", "mix", "ngpt", "sqrt"]
@@ -14,8 +16,10 @@ GAIN = np.array([0.7, 1.2, 1.4])
 SWITCH, RATE = 0.4, 1.3
 
 
-def run(geometry, kind, factors=None, *, radius=1.0, drift=False, **solver):
+def run(geometry, kind, factors=None, *, radius=1.0, drift=False, ellipsoid=False, **solver):
     normalization = {"kind": kind, "radius": radius}
+    if ellipsoid:
+        normalization["ellipsoid"] = True
     normalization |= {"mix": {"switch": SWITCH}, "ngpt": {"rate": RATE}}.get(kind, {})
     if factors is not None:
         normalization["gain"] = factors
@@ -92,3 +96,20 @@ def test_many_layers_are_the_flow(kind, geometry):
     if kind in ("post", "ngpt"):
         sizes = {"space": np.linalg.norm(TOKENS, axis=1), "sphere": 1.5 if kind == "post" else 1.0}[geometry]
         np.testing.assert_allclose(np.linalg.norm(many, axis=1), sizes, rtol=1e-12)
+
+
+@pytest.mark.parametrize("geometry", ["sphere", "space"])
+def test_tokens_stay_on_their_ellipsoid(geometry):
+    """`theta' = P D^{-1} Att(D theta)`; in R^d tokens are where they were given, `x = r D theta`."""
+    factors, shape = 1.5 * GAIN, TOKENS.shape
+    start = unit(TOKENS / factors if geometry == "space" else TOKENS)
+    norms = np.linalg.norm(TOKENS / factors, axis=1, keepdims=True) if geometry == "space" else 1.0
+
+    def slope(_, state):
+        theta = state.reshape(shape)
+        out = attention(factors * theta) / factors
+        return (out - np.sum(out * theta, axis=1, keepdims=True) * theta).ravel()
+
+    theta = solve_ivp(slope, (0, 1), start.ravel(), method="DOP853", rtol=1e-12, atol=1e-13).y[:, -1].reshape(shape)
+    found = run({"kind": geometry}, "post", GAIN, radius=1.5, ellipsoid=True, tolerance=1e-11)
+    np.testing.assert_allclose(found, norms * factors * theta, atol=1e-9)
