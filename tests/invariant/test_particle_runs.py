@@ -111,6 +111,21 @@ def test_a_look_inside_a_step_has_the_spread_of_its_time():
     assert increments.var() == pytest.approx(1.0, rel=0.04)
 
 
+def test_a_look_inside_a_step_is_on_the_path_of_common_noise():
+    """Increments before and after the look are independent, in many copies of one token."""
+    task = {
+        "geometry": {"kind": "line"},
+        "noise": {"common": 1},
+        "initial": {"kind": "gaussian", "mean": 0, "covariance": 1},
+        "solver": {"kind": "particles", "step": 1.0, "count": 1, "copies": 5000},
+        "time": {"until": 1, "save_at": [0.25]},
+    }
+    before, after = np.diff(mfpde.solve(mfpde.Problem.from_dict(task)).positions[:, :, 0, 0], axis=0)
+    assert before.var() == pytest.approx(0.5, rel=0.08)
+    assert after.var() == pytest.approx(1.5, rel=0.08)
+    assert abs(np.corrcoef(before, after)[0, 1]) < 0.06
+
+
 def test_what_cannot_be_done_is_said_before_the_first_step():
     def fault(**blocks):
         with pytest.raises(mfpde.ProblemError) as caught:
