@@ -57,7 +57,7 @@ class Noise(Specification):
     def _one_strength(self) -> Noise:
         if self.matrix is None:
             return self
-        if "kappa" in self.model_fields_set:
+        if self.kappa != math.inf:
             raise ProblemError.at("matrix", "kappa and matrix cannot both be given")
         matrix = np.atleast_2d(np.array(self.matrix))
         if matrix.shape[0] != matrix.shape[1] or not np.isfinite(matrix).all():
@@ -145,6 +145,10 @@ class Equation(Specification):
             raise ProblemError.at(
                 "initial.weight", "is the share of a component of a mixture; it means nothing on its own"
             )
+        if self.geometry.flat:
+            self.noise.root(self.geometry.ambient_dimension)  # of the right shape
+        if self.normalization is not None:
+            self.normalization.check(self.geometry)
         return self
 
     def initial_measure(self) -> Measure:

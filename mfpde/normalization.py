@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from mfpde.errors import ProblemError
+from mfpde.geometry import Geometry
 from mfpde.specification import Real, Specification, Truth, Vector
 from mfpde.typing import Float
 
@@ -30,8 +31,8 @@ class Normalization(Specification):
     | ngpt | `|Att| / rate` | 0 |
     | sqrt | `r sqrt(t + 1)` | `<theta, Att> / sqrt(t + 1)` |
 
-    Attention sees `D theta`, `D = radius diag(gain)` [karagodin2025]. Under post-LN the tokens are multiples of `D theta`
-    (on spheres that itself), and s is 1 for them: theta moves by `P D^{-1} Att`. Positions in files are the tokens x.
+    Attention sees `D theta`, `D = radius diag(gain)` [karagodin2025]. Under post-LN the tokens are multiples of
+    `D theta` (on spheres that itself), and theta moves by `P D^{-1} Att`. Positions in files are the tokens x.
 
     >>> Normalization(kind="mix", switch=2.0).keeps_norms
     False
@@ -58,6 +59,16 @@ class Normalization(Specification):
         if self.ellipsoid and (self.kind != "post" or self.gain is None):
             raise ProblemError.at("ellipsoid", "belongs to kind: post with a gain")
         return self
+
+    def check(self, geometry: Geometry) -> None:
+        """Fail where it has no meaning, or its gain another number of coordinates."""
+        dimension = geometry.ambient_dimension
+        if dimension < 2:
+            raise ProblemError.at("normalization", f"is of tokens that have directions: not on the {geometry.name}")
+        if self.gain is not None and len(self.gain) != dimension:
+            raise ProblemError.at(
+                "normalization.gain", f"has {len(self.gain)} numbers; tokens in R^{dimension} need {dimension}"
+            )
 
     @property
     def keeps_norms(self) -> bool:

@@ -152,7 +152,7 @@ def _solver_and_faults(problem: Problem) -> tuple[Solver | None, list[Fault]]:
         return None, list(error.faults)
     if reason is None:
         return solver, []
-    return solver, [Fault(("solver",), f"{solver.kind} cannot solve this: {reason}; {_others(problem)}")]
+    return solver, [Fault(("solver",), f"{solver.kind} cannot solve this: {reason}; {_others(problem, solver)}")]
 
 
 def _unknown_clock(problem: Problem, solver: Solver) -> str | None:
@@ -160,8 +160,12 @@ def _unknown_clock(problem: Problem, solver: Solver) -> str | None:
     return None if clock is None or clock in solver.clocks else f"it has no time.clock: {clock}"
 
 
-def _others(problem: Problem) -> str:
-    able = [solver.kind for solver in fitting(problem.equation)]
+def _others(problem: Problem, refused: Solver) -> str:
+    able = [
+        solver.kind
+        for solver in fitting(problem.equation, told=True)
+        if solver.kind != refused.kind and _unknown_clock(problem, solver) is None
+    ]
     return f"solvers that can: {', '.join(able)}" if able else "no solver can, so far"
 
 

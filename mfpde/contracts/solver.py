@@ -184,6 +184,10 @@ class Solver(Part, ABC):
         mapping) behind what it may do."""
         return self.citations
 
+    def told(self) -> Solver:
+        """With some value for each setting that has no default and that an equation may need."""
+        return self
+
     def refusal(self, equation: Equation) -> str | None:
         """Why it does not take that equation, or None: a block that it has not said to know, or `unfit`."""
         scheme = equation.normalization

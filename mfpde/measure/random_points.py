@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -12,13 +13,16 @@ from mfpde.measure.uniform_box import check_sides
 from mfpde.streams import orthonormal_rows, random_stream, seed_of_part
 from mfpde.typing import Float
 
-__all__ = ["Recipe", "check_recipe", "points_of_recipe"]
+__all__ = ["Recipe", "check_recipe", "need_memory", "points_of_recipe"]
 
 #: laws by which points are drawn
 Recipe: TypeAlias = Literal["uniform-sphere", "normal", "box", "equiangular"]
 _ITS_OWN = {"scale": "normal", "box": "box", "cosine": "equiangular"}
 #: what is added to seeds for the coordinates of points, which no other draw of the same seed shares
 _POINTS = 0x706F696E7473
+_BYTES = 8  # of a double
+#: times the coordinates of points drawn, that a run of them may have in memory at once
+_MEMORY_FACTOR = 6
 #: of a cosine: rounding of -1/(n-1) in a file
 _ROUNDED = 1e-12
 
@@ -47,10 +51,19 @@ def check_recipe(written: Any) -> None:
             raise ProblemError.at("cosine", message)
 
 
+def need_memory(key: str, numbers: int) -> None:
+    """Refuse so many doubles where the machine has no room for them, before anything is allocated."""
+    wanted, there = _BYTES * numbers, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if wanted > there:
+        message = f"that many tokens need about {wanted:.3g} bytes of memory; this machine has {there:.3g}"
+        raise ProblemError.at(key, message)
+
+
 def points_of_recipe(written: Any, geometry: Geometry) -> Float:
     """The points on that space, `(count, d)`, or angles `(count, 1)`."""
     need_space(geometry)
     count, dimension = written.count, geometry.ambient_dimension
+    need_memory("count", _MEMORY_FACTOR * count * dimension)
     key = seed_of_part(written.seed or 0, _POINTS)
     if written.random == "equiangular":
         return _equiangular(count, written.cosine, dimension, key)

@@ -128,8 +128,8 @@ def _side(law: Pieces, i: int, other: Pieces, j: int, x: float) -> float:
 
 @kernel
 def _division(law: Pieces, i: int, other: Pieces, j: int, begin: float, end: float, power: float) -> tuple[float, bool]:
-    """Where a stretch is divided, and whether it has to be: where the coupling crosses over, `|x - y|^p` has a kink, and
-    nodes do not see one that is near an end; in the middle elsewhere."""
+    """Where a stretch is divided, and whether it has to be: where the coupling crosses over, `|x - y|^p` has a kink,
+    and nodes do not see one that is near an end; in the middle elsewhere."""
     middle = 0.5 * (begin + end)
     if power == 2.0:
         return middle, False

@@ -75,6 +75,9 @@ class ParticleSystem(Solver):
             raise ProblemError.at("sublayers", "belongs to layers: how many are there?")
         return self
 
+    def told(self) -> ParticleSystem:
+        return self if self.count is not None else self.model_copy(update={"count": 1})
+
     def unfit(self, equation: Equation) -> str | None:
         initial = equation.initial
         if initial is not None and not initial.pointlike and self.count is None:

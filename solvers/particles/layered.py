@@ -10,7 +10,8 @@
 | ngpt | `theta + tau rate Att(N(x)) / |Att(N(x))|` at the length of x |
 | sqrt | `x + tau Att(N(x)) / sqrt(t + 1)` |
 
-In R^d the schemes that normalise last keep the norms that tokens begin with, post those of `D^{-1} x`. With sublayers attention and drift follow one another, each as a layer of its own.
+In R^d the schemes that normalise last keep the norms that tokens begin with, post those of `D^{-1} x`. With sublayers
+attention and drift follow one another, each as a layer of its own.
 """
 
 from __future__ import annotations

@@ -26,8 +26,8 @@ __all__ = ["TokenIntegration", "lengths", "spread"]
 
 class TokenIntegration(Integration):
     """Tokens on their way: subclasses move them. With a normalization they are vectors `x = r theta`, whose directions
-    live on a sphere: in R^d of the norms r they begin with (under post-LN `x = r D theta`), on a sphere of norm 1, where
-    their measure is that of the directions."""
+    live on a sphere: in R^d of the norms r they begin with (under post-LN `x = r D theta`), on a sphere of norm 1,
+    where their measure is that of the directions."""
 
     def __init__(self, settings: ParticleSystem, task: InitialValueProblem, tokens: Tokens) -> None:
         self._settings, self._task, self._tokens = settings, task, tokens

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from mfpde.distances.law import law_of
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry
 from mfpde.measure import Measure, Particles
+from mfpde.measure.random_points import need_memory
 from mfpde.streams import Stream
 from mfpde.typing import Float
 
@@ -25,7 +25,6 @@ __all__ = ["Tokens", "first_tokens"]
 _MEMORY_FACTOR = 6
 #: what random numbers are drawn for: places within parts of equal mass
 _STRATA = 5
-_BYTES = 8  # of a double
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +76,7 @@ def first_tokens(settings: ParticleSystem, task: InitialValueProblem) -> Tokens:
     count = settings.count
     if count is None:
         raise ProblemError.at("solver.count", "is missing: how many tokens are to be drawn?")
-    _check_memory(copies * count * geometry.ambient_dimension)
+    need_memory("solver.count", _MEMORY_FACTOR * copies * count * geometry.ambient_dimension)
     if settings.sampling == "stratified":
         drawn = np.concatenate([_stratified(measure, count, settings.seed, copy) for copy in range(copies)])
     else:
@@ -93,11 +92,3 @@ def _stratified(measure: Measure, count: int, seed: int, copy: int) -> Float:
         raise ProblemError.at("solver.sampling", "stratified draws are for the line and the circle, without positions")
     shares = Stream(seed, copy, _STRATA).uniforms(0, count)[:, 0]
     return law_of(measure).quantile_and_mean((np.arange(count) + shares) / count)[0][:, None]
-
-
-def _check_memory(numbers: int) -> None:
-    """Refuse what the machine has no room for, before anything is allocated."""
-    wanted, there = _MEMORY_FACTOR * _BYTES * numbers, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if wanted > there:
-        message = f"that many tokens need about {wanted:.3g} bytes of memory; this machine has {there:.3g}"
-        raise ProblemError.at("solver.count", message)

@@ -16,6 +16,7 @@ __all__ = ["PhysicalTime"]
 _PANEL = 2.0
 #: of log dt/ds below its largest value: what comes later is rounding of t
 _LEAST_LOG = 60.0
+#: of the quadrature of dt/ds over a panel, on [-1, 1]
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
 
 
