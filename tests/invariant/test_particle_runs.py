@@ -136,7 +136,40 @@ def test_what_cannot_be_done_is_said_before_the_first_step():
     assert "bytes" in fault(solver={"kind": "particles", "count": 10**13})
     assert "noise.matrix" in fault(solver={"kind": "particles", "count": 5}, noise={"matrix": 1.0})
     assert "layers have no noise" in fault(solver={"kind": "particles", "count": 5, "layers": 3}, noise={"kappa": 1})
-    assert "time.clock" in fault(solver={"kind": "spectral"}, time={"until": 1, "clock": "gradient"})
+    of_spectral = fault(solver={"kind": "spectral"}, time={"until": 1, "clock": "gradient"})
+    assert "it has no time.clock: gradient; solvers that can: particles" in of_spectral
+    gradient = {"until": 1, "clock": "gradient"}
+    for block in ({"noise": {"kappa": 1}}, {"solver": {"kind": "particles", "count": 5, "layers": 3}}):
+        assert "gradient is the clock of a flow" in fault(
+            **{"solver": {"kind": "particles", "count": 5}, "time": gradient, **block}
+        )
     assert "noise.common" in fault(solver={"kind": "spectral"}, noise={"kappa": 1, "common": 1})
     with pytest.raises(mfpde.ProblemError, match="all be the same"):
         solved(initial=equispaced(4), solver={"kind": "particles", "copies": 3})
+    many = {"kind": "points", "random": "uniform-sphere", "count": 10**12}
+    with pytest.raises(mfpde.ProblemError, match=r"initial\.count: that many tokens need about 9\.6e\+13 bytes"):
+        solved(initial=many, solver={"kind": "particles"})
+    assert "normalization.gain: has 3 numbers; tokens in R^2 need 2" in fault(
+        normalization={"kind": "pre", "gain": [1, 2, 3]}, solver={"kind": "particles", "count": 5}
+    )
+    for wrong, said in (([[1, 0, 0]] * 3, "symmetric"), (np.eye(3), "has shape (3, 3); tokens in R^2 need a square")):
+        with pytest.raises(mfpde.ProblemError) as caught:
+            mfpde.Equation(geometry={"kind": "plane"}, noise={"matrix": wrong})
+        assert said in str(caught.value)
+
+
+def test_runs_with_a_noise_matrix_are_read_back(tmp_path):
+    """A singular D as well, whose least eigenvalue is below 0 by rounding."""
+    root = np.array([[0.1, 0.2, 0.7]])
+    task = {
+        "geometry": {"kind": "space", "dimension": 3},
+        "noise": {"matrix": root.T @ root},
+        "initial": {"kind": "points", "values": np.zeros((50, 3))},
+        "solver": {"kind": "particles", "step": 0.1},
+        "time": {"until": 1},
+    }
+    mfpde.solve(mfpde.Problem.from_dict(task), output=tmp_path / "run.h5")
+    run = mfpde.load(tmp_path / "run.h5")
+    assert run.problem.noise.matrix is not None
+    along = run.positions[-1] @ root[0] / (root @ root.T)
+    np.testing.assert_allclose(run.positions[-1], along[0][:, None] * root, atol=1e-8)
