@@ -173,3 +173,16 @@ def test_runs_with_a_noise_matrix_are_read_back(tmp_path):
     assert run.problem.noise.matrix is not None
     along = run.positions[-1] @ root[0] / (root @ root.T)
     np.testing.assert_allclose(run.positions[-1], along[0][:, None] * root, atol=1e-8)
+
+
+def test_tokens_much_nearer_to_each_other_than_to_the_origin_run_away_as_one():
+    """Their distance is below the last digits of their places: steps are not short for that; who overflows ends."""
+    task = {
+        "geometry": {"kind": "line"},
+        "attention": {"kind": "softmax", "A": 1, "V": 100},
+        "initial": {"kind": "points", "values": [1.0, 2.0]},
+        "solver": {"kind": "particles"},
+    }
+    run = mfpde.solve(mfpde.Problem.from_dict({**task, "time": {"until": 0.6, "save_at": [0.5], "save": True}}))
+    np.testing.assert_allclose(run.positions[2] / run.positions[1], np.exp(10.0), rtol=1e-7)
+    assert mfpde.solve(mfpde.Problem.from_dict({**task, "time": {"until": 100}})).outcome == "not finite"
