@@ -136,6 +136,7 @@ class AdaptiveIntegration(TokenIntegration):
 
     def _stand(self, time: float) -> None:
         self._time = time
+        self.forget()  # a look depends on the ends of its step alone
         self._state = self._march.look(time)
 
     def _cost(self) -> float:
@@ -160,12 +161,13 @@ class AdaptiveIntegration(TokenIntegration):
         return float(np.sqrt(np.einsum("n,nc->", self._tokens.weights, speed**2)))
 
     def state(self) -> dict[str, AnyArray]:
-        view = {"view_time": np.array(self._time), "view": self._state.copy()}
+        view = {"view_time": np.array(self._time), "view": self._state.copy(), "start": self._march.start.copy()}
         return {**view, **self.tokens_state(), **self._march.arrays(), **self._amplification.arrays()}
 
     def restore(self, state: Mapping[str, AnyArray]) -> None:
         """Go on from there."""
         self._march.restore(state)
+        self._march.start = state["start"].copy()
         self._time, self._state = float(state["view_time"]), state["view"].copy()
         self._amplification.restore(state)
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import mfpde
+from mfpde.contracts import State
 from mfpde.transform import threads
 
 CIRCLE = {
@@ -186,3 +187,31 @@ def test_tokens_much_nearer_to_each_other_than_to_the_origin_run_away_as_one():
     run = mfpde.solve(mfpde.Problem.from_dict({**task, "time": {"until": 0.6, "save_at": [0.5], "save": True}}))
     np.testing.assert_allclose(run.positions[2] / run.positions[1], np.exp(10.0), rtol=1e-7)
     assert mfpde.solve(mfpde.Problem.from_dict({**task, "time": {"until": 100}})).outcome == "not finite"
+
+
+@pytest.mark.parametrize("normalization", [{}, {"normalization": {"kind": "pre"}}])
+def test_resumed_runs_have_the_same_rows_inside_a_step(normalization):
+    """Also those between the checkpoint and the end of the step that it was in, and after looks at other times."""
+    given = mfpde.Problem.from_dict(
+        {
+            "geometry": {"kind": "plane"},
+            "attention": {"kind": "sinkhorn", "A": [[1, 0.4], [0, 0.6]], "V": -1},
+            "initial": {"kind": "gaussian", "mean": [1, 0], "covariance": 1},
+            "solver": {"kind": "particles", "count": 20, "seed": 1},
+            "time": {"until": 0.3},
+            **normalization,
+        }
+    )
+    rows = []
+    for stops in ((), (2, 5)):
+        integration = given.solver.start(given.posed())
+        found = []
+        for look in range(1, 9):
+            while integration.advance(0.02 * look, 10**6).state is not State.REACHED:
+                pass
+            found.append(integration.points().copy())
+            if look in stops:
+                state = {name: np.array(array) for name, array in integration.state().items()}
+                integration = given.solver.resume(given.posed(), state)
+        rows.append(found)
+    np.testing.assert_array_equal(*rows)
