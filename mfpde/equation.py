@@ -22,6 +22,10 @@ from mfpde.typing import Float
 __all__ = ["Equation", "InitialValueProblem", "Noise"]
 
 
+#: of the largest entry of a noise matrix: asymmetry, or an eigenvalue below 0, that is rounding of a product X X^T
+_MATRIX_ROUNDING = 1e-14
+
+
 class Noise(Specification):
     """`sqrt(2 / kappa) dW` on every token: diffusion constant 1/kappa; kappa = inf (the default) is no noise.
 
@@ -53,12 +57,15 @@ class Noise(Specification):
     def _one_strength(self) -> Noise:
         if self.matrix is None:
             return self
-        if "kappa" in self.model_fields_set:
+        if self.kappa != math.inf:
             raise ProblemError.at("matrix", "kappa and matrix cannot both be given")
         matrix = np.atleast_2d(np.array(self.matrix))
-        if matrix.shape[0] != matrix.shape[1] or not np.isfinite(matrix).all() or (matrix != matrix.T).any():
+        if matrix.shape[0] != matrix.shape[1] or not np.isfinite(matrix).all():
             raise ProblemError.at("matrix", "must be a symmetric matrix of finite numbers")
-        if np.linalg.eigvalsh(matrix)[0] < 0:
+        rounding = _MATRIX_ROUNDING * float(np.abs(matrix).max(initial=0.0))
+        if np.abs(matrix - matrix.T).max(initial=0.0) > rounding:
+            raise ProblemError.at("matrix", "must be a symmetric matrix of finite numbers")
+        if np.linalg.eigvalsh(matrix)[0] < -rounding * len(matrix):
             raise ProblemError.at("matrix", "must not have a negative eigenvalue: noise has no negative strength")
         return self
 
@@ -78,7 +85,7 @@ class Noise(Specification):
                 "noise.matrix", f"has shape {matrix.shape}; tokens in R^{dimension} need a square one"
             )
         values, vectors = np.linalg.eigh(2 * matrix)
-        return vectors * np.sqrt(values)
+        return vectors * np.sqrt(np.maximum(values, 0.0))
 
     @property
     def diffusion(self) -> float:
@@ -138,6 +145,10 @@ class Equation(Specification):
             raise ProblemError.at(
                 "initial.weight", "is the share of a component of a mixture; it means nothing on its own"
             )
+        if self.geometry.flat:
+            self.noise.root(self.geometry.ambient_dimension)  # of the right shape
+        if self.normalization is not None:
+            self.normalization.check(self.geometry)
         return self
 
     def initial_measure(self) -> Measure:
@@ -171,7 +182,8 @@ class InitialValueProblem:
 
     equation: Equation
     until: float
-    #: what `until` and all times mean: time, or `gradient` time, the way of the tokens in the space of measures
+    #: what `until` and all times mean: time, `gradient` time (the way of the tokens in the space of measures), or
+    #: `pairing` time (of the limit of infinite beta)
     clock: str = "physical"
 
     @cached_property

@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from mfpde.errors import ProblemError
+from mfpde.geometry import Geometry
 from mfpde.specification import Real, Specification, Truth, Vector
 from mfpde.typing import Float
 
@@ -30,7 +31,8 @@ class Normalization(Specification):
     | ngpt | `|Att| / rate` | 0 |
     | sqrt | `r sqrt(t + 1)` | `<theta, Att> / sqrt(t + 1)` |
 
-    Attention sees `radius theta`, or `radius diag(gain) theta` [karagodin2025]. Positions in files are the tokens x.
+    Attention sees `D theta`, `D = radius diag(gain)` [karagodin2025]. Under post-LN the tokens are multiples of
+    `D theta` (on spheres that itself), and theta moves by `P D^{-1} Att`. Positions in files are the tokens x.
 
     >>> Normalization(kind="mix", switch=2.0).keeps_norms
     False
@@ -58,18 +60,28 @@ class Normalization(Specification):
             raise ProblemError.at("ellipsoid", "belongs to kind: post with a gain")
         return self
 
+    def check(self, geometry: Geometry) -> None:
+        """Fail where it has no meaning, or its gain another number of coordinates."""
+        dimension = geometry.ambient_dimension
+        if dimension < 2:
+            raise ProblemError.at("normalization", f"is of tokens that have directions: not on the {geometry.name}")
+        if self.gain is not None and len(self.gain) != dimension:
+            raise ProblemError.at(
+                "normalization.gain", f"has {len(self.gain)} numbers; tokens in R^{dimension} need {dimension}"
+            )
+
     @property
     def keeps_norms(self) -> bool:
         """Whether the norms of tokens never change."""
         return self.kind in ("post", "ngpt")
 
     def seen(self, points: Float) -> Float:
-        """What attention sees of tokens x, or of their directions, `(n, d)`: `radius diag(gain) x / |x|`."""
+        """What attention sees of tokens of these directions, of any lengths, `(n, d)`: `radius diag(gain) x / |x|`."""
         units = points / np.linalg.norm(points, axis=1, keepdims=True)
         return self.radius * units * (1.0 if self.gain is None else np.array(self.gain))
 
     def directions(self, tokens: Float) -> Float:
-        """Unit vectors theta of tokens x, `(..., d)`, that live on a sphere."""
+        """Unit vectors theta of tokens x, `(..., d)`: along x, and under post-LN, `x = r D theta`, along `x / gain`."""
         gain = np.ones(tokens.shape[-1]) if self.gain is None or self.kind != "post" else np.array(self.gain)
         theta = tokens / gain
         return theta / np.sqrt(np.einsum("...c,...c->...", theta, theta))[..., None]

@@ -143,7 +143,7 @@ def _law_faults(problem: Problem) -> list[Fault]:
     assembled = [] if problem.attention is None else problem.attention.faults(("attention",))
     velocity = problem.equation.velocity
     found: list[Fault] = []
-    for check in [velocity.check] if _clock(problem) == "gradient" else [velocity.check, velocity.check_speed]:
+    for check in [velocity.check] if problem.clock == "gradient" else [velocity.check, velocity.check_speed]:
         found = found or _collected(partial(check, problem.geometry), "")
     return found + assembled
 
@@ -156,20 +156,20 @@ def _solver_and_faults(problem: Problem) -> tuple[Solver | None, list[Fault]]:
         return None, list(error.faults)
     if reason is None:
         return solver, []
-    return solver, [Fault(("solver",), f"{solver.kind} cannot solve this: {reason}; {_others(problem)}")]
+    return solver, [Fault(("solver",), f"{solver.kind} cannot solve this: {reason}; {_others(problem, solver)}")]
 
 
 def _unknown_clock(problem: Problem, solver: Solver) -> str | None:
-    clock = _clock(problem)
-    return None if clock in solver.clocks else f"it has no time.clock: {clock}"
+    clock = None if problem.time is None else problem.time.clock
+    return None if clock is None or clock in solver.clocks else f"it has no time.clock: {clock}"
 
 
-def _clock(problem: Problem) -> str:
-    return "physical" if problem.time is None else problem.time.clock
-
-
-def _others(problem: Problem) -> str:
-    able = [solver.kind for solver in fitting(problem.equation)]
+def _others(problem: Problem, refused: Solver) -> str:
+    able = [
+        solver.kind
+        for solver in fitting(problem.equation, told=True)
+        if solver.kind != refused.kind and _unknown_clock(problem, solver) is None
+    ]
     return f"solvers that can: {', '.join(able)}" if able else "no solver can, so far"
 
 

@@ -38,8 +38,10 @@ class Time(Specification):
     length.
     """
 
-    clock: Literal["physical", "gradient"] = Field(
-        default="physical", description="gradient: time is the way of particles, of root mean square speed 1"
+    clock: Literal["physical", "gradient", "pairing"] | None = Field(
+        default=None,
+        description="what time is: physical (default); gradient: the way of particles, of root mean square speed 1; "
+        "pairing: that of the hardmax limit, its default",
     )
     until: Real = Field(gt=0, lt=math.inf, description="the end")
     save_every: Real | None = Field(default=None, gt=0, lt=math.inf, description="time between snapshots")
@@ -243,7 +245,13 @@ class Problem(Specification):
         """What a solver is given of it."""
         if self.time is None:
             return InitialValueProblem(self.equation, 0.0)
-        return InitialValueProblem(self.equation, self.time.until, self.time.clock)
+        return InitialValueProblem(self.equation, self.time.until, self.clock)
+
+    @property
+    def clock(self) -> str:
+        """What times mean: as `time.clock` says, or what the solver takes them for."""
+        told = None if self.time is None else self.time.clock
+        return told or ("physical" if self.solver is None else self.solver.clocks[0])
 
     def series(self) -> dict[str, Series]:
         """Everything that `observe` and `compare` measure over time, by name."""

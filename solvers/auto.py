@@ -53,9 +53,10 @@ class Auto(Solver):
         return self.choose(task.equation).resume(task, state)
 
 
-def fitting(equation: Equation) -> list[Solver]:
-    """The solvers that can do the equation, best first, with default settings."""
-    able = [solver for solver in _ready().values() if solver.refusal(equation) is None]
+def fitting(equation: Equation, *, told: bool = False) -> list[Solver]:
+    """The solvers that can do the equation, best first, with default settings; also those that can once they are
+    `told` what they have to know."""
+    able = [solver for solver in _ready().values() if (solver.told() if told else solver).refusal(equation) is None]
     return sorted(able, key=lambda solver: -solver.preference)
 
 

@@ -21,9 +21,9 @@ __all__ = ["Mlp"]
 
 @register("drift", "mlp")
 class Mlp(PointwiseDrift):
-    """`g(x) = W s(U x + b)`, a perceptron with one hidden layer that moves every token on its own.
+    """`g(x) = W s(U x + b) + c`, a perceptron with one hidden layer that moves every token on its own.
 
-    U is `(rows, d)`, b `(rows,)` (0 by default), W `(d, rows)`; numbers stand for multiples of the identity.
+    U is `(rows, d)`, b `(rows,)` and c `(d,)` (0 by default), W `(d, rows)`; numbers are multiples of the identity.
     `activation` s: `tanh`, `relu` (max(0, z)) or `gelu` (z times the normal distribution function). On spheres it is
     projected. *Good values:* |W| |U| about 1. *Fails:* with relu and gelu it can grow like `e^{|W||U|t}`.
 
@@ -37,13 +37,15 @@ class Mlp(PointwiseDrift):
     W: MatrixInTime = Field(default=1.0, description="output matrix, (d, rows)")
     U: MatrixInTime = Field(default=1.0, description="input matrix, (rows, d)")
     b: Vector | None = Field(default=None, description="bias, one number for each row of U; 0 by default")
+    c: Vector | None = Field(default=None, description="output bias, one number for each coordinate; 0 by default")
     activation: Literal["tanh", "relu", "gelu"] = Field(default="gelu", description="tanh, relu or gelu")
 
     @model_validator(mode="after")
     def _finite(self) -> Mlp:
         finite(self, ("W", "U"))
-        if self.b is not None and not np.isfinite(self.b).all():
-            raise ValueError("b must be finite")
+        for name, bias in (("b", self.b), ("c", self.c)):
+            if bias is not None and not np.isfinite(bias).all():
+                raise ValueError(f"{name} must be finite")
         return self
 
     @property
@@ -52,15 +54,22 @@ class Mlp(PointwiseDrift):
 
     def check_dimension(self, dimension: int) -> None:
         self._layers(dimension)
+        self._output_bias(dimension)
 
     def outputs(self, x: Float) -> Float:
         outer, inner, bias = self._layers(x.shape[1])
-        return _ACTIVATIONS[self.activation][0](x @ inner.T + bias) @ outer.T
+        return _ACTIVATIONS[self.activation][0](x @ inner.T + bias) @ outer.T + self._output_bias(x.shape[1])
 
     def output_jacobians(self, x: Float) -> Float:
         outer, inner, bias = self._layers(x.shape[1])
         slopes = _ACTIVATIONS[self.activation][1](x @ inner.T + bias)
         return np.einsum("ih,mh,hj->mij", outer, slopes, inner, optimize=True)
+
+    def _output_bias(self, dimension: int) -> Float:
+        bias = np.zeros(dimension) if self.c is None else np.array(self.c)
+        if bias.shape != (dimension,):
+            raise ProblemError.at("drift.c", f"has shape {bias.shape}; tokens in R^{dimension} need {(dimension,)}")
+        return bias
 
     def _layers(self, dimension: int) -> tuple[Float, Float, Float]:
         self.need_constant()

@@ -178,8 +178,8 @@ class Solver(Part, ABC):
     noises: ClassVar[frozenset[str]] = frozenset()
     #: whether it solves a limit of the equation, and not the equation itself: `auto` takes none of these
     limit: ClassVar[bool] = False
-    #: meanings of time that it knows
-    clocks: ClassVar[frozenset[str]] = frozenset({"physical"})
+    #: meanings of time that it knows, first the one that it has without `time.clock`
+    clocks: ClassVar[tuple[str, ...]] = ("physical",)
     #: names of what `Integration.facts` tells
     facts: ClassVar[frozenset[str]] = frozenset()
 
@@ -187,6 +187,10 @@ class Solver(Part, ABC):
         """Keys of the papers behind what it did for that equation, by a run's statistics; without them (an empty
         mapping) behind what it may do."""
         return self.citations
+
+    def told(self) -> Solver:
+        """With some value for each setting that has no default and that an equation may need."""
+        return self
 
     def refusal(self, equation: Equation) -> str | None:
         """Why it does not take that equation, or None: a block that it has not said to know, or `unfit`."""

@@ -59,6 +59,8 @@ def seen_tokens(instant: Instant) -> Measure:
     if scheme is None:
         return measure
     vectors, weights = measure.embedded_nodes()
+    if instant.equation.geometry.flat:
+        vectors = scheme.directions(vectors)
     return Particles(scheme.seen(vectors), weights, positions=measure.positions)
 
 

@@ -9,6 +9,7 @@ from mfpde.coefficients import Schedule
 from mfpde.specification import Specification
 
 if TYPE_CHECKING:
+    from mfpde.equation import Noise
     from mfpde.problem import Problem
 
 __all__ = ["describe"]
@@ -28,11 +29,16 @@ def describe(problem: Problem) -> str:
         parts.append(f"drift: {_block(problem.drift)}")
     if problem.normalization is not None:
         parts.append(f"normalization: {_block(problem.normalization)}")
-    kappa = problem.noise.kappa
-    parts.append("no noise" if kappa == math.inf else f"noise: kappa {_value(kappa)}")
+    parts.append(_noise(problem.noise))
     if problem.solver is not None:
         parts.append(f"solver: {getattr(problem.solver, 'kind', type(problem.solver).__name__)}")
     return "; ".join(parts)
+
+
+def _noise(noise: Noise) -> str:
+    parts = [f"kappa {_value(noise.kappa)}"] if noise.kappa != math.inf else []
+    parts += [f"{name} {_value(getattr(noise, name))}" for name in sorted(noise.peculiar, reverse=True)]
+    return f"noise: {', '.join(parts)}" if parts else "no noise"
 
 
 def _block(part: Specification) -> str:

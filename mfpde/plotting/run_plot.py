@@ -51,7 +51,7 @@ class Portrait(ABC):
         self.run = run
         self.times = np.asarray(run.times, dtype=float)
         scale = TimeScale.of(self.times, run.outcome.time if run.outcome.kind == BLOW_UP else None)
-        clock = "physical" if run.problem.time is None else run.problem.time.clock
+        clock = run.problem.clock
         self.scale = scale if clock == "physical" else replace(scale, name=clock)
 
     @classmethod

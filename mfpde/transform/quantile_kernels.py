@@ -118,6 +118,35 @@ def _stretch(
 
 
 @kernel
+def _side(law: Pieces, i: int, other: Pieces, j: int, x: float) -> float:
+    """Sign of x less what it is coupled with, 0 where that is rounding."""
+    y = _partner(law, i, x, other, j, 0.0)
+    there = _clenshaw(other.density[other.row[j]], _on_piece(other, j, y))
+    rounding = _ROUNDING * (max(abs(law.high[i]), abs(other.high[j])) + 1.0 / max(there, _ROUNDING))
+    return 0.0 if abs(x - y) <= rounding else np.sign(x - y)
+
+
+@kernel
+def _division(law: Pieces, i: int, other: Pieces, j: int, begin: float, end: float, power: float) -> tuple[float, bool]:
+    """Where a stretch is divided, and whether it has to be: where the coupling crosses over, `|x - y|^p` has a kink,
+    and nodes do not see one that is near an end; in the middle elsewhere."""
+    middle = 0.5 * (begin + end)
+    if power == 2.0:
+        return middle, False
+    left = _side(law, i, other, j, begin)
+    if left * _side(law, i, other, j, end) >= 0.0:
+        return middle, False
+    low, high = begin, end
+    while low < middle < high:
+        side = _side(law, i, other, j, middle)
+        if side == 0.0:
+            break
+        low, high = (middle, high) if side == left else (low, middle)
+        middle = 0.5 * (low + high)
+    return middle, begin < middle < end
+
+
+@kernel
 def _between_densities(
     law: Pieces,
     i: int,
@@ -129,7 +158,7 @@ def _between_densities(
     rule: tuple[Float, Float],
     stack: Float,
 ) -> tuple[float, float]:
-    """Cost and slope over x between two places of a piece, halved until the rule agrees with that of the halves."""
+    """Cost and slope over x between two places of a piece, divided until the rule agrees with that of the parts."""
     cost = slope = 0.0
     stack[0, 0], stack[0, 1], stack[0, 2] = ends[0], ends[1], 0.0
     count, halved = 1, 0
@@ -137,11 +166,11 @@ def _between_densities(
         count -= 1
         halved += 1
         begin, end, depth = stack[count, 0], stack[count, 1], stack[count, 2]
-        middle = 0.5 * (begin + end)
+        middle, kinked = _division(law, i, other, j, begin, end, power)
         whole, plain, unsure, unsure_slope = _stretch(law, i, other, j, begin, end, power, rule[0], rule[1])
         left, left_slope, _, _ = _stretch(law, i, other, j, begin, middle, power, rule[0], rule[1])
         right, right_slope, _, _ = _stretch(law, i, other, j, middle, end, power, rule[0], rule[1])
-        settled = abs(left + right - whole) <= tolerances[0] + unsure
+        settled = not kinked and abs(left + right - whole) <= tolerances[0] + unsure
         settled = settled and abs(left_slope + right_slope - plain) <= tolerances[1] + unsure_slope
         if settled or depth >= _HALVINGS or halved > _MOST_STRETCHES or not begin < middle < end:
             cost += left + right

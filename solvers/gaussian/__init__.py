@@ -30,7 +30,7 @@ class GaussianMoments(Solver):
     """`m' = c`, `S' = B S + S B^T + (2/kappa) I` where the drift of `N(m, S)` is `G(x) = c + B (x - m)`.
 
     That is so for softmax, l2, sinkhorn and linear attention, for their multi-head sums, and for relu with m = 0; with
-    or without noise, in any dimension.
+    or without noise, in any dimension. Noise with a `matrix` D adds 2 D in place of `(2/kappa) I`.
 
     `tolerance` is a promise: at every output time the relative error of m, of S, of its determinant and of each of its
     eigenvalues stays below ten times it, at any condition of S in up to 16 dimensions. Good values: 1e-12 (the default)
@@ -57,6 +57,7 @@ class GaussianMoments(Solver):
     citations: ClassVar[tuple[str, ...]] = ("castin2025", "hairer1993", "hairer1996")
     preference: ClassVar[int] = 1
     shows: ClassVar[str] = "gaussian"
+    noises: ClassVar[frozenset[str]] = frozenset({"matrix"})
 
     tolerance: Real = Field(
         default=1e-12, ge=1e-13, le=1e-2, description="a tenth of the relative error of mean and covariance"

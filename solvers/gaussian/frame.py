@@ -75,8 +75,8 @@ class Frame:
 
     @cached_property
     def noise(self) -> Float:
-        """The unit matrix in these coordinates, `F^{-1} F^{-T}`."""
-        back = inverse(self.factor)
+        """`R R^T` in these coordinates, `F^{-1} R R^T F^{-T}`, for the root R of the noise: the unit matrix or D."""
+        back = inverse(self.factor) @ self.segment.noise_root
         return back @ back.T
 
     @cached_property

@@ -125,11 +125,11 @@ class GaussianIntegration(Integration):
     def residual(self) -> float:
         """`sqrt(<m', S^-1 m'> + tr((S^-1 S')^2) / 2)`, which bounds `int |d_t mu|`; variances below a share of the
         largest count as that share."""
-        widths, _, velocity, turning = self._moments.turning(self._time, self._frame)
+        widths, axes, velocity, turning = self._moments.turning(self._time, self._frame)
         if widths[0] <= 0:
             return float(np.linalg.norm(velocity))
         least = np.maximum(widths, np.sqrt(_VARIANCE_SHARE) * widths[0])
-        noise = 2 * self._moments.diffusion_at(self._time) * np.eye(widths.size)
+        noise = 2 * (axes.T @ self._moments.noise(self._time) @ axes)
         change = (turning * widths**2 + (turning * widths**2).T + noise) / least / least[:, None]
         return float(np.hypot(np.linalg.norm(velocity / least), np.sqrt(0.5) * np.linalg.norm(change)))
 

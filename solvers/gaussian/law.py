@@ -1,4 +1,4 @@
-"""The coefficients of the law between two breaks, in any coordinates."""
+"""The coefficients of the law and of the noise between two breaks, in any coordinates."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ _SAMPLE_SHARES = (0.0, 1 / 3, 2 / 3, 1.0)  # of the time between two breaks: cub
 
 class LawSegment:
     """Coefficients of the law from a break (or 0) to the next: constant, or products of up to three linear functions of
-    time, which four samples determine."""
+    time, which four samples determine. Noise is a multiple of `R R^T` at any time, R the `noise_root`."""
 
-    def __init__(self, velocity: Velocity, dimension: int, start: float) -> None:
-        self._velocity, self._dimension, self.start = velocity, dimension, start
+    def __init__(self, velocity: Velocity, noise_root: Float, start: float) -> None:
+        self._velocity, self.noise_root, self.start = velocity, noise_root, start
+        self._dimension = len(noise_root)
         following = next((each for each in velocity.breaks() if each > start), None)
         self._length = 0.0 if following is None else float(np.nextafter(following, start)) - start
         samples = [
@@ -39,7 +40,7 @@ class LawSegment:
 
     def of(self, start: float) -> LawSegment:
         """The one that begins there."""
-        return self if start == self.start else LawSegment(self._velocity, self._dimension, start)
+        return self if start == self.start else LawSegment(self._velocity, self.noise_root, start)
 
     def _heads(self, time: float) -> Heads:
         law = self._velocity.at(time).law

@@ -148,7 +148,7 @@ def _motion(moments: Moments, time: float, frame: Frame) -> _Motion:
     flat = widths**2 <= _FLAT_VARIANCE * widths[0] ** 2
     safe = np.where(flat, np.inf, widths)
     change = turning * (widths / safe[:, None]) ** 2 + turning.T
-    change += 2 * moments.diffusion_at(time) * np.diag(safe**-2)
+    change += 2 * (axes.T @ moments.noise(time) @ axes) / safe[:, None] ** 2
     relative = time * np.where(flat[:, None], 0.0, change)
     turns = np.abs(relative - np.diag(np.diag(relative))).max(axis=1, initial=0.0)
     mean = axes.T @ frame.place

@@ -29,6 +29,9 @@ _MEAN_FLOOR = 1e-10
 _PLANE_TOLERANCE = 1e-12
 #: of the thinnest variance: more noise in a step takes a part of its own, since logarithms of widths grow too fast
 _MAX_NOISE_SHARE = 0.1
+#: of a row of a triangular factor: smaller diagonals are rounding, and S is singular, as noise of a singular matrix can
+#: leave it
+_RANK_ROUNDING = 1e-14
 #: up to which frames have more digits than doubles: products of such matrices take d^3 / 5 microseconds
 _MAX_EXACT_DIMENSION = 16
 
@@ -41,7 +44,8 @@ class Moments:
 
     Every width has a logarithm of its own, in which errors are errors relative to it. A state is the array (F^{-1} m
     in units of the largest width, l, X below its diagonal). Where noise widens S, in a direction, by much of what it
-    is, a step takes `S = F X e^{2 l} X^T F^T + F N F^T` instead, with a fourth part N, from N = 0.
+    is, a step takes `S = F X e^{2 l} X^T F^T + F N F^T` instead, with a fourth part N, from N = 0. A noise matrix D
+    stands in place of `(1/kappa) I`.
     """
 
     def __init__(self, equation: Equation, initial: Normal) -> None:
@@ -52,12 +56,19 @@ class Moments:
         diffusions = [self._noise.diffusion_at(time) for time in times]
         self.noisy = max(diffusions) > 0
         self._diffusion = diffusions[0] if len(diffusions) == 1 else None
+        root = self._noise.root(self.dimension)
+        if root is not None:
+            self.noisy = bool(root.any())
+            self._diffusion = float(self.noisy)
+        #: R with `R R^T = D` where noise has a matrix D, and with `R R^T = I`, in units of 1/kappa, where it has none
+        self._noise_root = np.eye(self.dimension) if root is None else np.sqrt(0.5) * root
         law = self._velocity.at(0.0).law
         self._heads = [term.head for term in law.terms(self.dimension)] if law is not None else []
         forms = [head.gaussian_forms(self.dimension) for head in self._heads]
         self._pulled = law is None or (bool(forms) and all(form is not None for form in forms))
-        segment = LawSegment(self._velocity, self.dimension, 0.0)
-        self.start = framed(initial.mean, initial.factor, self.dimension <= _MAX_EXACT_DIMENSION, segment)
+        segment = LawSegment(self._velocity, self._noise_root, 0.0)
+        exact = self.dimension <= _MAX_EXACT_DIMENSION
+        self.start = framed(initial.mean, initial.factor, exact, segment)
         self._least = _SIZE_FLOOR * max(self.start.spread, float(np.abs(initial.mean).max()), 1e-200)
 
     @property
@@ -96,6 +107,11 @@ class Moments:
         if added is not None and added.any():
             whole = np.column_stack([lower * np.exp(logs), _root(added)])
             basis, rank = np.asarray(np.linalg.qr(whole.T, mode="r")).T, self.dimension
+            if np.any(np.abs(np.diag(basis)) <= _RANK_ROUNDING * np.linalg.norm(basis, axis=1)):
+                axes, widths, _ = principal(frame.factor @ basis)
+                wide = widths > _RANK_ROUNDING * widths[0]
+                root = axes[:, wide] * widths[wide]
+                return framed(frame.factor @ mean, root, len(frame.parts) > 1, frame.segment)
         else:
             basis[:, :rank] = lower * np.exp(logs)
         return frame.moved(basis, mean, rank)
@@ -143,14 +159,19 @@ class Moments:
         return velocity.gaussian_drift(mean, covariance, factor)
 
     def diffusion_at(self, time: float) -> float:
-        """`1 / kappa`."""
+        """`1 / kappa`; 1 with a matrix D."""
         return self._noise.diffusion_at(time) if self._diffusion is None else self._diffusion
+
+    def noise(self, time: float) -> Float:
+        """`(1/kappa) I`, or D."""
+        diffusion: Float = self.diffusion_at(time) * (self._noise_root @ self._noise_root.T)
+        return diffusion
 
     def growth(self, time: float, frame: Frame) -> float:
         """`d/dt log (tr S + |m|^2)`."""
         velocity, pushed = self.push(frame, time, frame.mean, np.eye(self.dimension, frame.rank))
         total = frame.spread**2 + float(frame.place @ frame.place)
-        change = float(np.sum(frame.root * (frame.factor @ pushed))) + self.dimension * self.diffusion_at(time)
+        change = float(np.sum(frame.root * (frame.factor @ pushed))) + float(np.trace(self.noise(time)))
         return 2 * (change + float(frame.place @ (frame.factor @ velocity))) / total if total > 0 else 0.0
 
     def sizes(self, frame: Frame, state: Float) -> Size:
@@ -178,8 +199,8 @@ class Moments:
     # ---------------------------------------------------------------------------------------------------------
 
     def turning(self, time: float, frame: Frame) -> tuple[Float, Float, Float, Float]:
-        """Widths s, the largest first, axes, m' along them, and K with `S' = s_j^2 K_ij + s_i^2 K_ji + (2/kappa) I`
-        along them."""
+        """Widths s, the largest first, axes, m' along them, and K with `S' = s_j^2 K_ij + s_i^2 K_ji + noise` along
+        them."""
         velocity, pushed = self.push(frame, time, frame.mean, np.eye(self.dimension, frame.rank))
         axes, widths, turn = principal(frame.root)
         r = frame.rank
@@ -204,7 +225,7 @@ class Moments:
 
     def pace(self, time: float, frame: Frame) -> float:
         """`rate`, and how fast noise widens the Gaussian."""
-        noise, square = 2 * self.dimension * self.diffusion_at(time), frame.spread**2
+        noise, square = 2 * float(np.trace(self.noise(time))), frame.spread**2
         return self.rate(time, frame) + (noise / square if square > 0 else np.inf if noise > 0 else 0.0)
 
     def plane(self) -> Float | None:

@@ -19,10 +19,12 @@ from mfpde.solvers.steppers.gif853 import ERROR_FIVE, ERROR_THREE, NODES, ORDER,
 from mfpde.solvers.stepping.controller import SHORTEST_STEP
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["Copies", "Limits", "Room", "advance_copies", "refresh", "room_for", "speeds_of_copies"]
+__all__ = ["ROUNDING", "Copies", "Limits", "Room", "advance_copies", "refresh", "room_for", "speeds_of_copies"]
 
 #: what became of a copy
 REACHED, UNDER_WAY, STEP_VANISHED = range(3)
+#: of a coordinate: errors of one step below it are those of its last digits
+ROUNDING = 1e-15
 #: columns of `counts`
 ACTIVE, STEPS, REJECTED, EVALUATIONS, FRESH = range(5)
 
@@ -78,8 +80,9 @@ def _combine(weights: Float, stages: Float, count: int, step: float, out: Float)
 
 
 @kernel
-def _scale_of(state: Float, weights: Float, count: int, law: PairwiseLaw) -> float:
-    """What errors are relative to: the spread of tokens in R^d, 1 on spheres."""
+def _scale_of(state: Float, weights: Float, count: int, law: PairwiseLaw, tolerance: float) -> float:
+    """What errors are relative to: the spread of tokens in R^d, but where that is rounding of their places; 1 on
+    spheres."""
     if law.sphere:
         return 1.0
     square, largest = 0.0, 0.0
@@ -91,7 +94,7 @@ def _scale_of(state: Float, weights: Float, count: int, law: PairwiseLaw) -> flo
         for i in range(count):
             square += weights[i] * (state[row, i] - mean) ** 2
     spread = math.sqrt(square)
-    return spread if spread > 1e-14 * largest else largest + 1e-200
+    return max(spread, ROUNDING / tolerance * largest) if spread > 1e-14 * largest else largest + 1e-200
 
 
 @kernel
@@ -136,7 +139,7 @@ def _attempt(copies: Copies, copy: int, law: PairwiseLaw, limits: Limits, room: 
     for i in range(size):
         trial[i] += start[i]
     copies.counts[copy, EVALUATIONS] += STAGES - 1
-    scale = _scale_of(copies.state[copy], weights, count, law)
+    scale = _scale_of(copies.state[copy], weights, count, law, limits.tolerance)
     return min(np.inf, _error_of(room, size, flat, scale) / limits.tolerance)
 
 

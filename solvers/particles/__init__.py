@@ -54,7 +54,7 @@ class ParticleSystem(Solver):
     shows: ClassVar[str] = "particles"
     normalizations: ClassVar[frozenset[str]] = frozenset({"post", "pre", "peri", "mix", "ngpt", "sqrt"})
     noises: ClassVar[frozenset[str]] = frozenset({"matrix", "common"})
-    clocks: ClassVar[frozenset[str]] = frozenset({"physical", "gradient"})
+    clocks: ClassVar[tuple[str, ...]] = ("physical", "gradient")
 
     count: Whole | None = Field(default=None, ge=1, description="how many tokens to draw from the initial measure")
     seed: Whole = Field(default=0, ge=0, description="of all random numbers")
@@ -80,6 +80,9 @@ class ParticleSystem(Solver):
     @property
     def copy_count(self) -> int | None:
         return self.copies
+
+    def told(self) -> ParticleSystem:
+        return self if self.count is not None else self.model_copy(update={"count": 1})
 
     def unfit(self, equation: Equation) -> str | None:
         initial = equation.initial

@@ -15,6 +15,7 @@ from mfpde.measure import Measure, Particles
 from mfpde.normalization import Normalization
 from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.forms.particles import mergers_trail
+from mfpde.solvers.kernels.token_steps import ROUNDING
 from mfpde.solvers.particles.clusters import Clusters, Gathered, centres, crowded, meetings, merge_distance
 from mfpde.solvers.particles.schemes import norm_rate, speed_factor
 from mfpde.solvers.particles.shown import TokenIntegration, lengths, spread
@@ -131,7 +132,10 @@ class AdaptiveIntegration(TokenIntegration):
 
     def sizes(self, state: Float) -> Size:
         """The largest error of a coordinate, relative to the spread of the tokens."""
-        size = spread(self._rows(state), self._moving) if self._directions is None else 1.0
+        size = 1.0
+        if self._directions is None:
+            rounding = ROUNDING / (STEP_SHARE * self._settings.tolerance) * float(np.abs(state).max(initial=0.0))
+            size = max(spread(self._rows(state), self._moving), rounding)
         return lambda error: float(np.abs(error).max(initial=0.0)) / size
 
     def growth_rate(self, time: float, state: Float) -> float:

@@ -57,6 +57,8 @@ def _is_wide(law: PairwiseLaw, count: int) -> bool:
 def _integration(
     settings: ParticleSystem, task: InitialValueProblem, tokens: Tokens
 ) -> PairwiseIntegration | AdaptiveIntegration | GatheringIntegration | NoisyIntegration | LayeredIntegration:
+    if task.clock == "gradient" and (settings.layers is not None or is_noisy(task.equation)):
+        raise ProblemError.at("time.clock", "gradient is the clock of a flow: without noise, and without layers")
     if settings.layers is not None:
         return LayeredIntegration(settings, task, tokens)
     if is_noisy(task.equation):

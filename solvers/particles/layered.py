@@ -1,17 +1,17 @@
 """A Transformer's own layers: residual steps of length tau = until / L, normalised as its scheme says.
 
-| scheme | a layer, N(x) = D x/|x| |
+| scheme | a layer, N(x) = D x/|x|, theta = x/|x| |
 |---|---|
 | none (R^d) | `x + tau Att(x)` |
-| post | `N(x + tau Att(N(x)))` |
+| post | `N(x + tau Att(x))`, of tokens x = D u with unit vectors u |
 | pre | `x + tau Att(N(x))` |
 | peri | `x + tau Att(N(x)) / |Att(N(x))|` |
-| mix | post until `switch`, then pre |
-| ngpt | `N(x + tau rate Att(N(x)) / |Att(N(x))|)` |
+| mix | `theta + tau Att(N(x))` at the length of x until `switch`, then pre |
+| ngpt | `theta + tau rate Att(N(x)) / |Att(N(x))|` at the length of x |
 | sqrt | `x + tau Att(N(x)) / sqrt(t + 1)` |
 
-In R^d the schemes that normalise last keep the norms that tokens begin with. With sublayers attention and drift follow
-one another, each as a layer of its own.
+In R^d the schemes that normalise last keep the norms that tokens begin with, post those of `D^{-1} x`. With sublayers
+attention and drift follow one another, each as a layer of its own.
 """
 
 from __future__ import annotations
@@ -72,25 +72,27 @@ class LayeredIntegration(TokenIntegration):
             return [partial(self.outputs, part) for part in (attention, pointwise)]
         return [partial(self.outputs, self._velocity)]
 
-    def _normalised(self, x: Float) -> Float:
-        unit = x / lengths(x)
-        return unit if self._gain is None else self._gain.factors * unit
-
     def _layer(self, residual: Residual, time: float, x: Float) -> Float:
         scheme, tau = self._rule, self._length
         if scheme is None:
             return x + tau * residual(time, x)
+        gain = 1.0 if self._gain is None else self._gain.factors
+        if scheme.kind == "post":
+            seen = x / lengths(x / gain)
+            moved = seen + tau * residual(time, seen)
+            normalised = gain * moved / lengths(moved)
+            return lengths(x / gain) * normalised if self._geometry.flat else normalised
         before = scheme.kind in ("pre", "peri", "sqrt") or (scheme.kind == "mix" and time >= (scheme.switch or 0.0))
-        output = residual(time, self._normalised(x))
+        size = lengths(x)
+        output = residual(time, gain * x / size)
         if scheme.kind in ("peri", "ngpt"):
             output = (scheme.rate or 1.0) * output / lengths(output)
         if scheme.kind == "sqrt":
             output = output / np.sqrt(time + 1)
         if before:
             return x + tau * output
-        if self._geometry.flat:  # tokens keep their norms
-            return lengths(x) * self._normalised(x / lengths(x) + tau * output)
-        return self._normalised(x + tau * output)
+        moved = x / size + tau * output
+        return (size if self._geometry.flat else 1.0) * moved / lengths(moved)
 
     def advance(self, target: float, budget: int) -> Progress:
         left = max(1, int(budget / self._cost()))

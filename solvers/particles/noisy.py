@@ -43,8 +43,8 @@ _DIFFERENCE_STEP = 1e-4
 _MAX_COORDINATE = 1e60
 #: of a step: a time so near to the end of one is that end
 _SAME_TIME = 1e-9
-#: what random numbers are drawn for: steps, looks inside one, and the noise that all tokens share
-_STEP_NOISE, _LOOK_NOISE, _COMMON_NOISE = 1, 2, 3
+#: what random numbers are drawn for: steps, looks inside one, and the same of the noise that all tokens share
+_STEP_NOISE, _LOOK_NOISE, _COMMON_NOISE, _COMMON_LOOK_NOISE = 1, 2, 3, 4
 #: copies whose drifts one thread finds at a time
 _COPIES_TOGETHER = 256
 #: of the quadrature of 1/kappa over a step
@@ -137,12 +137,21 @@ class NoisyIntegration(TokenIntegration):
         return change(self._geometry, *flat).reshape(points.shape)
 
     def _normals(self, step: int, purpose: int = _STEP_NOISE) -> Float:
-        """Standard normal numbers of that step; with `increments` the sum of those of so many finer steps."""
-        finer, (copies, count, components) = self._settings.increments, self._x.shape
-        stream, total = Stream(self._settings.seed, 0, purpose), np.zeros((copies * count, components))
+        """Standard normal numbers of that step for each token."""
+        copies, count, components = self._x.shape
+        return self._summed(step, purpose, copies * count, components).reshape(self._x.shape)
+
+    def _shared_normals(self, step: int, purpose: int = _COMMON_NOISE) -> Float:
+        """Those that the tokens of a copy share, `(copies, c)`."""
+        return self._summed(step, purpose, len(self._x), self._shared)
+
+    def _summed(self, step: int, purpose: int, rows: int, components: int) -> Float:
+        """With `increments` the sum of the numbers of so many finer steps."""
+        finer = self._settings.increments
+        stream, total = Stream(self._settings.seed, 0, purpose), np.zeros((rows, components))
         for part in range(finer):
-            total += stream.normals(step * finer + part, copies * count, components)
-        return (total / np.sqrt(finer)).reshape(self._x.shape)
+            total += stream.normals(step * finer + part, rows, components)
+        return total / np.sqrt(finer)
 
     def _variance(self, start: float, end: float) -> float:
         """`int 2 / kappa dt`."""
@@ -159,25 +168,23 @@ class NoisyIntegration(TokenIntegration):
     # -- steps
     # ---------------------------------------------------------------------------------------------------------
 
-    def _shaken(self, points: Float, noise: Float, time: float, length: float, step: int) -> Float:
+    def _shaken(self, points: Float, noise: Float, shared: Float | None, time: float, length: float) -> Float:
         """Points after the noise of a step: each token's own, then what all share."""
         root = self._noise.root(self._geometry.ambient_dimension)
         if root is not None:
             points = points + np.sqrt(length) * np.einsum("de,mne->mnd", root, noise)
         variance = self._variance(time, time + length)
         points = self._each(lambda space, places, normal: jolted(space, places, normal, variance), points, noise)
-        if self._noise.common is None:
+        if self._noise.common is None or shared is None:
             return points
-        stream, size = Stream(self._settings.seed, 0, _COMMON_NOISE), np.sqrt(2 * self._noise.common * length)
-        shared = size * stream.normals(step, len(points), self._shared)
-        return dragged(self._geometry, points, shared, step)
+        return dragged(self._geometry, points, np.sqrt(2 * self._noise.common * length) * shared, self._steps)
 
-    def _moved_on(self, length: float, start: Float, noise: Float, step: int) -> tuple[Float, Float]:
+    def _moved_on(self, length: float, start: Float, noise: Float, shared: Float | None) -> tuple[Float, Float]:
         """x and y at the end of a step of that length, from y = `start` at its beginning."""
         time, drift = self._steps * self._length, self._present_drift()
         there = self._each(carried, drift, self._x, start)
         pushed = self._each(moved, start, length * there)
-        y = self._shaken(pushed, noise, time, length, step)
+        y = self._shaken(pushed, noise, shared, time, length)
         turned = self._each(carried, self._each(carried, there, start, pushed), pushed, y)
         return self._each(moved, y, 0.5 * length * turned), y
 
@@ -187,18 +194,22 @@ class NoisyIntegration(TokenIntegration):
         return self._drift
 
     def _step(self) -> None:
-        self._x, self._y = self._moved_on(self._length, self._y, self._normals(self._steps), self._steps)
+        shared = None if self._noise.common is None else self._shared_normals(self._steps)
+        self._x, self._y = self._moved_on(self._length, self._y, self._normals(self._steps), shared)
         self._drift = None
         self._steps += 1
 
     def _look(self, time: float) -> Float:
         """The tokens at a time inside the next step, with the increments that this step will have had until then."""
         part = time - self._steps * self._length
-        share = part / self._length
-        whole, bridge = self._normals(self._steps), self._normals(self._steps, _LOOK_NOISE)
-        noise = np.sqrt(share) * whole + np.sqrt(1 - share) * bridge
+        shares = np.sqrt([part / self._length, 1 - part / self._length])  # of a Brownian bridge
+        noise = shares[0] * self._normals(self._steps) + shares[1] * self._normals(self._steps, _LOOK_NOISE)
+        shared = None
+        if self._noise.common is not None:
+            bridge = self._shared_normals(self._steps, _COMMON_LOOK_NOISE)
+            shared = shares[0] * self._shared_normals(self._steps) + shares[1] * bridge
         start = self._each(moved, self._x, -0.5 * part * self._present_drift())
-        return self._moved_on(part, start, noise, self._steps)[0]
+        return self._moved_on(part, start, noise, shared)[0]
 
     @property
     def time(self) -> float:

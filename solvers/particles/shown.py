@@ -26,8 +26,8 @@ __all__ = ["TokenIntegration", "lengths", "spread"]
 
 class TokenIntegration(Integration):
     """Tokens on their way: subclasses move them. With a normalization they are vectors `x = r theta`, whose directions
-    live on a sphere: in R^d of the norms they begin with, on a sphere of norm 1, where their measure is that of the
-    directions."""
+    live on a sphere: in R^d of the norms r they begin with (under post-LN `x = r D theta`), on a sphere of norm 1,
+    where their measure is that of the directions."""
 
     def __init__(self, settings: ParticleSystem, task: InitialValueProblem, tokens: Tokens) -> None:
         self._settings, self._task, self._tokens = settings, task, tokens
@@ -59,17 +59,22 @@ class TokenIntegration(Integration):
         """Unit vectors `(copies, n, d)` and norms `(copies, n, 1)` at the start."""
         vectors = self._geometry.embed(self._tokens.points.reshape(-1, self._tokens.points.shape[2]))
         vectors = vectors.reshape(*self._tokens.points.shape[:2], -1)
+        if self._geometry.flat:
+            vectors = vectors / self._stretch
         norms = lengths(vectors)
         if not norms.all():
             raise ProblemError.at("initial", "has a token at 0, which a normalization cannot give a direction")
         return vectors / norms, norms if self._geometry.flat else np.ones_like(norms)
 
     def lengthened(self, directions: Float, norms: Float) -> Float:
-        """The tokens: of that norm in R^d; on a sphere D theta where LayerNorm comes last."""
-        on_ellipsoid = self._gain is not None and self._scheme is not None and self._scheme.kind == "post"
-        if self._gain is None or not on_ellipsoid or self._geometry.flat:
-            return norms * directions
-        return norms * directions * self._gain.factors
+        """The tokens, multiples of D theta where LayerNorm comes last."""
+        return norms * directions * self._stretch
+
+    @property
+    def _stretch(self) -> Float | float:
+        """D of tokens D theta, those of post-LN; 1 of others."""
+        last = self._scheme is not None and self._scheme.kind == "post"
+        return self._gain.factors if self._gain is not None and last else 1.0
 
     def measure(self) -> Particles:
         return self._tokens.measure(self.shown() if self._geometry.flat else self.points())

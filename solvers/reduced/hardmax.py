@@ -28,7 +28,8 @@ class Hardmax(Solver):
     else moves: softmax attention on circle and spheres as beta goes to infinity (physics sections 7 and 12).
 
     Unnormalized attention has `x_i' = m_j P x_j`. Time is s of `dt = e^{beta (1 - <x_i, x_j>)} ds`, with the *present*
-    inner product (for unnormalized attention `dt = e^{-beta <x_i, x_j>} ds`); V = v I multiplies speeds by v. The angle
+    inner product (for unnormalized attention `dt = e^{-beta <x_i, x_j>} ds`), and with `time: {clock: physical}` it is
+    t at the beta of the problem; V = v I multiplies speeds by v. The angle
     obeys `phi' = -c sin phi`, c the sum of the two factors: it falls for ever, `tan(phi/2)` like `e^{-c s}`, so pairs
     nearer than `merge` are made one cluster, at the point to which they tend, and then the next pair moves. Everything
     is known in closed form: there are no steps. Of pairs that are equally close the first one moves; of opposite
@@ -51,6 +52,7 @@ class Hardmax(Solver):
     preference: ClassVar[int] = -11
     shows: ClassVar[str] = "particles"
     limit: ClassVar[bool] = True
+    clocks: ClassVar[tuple[str, ...]] = ("pairing", "physical")
     normalizations: ClassVar[frozenset[str]] = frozenset({"post"})
 
     merge: Real = Field(default=1e-6, ge=1e-15, le=0.1, description="angle at which two clusters become one")

@@ -9,6 +9,7 @@ import numpy as np
 
 from mfpde.contracts import Accuracy, Progress, State
 from mfpde.errors import ProblemError
+from mfpde.solvers.reduced.physical_time import PhysicalTime
 from mfpde.solvers.reduced.tokens import ReducedIntegration
 from mfpde.typing import AnyArray, Float
 
@@ -26,10 +27,12 @@ _OPPOSITE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class _Meeting:
-    """The closest pair of clusters, from the time on at which it began to move, until it is one cluster at `end`."""
+    """The closest pair of clusters, from the time on at which it began to move, until it is one cluster at `end`, in
+    the run's own clock; `duration` is that in s of the limit."""
 
     start: float
     end: float
+    duration: float
     pair: tuple[int, int]
     #: of the geodesic from the first to the second: its start, and the unit tangent there
     place: Float
@@ -38,10 +41,20 @@ class _Meeting:
     #: c of `phi' = -c sin phi`, and the share of the way that the first of them goes
     rate: float
     share: float
+    physical: PhysicalTime | None
 
     def angle_at(self, time: float) -> float:
         """phi with `tan(phi / 2) = tan(phi_0 / 2) e^{-c s}`."""
-        return 2 * float(np.arctan(np.tan(self.angle / 2) * np.exp(-self.rate * (time - self.start))))
+        passed = time - self.start
+        if self.physical is not None:
+            passed = self.physical.passed(self.angle, self.rate, passed, self.duration)
+        return 2 * float(np.arctan(np.tan(self.angle / 2) * np.exp(-self.rate * passed)))
+
+    def turning_at(self, time: float) -> float:
+        """`-phi'`."""
+        angle = self.angle_at(time)
+        pace = 0.0 if self.physical is None else self.physical.log_pace(angle)
+        return self.rate * float(np.sin(angle) * np.exp(-pace))
 
     def on_geodesic(self, angle: float) -> Float:
         return np.cos(angle) * self.place + np.sin(angle) * self.tangent
@@ -107,6 +120,10 @@ class PairingIntegration(ReducedIntegration):
         term = None if law is None else law.terms(geometry.ambient_dimension)[0]
         self._speed = 1.0 if term is None else float(term.value[0, 0])
         self._by_mass = term is not None and term.head.normalised
+        self._physical = None
+        if term is not None and task.clock == "physical":
+            beta = float(term.head.query_matrix(geometry.ambient_dimension)[0, 0])
+            self._physical = PhysicalTime(beta, self._by_mass)
         self._settings, self._time = settings, 0.0
         self._clusters = _Clusters(geometry.embed(points), weights)
         self._merged = 0
@@ -128,8 +145,12 @@ class PairingIntegration(ReducedIntegration):
         rate = self._speed * sum(speeds)
         ratio = np.tan(angle / 2) / np.tan(self._settings.merge / 2)
         duration = float(np.log(ratio)) / rate if ratio > 1 else 0.0
-        share = speeds[0] / sum(speeds)
-        return _Meeting(start, start + duration, (first, second), place, tangent, angle, rate, share)
+        share, took = speeds[0] / sum(speeds), duration
+        if self._physical is not None and duration > 0:
+            with np.errstate(over="ignore"):
+                took = float(np.exp(self._physical.log_duration(angle, rate, duration)))
+        pair, physical = (first, second), self._physical
+        return _Meeting(start, start + took, duration, pair, place, tangent, angle, rate, share, physical)
 
     @property
     def time(self) -> float:
@@ -156,7 +177,7 @@ class PairingIntegration(ReducedIntegration):
         if self._meeting is None:
             return 0.0
         meeting, masses = self._meeting, self._clusters.masses
-        speed = meeting.rate * np.sin(meeting.angle_at(self._time))
+        speed = meeting.turning_at(self._time)
         first, second = (masses[number] for number in meeting.pair)
         return float(speed * np.sqrt(first * meeting.share**2 + second * (1 - meeting.share) ** 2))
 

@@ -75,8 +75,8 @@ class March:
     The error of a step, as the system measures it, stays below `tolerance`. Steps end at the system's breaks, where f
     may jump: f is asked for times before the next one only. A look at any time inside the last step leaves the steps as
     they are. The error of a `lasting` march is measured by what it does in another step like this one, too. A march
-    whose steps are `independent` makes the system forget before every step, which then takes nothing from the one
-    before it: it depends on its ends alone, and whoever has these looks into it. A `compact` march is one by `gragg8`,
+    whose steps are `independent` makes the system forget before every step and look, which take nothing from those
+    before: a step depends on its ends alone, and whoever has these looks into it. A `compact` march is one by `gragg8`,
     which needs a third of the memory; it is independent, and neither implicit nor lasting.
     """
 
@@ -170,6 +170,8 @@ class March:
     def _part(self, time: float, bearable: float) -> Float:
         """The last accepted step up to that time, with that many tolerances of Newton's method."""
         system, step = self._from(self.start_time), time - self.start_time
+        if self._independent:
+            self._system.forget()
         with np.errstate(all="ignore"):
             if self._last_implicit:
                 return self._implicitly(system, self.start_time, self.start, step, bearable).end
@@ -183,7 +185,6 @@ class March:
         """Make the last accepted step of an independent march once more, from where it began."""
         counts = dict(self.counts)
         self.start = start
-        self._system.forget()
         self.state = self._part(self.time, 1.0)
         self.counts.update(counts)
 

@@ -59,6 +59,21 @@ def test_softmax_with_noise(kappa):
     close(covariance, X[:2] @ np.linalg.inv(X[2:]), 1e-12)
 
 
+@pytest.mark.parametrize("D", [np.array([[0.5, 0.2], [0.2, 0.3]]), np.outer([0.6, 0.8], [0.6, 0.8])])
+def test_softmax_with_anisotropic_noise(D):
+    """`2 D` in place of `(2/kappa) I`; a D of rank one as well."""
+    until, H = 1.5, -(A + A.T)
+    _, covariance = end({"kind": "softmax", "A": A, "V": -1}, until=until, noise={"matrix": D})
+    X = expm(until * np.block([[np.zeros((2, 2)), 2 * D], [-H, np.zeros((2, 2))]])) @ np.vstack([COVARIANCE, np.eye(2)])
+    close(covariance, X[:2] @ np.linalg.inv(X[2:]), 1e-12)
+
+
+def test_anisotropic_noise_from_a_point_stays_on_its_line():
+    line = np.outer([0.6, 0.8], [0.6, 0.8])
+    _, covariance = end(None, covariance=np.zeros((2, 2)), until=3.0, noise={"matrix": line})
+    close(covariance, 6 * line, 1e-14)
+
+
 @pytest.mark.parametrize("interpolation", ["constant", "linear"])
 def test_values_that_depend_on_time(interpolation):
     """`S^-1 = S_0^-1 - (int V) (A + A^T)` for multiples V(t) of the identity."""

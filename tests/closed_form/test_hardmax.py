@@ -4,19 +4,19 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
+from scipy.integrate import quad, solve_ivp
 
 import mfpde
 
 
-def problem(values, until, *, kind="softmax", weights=None, at=(), geometry=None, **solver):
+def problem(values, until, *, kind="softmax", beta=None, weights=None, at=(), geometry=None, clock=None, **solver):
     return mfpde.Problem.from_dict(
         {
             "geometry": geometry or {"kind": "circle"},
-            "attention": {"kind": kind, "beta": 2000 if kind == "softmax" else 100},
+            "attention": {"kind": kind, "beta": beta or (2000 if kind == "softmax" else 100)},
             "initial": {"kind": "points", "values": values, "weights": weights},
             "solver": {"kind": "hardmax", **solver},
-            "time": {"until": until, "save_at": list(at)},
+            "time": {"clock": clock, "until": until, "save_at": list(at)},
         }
     )
 
@@ -66,6 +66,40 @@ def test_clusters_meet_where_their_masses_say(kind, shares):
     """Masses 1 and 4: the way of each is as its speed, (m_j / m_i) under softmax and m_j without normalisation."""
     run = mfpde.solve(problem([0.0, 1.0], 50.0, kind=kind, weights=[1, 4]))
     np.testing.assert_allclose(run.positions[-1, :, 0], shares[0], atol=1e-12)
+
+
+def waited(angle, until, beta, kind, rate):
+    """t from angle to angle: the integral of dt/ds over `phi' = -c sin phi`."""
+
+    def pace(phi):
+        return np.exp(beta * ((1 if kind == "softmax" else 0) - np.cos(phi))) / (rate * np.sin(phi))
+
+    return quad(pace, until, angle, epsabs=0, epsrel=1e-12, limit=500)[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "beta", "angles"),
+    [
+        ("softmax", 40, [0.899, 0.7, 0.3]),
+        ("softmax", 300, [0.899, 0.85, 0.82]),
+        ("unnormalized", 3, [0.8, 0.1, 0.001]),
+        ("softmax", 0.1, [0.8, 0.1, 0.001]),
+    ],
+)
+def test_physical_time(kind, beta, angles):
+    """Masses 1 and 4: in t, at the beta of the problem, the angle is where s has it (later ones are rounding of t)."""
+    rate = 4 + 1 / 4 if kind == "softmax" else 1.0
+    at = [waited(0.9, angle, beta, kind, rate) for angle in angles]
+    run = mfpde.solve(problem([0.0, 0.9], 2 * at[-1], kind=kind, beta=beta, weights=[1, 4], at=at, clock="physical"))
+    np.testing.assert_allclose(np.diff(run.positions[1:-1, :, 0], axis=1)[:, 0], angles, atol=1e-9)
+    merged = waited(0.9, 1e-6, beta, kind, rate) < 2 * at[-1]
+    assert bool(np.ptp(run.positions[-1]) == 0) is merged
+
+
+def test_physical_times_beyond_numbers_are_waited_for():
+    """`e^{beta (1 - cos phi)}` is e^3602: in a time of e^690 nothing moves."""
+    run = mfpde.solve(problem([0.0, 2.5], 1e300, at=[1e299], clock="physical"))
+    np.testing.assert_array_equal(run.positions[:, :, 0], [[0.0, 2.5]] * 3)
 
 
 def test_pairs_meet_one_after_the_other():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import mfpde
+from mfpde.contracts import State
 from mfpde.transform import threads
 
 CIRCLE = {
@@ -111,6 +112,21 @@ def test_a_look_inside_a_step_has_the_spread_of_its_time():
     assert increments.var() == pytest.approx(1.0, rel=0.04)
 
 
+def test_a_look_inside_a_step_is_on_the_path_of_common_noise():
+    """Increments before and after the look are independent, in many copies of one token."""
+    task = {
+        "geometry": {"kind": "line"},
+        "noise": {"common": 1},
+        "initial": {"kind": "gaussian", "mean": 0, "covariance": 1},
+        "solver": {"kind": "particles", "step": 1.0, "count": 1, "copies": 5000},
+        "time": {"until": 1, "save_at": [0.25]},
+    }
+    before, after = np.diff(mfpde.solve(mfpde.Problem.from_dict(task)).positions[:, :, 0, 0], axis=0)
+    assert before.var() == pytest.approx(0.5, rel=0.08)
+    assert after.var() == pytest.approx(1.5, rel=0.08)
+    assert abs(np.corrcoef(before, after)[0, 1]) < 0.06
+
+
 def test_what_cannot_be_done_is_said_before_the_first_step():
     def fault(**blocks):
         with pytest.raises(mfpde.ProblemError) as caught:
@@ -123,7 +139,81 @@ def test_what_cannot_be_done_is_said_before_the_first_step():
         solved(initial={"kind": "points", "random": "uniform-sphere", "count": 10**13}, solver={"kind": "particles"})
     assert "noise.matrix" in fault(solver={"kind": "particles", "count": 5}, noise={"matrix": 1.0})
     assert "layers have no noise" in fault(solver={"kind": "particles", "count": 5, "layers": 3}, noise={"kappa": 1})
-    assert "time.clock" in fault(solver={"kind": "spectral"}, time={"until": 1, "clock": "gradient"})
+    of_spectral = fault(solver={"kind": "spectral"}, time={"until": 1, "clock": "gradient"})
+    assert "it has no time.clock: gradient; solvers that can: particles" in of_spectral
+    gradient = {"until": 1, "clock": "gradient"}
+    for block in ({"noise": {"kappa": 1}}, {"solver": {"kind": "particles", "count": 5, "layers": 3}}):
+        assert "gradient is the clock of a flow" in fault(
+            **{"solver": {"kind": "particles", "count": 5}, "time": gradient, **block}
+        )
     assert "noise.common" in fault(solver={"kind": "spectral"}, noise={"kappa": 1, "common": 1})
     with pytest.raises(mfpde.ProblemError, match="all be the same"):
         solved(initial=equispaced(4), solver={"kind": "particles", "copies": 3})
+    many = {"kind": "points", "random": "uniform-sphere", "count": 10**12}
+    with pytest.raises(mfpde.ProblemError, match=r"initial\.count: that many tokens need about 2\.08e\+14 bytes"):
+        solved(initial=many, solver={"kind": "particles"})
+    assert "normalization.gain: has 3 numbers; tokens in R^2 need 2" in fault(
+        normalization={"kind": "pre", "gain": [1, 2, 3]}, solver={"kind": "particles", "count": 5}
+    )
+    for wrong, said in (([[1, 0, 0]] * 3, "symmetric"), (np.eye(3), "has shape (3, 3); tokens in R^2 need a square")):
+        with pytest.raises(mfpde.ProblemError) as caught:
+            mfpde.Equation(geometry={"kind": "plane"}, noise={"matrix": wrong})
+        assert said in str(caught.value)
+
+
+def test_runs_with_a_noise_matrix_are_read_back(tmp_path):
+    """A singular D as well, whose least eigenvalue is below 0 by rounding."""
+    root = np.array([[0.1, 0.2, 0.7]])
+    task = {
+        "geometry": {"kind": "space", "dimension": 3},
+        "noise": {"matrix": root.T @ root},
+        "initial": {"kind": "points", "values": np.zeros((50, 3))},
+        "solver": {"kind": "particles", "step": 0.1},
+        "time": {"until": 1},
+    }
+    mfpde.solve(mfpde.Problem.from_dict(task), output=tmp_path / "run.h5")
+    run = mfpde.load(tmp_path / "run.h5")
+    assert run.problem.noise.matrix is not None
+    along = run.positions[-1] @ root[0] / (root @ root.T)
+    np.testing.assert_allclose(run.positions[-1], along[0][:, None] * root, atol=1e-8)
+
+
+def test_tokens_much_nearer_to_each_other_than_to_the_origin_run_away_as_one():
+    """Their distance is below the last digits of their places: steps are not short for that; who overflows ends."""
+    task = {
+        "geometry": {"kind": "line"},
+        "attention": {"kind": "softmax", "A": 1, "V": 100},
+        "initial": {"kind": "points", "values": [1.0, 2.0]},
+        "solver": {"kind": "particles"},
+    }
+    run = mfpde.solve(mfpde.Problem.from_dict({**task, "time": {"until": 0.6, "save_at": [0.5], "save": True}}))
+    np.testing.assert_allclose(run.positions[2] / run.positions[1], np.exp(10.0), rtol=1e-7)
+    assert mfpde.solve(mfpde.Problem.from_dict({**task, "time": {"until": 100}})).outcome == "not finite"
+
+
+@pytest.mark.parametrize("normalization", [{}, {"normalization": {"kind": "pre"}}])
+def test_resumed_runs_have_the_same_rows_inside_a_step(normalization):
+    """Also those between the checkpoint and the end of the step that it was in, and after looks at other times."""
+    given = mfpde.Problem.from_dict(
+        {
+            "geometry": {"kind": "plane"},
+            "attention": {"kind": "sinkhorn", "A": [[1, 0.4], [0, 0.6]], "V": -1},
+            "initial": {"kind": "gaussian", "mean": [1, 0], "covariance": 1},
+            "solver": {"kind": "particles", "count": 20, "seed": 1},
+            "time": {"until": 0.3},
+            **normalization,
+        }
+    )
+    rows = []
+    for stops in ((), (2, 5)):
+        integration = given.solver.start(given.posed())
+        found = []
+        for look in range(1, 9):
+            while integration.advance(0.02 * look, 10**6).state is not State.REACHED:
+                pass
+            found.append(integration.points().copy())
+            if look in stops:
+                state = {name: np.array(array) for name, array in integration.state().items()}
+                integration = given.solver.resume(given.posed(), state)
+        rows.append(found)
+    np.testing.assert_array_equal(*rows)

@@ -30,10 +30,11 @@ CASES = {
 }
 
 
-def ends(name, steps, count, finest, kappa=4.0, until=0.8):
+def ends(name, steps, count, finest, until=0.8, **noise):
     """Tokens at the end of a run of so many steps, all driven by the noise of the finest."""
     settings = {"kind": "particles", "count": count, "step": until / steps, "increments": finest // steps, "seed": 3}
-    task = {**CASES[name], "noise": {"kappa": kappa}, "solver": settings, "time": {"until": until, "save": False}}
+    task = {**CASES[name], "noise": noise or {"kappa": 4.0}, "solver": settings}
+    task["time"] = {"until": until, "save": False}
     positions = mfpde.solve(mfpde.Problem.from_dict(task)).positions[-1]
     return np.hstack([np.cos(positions), np.sin(positions)]) if name == "circle" else positions
 
@@ -43,11 +44,34 @@ def order(errors):
     return float(-np.polyfit(np.arange(len(errors)), np.log2(errors), 1)[0])
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_strong_order_is_one_where_noise_is_additive(name):
-    runs = [ends(name, steps, 400, 256) for steps in (32, 64, 128, 256)]
+@pytest.mark.parametrize(
+    ("name", "noise"),
+    [
+        *((name, {"kappa": 4.0}) for name in CASES),
+        ("plane", {"matrix": [[0.4, 0.1], [0.1, 0.2]]}),
+    ],
+)
+def test_strong_order_is_one_where_noise_is_additive(name, noise):
+    runs = [ends(name, steps, 400, 256, **noise) for steps in (32, 64, 128, 256)]
     errors = [np.sqrt(np.mean((one - two) ** 2)) for one, two in itertools.pairwise(runs)]
     assert order(errors) == pytest.approx(1.0, abs=0.15), errors
+
+
+@pytest.mark.parametrize("geometry", ["line", "plane", "circle"])
+def test_common_noise_of_long_steps_is_that_of_short_ones(geometry):
+    """The translation, or rotation, is the sum of the same increments."""
+    found = []
+    for finer in (1, 8):
+        task = {
+            "geometry": {"kind": geometry},
+            "noise": {"common": 0.3},
+            "initial": {"kind": "points", "values": np.zeros((1, 2 if geometry == "plane" else 1))},
+            "solver": {"kind": "particles", "step": finer / 64, "increments": finer, "seed": 5},
+            "time": {"until": 1, "save": False},
+        }
+        found.append(mfpde.solve(mfpde.Problem.from_dict(task)).positions[-1])
+    assert np.abs(found[0]).min() > 1e-3
+    np.testing.assert_allclose(found[1], found[0], atol=1e-13)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from lzma import LZMAError
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
+from zipfile import BadZipFile
 from zlib import error as ZlibError  # noqa: N812
 
 import numpy as np
@@ -36,8 +37,8 @@ with fields_like_properties("positions"):
 
     @register("initial", "points")
     class Points(Initial):
-        """Point masses from `values` (numbers in the file), from a `file` (text or .npy, one point per row) or drawn at
-        `random`, with optional `weights`.
+        """Point masses from `values` (numbers in the file), from a `file` (one point per row: text, .csv, .npy, or the
+        arrays `points` and, where there are, `weights` of an .npz) or drawn at `random`, with optional `weights`.
 
         On the circle a point is an angle, on the sphere a unit vector. Point masses have no density: a spectral
         solver needs noise to show what becomes of them.
@@ -56,7 +57,9 @@ with fields_like_properties("positions"):
         values: Annotated[tuple[tuple[float, ...], ...] | None, BeforeValidator(_rows)] = Field(
             default=None, description="the points: angles, or one list for each"
         )
-        file: str | None = Field(default=None, description="where they are, one point per row: text or .npy")
+        file: str | None = Field(
+            default=None, description="where they are, one point per row: text, .csv, .npy or .npz"
+        )
         random: Recipe | None = Field(default=None, description="the law by which they are drawn")
         count: Whole | None = Field(default=None, ge=1, description="random: how many")
         seed: Whole | None = Field(default=None, ge=0, lt=2**64, description="random: of their coordinates, default 0")
@@ -84,7 +87,7 @@ with fields_like_properties("positions"):
         def on(self, geometry: Geometry) -> Particles:
             points = self._points(geometry)
             try:
-                return Particles(points, _array(self.weights), geometry, _array(self.__dict__["positions"]))
+                return Particles(points, self._weights(), geometry, _array(self.__dict__["positions"]))
             except ProblemError as error:
                 raise ProblemError(
                     Fault(("initial", *self._key(fault)), fault.message) for fault in error.faults
@@ -94,6 +97,13 @@ with fields_like_properties("positions"):
             if self.random is not None:
                 return points_of_recipe(self, geometry)
             return np.array(self.values) if self.file is None else _read_points(self.file)
+
+        def _weights(self) -> Float | None:
+            """As they are written, or those of the archive in which the points are."""
+            if self.weights is not None or self.file is None or Path(self.file).suffix != ".npz":
+                return _array(self.weights)
+            with np.load(self.file, allow_pickle=False) as archive:
+                return np.asarray(archive["weights"], dtype=float) if "weights" in archive.files else None
 
         def _key(self, fault: Fault) -> tuple[str | int, ...]:
             """Points are written under `values`, or in a file."""
@@ -116,18 +126,29 @@ def _array(values: tuple[float, ...] | None) -> Float | None:
     return None if values is None else np.array(values)
 
 
+def _archived(path: Path) -> Float:
+    """The array `points` of an archive, or its only one."""
+    with np.load(path, allow_pickle=False) as archive:
+        name = "points" if "points" in archive.files else archive.files[0] if len(archive.files) == 1 else None
+        if name is None:
+            raise ValueError(f"has no array 'points' but {', '.join(map(repr, archive.files)) or 'none at all'}")
+        return np.asarray(archive[name])
+
+
 def _read_points(file: str) -> Float:
     path = Path(file)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", UserWarning)  # of an empty file
+            if path.suffix == ".npz":
+                return _archived(path)
             if path.suffix != ".npy":
-                return np.loadtxt(path, ndmin=2)
+                return np.loadtxt(path, ndmin=2, delimiter="," if path.suffix == ".csv" else None)
             with path.open("rb") as stream:  # numpy.load would open archives as well
                 return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
     except UserWarning:
         raise ProblemError.at("initial.file", f"{file} holds no points") from None
     except OSError as error:
         raise ProblemError.at("initial.file", f"cannot read {file}: {error.strerror or error}") from None
-    except (ValueError, EOFError, MemoryError, LZMAError, ZlibError) as error:
+    except (ValueError, EOFError, MemoryError, LZMAError, ZlibError, BadZipFile) as error:
         raise ProblemError.at("initial.file", f"{file} does not hold points: {error}") from None

@@ -12,6 +12,7 @@ W, U, B = (
     np.array([[1.0, 2.0], [-1.0, 0.5], [0.3, -0.7]]),
     [0.1, -0.2, 0.5],
 )
+C = [0.7, -0.3]  # output bias
 
 
 def by_hand(x, activation):
@@ -23,12 +24,12 @@ def by_hand(x, activation):
         "gelu": lambda z: 0.5 * z * (1 + erf(z / sqrt(2))),
     }[activation]
     hidden = [s(sum(U[k][j] * x[j] for j in range(2)) + B[k]) for k in range(3)]
-    return [sum(W[i][k] * hidden[k] for k in range(3)) for i in range(2)]
+    return [sum(W[i][k] * hidden[k] for k in range(3)) + C[i] for i in range(2)]
 
 
 @pytest.mark.parametrize("activation", ["tanh", "relu", "gelu"])
 def test_mlp_is_its_formula_and_its_slope(activation):
-    mlp = mfpde.Mlp(W=W, U=U, b=B, activation=activation)
+    mlp = mfpde.Mlp(W=W, U=U, b=B, c=C, activation=activation)
     points = tokens(2, 30, 1).points
     np.testing.assert_allclose(mlp.drift(mfpde.Plane(), points), [by_hand(x, activation) for x in points], atol=1e-14)
     ahead, behind = ([mlp.outputs(points + s * e) for e in np.eye(2)] for s in (1e-6, -1e-6))
@@ -113,6 +114,7 @@ def test_pure_noise_keeps_gaussians():
         ({"W": [[1, 2]], "U": 1}, r"drift.U: has shape \(2, 2\); tokens in R\^2 and 2 rows need \(2, 2\)|drift.W: has"),
         ({"U": [[1.0, 2.0, 3.0]], "W": [[1.0], [2.0]]}, r"drift.U: has shape \(1, 3\); tokens in R\^2 and 1 rows need"),
         ({"b": [1.0, 2.0, 3.0]}, r"drift.b: has shape \(3,\); tokens in R\^2 and 2 rows need \(2,\)"),
+        ({"c": [1.0, 2.0, 3.0]}, r"drift.c: has shape \(3,\); tokens in R\^2 need \(2,\)"),
     ],
 )
 def test_shapes_of_an_mlp(block, message):

@@ -203,3 +203,20 @@ def test_points_in_a_heap(random, spread):
     order = np.argsort(x, kind="stable")
     there = np.flatnonzero(np.diff(law.points) > 0)  # equal points may come in any order
     np.testing.assert_allclose(law.ends[there], (np.cumsum(a[order]) / a.sum())[there], atol=1e-13)
+
+
+def test_crossings_that_no_node_sees():
+    """`W_1 = int |F - G|` has a kink where the quantile functions cross, here (at 1.94438825) so near to an end of a
+    stretch that Gauss nodes do not see it; by mpmath with 30 digits."""
+    line = mfpde.Line()
+    normal, box = mfpde.Gaussian(mean=0.2, covariance=0.7).on(line), mfpde.Uniform(box=[[-1, 2]]).on(line)
+    deviation = mpmath.sqrt(mpmath.mpf("0.7"))
+
+    def apart(x):
+        return mpmath.ncdf((x - mpmath.mpf("0.2")) / deviation) - min(max((x + 1) / mpmath.mpf(3), 0), 1)
+
+    with mpmath.workdps(30):
+        crossing = mpmath.findroot(apart, (1.9, 1.95), solver="anderson")
+        ends = [-12, -5, -1, 0, 1, crossing, 2, 4, 12]
+        expected = sum(abs(mpmath.quad(apart, pair)) for pair in itertools.pairwise(ends))
+    assert mfpde.distance(normal, box, kind="wasserstein-1") == pytest.approx(float(expected), abs=1e-14)

@@ -165,6 +165,17 @@ def test_attention_sees_normalised_tokens(random):
     assert found["attention-entropy"] == pytest.approx(-np.mean(np.sum(pairs * np.log(pairs), axis=1)), abs=1e-12)
 
 
+def test_attention_sees_tokens_of_post_ln_as_they_are(random):
+    """`x = r D theta` in R^d: attention sees D theta, which is x where r is 1."""
+    gain = np.array([1, 2, 0.5])
+    theta = random.standard_normal((9, 3))
+    seen = 1.5 * gain * theta / np.linalg.norm(theta, axis=1, keepdims=True)
+    attention, scheme = mfpde.Softmax(A=0.7), {"kind": "post", "radius": 1.5, "gain": gain}
+    pairs = pairs_of(attention, seen, np.ones(9))
+    found = value("attention-entropy", 3 * seen, None, mfpde.Space(dimension=3), attention, normalization=scheme)
+    assert found["attention-entropy"] == pytest.approx(-np.mean(np.sum(pairs * np.log(pairs), axis=1)), abs=1e-12)
+
+
 def test_several_heads_and_masks_count_with_their_mean(random):
     vectors = random.standard_normal((8, 2))
     heads = [mfpde.Softmax(A=1), mfpde.Softmax(A=-2)]

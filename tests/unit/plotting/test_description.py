@@ -4,7 +4,7 @@ import math
 
 from mfpde.attention import Interaction, Softmax
 from mfpde.equation import Noise
-from mfpde.geometry import Circle
+from mfpde.geometry import Circle, Plane
 from mfpde.plotting.description import describe
 from mfpde.problem import Problem
 
@@ -12,6 +12,11 @@ from mfpde.problem import Problem
 def test_settings_that_are_not_the_default():
     problem = Problem(geometry=Circle(), attention=Softmax(A=2.5, V=-1), noise=Noise(kappa=math.inf))
     assert describe(problem) == "attention: softmax, A 2.5, V -1; no noise"
+
+
+def test_every_noise_is_named():
+    told = describe(Problem(geometry=Plane(), noise=Noise(matrix=2.0, common=0.5)))
+    assert told == "noise: matrix 2, common 0.5"
 
 
 def test_long_lists_are_cut():
