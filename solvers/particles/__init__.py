@@ -28,13 +28,13 @@ class ParticleSystem(Solver):
     `count` tokens are drawn from the initial measure by `seed` (`sampling: stratified` spreads them evenly); `points`
     are the tokens themselves. Without noise steps are of order eight, `tolerance` (default 1e-8) is a tenth of the
     relative error of positions at output times, and tokens nearer than `merge` that approach each other become one,
-    however many there are (default: the tolerance on circle and spheres, never in R^d; 0 never). Fewer tokens than
-    dimensions cost what that many dimensions do where A and V are multiples of the identity. With noise steps have the
-    length `step` (default: a twentieth of the time in which anything changes), strong order 1 on flat spaces and the
-    circle and weak order 2 everywhere. `copies` independent systems run side by side. `layers` are a Transformer's own:
-    so many residual steps of length until/layers instead of continuous time, with `sublayers` attention and drift one
-    after the other. Random numbers are keyed on seed, copy, token and step: neither threads nor an interruption change
-    a bit.
+    however many there are (default: on circle and spheres the tolerance, but at most a thousandth of the mean spacing
+    of n tokens; never in R^d; 0 never). Fewer tokens than dimensions cost what that many dimensions do where A and V
+    are multiples of the identity. With noise steps have the length `step` (default: a twentieth of the time in which
+    anything changes), strong order 1 on flat spaces and the circle and weak order 2 everywhere. `copies` independent
+    systems run side by side. `layers` are a Transformer's own: so many residual steps of length until/layers instead
+    of continuous time, with `sublayers` attention and drift one after the other. Random numbers are keyed on seed,
+    copy, token and step: neither threads nor an interruption change a bit.
 
     >>> import mfpde
     >>> run = mfpde.solve(mfpde.Problem.from_dict({
@@ -88,18 +88,24 @@ class ParticleSystem(Solver):
         initial = equation.initial
         if initial is not None and not initial.pointlike and self.count is None:
             return "it needs to know how many tokens to draw: solver.count"
-        return self._unfit_settings(equation)
+        return self._unfit_noise(equation) or self._unfit_normalization(equation)
 
-    def _unfit_settings(self, equation: Equation) -> str | None:
-        """Why these settings do not go together with the equation."""
-        noise, scheme = is_noisy(equation), equation.normalization
+    def _unfit_noise(self, equation: Equation) -> str | None:
+        """Why these settings do not go together with the noise, or without any."""
         if equation.noise.matrix is not None and not equation.geometry.flat:
             return "a noise.matrix means nothing on circle and spheres; give noise.kappa"
-        if self.layers is not None and noise:
-            return "layers have no noise: leave layers out, or noise"
+        if is_noisy(equation):
+            return "layers have no noise: leave layers out, or noise" if self.layers is not None else None
+        for key in ("step", "increments"):
+            if key in self.model_fields_set:
+                return f"{key} is of steps with noise, and there is none: leave {key} out, or give noise.kappa"
+        return None
+
+    def _unfit_normalization(self, equation: Equation) -> str | None:
+        scheme = equation.normalization
         if scheme is None:
             return None
-        if noise:
+        if is_noisy(equation):
             return "tokens with a normalization have no noise here: leave normalization out (post on spheres), or noise"
         if self.layers is not None and scheme.ellipsoid:
             return "the flow on the ellipsoid has no layers: leave layers out, or ellipsoid"

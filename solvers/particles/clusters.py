@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from mfpde.geometry.harmonics import Harmonics
 from mfpde.solvers.kernels.token_steps import ACTIVE, EVALUATIONS, REJECTED, STEPS
 from mfpde.typing import AnyArray, Float, Integers, Truths
 
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Clusters", "Gathered", "centres", "crowded", "meetings", "merge_distance", "merger_rows", "put_back"]
 
+#: of the mean spacing of tokens, for the distance of tokens that are one: hardly any are so near by chance
+_SPACING_SHARE = 1e-3
+
 
 def merge_distance(settings: ParticleSystem, tokens: Tokens, scheme: Normalization | None) -> float:
     """The distance below which tokens that approach each other become one; 0 never. Tokens that see, or move,
@@ -26,7 +31,16 @@ def merge_distance(settings: ParticleSystem, tokens: Tokens, scheme: Normalizati
         return 0.0
     if settings.merge is not None:
         return settings.merge
-    return 0.0 if tokens.geometry.flat and scheme is None else settings.tolerance
+    if tokens.geometry.flat and scheme is None:
+        return 0.0
+    return min(settings.tolerance, _SPACING_SHARE * _mean_spacing(tokens.count, tokens.geometry.ambient_dimension))
+
+
+def _mean_spacing(count: int, dimension: int) -> float:
+    """Side of a cube of the part of `S^{d-1}` that each of so many tokens has."""
+    if dimension == 1:
+        return math.inf
+    return math.exp((Harmonics(dimension).log_area - math.log(count)) / (dimension - 1))
 
 
 @dataclass(eq=False)

@@ -6,9 +6,10 @@ import pytest
 import mfpde
 from mfpde.contracts import State
 from mfpde.prepare import prepare
-from mfpde.solvers.particles import beginning, gathering
+from mfpde.solvers.particles import ParticleSystem, beginning, gathering
 from mfpde.solvers.particles.adaptive import AdaptiveIntegration
-from mfpde.solvers.particles.clusters import Clusters, centres, crowded, meetings
+from mfpde.solvers.particles.clusters import Clusters, centres, crowded, meetings, merge_distance
+from mfpde.solvers.particles.tokens import Tokens
 
 CONFINING = {"kind": "mlp", "W": [[-2, 0], [0, -1.8]], "U": [[1, 0], [0, 1]], "activation": "tanh"}
 MLP = {"kind": "mlp", "W": [[0.3], [0.2]], "U": [[1.0, 0.5]], "b": [0.1], "activation": "tanh"}
@@ -52,6 +53,39 @@ def test_many_tokens_that_merge_go_where_the_unmerged_go(space, until, few):
     assert merged.provenance["statistics"]["particles"] < 50
     assert free.provenance["statistics"]["particles"] == 200
     assert np.abs(embedded(merged) - embedded(free)).max() < 1e-6
+
+
+def left(until, **settings):
+    """How many of 500 tokens on the circle there are, whose mean spacing is 0.0126."""
+    given = problem("circle", 0, until).written()
+    given["solver"] = {"kind": "particles", "count": 500, "tolerance": 1e-2, **settings}
+    return mfpde.solve(mfpde.Problem.from_dict(given)).provenance["statistics"]["particles"]
+
+
+def test_tokens_are_not_one_merely_because_they_are_many():
+    """Without `merge` hardly any are before they have clustered; as given, many are at once."""
+    assert left(1e-3) >= 498
+    assert left(1e-3, merge=1e-2) < 450
+    assert left(40) < 20
+
+
+@pytest.mark.parametrize(
+    ("geometry", "count", "expected"),
+    [
+        (mfpde.Circle(), 10**6, 2 * np.pi * 1e-9),
+        (mfpde.Circle(), 32, 1e-8),
+        (mfpde.Sphere(), 10**12, np.sqrt(4 * np.pi) * 1e-9),
+        (mfpde.Sphere(dimension=4), 10**18, np.cbrt(2 * np.pi**2) * 1e-9),
+        (mfpde.Sphere(dimension=768), 10**6, 1e-8),
+        (mfpde.Plane(), 10**6, 0.0),
+    ],
+)
+def test_the_distance_at_which_tokens_become_one(geometry, count, expected):
+    """The tolerance, or a thousandth of `(area / n)^{1/(d-1)}`."""
+    places = np.broadcast_to(0.0, (1, count, 1))
+    tokens = Tokens(places, np.ones(1), None, geometry)
+    assert merge_distance(ParticleSystem(tolerance=1e-8), tokens, None) == pytest.approx(expected)
+    assert merge_distance(ParticleSystem(merge=0.1), tokens, None) == 0.1
 
 
 def test_tokens_moved_by_more_than_attention_merge_as_well(few):

@@ -152,6 +152,9 @@ def test_what_cannot_be_done_is_said_before_the_first_step():
     many = {"kind": "points", "random": "uniform-sphere", "count": 10**12}
     with pytest.raises(mfpde.ProblemError, match=r"initial\.count: that many tokens need about 2\.08e\+14 bytes"):
         solved(initial=many, solver={"kind": "particles"})
+    for key in ("step", "increments"):
+        said = f"{key} is of steps with noise, and there is none: leave {key} out"
+        assert said in fault(solver={"kind": "particles", "count": 5, key: 1})
     assert "normalization.gain: has 3 numbers; tokens in R^2 need 2" in fault(
         normalization={"kind": "pre", "gain": [1, 2, 3]}, solver={"kind": "particles", "count": 5}
     )
