@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from mfpde.validation.report import Check
 
 __all__ = ["checks", "descends", "resolved"]
 
-_SOURCE = "physics section 3"
+_SOURCE = "the free energy of a gradient flow [carrillo2020]"
 _ROUNDS, _ROUNDS_QUICK = 8, 3  # of halving the time intervals
 _NEEDED = ("free-energy", "dissipation")
 
@@ -31,7 +31,7 @@ def descends(problem: Problem) -> bool:
 
 
 def resolved(
-    problem: Problem, solve: Callable[[Problem], Run], quick: bool, also: list[float]
+    problem: Problem, solve: Callable[[Problem], Run], quick: bool, also: Sequence[float] = ()
 ) -> tuple[Run, TimeIntervals]:
     """A run observed at times between which the dissipation is integrated to the promised accuracy, and `also` at those
     times.

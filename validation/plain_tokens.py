@@ -18,6 +18,8 @@ __all__ = ["PlainTokens", "plain_tokens"]
 _MOST_TOKENS = 200  # a step of all pairs in NumPy then takes milliseconds
 _TOLERANCE = 1e-10  # of scipy's steps
 _MOST_CALLS = 20_000  # evaluations: a longer way is compared as far as they reach
+#: whose tokens follow the equation
+_SOLVERS = ("particles", "characteristics")
 _SNAPSHOTS = 4  # besides the first
 
 
@@ -36,7 +38,7 @@ def plain_tokens(run: Run, solver: Solver) -> PlainTokens | None:
     alone = all(getattr(solver, name, None) is None for name in ("layers", "copies"))
     if not alone or time is None or "position" not in run.stored or equation.noise.peculiar or equation.noise.diffuses:
         return None
-    if run.positions.shape[1] > _MOST_TOKENS or solver.kind != "particles" or equation.normalization is not None:
+    if run.positions.shape[1] > _MOST_TOKENS or solver.kind not in _SOLVERS or equation.normalization is not None:
         return None
     motion = _Motion(equation, run, gradient=time.clock == "gradient")
     return motion.followed()

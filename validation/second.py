@@ -47,17 +47,15 @@ def second_method(examined: Examined, *, quick: bool) -> Apart | None:
     """The run held against another solver, or tokens against a plain program; None where there is no second method, and
     particles alone can be asked (the mean-field limit)."""
     run, equation = examined.run, examined.run.problem.equation
-    if examined.solver.shows == "particles":
-        tokens = plain_tokens(run, examined.solver)
-        return None if tokens is None else _against_tokens(examined, tokens)
-    limit = _TOLERANCE_QUICK if quick else _TOLERANCE
-    tolerance = max(examined.promise / PROMISED, limit)
-    for solver in _others(equation, examined.solver, tolerance):
-        times = [float(run.times[index]) for index in examined.looks]
-        other = _solved(run.problem, solver, times)
-        if other is not None:
-            return _against(examined, other, solver, PROMISED * tolerance)
-    return None
+    if examined.solver.shows != "particles":
+        tolerance = max(examined.promise / PROMISED, _TOLERANCE_QUICK if quick else _TOLERANCE)
+        for solver in _others(equation, examined.solver, tolerance):
+            times = [float(run.times[index]) for index in examined.looks]
+            other = _solved(run.problem, solver, times)
+            if other is not None:
+                return _against(examined, other, solver, PROMISED * tolerance)
+    tokens = plain_tokens(run, examined.solver)
+    return None if tokens is None else _against_tokens(examined, tokens)
 
 
 def _others(equation: Equation, solver: Solver, tolerance: float) -> Iterator[Solver]:
@@ -91,11 +89,8 @@ def _solved(problem: Problem, solver: Solver, times: list[float]) -> Run | None:
 def _against(examined: Examined, other: Run, solver: Solver, promised: float) -> Apart:
     run = examined.run
     waves = waves_for(run.problem.geometry, run.measure(0))
-    pairs = [
-        (int(np.argmin(np.abs(run.times - time))), index)
-        for index, time in enumerate(other.times)
-        if time <= run.times[-1] * (1 + 1e-12)
-    ]
+    nearest = [int(np.argmin(np.abs(run.times - time))) for time in other.times]
+    pairs = [(i, j) for j, i in enumerate(nearest) if abs(run.times[i] - other.times[j]) <= 1e-9 * run.times[-1]]
     apart = [float(np.abs(waves.means(run.measure(i)) - waves.means(other.measure(j))).max()) for i, j in pairs]
     if not other.outcome.complete and other.times[-1] < run.times[-1] * (1 - 1e-9) and run.outcome.complete:
         apart[-1] = math.inf  # it has ended where the first goes on

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from mfpde.contracts import BLOW_UP, INTERRUPTED
-from mfpde.errors import ProblemError
-from mfpde.prepare import chosen_solver, faults
+from mfpde.prepare import chosen_solver
 from mfpde.problem import Problem
 from mfpde.registry import lookup
 from mfpde.run import Run
@@ -35,9 +34,6 @@ def examine_solution(problem: Problem, title: str, *, quick: bool = False) -> Re
     Which claims there are to check depends on the equation, the solver and how the run ended; each says nothing where
     it has no meaning.
     """
-    found = faults(problem)
-    if found:
-        raise ProblemError(found)
     flow = descent.descends(problem)
     windows = weak_form.Windows.of(problem, quick=quick)
     also = [] if windows is None else windows.times()

@@ -105,7 +105,7 @@ def _with_curve(
     axes: Axes, tokens: Measure, solution: Measure, span: tuple[float, float], coordinate: str, density: str
 ) -> None:
     points, weights = tokens.nodes()
-    axes.hist(points[:, 0], _BARS, span, density=True, weights=weights, color=CATEGORIES[5], label="tokens")
+    axes.hist(points[:, 0], _BARS, range=span, density=True, weights=weights, color=CATEGORIES[5], label="tokens")
     axes.set(xlabel=coordinate, ylabel=density, xlim=span)
     places = np.linspace(*span, _PLACES)
     if not solution.pointlike:

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mfpde.errors import MfpdeError
 from mfpde.registry import lookup
 from mfpde.typing import Float
 from mfpde.validation.mean_field import fluctuations, theory
 from mfpde.validation.mean_field.kept import Kept
 from mfpde.validation.mean_field.limit import Limit
 from mfpde.validation.mean_field.measuring import as_complex, snapshots_measured, solved_tokens
-from mfpde.validation.mean_field.plan import Plan
+from mfpde.validation.mean_field.plan import LEAST_COUNTS, Plan
 from mfpde.validation.mean_field.rates import Rate, fitted
 from mfpde.validation.report import Check
 
@@ -28,10 +27,9 @@ __all__ = ["Findings"]
 
 _SOURCE = "the mean-field limit [sznitman1991]"
 _PARTED = 0.3  # of a smooth observable of modulus 1: errors beyond it follow no rate any more
-_LEAST_COUNTS = 3  # that a rate is fitted to
 _DEVIATIONS = 5.0  # standard errors that chance exceeds once in a million times
 _BIAS_FACTOR = 20.0  # times 1/n: what a bias of order 1/n may be for waves of modulus 1
-_SMOOTH = "smooth observables"
+_SMOOTH_NAME = "smooth observables"
 _TOKENS_DRAWN = 2000  # beside the solution
 
 
@@ -56,9 +54,6 @@ class Findings:
         whole: dict[int, list[dict[str, Any]]] = {
             count: [each for each in group if each is not None] for count, group in groups.items() if None not in group
         }
-        if len(whole) < _LEAST_COUNTS:
-            reached = f"{max(whole):,} tokens" if whole else "none"
-            raise MfpdeError(f"there was time for too few tokens to see a rate: {reached}; give counts, or more seconds")
         distances = {
             count: {kind: np.array([each["distances"][kind] for each in group]) for kind in group[0]["distances"]}
             for count, group in whole.items()
@@ -85,7 +80,7 @@ class Findings:
         """Times, but for the first, up to which tokens follow the limit: errors still fall for the most tokens."""
         followed = []
         for index in range(1, self.errors.shape[1]):
-            if (self.errors[-_LEAST_COUNTS:, index] > _PARTED).any():
+            if (self.errors[-LEAST_COUNTS:, index] > _PARTED).any():
                 break
             followed.append(index)
         return followed
@@ -102,7 +97,7 @@ class Findings:
         if not self.together:
             return {}
         expected = theory.smooth(self.limit)
-        found = {_SMOOTH: self._rate(_SMOOTH, self._smooth_errors(), expected)}
+        found = {_SMOOTH_NAME: self._rate(_SMOOTH_NAME, self._smooth_errors(), expected)}
         last = snapshots_measured(self.limit.times.size)
         kept = [place for place, index in enumerate(last) if index in self.together]
         for kind in self.distances[self.counts[0]] if kept else ():
@@ -119,7 +114,7 @@ class Findings:
         """Of each repeat, over waves and times."""
         return {
             count: np.sqrt((np.abs(self.waves[count][:, self.together]) ** 2).mean(axis=(1, 2)))
-            for count in self.counts[min(self._regime, len(self.counts) - _LEAST_COUNTS) :]
+            for count in self.counts[min(self._regime, len(self.counts) - LEAST_COUNTS) :]
         }
 
     @staticmethod

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["checks"]
 
-_SOURCE = "fluctuations about the uniform state, an Ornstein-Uhlenbeck process [mischler2013]"
+_SOURCE = "fluctuations about the uniform state, an Ornstein-Uhlenbeck process [fernandez1997]"
 _UNIFORM = 1e-3  # modes of the limit: products of two of them do not show
 _RELAXED = 1e-2  # what is left of what the fluctuations began with
 _LEAST_TOKENS = 1000  # below, terms of order 1/n show

@@ -12,14 +12,12 @@ from mfpde.store.atomic_file import cannot_write
 
 __all__ = ["Kept"]
 
-_NAME = "measurements.jsonl"
-
 
 class Kept:
-    """A file of one line for what is measured, and one for each measurement; in memory alone without a folder."""
+    """A file of one line for what is measured, and one for each measurement; in memory alone without a path."""
 
-    def __init__(self, folder: Path | None, subject: dict[str, Any], *, resume: bool) -> None:
-        self._path = None if folder is None else folder / _NAME
+    def __init__(self, path: Path | None, subject: dict[str, Any], *, resume: bool) -> None:
+        self._path = path
         self.measurements: dict[tuple[int, int], dict[str, Any]] = {}
         if self._path is None:
             return

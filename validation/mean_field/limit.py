@@ -18,7 +18,7 @@ from mfpde.validation.waves import Complex, Waves, waves_for
 
 __all__ = ["Limit", "limit_in", "on_line_or_circle"]
 
-_EXACT_COUNT = 10_000  # tokens: for more the limit is as many points, which moves no distance by a hundredth
+_LEAST_POINTS = 20_000  # that stand for the limit, and no fewer than tokens: distances are off by less than a hundredth
 _CELLS = 1 << 16  # between which quantiles are interpolated: right to 1e-8
 
 
@@ -47,11 +47,11 @@ class Limit:
 
     @lru_cache(maxsize=16)  # noqa: B019 - a process has one limit
     def beside(self, index: int, count: int) -> Measure:
-        """The measure, or so many points at its quantiles where points are quicker and do as well."""
+        """What so many tokens are held against: on the line and the circle points at its quantiles, which are quick."""
         measure = self.measures[index]
-        if count <= _EXACT_COUNT or measure.pointlike or not on_line_or_circle(measure.space):
+        if measure.pointlike or not on_line_or_circle(measure.space):
             return measure
-        return Particles(_quantiles(measure, count)[:, None], geometry=measure.space)
+        return Particles(_quantiles(measure, max(count, _LEAST_POINTS))[:, None], geometry=measure.space)
 
 
 def on_line_or_circle(space: Geometry) -> bool:

@@ -92,7 +92,7 @@ def _distances(tokens: list[Measure], limit: Limit, count: int, repeat: int) -> 
         known, space = limit.beside(index, count), tokens[index].space
         for kind in _kinds(space, count):
             other = known
-            if kind == "wasserstein-1" and not on_line_or_circle(space):  # exact between as many points
+            if kind in ("wasserstein-1", "energy") and not on_line_or_circle(space):  # sums over pairs of points
                 other = Particles(known.sample(count, _BEYOND_SEEDS + repeat), geometry=space)
             found.setdefault(kind, []).append(distance(tokens[index], other, kind))
     return found

@@ -18,15 +18,19 @@ from mfpde.registry import lookup
 from mfpde.solvers.auto import fitting
 from mfpde.typing import Float
 
-__all__ = ["Plan", "no_limit"]
+__all__ = ["LEAST_COUNTS", "Plan", "no_limit"]
 
-_COUNTS, _REPEATS = (100, 1000, 10_000, 100_000), 32
-_COUNTS_QUICK, _REPEATS_QUICK = (100, 1000, 10_000), 16
+#: numbers of tokens and of systems of each; the quick ones take a second a system at most
+_COUNTS, _REPEATS = (100, 1000, 10_000, 100_000, 1_000_000), 32
+#: the same for the quick form
+_COUNTS_QUICK, _REPEATS_QUICK = (100, 400, 1600, 6400), 24
 #: seconds for the measurements, where counts are not given: more tokens are left out when they are used up
-SECONDS, SECONDS_QUICK = 60.0, 8.0
-_LEAST_REPEATS, _LEAST_COUNTS = 4, 3  # of which a deviation, and a slope with its uncertainty, can be made
+_SECONDS, _SECONDS_QUICK = 60.0, 8.0
+_LEAST_REPEATS = 4  # of which a deviation can be made
+#: of which a slope with its uncertainty can be made: so many are measured however long it takes
+LEAST_COUNTS = 3
 #: shares of the time at which tokens are looked at
-_LOOKS = (0.0, 1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4, 1.0)
+_TIME_SHARES = (0.0, 1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4, 1.0)
 _TOLERANCE = 1e-6  # of tokens without noise, and of the limit: far below the errors of chance
 _TOKENS_FOR_LIMIT = 10  # times the most tokens measured, where nothing else knows the limit
 _SEED_OF_LIMIT = 999_999_937  # no repeat has it
@@ -55,9 +59,9 @@ class Plan:
         given = None if counts is None else _counts(counts)
         data = {name: value for name, value in problem.canonical().items() if name not in ("compare", "observe")}
         until = float(data["time"]["until"])
-        data["time"] = {"until": until, "save_at": [share * until for share in _LOOKS]}
+        data["time"] = {"until": until, "save_at": [share * until for share in _TIME_SHARES]}
         times = _repeats(repeats, _REPEATS_QUICK if quick else _REPEATS)
-        usual = (SECONDS_QUICK if quick else SECONDS) if given is None else math.inf
+        usual = (_SECONDS_QUICK if quick else _SECONDS) if given is None else math.inf
         return cls(
             {**data, "solver": _as_tokens(problem)},
             _of_limit(problem, data),
@@ -101,10 +105,10 @@ def no_limit(problem: Problem) -> str | None:
 
 def _counts(given: Sequence[int]) -> tuple[int, ...]:
     counts = tuple(sorted({whole("counts", each, least=2) for each in given}))
-    if len(counts) < _LEAST_COUNTS:
+    if len(counts) < LEAST_COUNTS:
         raise ProblemError.at(
             "counts",
-            f"must be at least {_LEAST_COUNTS} numbers of tokens, not {len(counts)}: a rate has no interval otherwise",
+            f"must be at least {LEAST_COUNTS} numbers of tokens, not {len(counts)}: a rate has no interval otherwise",
         )
     return counts
 

@@ -18,7 +18,7 @@ from mfpde.validation.mean_field.findings import Findings
 from mfpde.validation.mean_field.kept import Kept
 from mfpde.validation.mean_field.limit import Limit
 from mfpde.validation.mean_field.measuring import MEASURE
-from mfpde.validation.mean_field.plan import Plan
+from mfpde.validation.mean_field.plan import LEAST_COUNTS, Plan
 from mfpde.validation.report import Report
 from mfpde.watching.watch import Watch
 from mfpde.workers import Answer, Pool, Task, usable_processors
@@ -44,10 +44,10 @@ class _Study:
         return {"tokens": self.tokens}
 
 
-def examine_limit(plan: Plan, watch: Watch, *, folder: Path | None = None, resume: bool = False) -> Report:
-    """Measure, fit, judge. Measurements go to the folder as they are made, and are not made again by `resume`."""
+def examine_limit(plan: Plan, watch: Watch, *, kept: Path | None = None, resume: bool = False) -> Report:
+    """Measure, fit, judge. Measurements are kept in that file as they are made, and not made again by `resume`."""
     subject = {"problem": plan.tokens, "limit": plan.limit_problem.canonical()}
-    kept = Kept(folder, subject, resume=resume)
+    measured = Kept(kept, subject, resume=resume)
     with tempfile.TemporaryDirectory() as place:
         doing("solving for the limit")
         path = Path(place) / "limit.h5"
@@ -56,9 +56,9 @@ def examine_limit(plan: Plan, watch: Watch, *, folder: Path | None = None, resum
         watch.begin(study, patient=False)
         with Pool(min(usable_processors(), _MOST_PROCESSES)) as pool:
             for count in _affordable(plan, study):
-                _measure(plan, count, str(path), pool, kept, study, watch)
+                _measure(plan, count, str(path), pool, measured, study, watch)
         watch.done()
-    findings = Findings.of(plan, limit, kept)
+    findings = Findings.of(plan, limit, measured)
     checks, notes = tuple(findings.checks()), findings.notes
     return Report(_TITLE, findings.claim, checks, findings.draw, own_rates=findings.rates, own_notes=notes)
 
@@ -77,8 +77,8 @@ def _solved(plan: Plan, path: Path) -> Run:
 def _affordable(plan: Plan, study: _Study) -> Iterator[int]:
     """Counts in ascending order, as long as there seems to be time for the next one."""
     began, before = perf_counter(), 0
-    for count in plan.counts:
-        if before:
+    for place, count in enumerate(plan.counts):
+        if place >= LEAST_COUNTS:
             usual = median(study.seconds[before]) * count / before * plan.repeats / usable_processors()
             if perf_counter() - began + usual > plan.seconds:
                 study.end = study.position

@@ -1,4 +1,4 @@
-"""What theory expects of independent tokens (physics section 10)."""
+"""What theory expects of independent tokens [fournier2015] (physics section 10)."""
 
 from __future__ import annotations
 
