@@ -174,4 +174,6 @@ def _energy(examined: Examined) -> list[Check]:
     size = max(float(np.abs(energy[np.isfinite(energy)]).max()), 1e-300)
     fall = max(float(falls[known].max()), 0.0) / size
     claim = "energy never falls, relative to its size"
-    return [Check.at_most(claim, "a gradient flow [rigollet2025]", bound=0.0, measured=fall, tolerance=examined.promise)]
+    return [
+        Check.at_most(claim, "a gradient flow [rigollet2025]", bound=0.0, measured=fall, tolerance=examined.promise)
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 
@@ -68,7 +69,7 @@ class _Motion:
             edges = [span[0], *(at for at in self._equation.velocity.breaks() if span[0] < at < span[1]), span[1]]
             state = tokens[-1].ravel()
             try:
-                for start, end in zip(edges[:-1], edges[1:], strict=True):
+                for start, end in itertools.pairwise(edges):
                     found = solve_ivp(self, (start, end), state, "DOP853", rtol=_TOLERANCE, atol=_TOLERANCE)
                     state = found.y[:, -1]
             except _Enough:

@@ -51,9 +51,10 @@ def validate(
     names: cases (`mfpde list case`), problem files (`.yaml`) or problems; every case without any. Of a problem what
     theory says of every solution is checked, then the solution against a second method, then its mean-field limit: so
     many independent tokens (`counts`, each in so many `repeats`) are held against it at a few times by one-threaded
-    worker processes, and `report.rates` says how fast they tend to it. Without counts they are 100, 1000, ... as far
-    as the `seconds` reach; `limit=False` leaves that out. quick: reduced sizes, seconds instead of a minute or two. progress: as in `solve`, in claims.
-    folder: where measurements are kept as they are made; `resume` does not make those again that are there.
+    worker processes, and `report.rates` says how fast they tend to it. Without counts they are 100, 300, 1000, ... as
+    far as the `seconds` reach; `limit=False` leaves that out. quick: reduced sizes, seconds instead of a minute or two.
+    progress: as in `solve`, in claims. folder: where measurements are kept as they are made; `resume` does not make
+    those again that are there.
 
     Fails, before anything runs: counts or repeats that make no statistics, counts for a problem without a limit.
 
@@ -114,12 +115,7 @@ def _claim(name: str | Path | Problem, sizes: _Sizes) -> _Test:
     if isinstance(name, Path) or name.endswith((".yaml", ".yml")):
         return _of_problem(Problem.from_yaml(name), in_unicode(Path(name).name), sizes)
     case = lookup("case", name)()
-
-    def run(watch: Watch, folder: Path | None, resume: bool) -> Report:
-        report: Report = case.run(quick=sizes.quick)
-        return report
-
-    return run
+    return lambda *_: case.run(quick=sizes.quick)
 
 
 def _of_problem(problem: Problem, title: str, sizes: _Sizes) -> _Test:
@@ -138,7 +134,8 @@ def _of_problem(problem: Problem, title: str, sizes: _Sizes) -> _Test:
             return replace(solution, own_notes=(*solution.own_notes, f"no mean-field limit is looked for: {reason}"))
         if watch.interruption.asked:
             raise KeyboardInterrupt
-        kept = None if folder is None else folder / f"{Path(title).stem}.measurements.jsonl"
-        return Report(title, parts=(solution, examine_limit(plan, watch, kept=kept, resume=resume)))
+        stem = Path(title).stem
+        kept = None if folder is None else folder / f"{stem}.measurements.jsonl"
+        return Report(title, parts=(solution, examine_limit(plan, watch, of=stem, kept=kept, resume=resume)))
 
     return run

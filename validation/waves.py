@@ -116,4 +116,4 @@ def waves_for(space: Geometry, initial: Measure) -> Waves:
     directions = random_stream(math.prod(shape), _SEED).standard_normal(shape)
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     size = math.sqrt(float(np.trace(initial.covariance)) / dimension) if space.flat else dimension**-0.5
-    return Waves(np.array(_WAVE_NUMBERS)[:, None] * directions / max(size, np.finfo(float).tiny**0.5))
+    return Waves(np.array(_WAVE_NUMBERS)[:, None] * directions / max(size, np.finfo(float).tiny ** 0.5))

@@ -11,15 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mfpde.equation import Equation
 from mfpde.problem import Problem
 from mfpde.run import Run
-from mfpde.typing import Float
 from mfpde.validation.case import worst
 from mfpde.validation.examined import Examined
 from mfpde.validation.intervals import TimeIntervals
 from mfpde.validation.report import Check
-from mfpde.validation.waves import Complex, Waves, waves_for
+from mfpde.validation.waves import Waves, waves_for
 
 __all__ = ["Windows", "checks"]
 

@@ -143,10 +143,9 @@ def _folder(report: str, *, go_on: bool) -> Path:
     """Made before anything runs: a report that cannot be written is bad input, and so is one that is there."""
     from mfpde.store.atomic_file import check_target, made_folder
 
-    folder = Path(report)
-    if not go_on and folder.is_dir() and any(folder.iterdir()):
+    folder = made_folder(report)
+    if not go_on and any(folder.iterdir()):
         raise OutputError(f"{report} is there and holds something: another name, --resume to go on with it, or --force")
-    made_folder(report)
     for name in ("index.html", "report.json"):
         check_target(folder / name, force=True)
     return folder

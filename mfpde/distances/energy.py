@@ -80,7 +80,9 @@ def _on_circle(measure: Measure, reference: Measure) -> float:
     modes = tokens.harmonics(degree).coefficients[1:]
     assert points is not None  # noqa: S101 - for the type checker
     own = 4 / np.pi - _chords(points[0][:, 0], points[1])
-    return own - 2 * float(decay[:degree] @ (modes * density[:degree].conj()).real) + float(decay @ np.abs(density) ** 2)
+    return (
+        own - 2 * float(decay[:degree] @ (modes * density[:degree].conj()).real) + float(decay @ np.abs(density) ** 2)
+    )
 
 
 def _chords(angles: Float, charges: Float) -> float:

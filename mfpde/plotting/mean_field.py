@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
@@ -47,11 +47,11 @@ def draw_mean_field(
 ) -> None:
     """rates: by quantity. errors: number of tokens, root mean squares over time, and their standard errors. beside:
     time, tokens, solution."""
-    rows = figure.subfigures(2, 1, height_ratios=[1.25, 1])
-    upper = rows[0].subplots(1, 2)
+    above, below = figure.subfigures(2, 1, squeeze=False, height_ratios=[1.25, 1])[:, 0]
+    upper = above.subplots(1, 2)
     _against_counts(upper[0], rates)
     _over_time(upper[1], times, errors)
-    lower = rows[1].subplots(1, len(beside), squeeze=False)[0]
+    lower = below.subplots(1, len(beside), squeeze=False)[0]
     for axes, (time, tokens, solution) in zip(lower, beside, strict=True):
         _side_by_side(axes, tokens, solution)
         axes.set_title(f"{len(tokens.nodes()[1]):,} tokens, t = {time:.4g}")
@@ -76,7 +76,7 @@ def _against_counts(axes: Axes, rates: Sequence[Line]) -> None:
     axes.set(xscale="log", yscale="log", xlabel="number of tokens n", ylabel="error (root mean square)")
     axes.plot([], [], color="0.3", lw=THIN_LINE, ls=DASHES, label="expected slope")
     axes.legend(loc="lower left", fontsize=7.5)
-    axes.set_ylim(bottom=0.25 * min(float(rate.errors.min()) for rate in rates))
+    axes.set_ylim(bottom=0.1 * min(float(rate.errors.min()) for rate in rates))
 
 
 def _over_time(axes: Axes, times: Float, errors: Sequence[tuple[int, Float, Float]]) -> None:
@@ -118,15 +118,19 @@ def _over_picture(axes: Axes, tokens: Measure, solution: Measure) -> None:
         low, high = (np.asarray(each) for each in solution.reach(1e-3))
         x, y = (np.linspace(low[k], high[k], _CELLS) for k in (0, 1))
         places = np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1).reshape(-1, 2)
-        axes.pcolormesh(x, y, solution.evaluate(places).reshape(_CELLS, _CELLS).T, cmap="Blues", rasterized=True)
-    axes.scatter(*points.T, s=1.5, color=CATEGORIES[1], lw=0, rasterized=True)
+        axes.pcolormesh(
+            x, y, solution.evaluate(places).reshape(_CELLS, _CELLS).T, cmap="Blues", vmin=0, rasterized=True
+        )
+    axes.scatter(points[:, 0], points[:, 1], s=1.5, color=CATEGORIES[1], lw=0, rasterized=True)
     axes.set(xlabel="x", ylabel="y", aspect="equal")
 
 
 def _of_projections(axes: Axes, tokens: Measure, solution: Measure) -> None:
     """Histograms of the last coordinate, that of the axis."""
-    for measure, style, name in ((tokens, "stepfilled", "tokens"), (solution, "step", "solution")):
+    for measure, filled, name in ((tokens, True, "tokens"), (solution, False, "solution")):
         points, weights = measure.embedded_nodes()
-        color = CATEGORIES[5] if measure is tokens else CATEGORIES[1]
-        axes.hist(points[:, -1], _BARS // 2, density=True, weights=weights, histtype=style, color=color, label=name)
+        color = CATEGORIES[5] if filled else CATEGORIES[1]
+        outline: Literal["stepfilled", "step"] = "stepfilled" if filled else "step"
+        last = points[:, -1]
+        axes.hist(last, _BARS // 2, density=True, weights=weights, histtype=outline, color=color, label=name)
     axes.set(xlabel="last coordinate", ylabel="density")

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -61,7 +62,9 @@ class Pool:
     def __enter__(self) -> Pool:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -114,7 +117,7 @@ class Pool:
                             value, error = None, f"its worker process died ({_death(code)})"
                             break
                 done.put(Answer(number, value, error))
-        except BaseException as error:  # of the source of tasks, or of a start that failed
+        except BaseException as error:  # noqa: BLE001 - of the source of tasks, or of a start that failed
             done.put(error)
         finally:
             if worker is not None:
@@ -131,7 +134,9 @@ class Pool:
                 raise OSError("the pool is closed")
             if self._idle:
                 return self._idle.pop()
-            worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+            worker = subprocess.Popen(  # noqa: S603 - this Python, and modules of ours
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+            )
             self._running.add(worker)
         return worker
 
@@ -164,10 +169,8 @@ class Pool:
             self._running.discard(worker)
         for stream in (worker.stdin, worker.stdout):
             if stream is not None:
-                try:
+                with suppress(OSError):  # what was not yet written to one that has gone
                     stream.close()
-                except OSError:  # what was not yet written to one that has gone
-                    pass
 
 
 def _death(code: int) -> str:

@@ -64,7 +64,11 @@ class Findings:
             tuple(whole),
             {count: as_complex([each["waves"] for each in group]) for count, group in whole.items()},
             distances,
-            {c: as_complex([each["harmonics"] for each in group]) for c, group in whole.items() if "harmonics" in group[0]},
+            {
+                c: as_complex([each["harmonics"] for each in group])
+                for c, group in whole.items()
+                if "harmonics" in group[0]
+            },
         )
 
     # -- smooth observables
@@ -163,7 +167,8 @@ class Findings:
             when = times[len(self.together) + 1]
             found.append(
                 f"from t = {when:.4g} on tokens and the solution part (errors beyond {_PARTED:g} for n = "
-                f"{self.counts[-1]:,}): chance grows where a state is unstable or metastable; rates are of the times before"
+                f"{self.counts[-1]:,}): chance grows where a state is unstable or metastable; rates are of the times "
+                "before"
             )
         missing = len(self.plan.counts) - len(self.counts)
         if missing:
@@ -180,11 +185,9 @@ class Findings:
             if rate.expected is None or rate.kept is None:
                 continue
             low, high = rate.interval
-            claim = f"{rate.quantity} fall like {rate.law} (95 % between n^{low:.2f} and n^{high:.2f})"
+            claim = f"{rate.quantity}: errors fall like {rate.law} (95 % between n^{low:.2f} and n^{high:.2f})"
             half = 0.5 * (high - low)
-            found.append(
-                Check(claim, _SOURCE, rate.expected, rate.exponent, half + theory.MARGIN, rate.kept, "<=")
-            )
+            found.append(Check(claim, _SOURCE, rate.expected, rate.exponent, half + theory.MARGIN, rate.kept, "<="))
         return found
 
     def _bias(self) -> list[Check]:
@@ -202,7 +205,10 @@ class Findings:
             if ratios.max() > worst:
                 worst, place = float(ratios.max()), (index, int(ratios.argmax()))
         time = float(self.limit.times[place[0]])
-        claim = f"the mean of {len(self.waves[count])} runs of {count:,} tokens is the solution, in units of what chance and 1/n allow (worst at t = {time:.4g})"
+        claim = (
+            f"the solution is the mean of {len(self.waves[count])} systems of {count:,} tokens, worst at "
+            f"t = {time:.4g}: over what chance and 1/n allow"
+        )
         return [Check.at_most(claim, _SOURCE, bound=1.0, measured=worst)]
 
     def _parting(self) -> list[Check]:

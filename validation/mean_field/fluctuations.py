@@ -37,13 +37,17 @@ def checks(findings: Findings) -> list[Check]:
         rates[: known.size] = known
     diffusion = equation.noise.diffusion
     decays = diffusion * degrees**2 - rates
-    present = np.abs(limit.measures[-1].harmonics(int(degrees[-1])).coefficients[1:])  # type: ignore[attr-defined]
+    present = np.abs(limit.measures[-1].harmonics(int(degrees[-1])).coefficients[1:])
     left = math.exp(-2 * float(decays.min()) * float(limit.times[-1])) if decays.min() > 0 else math.inf
     if left > _RELAXED or present.max() > _UNIFORM:
         return []
     found = []
     for index, degree in enumerate(degrees):
-        samples = [count * np.abs(modes[:, -1, index]) ** 2 for count, modes in findings.modes.items() if count >= _LEAST_TOKENS]
+        samples = [
+            count * np.abs(modes[:, -1, index]) ** 2
+            for count, modes in findings.modes.items()
+            if count >= _LEAST_TOKENS
+        ]
         pooled = np.concatenate(samples)
         exact = diffusion * degree**2 / decays[index]
         chance = _DEVIATIONS * exact / math.sqrt(pooled.size)  # |c|^2 is exponentially distributed

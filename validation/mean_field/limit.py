@@ -19,6 +19,7 @@ from mfpde.validation.waves import Complex, Waves, waves_for
 __all__ = ["Limit", "limit_in", "on_line_or_circle"]
 
 _LEAST_POINTS = 20_000  # that stand for the limit, and no fewer than tokens: distances are off by less than a hundredth
+_BEYOND_SEEDS = 1_000_003  # no token has the seed of draws from the limit
 _CELLS = 1 << 16  # between which quantiles are interpolated: right to 1e-8
 
 
@@ -45,13 +46,18 @@ class Limit:
         found: Complex = np.array([self.waves.means(measure) for measure in self.measures])
         return found
 
-    @lru_cache(maxsize=16)  # noqa: B019 - a process has one limit
-    def beside(self, index: int, count: int) -> Measure:
-        """What so many tokens are held against: on the line and the circle points at its quantiles, which are quick."""
+    def beside(self, index: int, count: int, repeat: int) -> Measure:
+        """Points that so many tokens are held against: those at quantiles on the line and the circle, elsewhere as many
+        independent draws, other ones for each repeat."""
         measure = self.measures[index]
-        if measure.pointlike or not on_line_or_circle(measure.space):
-            return measure
-        return Particles(_quantiles(measure, max(count, _LEAST_POINTS))[:, None], geometry=measure.space)
+        if on_line_or_circle(measure.space):
+            return self._at_quantiles(index, max(count, _LEAST_POINTS))
+        return Particles(measure.sample(count, _BEYOND_SEEDS + repeat), geometry=measure.space)
+
+    @lru_cache(maxsize=16)  # noqa: B019 - a process has one limit
+    def _at_quantiles(self, index: int, count: int) -> Measure:
+        measure = self.measures[index]
+        return measure if measure.pointlike else Particles(_quantiles(measure, count)[:, None], geometry=measure.space)
 
 
 def on_line_or_circle(space: Geometry) -> bool:

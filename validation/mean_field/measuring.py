@@ -12,7 +12,7 @@ from mfpde.contracts import FINISHED
 from mfpde.distances import distance
 from mfpde.errors import MfpdeError
 from mfpde.geometry import Geometry
-from mfpde.measure import Measure, Particles
+from mfpde.measure import Measure
 from mfpde.problem import Problem
 from mfpde.run import Run
 from mfpde.typing import Float
@@ -25,9 +25,8 @@ __all__ = ["MEASURE", "as_complex", "measure", "snapshots_measured", "solved_tok
 MEASURE = "mfpde.validation.mean_field.measuring:measure"
 _DEGREES = 3  # of the circle, whose fluctuations are kept
 _MOST_PAIRED = 1000  # tokens between which exact transport is solved: a second
-_MOST_IN_PAIRS = 3000  # tokens whose energy distance is a sum over all pairs
+_MOST_IN_PAIRS = 10_000  # tokens whose energy distance is a sum over all pairs
 _TIMES_OF_DISTANCES = 4  # the last ones: waves are looked at at all times
-_BEYOND_SEEDS = 1_000_003  # no token has the seed of draws from the limit
 
 
 def measure(problem: dict[str, Any], path: str, count: int, repeat: int) -> dict[str, Any]:
@@ -44,7 +43,7 @@ def measure(problem: dict[str, Any], path: str, count: int, repeat: int) -> dict
         "distances": _distances(tokens, limit, count, repeat),
     }
     if limit.problem.geometry.angular:
-        modes = [each.harmonics(_DEGREES).coefficients[1:] for each in tokens]  # type: ignore[attr-defined]
+        modes = [each.harmonics(_DEGREES).coefficients[1:] for each in tokens]
         found["harmonics"] = _pairs(np.array(modes))
     return found | {"solving": solved - began, "measuring": perf_counter() - solved}
 
@@ -89,12 +88,9 @@ def _distances(tokens: list[Measure], limit: Limit, count: int, repeat: int) -> 
     """At the last times, by kind; none where tokens have positions, each of which holds a few of them."""
     found: dict[str, list[float]] = {}
     for index in snapshots_measured(len(tokens)) if tokens[0].positions is None else ():
-        known, space = limit.beside(index, count), tokens[index].space
+        known, space = limit.beside(index, count, repeat), tokens[index].space
         for kind in _kinds(space, count):
-            other = known
-            if kind in ("wasserstein-1", "energy") and not on_line_or_circle(space):  # sums over pairs of points
-                other = Particles(known.sample(count, _BEYOND_SEEDS + repeat), geometry=space)
-            found.setdefault(kind, []).append(distance(tokens[index], other, kind))
+            found.setdefault(kind, []).append(distance(tokens[index], known, kind))
     return found
 
 

@@ -20,10 +20,12 @@ from mfpde.typing import Float
 
 __all__ = ["LEAST_COUNTS", "Plan", "no_limit"]
 
-#: numbers of tokens and of systems of each; the quick ones take a second a system at most
-_COUNTS, _REPEATS = (100, 1000, 10_000, 100_000, 1_000_000), 32
-#: the same for the quick form
-_COUNTS_QUICK, _REPEATS_QUICK = (100, 400, 1600, 6400), 24
+#: numbers of tokens
+_COUNTS = (100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
+_REPEATS = 32  # systems of each
+#: of the quick form: up to a second a system
+_COUNTS_QUICK = (100, 300, 900, 3600)
+_REPEATS_QUICK = 24  # systems of each
 #: seconds for the measurements, where counts are not given: more tokens are left out when they are used up
 _SECONDS, _SECONDS_QUICK = 60.0, 8.0
 _LEAST_REPEATS = 4  # of which a deviation can be made
@@ -34,6 +36,8 @@ _TIME_SHARES = (0.0, 1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4, 1.0)
 _TOLERANCE = 1e-6  # of tokens without noise, and of the limit: far below the errors of chance
 _TOKENS_FOR_LIMIT = 10  # times the most tokens measured, where nothing else knows the limit
 _SEED_OF_LIMIT = 999_999_937  # no repeat has it
+#: solvers of equations that are limits themselves
+_REDUCED = ("hardmax", "equiangular")
 #: what would be read from the file otherwise, and has no meaning for other numbers of tokens
 _OF_OTHER_RUNS = ("count", "copies", "seed", "sampling", "tolerance")
 
@@ -89,16 +93,18 @@ def no_limit(problem: Problem) -> str | None:
     if problem.time is None or problem.initial is None:
         return "the problem needs the blocks time and initial"
     solver = chosen_solver(problem)
-    if getattr(solver, "layers", None) is not None:
-        return "layers are no flow"
-    if solver.kind in ("hardmax", "equiangular"):
-        return f"solver: {solver.kind} is a limit of its own, of tokens that are given"
-    if problem.time.clock != "physical":
-        return "gradient time depends on the tokens themselves"
-    if problem.noise.common is not None:
-        return "common noise leaves the measure random, however many tokens there are"
-    if problem.equation.initial_measure().pointlike:
-        return "the initial points are the tokens themselves, and more cannot be drawn"
+    reasons = {
+        "layers are no flow": getattr(solver, "layers", None) is not None,
+        f"solver: {solver.kind} is a limit of its own, of tokens that are given": solver.kind in _REDUCED,
+        "gradient time depends on the tokens themselves": problem.time.clock != "physical",
+        "common noise leaves the measure random, however many tokens there are": problem.noise.common is not None,
+        "the initial points are the tokens themselves, and more cannot be drawn": (
+            problem.equation.initial_measure().pointlike
+        ),
+    }
+    for reason, holds in reasons.items():
+        if holds:
+            return reason
     refusal = lookup("solver", "particles")(count=_LEAST_REPEATS).refusal(problem.equation)
     return None if refusal is None else f"particles cannot do this: {refusal}"
 
@@ -143,5 +149,5 @@ def _of_limit(problem: Problem, data: dict[str, Any]) -> Problem | None:
 
 
 def _with_tolerance(solver: Solver) -> Solver:
-    made: Solver = type(solver)(tolerance=_TOLERANCE) if "tolerance" in type(solver).model_fields else solver
-    return made
+    settings = {"tolerance": _TOLERANCE} if "tolerance" in type(solver).model_fields else {}
+    return type(solver).model_validate(settings)

@@ -25,7 +25,6 @@ from mfpde.workers import Answer, Pool, Task, usable_processors
 
 __all__ = ["examine_limit"]
 
-_TITLE = "the mean-field limit"
 _MOST_PROCESSES = 16  # that measure at once
 
 
@@ -44,8 +43,11 @@ class _Study:
         return {"tokens": self.tokens}
 
 
-def examine_limit(plan: Plan, watch: Watch, *, kept: Path | None = None, resume: bool = False) -> Report:
-    """Measure, fit, judge. Measurements are kept in that file as they are made, and not made again by `resume`."""
+def examine_limit(
+    plan: Plan, watch: Watch, *, of: str = "problem", kept: Path | None = None, resume: bool = False
+) -> Report:
+    """Measure, fit, judge; `of` names the problem. Measurements are `kept` in that file as they are made, and not made
+    again by `resume`."""
     subject = {"problem": plan.tokens, "limit": plan.limit_problem.canonical()}
     measured = Kept(kept, subject, resume=resume)
     with tempfile.TemporaryDirectory() as place:
@@ -60,7 +62,14 @@ def examine_limit(plan: Plan, watch: Watch, *, kept: Path | None = None, resume:
         watch.done()
     findings = Findings.of(plan, limit, measured)
     checks, notes = tuple(findings.checks()), findings.notes
-    return Report(_TITLE, findings.claim, checks, findings.draw, own_rates=findings.rates, own_notes=notes)
+    return Report(
+        f"the mean-field limit of {of}",
+        findings.claim,
+        checks,
+        findings.draw,
+        own_rates=findings.rates,
+        own_notes=notes,
+    )
 
 
 def _solved(plan: Plan, path: Path) -> Run:

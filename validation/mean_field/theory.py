@@ -35,8 +35,8 @@ def smooth(limit: Limit) -> Expectation:
     tilt = _tilt(limit)
     if tilt >= 1:
         why = (
-            f"|S A| = {tilt:.2g} with tails without end: the average of e^<Ax, y> is that of the extreme token, and the "
-            "law of large numbers does not hold at n^-1/2"
+            f"|S A| = {tilt:.2g} with tails without end: the average of e^<Ax, y> is that of the extreme token, and "
+            "the law of large numbers does not hold at n^-1/2"
         )
         return Expectation(None, why=why)
     return Expectation(-0.5)
@@ -72,7 +72,7 @@ def _tilt(limit: Limit) -> float:
     return found
 
 
-def _tilts(law: Law, covariance: np.ndarray, time: float, dimension: int) -> list[float]:  # type: ignore[type-arg]
+def _tilts(law: Law, covariance: np.ndarray, time: float, dimension: int) -> list[float]:
     heads = [term.head for term in law.at(time).terms(dimension)]
     matrices = [head.query_matrix(dimension) for head in heads if head.plain]
     return [0.0, *(float(np.linalg.norm(covariance @ matrix, 2)) for matrix in matrices)]

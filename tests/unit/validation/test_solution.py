@@ -43,7 +43,10 @@ AT_REST = {"geometry": {"kind": "circle"}, "initial": {"kind": "uniform"}, "time
 EVERYTHING = {
     "gaussian": (GAUSSIAN, {"covariance is positive", "closed form", "as the equation says", "solver: finite-volume"}),
     "square": (SQUARE, {"positive", "faster", "support", "energy never falls"}),
-    "points": (POINTS, {"faster", "support", "energy never falls", "as the equation says", "plain sum", "plain program"}),
+    "points": (
+        POINTS,
+        {"faster", "support", "energy never falls", "as the equation says", "plain sum", "plain program"},
+    ),
     "sphere": (SPHERE, {"stay on the sphere", "faster"}),
     "masked": (MASKED, {"each position", "faster", "support"}),
     "sinkhorn": (SINKHORN, {"e^{tV}", "faster", "support"}),
@@ -257,7 +260,10 @@ def test_a_solver_of_another_equation_fails(problem, change, monkeypatch):
 def test_symmetries_are_found_and_their_loss_is_noticed(monkeypatch):
     problem = {**ON_CIRCLE, "initial": {"kind": "density", "expression": "1 + 0.5*cos(3*theta)"}}
     claims = [check.claim for check in examined(problem, quick=True).checks if "symmetry" in check.claim]
-    assert [claim.split(": ")[1] for claim in claims] == ["coordinate 2 reflected", "1/3 of a turn of the first two coordinates"]
+    assert [claim.split(": ")[1] for claim in claims] == [
+        "coordinate 2 reflected",
+        "1/3 of a turn of the first two coordinates",
+    ]
 
     def change(run):
         tilt = 1 + 1e-6 * np.sin(run.axis("theta")) * run.times[:, None]
