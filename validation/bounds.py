@@ -19,7 +19,7 @@ from mfpde.validation.report import Check
 
 __all__ = ["checks"]
 
-_SOURCE = "physics section 9"
+_SOURCE = "bounds of drift and support [castin2025]"
 #: whose speed is compared with the bound
 _TOKENS_CHECKED = 400
 #: width of an edge on a grid, in cells
@@ -149,7 +149,7 @@ def _no_blow_up(examined: Examined) -> list[Check]:
     if not _bounded(run.problem.equation.initial_measure()):
         return []
     claim = "what has bounded support does not blow up under this attention"
-    return [Check(claim, "physics section 4", math.inf, run.outcome.time, 0.0, passed=False)]
+    return [Check(claim, "bounded support stays bounded [castin2025]", math.inf, run.outcome.time, 0.0, passed=False)]
 
 
 # -- energy
@@ -174,4 +174,6 @@ def _energy(examined: Examined) -> list[Check]:
     size = max(float(np.abs(energy[np.isfinite(energy)]).max()), 1e-300)
     fall = max(float(falls[known].max()), 0.0) / size
     claim = "energy never falls, relative to its size"
-    return [Check.at_most(claim, "physics sections 3 and 13", bound=0.0, measured=fall, tolerance=examined.promise)]
+    return [
+        Check.at_most(claim, "a gradient flow [rigollet2025]", bound=0.0, measured=fall, tolerance=examined.promise)
+    ]

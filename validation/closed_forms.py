@@ -17,7 +17,7 @@ from mfpde.validation.report import Check
 
 __all__ = ["checks"]
 
-_SOURCE = "physics section 4"
+_SOURCE = "Gaussians under attention [castin2025]"
 #: relative error of closed forms that take the exponential of a matrix
 _ROUNDING = 1e-12
 

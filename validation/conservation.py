@@ -11,7 +11,7 @@ from mfpde.validation.report import Check
 
 __all__ = ["checks"]
 
-_SOURCE = "physics section 1"
+_SOURCE = "the continuity equation [rigollet2025]"
 #: rounding of sums over all cells and steps
 _ROUNDING = 1e-12
 
@@ -37,7 +37,7 @@ def _slices(examined: Examined) -> list[Check]:
     moved = worst(float(np.abs(masses - panels[0]).max()) for masses in panels)
     masked = "panel_position" in run.layout.constants
     claim = f"mass of each {'position' if masked else 'panel'} is conserved"
-    source = "physics section 8" if masked else _SOURCE
+    source = "masked attention keeps positions [castin2025]" if masked else _SOURCE
     return [Check.equal(claim, source, expected=0.0, measured=moved, tolerance=_ROUNDING)]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from mfpde.validation.report import Check
 
 __all__ = ["checks", "descends", "resolved"]
 
-_SOURCE = "physics section 3"
+_SOURCE = "the free energy of a gradient flow [carrillo2020]"
 _ROUNDS, _ROUNDS_QUICK = 8, 3  # of halving the time intervals
 _NEEDED = ("free-energy", "dissipation")
 
@@ -30,15 +30,18 @@ def descends(problem: Problem) -> bool:
     return moves and all(can_observe(problem, name) for name in _NEEDED)
 
 
-def resolved(problem: Problem, solve: Callable[[Problem], Run], quick: bool) -> tuple[Run, TimeIntervals]:
-    """A run observed at times between which the dissipation is integrated to the promised accuracy.
+def resolved(
+    problem: Problem, solve: Callable[[Problem], Run], quick: bool, also: Sequence[float] = ()
+) -> tuple[Run, TimeIntervals]:
+    """A run observed at times between which the dissipation is integrated to the promised accuracy, and `also` at those
+    times.
 
     Intervals on which it is not smooth enough are cut and the problem is solved again. A run that ends early has
     intervals up to there.
     """
     intervals = _first_intervals(problem)
     for attempt in range(_ROUNDS):
-        run = solve(_observed(problem, intervals.times()))
+        run = solve(_observed(problem, sorted({*intervals.times(), *also})))
         if not run.outcome.complete:
             return run, intervals.until(float(run.series_times[-1]))
         promise = Examined(run, chosen_solver(problem)).promise

@@ -6,7 +6,7 @@ import base64
 import io
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -17,6 +17,8 @@ from mfpde.store.atomic_file import made_folder, replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, FigureBase
+
+    from mfpde.validation.mean_field.rates import Rate
 
 __all__ = ["Check", "Drawing", "Report"]
 
@@ -84,10 +86,24 @@ class Report:
     drawing: Drawing | None = None
     parts: tuple[Report, ...] = ()
     citations: tuple[str, ...] = field(default=())
+    #: how fast errors fall with the number of tokens, by quantity
+    own_rates: Mapping[str, Rate] = field(default_factory=dict)
+    #: what was measured and is not judged, or could not be
+    own_notes: tuple[str, ...] = ()
 
     @property
     def checks(self) -> tuple[Check, ...]:
         return (*self.own, *(check for part in self.parts for check in part.checks))
+
+    @property
+    def rates(self) -> dict[str, Rate]:
+        """How fast errors fall with the number of tokens, by quantity."""
+        return {name: rate for part in (self, *self.parts) for name, rate in part.own_rates.items()}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was measured and is not judged, or could not be."""
+        return (*self.own_notes, *(note for part in self.parts for note in part.notes))
 
     @property
     def passed(self) -> bool:
@@ -114,6 +130,10 @@ class Report:
         content: dict[str, Any] = {"title": self.title, "claim": self.claim, "passed": self.passed}
         if self.own:
             content["checks"] = [check.to_dict() for check in self.own]
+        if self.own_rates:
+            content["rates"] = {name: rate.to_dict() for name, rate in self.own_rates.items()}
+        if self.own_notes:
+            content["notes"] = list(self.own_notes)
         if self.citations:
             content["citations"] = list(self.citations)
         if self.parts:
@@ -168,6 +188,7 @@ def _section(report: Report) -> str:
         data = base64.b64encode(Report(report.title, drawing=report.drawing).png()).decode()
         picture = f"<p><img alt='{escape(report.title, quote=True)}' src='data:image/png;base64,{data}'></p>"
     cited = f"<p>Citations: {escape(', '.join(report.citations))}</p>" if report.citations else ""
+    cited += "".join(f"<p>{escape(note)}</p>" for note in report.own_notes)
     text = f"<h2>{escape(report.title)}</h2><p>{escape(report.claim)}</p>{cited}"
     return f"{text}{picture}<table><tr>{header}</tr>\n{rows}</table>"
 

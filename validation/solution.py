@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 
 from mfpde.contracts import BLOW_UP, INTERRUPTED
-from mfpde.errors import ProblemError
-from mfpde.prepare import chosen_solver, faults
+from mfpde.prepare import chosen_solver
 from mfpde.problem import Problem
 from mfpde.registry import lookup
 from mfpde.run import Run
-from mfpde.validation import bounds, closed_forms, conservation, descent
+from mfpde.validation import bounds, closed_forms, conservation, descent, symmetry, weak_form
 from mfpde.validation.case import UnfinishedError, finished, merged, solved
 from mfpde.validation.examined import Examined, can_observe
 from mfpde.validation.report import Check, Drawing, Report
+from mfpde.validation.second import second_method
 
 __all__ = ["examine_solution"]
 
@@ -26,11 +26,6 @@ _TIMES_CHECKED = 20
 _OBSERVED = ("mass", "minimum", "support-radius", "energy")
 #: relative distance from a blow-up at which a run has followed it
 _POLE_DISTANCE = 1e-2
-#: on the tolerance of the second solution
-_LOOSER_FACTOR = 10.0
-_MAX_TOLERANCE = 1e-2  # of the second solution
-#: what solvers show whose tolerance governs all of the error; cells that are given leave errors of their own
-_GOVERNED = ("gaussian", "characteristics")
 
 
 def examine_solution(problem: Problem, title: str, *, quick: bool = False) -> Report:
@@ -39,16 +34,17 @@ def examine_solution(problem: Problem, title: str, *, quick: bool = False) -> Re
     Which claims there are to check depends on the equation, the solver and how the run ended; each says nothing where
     it has no meaning.
     """
-    found = faults(problem)
-    if found:
-        raise ProblemError(found)
     flow = descent.descends(problem)
-    run, panels = descent.resolved(problem, _solved, quick) if flow else (_solved(_observed(problem)), None)
+    windows = weak_form.Windows.of(problem, quick=quick)
+    also = [] if windows is None else windows.times()
+    run, panels = descent.resolved(problem, _solved, quick, also) if flow else (_solved(_observed(problem, also)), None)
     examined = Examined(run, chosen_solver(problem))
-    checks = [_end(run), *conservation.checks(examined), *bounds.checks(examined), *closed_forms.checks(examined)]
+    checks = [_end(run), *weak_form.checks(examined, windows), *conservation.checks(examined)]
+    checks += [*symmetry.checks(examined), *bounds.checks(examined), *closed_forms.checks(examined)]
     if panels is not None:
         checks += descent.checks(examined, panels)
-    checks += [] if quick else _second_solution(examined)
+    apart = second_method(examined, quick=quick)
+    checks += [] if apart is None else [apart.check()]
     return Report(title, _TITLE, tuple(checks), _drawing(run))
 
 
@@ -63,12 +59,12 @@ def _solved(problem: Problem) -> Run:
     return run
 
 
-def _observed(problem: Problem) -> Problem:
-    """The same equation and solver, observed as the checks need it."""
+def _observed(problem: Problem, also: list[float]) -> Problem:
+    """The same equation and solver, observed as the checks need it, `also` at those times."""
     names = [name for name in _OBSERVED if can_observe(problem, name)]
     data = problem.canonical()
     until = data["time"]["until"]
-    times = np.linspace(0.0, until, _TIMES_CHECKED + 1).tolist()
+    times = sorted({*np.linspace(0.0, until, _TIMES_CHECKED + 1).tolist(), *also})
     return Problem.from_dict({**merged(data, {"observe": names}), "time": {"until": until, "save_at": times}})
 
 
@@ -82,30 +78,6 @@ def _end(run: Run) -> Check:
         return replace(finished(run), claim=f"the run comes to its end, but: {outcome.message}; {reach}")
     claim = f"the run follows the solution to its blow-up; {reach}"
     return Check.at_least(claim, "outcome of the run", bound=pole, measured=last, tolerance=_POLE_DISTANCE * abs(pole))
-
-
-def _second_solution(examined: Examined) -> list[Check]:
-    """The same problem solved with a looser tolerance: what the tolerance promises shows in the difference."""
-    run, solver = examined.run, examined.solver
-    tolerance = getattr(solver, "tolerance", None)
-    if tolerance is None or solver.shows not in _GOVERNED or not run.outcome.complete:
-        return []
-    looser = min(_LOOSER_FACTOR * float(tolerance), _MAX_TOLERANCE)
-    data = run.problem.canonical()
-    data["solver"] = {**solver.canonical(), "tolerance": looser}
-    data["time"] = {"until": data["time"]["until"], "save": False}
-    other = _solved(Problem.from_dict({**data, "observe": []}))
-    apart = _apart(run, other) if other.outcome.complete else np.inf
-    claim = f"mean and covariance at the end are those found with tolerance {looser:g}, relative to the tokens' size"
-    allowed = examined.promise * (1 + looser / float(tolerance))
-    return [Check.equal(claim, "physics section 1", expected=0.0, measured=apart, tolerance=allowed)]
-
-
-def _apart(run: Run, other: Run) -> float:
-    first, second = run.measure(-1), other.measure(-1)
-    size = float(np.trace(first.covariance) + first.mean @ first.mean) or 1.0
-    means = float(np.linalg.norm(first.mean - second.mean)) / np.sqrt(size)
-    return max(means, float(np.linalg.norm(first.covariance - second.covariance, 2)) / size)
 
 
 def _drawing(run: Run) -> Drawing:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mfpde.arguments import in_unicode, instance, truth
+from mfpde.errors import ProblemError, ResumeError
+from mfpde.prepare import faults
 from mfpde.problem import Problem
 from mfpde.registry import lookup, members
+from mfpde.store.atomic_file import made_folder
 from mfpde.validation.report import Report
 from mfpde.watching.watch import Show, Watch, check_progress
+
+if TYPE_CHECKING:
+    from mfpde.validation.mean_field.plan import Plan
 
 __all__ = ["validate"]
 
@@ -27,26 +35,47 @@ class _Suite:
         return {}
 
 
-def validate(*names: str | Path | Problem, quick: bool = False, progress: Show = False) -> Report:
+def validate(
+    *names: str | Path | Problem,
+    quick: bool = False,
+    progress: Show = False,
+    counts: Sequence[int] | None = None,
+    repeats: int | None = None,
+    seconds: float | None = None,
+    limit: bool = True,
+    folder: str | Path | None = None,
+    resume: bool = False,
+) -> Report:
     """Put claims to the test; `report.passed` says how it went.
 
-    names: cases (`mfpde list case`), problem files (`.yaml`) or problems; every case without any. A problem is solved,
-    and what theory says of every solution is checked: mass, positivity, the decay of free energy and its dissipation,
-    bounds of the drift. quick: reduced sizes, seconds instead of a minute or two. progress: as in `solve`, in claims.
+    names: cases (`mfpde list case`), problem files (`.yaml`) or problems; every case without any. Of a problem what
+    theory says of every solution is checked, then the solution against a second method, then its mean-field limit: so
+    many independent tokens (`counts`, each in so many `repeats`) are held against it at a few times by one-threaded
+    worker processes, and `report.rates` says how fast they tend to it. Without counts they are 100, 300, 1000, ... as
+    far as the `seconds` reach; `limit=False` leaves that out. quick: reduced sizes, seconds instead of a minute or two.
+    progress: as in `solve`, in claims. folder: where measurements are kept as they are made; `resume` does not make
+    those again that are there.
+
+    Fails, before anything runs: counts or repeats that make no statistics, counts for a problem without a limit.
 
     >>> import mfpde
     >>> report = mfpde.validate("moebius", quick=True)
     >>> report.passed
     True
     """
-    quick = truth("quick", quick)
+    quick, resume, limit = truth("quick", quick), truth("resume", resume), truth("limit", limit)
     check_progress(progress)
     wanted = names or tuple(members("case"))
-    suite, reports = _Suite(len(wanted)), []
+    sizes = _Sizes(quick, limit, counts, repeats, seconds)
+    claims = [_claim(name, sizes) for name in wanted]
+    if resume and folder is None:
+        raise ResumeError("resume needs the folder in which the measurements are")
+    place = None if folder is None else made_folder(folder)
+    suite, reports = _Suite(len(claims)), []
     with Watch(suite.end, progress) as watch:
-        watch.begin(suite, patient=False)
-        for name in wanted:
-            reports.append(_report(name, quick))
+        for claim in claims:
+            watch.begin(suite, patient=False)
+            reports.append(claim(watch, place, resume))
             if watch.interruption.asked:  # a run of the claim has ended early because of that
                 raise KeyboardInterrupt
             suite.position += 1
@@ -54,13 +83,59 @@ def validate(*names: str | Path | Problem, quick: bool = False, progress: Show =
     return reports[0] if len(reports) == 1 else Report("validation", parts=tuple(reports))
 
 
-def _report(name: str | Path | Problem, quick: bool) -> Report:
-    from mfpde.validation.solution import examine_solution
+#: what puts one claim to the test: those who watch, the folder of measurements, whether to go on with those there
+_Test = Callable[[Watch, Path | None, bool], Report]
 
+
+@dataclass(frozen=True)
+class _Sizes:
+    """How much is to be done."""
+
+    quick: bool
+    limit: bool
+    counts: Sequence[int] | None
+    repeats: int | None
+    seconds: float | None
+
+    def plan(self, problem: Problem) -> tuple[Plan | None, str]:
+        """Of the mean-field limit, or why there is none."""
+        from mfpde.validation.mean_field.plan import Plan, no_limit
+
+        reason = no_limit(problem) if self.limit else "it was left out"
+        if reason is not None and self.counts is None and self.repeats is None:
+            return None, reason
+        return Plan.of(problem, self.counts, self.repeats, quick=self.quick, seconds=self.seconds), ""
+
+
+def _claim(name: str | Path | Problem, sizes: _Sizes) -> _Test:
+    """All that can be wrong with what was asked for is said here."""
     if isinstance(name, Problem):
-        return examine_solution(name, name.title or "problem", quick=quick)
+        return _of_problem(name, name.title or "problem", sizes)
     instance("names", name, str | Path, "names of cases or problem files, or problems")
     if isinstance(name, Path) or name.endswith((".yaml", ".yml")):
-        return examine_solution(Problem.from_yaml(name), in_unicode(Path(name).name), quick=quick)
-    report: Report = lookup("case", name)().run(quick=quick)
-    return report
+        return _of_problem(Problem.from_yaml(name), in_unicode(Path(name).name), sizes)
+    case = lookup("case", name)()
+    return lambda *_: case.run(quick=sizes.quick)
+
+
+def _of_problem(problem: Problem, title: str, sizes: _Sizes) -> _Test:
+    """Theory and a second method, and the mean-field limit where there is one."""
+    from mfpde.validation.mean_field.study import examine_limit
+    from mfpde.validation.solution import examine_solution
+
+    found = faults(problem)
+    if found:
+        raise ProblemError(found)
+    plan, reason = sizes.plan(problem)
+
+    def run(watch: Watch, folder: Path | None, resume: bool) -> Report:
+        solution = examine_solution(problem, title, quick=sizes.quick)
+        if plan is None:
+            return replace(solution, own_notes=(*solution.own_notes, f"no mean-field limit is looked for: {reason}"))
+        if watch.interruption.asked:
+            raise KeyboardInterrupt
+        stem = Path(title).stem
+        kept = None if folder is None else folder / f"{stem}.measurements.jsonl"
+        return Report(title, parts=(solution, examine_limit(plan, watch, of=stem, kept=kept, resume=resume)))
+
+    return run

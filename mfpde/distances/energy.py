@@ -20,6 +20,7 @@ __all__ = ["Energy"]
 
 _MOST_POINTS = 200_000  # 4e10 distances, a minute on two cores
 _MODES = 1 << 14  # of a density on the circle whose modes decay slowly
+_NO_MODE = 1e-16  # of a density: smaller ones are rounding
 _GAUSS = 20  # exact for the square of two polynomials of degree 16
 
 
@@ -68,16 +69,20 @@ def _on_circle(measure: Measure, reference: Measure) -> float:
         angles = np.concatenate([masses[0][:, 0], others[0][:, 0]])
         return 0.0 - _chords(angles, np.concatenate([masses[1], -others[1]]))
     order = np.arange(1, _MODES)
-    modes, other_modes = (each.harmonics(_MODES - 1).coefficients[1:] for each in (measure, reference))
     decay = 8 / np.pi / (4.0 * order**2 - 1)
     if masses is None and others is None:
+        modes, other_modes = (each.harmonics(_MODES - 1).coefficients[1:] for each in (measure, reference))
         return float(decay @ np.abs(modes - other_modes) ** 2)
-    cross = float(decay @ (modes * other_modes.conj()).real)
-    points = masses if masses is not None else others
-    density = other_modes if masses is not None else modes
+    points, tokens, smooth = (masses, measure, reference) if masses is not None else (others, reference, measure)
+    density = smooth.harmonics(_MODES - 1).coefficients[1:]
+    there = np.flatnonzero(np.abs(density) > _NO_MODE)
+    degree = int(there[-1]) + 1 if there.size else 1
+    modes = tokens.harmonics(degree).coefficients[1:]
     assert points is not None  # noqa: S101 - for the type checker
     own = 4 / np.pi - _chords(points[0][:, 0], points[1])
-    return own - 2 * cross + float(decay @ np.abs(density) ** 2)
+    return (
+        own - 2 * float(decay[:degree] @ (modes * density[:degree].conj()).real) + float(decay @ np.abs(density) ** 2)
+    )
 
 
 def _chords(angles: Float, charges: Float) -> float:

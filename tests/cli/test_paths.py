@@ -146,7 +146,7 @@ def test_names_may_be_any_bytes(command):
         ("solve", problem, "--quiet"),
         ("info", output),
         ("plot", output, "-o", figure),
-        ("validate", "--quick", problem, "--report", report),
+        ("validate", "--quick", "--no-limit", problem, "--report", report),
     ):
         _, errors = (process := command(*arguments)).communicate()
         assert process.returncode == 0, errors
@@ -170,9 +170,9 @@ def test_what_is_read_only_is_not_replaced(mfpde, protected):
     told(mfpde("solve", "small.yaml", "--resume", "--set", "time.until=2"), "small.h5", words)
     told(mfpde("plot", "small.h5"), "small.png", words)
     told(mfpde("examples", "noisy-kuramoto", "-o", "noisy-kuramoto.yaml", "--force"), "noisy-kuramoto.yaml", words)
-    told(mfpde("validate", "--quick", "small.yaml", "--report", "report"), "index.html", words)
+    told(mfpde("validate", "--quick", "small.yaml", "--report", "report", "--force"), "index.html", words)
     Path("report/index.html").chmod(0o644)
-    told(mfpde("validate", "--quick", "small.yaml", "--report", "report"), "report.json", words)
+    told(mfpde("validate", "--quick", "small.yaml", "--report", "report", "--force"), "report.json", words)
     for name, content in protected.items():
         assert Path(name).read_bytes() == content
     assert stat.S_IMODE(Path("small.h5").stat().st_mode) == 0o444

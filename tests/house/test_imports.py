@@ -22,6 +22,7 @@ LAYERS = {
         "mfpde.run_loop",
         "mfpde.store",
         "mfpde.watching",
+        "mfpde.workers",
     },
     "solve": {"mfpde.solvers"},
     "describe": {"mfpde.contracts", "mfpde.equation", "mfpde.normalization", "mfpde.problem"},

@@ -41,9 +41,12 @@ LAYERS = {**POINTS, "attention": {"kind": "softmax", "A": 1, "V": {"times": [0, 
 AT_REST = {"geometry": {"kind": "circle"}, "initial": {"kind": "uniform"}, "time": {"until": 1}}
 
 EVERYTHING = {
-    "gaussian": (GAUSSIAN, {"covariance is positive", "closed form", "tolerance 1e-11"}),
+    "gaussian": (GAUSSIAN, {"covariance is positive", "closed form", "as the equation says", "solver: finite-volume"}),
     "square": (SQUARE, {"positive", "faster", "support", "energy never falls"}),
-    "points": (POINTS, {"faster", "support", "energy never falls", "tolerance 1e-07"}),
+    "points": (
+        POINTS,
+        {"faster", "support", "energy never falls", "as the equation says", "plain sum", "plain program"},
+    ),
     "sphere": (SPHERE, {"stay on the sphere", "faster"}),
     "masked": (MASKED, {"each position", "faster", "support"}),
     "sinkhorn": (SINKHORN, {"e^{tV}", "faster", "support"}),
@@ -55,7 +58,7 @@ EVERYTHING = {
 
 
 def examined(problem, *, quick=False):
-    return mfpde.validate(mfpde.Problem.from_dict(problem), quick=quick)
+    return mfpde.validate(mfpde.Problem.from_dict(problem), quick=quick, limit=False)
 
 
 @pytest.mark.parametrize(("problem", "wanted"), EVERYTHING.values(), ids=EVERYTHING.keys())
@@ -152,10 +155,18 @@ def test_a_blow_up_of_bounded_support_fails(monkeypatch):
     assert "does not blow up" in wrong(POINTS, monkeypatch, change)
 
 
+def test_a_drift_that_is_not_the_plain_sum_fails(monkeypatch):
+    quick = mfpde.Softmax.any_drift
+    monkeypatch.setattr(mfpde.Softmax, "any_drift", lambda *given: quick(*given) * (1 + 1e-9))
+    assert "the plain sum over all tokens" in " ".join(check.claim for check in examined(POINTS, quick=True).failed)
+
+
 def test_two_solutions_that_differ_fail(monkeypatch):
-    apart = solution._apart
-    monkeypatch.setattr(solution, "_apart", lambda *runs: apart(*runs) + 1e-5)
-    assert [check.claim[:8] for check in examined(POINTS).failed] == ["mean and"]
+    from mfpde.validation import second
+
+    solved = second._solved
+    monkeypatch.setattr(second, "_solved", lambda task, *given: solved(changed(task, V=-1.001), *given))
+    assert [check.claim[:26] for check in examined(GAUSSIAN).failed] == ["the solution is that of so"]
 
 
 def test_what_was_reached_before_resolution_was_lost_is_checked():
@@ -181,6 +192,84 @@ def test_an_interrupted_check_is_no_verdict(monkeypatch):
     monkeypatch.setattr(solution, "solved", interrupted)
     with pytest.raises(KeyboardInterrupt):
         examined(POINTS, quick=True)
+
+
+def changed(task, *, kappa=None, **attention):
+    """The problem with another number in its equation."""
+    data = task.canonical()
+    data["attention"] = {**data["attention"], **attention}
+    if kappa is not None:
+        data["noise"] = {"kappa": kappa}
+    return mfpde.Problem.from_dict(data)
+
+
+TURNED = [[1.0, 0.6], [-0.2, 0.5]]  # a matrix that is not its transpose
+ON_LINE = {
+    "geometry": {"kind": "line"},
+    "attention": {"kind": "softmax", "A": 1.0, "V": -1.0},
+    "noise": {"kappa": 10.0},
+    "initial": {"kind": "gaussian", "mean": 0.3, "covariance": 0.5},
+    "time": {"until": 0.5},
+}
+ON_CIRCLE = {
+    "geometry": {"kind": "circle"},
+    "attention": {"kind": "unnormalized", "beta": 2.0},
+    "noise": {"kappa": 3.0},
+    "initial": {"kind": "von-mises", "direction": 1, "concentration": 1},
+    "time": {"until": 0.5},
+}
+SKEW = {**GAUSSIAN, "attention": {"kind": "softmax", "A": TURNED, "V": -1.0}, "time": {"until": 0.3}}
+TOKENS = {**SKEW, "initial": POINTS["initial"], "solver": {"kind": "particles"}}
+NOISY_TOKENS = {**ON_CIRCLE, "solver": {"kind": "particles", "count": 50_000, "step": 0.05}, "time": {"until": 1.0}}
+ON_SPHERE = {
+    **SPHERE,
+    "initial": {"kind": "von-mises", "direction": [0, 0.6, 0.8], "concentration": 2},
+    "solver": {"kind": "spectral"},
+    "noise": {"kappa": 2},
+}
+BROKEN = {
+    "gaussian, transpose": (SKEW, {"A": np.transpose(TURNED).tolist()}),
+    "gaussian, factor": (SKEW, {"V": -1.0001}),
+    "finite volumes, transpose": ({**SKEW, "solver": {"kind": "finite-volume"}}, {"A": np.transpose(TURNED).tolist()}),
+    "finite volumes, noise": ({**ON_LINE, "solver": {"kind": "finite-volume"}}, {"kappa": 10.01}),
+    "finite volumes, sign": ({**ON_LINE, "solver": {"kind": "finite-volume"}}, {"V": 1.0}),
+    "characteristics, transpose": ({**SKEW, "solver": POINTS["solver"]}, {"A": np.transpose(TURNED).tolist()}),
+    "spectral, factor": (ON_CIRCLE, {"beta": 2.001}),
+    "spectral, noise": (ON_CIRCLE, {"kappa": 3.003}),
+    "sphere, factor": (ON_SPHERE, {"beta": 2.001}),
+    "tokens, transpose": (TOKENS, {"A": np.transpose(TURNED).tolist()}),
+    "tokens, noise": (NOISY_TOKENS, {"kappa": 6.0}),
+    "tokens, sign": (NOISY_TOKENS, {"beta": -2.0}),
+}
+
+
+@pytest.mark.parametrize(("problem", "change"), BROKEN.values(), ids=BROKEN.keys())
+def test_a_solver_of_another_equation_fails(problem, change, monkeypatch):
+    """The run is of an equation with another sign, factor, transpose or strength of noise."""
+    solved = solution._solved
+
+    def broken(task):
+        return dataclasses.replace(solved(changed(task, **change)), problem=task)
+
+    assert examined(problem, quick=True).failed == ()
+    monkeypatch.setattr(solution, "_solved", broken)
+    failed = [check.claim for check in examined(problem, quick=True).failed]
+    assert any("as the equation says" in claim for claim in failed), failed
+
+
+def test_symmetries_are_found_and_their_loss_is_noticed(monkeypatch):
+    problem = {**ON_CIRCLE, "initial": {"kind": "density", "expression": "1 + 0.5*cos(3*theta)"}}
+    claims = [check.claim for check in examined(problem, quick=True).checks if "symmetry" in check.claim]
+    assert [claim.split(": ")[1] for claim in claims] == [
+        "coordinate 2 reflected",
+        "1/3 of a turn of the first two coordinates",
+    ]
+
+    def change(run):
+        tilt = 1 + 1e-6 * np.sin(run.axis("theta")) * run.times[:, None]
+        return stored(run, density=np.asarray(run.density) * tilt)
+
+    assert "coordinate 2 reflected" in wrong(problem, monkeypatch, change)
 
 
 def test_bounds_of_kernels():

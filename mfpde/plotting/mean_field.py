@@ -1,0 +1,136 @@
+"""The figure of a study of the mean-field limit: errors against the number of tokens, over time, and tokens beside the
+solution."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, Protocol
+
+import numpy as np
+
+from mfpde.measure import Measure
+from mfpde.plotting.style import CATEGORIES, DASHES, THIN_LINE, sequence, tag
+from mfpde.registry import register
+from mfpde.typing import Float
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import FigureBase
+
+__all__ = ["draw_mean_field"]
+
+_BARS, _PLACES = 40, 400  # of a histogram; of a curve
+_CELLS = 80  # a side of the picture of a density in the plane
+_MARKERS = ("o", "s", "^", "D", "v", "P")  # as many as colours that differ
+
+
+class Line(Protocol):
+    """A fitted rate."""
+
+    quantity: str
+    counts: Float
+    errors: Float
+    deviations: Float
+    exponent: float
+    expected: float | None
+    logarithm: float
+
+
+@register("view", "mean-field")
+def draw_mean_field(
+    rates: Sequence[Line],
+    times: Float,
+    errors: Sequence[tuple[int, Float, Float]],
+    beside: Sequence[tuple[float, Measure, Measure]],
+    figure: FigureBase,
+) -> None:
+    """rates: by quantity. errors: number of tokens, root mean squares over time, and their standard errors. beside:
+    time, tokens, solution."""
+    above, below = figure.subfigures(2, 1, squeeze=False, height_ratios=[1.25, 1])[:, 0]
+    upper = above.subplots(1, 2)
+    _against_counts(upper[0], rates)
+    _over_time(upper[1], times, errors)
+    lower = below.subplots(1, len(beside), squeeze=False)[0]
+    for axes, (time, tokens, solution) in zip(lower, beside, strict=True):
+        _side_by_side(axes, tokens, solution)
+        axes.set_title(f"{len(tokens.nodes()[1]):,} tokens, t = {time:.4g}")
+    for axes, letter in zip([*upper, *lower], "abcdefgh", strict=False):
+        tag(axes, letter)
+
+
+def _against_counts(axes: Axes, rates: Sequence[Line]) -> None:
+    for place, rate in enumerate(rates):
+        color, marker = CATEGORIES[place % len(CATEGORIES)], _MARKERS[place % len(_MARKERS)]
+        label = f"{rate.quantity}: $n^{{{rate.exponent:.2f}}}$"
+        axes.errorbar(
+            rate.counts, rate.errors, 2 * rate.deviations, fmt=marker, color=color, ms=4, capsize=2, label=label
+        )
+        logs = np.log(rate.counts)
+        centre, level = logs.mean(), np.log(rate.errors).mean()
+        axes.plot(rate.counts, np.exp(level + rate.exponent * (logs - centre)), color=color, lw=THIN_LINE)
+        if rate.expected is not None:
+            extra = rate.logarithm * (np.log(logs) - np.log(logs).mean())
+            expected = np.exp(level + rate.expected * (logs - centre) + extra)
+            axes.plot(rate.counts, expected, color=color, lw=THIN_LINE, ls=DASHES)
+    axes.set(xscale="log", yscale="log", xlabel="number of tokens n", ylabel="error (root mean square)")
+    axes.plot([], [], color="0.3", lw=THIN_LINE, ls=DASHES, label="expected slope")
+    axes.legend(loc="lower left", fontsize=7.5)
+    axes.set_ylim(bottom=0.1 * min(float(rate.errors.min()) for rate in rates))
+
+
+def _over_time(axes: Axes, times: Float, errors: Sequence[tuple[int, Float, Float]]) -> None:
+    for color, (count, means, deviations) in zip(sequence(len(errors)), errors, strict=True):
+        axes.plot(times, means, color=color, marker=".", label=f"n = {count:,}")
+        low = np.maximum(means - 2 * deviations, 0.1 * means)
+        axes.fill_between(times, low, means + 2 * deviations, color=color, alpha=0.25, lw=0)
+    axes.set(yscale="log", xlabel="time t", ylabel="error of smooth observables")
+    axes.legend(loc="best", fontsize=7.5)
+
+
+def _side_by_side(axes: Axes, tokens: Measure, solution: Measure) -> None:
+    space = solution.space
+    if space.angular:
+        _with_curve(axes, tokens, solution, (0.0, 2 * math.pi), "angle θ [rad]", "density [1/rad]")
+    elif space.flat and space.ambient_dimension == 1:
+        places = np.concatenate([tokens.nodes()[0], np.stack(solution.reach(1e-4))])
+        _with_curve(axes, tokens, solution, (float(places.min()), float(places.max())), "x", "density")
+    elif space.flat and space.ambient_dimension == 2:
+        _over_picture(axes, tokens, solution)
+    else:
+        _of_projections(axes, tokens, solution)
+
+
+def _with_curve(
+    axes: Axes, tokens: Measure, solution: Measure, span: tuple[float, float], coordinate: str, density: str
+) -> None:
+    points, weights = tokens.nodes()
+    axes.hist(points[:, 0], _BARS, range=span, density=True, weights=weights, color=CATEGORIES[5], label="tokens")
+    axes.set(xlabel=coordinate, ylabel=density, xlim=span)
+    places = np.linspace(*span, _PLACES)
+    if not solution.pointlike:
+        axes.plot(places, solution.evaluate(places[:, None]), color=CATEGORIES[1], label="solution")
+
+
+def _over_picture(axes: Axes, tokens: Measure, solution: Measure) -> None:
+    points = tokens.nodes()[0]
+    if not solution.pointlike:
+        low, high = (np.asarray(each) for each in solution.reach(1e-3))
+        x, y = (np.linspace(low[k], high[k], _CELLS) for k in (0, 1))
+        places = np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1).reshape(-1, 2)
+        axes.pcolormesh(
+            x, y, solution.evaluate(places).reshape(_CELLS, _CELLS).T, cmap="Blues", vmin=0, rasterized=True
+        )
+    axes.scatter(points[:, 0], points[:, 1], s=1.5, color=CATEGORIES[1], lw=0, rasterized=True)
+    axes.set(xlabel="x", ylabel="y", aspect="equal")
+
+
+def _of_projections(axes: Axes, tokens: Measure, solution: Measure) -> None:
+    """Histograms of the last coordinate, that of the axis."""
+    for measure, filled, name in ((tokens, True, "tokens"), (solution, False, "solution")):
+        points, weights = measure.embedded_nodes()
+        color = CATEGORIES[5] if filled else CATEGORIES[1]
+        outline: Literal["stepfilled", "step"] = "stepfilled" if filled else "step"
+        last = points[:, -1]
+        axes.hist(last, _BARS // 2, density=True, weights=weights, histtype=outline, color=color, label=name)
+    axes.set(xlabel="last coordinate", ylabel="density")

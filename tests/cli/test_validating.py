@@ -1,0 +1,82 @@
+"""`mfpde validate` of problem files: the mean-field limit, reports, interruption and what is refused."""
+
+import json
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from mfpde.cli.exit_codes import CHECK_FAILED
+
+LIMIT = ("validate", "small.yaml", "--quick", "--counts", "25,100,400", "--repeats", "8")
+
+
+def test_the_limit_of_a_file(mfpde):
+    result = mfpde(*LIMIT, "--report", "report")
+    assert result.exit_code == 0, result.output
+    assert "smooth observables: errors fall like n^-1/2" in result.stdout
+    report = json.loads(Path("report/report.json").read_text())
+    assert [part["title"] for part in report["parts"]] == ["small.yaml", "the mean-field limit of small"]
+    assert report["parts"][1]["rates"]["wasserstein-1"]["counts"] == [25, 100, 400]
+    assert Path("report/the mean-field limit of small.png").stat().st_size > 50_000
+    assert len(Path("report/small.measurements.jsonl").read_text().splitlines()) == 1 + 3 * 8
+
+    again = mfpde(*LIMIT, "--report", "report")
+    assert (again.exit_code, "report is there and holds something" in again.stderr) == (2, True)
+    assert mfpde(*LIMIT, "--report", "report", "--resume").stdout == result.stdout
+    Path("small.yaml").write_text(Path("small.yaml").read_text().replace("kappa: 4", "kappa: 3"))
+    other = mfpde(*LIMIT, "--report", "report", "--resume")
+    assert other.exit_code == 2
+    assert "was measured for another problem" in other.stderr
+
+
+def test_an_interrupted_study_goes_on(command, here):
+    long = ("validate", "small.yaml", "--counts", "100,1000,20000", "--repeats", "30", "--report", "report")
+    process = command(*long)
+    kept = here / "report/small.measurements.jsonl"
+    for _ in range(3000):
+        if kept.exists() and len(kept.read_text().splitlines()) > 3:
+            break
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 130, errors
+    assert "Traceback" not in errors
+    lines = kept.read_text().splitlines()
+    assert len(lines) > 3
+    assert all(json.loads(line) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--counts", "10,100"), "counts: must be at least 3 numbers of tokens, not 2"),
+        (("--counts", "10,ten"), "--counts: must be whole numbers such as 100,1000,10000, not '10,ten'"),
+        (("--repeats", "1"), "repeats: must be at least 4, not 1"),
+        (("--resume",), "resume needs the folder in which the measurements are"),
+        (("--only", "nothing*"), "--only: no case matches 'nothing*'"),
+    ],
+)
+def test_what_is_refused(mfpde, arguments, words):
+    result = mfpde("validate", "small.yaml", *arguments)
+    assert result.exit_code == 2
+    assert words in result.stderr
+
+
+def test_what_has_no_limit_is_told_so(mfpde):
+    text = Path("small.yaml").read_text().replace("density, expression: 1 + 0.1*cos(theta)", "points, values: [0, 1]")
+    text = text.replace("noise:     {kappa: 4}", "solver: {kind: particles}")
+    Path("small.yaml").write_text(text)
+    result = mfpde("validate", "small.yaml", "--quick")
+    assert result.exit_code == 0, result.output
+    assert "note: no mean-field limit is looked for: the initial points are the tokens themselves" in result.stdout
+    assert "plain program of all pairs" in result.stdout
+    assert mfpde("validate", "small.yaml", "--counts", "10,100,1000").exit_code == 2
+
+
+def test_only_some_cases(mfpde):
+    result = mfpde("validate", "--only", "moeb*", "--quick")
+    assert result.exit_code in (0, CHECK_FAILED)
+    assert result.stdout.count("\nok") >= 1

@@ -1,0 +1,155 @@
+"""The mean-field limit of a problem: rates that independent tokens have, and systems whose rates are refused."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+import mfpde
+from mfpde.validation.mean_field import study
+from mfpde.validation.mean_field.kept import Kept
+from mfpde.validation.mean_field.plan import Plan, no_limit
+from mfpde.validation.mean_field.rates import fitted
+from mfpde.watching.watch import Watch
+
+KURAMOTO = {
+    "geometry": {"kind": "circle"},
+    "attention": {"kind": "unnormalized", "beta": 0},
+    "noise": {"kappa": 1.0},
+    "initial": {"kind": "von-mises", "direction": 1, "concentration": 1},
+    "time": {"until": 1.0},
+}
+BOX = {
+    "geometry": {"kind": "plane"},
+    "attention": {"kind": "softmax", "A": [[1, 0.5], [0, 1]], "V": -1},
+    "initial": {"kind": "uniform", "box": [[-1, 1], [-1, 1]]},
+    "time": {"until": 0.5},
+}
+WIDE = {
+    "geometry": {"kind": "line"},
+    "attention": {"kind": "softmax", "A": 2.0, "V": -1.0},
+    "initial": {"kind": "gaussian", "mean": 0, "covariance": 1.0},
+    "time": {"until": 0.2},
+}
+COUNTS = (50, 200, 800, 3200)
+
+
+def planned(data, counts=COUNTS, repeats=24):
+    return Plan.of(mfpde.Problem.from_dict(data), counts, repeats, quick=True, seconds=None)
+
+
+def studied(plan, **given):
+    with Watch(0, False) as watch:
+        return study.examine_limit(plan, watch, **given)
+
+
+@pytest.fixture(scope="module")
+def kuramoto():
+    return studied(planned(KURAMOTO))
+
+
+def test_independent_tokens_have_the_rates_of_theory(kuramoto, tmp_path):
+    assert kuramoto.failed == ()
+    assert set(kuramoto.rates) == {"smooth observables", "wasserstein-1", "wasserstein-2", "energy"}
+    for rate in kuramoto.rates.values():
+        assert rate.expected == -0.5
+        assert rate.interval[0] - 0.05 <= -0.5 <= rate.interval[1] + 0.05
+        assert np.ptp(rate.interval) < 0.2
+    assert any("the solution is the mean" in check.claim for check in kuramoto.checks)
+    page = kuramoto.write(tmp_path).read_text()
+    assert "data:image/png" in page
+    assert json.loads((tmp_path / "report.json").read_text())["rates"]["energy"]["kept"] is True
+
+
+def test_a_biased_system_is_refused():
+    plan = planned(KURAMOTO)
+    tokens = {**plan.tokens, "noise": {"kappa": 1.6}}
+    report = studied(dataclasses.replace(plan, tokens=tokens))
+    failed = " ".join(check.claim for check in report.failed)
+    assert report.rates["smooth observables"].kept is False
+    assert report.rates["wasserstein-1"].kept is False
+    assert "the solution is the mean" in failed
+
+
+def test_a_small_bias_shows_in_the_mean_of_the_repeats():
+    """What is smaller than the error of one system is larger than that of the mean of 24."""
+    plan = planned(KURAMOTO)
+    report = studied(dataclasses.replace(plan, tokens={**plan.tokens, "noise": {"kappa": 1.25}}))
+    assert any("the solution is the mean" in check.claim for check in report.failed)
+
+
+def test_a_plane_has_exact_and_sliced_distances():
+    report = studied(planned(BOX, (50, 200, 800), 16))
+    assert report.failed == ()
+    assert report.rates["wasserstein-1"].logarithm == 0.5
+    assert set(report.rates) == {"smooth observables", "wasserstein-1", "sliced-wasserstein-2", "energy"}
+
+
+def test_where_the_law_of_large_numbers_fails_nothing_is_claimed():
+    report = studied(planned(WIDE, (50, 200, 800), 8))
+    assert report.rates["wasserstein-1"].expected is None
+    assert report.rates["wasserstein-1"].kept is None
+    assert any("|S A| = 2" in note for note in report.notes)
+    assert not any("smooth observables: errors fall" in check.claim for check in report.checks)
+
+
+def test_fluctuations_about_the_uniform_state():
+    data = {**KURAMOTO, "initial": {"kind": "uniform"}, "time": {"until": 6.0}}
+    report = studied(planned(data, (1000, 1500, 2000), 24))
+    found = {check.claim.split()[1]: check for check in report.checks if "linear theory" in check.claim}
+    assert [found[f"E|c_{k}|^2"].expected for k in (1, 2, 3)] == pytest.approx([1 / (1 - 1 / 2), 1, 1])
+    assert all(check.passed for check in found.values())
+
+
+def test_a_bent_line_has_no_rate():
+    counts = np.array([100.0, 1000.0, 10_000.0, 100_000.0])
+    straight, bent = counts**-0.5, np.hypot(counts**-0.5, 0.01)
+    assert fitted("error", counts, straight, 0.05 * straight, expected=-0.5).kept is True
+    assert fitted("error", counts, bent, 0.05 * bent, expected=-0.5).kept is False
+    slow = counts**-0.35
+    assert fitted("error", counts, slow, 0.05 * slow, expected=-0.5).kept is False
+
+
+def test_measurements_are_kept_and_not_made_again(tmp_path, monkeypatch):
+    plan, path = planned(KURAMOTO, (20, 40, 80), 4), tmp_path / "problem.measurements.jsonl"
+    first = studied(plan, kept=path)
+    lines = path.read_text().splitlines(keepends=True)
+    assert len(lines) == 1 + 3 * 4
+    path.write_text("".join(lines[:8]) + lines[8][:20])  # killed while it was writing
+    asked = []
+    tasks = study._tasks
+
+    def counted(plan, count, limit, repeats):
+        asked.extend((count, repeat) for repeat in repeats)
+        return tasks(plan, count, limit, repeats)
+
+    monkeypatch.setattr(study, "_tasks", counted)
+    again = studied(plan, kept=path, resume=True)
+    assert len(asked) == 12 - 7
+    assert again.rates["energy"].exponent == first.rates["energy"].exponent
+    with pytest.raises(mfpde.MfpdeError, match="was measured for another problem"):
+        Kept(path, {"problem": {}, "limit": {}}, resume=True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"initial": {"kind": "points", "values": [0.0, 1.0]}}, "the initial points are the tokens themselves"),
+        ({"noise": {"common": 1.0}, "solver": {"kind": "particles", "count": 9}}, "common noise leaves the measure"),
+        ({"noise": {}, "solver": {"kind": "particles", "count": 9, "layers": 3}}, "layers are no flow"),
+    ],
+)
+def test_what_has_no_limit_says_so(changes, words):
+    problem = mfpde.Problem.from_dict({**KURAMOTO, **changes})
+    assert words in no_limit(problem)
+    with pytest.raises(mfpde.MfpdeError, match=f"no mean-field limit to look for: {words}"):
+        mfpde.validate(problem, counts=[10, 100, 1000])
+
+
+def test_statistics_need_numbers():
+    problem = mfpde.Problem.from_dict(KURAMOTO)
+    with pytest.raises(mfpde.MfpdeError, match="counts: must be at least 3 numbers of tokens, not 2"):
+        mfpde.validate(problem, counts=[10, 100])
+    with pytest.raises(mfpde.MfpdeError, match="repeats: must be at least 4, not 2"):
+        mfpde.validate(problem, repeats=2)

@@ -1,0 +1,247 @@
+"""What measurements of growing numbers of tokens come to: rates, the bias that is left, fluctuations, and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mfpde.registry import lookup
+from mfpde.typing import Float
+from mfpde.validation.mean_field import fluctuations, theory
+from mfpde.validation.mean_field.kept import Kept
+from mfpde.validation.mean_field.limit import Limit
+from mfpde.validation.mean_field.measuring import as_complex, snapshots_measured, solved_tokens
+from mfpde.validation.mean_field.plan import LEAST_COUNTS, Plan
+from mfpde.validation.mean_field.rates import Rate, fitted
+from mfpde.validation.report import Check
+
+if TYPE_CHECKING:
+    from mfpde.validation.mean_field.theory import Expectation
+    from mfpde.validation.waves import Complex
+
+__all__ = ["Findings"]
+
+_SOURCE = "the mean-field limit [sznitman1991]"
+_PARTED = 0.3  # of a smooth observable of modulus 1: errors beyond it follow no rate any more
+_DEVIATIONS = 5.0  # standard errors that chance exceeds once in a million times
+_BIAS_FACTOR = 20.0  # times 1/n: what a bias of order 1/n may be for waves of modulus 1
+_SMOOTH_NAME = "smooth observables"
+_TOKENS_DRAWN = 2000  # beside the solution
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """All measurements of one study, `(repeat, ...)` by the number of tokens."""
+
+    plan: Plan
+    limit: Limit
+    counts: tuple[int, ...]
+    waves: Mapping[int, Complex]  # (repeat, time, wave)
+    distances: Mapping[int, Mapping[str, Float]]  # (repeat, time)
+    modes: Mapping[int, Complex]  # (repeat, time, degree), on the circle alone
+
+    @classmethod
+    def of(cls, plan: Plan, limit: Limit, kept: Kept) -> Findings:
+        """Of the counts whose measurements are all there."""
+        groups = {
+            count: [kept.measurements.get((count, repeat)) for repeat in range(1, plan.repeats + 1)]
+            for count in plan.counts
+        }
+        whole: dict[int, list[dict[str, Any]]] = {
+            count: [each for each in group if each is not None] for count, group in groups.items() if None not in group
+        }
+        distances = {
+            count: {kind: np.array([each["distances"][kind] for each in group]) for kind in group[0]["distances"]}
+            for count, group in whole.items()
+        }
+        return cls(
+            plan,
+            limit,
+            tuple(whole),
+            {count: as_complex([each["waves"] for each in group]) for count, group in whole.items()},
+            distances,
+            {
+                c: as_complex([each["harmonics"] for each in group])
+                for c, group in whole.items()
+                if "harmonics" in group[0]
+            },
+        )
+
+    # -- smooth observables
+    # ---------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def errors(self) -> Float:
+        """Root mean square of the errors of the waves, `(count, time)`."""
+        return np.array([np.sqrt((np.abs(self.waves[count]) ** 2).mean(axis=(0, 2))) for count in self.counts])
+
+    @cached_property
+    def together(self) -> list[int]:
+        """Times, but for the first, up to which tokens follow the limit: errors still fall for the most tokens."""
+        followed = []
+        for index in range(1, self.errors.shape[1]):
+            if (self.errors[-LEAST_COUNTS:, index] > _PARTED).any():
+                break
+            followed.append(index)
+        return followed
+
+    @property
+    def _regime(self) -> int:
+        """From which count on errors are small at all these times."""
+        small = (self.errors[:, self.together] <= _PARTED).all(axis=1)
+        return int(np.argmax(small))
+
+    @cached_property
+    def rates(self) -> dict[str, Rate]:
+        """By quantity."""
+        if not self.together:
+            return {}
+        expected = theory.smooth(self.limit)
+        found = {_SMOOTH_NAME: self._rate(_SMOOTH_NAME, self._smooth_errors(), expected)}
+        last = snapshots_measured(self.limit.times.size)
+        kept = [place for place, index in enumerate(last) if index in self.together]
+        for kind in self.distances[self.counts[0]] if kept else ():
+            errors = {
+                count: np.sqrt((self.distances[count][kind][:, kept] ** 2).mean(axis=1))
+                for count in self.counts
+                if kind in self.distances[count]
+            }
+            if len(errors) >= 2:
+                found[kind] = self._rate(kind, errors, theory.of_distance(kind, self.limit))
+        return found
+
+    def _smooth_errors(self) -> dict[int, Float]:
+        """Of each repeat, over waves and times."""
+        return {
+            count: np.sqrt((np.abs(self.waves[count][:, self.together]) ** 2).mean(axis=(1, 2)))
+            for count in self.counts[min(self._regime, len(self.counts) - LEAST_COUNTS) :]
+        }
+
+    @staticmethod
+    def _rate(quantity: str, errors: Mapping[int, Float], expected: Expectation) -> Rate:
+        """Of the root mean square over the repeats."""
+        squares = {count: each**2 for count, each in errors.items()}
+        means = np.array([np.sqrt(each.mean()) for each in squares.values()])
+        spread = np.array([each.std(ddof=1) / np.sqrt(each.size) for each in squares.values()])
+        counts = np.array(list(errors), dtype=float)
+        return fitted(
+            quantity,
+            counts,
+            np.maximum(means, np.finfo(float).tiny),
+            np.maximum(spread / (2 * means), np.finfo(float).tiny),
+            expected=expected.exponent,
+            logarithm=expected.logarithm,
+            why=expected.why,
+        )
+
+    # -- verdicts
+    # ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def claim(self) -> str:
+        """What was measured."""
+        counts = ", ".join(f"{count:,}" for count in self.counts)
+        return f"independent tokens tend to the solution: n = {counts}, {self.plan.repeats} repeats each"
+
+    def checks(self) -> list[Check]:
+        """The rates that theory has, the bias that is left, fluctuations, and how they part."""
+        return [*self._rates_kept(), *self._bias(), *fluctuations.checks(self), *self._parting()]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is measured and not judged."""
+        found = []
+        for rate in self.rates.values():
+            if rate.expected is None:
+                low, high = rate.interval
+                measured = f"measured n^{rate.exponent:.2f}, 95 % between n^{low:.2f} and n^{high:.2f}"
+                found.append(f"{rate.quantity}: {rate.why}; {measured}")
+        if self.plan.limit is None:
+            found.append("no solver knows the limit: tokens are held against many more tokens, which share their bias")
+        times = self.limit.times
+        if len(self.together) < times.size - 1:
+            when = times[len(self.together) + 1]
+            found.append(
+                f"from t = {when:.4g} on tokens and the solution part (errors beyond {_PARTED:g} for n = "
+                f"{self.counts[-1]:,}): chance grows where a state is unstable or metastable; rates are of the times "
+                "before"
+            )
+        missing = len(self.plan.counts) - len(self.counts)
+        if missing:
+            found.append(f"there was no time for n = {', '.join(f'{n:,}' for n in self.plan.counts[-missing:])}")
+        return tuple(found)
+
+    def _rates_kept(self) -> list[Check]:
+        if not self.rates:
+            claim = "tokens follow the solution for a while"
+            first = float(self.errors[-1, 1])
+            return [Check.at_most(claim, _SOURCE, bound=_PARTED, measured=first)]
+        found = []
+        for rate in self.rates.values():
+            if rate.expected is None or rate.kept is None:
+                continue
+            low, high = rate.interval
+            claim = f"{rate.quantity}: errors fall like {rate.law} (95 % between n^{low:.2f} and n^{high:.2f})"
+            half = 0.5 * (high - low)
+            found.append(Check(claim, _SOURCE, rate.expected, rate.exponent, half + theory.MARGIN, rate.kept, "<="))
+        return found
+
+    def _bias(self) -> list[Check]:
+        """The mean over the repeats tends to the solution faster than each of them, like 1/n: what is left by the most
+        tokens is chance."""
+        if not self.together or self.plan.limit is None or theory.smooth(self.limit).exponent is None:
+            return []
+        worst, place = 0.0, (0, 0)
+        count = self.counts[-1]
+        for index in self.together:
+            sample = self.waves[count][:, index]
+            error = np.sqrt((np.abs(sample - sample.mean(axis=0)) ** 2).sum(axis=0) / (len(sample) - 1) / len(sample))
+            allowed = _DEVIATIONS * error + _BIAS_FACTOR / count
+            ratios = np.abs(sample.mean(axis=0)) / allowed
+            if ratios.max() > worst:
+                worst, place = float(ratios.max()), (index, int(ratios.argmax()))
+        time = float(self.limit.times[place[0]])
+        claim = (
+            f"the solution is the mean of {len(self.waves[count])} systems of {count:,} tokens, worst at "
+            f"t = {time:.4g}: over what chance and 1/n allow"
+        )
+        return [Check.at_most(claim, _SOURCE, bound=1.0, measured=worst)]
+
+    def _parting(self) -> list[Check]:
+        """Where tokens and the solution part they do so later the more tokens there are."""
+        if len(self.together) == self.limit.times.size - 1 or not self.together:
+            return []
+        times = [self._parting_time(row) for row in self.errors]
+        claim = "more tokens follow the solution longer before they part: time of parting, over that of the fewest"
+        ratio = times[-1] / max(times[0], np.finfo(float).tiny)
+        return [Check.at_least(claim, _SOURCE, bound=theory.LATER, measured=float(ratio))]
+
+    def _parting_time(self, errors: Float) -> float:
+        """When the error passes the threshold, between two looks by its logarithm; the end where it does not."""
+        beyond = np.flatnonzero(errors > _PARTED)
+        if not beyond.size:
+            return float(self.limit.times[-1])
+        index = int(beyond[0])
+        if index == 0:
+            return 0.0
+        low, high = np.log(errors[index - 1 : index + 1])
+        share = (np.log(_PARTED) - low) / (high - low)
+        before, after = self.limit.times[index - 1 : index + 1]
+        return float(before + share * (after - before))
+
+    def draw(self, figure: Any) -> None:
+        """Errors against n, over time, and tokens beside the solution."""
+        times = self.limit.times
+        errors = []
+        for count in self.counts:
+            squares = (np.abs(self.waves[count]) ** 2).mean(axis=2)
+            means = np.sqrt(squares.mean(axis=0))
+            errors.append((count, means, squares.std(axis=0, ddof=1) / np.sqrt(len(squares)) / (2 * means)))
+        tokens = solved_tokens(self.plan.tokens, min(max(self.counts), _TOKENS_DRAWN), 1)
+        chosen = (0, times.size // 2, times.size - 1)
+        beside = [(float(times[k]), tokens.measure(k), self.limit.measures[k]) for k in chosen]
+        lookup("view", "mean-field")(list(self.rates.values()), times, errors, beside, figure)
