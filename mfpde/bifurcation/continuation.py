@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -70,6 +71,12 @@ class Tracer:
         relative = system.family.model(0.5).multipliers.relative[system.active]
         felt = np.minimum(1.0, np.maximum(np.abs(kappa * relative), 1e-6))
         self.metric = np.append(felt / system.counts[system.active], 1.0)
+
+    def anew(self) -> Tracer:
+        """With a system of its own: its rule grows along a branch, and another branch must not depend on that."""
+        made = copy(self)
+        made.system = copy(self.system)
+        return made
 
     def length(self, vector: Float) -> float:
         """In that metric."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
+from mfpde.activity import doing
 from mfpde.bifurcation.launching import tracer_of
 from mfpde.bifurcation.states import TOLERANCE, Family, State, System
 from mfpde.bifurcation.symmetry import is_image
@@ -19,9 +22,12 @@ _LONGEST_STEP = 1.5  # a Newton step longer than that, in moments, is shortened
 _SAME_MOMENTS = 1e-6  # difference of moments below which two states are one
 
 
-def other_states(family: Family) -> list[tuple[State, float]]:
+def other_states(family: Family) -> Iterator[tuple[State, float]]:
     """`(state, u)` at a few values of the parameter, the uniform one left out."""
-    return [(state, u) for u in _PLACES for state in deflated_states(family, u)]
+    for u in _PLACES:
+        doing(f"other states: {family.parameter} = {family.value(u):.6g}")
+        for state in deflated_states(family, u):
+            yield state, u
 
 
 def deflated_states(family: Family, u: float, seed: int = 0) -> list[State]:

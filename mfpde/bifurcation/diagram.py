@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mfpde.bifurcation.clusters import cluster_rates, rates_cross
+from mfpde.bifurcation.crossings import Symmetry
 from mfpde.bifurcation.selection import choose, coexistence, solve_between
 from mfpde.bifurcation.states import Family
 from mfpde.bifurcation.stationary import StationaryState, state_from_moments
+from mfpde.bifurcation.trail import NO_TRAIL, Trail
 from mfpde.contracts import FINISHED, Outcome, Result, Summary
 from mfpde.errors import ProblemError
 from mfpde.measure import Measure
@@ -25,10 +27,11 @@ if TYPE_CHECKING:
 
     from mfpde.problem import Problem
 
-__all__ = ["Branch", "Diagram", "SpecialPoint"]
+__all__ = ["ENDED", "Branch", "Diagram", "SpecialPoint", "meeting"]
 
 #: of a search that came to its end; it has no time
 ENDED = Outcome(FINISHED, np.nan)
+_SAME_PLACE = 1e-9  # of the range: branches that leave the uniform state there leave it together
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +55,9 @@ class SpecialPoint:
     breaks: str = ""
     multiplicity: int = 1
     branches: tuple[int, ...] = ()
+    #: azimuthal order and residue of the degrees of the null vectors, and how many of them cross zero together
+    symmetry: Symmetry = (0, 0)
+    count: int = 1
 
     @property
     def measure(self) -> Measure:
@@ -96,6 +102,7 @@ class Branch:
     #: on a vertical branch the largest amplitude at its one parameter
     vertical_until: float = float("nan")
     end: str = ""
+    trail: Trail = field(default=NO_TRAIL, repr=False)
 
     def __len__(self) -> int:
         return int(self.parameter.size)
@@ -153,6 +160,22 @@ class Branch:
         return [(i, state) for i, state in found if state is not None]
 
 
+def meeting(branches: list[Branch]) -> list[Branch]:
+    """The branches; special points of the first, the uniform state, with the numbers of those that meet it there."""
+    uniform, *others = branches
+    met = []
+    for point in uniform.special:
+        numbers = [branch.number for branch in others if _meets(branch, point.parameter)]
+        met.append(replace(point, branches=(0, *numbers)))
+    return [replace(uniform, special=met), *others]
+
+
+def _meets(branch: Branch, parameter: float) -> bool:
+    bare = ~np.nan_to_num(branch.moments[:, 1:]).any(axis=1)
+    width = _SAME_PLACE * (branch.family.high - branch.family.low)
+    return bool(np.any(bare & (np.abs(branch.parameter - parameter) < width)))
+
+
 @dataclass(frozen=True, eq=False)
 class Diagram(Result):
     """All branches of a problem over a range of its parameter; `outcome` says whether the search came to its end.
@@ -173,7 +196,6 @@ class Diagram(Result):
     range: tuple[float, float]
     branches: list[Branch]
     outcome: Outcome = ENDED
-    messages: tuple[str, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
     path: Path | None = None
 
@@ -181,6 +203,23 @@ class Diagram(Result):
     def special(self) -> list[tuple[Branch, SpecialPoint]]:
         """The special points of all branches."""
         return [(branch, point) for branch in self.branches for point in branch.special]
+
+    @property
+    def messages(self) -> list[str]:
+        """What is to be said of its branches: which are vertical, which stalled and where."""
+        told = []
+        for branch in self.branches:
+            if branch.vertical:
+                told.append(
+                    f"{branch.name} is vertical: at {branch.parameter[0]:.10g} every amplitude up to "
+                    f"{branch.vertical_until:.4g} is a stationary state"
+                )
+            if "stalled" in branch.end:
+                at = branch.parameter[-1]
+                told.append(
+                    f"{branch.name} stalled at {at:.10g}, amplitude {branch.amplitude[-1]:.6g}; that state is kept"
+                )
+        return told
 
     @property
     def coexistence(self) -> tuple[float, float] | None:

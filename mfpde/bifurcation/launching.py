@@ -88,7 +88,7 @@ def from_branch_point(tracer: Tracer, stride: int, crossing: Crossing) -> list[L
         starts = [(born * turned, null)]
     elif parts % 2 == 0 and parts > 2:
         starts.append((born * turned, null))
-    found = [_launched(wide, divisor, where, along) for where, along in starts]
+    found = [_launched(wide.anew(), divisor, where, along) for where, along in starts]
     return [launch for launch in found if launch is not None]
 
 
@@ -144,7 +144,7 @@ def several_from_uniform(family: Family, degrees: list[int], u: float) -> list[L
         born = np.append(np.zeros(system.active.size), u)
         point = tracer.begin(solved.x, along, _DISTANCE)
         if point is not None:
-            found.append(Launch(tracer, stride, born, point))
+            found.append(Launch(tracer.anew(), stride, born, point))
     return found
 
 

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde.activity import told_to
 from mfpde.bifurcation.deflation import deflated_states
 from mfpde.bifurcation.exploring import Explorer
 from mfpde.bifurcation.phase_row import Request, family_at
@@ -143,17 +142,6 @@ def test_refusals(given, told):
 def test_states_that_are_not_there(given, told):
     with pytest.raises(mfpde.MfpdeError, match=told):
         mfpde.stationary_state(CIRCLE, {"kind": "unnormalized", "beta": 5}, **given)
-
-
-def test_an_interrupt_keeps_what_is_there():
-    def stop(words):
-        if words.startswith("mode 2"):
-            raise KeyboardInterrupt
-
-    with told_to(stop):
-        found = mfpde.bifurcate(problem())
-    assert found.outcome == "interrupted"
-    assert [branch.name for branch in found.branches] == ["uniform", "mode 1"]
 
 
 @pytest.mark.parametrize(("beta", "ratio"), [(3.0, 0.992), (5.0, 0.905), (8.0, 1.4)])
