@@ -115,7 +115,7 @@ def uniform_branch(family: Family) -> Branch:
     critical = critical_places(family)
     rows = _Rows(family, 0)
     special: list[SpecialPoint] = []
-    places = [(u, 0) for u in np.linspace(0, 1, _UNIFORM_POINTS)] + critical
+    places = [(u, 0) for u in np.linspace(0, 1, _UNIFORM_POINTS)] + list(critical)
     for u, degree in sorted(places):
         state = state_from_moments(family.model(u), np.ones(1))
         row = rows.add(state, u, _uniform_instability(state, degree))

@@ -6,7 +6,7 @@ Harmonics of azimuthal order m are `p_l^m(x) Y_m`, orthonormal for the uniform p
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -30,6 +30,7 @@ class Rule:
             self.nodes, self.weights = _gauss(0.5 * dimension - 1, count)
         self.sines: Float = np.sqrt((1 - self.nodes) * (1 + self.nodes))
         self._tables: dict[int, Float] = {}
+        self._columns: dict[tuple[int, bytes], Float] = {}
 
     def table(self, top: int, order: int = 0) -> Float:
         """`p_l^m` at the nodes for l = m .. top, `(node, degree)`."""
@@ -39,13 +40,26 @@ class Rule:
             self._tables[order] = known
         return known[:, : max(top - order + 1, 0)]
 
+    @cached_property
+    def highest(self) -> tuple[Float, Float]:
+        """The harmonics of the highest degrees at the nodes, and `N_l^{1/2}` of each."""
+        last = self.table(self.count - 1)[:, -max(self.count // 8, 4) :]
+        return last, np.sqrt(harmonic_counts(self.dimension, self.count - 1)[-last.shape[1] :])
+
+    def columns(self, degrees: AnyArray, order: int = 0) -> Float:
+        """`p_l^m` at the nodes for these degrees, made once."""
+        key = order, degrees.tobytes()
+        if key not in self._columns:
+            self._columns[key] = np.asfortranarray(self.table(int(degrees[-1]), order)[:, degrees - order])
+        return self._columns[key]
+
     def products(self, shares: Float, degrees: AnyArray, order: int = 0) -> Float:
-        """`sum_i shares_i p_j(x_i) p_k(x_i)` for all pairs of degrees: on the circle from twice as many sums, as
-        `2 cos j cos k = cos(j - k) + cos(j + k)`."""
+        """`sum_i shares_i p_j(x_i) p_k(x_i)` for all pairs of degrees, symmetric to the bit, of shares that are not
+        negative: on the circle from twice as many sums, as `2 cos j cos k = cos(j - k) + cos(j + k)`."""
         top = int(degrees[-1])
         if self.dimension > 2 or degrees.size < _DEGREES_FOR_SUMS:
-            table = self.table(top, order)[:, degrees - order]
-            return table.T @ (table * shares[:, None])
+            rows = self.columns(degrees, order) * np.sqrt(shares)[:, None]
+            return rows.T @ rows
         sums = np.append(self.table(2 * top).T @ shares, 0.0)
         sums[1:] /= np.sqrt(2)
         apart, together = np.abs(np.subtract.outer(degrees, degrees)), np.add.outer(degrees, degrees)

@@ -1,4 +1,4 @@
-"""Files of diagrams: branch by branch, whole at every moment, taken up again bit for bit, and what a full disk leaves."""
+"""Files of diagrams: whole at every moment, taken up again bit for bit, and what a full disk leaves."""
 
 import errno
 import os
@@ -112,19 +112,17 @@ def test_a_kill_after_any_write_leaves_every_branch(monkeypatch, tmp_path, whole
         patched.setattr(ResultFile, "commit", recorded_commit)
         whole[1].save(tmp_path / "diagram.h5")
     first, place = tape.commits[0][0], tmp_path / "killed.h5"
-    wanted = [index >= first for index in range(len(tape.writes))]
-    assert sum(wanted) > 40
+    wanted = [index >= first and index % 3 == 0 for index in range(len(tape.writes))]
+    assert sum(wanted) > 13
     names = [branch.name for branch in whole[1].branches]
     for number, committed in enumerate(replay(tape, place, wanted)):
-        if number % 3:
-            continue
         found = mfpde.load(place)
         assert len(found.branches) >= committed
         assert [branch.name for branch in found.branches] == names[: len(found.branches)]
         last, same = found.branches[-1], whole[1].branches[len(found.branches) - 1]
         np.testing.assert_array_equal(last.parameter, same.parameter)
         assert len(last.special) == len(same.special)
-        if number == 21:
+        if number == 7:
             assert found.outcome == "interrupted"
             assert "killed" in found.outcome.message
 
@@ -174,7 +172,7 @@ def test_refusals(whole, tmp_path):
         mfpde.bifurcate(PROBLEM, whole[0])
     with pytest.raises(mfpde.MfpdeError, match="resume needs the output"):
         mfpde.bifurcate(PROBLEM, resume=True)
-    with pytest.raises(mfpde.MfpdeError, match="there is no .* to resume"):
+    with pytest.raises(mfpde.MfpdeError, match=r"there is no .* to resume"):
         mfpde.bifurcate(PROBLEM, tmp_path / "none.h5", resume=True)
 
 
