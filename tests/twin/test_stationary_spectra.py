@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from reference import linearised
 
 import mfpde
 from mfpde.bifurcation.multipliers import degree_multipliers
@@ -129,3 +130,30 @@ def test_uniform_rates():
     expected = np.sort([k * k * (values[k] - 4.0) for k in range(1, 12) for _ in range(2)])[::-1]
     np.testing.assert_allclose(state.rates, expected[: state.rates.size], rtol=1e-13)
     assert state.unstable == 2
+
+
+@pytest.mark.parametrize(
+    ("space", "kind", "beta", "mode", "side", "ratio"),
+    [
+        ("circle", "unnormalized", 4.0, 1, "lower", 0.95),
+        ("circle", "softmax", 4.0, 1, "upper", 2.0),
+        ("sphere", "unnormalized", 4.0, 1, "lower", 0.93),
+        ("sphere", "unnormalized", 4.0, 2, "oblate", 2.0),
+        ("sphere", "unnormalized", 2.0, 2, "lower", 0.93),
+        ("sphere", "softmax", 0.7, 2, "lower", 0.93),
+        ("sphere", "softmax", 4.0, 1, "upper", 2.0),
+    ],
+)
+def test_every_direction_counts(space, kind, beta, mode, side, ratio):
+    """State, rates with multiplicity, and growing directions, those that break the axis included, by an independent
+    Galerkin program that knows no symmetry and no sqrt(mu)."""
+    law = linearised.Law(2 if space == "circle" else 3, beta, kind == "softmax", degrees=32)
+    kappa = ratio * beta / law.levels[mode] * (law.levels[0] if law.softmax else 1)
+    state = mfpde.stationary_state({"kind": space}, {"kind": kind, "beta": beta}, kappa=kappa, mode=mode, side=side)
+    moments, residual = linearised.stationary(law, kappa, state.moments)
+    assert residual < 1e-14
+    np.testing.assert_allclose(state.moments[:24], moments[:24], atol=1e-12)
+    expected = linearised.rates(law, kappa, moments, top=36, orders=6)
+    scale = np.abs(expected[:12]).max()
+    np.testing.assert_allclose(state.rates[:12].real, expected[:12].real, atol=1e-9 * scale)
+    assert state.unstable == (expected.real > 1e-8 * scale).sum()
