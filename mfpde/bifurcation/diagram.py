@@ -151,6 +151,11 @@ class Branch:
         told = sorted(self.special, key=lambda point: abs(point.parameter - parameter))[:2]
         return "; ".join([reach, *(str(point) for point in told)])
 
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """States along it, its leading rates, and eigenfunctions of its most unstable state."""
+        figure: Figure = lookup("view", "branch")(self, path)
+        return figure
+
     def _found_at(self, parameter: float) -> list[tuple[int, StationaryState]]:
         offset = self.parameter - parameter
         crossed = np.flatnonzero((offset[:-1] == 0) | (offset[:-1] * offset[1:] < 0))

@@ -15,10 +15,10 @@ import numpy as np
 from scipy.linalg.lapack import dgesv  # what solve() calls: half of the time of such small systems is what is around it
 
 from mfpde.bifurcation.multipliers import Multipliers
-from mfpde.bifurcation.quadrature import SIZES, Rule, harmonic_counts, rule, size_for
+from mfpde.bifurcation.quadrature import SIZES, Rule, harmonic_counts, orthonormal, rule, size_for
 from mfpde.typing import Float
 
-__all__ = ["Family", "Model", "Solved", "State", "System", "newton"]
+__all__ = ["Family", "Model", "Solved", "State", "System", "log_density_at", "newton"]
 
 TOLERANCE = 1e-13  # of the moments m_l
 _LAST_STEP = 1e-15  # of Newton's method, in moments
@@ -156,6 +156,18 @@ class State:
         parts = self.model.multipliers
         energy = 0.5 * float(parts.relative[1:] @ self.b[1:] ** 2)
         return parts.scale * (energy - self.log_norm / self.model.kappa)
+
+
+def log_density_at(state: State, height: Float) -> Float:
+    """Against the uniform probability measure, at heights x = cos(angle to the axis)."""
+    multipliers = state.model.multipliers
+    pulls = multipliers.relative * state.b
+    if multipliers.dimension == 2:
+        waves = np.cos(np.outer(np.arccos(np.clip(height, -1, 1)), np.arange(pulls.size)))
+        q = waves @ (pulls * np.where(np.arange(pulls.size) == 0, 1.0, np.sqrt(2)))
+    else:
+        q = orthonormal(0.5 * multipliers.dimension - 1, np.asarray(height, dtype=float), pulls.size) @ pulls
+    return state.model.exponent(q) - state.log_norm
 
 
 class System:

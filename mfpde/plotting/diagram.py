@@ -36,6 +36,9 @@ _LABELS = {
 }
 _PROFILES = 7  # states shown along a branch
 _RATES = 6  # curves of a spectrum
+_EIGENFUNCTIONS = 4  # curves
+_BRANCH_HEIGHT = 3.2  # inches
+_DENSITY_SHOWN = 1e-6  # of the largest density: what is smaller is cut off
 
 
 @register("view", "diagram")
@@ -120,38 +123,67 @@ def _mark(axes: Axes, point: SpecialPoint, value: float) -> None:
         axes.annotate(note, (point.parameter, value), (6, -9), textcoords="offset points", size=7.5, color="0.25")
 
 
-@register("view", "branch-profiles")
-def profiles_figure(branch: Branch, path: str | Path | None = None) -> Figure:
-    """Densities of states along a branch, and its leading rates."""
+@register("view", "branch")
+def branch_figure(branch: Branch, path: str | Path | None = None) -> Figure:
+    """Densities of states along a branch, its leading rates, and eigenfunctions of the state that is left fastest."""
+    if path is not None:
+        extension_of(path, FIGURES, "figure")
     with look():
-        figure = new_figure(3.4)
-        left, right = figure.subplots(1, 2)
-        _profiles(left, branch)
-        _spectrum(right, branch)
-        for axes, letter in zip((left, right), "ab", strict=True):
+        figure = new_figure(_BRANCH_HEIGHT)
+        uniform = branch.number == 0
+        panels = figure.subplots(1, 2 if uniform else 3)
+        parts = (_profiles, _spectrum) if uniform else (_profiles, _spectrum, _eigenfunctions)
+        for axes, draw, letter in zip(panels, parts, "abc", strict=False):
+            draw(axes, branch)
             tag(axes, letter)
+        figure.suptitle(branch.name, size=10)
     if path is not None:
         save(figure, path)
     return figure
 
 
+def _angles(branch: Branch) -> Float:
+    return np.linspace(-np.pi, np.pi, 401) if branch.family.dimension == 2 else np.linspace(0, np.pi, 301)
+
+
 def _profiles(axes: Axes, branch: Branch) -> None:
     chosen = np.unique(np.linspace(0, len(branch) - 1, _PROFILES).astype(int))
-    angle = np.linspace(-np.pi, np.pi, 400) if branch.family.dimension == 2 else np.linspace(0, np.pi, 300)
+    angle, top = _angles(branch), 0.0
     for point, colour in zip(chosen, sequence(chosen.size), strict=True):
         density = np.exp(branch.state(int(point)).log_density_at(angle))
+        top = max(top, float(density.max()))
         axes.plot(angle, density, color=colour, label=f"{branch.parameter[point]:.4g}")
-    axes.set(xlabel="angle to the axis [rad]", ylabel="density against the uniform state", yscale="log")
-    axes.set_ylim(bottom=max(axes.get_ylim()[0], 1e-8))
-    axes.legend(title=branch.family.parameter, fontsize=7, title_fontsize=7, loc="lower left", bbox_to_anchor=(1, 0.2))
+    axes.set(xlabel="angle to the axis [rad]", title="density / uniform", yscale="log")
+    axes.set_ylim(max(axes.get_ylim()[0], _DENSITY_SHOWN * top), 2 * top)
+    axes.legend(title=branch.family.parameter, fontsize=6, title_fontsize=6, loc="best")
 
 
 def _spectrum(axes: Axes, branch: Branch) -> None:
-    along = np.arange(len(branch))
-    rates = branch.rates.real
+    """Rates over the arclength, or over the parameter of the uniform state."""
+    along = branch.parameter if branch.number == 0 else np.copysign(1, 0.5 - branch.trail.side) * branch.trail.arclength
+    order = np.argsort(along, kind="stable")
+    rates = branch.rates.real[order]
+    known = np.isfinite(rates[:, 0])
     for place in range(min(_RATES, rates.shape[1])):
-        axes.plot(along, rates[:, place], color=CATEGORIES[place % len(CATEGORIES)], lw=THIN_LINE)
+        colour = CATEGORIES[place % len(CATEGORIES)]
+        axes.plot(along[order][known], rates[known, place], color=colour, lw=THIN_LINE)
     axes.axhline(0, color=REFERENCE, lw=0.6)
-    finite = np.abs(rates[:, 0][np.isfinite(rates[:, 0])])
-    axes.set_yscale("symlog", linthresh=max(0.01 * float(finite.max(initial=1e-3)), 1e-6))
-    axes.set(xlabel="point of the branch", ylabel="leading rates")
+    for point in branch.special:
+        axes.axvline(along[point.place], color=REFERENCE, lw=0.6, ls=":")
+    largest = np.abs(rates[known, 0])
+    axes.set_yscale("symlog", linthresh=max(0.01 * float(largest.max(initial=1e-3)), 1e-6))
+    label = branch.family.parameter if branch.number == 0 else "arclength from its birth"
+    axes.set(xlabel=label, title="leading rates [1/time]")
+
+
+def _eigenfunctions(axes: Axes, branch: Branch) -> None:
+    leading = np.where(branch.amplitude > 0, np.nan_to_num(branch.rates[:, 0].real, nan=-np.inf), -np.inf)
+    point = int(np.argmax(leading))
+    angle = _angles(branch)
+    for place, (mode, values) in enumerate(branch.state(point).eigenfunctions(angle, _EIGENFUNCTIONS)):
+        told = "rotation" if mode.rotation else f"{mode.rate.real:.3g}" + (f", m = {mode.order}" if mode.order else "")
+        axes.plot(angle, values.real, color=CATEGORIES[place % len(CATEGORIES)], lw=THIN_LINE, label=told)
+    axes.axhline(0, color=REFERENCE, lw=0.6)
+    where = f"eigenfunctions at {branch.family.parameter} = {branch.parameter[point]:.4g}"
+    axes.set(xlabel="angle to the axis [rad]", title=where)
+    axes.legend(title="rate", fontsize=6, title_fontsize=6, loc="best")

@@ -88,6 +88,15 @@ def stationary(law, kappa, moments):
 
 def rates(law, kappa, moments, top=64, orders=6):
     """All eigenvalues, descending: on the circle of one matrix, on the sphere twice those of each order m > 0."""
+    found = []
+    for _, matrix, copies in operators(law, kappa, moments, top, orders):
+        found += [np.linalg.eigvals(matrix)] * copies
+    every = np.concatenate(found)
+    return every[np.argsort(-every.real)]
+
+
+def operators(law, kappa, moments, top=64, orders=6):
+    """Functions of each order at angles, the matrix of L in them, and how often it counts."""
     theta, weights = nodes(law.dimension)
     values, slopes, counts = zonal(law.dimension, theta, law.degrees)
     levels = law.levels
@@ -96,7 +105,6 @@ def rates(law, kappa, moments, top=64, orders=6):
     density = np.exp(exponent - exponent.max())
     density /= weights @ density
     pull = climb / (law.beta * field) if law.softmax else climb / law.beta
-    found = []
     for waves, turns, across, degree, copies in _bases(law.dimension, theta, top, orders):
         seen = np.zeros(degree.size)
         inside = degree <= law.degrees
@@ -113,9 +121,7 @@ def rates(law, kappa, moments, top=64, orders=6):
         matrix += turns.T @ (heavy * waves * pull[:, None])
         matrix += turns.T @ (heavy * response * density[:, None]) + across.T @ (heavy * aside * density[:, None])
         mass = waves.T @ (heavy * waves)
-        found += [np.linalg.eigvals(np.linalg.solve(mass, matrix))] * copies
-    every = np.concatenate(found)
-    return every[np.argsort(-every.real)]
+        yield waves, np.linalg.solve(mass, matrix), copies
 
 
 def _bases(dimension, theta, top, orders):

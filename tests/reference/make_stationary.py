@@ -4,8 +4,8 @@
 
 Along the branch the moment r = m_1 is given, and kappa and the moments m_2 .. m_L solve `m_l = <C_l>` of
 `mu = exp(kappa sum_l N_l h_l m_l C_l) / Z` on S^{d-1}, by Newton's method in mpmath; a fold is where `kappa'(r)`
-vanishes, a first-order point where `F = sum_l N_l h_l m_l^2 / 2 - log Z / kappa` does. Quadrature: the trapezoidal rule on the
-circle, Gauss-Legendre (d odd) or Gauss-Chebyshev (d even) with the rest of the weight as a factor.
+vanishes, a first-order point where `F = sum_l N_l h_l m_l^2 / 2 - log Z / kappa` does. Quadrature: the trapezoidal
+rule on the circle, Gauss-Legendre (d odd) or Gauss-Chebyshev (d even) with the rest of the weight as a factor.
 """
 
 import json

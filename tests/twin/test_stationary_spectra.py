@@ -157,3 +157,29 @@ def test_every_direction_counts(space, kind, beta, mode, side, ratio):
     scale = np.abs(expected[:12]).max()
     np.testing.assert_allclose(state.rates[:12].real, expected[:12].real, atol=1e-9 * scale)
     assert state.unstable == (expected.real > 1e-8 * scale).sum()
+
+
+@pytest.mark.parametrize(
+    ("space", "kind", "beta", "mode", "ratio"),
+    [("circle", "unnormalized", 4.0, 1, 1.2), ("circle", "softmax", 2.0, 2, 1.5), ("sphere", "softmax", 2.0, 2, 1.2)],
+)
+def test_eigenfunctions(space, kind, beta, mode, ratio):
+    """Those of the independent program, order by order; the rotation is the derivative of the state."""
+    law = linearised.Law(2 if space == "circle" else 3, beta, kind == "softmax", degrees=32)
+    kappa = ratio * beta / law.levels[mode] * (law.levels[0] if law.softmax else 1)
+    state = mfpde.stationary_state({"kind": space}, {"kind": kind, "beta": beta}, kappa=kappa, mode=mode, side="upper")
+    moments, _ = linearised.stationary(law, kappa, state.moments)
+    theta, _ = linearised.nodes(law.dimension)
+    blocks = list(linearised.operators(law, kappa, moments, top=36, orders=4))
+    compared = 0
+    for found, values in state.eigenfunctions(theta, 6):
+        waves, matrix, _ = blocks[found.order if law.dimension == 3 else 0]
+        rates, vectors = np.linalg.eig(matrix)
+        near = np.flatnonzero(np.abs(rates - found.rate) < 1e-7 * np.abs(rates[np.abs(rates) < 50 / kappa]).max())
+        if near.size != 1:
+            continue  # of several together any combination will do
+        expected = waves @ vectors[:, near[0]]
+        expected /= expected[np.argmax(np.abs(values))]
+        np.testing.assert_allclose(values, expected, atol=2e-7)
+        compared += 1
+    assert compared >= 4

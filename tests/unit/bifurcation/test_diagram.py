@@ -9,7 +9,6 @@ from mfpde.bifurcation.deflation import deflated_states
 from mfpde.bifurcation.exploring import Explorer
 from mfpde.bifurcation.phase_row import Request, family_at
 from mfpde.bifurcation.stability import instability
-from mfpde.registry import lookup
 
 CIRCLE = {"kind": "circle"}
 
@@ -93,7 +92,10 @@ def test_figures(diagram, tmp_path):
         assert len(figure.axes) == 1
     with pytest.raises(mfpde.MfpdeError, match="shows amplitude, free_energy or a moment"):
         diagram.plot(quantity="speed")
-    assert len(lookup("view", "branch-profiles")(diagram.branches[1]).axes) == 2
+    assert [len(diagram.branches[place].plot().axes) for place in (0, 1)] == [2, 3]
+    labels = [text.get_text() for text in diagram.branches[2].plot(tmp_path / "two.pdf").axes[2].get_legend().texts]
+    assert labels[0].startswith(f"{diagram.branches[2].rates[1:, 0].max():.3g}")
+    assert "rotation" in labels
 
 
 def test_stable_parts_are_solid(diagram):
