@@ -11,14 +11,16 @@ import numpy as np
 
 from mfpde.bifurcation.clusters import cluster_rates, rates_cross
 from mfpde.bifurcation.crossings import Symmetry
+from mfpde.bifurcation.families import equation_at
 from mfpde.bifurcation.selection import choose, coexistence, solve_between
 from mfpde.bifurcation.states import Family
 from mfpde.bifurcation.stationary import StationaryState, state_from_moments
 from mfpde.bifurcation.trail import NO_TRAIL, Trail
 from mfpde.contracts import FINISHED, Outcome, Result, Summary
-from mfpde.errors import ProblemError
+from mfpde.contracts.observable import Instant
+from mfpde.errors import MfpdeError, ProblemError
 from mfpde.measure import Measure
-from mfpde.registry import lookup
+from mfpde.registry import lookup, members
 from mfpde.typing import AnyArray, Complex, Float
 
 if TYPE_CHECKING:
@@ -181,6 +183,11 @@ def _meets(branch: Branch, parameter: float) -> bool:
     return bool(np.any(bare & (np.abs(branch.parameter - parameter) < width)))
 
 
+def _at_rest() -> float:
+    """The speed of a stationary state."""
+    return 0.0
+
+
 @dataclass(frozen=True, eq=False)
 class Diagram(Result):
     """All branches of a problem over a range of its parameter; `outcome` says whether the search came to its end.
@@ -238,6 +245,34 @@ class Diagram(Result):
                 return branch
         known = ", ".join(f"{branch.number}: {branch.name}" for branch in self.branches)
         raise ProblemError.at("branch", f"there is no branch {name!r}; known: {known}")
+
+    def observed(self, branch: Branch, name: str) -> Float:
+        """An observable, such as `order-parameter` or `entropy`, at each point of a branch.
+
+        >>> import mfpde
+        >>> diagram = mfpde.bifurcate(mfpde.Problem.from_dict({
+        ...     "geometry": {"kind": "circle"},
+        ...     "attention": {"kind": "unnormalized", "beta": 0},
+        ...     "bifurcation": {"parameter": "kappa", "range": [1, 4], "branches": [1]},
+        ... }))
+        >>> found = diagram.observed(diagram.branches[1], "order-parameter")
+        >>> float(np.abs(found - diagram.branches[1].amplitude).max()) < 1e-12
+        True
+        """
+        if name not in members("observable"):
+            raise MfpdeError(f"there is no observable {name!r}")
+        observable = lookup("observable", name)()
+        values = []
+        for point, parameter in enumerate(branch.parameter):
+            equation = equation_at(self.problem.equation, self.parameter, float(parameter))
+            why = observable.unfit(equation)
+            if why is not None:
+                raise MfpdeError(f"{name}: {why}")
+            found = observable.evaluate(Instant(0.0, branch.state(point).measure, equation, _at_rest)).get(name)
+            if found is None or np.ndim(found):
+                raise MfpdeError(f"{name} is more than one number")
+            values.append(found)
+        return np.array(values)
 
     def summary(self) -> Summary:
         """How many branches, points and special points there are, and what was found."""

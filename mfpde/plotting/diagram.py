@@ -63,17 +63,17 @@ def draw_branches(axes: Axes, diagram: Diagram, quantity: str) -> None:
     """Every branch with its special points, and a legend."""
     from matplotlib.lines import Line2D
 
-    handles = []
+    handles, shown = [], {}
     for branch in diagram.branches:
         colour = REFERENCE if branch.number == 0 else CATEGORIES[(branch.number - 1) % len(CATEGORIES)]
-        values = values_of(branch, quantity)
-        _draw_branch(axes, branch, values, colour)
+        shown[branch.number] = values_of(diagram, branch, quantity)
+        _draw_branch(axes, branch, shown[branch.number], colour)
         handles.append(Line2D([], [], color=colour, label=branch.name))
     seen: list[str] = []
     for branch in diagram.branches:
-        values = values_of(branch, quantity)
         for point in branch.special:
-            _mark(axes, point, float(values[point.place]))
+            born = point.kind == "branch-point" and branch.number > 0 and point.branches[:1] == (0,)
+            _mark(axes, point, float(shown[branch.number][point.place]), told=not born)
             seen += [point.kind] if point.kind not in seen else []
     handles += [
         Line2D([], [], color="0.2", label="stable"),
@@ -87,15 +87,18 @@ def draw_branches(axes: Axes, diagram: Diagram, quantity: str) -> None:
     axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
-def values_of(branch: Branch, quantity: str) -> Float:
+def values_of(diagram: Diagram, branch: Branch, quantity: str) -> Float:
     """One number for each point of a branch."""
     if quantity.startswith("m") and quantity[1:].isdigit():
         order = int(quantity[1:])
         inside = order < branch.moments.shape[1]
         return np.nan_to_num(branch.moments[:, order]) if inside else np.zeros(len(branch))
-    if quantity not in _LABELS:
-        raise MfpdeError(f"a diagram shows {', '.join(_LABELS)} or a moment such as m1, not {quantity!r}")
-    return np.zeros(len(branch)) if branch.number == 0 else np.asarray(getattr(branch, quantity), dtype=float)
+    if quantity in _LABELS:
+        return np.zeros(len(branch)) if branch.number == 0 else np.asarray(getattr(branch, quantity), dtype=float)
+    try:
+        return diagram.observed(branch, quantity)
+    except MfpdeError as error:
+        raise MfpdeError(f"a diagram shows {', '.join(_LABELS)}, m1, m2, .. or an observable: {error}") from None
 
 
 def _draw_branch(axes: Axes, branch: Branch, values: Float, colour: str) -> None:
@@ -115,10 +118,10 @@ def _runs(flags: AnyArray) -> list[tuple[int, int]]:
     return list(zip(np.append(0, edges + 1).tolist(), np.append(edges, flags.size - 1).tolist(), strict=True))
 
 
-def _mark(axes: Axes, point: SpecialPoint, value: float) -> None:
+def _mark(axes: Axes, point: SpecialPoint, value: float, *, told: bool) -> None:
     mark, face = _MARKS[point.kind]
     axes.plot(point.parameter, value, ls="", marker=mark, ms=5, mfc=face, mec="black", mew=0.9, zorder=5)
-    if point.kind != "branch-point" or value:
+    if told:
         note = f"{point.parameter:.5g}"
         axes.annotate(note, (point.parameter, value), (6, -9), textcoords="offset points", size=7.5, color="0.25")
 
@@ -184,6 +187,6 @@ def _eigenfunctions(axes: Axes, branch: Branch) -> None:
         told = "rotation" if mode.rotation else f"{mode.rate.real:.3g}" + (f", m = {mode.order}" if mode.order else "")
         axes.plot(angle, values.real, color=CATEGORIES[place % len(CATEGORIES)], lw=THIN_LINE, label=told)
     axes.axhline(0, color=REFERENCE, lw=0.6)
-    where = f"eigenfunctions at {branch.family.parameter} = {branch.parameter[point]:.4g}"
-    axes.set(xlabel="angle to the axis [rad]", title=where)
-    axes.legend(title="rate", fontsize=6, title_fontsize=6, loc="best")
+    axes.set(xlabel="angle to the axis [rad]", title="eigenfunctions")
+    where = f"rates at {branch.family.parameter} = {branch.parameter[point]:.4g}"
+    axes.legend(title=where, fontsize=6, title_fontsize=6, loc="best")

@@ -14,7 +14,7 @@ from pathlib import Path
 import mpmath as mp
 
 DIGITS = 32
-CASES = [(2, "3"), (2, "5"), (2, "10"), (2, "20"), (3, "3"), (3, "5"), (3, "10"), (4, "5"), (8, "12")]
+CASES = [(2, "3"), (2, "5"), (2, "10"), (2, "20"), (3, "3"), (3, "5"), (3, "10"), (4, "5"), (8, "8")]
 
 
 def rule(dimension, count):
@@ -145,8 +145,9 @@ def main():
         degrees, count = (20, 48) if float(beta) < 4 else (30, 64) if float(beta) < 8 else (44, 96)
         branch = Branch(dimension, beta, degrees, count)
         mp.mp.dps = DIGITS
-        fold = bracketed(branch, lambda _kappa, _m, slope: slope, mp.mpf("0.1"))
-        tie = bracketed(branch, lambda kappa, m, _slope, of=branch: of.energy(kappa, m), mp.mpf("0.1"))
+        rough = mp.mpf("0.1" if dimension < 8 else "0.04")
+        fold = bracketed(branch, lambda _kappa, _m, slope: slope, rough)
+        tie = bracketed(branch, lambda kappa, m, _slope, of=branch: of.energy(kappa, m), rough)
         found.append({"dimension": dimension, "beta": beta, "fold": fold, "first_order": tie})
         print(found[-1], flush=True)
     Path(__file__).with_name("stationary.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")

@@ -90,8 +90,16 @@ def test_figures(diagram, tmp_path):
     for quantity in ("amplitude", "free_energy", "m2"):
         figure = diagram.plot(tmp_path / f"{quantity}.png", quantity)
         assert len(figure.axes) == 1
-    with pytest.raises(mfpde.MfpdeError, match="shows amplitude, free_energy or a moment"):
+    with pytest.raises(
+        mfpde.MfpdeError, match=r"shows amplitude, free_energy, m1, m2, \.\. or an observable: there is no"
+    ):
         diagram.plot(quantity="speed")
+    notes = [note.get_text() for note in figure.axes[0].texts]
+    assert notes == ["0.20546", "0.28562", "0.1843", "0.18798"]
+    energies = diagram.observed(diagram.branches[1], "free-energy")  # another formula, on a grid
+    np.testing.assert_allclose(energies, diagram.branches[1].free_energy, atol=1e-11)
+    with pytest.raises(mfpde.MfpdeError, match="modes is more than one number"):
+        diagram.plot(quantity="modes")
     assert [len(diagram.branches[place].plot().axes) for place in (0, 1)] == [2, 3]
     labels = [text.get_text() for text in diagram.branches[2].plot(tmp_path / "two.pdf").axes[2].get_legend().texts]
     assert labels[0].startswith(f"{diagram.branches[2].rates[1:, 0].max():.3g}")
