@@ -38,6 +38,7 @@ _PROFILES = 7  # states shown along a branch
 _RATES = 6  # curves of a spectrum
 _EIGENFUNCTIONS = 4  # curves
 _BRANCH_HEIGHT = 3.2  # inches
+_RIGHT_EDGE = 0.9  # of the axis: labels of points beyond it stand to their left
 _DENSITY_SHOWN = 1e-6  # of the largest density: what is smaller is cut off
 
 
@@ -63,6 +64,7 @@ def draw_branches(axes: Axes, diagram: Diagram, quantity: str) -> None:
     """Every branch with its special points, and a legend."""
     from matplotlib.lines import Line2D
 
+    axes.set_xlim(*diagram.range)
     handles, shown = [], {}
     for branch in diagram.branches:
         colour = REFERENCE if branch.number == 0 else CATEGORIES[(branch.number - 1) % len(CATEGORIES)]
@@ -82,7 +84,7 @@ def draw_branches(axes: Axes, diagram: Diagram, quantity: str) -> None:
     for kind in seen:
         mark, face = _MARKS[kind]
         handles.append(Line2D([], [], ls="", marker=mark, mfc=face, mec="black", ms=5, label=kind))
-    axes.set(xlabel=diagram.parameter, ylabel=_LABELS.get(quantity, quantity), xlim=diagram.range)
+    axes.set(xlabel=diagram.parameter, ylabel=_LABELS.get(quantity, quantity))
     axes.margins(y=0.08)
     axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
@@ -122,8 +124,17 @@ def _mark(axes: Axes, point: SpecialPoint, value: float, *, told: bool) -> None:
     mark, face = _MARKS[point.kind]
     axes.plot(point.parameter, value, ls="", marker=mark, ms=5, mfc=face, mec="black", mew=0.9, zorder=5)
     if told:
-        note = f"{point.parameter:.5g}"
-        axes.annotate(note, (point.parameter, value), (6, -9), textcoords="offset points", size=7.5, color="0.25")
+        low, high = axes.get_xlim()
+        inward = -1 if point.parameter > low + _RIGHT_EDGE * (high - low) else 1
+        axes.annotate(
+            f"{point.parameter:.5g}",
+            (point.parameter, value),
+            (6 * inward, -9),
+            ha="left" if inward > 0 else "right",
+            textcoords="offset points",
+            size=7.5,
+            color="0.25",
+        )
 
 
 @register("view", "branch")

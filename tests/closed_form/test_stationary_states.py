@@ -1,5 +1,8 @@
 """Stationary states and their bifurcations against closed forms and scalar equations solved by quadrature."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -15,6 +18,7 @@ from mfpde.bifurcation.normal_form import normal_form
 from mfpde.bifurcation.phase import tricritical
 from mfpde.bifurcation.states import Family, Model
 
+REFERENCES = json.loads(Path(__file__).parents[1].joinpath("reference/stationary.json").read_text())
 CIRCLE, SPHERE = {"kind": "circle"}, {"kind": "sphere"}
 
 
@@ -114,6 +118,22 @@ def test_first_order_point_and_fold(beta_five):
         slopes.append(abs(near[0].moments[1] - near[1].moments[1]) / np.sqrt(step))
     np.testing.assert_allclose(slopes, slopes[0], rtol=2e-3)
     assert beta_five.coexistence == pytest.approx((fold.parameter, kinds["branch-point"].parameter), abs=1e-12)
+
+
+@pytest.mark.parametrize("known", REFERENCES, ids=lambda known: f"{known['dimension']}-{known['beta']}")
+def test_folds_and_first_order_points_in_many_digits(known):
+    """Against an independent program in mpmath (tests/reference/make_stationary.py)."""
+    multipliers = exponential_multipliers(float(known["beta"]), 1.0, known["dimension"], normalised=False)
+    critical = multipliers.critical()[1]
+    low = 0.8 * float(known["fold"]["kappa"])
+    (branch,) = Explorer(family(multipliers, low, 1.1 * critical), {1}).primary()
+    side = branch.sides[0]
+    found = {crossing.kind: crossing.point for crossing in side.crossings}
+    for kind, place in (("fold", known["fold"]), ("first-order", known["first_order"])):
+        kappa = side.tracer.system.family.value(found[kind].u)
+        assert kappa == pytest.approx(float(place["kappa"]), rel=2e-13)
+        order = found[kind].x[0] / side.tracer.system.scale[0]
+        assert order == pytest.approx(float(place["m1"]), rel=1e-9)
 
 
 def test_every_state_solves_both_equations(beta_five):

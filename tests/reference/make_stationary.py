@@ -14,7 +14,7 @@ from pathlib import Path
 import mpmath as mp
 
 DIGITS = 32
-CASES = [(2, "3"), (2, "5"), (2, "10"), (2, "20"), (3, "3"), (3, "5"), (3, "10"), (4, "5"), (8, "8")]
+CASES = [(2, "3"), (2, "5"), (2, "10"), (2, "20"), (3, "3"), (3, "5"), (3, "7"), (4, "5"), (8, "8")]
 
 
 def rule(dimension, count):
@@ -125,6 +125,8 @@ def bracketed(branch, test, rough):
             break
         before = r, value
         r += rough
+    else:
+        raise ArithmeticError("no change of sign along the branch")
     points = [before, (r, value)]
     with mp.workdps(DIGITS):
         for _ in range(12):
