@@ -103,6 +103,7 @@ def _null_vector(tracer: Tracer, stride: int, crossing: Crossing, wide: Tracer) 
         return None
     values, vectors = np.linalg.eigh(block.matrix)
     vector = vectors[:, int(np.argmin(np.abs(values)))]
+    vector = vector * np.copysign(1.0, vector[int(np.argmax(np.abs(vector)))])  # LAPACK chooses either sign
     relative = tracer.system.family.model(crossing.point.u).multipliers.relative[block.degrees]
     moments = np.sign(relative) * vector / np.sqrt(np.abs(relative))
     if block.order == 1:

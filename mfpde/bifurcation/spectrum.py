@@ -56,7 +56,7 @@ def leading_rates(state: State, kept: int = KEPT_RATES) -> list[Mode]:
 
 def eigenfunctions(state: State, angle: Float, count: int) -> list[tuple[Mode, Float | Complex]]:
     """The first modes, densities along an angle to the axis against the uniform measure, of largest modulus 1."""
-    root = np.sqrt(np.exp(log_density_at(state, np.cos(angle))))
+    root = np.sqrt(np.exp(log_density_at(state, angle)))
     found: list[tuple[Mode, Float | Complex]] = []
     sectors: dict[int, _Sector] = {}
     for mode in leading_rates(state)[:count]:
@@ -172,12 +172,12 @@ class _Sector:
                 waves[:, 0] = 1.0
             return waves
         size = np.sqrt(fine.weights @ fine.sines ** (2 * order))
-        polynomials = orthonormal(0.5 * dimension - 1 + order, np.cos(angle), self.count)
+        polynomials = orthonormal(0.5 * dimension - 1 + order, np.abs(angle), self.count)
         return polynomials * (np.abs(np.sin(angle)) ** order / size)[:, None]
 
     def rotated(self, angle: Float) -> Float:
         """`d mu / d angle`, what a rotation adds, by central differences."""
-        ends = (np.exp(log_density_at(self.state, np.cos(angle + step))) for step in (_ANGLE_STEP, -_ANGLE_STEP))
+        ends = (np.exp(log_density_at(self.state, angle + step)) for step in (_ANGLE_STEP, -_ANGLE_STEP))
         above, below = ends
         found: Float = (above - below) / (2 * _ANGLE_STEP)
         return found

@@ -158,15 +158,15 @@ class State:
         return parts.scale * (energy - self.log_norm / self.model.kappa)
 
 
-def log_density_at(state: State, height: Float) -> Float:
-    """Against the uniform probability measure, at heights x = cos(angle to the axis)."""
+def log_density_at(state: State, angle: Float) -> Float:
+    """Against the uniform probability measure, at angles to the axis."""
     multipliers = state.model.multipliers
     pulls = multipliers.relative * state.b
     if multipliers.dimension == 2:
-        waves = np.cos(np.outer(np.arccos(np.clip(height, -1, 1)), np.arange(pulls.size)))
+        waves = np.cos(np.outer(angle, np.arange(pulls.size)))
         q = waves @ (pulls * np.where(np.arange(pulls.size) == 0, 1.0, np.sqrt(2)))
     else:
-        q = orthonormal(0.5 * multipliers.dimension - 1, np.asarray(height, dtype=float), pulls.size) @ pulls
+        q = orthonormal(0.5 * multipliers.dimension - 1, np.abs(angle), pulls.size) @ pulls
     return state.model.exponent(q) - state.log_norm
 
 

@@ -107,7 +107,7 @@ class StationaryState:
 
     def log_density_at(self, angle: Float) -> Float:
         """Logarithm of the density against the uniform state, at angles to the axis."""
-        return log_density_at(self.state, np.cos(angle))
+        return log_density_at(self.state, angle)
 
     def eigenfunctions(self, angle: Float, count: int = 4) -> list[tuple[Mode, Float | Complex]]:
         """The leading modes (`rate`, azimuthal `order`, `multiplicity`, `rotation`), each with its density against the
@@ -173,7 +173,7 @@ def _padded(known: Complex, count: int) -> Complex:
 
 
 def _circle_density(state: State, theta: Float) -> Float:
-    return np.exp(log_density_at(state, np.cos(theta))) / (2 * np.pi)
+    return np.exp(log_density_at(state, theta)) / (2 * np.pi)
 
 
 class Axial(Axisymmetric):
@@ -184,7 +184,7 @@ class Axial(Axisymmetric):
         self.state = state
 
     def log_shape(self, angle: Float) -> Float:
-        return log_density_at(self.state, np.cos(angle))
+        return log_density_at(self.state, angle)
 
     def window(self, tilt: float, accuracy: float) -> tuple[float, float]:
         return np.pi, float(np.ptp(self.state.log_density))

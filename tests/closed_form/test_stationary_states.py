@@ -294,6 +294,8 @@ def test_branches_of_three_clusters():
     three, above, below = found.branches[2], found.branches[3], found.branches[4]
     assert three.special[1].parameter == pytest.approx(2.0, abs=1e-10)
     assert [branch.special[0].type for branch in (above, below)] == ["transcritical", "transcritical"]
+    if len(below.special) > len(above.special):
+        above, below = below, above
     kinds = {point.kind: point for point in above.special}
     tie = kinds["first-order"]
     assert tie.branches == (three.number, above.number)
@@ -312,6 +314,19 @@ def test_softmax_through_beta_zero():
     ends = sorted(branch.parameter[[0, -1]])
     critical = [1 / exponential_multipliers(beta, 1.0, 2, normalised=True).values[1] for beta in ends]
     np.testing.assert_allclose(critical, 3, rtol=1e-10)
+
+
+@pytest.mark.parametrize("beta", [25.0, 50.0])
+def test_narrow_clusters_at_both_poles(beta):
+    """Two clusters on S^2 exchange mass and move towards each other in two directions, exponentially slowly: three
+    growing directions, which are lost where nodes near the poles lose digits."""
+    multipliers = exponential_multipliers(beta, 1.0, 3, normalised=False)
+    critical = multipliers.critical()[1]
+    (branch,) = Explorer(family(multipliers, 0.15 * critical, 1.3 * critical), {2}).primary()
+    last = branch.sides[0].watched[-1]
+    assert last.point.x[0] == pytest.approx(np.sqrt(5), rel=0.1)  # <P_2> near 1: prolate
+    assert last.unstable == 3
+    assert branch.sides[0].tracer.system.size <= 1024
 
 
 def test_a_branch_that_is_born_outside_of_the_range():

@@ -118,13 +118,13 @@ def bracketed(branch, test, rough):
     r, kappa, m = mp.mpf("0.05"), branch.critical, [mp.mpf(0)] * (branch.degrees + 1)
     m[2] = mp.mpf("0.001")
     before = None
-    while r < mp.mpf("0.985"):
+    while r < mp.mpf("0.9995"):
         kappa, m, slope = branch.solve(r, kappa, m)
         value = test(kappa, m, slope)
         if before is not None and before[1] * value < 0:
             break
         before = r, value
-        r += rough
+        r += min(rough, (1 - r) / 4)
     else:
         raise ArithmeticError("no change of sign along the branch")
     points = [before, (r, value)]

@@ -187,6 +187,27 @@ def test_phase_diagram_counts_like_deflation():
         assert found.free_energy[i, j] == pytest.approx(lowest, abs=1e-10 * (1 + abs(lowest)))
 
 
+@pytest.mark.parametrize(
+    ("space", "kind", "beta", "ratio", "points"),
+    [
+        ("circle", "unnormalized", (60, 100), (0.4, 1.3), [(0, 1), (1, 0), (1, 3), (1, 4)]),  # folds below the ratios
+        ("circle", "unnormalized", (-4, -1), (0.5, 2.0), [(0, 4), (1, 2)]),
+        ("sphere", "unnormalized", (2, 12), (0.5, 1.4), [(0, 2), (1, 0), (1, 3)]),
+        ("sphere", "softmax", (2, 8), (0.8, 1.6), [(0, 4), (1, 3)]),
+    ],
+)
+def test_phase_diagrams_elsewhere(space, kind, beta, ratio, points):
+    found = mfpde.phase_diagram({"kind": space}, {"kind": kind, "beta": 1}, beta=beta, ratio=ratio, count=(2, 5))
+    dimension = 2 if space == "circle" else 3
+    for i, j in points:
+        at = found.ratio[j]
+        request = Request(dimension, 1.0, kind == "softmax", (0.99 * at, 1.01 * at))
+        family, multipliers, first = family_at(request, float(found.beta[i]))
+        states = deflated_states(family, family.place(at * first), seed=1)
+        uniform = at * first * multipliers.scale * max(multipliers.relative.max(), 0) < 1
+        assert found.stable[i, j] == sum(instability(state) == 0 for state in states) + uniform
+
+
 def test_workers_find_the_same():
     given = {"beta": (1.0, 6.0), "ratio": (0.8, 1.5), "count": (16, 5)}
     alone = mfpde.phase_diagram(CIRCLE, {"kind": "unnormalized", "beta": 1}, workers=1, **given)
