@@ -91,7 +91,7 @@ def _deflated_newton(system: System, start: Float, u: float, known: list[Float])
             return None
         b = b + step
         try:
-            step = -np.linalg.solve(jacobian[:, :-1], residual)
+            step = np.asarray(-np.linalg.solve(jacobian[:, :-1], residual), dtype=np.float64)
         except np.linalg.LinAlgError:
             return None
         moved = float(np.abs(step / system.scale).max())

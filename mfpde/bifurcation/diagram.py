@@ -15,7 +15,7 @@ from mfpde.bifurcation.families import equation_at
 from mfpde.bifurcation.selection import choose, coexistence, solve_between
 from mfpde.bifurcation.states import Family
 from mfpde.bifurcation.stationary import StationaryState, state_from_moments
-from mfpde.bifurcation.trail import NO_TRAIL, Trail
+from mfpde.bifurcation.trail import Trail, no_trail
 from mfpde.contracts import FINISHED, Outcome, Result, Summary
 from mfpde.contracts.observable import Instant
 from mfpde.errors import MfpdeError, ProblemError
@@ -104,7 +104,7 @@ class Branch:
     #: on a vertical branch the largest amplitude at its one parameter
     vertical_until: float = float("nan")
     end: str = ""
-    trail: Trail = field(default=NO_TRAIL, repr=False)
+    trail: Trail = field(default_factory=no_trail, repr=False)
 
     def __len__(self) -> int:
         return int(self.parameter.size)

@@ -77,7 +77,7 @@ class Rule:
         envelope = self.sines**order
         count = max(top - order + 1, 1)
         north = orthonormal(0.5 * self.dimension - 1 + order, self.angles, count)
-        polynomials = _mirrored(north, (-1.0) ** np.arange(count))
+        polynomials = _mirrored(north, np.where(np.arange(count) % 2 == 0, 1.0, -1.0))
         polynomials *= (envelope / np.sqrt(self.weights @ envelope**2))[:, None]
         return polynomials[:, : max(top - order + 1, 0)]
 

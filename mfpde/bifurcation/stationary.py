@@ -118,7 +118,7 @@ class StationaryState:
         >>> state = mfpde.stationary_state(mfpde.Circle(), mfpde.Unnormalized(beta=0), kappa=4)
         >>> (rotation, turned), (decay, profile) = state.eigenfunctions(np.array([-0.5, 0.0, 0.5]), 2)
         >>> rotation.rotation, turned.round(3), decay.order
-        (True, array([-0.,  0.,  1.]), 0)
+        (True, array([ 1.,  0., -1.]), 0)
         """
         if not self.state.b[1:].any():
             raise MfpdeError("the eigenfunctions of the uniform state are all harmonics of a degree")

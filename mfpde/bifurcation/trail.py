@@ -16,7 +16,7 @@ from mfpde.typing import AnyArray, Float
 if TYPE_CHECKING:
     from mfpde.bifurcation.diagram import Branch
 
-__all__ = ["BORN", "NO_TRAIL", "Trail", "traced_of"]
+__all__ = ["BORN", "Trail", "no_trail", "traced_of"]
 
 BORN = -1  # the side of the row at which a branch is born
 
@@ -38,7 +38,9 @@ class Trail:
     rule_sizes: tuple[int, int] = (0, 0)
 
 
-NO_TRAIL = Trail(np.zeros((0, 1)), np.zeros(0), np.zeros(0, dtype=int), np.zeros(0, dtype=int))
+def no_trail() -> Trail:
+    """Of a branch from which no search goes on."""
+    return Trail(np.zeros((0, 1)), np.zeros(0), np.zeros(0, dtype=int), np.zeros(0, dtype=int))
 
 
 def traced_of(branch: Branch) -> Traced:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SpectralGap"]
 
-_CIRCLE_MODES = (24, 48, 96, 192, 384)
-_SPHERE_DEGREES = (6, 9, 13, 18, 24)  # the last one is a matrix of 624 rows: a second
+_CIRCLE_MODES = (24, 48, 96, 192, 384)  # of the Galerkin matrix, tried in turn: the last has 768 rows, a second
+_SPHERE_DEGREES = (6, 9, 13, 18, 24)  # the same on S^2: the last has 624 rows
 _AGREEMENT = 1e-9  # of the gap with one number of modes and the next, relative to 1 / kappa + |gap|
 _NULL_SHARE = 1e-7  # of the largest: a rotation that moves the law less than that is one of its symmetries
 
