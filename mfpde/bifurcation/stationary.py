@@ -156,8 +156,7 @@ def measure_of(state: State) -> Measure:
     if multipliers.dimension == 2:
         if not state.b[1:].any():
             return CircleDensity.of(np.ones(1))
-        moments = StationaryState(state).moments
-        return CircleDensity.of(moments) if moments.size < 2 else _on_circle(state, moments)
+        return _on_circle(state, StationaryState(state).moments)
     geometry = Sphere(dimension=multipliers.dimension)
     return Uniform().on(geometry) if not state.b[1:].any() else Axial(state, geometry)
 

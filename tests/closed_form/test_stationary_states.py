@@ -16,7 +16,10 @@ from mfpde.bifurcation.exploring import Explorer
 from mfpde.bifurcation.multipliers import degree_multipliers, exponential_multipliers
 from mfpde.bifurcation.normal_form import normal_form
 from mfpde.bifurcation.phase import tricritical
-from mfpde.bifurcation.states import Family, Model
+from mfpde.bifurcation.quadrature import rule
+from mfpde.bifurcation.stability import instability
+from mfpde.bifurcation.states import Family, Model, State
+from mfpde.bifurcation.stationary import state_from_moments
 
 REFERENCES = json.loads(Path(__file__).parents[1].joinpath("reference/stationary.json").read_text())
 CIRCLE, SPHERE = {"kind": "circle"}, {"kind": "sphere"}
@@ -314,6 +317,46 @@ def test_softmax_through_beta_zero():
     ends = sorted(branch.parameter[[0, -1]])
     critical = [1 / exponential_multipliers(beta, 1.0, 2, normalised=True).values[1] for beta in ends]
     np.testing.assert_allclose(critical, 3, rtol=1e-10)
+
+
+def test_both_ways_in_which_two_clusters_lose_their_symmetry():
+    """W = cos + 0.9 cos 2 + 0.5 cos 3: one branch leaves by mass, one by motion of the clusters; the null vector of the
+    second has a sine of degree 3, whose sign about the axis between them is another one than that of degree 1."""
+    found = diagram(1.2, 4, geometry=CIRCLE, interaction={"coefficients": [1, 0.9, 0.5]}, branches=[1, 2])
+    assert [branch.name for branch in found.branches] == ["uniform", "mode 1", "mode 2", "from mode 2", "from mode 2"]
+    places = [point.parameter for point in found.branches[2].special[1:]]
+    assert [branch.special[0].parameter for branch in found.branches[3:]] == pytest.approx(places, abs=1e-12)
+    for branch in found.branches[3:]:
+        first, third = branch.moments[1, [1, 3]]
+        assert branch.residual.max() < 1e-13
+        assert abs(third) > 0.05 * abs(first)
+
+
+@pytest.mark.parametrize(("factor", "unstable"), [(1 - 1e-13, 0), (1 + 1e-13, 2)])
+def test_the_uniform_state_is_counted_at_roundoff(factor, unstable):
+    """A tenth of a millionth of a millionth beside kappa_1, the eigenvalue of mode 1 has its sign."""
+    multipliers = exponential_multipliers(5.0, 1.0, 2, normalised=False)
+    state = state_from_moments(Model(multipliers, factor / multipliers.relative[1]), np.ones(1))
+    assert instability(state) == unstable
+
+
+def test_far_clusters_attract_each_other():
+    """At beta = 40 two clusters feel each other by e^-80: their motion is below roundoff, and unstable all the same."""
+    multipliers = exponential_multipliers(40.0, 1.0, 2, normalised=False)
+    critical = multipliers.critical()[2]
+    (branch,) = Explorer(family(multipliers, 0.5 * critical, 3.0 * critical), {2}).primary()
+    side = branch.sides[0]
+    assert {watched.unstable for watched in side.watched[-12:]} == {2}
+
+
+def test_rules_resolve_every_moment(beta_five):
+    """Twice as many nodes change no moment, the highest of a rule included."""
+    for branch in beta_five.branches[1:]:
+        for place in range(1, len(branch), 3):
+            state = branch.state(place).state
+            finer = State(state.model, state.b, rule(2, 2 * state.rule.count))
+            top = state.rule.count - 1
+            np.testing.assert_allclose(state.moments(top), finer.moments(top), rtol=0, atol=3e-14)
 
 
 @pytest.mark.parametrize("beta", [25.0, 50.0])

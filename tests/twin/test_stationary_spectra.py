@@ -130,6 +130,7 @@ def test_uniform_rates():
     expected = np.sort([k * k * (values[k] - 4.0) for k in range(1, 12) for _ in range(2)])[::-1]
     np.testing.assert_allclose(state.rates, expected[: state.rates.size], rtol=1e-13)
     assert state.unstable == 2
+    np.testing.assert_allclose(state.measure.evaluate(np.array([0.0, 2.0])), 1 / (2 * np.pi), rtol=1e-15)
 
 
 @pytest.mark.parametrize(
