@@ -349,6 +349,16 @@ def test_far_clusters_attract_each_other():
     assert {watched.unstable for watched in side.watched[-12:]} == {2}
 
 
+@pytest.mark.parametrize(("strength", "resolved"), [(7.0, True), (11.0, False)])
+def test_what_a_rule_resolves(strength, resolved):
+    """`m_k = I_k(z) / I_0(z)`: of 32 nodes m_28 is 5e-17 for z = 7, 7e-13 for z = 11."""
+    order = iv(1, strength) / iv(0, strength)
+    model = Model(degree_multipliers([1.0], 2), 0.5 * strength / order)
+    state = State(model, np.array([1.0, np.sqrt(2) * order]), rule(2, 32))
+    np.testing.assert_allclose(state.moments(8), iv(np.arange(9), strength) / iv(0, strength), atol=1e-12)
+    assert state.resolved == resolved
+
+
 def test_rules_resolve_every_moment(beta_five):
     """Twice as many nodes change no moment, the highest of a rule included."""
     for branch in beta_five.branches[1:]:

@@ -187,6 +187,7 @@ def test_progress_and_status(tmp_path, monkeypatch):
 
     mfpde.bifurcate(PROBLEM, tmp_path / "diagram.h5", progress=look)
     assert seen[-1] == ("branch 5 of 5", True)
+    assert ("branch 2 of 3", True) in seen  # both modes are known from the start
     assert any("mode" in words and "kappa = " in words for words, _ in seen)
     assert not (tmp_path / "diagram.status.json").exists()
 
