@@ -33,7 +33,7 @@ from mfpde.watching.watch import Show, Watch, check_progress
 __all__ = ["bifurcate", "check_bifurcation"]
 
 _CONTINUE = "--resume (resume=True) continues it"
-_SEARCH_FACTORS = (0.05, 20.0)  # of the range: how far the nearest bifurcation is looked for
+_SEARCH_FACTORS = (20.0, 1e3, 1e5)  # of the range: how far the nearest bifurcation is looked for; kappa may be e^-beta
 
 
 def bifurcate(
@@ -193,9 +193,13 @@ def _modes(asked: Bifurcation, family: Family) -> set[int] | None:
 def _nothing(asked: Bifurcation, family: Family, mode: int | None) -> None:
     """Say what was looked for and where the nearest bifurcation is."""
     low, high = sorted(asked.range)
-    wide_low = low * _SEARCH_FACTORS[0] if low > 0 else low - 20 * (high - low)
-    wide = replace(family, low=wide_low, high=high * _SEARCH_FACTORS[1] if high > 0 else high + 20 * (high - low))
-    found = [(wide.value(u), degree) for u, degree in critical_places(wide) if mode in (None, degree)]
+    found: list[tuple[float, int]] = []
+    for factor in _SEARCH_FACTORS if low > 0 else _SEARCH_FACTORS[:1]:
+        wide_low = low / factor if low > 0 else low - factor * (high - low)
+        wide = replace(family, low=wide_low, high=high * factor if high > 0 else high + factor * (high - low))
+        found = [(wide.value(u), degree) for u, degree in critical_places(wide) if mode in (None, degree)]
+        if found or asked.parameter not in ("kappa", "noise.kappa", "1/kappa"):
+            break
     nearest = min(found, key=lambda pair: max(low - pair[0], pair[0] - high), default=None)
     what = "no state but the uniform one is there: no mode" if mode is None else f"mode {mode} does not"
     told = f"{what} leave{'s' if mode is None else ''} the uniform state for {asked.parameter} in [{low:g}, {high:g}]"
