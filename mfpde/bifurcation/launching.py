@@ -57,7 +57,8 @@ def _launched(tracer: Tracer, stride: int, born: Float, along: Float) -> Launch 
     while distance > _SMALLEST_DISTANCE:
         target = float(tracer.metric @ (along * born)) + distance
         found = tracer.onto(born + distance * along, along, target)
-        if found is not None and tracer.length(found.x - born) < 2 * distance:
+        # a transcritical branch may be steep: how far the parameter moves depends on the range that is asked for
+        if found is not None and tracer.length(np.append(found.x[:-1] - born[:-1], 0.0)) < 2 * distance:
             point = tracer.begin(found.x, along, distance)
             if point is not None and 0.0 <= point.u <= 1.0:
                 return Launch(tracer, stride, born, point)

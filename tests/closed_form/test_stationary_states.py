@@ -195,6 +195,27 @@ def test_maier_saupe():
     assert branch.sides[1].watched[-1].unstable > 0
 
 
+@pytest.mark.parametrize("width", [2.0, 0.05, 0.001])
+def test_transcritical_branches_in_narrow_ranges(width):
+    """Both sides are found however steep the branch is in units of the range: `kappa/5 = 1 + c_1 m`."""
+    multipliers = degree_multipliers([0.0, 1.0], 3)
+    explorer = Explorer(family(multipliers, 5 - width, 5 + width))
+    (branch,) = explorer.primary()
+    slope = normal_form(multipliers, 2).first
+    assert len(branch.sides) == 2
+    for side in branch.sides:
+        first = side.path.points[0]
+        moment = first.x[0] / side.tracer.system.scale[0]
+        assert (explorer.family.value(first.u) / 5 - 1) / moment == pytest.approx(slope, rel=0.05)
+
+
+def test_both_sides_in_eight_dimensions():
+    """Softmax attention at beta = 3: degree 2 is transcritical and steep."""
+    multipliers = exponential_multipliers(3.0, 1.0, 8, normalised=True)
+    (branch,) = Explorer(family(multipliers, 6.0, 80.0), {2}).primary()
+    assert [np.sign(side.path.points[-1].x[0]) for side in branch.sides] == [1, -1]
+
+
 def test_onsager():
     """`W = -|sin|`: degree 2 leaves at `kappa = 32 / pi`, transcritically."""
     degrees = np.arange(1, 41)
@@ -231,6 +252,7 @@ def test_resonance_of_two_modes():
     found = diagram(1, 4, geometry=CIRCLE, interaction={"coefficients": [1, 1]})
     names = [branch.name for branch in found.branches]
     assert names == ["uniform", "mode 2", "modes 1 and 2", "modes 1 and 2"]
+    assert [branch.parent for branch in found.branches] == [0, 0, 0, 0]
     assert all(branch.special[0].parameter == pytest.approx(2, abs=1e-10) for branch in found.branches[1:])
     # to second order b_1 = t b_1 (1 + t b_2), b_2 = t b_2 + (t b_1)^2 / 2: two directions with b_1^2 = 2 b_2^2
     for branch in found.branches[2:]:

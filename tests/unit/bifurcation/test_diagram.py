@@ -123,7 +123,10 @@ def test_stable_parts_are_solid(diagram):
             r"no mode leaves .* in \[0.01, 0.1\]; the nearest is mode 1, at 0.20545",
         ),
         ({"low": 0.1, "high": 0.5, "branches": (5,)}, "mode 5 does not leave .* the nearest is mode 5, at 2.31698"),
-        ({"low": 0.21, "high": 0.27, "branches": (7,)}, "mode 7 does not leave .* the nearest is mode 7, at 19.49401782"),
+        (
+            {"low": 0.21, "high": 0.27, "branches": (7,)},
+            "mode 7 does not leave .* the nearest is mode 7, at 19.49401782",
+        ),
         ({"low": 0.5, "high": 0.1}, "must be two finite numbers in ascending order"),
         ({"low": -1, "high": 1}, "kappa must be greater than 0"),
         ({"branches": (0,)}, "a mode is a positive whole number"),
