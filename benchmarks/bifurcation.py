@@ -20,6 +20,7 @@ import time
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
+from scipy.sparse.linalg import ArpackNoConvergence
 
 import mfpde
 from mfpde.bifurcation.deflation import deflated_states
@@ -90,7 +91,7 @@ def peer() -> bool:
     def mine():
         return list(Explorer(family, {1}).primary())
 
-    ours = timed(mine, 3)[1]
+    ours = timed(mine, 15)[1]
     (side,) = mine()[0].sides
     start = side.path.points[-1].x
     relative = family.model(0.0).multipliers.relative[1:]
@@ -105,7 +106,12 @@ def peer() -> bool:
 
     settings = {"tolerance": 1e-10, "initial_directions": "decrease_p", "param_min": 0.0, "param_max": 1.0}
     begun = time.process_time()
-    found = pycont.arclengthContinuation(residual, start[:-1], 1.0, 1e-6, 0.03, 0.01, 700, settings, "off")
+    while True:
+        try:
+            found = pycont.arclengthContinuation(residual, start[:-1], 1.0, 1e-6, 0.03, 0.01, 700, settings, "off")
+            break
+        except ArpackNoConvergence:  # at the uniform state, where eigenvalues coincide, from some random vectors
+            begun = time.process_time()
     # it goes on through the uniform state to the branch's image under a rotation by pi: twice the branch
     theirs = 0.5 * (time.process_time() - begun)
     points = sum(len(branch.p_path) for branch in found.branches) // 2

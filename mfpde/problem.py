@@ -124,6 +124,7 @@ class Bifurcation(Specification):
     branches: tuple[Whole | Literal["uniform"], ...] = Field(
         default=(), description="`uniform` and the modes that leave it; without, all that are found"
     )
+    certify: bool = Field(default=False, description="proofs of special points and states: not there yet, refused")
 
     @model_validator(mode="after")
     def _consistent(self) -> Bifurcation:
@@ -132,6 +133,8 @@ class Bifurcation(Specification):
             raise ProblemError.at("range", f"must be two finite numbers in ascending order, not [{low:g}, {high:g}]")
         if self.parameter in ("kappa", "noise.kappa", "1/kappa") and low <= 0:
             raise ProblemError.at("range", f"{self.parameter} must be greater than 0, not {low:g}")
+        if self.certify:
+            raise ProblemError.at("certify", "there are no proofs yet; leave it out, or false")
         for place, mode in enumerate(self.branches):
             if mode != "uniform" and mode < 1:
                 raise ProblemError.at(f"branches.{place}", f"a mode is a positive whole number, not {mode}")

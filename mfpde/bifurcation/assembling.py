@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -23,9 +25,10 @@ from mfpde.bifurcation.spectrum import KEPT_RATES, basis_size
 from mfpde.bifurcation.states import Family, State, newton
 from mfpde.bifurcation.stationary import StationaryState, quadratic_residual, softened_instability, state_from_moments
 from mfpde.bifurcation.tracing import Side, Traced
+from mfpde.bifurcation.trail import BORN, Trail
 from mfpde.typing import Complex, Float
 
-__all__ = ["branch_of", "fitted", "uniform_branch"]
+__all__ = ["branch_of", "fitted", "moment_count", "uniform_branch"]
 
 _UNIFORM_POINTS = 65  # of the uniform branch, equispaced; special points come on top
 _LARGE_BASIS = 144  # functions, from which rates take a tenth of a second
@@ -34,7 +37,13 @@ _VERTICAL_RATIO = 1e-11  # of kappa / kappa_l - 1, at small amplitudes of a vert
 _FEWEST_POINTS = 4  # that a normal form is fitted to
 _TRICRITICAL = 1e-8  # c_2 below which a branch is neither super- nor subcritical
 _SPARSE = 8  # points of which one has rates then
+_FEWEST_MOMENTS = 64  # that are kept of each state, where the law has fewer degrees
 _AMPLITUDES = 0.02 * np.arange(1, 9)  # of the points that a normal form is fitted to
+
+
+def moment_count(family: Family) -> int:
+    """Of m_0, m_1, ... that branches keep: what their states are made of, and enough to look at."""
+    return max(family.top, _FEWEST_MOMENTS) + 1
 
 
 class _Rows:
@@ -45,9 +54,13 @@ class _Rows:
         self.seen: list[StationaryState] = []
         self.places: list[float] = []
         self.unstable: list[int] = []
+        self.trail: list[tuple[float, int, bool]] = []
 
-    def add(self, state: State, u: float, unstable: int | None = None) -> int:
-        """The number of the row."""
+    def add(
+        self, state: State, u: float, unstable: int | None = None, trail: tuple[float, int, bool] = (0.0, BORN, False)
+    ) -> int:
+        """The number of the row; its `trail` is its arclength, the side that it is on, whether it is a step of it."""
+        self.trail.append(trail)
         seen = StationaryState(state, max(self.mode, 1))
         if self.with_rates and state.model.softness and basis_size(state) <= _LARGE_BASIS:
             unstable = softened_instability(seen.modes)
@@ -66,12 +79,12 @@ class _Rows:
             return np.array(rows, dtype=complex)
         return np.array(rows, dtype=float)
 
-    def branch(self, name: str, number: int, special: list[SpecialPoint], parent: int) -> Branch:
+    def branch(self, name: str, number: int, special: list[SpecialPoint], **more: Any) -> Branch:
         """The arrays."""
-        longest = max(seen.moments.size for seen in self.seen)
-        moments = np.full((len(self.seen), longest), np.nan)
+        moments = np.full((len(self.seen), moment_count(self.family)), np.nan)
         for row, seen in zip(moments, self.seen, strict=True):
-            row[: seen.moments.size] = seen.moments
+            size = min(row.size, seen.moments.size)
+            row[:size] = seen.moments[:size]
         rates = self._rates({point.place for point in special})
         return Branch(
             name,
@@ -87,23 +100,28 @@ class _Rows:
             np.array([seen.residual for seen in self.seen]),
             np.array([quadratic_residual(seen.state) for seen in self.seen]),
             special,
-            parent,
+            **more,
         )
 
+    def trail_of(self, **more: Any) -> Trail:
+        """What a search goes on from."""
+        unknowns = np.array([np.append(u, seen.state.b[1:]) for u, seen in zip(self.places, self.seen, strict=True)])
+        arclength, side, step = zip(*self.trail, strict=True)
+        return Trail(unknowns, np.array(arclength), np.array(side), np.array(step, dtype=int), **more)
 
-def uniform_branch(family: Family, numbers: dict[int, int]) -> Branch:
-    """The uniform state, with the points where its degrees lose or regain their stability; `numbers` are the branches
-    that leave it by degree."""
+
+def uniform_branch(family: Family) -> Branch:
+    """The uniform state, with the points where its degrees lose or regain their stability."""
     critical = critical_places(family)
     rows = _Rows(family, 0)
     special: list[SpecialPoint] = []
-    places = [(u, 0) for u in np.linspace(0, 1, _UNIFORM_POINTS)] + critical
+    places = [(u, 0) for u in np.linspace(0, 1, _UNIFORM_POINTS)] + list(critical)
     for u, degree in sorted(places):
         state = state_from_moments(family.model(u), np.ones(1))
         row = rows.add(state, u, _uniform_instability(state, degree))
         if degree:
-            special.append(_birth_on_uniform(family, degree, u, row, rows.seen[row], numbers.get(degree)))
-    return rows.branch("uniform", 0, special, 0)
+            special.append(_birth_on_uniform(family, degree, u, row, rows.seen[row], None))
+    return rows.branch("uniform", 0, special, trail=rows.trail_of())
 
 
 def _uniform_instability(state: State, degree: int) -> int:
@@ -174,25 +192,31 @@ def branch_of(traced: Traced, number: int, family: Family, with_rates: bool = Tr
     special: list[SpecialPoint] = []
     sides = traced.sides
     if len(sides) > 1:
-        _add_side(rows, special, sides[1], traced, number, backward=True)
+        _add_side(rows, special, 1, traced, number)
     birth: SpecialPoint | None = None
     if not traced.disconnected:
         birth = _birth(rows, traced, number, family)
         special.append(birth)
-    _add_side(rows, special, sides[0], traced, number, backward=False)
+    _add_side(rows, special, 0, traced, number)
     first = birth.place if birth else 0
     special.sort(key=lambda point: abs(point.place - first))
-    branch = rows.branch(traced.name, number, special, traced.parent)
-    ends = "; ".join(dict.fromkeys(_END_WORDS[side.path.end] for side in sides))
-    until = float("nan")
-    if traced.vertical:
-        level = branch.parameter[first]
-        flat = np.abs(branch.parameter - level) < _VERTICAL_CHANGE * abs(level)
-        until = float(branch.amplitude[flat].max())
-    object.__setattr__(branch, "vertical", traced.vertical)
-    object.__setattr__(branch, "vertical_until", until)
-    object.__setattr__(branch, "end", ends)
-    return branch
+    trail = rows.trail_of(
+        attempt=traced.attempt,
+        stride=traced.stride,
+        loses=traced.parent_loses,
+        goes_through=traced.goes_through,
+        rule_sizes=(sides[0].tracer.system.size, sides[-1].tracer.system.size),
+    )
+    end = "; ".join(dict.fromkeys(_END_WORDS[side.path.end] for side in sides))
+    more = {"vertical": traced.vertical, "end": end, "trail": trail, "parent": traced.parent}
+    branch = rows.branch(traced.name, number, special, **more)
+    return replace(branch, vertical_until=_vertical_until(branch, first)) if branch.vertical else branch
+
+
+def _vertical_until(branch: Branch, first: int) -> float:
+    """The largest amplitude at its one parameter."""
+    level = branch.parameter[first]
+    return float(branch.amplitude[np.abs(branch.parameter - level) < _VERTICAL_CHANGE * abs(level)].max())
 
 
 _END_WORDS = {
@@ -239,17 +263,18 @@ def _type(traced: Traced) -> str:
     return "" if rise == 0 or traced.parent == 0 else (SUPERCRITICAL if traced.parent_loses * rise > 0 else SUBCRITICAL)
 
 
-def _add_side(
-    rows: _Rows, special: list[SpecialPoint], side: Side, traced: Traced, number: int, *, backward: bool
-) -> None:
+def _add_side(rows: _Rows, special: list[SpecialPoint], place: int, traced: Traced, number: int) -> None:
+    """The second side comes first, backward: it ends where the branch is born."""
+    side = traced.sides[place]
     listed = side.rows()
-    if traced.disconnected and backward:
+    if traced.disconnected and place:
         listed = listed[1:]
     crossing_at = {id(crossing.point): crossing for crossing in side.crossings}
-    for watched in reversed(listed) if backward else listed:
+    for watched in reversed(listed) if place else listed:
         state = side.tracer.system.state(watched.point.x)
-        row = rows.add(state, watched.point.u, watched.unstable)
         crossing = crossing_at.get(id(watched.point))
+        trail = (watched.point.arclength, place, crossing is None)
+        row = rows.add(state, watched.point.u, watched.unstable, trail)
         if crossing is not None:
             special.append(_special(crossing, rows.seen[row], row, side, number))
 
@@ -268,6 +293,8 @@ def _special(crossing: Crossing, seen: StationaryState, row: int, side: Side, nu
         breaks=breaks,
         multiplicity=count if crossing.kind == BRANCH_POINT else 1,
         branches=(0, number) if crossing.kind == FIRST_ORDER else (number,),
+        symmetry=crossing.symmetry,
+        count=crossing.count,
     )
 
 

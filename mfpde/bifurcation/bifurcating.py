@@ -2,40 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from mfpde.activity import doing, told_to
+from mfpde.activity import doing
 from mfpde.bifurcation.assembling import branch_of, uniform_branch
 from mfpde.bifurcation.continuation import Point
 from mfpde.bifurcation.critical import critical_places
 from mfpde.bifurcation.deflation import other_states
-from mfpde.bifurcation.diagram import ENDED, Branch, Diagram
+from mfpde.bifurcation.diagram import ENDED, Branch, Diagram, SpecialPoint, meeting
 from mfpde.bifurcation.exploring import Explorer
 from mfpde.bifurcation.families import family_of
 from mfpde.bifurcation.states import Family
 from mfpde.bifurcation.ties import tied
-from mfpde.contracts import INTERRUPTED, Outcome
-from mfpde.errors import ProblemError
+from mfpde.bifurcation.tracing import Traced
+from mfpde.bifurcation.trail import traced_of
+from mfpde.contracts import INTERRUPTED, OUTPUT_FAILED, Outcome
+from mfpde.errors import ProblemError, ResumeError
 from mfpde.problem import Bifurcation, Problem
+from mfpde.registry import lookup
+from mfpde.store.atomic_file import check_target
+from mfpde.watching.watch import Show, Watch, check_progress
 
 __all__ = ["bifurcate", "check_bifurcation"]
 
-_SEARCH_FACTORS = (0.05, 20.0)  # of the range: how far the nearest bifurcation is looked for
+_CONTINUE = "--resume (resume=True) continues it"
+_SEARCH_FACTORS = (20.0, 1e3, 1e5)  # of the range: how far the nearest bifurcation is looked for; kappa may be e^-beta
 
 
-def bifurcate(problem: Problem | str | Path, output: str | Path | None = None, progress: Any = False) -> Diagram:
+def bifurcate(
+    problem: Problem | str | Path,
+    output: str | Path | None = None,
+    *,
+    progress: Show = False,
+    resume: bool = False,
+    force: bool = False,
+) -> Diagram:
     """All branches of stationary states over the range that the block `bifurcation` of a problem names.
 
     With `branches` only those modes and what leaves them; without, all modes that leave the uniform state in the range,
-    what leaves them, and states found by deflation that no branch has met. `progress`: a function that is called with a
-    line of text. A `KeyboardInterrupt` ends the search; the diagram holds what was found, its outcome is `interrupted`.
+    what leaves them, and states found by deflation that no branch has met. output: the HDF5 file, which grows branch by
+    branch. progress: True shows a line on stderr, a function gets a `ProgressReport`. Ctrl-C and SIGTERM end the
+    search: the diagram and the file hold what was found. resume: go on with such a file, bit for bit; force: overwrite
+    it.
 
     >>> import mfpde
     >>> diagram = mfpde.bifurcate(mfpde.Problem.from_dict({
@@ -47,17 +62,31 @@ def bifurcate(problem: Problem | str | Path, output: str | Path | None = None, p
     >>> print(born.kind, round(born.parameter, 9), born.type)
     branch-point 2.0 supercritical
     """
+    check_progress(progress)
     read = problem if isinstance(problem, Problem) else Problem.from_yaml(problem)
     asked, family = check_bifurcation(read)
-    modes = _modes(asked, family)
-    with threadpool_limits(1, user_api="blas"), _told(progress):
-        branches, outcome = _explored(family, modes)
-    if modes is None and len(branches) == 1 and outcome == "finished" and not branches[0].special:
-        _nothing(asked, family, None)
-    diagram = Diagram(read, asked.parameter, asked.range, branches, outcome, tuple(_messages(branches)))
-    if output is not None:
-        diagram.save(output)
-    return diagram
+    if resume and (output is None or force):
+        raise ResumeError("resume needs the output to continue, and goes without force")
+    with Watch(0.0, progress) as watch, threadpool_limits(1, user_api="blas"):
+        target = None if output is None else check_target(output, force=force or resume)
+        if target is not None:
+            watch.write_status(target)
+        known, file = lookup("archive", "resume-diagram")(target, read) if resume else (None, None)
+        if known is not None and file is None:
+            return known
+        modes = _modes(asked, family)
+        begin = None if target is None else partial(lookup("archive", "begin-diagram"), target, read, force=force)
+        search = _Search(family, modes, watch, [uniform_branch(family)] if known is None else known.branches)
+        search.file, search.begin = file, begin
+        outcome = search.run()
+        branches = meeting(search.branches)
+        found = [(branch, point) for branch in branches for point in tied(branch, branches)]
+        if modes is None and len(branches) == 1 and outcome.complete and not branches[0].special:
+            _nothing(asked, family, None)
+        with watch.interruption.shield():
+            search.finish(outcome, found)
+    branches = [replace(b, special=[*b.special, *(p for one, p in found if one is b)]) for b in branches]
+    return Diagram(read, asked.parameter, asked.range, branches, outcome, {}, target)
 
 
 def check_bifurcation(problem: Problem) -> tuple[Bifurcation, Family]:
@@ -70,41 +99,84 @@ def check_bifurcation(problem: Problem) -> tuple[Bifurcation, Family]:
     return asked, family_of(problem.equation, asked.parameter, *asked.range)
 
 
-@contextmanager
-def _told(progress: Any) -> Iterator[None]:
-    if callable(progress):
-        with told_to(progress):
-            yield
-    else:
-        yield
+class _Search:
+    """One search on its way; a branch is kept as soon as it is whole."""
 
+    label = "branch"
 
-def _explored(family: Family, modes: set[int] | None) -> tuple[list[Branch], Outcome]:
-    """Branches in the order in which they were found; after an interrupt, those that were."""
-    explorer = Explorer(family, modes, _report(family))
-    made: list[Branch] = []
-    outcome = ENDED
-    try:
-        for traced in explorer.primary():
-            made.append(branch_of(traced, len(made) + 1, family))
-        for traced in explorer.secondary():
-            made.append(branch_of(traced, len(made) + 1, family))
-        if modes is None:
-            doing("looking for other states")
-            for traced in explorer.isolated(other_states(family)):
-                made.append(branch_of(traced, len(made) + 1, family))
-    except KeyboardInterrupt:
-        outcome = Outcome(INTERRUPTED, np.nan)
-    numbers = {branch.mode: branch.number for branch in made if branch.name.startswith("mode ")}
-    branches = [uniform_branch(family, numbers), *made]
-    return [replace(branch, special=[*branch.special, *tied(branch, branches)]) for branch in branches], outcome
+    def __init__(self, family: Family, modes: set[int] | None, watch: Watch, branches: list[Branch]) -> None:
+        self.family, self.modes, self.watch = family, modes, watch
+        self.branches = list(branches)
+        self.file: Any = None
+        #: what makes a file that begins with the uniform state; without anything to show there is none
+        self.begin: Callable[[Branch], Any] | None = None
+        known = [traced_of(branch) for branch in branches[1:]]
+        self.explorer = Explorer(family, modes, self._report, known)
 
+    @property
+    def position(self) -> float:
+        """Branches that are whole."""
+        return len(self.branches)
 
-def _report(family: Family) -> Any:
-    def report(name: str, point: Point) -> None:
-        doing(f"{name}: {family.parameter} = {family.value(point.u):.6g}")
+    @property
+    def end(self) -> float:
+        """As far as is known."""
+        return max(self.position, self.explorer.expected)
 
-    return report
+    def counts(self) -> dict[str, int]:
+        """Points of these branches."""
+        return {"points": sum(map(len, self.branches))}
+
+    def run(self) -> Outcome:
+        """To the end, or to an interrupt, or until the disk takes no more."""
+        self.watch.begin(self, patient=False)
+        try:
+            if self.branches[0].special:
+                with self.watch.interruption.shield():
+                    self._begin()
+            for traced in self._traced():
+                made = branch_of(traced, len(self.branches), self.family)
+                with self.watch.interruption.shield():
+                    self._keep(made)
+                if self.file is not None and self.file.failed:
+                    return Outcome(OUTPUT_FAILED, np.nan, self.file.failed, f"make room; {_CONTINUE}")
+                self.watch.see()
+        except KeyboardInterrupt:
+            return Outcome(INTERRUPTED, np.nan, "stopped when asked to", _CONTINUE if self.begin else "")
+        except BaseException:
+            if self.file is not None:
+                self.file.close()
+            raise
+        finally:
+            self.watch.done()
+        return ENDED
+
+    def finish(self, outcome: Outcome, ties: list[tuple[Branch, SpecialPoint]]) -> None:
+        """The file's last words; of a search that was interrupted there is always one."""
+        if not outcome.complete:
+            self._begin()
+        if self.file is not None:
+            self.file.finish(outcome, ties)
+
+    def _begin(self) -> None:
+        if self.file is None and self.begin is not None:
+            self.file = self.begin(self.branches[0])
+
+    def _keep(self, branch: Branch) -> None:
+        self._begin()
+        self.branches.append(branch)
+        if self.file is not None:
+            self.file.add(branch)
+
+    def _traced(self) -> Iterator[Traced]:
+        yield from self.explorer.primary()
+        yield from self.explorer.secondary()
+        if self.modes is None:
+            yield from self.explorer.isolated(other_states(self.family))
+
+    def _report(self, name: str, point: Point) -> None:
+        parameter = f"{self.family.parameter} = {self.family.value(point.u):.6g}"
+        doing(f"branch {len(self.branches)}, {name}: {parameter}")
 
 
 def _modes(asked: Bifurcation, family: Family) -> set[int] | None:
@@ -121,23 +193,15 @@ def _modes(asked: Bifurcation, family: Family) -> set[int] | None:
 def _nothing(asked: Bifurcation, family: Family, mode: int | None) -> None:
     """Say what was looked for and where the nearest bifurcation is."""
     low, high = sorted(asked.range)
-    wide_low = low * _SEARCH_FACTORS[0] if low > 0 else low - 20 * (high - low)
-    wide = replace(family, low=wide_low, high=high * _SEARCH_FACTORS[1] if high > 0 else high + 20 * (high - low))
-    found = [(wide.value(u), degree) for u, degree in critical_places(wide) if mode in (None, degree)]
+    found: list[tuple[float, int]] = []
+    for factor in _SEARCH_FACTORS if low > 0 else _SEARCH_FACTORS[:1]:
+        wide_low = low / factor if low > 0 else low - factor * (high - low)
+        wide = replace(family, low=wide_low, high=high * factor if high > 0 else high + factor * (high - low))
+        found = [(wide.value(u), degree) for u, degree in critical_places(wide) if mode in (None, degree)]
+        if found or asked.parameter not in ("kappa", "noise.kappa", "1/kappa"):
+            break
     nearest = min(found, key=lambda pair: max(low - pair[0], pair[0] - high), default=None)
     what = "no state but the uniform one is there: no mode" if mode is None else f"mode {mode} does not"
     told = f"{what} leave{'s' if mode is None else ''} the uniform state for {asked.parameter} in [{low:g}, {high:g}]"
     near = f"; the nearest is mode {nearest[1]}, at {nearest[0]:.10g}" if nearest else "; it does so nowhere near"
     raise ProblemError.at("bifurcation.range" if mode is None else "bifurcation.branches", told + near)
-
-
-def _messages(branches: list[Branch]) -> Iterator[str]:
-    for branch in branches:
-        if branch.vertical:
-            yield (
-                f"{branch.name} is vertical: at {branch.parameter[0]:.10g} every amplitude up to "
-                f"{branch.vertical_until:.4g} is a stationary state"
-            )
-        if "stalled" in branch.end:
-            at = branch.parameter[-1]
-            yield f"{branch.name} stalled at {at:.10g}, amplitude {branch.amplitude[-1]:.6g}; that state is kept"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -15,7 +16,7 @@ from mfpde.typing import Float, Truths
 
 __all__ = ["Path", "Point", "Tracer", "upright"]
 
-FIRST_STEP, LARGEST_STEP, SMALLEST_STEP = 0.01, 0.03, 1e-7  # arclength in units of the range and of moments
+FIRST_STEP, LARGEST_STEP, SMALLEST_STEP = 0.01, 0.04, 1e-7  # arclength in units of the range and of moments
 _TURN = np.cos(0.25)  # largest turn of the tangent in one step, a quarter radian
 _LOCATED = 1e-13  # arclength to which special points are located
 _MOST_FOLDS = 8  # of the symmetries that a path may meet
@@ -70,6 +71,12 @@ class Tracer:
         relative = system.family.model(0.5).multipliers.relative[system.active]
         felt = np.minimum(1.0, np.maximum(np.abs(kappa * relative), 1e-6))
         self.metric = np.append(felt / system.counts[system.active], 1.0)
+
+    def anew(self) -> Tracer:
+        """With a system of its own: its rule grows along a branch, and another branch must not depend on that."""
+        made = copy(self)
+        made.system = copy(self.system)
+        return made
 
     def length(self, vector: Float) -> float:
         """In that metric."""
@@ -210,9 +217,22 @@ class Tracer:
         masks = [active % (fold * stride) != 0 for fold in folds]
         return [np.ones(active.size, dtype=bool), *(mask for mask in masks if mask.any())]
 
-    def located(self, point: Point, step: float, test: Callable[[Point], float], exact: bool = False) -> Point | None:
-        """The point within one step where a test function vanishes; None where it does not change its sign."""
+    def between(self, old: Point, new: Point, test: Callable[[Point], float], exact: bool = False) -> Point | None:
+        """The point between two where a test function vanishes; None where it does not change its sign."""
+        return self.located(old, new.arclength - old.arclength, test, exact, new)
+
+    def located(
+        self,
+        point: Point,
+        step: float,
+        test: Callable[[Point], float],
+        exact: bool = False,
+        end: Point | None = None,
+    ) -> Point | None:
+        """The point within one step, to an `end` that may be known, where a test function vanishes."""
         last: dict[float, Point] = {0.0: point}
+        if end is not None:
+            last[step] = end
 
         def value(length: float) -> float:
             if length not in last:

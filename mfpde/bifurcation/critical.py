@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from scipy.optimize import brentq
 
@@ -12,7 +14,8 @@ __all__ = ["critical_places"]
 _GRID = 64  # places at which the uniform state's stability is looked at
 
 
-def critical_places(family: Family) -> list[tuple[float, int]]:
+@lru_cache(maxsize=8)
+def critical_places(family: Family) -> tuple[tuple[float, int], ...]:
     """`(u, degree)` where a degree of the uniform state changes its stability, `kappa h_l = 1`, in order of u."""
     grid = np.linspace(0.0, 1.0, _GRID + 1)
     models = [family.model(u) for u in grid]
@@ -24,7 +27,7 @@ def critical_places(family: Family) -> list[tuple[float, int]]:
             root = brentq(_level, grid[i], grid[i + 1], args=(family, degree), xtol=1e-16, rtol=1e-15)
             found.append((float(root), degree))
         found += [(float(grid[i]), degree) for i in np.flatnonzero(line == 0)]
-    return sorted(found)
+    return tuple(sorted(found))
 
 
 def _level(u: float, family: Family, degree: int) -> float:

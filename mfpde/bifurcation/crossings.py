@@ -50,23 +50,21 @@ def watch(tracer: Tracer, point: Point, stride: int) -> Watched:
 def crossings(tracer: Tracer, watched: list[Watched], stride: int) -> list[Crossing]:
     """All of one path, in its order."""
     found: list[Crossing] = []
-    for old, new in pairwise(watched):
-        here = _folds(tracer, old, new)
+    flat = [upright(old.point, new.point) for old, new in pairwise(watched)]
+    for place, (old, new) in enumerate(pairwise(watched)):
+        # where a step has one parameter, du/ds is roundoff, at its ends as well
+        here = [] if any(flat[max(place - 1, 0) : place + 2]) else _folds(tracer, old, new)
         here += _branch_points(tracer, old, new, stride, len(here))
         here += _ties(tracer, old, new)
         found += sorted(here, key=lambda crossing: crossing.point.arclength)
     return found
 
 
-def _length(old: Watched, new: Watched) -> float:
-    return new.point.arclength - old.point.arclength
-
-
 def _folds(tracer: Tracer, old: Watched, new: Watched) -> list[Crossing]:
     before, after = old.point.turning, new.point.turning
-    if before * after >= 0 or upright(old.point, new.point):
+    if before * after >= 0:
         return []
-    point = tracer.located(old.point, _length(old, new), lambda p: p.turning, exact=True)
+    point = tracer.between(old.point, new.point, lambda p: p.turning, exact=True)
     return [] if point is None else [Crossing(FOLD, point)]
 
 
@@ -84,7 +82,7 @@ def _branch_points(tracer: Tracer, old: Watched, new: Watched, stride: int, fold
                 indices = []
         for index in indices:
             test = partial(_eigenvalue, tracer, stride, symmetry, index)
-            point = tracer.located(old.point, _length(old, new), test)
+            point = tracer.between(old.point, new.point, test)
             if point is None:
                 continue
             last = found[-1] if found else None
@@ -115,7 +113,7 @@ def _ties(tracer: Tracer, old: Watched, new: Watched) -> list[Crossing]:
     """The free energy of a stable state passes that of the uniform one."""
     if upright(old.point, new.point) or old.unstable or new.unstable or not old.free_energy * new.free_energy < 0:
         return []
-    point = tracer.located(old.point, _length(old, new), lambda p: tracer.system.state(p.x).free_energy)
+    point = tracer.between(old.point, new.point, lambda p: tracer.system.state(p.x).free_energy)
     return [] if point is None else [Crossing(FIRST_ORDER, point)]
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
+from mfpde.activity import doing
 from mfpde.bifurcation.launching import tracer_of
+from mfpde.bifurcation.quadrature import zonal
 from mfpde.bifurcation.states import TOLERANCE, Family, State, System
 from mfpde.bifurcation.symmetry import is_image
 from mfpde.typing import Float
@@ -16,12 +20,16 @@ _PLACES = (1e-6, 0.25, 0.5, 0.75, 1 - 1e-6)
 _STEPS = 40  # of Newton from one start; what converges does so within half of them
 _CLUSTERS = 5  # of the starts: that many angles between them at most
 _LONGEST_STEP = 1.5  # a Newton step longer than that, in moments, is shortened
+_HALVINGS = 12  # of a step, before a start is given up
 _SAME_MOMENTS = 1e-6  # difference of moments below which two states are one
 
 
-def other_states(family: Family) -> list[tuple[State, float]]:
+def other_states(family: Family) -> Iterator[tuple[State, float]]:
     """`(state, u)` at a few values of the parameter, the uniform one left out."""
-    return [(state, u) for u in _PLACES for state in deflated_states(family, u)]
+    for u in _PLACES:
+        doing(f"other states: {family.parameter} = {family.value(u):.6g}")
+        for state in deflated_states(family, u):
+            yield state, u
 
 
 def deflated_states(family: Family, u: float, seed: int = 0) -> list[State]:
@@ -63,21 +71,27 @@ def _starts(system: System, seed: int) -> list[Float]:
                 angles = np.pi * np.arange(count) / max(count - 1, 1) if count > 1 else np.zeros(1)
                 weights = np.where(np.arange(count) % 2 == 0, share, 1 - share)
                 weights /= weights.sum()
-                starts.append(damping * (weights @ np.cos(np.outer(angles, degree))) * system.scale)
+                starts.append(damping * (weights @ zonal(system.family.dimension, angles, degree)) * system.scale)
         starts += [damping * random.uniform(-1, 1, degree.size) * system.scale for _ in range(2)]
     return starts
 
 
 def _deflated_newton(system: System, start: Float, u: float, known: list[Float]) -> Float | None:
     """Newton's method for `R(b) / prod |b - b_i|^2`, by scaling its step (Farrell, Birkisson and Funke 2015)."""
-    b = start.copy()
+    b, step = np.zeros(start.size), start
     for _ in range(_STEPS):
-        with np.errstate(all="ignore"):
-            residual, jacobian = system.evaluate(np.append(b, u))
-        if not np.isfinite(residual).all() or not np.isfinite(jacobian).all():
+        # softmax attention is not defined for all moments; for those of the uniform state, 0, it is
+        for _ in range(_HALVINGS):
+            with np.errstate(all="ignore"):
+                residual, jacobian = system.evaluate(np.append(b + step, u))
+            if np.isfinite(residual).all() and np.isfinite(jacobian).all():
+                break
+            step = 0.5 * step
+        else:
             return None
+        b = b + step
         try:
-            step = -np.linalg.solve(jacobian[:, :-1], residual)
+            step = np.asarray(-np.linalg.solve(jacobian[:, :-1], residual), dtype=np.float64)
         except np.linalg.LinAlgError:
             return None
         moved = float(np.abs(step / system.scale).max())
@@ -93,5 +107,5 @@ def _deflated_newton(system: System, start: Float, u: float, known: list[Float])
         factor = 1 / (1 - rate) if rate < 0.9 or rate > 1.1 else 10.0
         step *= float(np.clip(factor, -10.0, 10.0))
         moved = float(np.abs(step / system.scale).max())
-        b = b + step * min(1.0, _LONGEST_STEP / max(moved, 1e-300))
+        step *= min(1.0, _LONGEST_STEP / max(moved, 1e-300))
     return None

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mfpde.bifurcation.clusters import cluster_rates, rates_cross
+from mfpde.bifurcation.crossings import Symmetry
+from mfpde.bifurcation.families import equation_at
 from mfpde.bifurcation.selection import choose, coexistence, solve_between
 from mfpde.bifurcation.states import Family
 from mfpde.bifurcation.stationary import StationaryState, state_from_moments
+from mfpde.bifurcation.trail import Trail, no_trail
 from mfpde.contracts import FINISHED, Outcome, Result, Summary
-from mfpde.errors import ProblemError
+from mfpde.contracts.observable import Instant
+from mfpde.errors import MfpdeError, ProblemError
 from mfpde.measure import Measure
-from mfpde.registry import lookup
+from mfpde.registry import lookup, members
 from mfpde.typing import AnyArray, Complex, Float
 
 if TYPE_CHECKING:
@@ -25,10 +29,11 @@ if TYPE_CHECKING:
 
     from mfpde.problem import Problem
 
-__all__ = ["Branch", "Diagram", "SpecialPoint"]
+__all__ = ["ENDED", "Branch", "Diagram", "SpecialPoint", "meeting"]
 
 #: of a search that came to its end; it has no time
 ENDED = Outcome(FINISHED, np.nan)
+_SAME_PLACE = 1e-9  # of the range: branches that leave the uniform state there leave it together
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +57,9 @@ class SpecialPoint:
     breaks: str = ""
     multiplicity: int = 1
     branches: tuple[int, ...] = ()
+    #: azimuthal order and residue of the degrees of the null vectors, and how many of them cross zero together
+    symmetry: Symmetry = (0, 0)
+    count: int = 1
 
     @property
     def measure(self) -> Measure:
@@ -96,6 +104,7 @@ class Branch:
     #: on a vertical branch the largest amplitude at its one parameter
     vertical_until: float = float("nan")
     end: str = ""
+    trail: Trail = field(default_factory=no_trail, repr=False)
 
     def __len__(self) -> int:
         return int(self.parameter.size)
@@ -144,6 +153,11 @@ class Branch:
         told = sorted(self.special, key=lambda point: abs(point.parameter - parameter))[:2]
         return "; ".join([reach, *(str(point) for point in told)])
 
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """States along it, its leading rates, and eigenfunctions of its most unstable state."""
+        figure: Figure = lookup("view", "branch")(self, path)
+        return figure
+
     def _found_at(self, parameter: float) -> list[tuple[int, StationaryState]]:
         offset = self.parameter - parameter
         crossed = np.flatnonzero((offset[:-1] == 0) | (offset[:-1] * offset[1:] < 0))
@@ -151,6 +165,27 @@ class Branch:
         if len(self) and offset[-1] == 0:
             found.append((len(self) - 1, self.state(len(self) - 1)))
         return [(i, state) for i, state in found if state is not None]
+
+
+def meeting(branches: list[Branch]) -> list[Branch]:
+    """The branches; special points of the first, the uniform state, with the numbers of those that meet it there."""
+    uniform, *others = branches
+    met = []
+    for point in uniform.special:
+        numbers = [branch.number for branch in others if _meets(branch, point.parameter)]
+        met.append(replace(point, branches=(0, *numbers)))
+    return [replace(uniform, special=met), *others]
+
+
+def _meets(branch: Branch, parameter: float) -> bool:
+    bare = ~np.nan_to_num(branch.moments[:, 1:]).any(axis=1)
+    width = _SAME_PLACE * (branch.family.high - branch.family.low)
+    return bool(np.any(bare & (np.abs(branch.parameter - parameter) < width)))
+
+
+def _at_rest() -> float:
+    """The speed of a stationary state."""
+    return 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +208,6 @@ class Diagram(Result):
     range: tuple[float, float]
     branches: list[Branch]
     outcome: Outcome = ENDED
-    messages: tuple[str, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
     path: Path | None = None
 
@@ -181,6 +215,23 @@ class Diagram(Result):
     def special(self) -> list[tuple[Branch, SpecialPoint]]:
         """The special points of all branches."""
         return [(branch, point) for branch in self.branches for point in branch.special]
+
+    @property
+    def messages(self) -> list[str]:
+        """What is to be said of its branches: which are vertical, which stalled and where."""
+        told = []
+        for branch in self.branches:
+            if branch.vertical:
+                told.append(
+                    f"{branch.name} is vertical: at {branch.parameter[0]:.10g} every amplitude up to "
+                    f"{branch.vertical_until:.4g} is a stationary state"
+                )
+            if "stalled" in branch.end:
+                at = branch.parameter[-1]
+                told.append(
+                    f"{branch.name} stalled at {at:.10g}, amplitude {branch.amplitude[-1]:.6g}; that state is kept"
+                )
+        return told
 
     @property
     def coexistence(self) -> tuple[float, float] | None:
@@ -194,6 +245,34 @@ class Diagram(Result):
                 return branch
         known = ", ".join(f"{branch.number}: {branch.name}" for branch in self.branches)
         raise ProblemError.at("branch", f"there is no branch {name!r}; known: {known}")
+
+    def observed(self, branch: Branch, name: str) -> Float:
+        """An observable, such as `order-parameter` or `entropy`, at each point of a branch.
+
+        >>> import mfpde
+        >>> diagram = mfpde.bifurcate(mfpde.Problem.from_dict({
+        ...     "geometry": {"kind": "circle"},
+        ...     "attention": {"kind": "unnormalized", "beta": 0},
+        ...     "bifurcation": {"parameter": "kappa", "range": [1, 4], "branches": [1]},
+        ... }))
+        >>> found = diagram.observed(diagram.branches[1], "order-parameter")
+        >>> float(np.abs(found - diagram.branches[1].amplitude).max()) < 1e-12
+        True
+        """
+        if name not in members("observable"):
+            raise MfpdeError(f"there is no observable {name!r}")
+        observable = lookup("observable", name)()
+        values = []
+        for point, parameter in enumerate(branch.parameter):
+            equation = equation_at(self.problem.equation, self.parameter, float(parameter))
+            why = observable.unfit(equation)
+            if why is not None:
+                raise MfpdeError(f"{name}: {why}")
+            found = observable.evaluate(Instant(0.0, branch.state(point).measure, equation, _at_rest)).get(name)
+            if found is None or np.ndim(found):
+                raise MfpdeError(f"{name} is more than one number")
+            values.append(found)
+        return np.array(values)
 
     def summary(self) -> Summary:
         """How many branches, points and special points there are, and what was found."""

@@ -9,11 +9,11 @@ from typing import Any
 
 from mfpde.bifurcation.multipliers import Multipliers, exponential_multipliers, multipliers_of
 from mfpde.bifurcation.states import Family, Model
-from mfpde.equation import Equation
+from mfpde.equation import Equation, Noise
 from mfpde.errors import ProblemError
 from mfpde.problem import Problem
 
-__all__ = ["blocks_of", "equation_of", "family_of"]
+__all__ = ["blocks_of", "equation_at", "equation_of", "family_of"]
 
 _KEPT_MODELS = 4096  # models that are not made again
 _SAMPLES = 5  # values at which the number of degrees is looked at
@@ -37,6 +37,16 @@ def _maker(equation: Equation, parameter: str) -> Callable[[float], Model]:
         told = f"is missing: with the parameter {parameter} there is one kappa, e.g. noise: {{kappa: 4}}"
         raise ProblemError.at("noise", told)
     return lambda value: _model(law_at(value), kappa)
+
+
+def equation_at(equation: Equation, parameter: str, value: float) -> Equation:
+    """The equation at a value of its parameter."""
+    if parameter in ("kappa", "noise.kappa", "1/kappa"):
+        kappa = 1 / value if parameter == "1/kappa" else value
+        return equation.model_copy(update={"noise": Noise(kappa=kappa)})
+    block, _, path = (parameter if "." in parameter else f"attention.{parameter}").partition(".")
+    law = getattr(equation, block)
+    return equation.model_copy(update={block: type(law)(**_put(law.canonical(), path.split("."), value))})
 
 
 def _law_maker(equation: Equation, parameter: str) -> Callable[[float], Multipliers]:

@@ -57,7 +57,8 @@ def _launched(tracer: Tracer, stride: int, born: Float, along: Float) -> Launch 
     while distance > _SMALLEST_DISTANCE:
         target = float(tracer.metric @ (along * born)) + distance
         found = tracer.onto(born + distance * along, along, target)
-        if found is not None and tracer.length(found.x - born) < 2 * distance:
+        # a transcritical branch may be steep: how far the parameter moves depends on the range that is asked for
+        if found is not None and tracer.length(np.append(found.x[:-1] - born[:-1], 0.0)) < 2 * distance:
             point = tracer.begin(found.x, along, distance)
             if point is not None and 0.0 <= point.u <= 1.0:
                 return Launch(tracer, stride, born, point)
@@ -88,7 +89,7 @@ def from_branch_point(tracer: Tracer, stride: int, crossing: Crossing) -> list[L
         starts = [(born * turned, null)]
     elif parts % 2 == 0 and parts > 2:
         starts.append((born * turned, null))
-    found = [_launched(wide, divisor, where, along) for where, along in starts]
+    found = [_launched(wide.anew(), divisor, where, along) for where, along in starts]
     return [launch for launch in found if launch is not None]
 
 
@@ -103,6 +104,7 @@ def _null_vector(tracer: Tracer, stride: int, crossing: Crossing, wide: Tracer) 
         return None
     values, vectors = np.linalg.eigh(block.matrix)
     vector = vectors[:, int(np.argmin(np.abs(values)))]
+    vector = vector * np.copysign(1.0, vector[int(np.argmax(np.abs(vector)))])  # LAPACK chooses either sign
     relative = tracer.system.family.model(crossing.point.u).multipliers.relative[block.degrees]
     moments = np.sign(relative) * vector / np.sqrt(np.abs(relative))
     if block.order == 1:
@@ -144,7 +146,7 @@ def several_from_uniform(family: Family, degrees: list[int], u: float) -> list[L
         born = np.append(np.zeros(system.active.size), u)
         point = tracer.begin(solved.x, along, _DISTANCE)
         if point is not None:
-            found.append(Launch(tracer, stride, born, point))
+            found.append(Launch(tracer.anew(), stride, born, point))
     return found
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -43,6 +44,14 @@ class Multipliers:
     def values(self) -> Float:
         """h_0, h_1, ..."""
         return self.scale * self.relative
+
+    def largest_from(self, degree: int) -> float:
+        """The largest `relative` of that degree and higher ones, 0 where none is positive."""
+        return float(self._largest[degree]) if degree <= self.top else 0.0
+
+    @cached_property
+    def _largest(self) -> Float:
+        return np.maximum(np.maximum.accumulate(self.relative[::-1])[::-1], 0.0)
 
     def critical(self) -> Float:
         """`kappa_l = 1 / h_l` at which degree l of the uniform state loses its stability; inf where it never does."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -25,6 +25,7 @@ from mfpde.typing import Float
 __all__ = ["Request", "Row", "compute_row", "family_at"]
 
 _MARGIN = 0.02  # of the range, followed beyond its ends
+_LOWEST_SHARE = 1e-3  # of the lowest ratio: branches are not followed further down
 
 
 @dataclass(frozen=True)
@@ -63,9 +64,7 @@ def family_at(request: Request, beta: float) -> tuple[Family, Multipliers, float
 
 def compute_row(request: Request, beta: float) -> Row:
     """Every branch that leaves the uniform state, and what leaves it, read off at each ratio."""
-    family, multipliers, first = family_at(request, beta)
-    explorer = Explorer(family)
-    branches = [*explorer.primary(), *explorer.secondary()]
+    family, multipliers, first, branches = _followed(request, beta)
     places = np.array([family.place(ratio * first) for ratio in request.ratios])
     count = places.size
     largest = max(float(multipliers.relative.max()), 0.0) * multipliers.scale
@@ -80,6 +79,20 @@ def compute_row(request: Request, beta: float) -> Row:
     row.critical_ratios = [float(k / first) for k in multipliers.critical()[1:] if k < request.ratios[-1] * first]
     row.free_energy = [float(value) if np.isfinite(value) else 0.0 for value in best]
     return row
+
+
+def _followed(request: Request, beta: float) -> tuple[Family, Multipliers, float, list[Traced]]:
+    """All branches over the ratios asked for and below, as far as they go on there: where noise is strong only the
+    uniform state is left, and so a branch that leaves a range at its lower end turns and comes back into it."""
+    lowest = request.ratios[0]
+    while True:
+        family, multipliers, first = family_at(replace(request, ratios=(lowest, request.ratios[-1])), beta)
+        explorer = Explorer(family)
+        branches = [*explorer.primary(), *explorer.secondary()]
+        below = any(side.path.end == "range" and side.path.points[-1].u < 0.5 for b in branches for side in b.sides)
+        if not below or lowest < _LOWEST_SHARE * request.ratios[0]:
+            return family, multipliers, first, branches
+        lowest *= 0.5
 
 
 def _special(row: Row, mode: int, side: Side, family: Family, first: float) -> None:

@@ -6,13 +6,13 @@ Harmonics of azimuthal order m are `p_l^m(x) Y_m`, orthonormal for the uniform p
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["SIZES", "Rule", "harmonic_count", "harmonic_counts", "rule", "size_for"]
+__all__ = ["SIZES", "Rule", "harmonic_count", "harmonic_counts", "rule", "size_for", "zonal"]
 
 #: numbers of nodes that are used, so that few tables are made
 SIZES = (32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096)
@@ -24,12 +24,15 @@ class Rule:
     def __init__(self, dimension: int, count: int) -> None:
         self.dimension, self.count = dimension, count
         if dimension == 2:
-            self.nodes: Float = np.cos(np.pi * (np.arange(count) + 0.5) / count)
+            #: from the axis, of the northern half; the others are their mirror images
+            self.angles: Float = np.pi * (np.arange(count // 2) + 0.5) / count
             self.weights: Float = np.full(count, 1.0 / count)
         else:
-            self.nodes, self.weights = _gauss(0.5 * dimension - 1, count)
-        self.sines: Float = np.sqrt((1 - self.nodes) * (1 + self.nodes))
+            self.angles, self.weights = _gauss(0.5 * dimension - 1, count)
+        self.nodes: Float = _mirrored(np.cos(self.angles), -1.0)
+        self.sines: Float = _mirrored(np.sin(self.angles), 1.0)
         self._tables: dict[int, Float] = {}
+        self._columns: dict[tuple[int, bytes], Float] = {}
 
     def table(self, top: int, order: int = 0) -> Float:
         """`p_l^m` at the nodes for l = m .. top, `(node, degree)`."""
@@ -39,13 +42,26 @@ class Rule:
             self._tables[order] = known
         return known[:, : max(top - order + 1, 0)]
 
+    @cached_property
+    def highest(self) -> tuple[Float, Float]:
+        """The harmonics of the highest degrees at the nodes, and `N_l^{1/2}` of each."""
+        last = self.table(self.count - 1)[:, -max(self.count // 8, 4) :]
+        return last, np.sqrt(harmonic_counts(self.dimension, self.count - 1)[-last.shape[1] :])
+
+    def columns(self, degrees: AnyArray, order: int = 0) -> Float:
+        """`p_l^m` at the nodes for these degrees, made once."""
+        key = order, degrees.tobytes()
+        if key not in self._columns:
+            self._columns[key] = np.asfortranarray(self.table(int(degrees[-1]), order)[:, degrees - order])
+        return self._columns[key]
+
     def products(self, shares: Float, degrees: AnyArray, order: int = 0) -> Float:
-        """`sum_i shares_i p_j(x_i) p_k(x_i)` for all pairs of degrees: on the circle from twice as many sums, as
-        `2 cos j cos k = cos(j - k) + cos(j + k)`."""
+        """`sum_i shares_i p_j(x_i) p_k(x_i)` for all pairs of degrees, symmetric to the bit, of shares that are not
+        negative: on the circle from twice as many sums, as `2 cos j cos k = cos(j - k) + cos(j + k)`."""
         top = int(degrees[-1])
         if self.dimension > 2 or degrees.size < _DEGREES_FOR_SUMS:
-            table = self.table(top, order)[:, degrees - order]
-            return table.T @ (table * shares[:, None])
+            rows = self.columns(degrees, order) * np.sqrt(shares)[:, None]
+            return rows.T @ rows
         sums = np.append(self.table(2 * top).T @ shares, 0.0)
         sums[1:] /= np.sqrt(2)
         apart, together = np.abs(np.subtract.outer(degrees, degrees)), np.add.outer(degrees, degrees)
@@ -59,7 +75,9 @@ class Rule:
         if self.dimension == 2:
             return self._waves(top, order)
         envelope = self.sines**order
-        polynomials = orthonormal(0.5 * self.dimension - 1 + order, self.nodes, max(top - order + 1, 1))
+        count = max(top - order + 1, 1)
+        north = orthonormal(0.5 * self.dimension - 1 + order, self.angles, count)
+        polynomials = _mirrored(north, np.where(np.arange(count) % 2 == 0, 1.0, -1.0))
         polynomials *= (envelope / np.sqrt(self.weights @ envelope**2))[:, None]
         return polynomials[:, : max(top - order + 1, 0)]
 
@@ -73,6 +91,7 @@ class Rule:
         return waves
 
 
+_NEWTON_STEPS = 2  # from nodes with sixteen digits of x
 _DEGREES_FOR_SUMS = 48  # degrees from which sums of angles are cheaper than products
 
 
@@ -96,29 +115,52 @@ def recurrence(half: float, count: int) -> Float:
     return np.concatenate([[0.0], np.sqrt(squares)])
 
 
-def orthonormal(half: float, x: Float, count: int) -> Float:
-    """The first `count` orthonormal polynomials at x for that weight, of mass 1."""
-    b = recurrence(half, count)
-    values = np.empty((x.size, count))
-    values[:, 0] = 1.0
+def orthonormal(half: float, angle: Float, count: int) -> Float:
+    """The first `count` orthonormal polynomials of x = cos(angle) for that weight, of mass 1.
+
+    By the differences of Gegenbauer's polynomials with value 1 at the pole, `(k + 2 half)(C_{k+1} - C_k) = k (C_k -
+    C_{k-1}) - 2 (k + half)(1 - x) C_k`: near the poles x itself would lose the digits of the angle.
+    """
+    south = np.cos(angle) < 0
+    below = 2 * np.sin(0.5 * np.where(south, np.pi - angle, angle)) ** 2
+    values = np.ones((below.size, count))
+    change = -below
     for k in range(1, count):
-        values[:, k] = x * values[:, k - 1]
-        if k > 1:
-            values[:, k] -= b[k - 1] * values[:, k - 2]
-        values[:, k] /= b[k]
+        values[:, k] = values[:, k - 1] + change
+        change = (k * change - 2 * (k + half) * below * values[:, k]) / (k + 2 * half)
+    values *= np.sqrt(harmonic_counts(round(2 * half + 2), count - 1))
+    values[south, 1::2] *= -1
     return values
 
 
+def zonal(dimension: int, angle: Float, degrees: AnyArray) -> Float:
+    """`C_l(cos angle)` with value 1 at angle 0, `cos l angle` on the circle: `(angle, degree)`."""
+    if dimension == 2:
+        return np.cos(np.outer(angle, degrees))
+    count = int(degrees[-1]) + 1
+    return (orthonormal(0.5 * dimension - 1, angle, count) / np.sqrt(harmonic_counts(dimension, count - 1)))[:, degrees]
+
+
 def _gauss(half: float, count: int) -> tuple[Float, Float]:
-    """Nodes, from the largest down, and Christoffel's weights."""
+    """Angles of the northern nodes, to the digits of small angles by Newton's method, and Christoffel's weights."""
     from scipy.linalg import eigvalsh_tridiagonal
 
     b = recurrence(half, count)
-    nodes: Float = np.asarray(eigvalsh_tridiagonal(np.zeros(count), b[1:count])[::-1], dtype=np.float64)
-    nodes = 0.5 * (nodes - nodes[::-1])
-    weights: Float = 1 / np.sum(orthonormal(half, nodes, count) ** 2, axis=1)
-    weights = 0.5 * (weights + weights[::-1])
-    return nodes, weights / weights.sum()
+    heights: Float = np.asarray(eigvalsh_tridiagonal(np.zeros(count), b[1:count])[::-1], dtype=np.float64)
+    angles: Float = np.arccos(heights[: count // 2])
+    for _ in range(_NEWTON_STEPS):
+        last = orthonormal(half, angles, count + 1)[:, -2:]
+        # C_n' (1 - x^2) = (n + 2 half) (x C_n - C_{n+1}) = n (C_{n-1} - x C_n), at a zero of C_n
+        below, here = last.T / np.sqrt(harmonic_counts(round(2 * half + 2), count)[-2:, None])
+        slope = -count * (below - np.cos(angles) * here) / np.sin(angles)
+        angles = angles - here / slope
+    weights = _mirrored(1 / np.sum(orthonormal(half, angles, count) ** 2, axis=1), 1.0)
+    return angles, weights / weights.sum()
+
+
+def _mirrored(north: Float, factor: Float | float) -> Float:
+    """With the mirror images of rows, times a factor."""
+    return np.concatenate([north, (north * factor)[::-1]])
 
 
 def harmonic_count(dimension: int, degree: int) -> float:

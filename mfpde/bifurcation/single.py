@@ -45,7 +45,7 @@ def stationary_state(
     if not 0 < kappa < math.inf:
         raise ProblemError.at("kappa", f"must be a positive finite number, not {shown(kappa)}")
     if certify:
-        raise ProblemError.at("certify", "proofs are not there yet")
+        raise ProblemError.at("certify", "there are no proofs yet")
     with threadpool_limits(1, user_api="blas"):
         return _state(equation, float(kappa), mode, side)
 

@@ -12,17 +12,18 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from mfpde.bifurcation.quadrature import Rule, harmonic_count, harmonic_counts, rule, size_for
+from mfpde.bifurcation.quadrature import Rule, harmonic_count, harmonic_counts, orthonormal, rule, size_for
 from mfpde.bifurcation.stability import complement
-from mfpde.bifurcation.states import State
+from mfpde.bifurcation.states import State, log_density_at
 from mfpde.typing import AnyArray, Complex, Float
 
-__all__ = ["KEPT_RATES", "Mode", "basis_size", "leading_rates", "uniform_rates"]
+__all__ = ["KEPT_RATES", "Mode", "basis_size", "eigenfunctions", "leading_rates", "uniform_rates"]
 
 #: rates of a state that are kept, with multiplicity
 KEPT_RATES = 16
 _NEGLIGIBLE_HARMONIC = 1e-13  # harmonics of sqrt(mu) beyond which no basis function is needed
 _SPARE = 24  # basis functions beyond those, which the leading eigenfunctions need
+_ANGLE_STEP = 1e-5  # radian: a difference of that step has ten digits
 _SMALL_RATE = 1e-4  # of the diffusion rate: below it a rate is taken from the inverse
 
 
@@ -51,6 +52,22 @@ def leading_rates(state: State, kept: int = KEPT_RATES) -> list[Mode]:
             break
         found = _sorted(found + modes)
     return _first(found, kept)
+
+
+def eigenfunctions(state: State, angle: Float, count: int) -> list[tuple[Mode, Float | Complex]]:
+    """The first modes, densities along an angle to the axis against the uniform measure, of largest modulus 1."""
+    root = np.sqrt(np.exp(log_density_at(state, angle)))
+    found: list[tuple[Mode, Float | Complex]] = []
+    sectors: dict[int, _Sector] = {}
+    for mode in leading_rates(state)[:count]:
+        if mode.order not in sectors:
+            sectors[mode.order] = _Sector(state, mode.order)
+        sector = sectors[mode.order]
+        known = [other for other, _ in found if other.order == mode.order and not other.rotation]
+        values = sector.rotated(angle) if mode.rotation else root * sector.function(len(known), angle)
+        largest = values[int(np.argmax(np.abs(values)))]
+        found.append((mode, values / largest))
+    return found
 
 
 def uniform_rates(state: State, kept: int = KEPT_RATES) -> list[Mode]:
@@ -106,8 +123,9 @@ class _Sector:
         pair = np.eye(count) / model.kappa - softened.T @ (multipliers.relative[low : top + 1, None] * seen)
         matrix = np.vstack(rows)
         self.null: Float | None = None
+        self.state, self.order, self.count, self.kept = at, order, count, np.eye(count)
         if order == 0:
-            keep = complement(weighted.sum(axis=0))  # mass does not change: f is orthogonal to sqrt(mu)
+            keep = self.kept = complement(weighted.sum(axis=0))  # mass does not change: f is orthogonal to sqrt(mu)
             matrix, pair = matrix @ keep, keep.T @ pair @ keep
         self.triangle: Float = np.asarray(scipy.linalg.qr(matrix, mode="r", check_finite=False)[0][: matrix.shape[1]])
         self.pair = pair
@@ -132,6 +150,37 @@ class _Sector:
         if small.any():
             rates = self._refined(rates, small)
         return self.scale * rates
+
+    def function(self, place: int, angle: Float) -> Float | Complex:
+        """f of the rate of that place, along an angle to the axis: `R^T y` of the eigenvector y of `R B R^T`."""
+        r = self.triangle
+        whole = r @ self.pair @ r.T
+        keep = np.eye(whole.shape[0]) if self.null is None else complement(self.null)
+        whole = keep.T @ whole @ keep
+        values, vectors = np.linalg.eigh(whole) if self.symmetric else np.linalg.eig(whole)
+        coefficients = self.kept @ (r.T @ (keep @ vectors[:, np.argsort(values.real)[place]]))
+        found: Float | Complex = self._waves(angle) @ coefficients
+        return found
+
+    def _waves(self, angle: Float) -> Float:
+        """The basis there."""
+        order, dimension, fine = self.order, self.state.rule.dimension, self.state.rule
+        if dimension == 2:
+            phase = np.outer(angle, np.arange(order, order + self.count))
+            waves = np.sqrt(2) * (np.sin(phase) if order else np.cos(phase))
+            if not order:
+                waves[:, 0] = 1.0
+            return waves
+        size = np.sqrt(fine.weights @ fine.sines ** (2 * order))
+        polynomials = orthonormal(0.5 * dimension - 1 + order, np.abs(angle), self.count)
+        return polynomials * (np.abs(np.sin(angle)) ** order / size)[:, None]
+
+    def rotated(self, angle: Float) -> Float:
+        """`d mu / d angle`, what a rotation adds, by central differences."""
+        ends = (np.exp(log_density_at(self.state, angle + step)) for step in (_ANGLE_STEP, -_ANGLE_STEP))
+        above, below = ends
+        found: Float = (above - below) / (2 * _ANGLE_STEP)
+        return found
 
     def _refined(self, rates: Float, small: AnyArray) -> Float:
         """The small ones again, as inverses of the largest eigenvalues of `R'^-1 B^-1 R^-1`."""

@@ -10,12 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dsytrf
 
+from mfpde.bifurcation.multipliers import Multipliers
 from mfpde.bifurcation.quadrature import harmonic_count
 from mfpde.bifurcation.states import State
-from mfpde.typing import Float
+from mfpde.typing import AnyArray, Float
 
 __all__ = ["Block", "blocks", "instability"]
 
@@ -29,7 +33,7 @@ class Block:
 
     order: int
     residue: int
-    degrees: Float
+    degrees: AnyArray
     matrix: Float
     hidden: int
     multiplicity: int
@@ -48,18 +52,21 @@ class Block:
         noise = _ROUNDOFF * self.degrees.size
         own = self.order == 0 and self.residue == 0
         limit = -noise if own else noise
-        if not self.hidden and _positive(self.matrix, limit):
-            return 0
-        return int((self.eigenvalues() < limit).sum())
+        return max(_negative(self.matrix, limit) - self.hidden, 0)
 
 
-def _positive(matrix: Float, limit: float) -> bool:
-    """Whether all eigenvalues are above a limit: a Cholesky factor is found sooner than they are."""
-    try:
-        np.linalg.cholesky(matrix - limit * np.eye(matrix.shape[0]))
-    except np.linalg.LinAlgError:
-        return False
-    return True
+def _negative(matrix: Float, limit: float) -> int:
+    """How many eigenvalues are below a limit, by Sylvester's law from a factorisation: Cholesky's, which is found
+    soonest, or `L D L^T`, where each block of two rows in D has one eigenvalue of each sign."""
+    if not matrix.size:
+        return 0
+    shifted = matrix.copy()
+    shifted.reshape(-1)[:: matrix.shape[0] + 1] -= limit
+    if dpotrf(shifted)[1] == 0:
+        return 0
+    factor, pivots, _ = dsytrf(shifted)
+    single = pivots > 0
+    return int((factor.diagonal()[single] < 0).sum()) + int((~single).sum()) // 2
 
 
 def instability(state: State, stride: int = 1) -> int:
@@ -70,24 +77,35 @@ def instability(state: State, stride: int = 1) -> int:
 def blocks(state: State, stride: int = 1) -> Iterator[Block]:
     """The blocks that can hold a negative direction; `stride` is the state's own symmetry, of which its moments are
     multiples."""
-    multipliers = state.model.multipliers
+    model, multipliers = state.model, state.model.multipliers
     dimension = multipliers.dimension
-    highest = state.probability / state.rule.weights * state.model.slope(state.q)
+    highest = state.probability / state.rule.weights
+    peak = model.kappa * float((highest if model.softness == 0 else highest * model.slope(state.q)).max())
     for order in range(2 if dimension == 2 else multipliers.top + 1):
-        reach = state.model.kappa * multipliers.relative[max(order, 1) :].max(initial=0.0)
-        if reach * highest.max() < 1:  # Cov <= max(mu): nothing can be negative from this order on
+        if peak * multipliers.largest_from(max(order, 1)) < 1:  # Cov <= max(mu): nothing can be negative from here on
             return
         count = int(harmonic_count(dimension - 1, order))
         found = [_block(state, order, residue, stride, count) for residue in range(stride // 2 + 1)]
         yield from (block for block in found if block.degrees.size)
 
 
-def _block(state: State, order: int, residue: int, stride: int, multiplicity: int) -> Block:
-    relative = state.model.multipliers.relative.copy()
-    softened = state.model.softness != 0 and order == 0 and residue == 0
+class _Rows(NamedTuple):
+    """What depends on the law only: degrees of one symmetry, `|h|^{1/2}` and the sign of each, `-|h_j h_k|^{1/2}`,
+    derivatives of p_l by rotations times sign and `|h|^{1/2}`."""
+
+    degrees: AnyArray
+    size: Float
+    sign: Float
+    both: Float
+    turning: Float
+
+
+@lru_cache(maxsize=512)
+def _rows(multipliers: Multipliers, order: int, residue: int, stride: int, softened: bool) -> _Rows:
+    relative = multipliers.relative.copy()
     if softened:
         # the mass as one more unknown: its direction (a scaling of mu) is known and taken out again
-        relative[0] = 1 / state.model.softness
+        relative[0] = 1 / (multipliers.softness * multipliers.scale)
     degree = np.arange(relative.size)
     apart = degree % stride
     degrees = degree[
@@ -95,24 +113,36 @@ def _block(state: State, order: int, residue: int, stride: int, multiplicity: in
         & (relative != 0)
         & ((apart == residue) | (apart == stride - residue))
     ]
+    size, sign = np.sqrt(np.abs(relative[degrees])), np.sign(relative[degrees])
+    turning = sign * size * np.sqrt(degrees * (degrees + multipliers.dimension - 2.0))
+    return _Rows(degrees, size, sign, -np.outer(size, size), turning)
+
+
+def _block(state: State, order: int, residue: int, stride: int, multiplicity: int) -> Block:
+    model = state.model
+    softened = model.softness != 0 and order == 0 and residue == 0
+    rows = _rows(model.multipliers, order, residue, stride, softened)
+    degrees = rows.degrees
     if not degrees.size:
         return Block(order, residue, degrees, np.zeros((0, 0)), 0, multiplicity)
-    pull = state.model.kappa * state.model.slope(state.q) * state.probability
-    covariance = state.rule.products(pull, degrees, order)
+    pull = state.probability if model.softness == 0 else model.slope(state.q) * state.probability
+    matrix = state.rule.products(pull, degrees, order)
     if order == 0 and residue == 0 and not softened:
-        table = state.rule.table(state.model.multipliers.top)[:, degrees]
-        covariance -= np.outer(table.T @ state.probability, table.T @ pull)
-    size, sign = np.sqrt(np.abs(relative[degrees])), np.sign(relative[degrees])
-    matrix = np.diag(sign) - size[:, None] * (0.5 * (covariance + covariance.T)) * size
-    hidden = int((sign < 0).sum())
+        mean = state.rule.columns(degrees).T @ state.probability
+        matrix -= mean[:, None] * mean
+    matrix *= rows.both
+    matrix *= model.kappa
+    matrix.reshape(-1)[:: degrees.size + 1] += rows.sign
+    hidden = int((rows.sign < 0).sum())
     if softened:
-        known = size * state.b[degrees]
+        known = rows.size * state.b[degrees]
         matrix = without(matrix, known)
-        hidden -= int(known @ (sign * known) < 0)
-    elif order == 1 and residue == 0 and np.any(state.b[degrees]):
-        # the derivative of mu by a rotation is a null vector
-        slopes = np.sqrt(degrees * (degrees + state.rule.dimension - 2.0))
-        matrix = without(matrix, sign * size * slopes * state.b[degrees])
+        hidden -= int(known @ (rows.sign * known) < 0)
+    elif order == 1 and residue == 0:
+        null = rows.turning * state.b[degrees]
+        length = float(null @ null)
+        if length:  # the derivative of mu by a rotation is a null vector: it is moved to 1
+            matrix += null[:, None] * (null / length)
     return Block(order, residue, degrees, matrix, hidden, multiplicity)
 
 

@@ -12,12 +12,13 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dgesv  # what solve() calls: half of the time of such small systems is what is around it
 
 from mfpde.bifurcation.multipliers import Multipliers
-from mfpde.bifurcation.quadrature import SIZES, Rule, harmonic_counts, rule, size_for
+from mfpde.bifurcation.quadrature import SIZES, Rule, harmonic_counts, orthonormal, rule, size_for
 from mfpde.typing import Float
 
-__all__ = ["Family", "Model", "Solved", "State", "System", "newton"]
+__all__ = ["Family", "Model", "Solved", "State", "System", "log_density_at", "newton"]
 
 TOLERANCE = 1e-13  # of the moments m_l
 _LAST_STEP = 1e-15  # of Newton's method, in moments
@@ -102,12 +103,15 @@ class State:
         return self.rule.table(self.model.multipliers.top) @ (self.model.multipliers.relative * self.b)
 
     @cached_property
-    def _tilted(self) -> tuple[Float, float]:
+    def _tilted(self) -> tuple[Float, float, float]:
         exponent = self.model.exponent(self.q)
-        highest = exponent.max()
-        raised = self.rule.weights * np.exp(exponent - highest)
-        total = raised.sum()
-        return raised / total, float(np.log(total) + highest)
+        highest = float(exponent.max())
+        exponent -= highest
+        raised = np.exp(exponent, out=exponent)
+        raised *= self.rule.weights
+        total = float(raised.sum())
+        raised /= total
+        return raised, total, highest
 
     @property
     def probability(self) -> Float:
@@ -117,7 +121,7 @@ class State:
     @property
     def log_norm(self) -> float:
         """`log int e^{kappa phi(q)}` against the uniform probability measure."""
-        return self._tilted[1]
+        return float(np.log(self._tilted[1])) + self._tilted[2]
 
     @property
     def log_density(self) -> Float:
@@ -132,9 +136,7 @@ class State:
     @property
     def resolved(self) -> bool:
         """Whether the rule integrates this measure to roundoff: its highest moments vanish."""
-        count = self.rule.count
-        last = self.rule.table(count - 1)[:, -max(count // 8, 4) :]
-        scale = np.sqrt(harmonic_counts(self.rule.dimension, count - 1)[-last.shape[1] :])
+        last, scale = self.rule.highest
         # the exponent has roundoff relative to its size, the density the same as an absolute error
         roundoff = _ROUNDOFF * (1 + 0.3 * float(np.ptp(self.log_density)))
         return bool(np.abs(last.T @ self.probability / scale).max() < roundoff)
@@ -156,6 +158,18 @@ class State:
         return parts.scale * (energy - self.log_norm / self.model.kappa)
 
 
+def log_density_at(state: State, angle: Float) -> Float:
+    """Against the uniform probability measure, at angles to the axis."""
+    multipliers = state.model.multipliers
+    pulls = multipliers.relative * state.b
+    if multipliers.dimension == 2:
+        waves = np.cos(np.outer(angle, np.arange(pulls.size)))
+        q = waves @ (pulls * np.where(np.arange(pulls.size) == 0, 1.0, np.sqrt(2)))
+    else:
+        q = orthonormal(0.5 * multipliers.dimension - 1, np.abs(angle), pulls.size) @ pulls
+    return state.model.exponent(q) - state.log_norm
+
+
 class System:
     """`R(b, u) = b - <p>` for the degrees `active`, all others being zero by symmetry."""
 
@@ -165,45 +179,49 @@ class System:
         self.counts = harmonic_counts(family.dimension, family.top)
         self.scale = np.sqrt(self.counts[self.active])
         self.size = size_for(max(size, family.top + 8))
-        self._table: Float | None = None
+        self._last: tuple[tuple[int, bytes], State] | None = None
 
     def state(self, x: Float) -> State:
-        """The measure of unknowns x = (b of the active degrees, u)."""
-        b = np.zeros(self.family.top + 1)
-        b[0] = 1.0
-        b[self.active] = x[:-1]
-        return State(self.family.model(float(x[-1])), b, rule(self.family.dimension, self.size))
+        """The measure of unknowns x = (b of the active degrees, u); asked for again, the same object."""
+        key = self.size, x.tobytes()
+        if self._last is None or self._last[0] != key:
+            b = np.zeros(self.family.top + 1)
+            b[0] = 1.0
+            b[self.active] = x[:-1]
+            self._last = key, State(self.family.model(float(x[-1])), b, rule(self.family.dimension, self.size))
+        return self._last[1]
 
     def evaluate(self, x: Float) -> tuple[Float, Float]:
         """The residual and its derivative by (b, u)."""
         state = self.state(x)
         model, share, table = state.model, state.probability, self.table
         mean = table.T @ share
-        pull = model.kappa * model.slope(state.q) * share
-        covariance = state.rule.products(pull, self.active) - np.outer(mean, table.T @ pull)
+        pull = share if model.softness == 0 else model.slope(state.q) * share
+        covariance = state.rule.products(pull, self.active)
+        covariance -= mean[:, None] * (mean if model.softness == 0 else table.T @ pull)
         jacobian = np.empty((self.active.size, self.active.size + 1))
-        jacobian[:, :-1] = -covariance * model.multipliers.relative[self.active]
-        jacobian[:, :-1].flat[:: self.active.size + 1] += 1.0
-        change = self._change(x) * share
-        jacobian[:, -1] = mean * change.sum() - table.T @ change
+        np.multiply(covariance, -model.kappa * model.multipliers.relative[self.active], out=jacobian[:, :-1])
+        jacobian.reshape(-1)[:: self.active.size + 2] += 1.0  # its diagonal
+        jacobian[:, -1] = self._moved(x, mean, share, covariance)
         return x[:-1] - mean, jacobian
 
     @property
     def table(self) -> Float:
         """The active harmonics at the nodes."""
-        if self._table is None or self._table.shape[0] != self.size:
-            self._table = rule(self.family.dimension, self.size).table(self.family.top)[:, self.active]
-        return self._table
+        return rule(self.family.dimension, self.size).columns(self.active)
 
-    def _change(self, x: Float) -> Float:
-        """`d (kappa phi(q)) / du` at the nodes."""
+    def _moved(self, x: Float, mean: Float, share: Float, covariance: Float) -> Float:
+        """`-d<p>/du = -Cov(p, d (kappa phi(q)) / du)`."""
         ends = [self.family.model(float(x[-1]) + step) for step in (_DERIVATIVE_STEP, -_DERIVATIVE_STEP)]
-        pulls = [model.multipliers.relative[self.active] * x[:-1] for model in ends]
+        first, second = (model.multipliers.relative[self.active] * x[:-1] for model in ends)
         if ends[0].softness == 0:
-            above, below = (model.kappa * pull for model, pull in zip(ends, pulls, strict=True))
-            return self.table @ ((above - below) / (2 * _DERIVATIVE_STEP))
-        above, below = (model.exponent(self.table @ pull) for model, pull in zip(ends, pulls, strict=True))
-        return (above - below) / (2 * _DERIVATIVE_STEP)
+            second *= 0.5 / _DERIVATIVE_STEP * ends[1].kappa
+            second -= 0.5 / _DERIVATIVE_STEP * ends[0].kappa * first
+            found: Float = covariance @ second
+            return found
+        above, below = (model.exponent(self.table @ pull) for model, pull in zip(ends, (first, second), strict=True))
+        change = (above - below) / (2 * _DERIVATIVE_STEP) * share
+        return mean * change.sum() - self.table.T @ change
 
     def refined(self, x: Float) -> bool:
         """Whether the rule had to grow for that state."""
@@ -236,14 +254,14 @@ def newton(
     last = np.inf
     right = np.zeros((x.size, 2))
     right[-1, 1] = 1.0
+    bordered = np.empty((x.size, x.size))
     for step in range(1, most + 1):
-        residual, jacobian = system.evaluate(x)
-        extra, gradient = constraint(x)
-        right[:-1, 0], right[-1, 0] = residual, extra
-        try:
-            change, direction = np.linalg.solve(np.vstack([jacobian, gradient]), right).T
-        except np.linalg.LinAlgError:
+        right[:-1, 0], bordered[:-1] = system.evaluate(x)
+        right[-1, 0], bordered[-1] = constraint(x)
+        solved, singular = dgesv(bordered, right)[2:]
+        if singular:
             return None
+        change, direction = solved.T
         x = x - change
         moved = float(np.abs(change / scale).max())
         if not moved < 2.0:

@@ -7,12 +7,12 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from mfpde.bifurcation.multipliers import Multipliers
-from mfpde.bifurcation.quadrature import SIZES, harmonic_counts, orthonormal, rule, size_for
-from mfpde.bifurcation.spectrum import KEPT_RATES, Mode, leading_rates
+from mfpde.bifurcation.quadrature import SIZES, harmonic_counts, rule, size_for
+from mfpde.bifurcation.spectrum import KEPT_RATES, Mode, eigenfunctions, leading_rates
 from mfpde.bifurcation.stability import instability
-from mfpde.bifurcation.states import Model, State
+from mfpde.bifurcation.states import Model, State, log_density_at
 from mfpde.bifurcation.symmetry import stride_of_moments
+from mfpde.errors import MfpdeError
 from mfpde.geometry import Sphere
 from mfpde.measure import Measure, Uniform
 from mfpde.measure.axisymmetric import Axisymmetric
@@ -107,7 +107,22 @@ class StationaryState:
 
     def log_density_at(self, angle: Float) -> Float:
         """Logarithm of the density against the uniform state, at angles to the axis."""
-        return _log_density(self.state, np.cos(angle))
+        return log_density_at(self.state, angle)
+
+    def eigenfunctions(self, angle: Float, count: int = 4) -> list[tuple[Mode, Float | Complex]]:
+        """The leading modes (`rate`, azimuthal `order`, `multiplicity`, `rotation`), each with its density against the
+        uniform measure at angles to the axis, of largest modulus 1. On the circle those of order 1 are odd; on spheres
+        the density is that profile times a harmonic of that order of the directions about the axis.
+
+        >>> import mfpde
+        >>> state = mfpde.stationary_state(mfpde.Circle(), mfpde.Unnormalized(beta=0), kappa=4)
+        >>> (rotation, turned), (decay, profile) = state.eigenfunctions(np.array([-0.5, 0.0, 0.5]), 2)
+        >>> rotation.rotation, turned.round(3), decay.order
+        (True, array([ 1.,  0., -1.]), 0)
+        """
+        if not self.state.b[1:].any():
+            raise MfpdeError("the eigenfunctions of the uniform state are all harmonics of a degree")
+        return eigenfunctions(self.state, angle, count)
 
     @property
     def measure(self) -> Measure:
@@ -141,8 +156,7 @@ def measure_of(state: State) -> Measure:
     if multipliers.dimension == 2:
         if not state.b[1:].any():
             return CircleDensity.of(np.ones(1))
-        moments = StationaryState(state).moments
-        return CircleDensity.of(moments) if moments.size < 2 else _on_circle(state, moments)
+        return _on_circle(state, StationaryState(state).moments)
     geometry = Sphere(dimension=multipliers.dimension)
     return Uniform().on(geometry) if not state.b[1:].any() else Axial(state, geometry)
 
@@ -158,19 +172,7 @@ def _padded(known: Complex, count: int) -> Complex:
 
 
 def _circle_density(state: State, theta: Float) -> Float:
-    return np.exp(_log_density(state, np.cos(theta))) / (2 * np.pi)
-
-
-def _log_density(state: State, height: Float) -> Float:
-    """Against the uniform probability measure, at heights x = cos(angle to the axis)."""
-    multipliers: Multipliers = state.model.multipliers
-    pulls = multipliers.relative * state.b
-    if multipliers.dimension == 2:
-        waves = np.cos(np.outer(np.arccos(np.clip(height, -1, 1)), np.arange(pulls.size)))
-        q = waves @ (pulls * np.where(np.arange(pulls.size) == 0, 1.0, np.sqrt(2)))
-    else:
-        q = orthonormal(0.5 * multipliers.dimension - 1, np.asarray(height, dtype=float), pulls.size) @ pulls
-    return state.model.exponent(q) - state.log_norm
+    return np.exp(log_density_at(state, theta)) / (2 * np.pi)
 
 
 class Axial(Axisymmetric):
@@ -181,7 +183,7 @@ class Axial(Axisymmetric):
         self.state = state
 
     def log_shape(self, angle: Float) -> Float:
-        return _log_density(self.state, np.cos(angle))
+        return log_density_at(self.state, angle)
 
     def window(self, tilt: float, accuracy: float) -> tuple[float, float]:
         return np.pi, float(np.ptp(self.state.log_density))

@@ -12,7 +12,7 @@ from mfpde.bifurcation.stationary import StationaryState
 
 __all__ = ["tied"]
 
-_CURVATURE = 0.1  # of a step's change of free energy, by which it may differ from a straight line
+_CURVATURE = 0.5  # of a step's change of free energy, by which it may differ from a straight line
 
 
 def tied(branch: Branch, branches: list[Branch]) -> list[SpecialPoint]:

@@ -61,6 +61,8 @@ class Traced:
     #: whether the branch goes on to the other side of its birth, as another branch
     goes_through: bool = False
     disconnected: bool = False
+    #: number of the search's attempt that found it
+    attempt: int = 0
 
     @property
     def vertical(self) -> bool:

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import os
-import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from mfpde.cli.exit_codes import INTERRUPTED
+from mfpde.cli.exit_codes import ENDED_EARLY, INTERRUPTED
 from mfpde.cli.options import as_json, print_json, problem_settings
 
 if TYPE_CHECKING:
     from mfpde.bifurcation.diagram import Diagram
 
 __all__ = ["bifurcate"]
-
-_SECONDS_BETWEEN_LINES = 1.0  # of progress
 
 
 @click.command(short_help="Follow branches of stationary states, write the diagram as HDF5.")
@@ -28,7 +23,7 @@ _SECONDS_BETWEEN_LINES = 1.0  # of progress
 @click.option("--plot", metavar="DIAGRAM.png", help="Draw the diagram as well (.png, .pdf or .svg).")
 @problem_settings
 @click.option("--certify", is_flag=True, help="Prove states and special points.")
-@click.option("--resume", is_flag=True, help="Take the file as it is where its search came to its end.")
+@click.option("--resume", is_flag=True, help="Go on with an interrupted search.")
 @click.option("--force", is_flag=True, help="Overwrite an existing output file.")
 @click.option("--quiet", is_flag=True, help="No progress and no summary, only errors.")
 @as_json
@@ -45,25 +40,23 @@ def bifurcate(
 ) -> int:
     """Follow the branches of stationary states of FILE.yaml (its block `bifurcation`) and write them as HDF5.
 
-    Ctrl-C ends the search; the file holds the branches that were found.
+    Ctrl-C ends the search: the file holds the branches that were found, and --resume continues it.
     """
     from mfpde.bifurcation.bifurcating import bifurcate as bifurcate_problem
+    from mfpde.cli.compiling import told_of_compiling
+    from mfpde.cli.progress import display
     from mfpde.errors import OutputError, ProblemError
     from mfpde.spec import read_document
-    from mfpde.store.atomic_file import check_target
 
     if certify:
-        raise ProblemError.at("--certify", "proofs are not there yet")
+        raise ProblemError.at("--certify", "there are no proofs yet")
     document = read_document(file, settings)
     target = output or f"{Path(file).stem}.h5"
     if os.path.realpath(target) == os.path.realpath(file):
         raise OutputError(f"{target} is the problem file itself; choose another output")
     try:
-        diagram = _finished(target, document.problem.content_hash) if resume else None
-        if diagram is None:
-            check_target(target, force=force or resume)
-            diagram = bifurcate_problem(document.problem, progress=False if quiet else _progress())
-            diagram.save(target, force=True)
+        with told_of_compiling(quiet), display(quiet) as progress:
+            diagram = bifurcate_problem(document.problem, target, progress=progress, resume=resume, force=force)
     except ProblemError as error:
         raise ProblemError(document.locate(fault) for fault in error.faults) from None
     if plot is not None:
@@ -73,34 +66,11 @@ def bifurcate(
     elif not quiet:
         click.echo(_summary(diagram))
         click.echo(f"wrote {target}", err=True)
-    return INTERRUPTED if diagram.outcome == "interrupted" else 0
-
-
-def _finished(target: str, content_hash: str) -> Diagram | None:
-    """The diagram that is there already, where it is of this problem and complete."""
-    from mfpde.errors import ResumeError
-    from mfpde.registry import lookup
-
-    if not Path(target).exists():
-        return None
-    diagram: Diagram = lookup("archive", "diagram")(target)
-    if diagram.problem.content_hash != content_hash:
-        raise ResumeError(f"{target} is the diagram of another problem")
-    return diagram if diagram.outcome == "finished" else None
-
-
-def _progress() -> Callable[[str], None]:
-    """A line a second on stderr."""
-    last = time.monotonic()
-
-    def show(words: str) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last >= _SECONDS_BETWEEN_LINES:
-            last = now
-            print(words, file=sys.stderr, flush=True)
-
-    return show
+    elif not diagram.outcome.complete:
+        click.echo(str(diagram.outcome), err=True)
+    if diagram.outcome.complete:
+        return 0
+    return INTERRUPTED if diagram.outcome == "interrupted" else ENDED_EARLY
 
 
 def _draw(diagram: Diagram, path: str) -> None:
@@ -124,5 +94,5 @@ def _summary(diagram: Diagram) -> str:
         low, high = diagram.coexistence
         told.append(f"several stable states for {diagram.parameter} in [{low:.10g}, {high:.10g}]")
     if diagram.outcome != "finished":
-        told.append(f"{diagram.outcome}: there may be other branches")
+        told.append(f"{diagram.outcome}\nthere may be other branches")
     return "\n".join(told)

@@ -13,7 +13,7 @@ from mfpde.geometry.harmonics import Harmonics
 from mfpde.geometry.series import HarmonicSeries
 from mfpde.typing import Complex, Float
 
-__all__ = ["SphereSeries", "associated_legendre"]
+__all__ = ["SphereSeries", "associated_legendre", "legendre_derivatives"]
 
 _TABLE_ENTRIES = 2**21  # entries of the tables of associated Legendre functions that are made at a time
 
@@ -38,7 +38,7 @@ def associated_legendre(cosines: Float, degree: int) -> Float:
     return table
 
 
-def _derivatives(table: Float) -> tuple[Float, Float]:
+def legendre_derivatives(table: Float) -> tuple[Float, Float]:
     """`d p_lm / d colatitude` and `m p_lm / sin(colatitude)`, from functions of neighbouring orders: finite at the
     poles."""
     m, k = np.ogrid[: table.shape[0], : table.shape[1]]
@@ -61,7 +61,7 @@ def _derivatives(table: Float) -> tuple[Float, Float]:
 def _tables(latitudes: int, degree: int) -> tuple[Float, Float, Float]:
     """Of a Gauss grid: `p_lm` and its derivatives, from the north pole on."""
     table = associated_legendre(gauss_on_sphere(latitudes, 3)[0][::-1], degree)
-    return table, *_derivatives(table)
+    return table, *legendre_derivatives(table)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +129,7 @@ class SphereSeries(HarmonicSeries):
         for here in _blocks(points.shape[0], self.degree):
             x = points[here]
             table, waves = associated_legendre(x[:, 2], self.degree), _waves(x, self.degree)
-            downhill, sideways = _derivatives(table)
+            downhill, sideways = legendre_derivatives(table)
             south, east = _summed(pulling, downhill, waves), _summed(1j * pulling, sideways, waves)
             slopes[here] = south[:, None] * _southward(x) + east[:, None] * _eastward(x)
             if level is not None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import numpy as np
 
+from mfpde.errors import ProblemError
 from mfpde.geometry import Sphere
 from mfpde.measure.adaptive_plane_quadrature import OfTwo, Rectangles, graded_twice
 from mfpde.measure.adaptive_quadrature import Items
 from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.rules import TILTS, of_sphere, sphere_degree, times
-from mfpde.measure.written_density import WrittenDensity
 from mfpde.streams import random_stream
 from mfpde.typing import AnyArray, Float
 
@@ -23,6 +24,20 @@ _EDGE_SAMPLES = 256  # in each direction, between which sign changes of kinks ar
 _SAMPLE_CELLS = (512, 1024)  # of equal area, in height and longitude: draws are uniform in a cell
 
 
+class DensityOnSphere(Protocol):
+    """A function of points on S^2, up to a factor a density, with functions that vanish where it has kinks."""
+
+    @property
+    def kinks(self) -> Sequence[Callable[[Float], Float]]:
+        """Where it is not smooth."""
+
+    def __call__(self, points: Float) -> Float:
+        """Its values."""
+
+    def without_mass(self) -> ProblemError:
+        """What is wrong where its integral is not positive."""
+
+
 class SphereDensity(Measure):
     """`f / int f` on S^2; nodes integrate tilts `e^{<w, y>}` up to |w| = 100.
 
@@ -32,7 +47,7 @@ class SphereDensity(Measure):
 
     _geometry = Sphere()
 
-    def __init__(self, density: WrittenDensity) -> None:
+    def __init__(self, density: DensityOnSphere) -> None:
         self._density = density
         self._rules: dict[tuple[float, float], tuple[Float, Float]] = {}
         self.norm = float(self._rule(NODES_ACCURACY)[1].sum())

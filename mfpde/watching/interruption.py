@@ -53,12 +53,14 @@ class Interruption:
         finally:
             self._shielded = False
         if self._again:
+            self._again = False
             raise KeyboardInterrupt
 
     def _answer(self, number: int, frame: FrameType | None) -> None:
-        self._again = self.asked or not self.patient
+        at_once = self.asked or not self.patient
         self.asked = True
         if isinstance(self._around, Interruption):
             self._around.asked = True
-        if self._again and not self._shielded:
+        if at_once and not self._shielded:
             raise KeyboardInterrupt
+        self._again = at_once  # after the stretch that is shielded

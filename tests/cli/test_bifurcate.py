@@ -69,8 +69,40 @@ def test_an_interrupt_keeps_the_branches(mfpde, file, monkeypatch):
         yield from ()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Explorer, "secondary", interrupted)
-    done = mfpde("bifurcate", "five.yaml")
+    with monkeypatch.context() as patched:
+        patched.setattr(Explorer, "secondary", interrupted)
+        done = mfpde("bifurcate", "five.yaml")
     assert done.exit_code == 130
-    assert "interrupted: there may be other branches" in done.stdout
+    assert "interrupted: stopped when asked to: --resume" in done.stdout
+    assert "there may be other branches" in done.stdout
     assert "mode 1" in done.stdout
+    told = mfpde("info", "five.h5").stdout
+    assert "interrupted" in told
+    assert "mode 1" in told
+    assert mfpde("plot", "five.h5", "-o", "partial.png").exit_code == 0
+    assert "bertini" in mfpde("cite", "five.h5").stdout
+    assert mfpde("bifurcate", "five.yaml", "--resume").exit_code == 0
+    assert "finished" in mfpde("info", "five.h5").stdout
+
+
+def test_proofs_are_refused(mfpde, file, here):
+    """In one sentence, before anything is written."""
+    for command in (["check", "five.yaml"], ["bifurcate", "five.yaml"]):
+        done = mfpde(*command, "--set", "bifurcation.certify=true")
+        assert done.exit_code == 2
+        assert "bifurcation.certify" in done.output
+        assert "there are no proofs yet" in done.output
+    assert not (here / "five.h5").exists()
+    done = mfpde("bifurcate", "five.yaml", "--certify")
+    assert done.exit_code == 2
+    assert "no proofs yet" in done.output
+
+
+def test_where_nothing_can_be_written(mfpde, file, here):
+    for output, told in (("nowhere/five.h5", "there is no folder"), ("five.yaml", "is the problem file itself")):
+        done = mfpde("bifurcate", "five.yaml", "-o", output)
+        assert done.exit_code == 2
+        assert told in done.output
+    done = mfpde("bifurcate", "five.yaml", "--resume")
+    assert done.exit_code == 2
+    assert "there is no" in done.output

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from reference import linearised
 
 import mfpde
 from mfpde.bifurcation.multipliers import degree_multipliers
@@ -129,3 +130,57 @@ def test_uniform_rates():
     expected = np.sort([k * k * (values[k] - 4.0) for k in range(1, 12) for _ in range(2)])[::-1]
     np.testing.assert_allclose(state.rates, expected[: state.rates.size], rtol=1e-13)
     assert state.unstable == 2
+    np.testing.assert_allclose(state.measure.evaluate(np.array([0.0, 2.0])), 1 / (2 * np.pi), rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("space", "kind", "beta", "mode", "side", "ratio"),
+    [
+        ("circle", "unnormalized", 4.0, 1, "lower", 0.95),
+        ("circle", "softmax", 4.0, 1, "upper", 2.0),
+        ("sphere", "unnormalized", 4.0, 1, "lower", 0.93),
+        ("sphere", "unnormalized", 4.0, 2, "oblate", 2.0),
+        ("sphere", "unnormalized", 2.0, 2, "lower", 0.93),
+        ("sphere", "softmax", 0.7, 2, "lower", 0.93),
+        ("sphere", "softmax", 4.0, 1, "upper", 2.0),
+    ],
+)
+def test_every_direction_counts(space, kind, beta, mode, side, ratio):
+    """State, rates with multiplicity, and growing directions, those that break the axis included, by an independent
+    Galerkin program that knows no symmetry and no sqrt(mu)."""
+    law = linearised.Law(2 if space == "circle" else 3, beta, kind == "softmax", degrees=32)
+    kappa = ratio * beta / law.levels[mode] * (law.levels[0] if law.softmax else 1)
+    state = mfpde.stationary_state({"kind": space}, {"kind": kind, "beta": beta}, kappa=kappa, mode=mode, side=side)
+    moments, residual = linearised.stationary(law, kappa, state.moments)
+    assert residual < 1e-14
+    np.testing.assert_allclose(state.moments[:24], moments[:24], atol=1e-12)
+    expected = linearised.rates(law, kappa, moments, top=36, orders=6)
+    scale = np.abs(expected[:12]).max()
+    np.testing.assert_allclose(state.rates[:12].real, expected[:12].real, atol=1e-9 * scale)
+    assert state.unstable == (expected.real > 1e-8 * scale).sum()
+
+
+@pytest.mark.parametrize(
+    ("space", "kind", "beta", "mode", "ratio"),
+    [("circle", "unnormalized", 4.0, 1, 1.2), ("circle", "softmax", 2.0, 2, 1.5), ("sphere", "softmax", 2.0, 2, 1.2)],
+)
+def test_eigenfunctions(space, kind, beta, mode, ratio):
+    """Those of the independent program, order by order; the rotation is the derivative of the state."""
+    law = linearised.Law(2 if space == "circle" else 3, beta, kind == "softmax", degrees=32)
+    kappa = ratio * beta / law.levels[mode] * (law.levels[0] if law.softmax else 1)
+    state = mfpde.stationary_state({"kind": space}, {"kind": kind, "beta": beta}, kappa=kappa, mode=mode, side="upper")
+    moments, _ = linearised.stationary(law, kappa, state.moments)
+    theta, _ = linearised.nodes(law.dimension)
+    blocks = list(linearised.operators(law, kappa, moments, top=36, orders=4))
+    compared = 0
+    for found, values in state.eigenfunctions(theta, 6):
+        waves, matrix, _ = blocks[found.order if law.dimension == 3 else 0]
+        rates, vectors = np.linalg.eig(matrix)
+        near = np.flatnonzero(np.abs(rates - found.rate) < 1e-7 * np.abs(rates[np.abs(rates) < 50 / kappa]).max())
+        if near.size != 1:
+            continue  # of several together any combination will do
+        expected = waves @ vectors[:, near[0]]
+        expected /= expected[np.argmax(np.abs(values))]
+        np.testing.assert_allclose(values, expected, atol=2e-7)
+        compared += 1
+    assert compared >= 4

@@ -1,194 +1,202 @@
-"""The file of a diagram: one dimension of points with the number of their branch, a table of branches, one of special
-points. Written whole; it takes the place of an older one at once."""
+"""The file of a diagram: it grows branch by branch, and holds all that were committed whenever it is left."""
 
 from __future__ import annotations
 
-import json
+import logging
+import shlex
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from time import perf_counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mfpde._version import __version__
-from mfpde.contracts import Outcome
-from mfpde.errors import MfpdeError
+from mfpde.arguments import in_unicode
+from mfpde.bifurcation.diagram import Branch, Diagram, SpecialPoint, meeting
+from mfpde.bifurcation.families import family_of
+from mfpde.bifurcation.files.diagram_tables import (
+    KIND,
+    branches_in,
+    layout_of,
+    numbered,
+    rows_of,
+    special_rows,
+    tables,
+)
+from mfpde.contracts import OUTPUT_FAILED, Outcome
+from mfpde.errors import ResumeError
 from mfpde.registry import register
-from mfpde.store.atomic_file import check_target, replacing
+from mfpde.store.atomic_file import cannot_write, check_target, is_writable, reason
+from mfpde.store.checkpoint import Checkpoint
 from mfpde.store.opening import opened
-from mfpde.store.provenance import provenance_of, read_provenance, write_provenance
-from mfpde.typing import AnyArray
+from mfpde.store.provenance import provenance_of
+from mfpde.store.result_file import ResultFile
+from mfpde.store.schema import Header
+from mfpde.store.stored_tables import StoredTables, check_kind
+from mfpde.store.transaction import Transaction, open_file
 
 if TYPE_CHECKING:
-    from mfpde.bifurcation.diagram import Branch, Diagram, SpecialPoint
+    from mfpde.bifurcation.states import Family
+    from mfpde.problem import Problem
 
-__all__ = ["KIND", "load_diagram", "write_diagram"]
+__all__ = ["DiagramFile", "begun_file", "load_diagram", "resumed_file", "write_diagram"]
 
-KIND = "diagram"
-_FORMAT = 1  # of the file; readers refuse later ones
-_POINTS = {
-    "parameter": "value of the parameter",
-    "amplitude": "modulus of the branch's own moment",
-    "free_energy": "free energy minus that of the uniform state",
-    "unstable": "number of unstable directions",
-    "residual": "largest residual of a moment, by quadrature",
-    "quadratic_residual": "largest residual of the quadratic form",
-}
-_SPECIAL = ("kind", "parameter", "place", "free_energy", "type", "coefficient", "fitted", "breaks", "multiplicity")
-_BRANCH = ("name", "mode", "number", "parent", "vertical", "vertical_until", "end")
+_VERSION = 1  # of what a search goes on from
+
+
+class DiagramFile:
+    """Appends branches to an open file; `failed` says why the disk took no more."""
+
+    def __init__(self, path: Path, file: ResultFile) -> None:
+        self._path, self._file = path, file
+        self._started = perf_counter()
+        self._branches: list[Branch] = []
+        self.failed = ""
+
+    @classmethod
+    def create(cls, path: Path, problem: Problem, uniform: Branch, *, force: bool) -> DiagramFile:
+        """With the uniform state in it."""
+        layout = layout_of(uniform.family)
+        header = Header(KIND, problem, layout, tables(problem, layout), _history(), provenance_of(problem, {}))
+        rows = rows_of(uniform, {table.name: 0 for table in header.tables})
+        try:
+            file = ResultFile.create(path, header, rows, _checkpoint(0), force=force)
+        except OSError as error:
+            raise cannot_write(path, error) from error
+        made = cls(path, file)
+        made._branches.append(uniform)
+        return made
+
+    def add(self, branch: Branch) -> None:
+        """A branch counts once all of it is on the disk; what the disk refuses is told in `failed`."""
+        try:
+            self._file.commit(rows_of(branch, self._file.counts), _checkpoint(branch.number))
+            self._branches.append(branch)
+        except OSError as error:
+            self.failed = reason(error)
+
+    def finish(self, outcome: Outcome, ties: Sequence[tuple[Branch, SpecialPoint]] = ()) -> None:
+        """Where branches tie, and how the search ended. Neither belongs to a checkpoint: a search that is taken up
+        again finds them anew."""
+        effort = {"timings": {"seconds": perf_counter() - self._started}, "statistics": numbered(self._branches)}
+        try:
+            if not self.failed:
+                rows = special_rows(ties, self._file.counts)
+                if rows:
+                    self._file.commit(rows)
+                self._file.trim()
+                self._file.finish(outcome, effort)
+                return
+        except OSError as error:
+            self.failed = reason(error)
+            outcome = Outcome(OUTPUT_FAILED, np.nan, self.failed, outcome.advice)
+        self.close()
+        with suppress(OSError):  # the place of the outcome is taken already
+            disk = Transaction(self._path)
+            ResultFile(self._file.header, disk, open_file(disk, "r+")).finish(outcome, effort)
+
+    def close(self) -> None:
+        """Let go; what was committed stays."""
+        self._file.close()
+
+
+def _checkpoint(number: int) -> Checkpoint:
+    """A search goes on from its branches; beside them it has no state."""
+    return Checkpoint(float(number), _VERSION, {"branch": np.array([number])})
+
+
+def _history() -> str:
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{now} {in_unicode(shlex.join(sys.argv))}"
 
 
 @register("archive", "write-diagram")
 def write_diagram(diagram: Diagram, path: str | Path, force: bool = False) -> Path:
     """Everything, states included; `OutputError` where it cannot be written."""
-    import h5py
-
-    check_target(path, force=force)
-    with replacing(path) as part, h5py.File(part, "w") as file:
-        _attributes(file, diagram)
-        _points(file, diagram.branches)
-        branches = [{name: getattr(branch, name) for name in _BRANCH} for branch in diagram.branches]
-        _table(file, "branch_row", "branch", "branches", branches, _BRANCH)
-        special = [_row(branch, point) for branch, point in diagram.special]
-        _table(file, "special", "special", "special points", special, ("branch", *_SPECIAL, "meets"))
-        provenance = file.create_group("provenance")
-        write_provenance(provenance, provenance_of(diagram.problem, {}))
-        provenance["problem"] = json.dumps(diagram.problem.canonical())
+    target = check_target(path, force=force)
+    uniform, *others = diagram.branches
+    file = DiagramFile.create(target, diagram.problem, uniform, force=force)
+    for branch in others:
+        file.add(branch)
+    file.finish(diagram.outcome)
+    if file.failed:
+        raise cannot_write(path, file.failed)
     return Path(path)
-
-
-def _row(branch: Branch, point: SpecialPoint) -> dict[str, Any]:
-    values = {name: getattr(point, name) for name in _SPECIAL}
-    return {"branch": branch.number, **values, "meets": ",".join(map(str, point.branches))}
-
-
-def _attributes(file: Any, diagram: Diagram) -> None:
-    problem = diagram.problem
-    file.attrs["Conventions"] = "CF-1.11"
-    file.attrs["title"] = problem.title or "mfpde bifurcation diagram"
-    file.attrs["source"] = f"mfpde {__version__}"
-    file.attrs["history"] = f"mfpde {__version__} bifurcate"
-    file.attrs["mfpde_format"] = _FORMAT
-    file.attrs["mfpde_kind"] = KIND
-    file.attrs["problem"] = problem.to_yaml()
-    file.attrs["problem_hash"] = problem.content_hash
-    file.attrs["status"] = diagram.outcome.kind
-    file.attrs["outcome"] = json.dumps({"kind": diagram.outcome.kind, "messages": list(diagram.messages)})
-    file.attrs["parameter"] = diagram.parameter
-    file.attrs["range"] = np.array(diagram.range)
-
-
-def _points(file: Any, branches: list[Branch]) -> None:
-    total = sum(len(branch) for branch in branches)
-    point = _scale(file, "point", "point of the diagram", total)
-    _dataset(file, "branch", np.repeat([b.number for b in branches], [len(b) for b in branches]), "branch", [point])
-    for name, long_name in _POINTS.items():
-        _dataset(file, name, np.concatenate([getattr(branch, name) for branch in branches]), long_name, [point])
-    order = _scale(file, "order", "order of the moment", max(branch.moments.shape[1] for branch in branches))
-    _dataset(file, "moments", _padded([branch.moments for branch in branches]), "moments", [point, order])
-    rates = _padded([branch.rates for branch in branches])
-    rank = _scale(file, "rate", "rank of the eigenvalue", rates.shape[1])
-    _dataset(file, "rates", rates.real, "leading eigenvalues of the linearised equation", [point, rank])
-    if np.iscomplexobj(rates):
-        _dataset(file, "rates_imaginary", rates.imag, "their imaginary parts", [point, rank])
-
-
-def _padded(parts: list[AnyArray]) -> AnyArray:
-    width = max(part.shape[1] for part in parts)
-    kind = complex if any(np.iscomplexobj(part) for part in parts) else float
-    wide = [np.full((part.shape[0], width), np.nan, dtype=kind) for part in parts]
-    for row, part in zip(wide, parts, strict=True):
-        row[:, : part.shape[1]] = part
-    return np.concatenate(wide)
-
-
-def _table(
-    file: Any, dimension: str, prefix: str, long_name: str, rows: list[dict[str, Any]], names: tuple[str, ...]
-) -> None:
-    scale = _scale(file, dimension, long_name, len(rows))
-    for name in names:
-        column: AnyArray = np.array([row[name] for row in rows])
-        if column.dtype.kind in "UO":
-            column = np.array([str(row[name]).encode() for row in rows], dtype="S")
-        elif column.dtype.kind == "b":
-            column = column.astype("i1")
-        _dataset(file, f"{prefix}_{name}", column, f"{name.replace('_', ' ')} of each", [scale])
-
-
-def _scale(file: Any, name: str, long_name: str, size: int) -> Any:
-    scale = file.create_dataset(name, data=np.arange(size), track_times=False)
-    scale.attrs["long_name"] = long_name
-    scale.make_scale(name)
-    return scale
-
-
-def _dataset(file: Any, name: str, values: AnyArray, long_name: str, scales: list[Any]) -> None:
-    if values.size == 0:
-        values = np.zeros(values.shape, dtype="S1" if values.dtype.kind in "SU" else "f8")
-    dataset = file.create_dataset(name, data=values, track_times=False)
-    dataset.attrs["long_name"] = long_name
-    for axis, scale in enumerate(scales):
-        dataset.dims[axis].attach_scale(scale)
 
 
 @register("archive", KIND)
 def load_diagram(path: str | Path) -> Diagram:
-    """A diagram as `bifurcate` returned it."""
-    from mfpde.bifurcation.diagram import Diagram
-    from mfpde.bifurcation.families import family_of
-    from mfpde.problem import Problem
-
-    with opened(Path(path)) as file:
-        if str(file.attrs.get("mfpde_kind")) != KIND:
-            raise MfpdeError(f"{path} holds a {file.attrs.get('mfpde_kind')}, not a diagram")
-        problem = Problem.from_dict(json.loads(file["provenance/problem"][()]))
-        parameter, (low, high) = str(file.attrs["parameter"]), (float(value) for value in file.attrs["range"])
-        family = family_of(problem.equation, parameter, low, high)
-        outcome = json.loads(file.attrs["outcome"])
-        branches = [_branch(file, index, family) for index in range(file["branch_number"].shape[0])]
-        provenance = read_provenance(file["provenance"])
-        messages = tuple(outcome["messages"])
-        return Diagram(
-            problem,
-            parameter,
-            (low, high),
-            branches,
-            Outcome(outcome["kind"], np.nan),
-            messages,
-            provenance,
-            Path(path),
-        )
+    """A diagram as `bifurcate` returned it; of a search that was killed or is under way what was committed."""
+    place = Path(path)
+    with opened(place) as file:
+        stored = _stored(place, file)
+        stored.read_end()
+        stored.read_scales()
+        return _diagram(stored)
 
 
-def _branch(file: Any, index: int, family: Any) -> Branch:
-    from mfpde.bifurcation.diagram import Branch
-
-    one = {name: _value(file[f"branch_{name}"][index]) for name in _BRANCH}
-    one["vertical"] = bool(one["vertical"])
-    here = np.flatnonzero(file["branch"][:] == one["number"])
-    span = slice(int(here[0]), int(here[-1]) + 1)
-    arrays = {name: file[name][span] for name in _POINTS}
-    moments = file["moments"][span]
-    kept = np.flatnonzero(np.isfinite(moments).any(axis=0))
-    rates = file["rates"][span]
-    if "rates_imaginary" in file:
-        rates = rates + 1j * file["rates_imaginary"][span]
-    made = Branch(family=family, moments=moments[:, : kept[-1] + 1], rates=rates, special=[], **arrays, **one)
-    made.special.extend(_special(file, made))
-    return made
+@register("archive", "begin-diagram")
+def begun_file(path: Path, problem: Problem, uniform: Branch, *, force: bool) -> DiagramFile:
+    """The file of a search that begins."""
+    return DiagramFile.create(path, problem, uniform, force=force)
 
 
-def _special(file: Any, branch: Branch) -> list[SpecialPoint]:
-    from mfpde.bifurcation.diagram import SpecialPoint
+@register("archive", "resume-diagram")
+def resumed_file(path: Path, problem: Problem) -> tuple[Diagram, DiagramFile | None]:
+    """The diagram of an earlier search, with the branches from which it goes on, and its file, which takes more of
+    them; None where the search came to its end."""
+    if not path.exists():
+        raise ResumeError(f"there is no {path} to resume; without --resume (resume=True) a new search starts")
+    if not is_writable(path):
+        raise ResumeError(f"cannot resume {path}: the file is read-only")
+    with opened(path) as file:
+        stored = _stored(path, file)
+        if stored.problem.content_hash != problem.content_hash:
+            raise ResumeError(f"cannot resume {path}: it is the diagram of another problem")
+        damage = stored.read_sound()
+        outcome = stored.outcome
+        if outcome.complete and not damage:
+            return _diagram(stored), None
+        slot, checkpoint = stored.latest()
+        if checkpoint is None:
+            raise ResumeError(f"cannot resume {path}: it holds no whole checkpoint; --force starts anew")
+        if damage:
+            logging.getLogger("mfpde").warning("%s; what comes after is made anew", "; ".join(damage))
+        stored.scales = {name: values[: checkpoint.counts[name]] for name, values in stored.scales.items()}
+        diagram = _diagram(stored)
+        history = f"{file.attrs['history']}\n{_history()}"
+        header = Header(KIND, problem, stored.layout, stored.tables, history, stored.provenance)
+        try:
+            result = ResultFile.continued(path, stored, header, (slot, checkpoint), checkpoint.counts)
+        except OSError as error:
+            raise cannot_write(path, error) from error
+    made = DiagramFile(path, result)
+    made._branches.extend(diagram.branches)
+    return diagram, made
 
-    found = []
-    for row in np.flatnonzero(file["special_branch"][:] == branch.number):
-        values = {name: _value(file[f"special_{name}"][row]) for name in _SPECIAL}
-        meets = _value(file["special_meets"][row])
-        state = branch.state(values["place"])
-        branches = tuple(int(number) for number in meets.split(",") if number)
-        found.append(SpecialPoint(moments=state.moments, state=state, branches=branches, **values))
-    return found
+
+def _stored(path: Path, file: object) -> StoredTables:
+    check_kind(path, file, KIND)
+    return StoredTables(path, file, tables)
 
 
-def _value(entry: Any) -> Any:
-    return entry.decode() if isinstance(entry, bytes) else entry.item()
+def _diagram(stored: StoredTables) -> Diagram:
+    family = _family(stored.problem)
+    columns = {name: np.asarray(stored.rows(name, 0, array.shape[0])) for name, array in stored.stored().items()}
+    asked = stored.problem.bifurcation
+    assert asked is not None  # noqa: S101  nothing else makes such a file
+    outcome = replace(stored.outcome, time=np.nan)
+    branches = meeting(branches_in(columns, family))
+    return Diagram(
+        stored.problem, asked.parameter, asked.range, branches, outcome, stored.provenance, Path(stored.path)
+    )
+
+
+def _family(problem: Problem) -> Family:
+    asked = problem.bifurcation
+    assert asked is not None  # noqa: S101  nothing else makes such a file
+    return family_of(problem.equation, asked.parameter, *asked.range)

@@ -13,6 +13,7 @@ from mfpde.geometry import Geometry
 from mfpde.measure.base import Measure
 from mfpde.measure.circle_density import CircleDensity
 from mfpde.measure.initial.base import Initial
+from mfpde.measure.sphere_density import SphereDensity
 from mfpde.registry import lookup, register
 from mfpde.specification import Real, Whole
 from mfpde.typing import Complex, Float
@@ -23,7 +24,8 @@ __all__ = ["BranchState"]
 @register("initial", "branch")
 class BranchState(Initial):
     """A state on a branch of a diagram's `file`: at a value of the parameter, with its `side` where several states are
-    there, or a `point` by its index. `perturb: e` multiplies its density by `1 + e (cos theta + sin theta)`.
+    there, or a `point` by its index. `perturb: e` multiplies its density by `1 + e (cos theta + sin theta)` on the
+    circle, `1 + e (x + z + x y)` on S^2: along the axis and across it, and of degree 2 about it.
 
     >>> import mfpde, tempfile
     >>> equation = {"geometry": {"kind": "circle"}, "attention": {"kind": "unnormalized", "beta": 0}}
@@ -71,9 +73,11 @@ class BranchState(Initial):
         if self.perturb == 0:
             found: Measure = measure
             return found
-        if not geometry.angular:
-            raise ProblemError.at("initial.perturb", "states are perturbed on the circle only")
-        return _perturbed(measure, self.perturb)
+        if geometry.angular:
+            return _perturbed(measure, self.perturb)
+        if geometry.ambient_dimension > 3:
+            raise ProblemError.at("initial.perturb", "states are perturbed on the circle and on the sphere S^2")
+        return SphereDensity(_Tilted(measure, self.perturb))
 
     def _state(self, branch: Any) -> Any:
         if self.at is not None:
@@ -87,6 +91,24 @@ class BranchState(Initial):
             return lookup("archive", "diagram")(self.file)
         except MfpdeError as error:
             raise ProblemError.at("initial.file", str(error)) from None
+
+
+class _Tilted:
+    """The density of a state on S^2 times `1 + size (x + z + x y)`."""
+
+    kinks: tuple[()] = ()
+
+    def __init__(self, measure: Measure, size: float) -> None:
+        self._measure, self._size = measure, size
+
+    def __call__(self, points: Float) -> Float:
+        x, y, z = points.T
+        found: Float = self._measure.evaluate(points) * (1 + self._size * (x + z + x * y))
+        return found
+
+    def without_mass(self) -> ProblemError:
+        """What is wrong where its integral is not positive."""
+        return ProblemError.at("initial", "the state has no mass")
 
 
 def _perturbed(measure: CircleDensity, size: float) -> CircleDensity:

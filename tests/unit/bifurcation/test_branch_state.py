@@ -1,9 +1,11 @@
 """A run that starts from a state of a diagram: it stays, and where it is unstable it leaves at the state's rate."""
 
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 import mfpde
 from mfpde.measure.initial.branch import BranchState
@@ -84,3 +86,50 @@ def test_it_can_be_sent_to_a_worker(file):
         copied = pickle.loads(pickle.dumps(measure))  # noqa: S301  our own
         assert np.array_equal(copied.evaluate([0.0, 1.0]), measure.evaluate([0.0, 1.0]))
         assert np.array_equal(copied.coefficients(9), measure.coefficients(9))
+
+
+def test_a_hysteresis_loop_is_one_file():
+    """On its way up the law is uniform between fold and kappa_1, on its way down it is not: the file of the docs."""
+    text = (Path(__file__).parents[3] / "docs/bifurcations.md").read_text()
+    example = text.partition("```yaml\n# kappa slowly up")[2].partition("```")[0]
+    run = mfpde.solve(mfpde.Problem.from_dict(yaml.safe_load(f"# kappa slowly up{example}")))
+    kappa = np.interp(run.times, [0, 12, 24], [0.16, 0.24, 0.16])
+    order = run["order-parameter"]
+    between = np.abs(kappa - 0.195) < 0.0025
+    up, down = (order[between & half] for half in (run.times < 12, run.times > 12))
+    assert up.max() < 0.25
+    stable = mfpde.stationary_state(CIRCLE, FIVE, kappa=0.195)
+    assert down.mean() == pytest.approx(stable.amplitude, abs=0.1)
+    assert order[-1] < 0.2
+
+
+def test_escape_from_an_oblate_state_on_the_sphere(tmp_path):
+    """A perturbation that breaks the axis grows at the leading rate, twice as fast in the free energy."""
+    blocks = {"geometry": {"kind": "sphere"}, "interaction": {"coefficients": [0, 1]}}
+    block = {"range": [4, 9], "branches": [2]}
+    diagram = mfpde.bifurcate(mfpde.Problem.from_dict({**blocks, "bifurcation": block}), tmp_path / "nematic.h5")
+    state = diagram.branches[1].at(7, "oblate")
+    start = {"kind": "branch", "file": str(tmp_path / "nematic.h5"), "branch": 1, "at": 7, "side": "oblate"}
+    run = mfpde.solve(
+        mfpde.Problem.from_dict(
+            {
+                **blocks,
+                "noise": {"kappa": 7},
+                "initial": {**start, "perturb": 1e-4},
+                "solver": {"kind": "spectral", "tolerance": 1e-9},
+                "time": {"until": 9, "save_every": 1},
+                "observe": ["free-energy"],
+            }
+        )
+    )
+    fallen = np.log(state.free_energy - run["free-energy"][5:])
+    assert np.diff(fallen).mean() / 2 == pytest.approx(state.rates[0], rel=5e-3)
+    assert state.rates[0] == pytest.approx(state.rates[1], rel=1e-10)  # of azimuthal order 2: both directions
+    assert [mode.order for mode in state.modes if mode.rate > 0] == [2]
+    start = mfpde.Problem.from_dict({"geometry": {"kind": "sphere"}, "initial": {**start, "perturb": 0.1}}).initial
+    points = np.array([[0.6, 0.0, 0.8], [0.0, 0.6, -0.8], [0.48, 0.64, 0.6]])
+    x, y, z = points.T
+    plain = start.model_copy(update={"perturb": 0.0}).on(mfpde.Sphere())
+    ratio = start.on(mfpde.Sphere()).evaluate(points) / plain.evaluate(points)
+    expected = 1 + 0.1 * (x + z + x * y)
+    np.testing.assert_allclose(ratio / ratio[0], expected / expected[0], rtol=1e-10)

@@ -5,12 +5,10 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde.activity import told_to
 from mfpde.bifurcation.deflation import deflated_states
 from mfpde.bifurcation.exploring import Explorer
 from mfpde.bifurcation.phase_row import Request, family_at
 from mfpde.bifurcation.stability import instability
-from mfpde.registry import lookup
 
 CIRCLE = {"kind": "circle"}
 
@@ -92,9 +90,20 @@ def test_figures(diagram, tmp_path):
     for quantity in ("amplitude", "free_energy", "m2"):
         figure = diagram.plot(tmp_path / f"{quantity}.png", quantity)
         assert len(figure.axes) == 1
-    with pytest.raises(mfpde.MfpdeError, match="shows amplitude, free_energy or a moment"):
+    with pytest.raises(
+        mfpde.MfpdeError, match=r"shows amplitude, free_energy, m1, m2, \.\. or an observable: there is no"
+    ):
         diagram.plot(quantity="speed")
-    assert len(lookup("view", "branch-profiles")(diagram.branches[1]).axes) == 2
+    notes = [note.get_text() for note in figure.axes[0].texts]
+    assert notes == ["0.20546", "0.28562", "0.1843", "0.18798"]
+    energies = diagram.observed(diagram.branches[1], "free-energy")  # another formula, on a grid
+    np.testing.assert_allclose(energies, diagram.branches[1].free_energy, atol=1e-11)
+    with pytest.raises(mfpde.MfpdeError, match="modes is more than one number"):
+        diagram.plot(quantity="modes")
+    assert [len(diagram.branches[place].plot().axes) for place in (0, 1)] == [2, 3]
+    labels = [text.get_text() for text in diagram.branches[2].plot(tmp_path / "two.pdf").axes[2].get_legend().texts]
+    assert labels[0].startswith(f"{diagram.branches[2].rates[1:, 0].max():.3g}")
+    assert "rotation" in labels
 
 
 def test_stable_parts_are_solid(diagram):
@@ -114,6 +123,10 @@ def test_stable_parts_are_solid(diagram):
             r"no mode leaves .* in \[0.01, 0.1\]; the nearest is mode 1, at 0.20545",
         ),
         ({"low": 0.1, "high": 0.5, "branches": (5,)}, "mode 5 does not leave .* the nearest is mode 5, at 2.31698"),
+        (
+            {"low": 0.21, "high": 0.27, "branches": (7,)},
+            "mode 7 does not leave .* the nearest is mode 7, at 19.49401782",
+        ),
         ({"low": 0.5, "high": 0.1}, "must be two finite numbers in ascending order"),
         ({"low": -1, "high": 1}, "kappa must be greater than 0"),
         ({"branches": (0,)}, "a mode is a positive whole number"),
@@ -143,17 +156,6 @@ def test_refusals(given, told):
 def test_states_that_are_not_there(given, told):
     with pytest.raises(mfpde.MfpdeError, match=told):
         mfpde.stationary_state(CIRCLE, {"kind": "unnormalized", "beta": 5}, **given)
-
-
-def test_an_interrupt_keeps_what_is_there():
-    def stop(words):
-        if words.startswith("mode 2"):
-            raise KeyboardInterrupt
-
-    with told_to(stop):
-        found = mfpde.bifurcate(problem())
-    assert found.outcome == "interrupted"
-    assert [branch.name for branch in found.branches] == ["uniform", "mode 1"]
 
 
 @pytest.mark.parametrize(("beta", "ratio"), [(3.0, 0.992), (5.0, 0.905), (8.0, 1.4)])
@@ -187,6 +189,27 @@ def test_phase_diagram_counts_like_deflation():
         assert stable == found.stable[i, j]
         lowest = min([0.0, *(s.free_energy for s in states)])
         assert found.free_energy[i, j] == pytest.approx(lowest, abs=1e-10 * (1 + abs(lowest)))
+
+
+@pytest.mark.parametrize(
+    ("space", "kind", "beta", "ratio", "points"),
+    [
+        ("circle", "unnormalized", (60, 100), (0.4, 1.3), [(0, 1), (1, 0), (1, 3), (1, 4)]),  # folds below the ratios
+        ("circle", "unnormalized", (-4, -1), (0.5, 2.0), [(0, 4), (1, 2)]),
+        ("sphere", "unnormalized", (2, 12), (0.5, 1.4), [(0, 2), (1, 0), (1, 3)]),
+        ("sphere", "softmax", (2, 8), (0.8, 1.6), [(0, 4), (1, 3)]),
+    ],
+)
+def test_phase_diagrams_elsewhere(space, kind, beta, ratio, points):
+    found = mfpde.phase_diagram({"kind": space}, {"kind": kind, "beta": 1}, beta=beta, ratio=ratio, count=(2, 5))
+    dimension = 2 if space == "circle" else 3
+    for i, j in points:
+        at = found.ratio[j]
+        request = Request(dimension, 1.0, kind == "softmax", (0.99 * at, 1.01 * at))
+        family, multipliers, first = family_at(request, float(found.beta[i]))
+        states = deflated_states(family, family.place(at * first), seed=1)
+        uniform = at * first * multipliers.scale * max(multipliers.relative.max(), 0) < 1
+        assert found.stable[i, j] == sum(instability(state) == 0 for state in states) + uniform
 
 
 def test_workers_find_the_same():
