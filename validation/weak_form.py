@@ -22,6 +22,7 @@ from mfpde.validation.waves import Waves, waves_for
 __all__ = ["Windows", "checks"]
 
 _SOURCE = "the equation, integrated against smooth functions"
+_REDUCED = ("equiangular", "hardmax")
 _NODES = 12  # Gauss nodes of a window: order 24
 _CHANGE = 0.3  # of a wave in the shortest window at most: its quadrature is then right to rounding
 #: where short windows begin, as shares of the time
@@ -81,11 +82,13 @@ def checks(examined: Examined, windows: Windows | None) -> list[Check]:
 
 def _has_weak_form(problem: Problem) -> bool:
     """Common noise moves the measure at random; normalised tokens follow an equation of their own, in which time may
-    be counted otherwise, too; layers are no flow."""
+    be counted otherwise, too; layers are no flow, each of several copies has a measure of its own, and reduced models
+    have equations of their own."""
     equation, solver = problem.equation, problem.solver
     if equation.normalization is not None or equation.noise.common is not None or problem.time is None:
         return False
-    return problem.time.clock == "physical" and getattr(solver, "layers", None) is None
+    alone = all(getattr(solver, name, None) is None for name in ("layers", "copies"))
+    return problem.time.clock in (None, "physical") and alone and getattr(solver, "kind", "") not in _REDUCED
 
 
 def _severity(check: Check) -> float:

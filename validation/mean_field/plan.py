@@ -96,7 +96,7 @@ def no_limit(problem: Problem) -> str | None:
     reasons = {
         "layers are no flow": getattr(solver, "layers", None) is not None,
         f"solver: {solver.kind} is a limit of its own, of tokens that are given": solver.kind in _REDUCED,
-        "gradient time depends on the tokens themselves": problem.time.clock != "physical",
+        "gradient time depends on the tokens themselves": problem.time.clock == "gradient",
         "common noise leaves the measure random, however many tokens there are": problem.noise.common is not None,
         "the initial points are the tokens themselves, and more cannot be drawn": (
             problem.equation.initial_measure().pointlike
