@@ -103,9 +103,11 @@ def _ring_flux(work: Float, squares: Float, weights: Float, bound: float, count:
             downhill = work[SUMS + ROOM + ring] + sign * work[SUMS + 3 * ROOM + ring]
             level = work[FIELDS + ring] + sign * work[FIELDS + ROOM + ring]
             most = bound * max(level, 0.0) / math.sqrt(squares[ring])
-            speed = downhill / level if abs(downhill) <= most else math.copysign(bound, downhill) * (most > 0.0)
-            share = squares[ring] if abs(downhill) <= most else math.sqrt(squares[ring])
-            flux = weights[ring] * density * speed * share
+            share = 0.0
+            if most > 0.0:
+                bounded = abs(downhill) > most
+                share = math.sqrt(squares[ring]) * bound / abs(downhill) if bounded else squares[ring] / level
+            flux = weights[ring] * density * downhill * share
             north, south = (flux, south) if side == 0 else (north, flux)
         work[FIELDS + ring], work[FIELDS + 4 * ROOM + ring] = north + south, north - south
         work[FIELDS + ROOM + ring] = work[FIELDS + 5 * ROOM + ring] = 0.0

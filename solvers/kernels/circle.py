@@ -84,9 +84,13 @@ def _axis_slope(work: Work, numbers: Float, counts: AnyArray, limits: Float, slo
         series_slope(work.axis, coefficients, work.potential, counts[DRIFT_MODES], modes, slope)
         numbers[SPILL] = 0.0
     else:
-        numbers[SPILL] = quotient_slope(
+        spill = quotient_slope(
             work.axis, coefficients, work.potential, work.normaliser, limits[BOUND], modes, looks, slope
         )
+        total = 0.5
+        for mode in range(1, modes):
+            total += work.peaks[mode] * abs(coefficients[mode])
+        numbers[SPILL] = work.peaks[modes - 1] * spill / total
 
 
 @kernel

@@ -74,9 +74,11 @@ def _flux(fields: Float, squares: Float, bound: float, columns: int, normalised:
                 # sin |grad S| and sin times the bound of it
                 size = math.sqrt(down[ring] * down[ring] + side[ring] * side[ring])
                 most = bound * max(level[ring], 0.0) / math.sqrt(squares[ring])
-                share = density[ring] * squares[ring] / level[ring] if size <= most else 0.0
-                if size > most > 0.0:
-                    share = density[ring] * math.sqrt(squares[ring]) * bound / size
+                share = 0.0
+                if most > 0.0:
+                    bounded = size > most
+                    share = math.sqrt(squares[ring]) * bound / size if bounded else squares[ring] / level[ring]
+                    share *= density[ring]
                 down[ring] *= share
                 side[ring] *= share
 

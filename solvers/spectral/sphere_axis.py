@@ -163,7 +163,7 @@ class AxisStepping(Stepping):
             degree = int(self._counts[loop.MODES]) - 1
             self._change(degree, math.ceil(self.basis.bandwidth / max(self.basis.degree, 1) * degree))
         elif status == loop.GRID_TOO_COARSE:
-            self._change(self.basis.degree, max(self.basis.bandwidth + self.basis.degree, 1))
+            self._change(self.basis.degree, 2 * self.basis.bandwidth)
         return _VERDICTS.get(status, Verdict.UNDER_WAY)
 
     def _change(self, degree: int, bandwidth: int) -> None:
