@@ -248,17 +248,16 @@ class SphereIntegration(Integration):
 
 def _started(task: InitialValueProblem, most: int) -> tuple[Shown, Float | Complex, int]:
     """The space of the solution, its first coefficients (a profile, or a table by degree and order), their degree."""
-    if task.equation.geometry.ambient_dimension == 3:
+    found = profile_of(task.initial, most)
+    if found is None and task.equation.geometry.ambient_dimension > 3:
+        raise ProblemError.at(
+            "initial", "has no axis, and in more than three dimensions only densities about an axis can be solved"
+        )
+    if found is None:
         table = table_of(task.initial, most)
         found = axis_of(table)
         if found is None:
             return OnSphere(symmetry_of(table)), table, len(table) - 1
-    else:
-        found = profile_of(task.initial, most)
-        if found is None:
-            raise ProblemError.at(
-                "initial", "has no axis, and in more than three dimensions only densities about an axis can be solved"
-            )
     profile = found.coefficients
     even = not np.abs(profile[1::2]).max(initial=0.0) > 0
     used = np.flatnonzero(np.abs(profile) > np.finfo(float).eps)

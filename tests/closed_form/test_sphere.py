@@ -9,7 +9,7 @@ import mfpde
 from mfpde.attention import Softmax, Unnormalized
 from mfpde.geometry import Sphere
 from mfpde.solvers.spectral.sphere_shown import AboutAxis
-from mfpde.solvers.spectral.sphere_stepping import Limits, Stepping, Verdict
+from mfpde.solvers.spectral.sphere_stepping import Limits, Verdict
 
 
 def solved(expression, until, *, law=None, kappa=None, tolerance=1e-8, **more):
@@ -51,11 +51,11 @@ def test_every_degree_grows_as_it_should(law, dimension):
     for degree in (1, 2, 3, 5):
         found = []
         for sign in (1, -1):
-            stepping = Stepping(AboutAxis(axis, False), convolution, 1 / kappa, Limits.of(1e-9), 24)
-            basis = stepping.shown.basis(16, 24)
-            state = np.zeros((2, basis.orders.size))
-            state[0, 0], state[0, degree] = 1.0, sign * size
-            stepping.lay(basis, state)
+            shown = AboutAxis(axis, False)
+            stepping = shown.stepping(convolution, 1 / kappa, Limits.of(1e-9), 24)
+            state = np.zeros(17)
+            state[0], state[degree] = 1.0, sign * size
+            stepping.lay(*shown.laid(16, 24, state))
             stepping.first_step(1e-9)
             assert stepping.advance(until, 1000) is Verdict.REACHED
             found.append(stepping.state[0, degree])
