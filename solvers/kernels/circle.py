@@ -87,10 +87,11 @@ def _axis_slope(work: Work, numbers: Float, counts: AnyArray, limits: Float, slo
         spill = quotient_slope(
             work.axis, coefficients, work.potential, work.normaliser, limits[BOUND], modes, looks, slope
         )
-        total = 0.5
+        total, largest = 0.5, 1.0
         for mode in range(1, modes):
-            total += work.peaks[mode] * abs(coefficients[mode])
-        numbers[SPILL] = work.peaks[modes - 1] * spill / total
+            size = abs(coefficients[mode])
+            total, largest = total + work.peaks[mode] * size, max(largest, size)
+        numbers[SPILL] = work.peaks[modes - 1] * max(spill - work.rounding * largest, 0.0) / total
 
 
 @kernel
@@ -122,14 +123,24 @@ def _sizes(values: Float, offset: int, modes: int, sizes: Float) -> None:
 
 
 @kernel
+def _noise(sizes: Float, rounding: float, modes: int) -> float:
+    """What rounding leaves of every mode: peaks of many dimensions would make errors of it."""
+    largest = 1.0
+    for mode in range(1, modes):
+        largest = max(largest, sizes[mode])
+    return rounding * largest
+
+
+@kernel
 def _error_size(error: Float, work: Work, modes: int, floor: float) -> float:
     """Bounds of max|error| / max(density) and of int |error|, and the relative error of every mode that can grow."""
     sizes, here, peaks = work.error_sizes, work.state_sizes, work.peaks
     _sizes(error, 0, modes, sizes)
+    noise = _noise(here, work.rounding, modes)
     total, error_total, error_square, relative = 0.5, 0.0, 0.0, 0.0
     for mode in range(1, modes):
         total += peaks[mode] * here[mode]
-        error_total += peaks[mode] * sizes[mode]
+        error_total += peaks[mode] * max(sizes[mode] - noise, 0.0)
         error_square += sizes[mode] * sizes[mode]
     for mode in range(1, min(work.watched, modes)):
         relative = max(relative, sizes[mode] / (here[mode] + floor * peaks[mode]))
@@ -168,13 +179,14 @@ def _window(modes: int, choices: AnyArray) -> int:
 
 
 @kernel
-def _tail(sizes: Float, peaks: Float, first: int, last: int) -> float:
+def _tail(work: Work, first: int, last: int) -> float:
     """Largest mode in [first, last), relative to the sum of all below it."""
-    total, tail = 0.5, 0.0
+    sizes, peaks, total, tail = work.state_sizes, work.peaks, 0.5, 0.0
+    noise = _noise(sizes, work.rounding, last)
     for mode in range(1, first):
         total += peaks[mode] * sizes[mode]
     for mode in range(first, last):
-        tail = max(tail, peaks[mode] * sizes[mode])
+        tail = max(tail, peaks[mode] * (sizes[mode] - noise))
     return tail / total
 
 
@@ -208,7 +220,7 @@ def _can_drop(state: Float, work: Work, counts: AnyArray, limits: Float, choices
     if counts[SINCE_CHANGE] < _STEPS_BETWEEN_REDUCTIONS or fewer < _MODES_MIN or fewer >= modes:
         return False
     counts[SINCE_CHANGE] = 0
-    if _tail(work.state_sizes, work.peaks, fewer - _window(fewer, choices), modes) > 0.1 * limits[TRUNCATION]:
+    if _tail(work, fewer - _window(fewer, choices), modes) > 0.1 * limits[TRUNCATION]:
         return False
     state[:, fewer:] = 0.0
     counts[MODES] = fewer
@@ -220,7 +232,7 @@ def _can_show(work: Work, numbers: Float, counts: AnyArray, limits: Float, choic
     """REACHED if the modes and the grid hold the attempted state, otherwise what must change (the number of modes is
     raised here)."""
     modes = counts[MODES]
-    tail = _tail(work.state_sizes, work.peaks, modes - _window(modes, choices), modes)
+    tail = _tail(work, modes - _window(modes, choices), modes)
     before = numbers[LAST_TAIL]
     numbers[LAST_TAIL] = tail
     if tail > limits[TRUNCATION] and modes < choices[MOST_MODES]:

@@ -178,6 +178,7 @@ class CircleIntegration(Integration):
             pulls=np.arange(1.0 * potential.size) * np.abs(potential),
             peaks=np.ones(capacity),
             copies=2.0,
+            rounding=0.0,
             points=grid[1],
             axis=no_axis(),
         )

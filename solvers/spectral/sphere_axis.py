@@ -22,6 +22,7 @@ __all__ = ["AxisBasis", "AxisStepping"]
 
 _TABLES = 12  # step sizes whose exponentials are kept
 _TABLE_NUMBERS = 2**24  # of all these tables
+_ROUNDING = 32 * float(np.finfo(float).eps)  # of the largest coefficient: what a step leaves of every other
 _SPARE = 12  # coefficients beyond the last that sums read
 _VERDICTS = {
     loop.REACHED: Verdict.REACHED,
@@ -138,6 +139,7 @@ class AxisStepping(Stepping):
             pulls=self._pulls()[: reach + 1],
             peaks=0.5 * basis.peaks,
             copies=1.0,
+            rounding=_ROUNDING,
             points=4 * room.rings.cosines.size,
             axis=room,
         )
