@@ -125,7 +125,8 @@ class SphereIntegration(Integration):
             return Progress(
                 State.RESOLUTION_LOST,
                 f"the density has become narrower than degree {self._settings.max_modes} can show",
-                "stop earlier, add noise (a smaller noise.kappa), or raise solver.max_modes",
+                "stop earlier, add noise (a smaller noise.kappa), or raise solver.max_modes"
+                + ("" if stepping.diffusion else "; solver.kind: characteristics or particles follow tokens farther"),
             )
         if verdict is Verdict.STEP_VANISHED:
             return Progress(
