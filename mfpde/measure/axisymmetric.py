@@ -70,9 +70,9 @@ class Axisymmetric(Measure):
         return angle, share / share.sum(), end
 
     def harmonics(self, degree: int) -> HarmonicSeries:
-        return self._geometry.series_about_axes(self.axis[None], self.moments(degree)[None])
+        return self._geometry.series_about_axes(self.axis[None], self.axial_moments(degree)[None])
 
-    def moments(self, degree: int) -> Float:
+    def axial_moments(self, degree: int) -> Float:
         """`int P_l(<x, m>) dmu`, l = 0 .. degree."""
         angle, share, _ = self._angle_rule(0.0, ROUNDING, degree=degree)
         return np.asarray(self._harmonics.zonal(np.cos(angle), degree) @ share)

@@ -154,6 +154,18 @@ class ProfileDensity(_GaussDensity):
     def mass(self) -> float:
         return float(self.moments[0])
 
+    @property
+    def mean(self) -> Float:
+        return np.asarray(self.moments[1] / self.moments[0] * self.axis)
+
+    @property
+    def covariance(self) -> Float:
+        """From `<t^2> = (1 + (d - 1) <P_2>) / d` of the cosine t."""
+        dimension, along = self.axis.size, np.outer(self.axis, self.axis)
+        first, second = self.moments[1:3] / self.moments[0]
+        square = (1 + (dimension - 1) * second) / dimension
+        return (square - first**2) * along + (1 - square) / (dimension - 1) * (np.eye(dimension) - along)
+
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
         angle = Axis.of_colatitudes(self.values.size, self.axis.size).values
         around, weights = of_sphere(self.axis.size - 1, 2 * self.values.size)

@@ -53,7 +53,7 @@ class VonMisesFisher(Axisymmetric):
     def _slope(self) -> float:
         return float(slope_over_x(self._order, np.array([self.concentration]))[0])
 
-    def moments(self, degree: int) -> Float:
+    def axial_moments(self, degree: int) -> Float:
         """`I_{l + d/2 - 1}(c) / I_{d/2 - 1}(c)`."""
         ratios = self.concentration * bessel_slopes(self._order, self.concentration, degree)
         return np.cumprod(np.concatenate([[1.0], ratios]))

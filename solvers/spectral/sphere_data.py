@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
 from mfpde.geometry import Harmonics, SphereSeries, ZonalSeries
 from mfpde.geometry.gauss import gauss_legendre
 from mfpde.measure import Measure
-from mfpde.measure.axisymmetric import Axisymmetric
 from mfpde.transform.legendre import RingTransform
 from mfpde.transform.ring_fourier import ring_length
 from mfpde.typing import AnyArray, Complex, Float, Truths
+
+if TYPE_CHECKING:
+    from mfpde.measure.axisymmetric import Axisymmetric
 
 __all__ = [
     "AxialData",
@@ -112,9 +114,10 @@ def _without_rounding(table: Complex) -> Complex:
 def profile_of(measure: Measure, most: int) -> AxialData | None:
     """In any dimension: the axis of a measure whose parts all have the same one and know it, None for others."""
     parts = list(measure.summands)
-    if all(isinstance(part, Axisymmetric) for _, part in parts):
-        axes = np.array([cast("Axisymmetric", part).axis for _, part in parts])
-        listed = np.array([share * cast("Axisymmetric", part).moments(most) for share, part in parts])
+    if all(hasattr(part, "axial_moments") for _, part in parts):
+        known = [(share, cast("Axisymmetric", part)) for share, part in parts]
+        axes = np.array([part.axis for _, part in known])
+        listed = np.array([share * part.axial_moments(most) for share, part in known])
     elif measure.space.ambient_dimension > 3:
         zonal = cast("ZonalSeries", measure.harmonics(most))  # in so many dimensions there are no others
         axes, listed = zonal.axes, zonal.coefficients

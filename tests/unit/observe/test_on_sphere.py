@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde.geometry import Sphere
-from mfpde.measure.sphere_grid import SphereGridDensity
+from mfpde.geometry import Axis, Sphere
+from mfpde.measure.sphere_grid import ProfileDensity, SphereGridDensity
+from mfpde.measure.von_mises_fisher import VonMisesFisher
 from mfpde.observe import Instant
 from mfpde.registry import lookup
 
@@ -75,3 +76,13 @@ def test_clusters_are_the_peaks_that_stand_out():
         assert found["clusters-width"][row] == pytest.approx(np.sqrt((1 - expected @ expected) / 3), rel=2e-2)
     assert np.isnan(found["clusters-mass"][3])
     assert observed("clusters", SphereGridDensity((1 + 0.2 * points[..., 2]) / (4 * np.pi)))["clusters"] == 0
+
+
+def test_moments_of_a_profile_are_those_of_its_law():
+    geometry, axis, side = Sphere(dimension=5), np.array([0, 0, 0.6, 0.8, 0]), np.eye(5)[0]
+    law = VonMisesFisher(axis, 3.0, geometry)
+    angle = Axis.of_colatitudes(40, 5).values
+    points = np.outer(np.cos(angle), axis) + np.outer(np.sin(angle), side)
+    profile = ProfileDensity(law.evaluate(points), axis, geometry)
+    assert np.abs(profile.mean - law.mean).max() < 1e-14
+    assert np.abs(profile.covariance - law.covariance).max() < 1e-14
