@@ -19,7 +19,7 @@ from mfpde.typing import Float
 
 __all__ = ["AxisRoom", "quotient_slope", "series_slope"]
 
-_FIRST = 1  # place of degree 0 in rows of Clenshaw's sum: the place before it stays zero
+_ZERO_DEGREE_PLACE = 1  # place of degree 0 in rows of Clenshaw's sum: the place before it stays zero
 
 
 class AxisRoom(NamedTuple):
@@ -67,8 +67,12 @@ def _multiply(room: AxisRoom, coefficients: Float, count: int, modes: int) -> No
         one, two, new = room.clenshaw[(k + 1) % 3], room.clenshaw[(k + 2) % 3], room.clenshaw[k % 3]
         share, scale, back = room.speed[k], 1.0 / lifts[k + 1], -lifts[k + 1] / lifts[k + 2]
         width = modes + min(count - k, k + 2)
-        left, middle, right = one[:width], two[_FIRST : _FIRST + width], one[2 * _FIRST : 2 * _FIRST + width]
-        below, beyond, out = lifts[:width], lifts[1 : 1 + width], new[_FIRST : _FIRST + width]
+        left, middle, right = (
+            one[:width],
+            two[_ZERO_DEGREE_PLACE : _ZERO_DEGREE_PLACE + width],
+            one[2 * _ZERO_DEGREE_PLACE : 2 * _ZERO_DEGREE_PLACE + width],
+        )
+        below, beyond, out = lifts[:width], lifts[1 : 1 + width], new[_ZERO_DEGREE_PLACE : _ZERO_DEGREE_PLACE + width]
         known = coefficients[:width]
         for place in range(width):
             moved = fused(below[place], left[place], beyond[place] * right[place])
