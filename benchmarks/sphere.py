@@ -1,6 +1,6 @@
 """Transforms of S^2 and time to a given accuracy on it.
 
-    python benchmarks/sphere.py [--repeats 5] [--until 0.5] [--no-solver]
+    python benchmarks/sphere.py [--repeats 5] [--until 0.5] [--no-solver] [--dedalus PYTHON]
 
 Transforms: microseconds of the processor for one, on one thread, the fastest of some: coefficients to values, back,
 gradient, and products of a vector field with gradients; ducc0 and SHTns stand beside them where they are installed.
@@ -10,13 +10,22 @@ it needs.
 Solver: unnormalized attention, beta = 4, kappa = 4, from data without an axis, to 1e-6. The NumPy program has the
 degree that mfpde comes to, dense tables by order and ETDRK4, with the fewest steps (of powers of two) that reach the
 same error.
+
+`--dedalus` names a Python that has Dedalus 3, which then runs the same problem at degree 127 with its sphere basis, the
+convolution applied to coefficients, until its error is below 1e-6: the fewest steps, of powers of two, of each scheme.
+
+`--axis` compares steps about an axis in some dimensions with those of the circle.
 """
 
 import argparse
 import importlib.util
+import json
 import os
+import subprocess
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -33,6 +42,7 @@ from mfpde.transform.ring_fourier import ring_length, ring_roots, transform_ring
 Array = np.ndarray[Any, Any]
 DEGREES = (31, 63, 127, 255, 511)
 BETA, KAPPA = 4.0, 4.0
+DEALT = 127  # degree of the race with Dedalus
 _MOST_STEPS = 16384
 EXPRESSION = "1 + 0.5*x + 0.3*y*z - 0.2*x*y*z + 0.1*z"
 
@@ -134,23 +144,92 @@ def compare_fourier(repeats: int, pairs: int = 32) -> None:
         print(text + " microseconds a pair")
 
 
+def posed(until: float, tolerance: float) -> mfpde.Problem:
+    """The problem of all contestants."""
+    return mfpde.Problem.from_dict(
+        {
+            "geometry": {"kind": "sphere"},
+            "attention": {"kind": "unnormalized", "beta": BETA},
+            "noise": {"kappa": KAPPA},
+            "initial": {"kind": "density", "expression": EXPRESSION},
+            "solver": {"kind": "spectral", "tolerance": tolerance},
+            "time": {"until": until, "save": False},
+        }
+    )
+
+
+def race_dedalus(python: str, until: float, repeats: int) -> None:
+    """Dedalus beside mfpde, to 1e-6."""
+    reference = mfpde.solve(posed(until, 1e-8)).measure(-1).series.resized(DEALT).on_grid(DEALT + 1)
+    chosen = posed(until, 1e-6)
+    taken = fastest(lambda: mfpde.solve(chosen), repeats) / 1e6
+    found = mfpde.solve(chosen).measure(-1).series.resized(DEALT).on_grid(DEALT + 1)
+    error = np.abs(found - reference).max() / reference.max()
+    print(f"\nmfpde, until {until:g}: {taken:.3f} s, error {error:.1e}")
+    multipliers = chosen.equation.law.convolution(chosen.equation.geometry).potential
+    baseline = Path(__file__).resolve().parent / "baselines" / "dedalus_sphere.py"
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "data.npz"
+        np.savez(
+            data,
+            degree=DEALT,
+            until=until,
+            kappa=KAPPA,
+            expression=EXPRESSION,
+            multipliers=multipliers,
+            reference=reference,
+        )
+        for scheme in ("SBDF4", "RK443", "RK222"):
+            steps, off = 64, np.inf
+            while off > 1e-6 and steps <= _MOST_STEPS:
+                command = [python, str(baseline), str(data), scheme, str(steps)]
+                done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 - named by hand
+                told = json.loads(done.stdout)
+                off, spent = told["error"], told["seconds"]
+                print(f"Dedalus, {scheme}, {steps} steps: {spent:.2f} s ({spent / taken:.0f} x), error {off:.1e}")
+                steps *= 2
+
+
+def compare_axis(repeats: int) -> None:
+    """Microseconds of one attempted step, and how many modes it had."""
+    print(f"\n{'':14s}{'beta':>6s}{'kappa':>7s}" + "".join(f"{name:>18s}" for name in ("circle", "d = 3", "d = 8")))
+    for kind, beta, kappa, concentration, until in (
+        ("unnormalized", 4.0, 4.0, 2.0, 2.0),
+        ("unnormalized", 4.0, 200.0, 30.0, 0.2),
+        ("softmax", 4.0, 200.0, 30.0, 0.2),
+        ("softmax", 4.0, 2000.0, 3000.0, 0.02),
+    ):
+        cells = []
+        for dimension in (2, 3, 8):
+            direction = [0.0] * (dimension - 1) + [1.0]
+            geometry = {"kind": "circle"} if dimension == 2 else {"kind": "sphere", "dimension": dimension}
+            initial = {"kind": "von-mises", "direction": direction, "concentration": concentration}
+            problem = mfpde.Problem.from_dict(
+                {
+                    "geometry": geometry,
+                    "attention": {"kind": kind, "beta": beta},
+                    "noise": {"kappa": kappa},
+                    "initial": initial,
+                    "solver": {"kind": "spectral", "tolerance": 1e-8, "max_modes": 4096},
+                    "time": {"until": until},
+                }
+            )
+            best = np.inf
+            for _ in range(repeats):
+                integration = problem.solver.start(InitialValueProblem(problem.equation, until))
+                began = time.process_time()
+                while integration.advance(until, 10**6).state.value == "under way":
+                    pass
+                told = integration.statistics()
+                best = min(best, (time.process_time() - began) / (told["steps"] + told["rejected"]))
+            cells.append(f"{1e6 * best:8.1f} ({told['modes']:5.0f})")
+        print(f"{kind:14s}{beta:6g}{kappa:7g}" + "".join(f"{cell:>18s}" for cell in cells))
+
+
 def compare_solvers(until: float, repeats: int) -> None:
     """Until the NumPy program is as exact."""
-
-    def problem(tolerance: float) -> mfpde.Problem:
-        return mfpde.Problem.from_dict(
-            {
-                "geometry": {"kind": "sphere"},
-                "attention": {"kind": "unnormalized", "beta": BETA},
-                "noise": {"kappa": KAPPA},
-                "initial": {"kind": "density", "expression": EXPRESSION},
-                "solver": {"kind": "spectral", "tolerance": tolerance},
-                "time": {"until": until, "save": False},
-            }
-        )
-
-    reference = mfpde.solve(problem(1e-10)).measure(-1)
-    chosen = problem(1e-6)
+    reference = mfpde.solve(posed(until, 1e-10)).measure(-1)
+    chosen = posed(until, 1e-6)
     integration = chosen.solver.start(InitialValueProblem(chosen.equation, until))
     while integration.advance(until, 10**6).state.value == "under way":
         pass
@@ -193,7 +272,15 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--until", type=float, default=0.5)
     parser.add_argument("--no-solver", action="store_true")
+    parser.add_argument("--dedalus", metavar="PYTHON", help="a Python that has Dedalus 3")
+    parser.add_argument("--axis", action="store_true", help="steps about an axis and on the circle only")
     options = parser.parse_args()
+    if options.axis:
+        compare_axis(options.repeats)
+        return
+    if options.dedalus:
+        race_dedalus(options.dedalus, options.until, options.repeats)
+        return
     compare_transforms(options.repeats)
     compare_fourier(options.repeats)
     if not options.no_solver:

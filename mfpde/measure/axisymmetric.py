@@ -70,9 +70,12 @@ class Axisymmetric(Measure):
         return angle, share / share.sum(), end
 
     def harmonics(self, degree: int) -> HarmonicSeries:
+        return self._geometry.series_about_axes(self.axis[None], self.axial_moments(degree)[None])
+
+    def axial_moments(self, degree: int) -> Float:
+        """`int P_l(<x, m>) dmu`, l = 0 .. degree."""
         angle, share, _ = self._angle_rule(0.0, ROUNDING, degree=degree)
-        moments = self._harmonics.zonal(np.cos(angle), degree) @ share
-        return self._geometry.series_about_axes(self.axis[None], moments[None])
+        return np.asarray(self._harmonics.zonal(np.cos(angle), degree) @ share)
 
     def sample(self, count: int, seed: int = 0) -> Float:
         turn, direction = (random_stream(count, seed, part) for part in range(2))

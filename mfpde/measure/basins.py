@@ -1,11 +1,11 @@
-"""Clusters of densities on grids of the line and the plane: peaks with the basins around them."""
+"""Clusters of densities on grids of line, plane and sphere: peaks with the basins around them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,9 @@ from mfpde.typing import AnyArray, Float
 if TYPE_CHECKING:
     from mfpde.measure.grid_density import GridDensity
 
-__all__ = ["Basin", "Cluster", "clusters_on_grid"]
+__all__ = ["Basin", "Cluster", "clusters_on_grid", "clusters_on_sphere"]
+
+Pairs = list[tuple[Any, Any]]  # of indices that hold places and their neighbours, each pair once
 
 _PEAK_FLOOR = 1e-12  # of the largest density: lower peaks do not count
 _NEAREST_PROBE, _PROBES = 1e-10, 64  # the density between two peaks is sampled geometrically towards both
@@ -68,10 +70,25 @@ def clusters_on_grid(measure: GridDensity, dip: float) -> list[Basin]:
     return known
 
 
+def clusters_on_sphere(density: Float, points: Float, masses: Float, prominence: float) -> list[Basin]:
+    """Of densities `(colatitudes, longitudes)` on S^2: the peaks from which the density falls by `prominence` uniform
+    densities before it rises above them again."""
+    depth = prominence / (4 * np.pi)
+    if density.max() - density.min() < depth:
+        return []
+    high, pairs = density.ravel(), _neighbours_on_sphere(*density.shape)
+    labels = _merge_low(high, _ascended(high, pairs), lambda level, height: level > height - depth, pairs)
+    return _basins(labels, high, points, masses)
+
+
 def _of_panel(panel: Panel, density: Float, dip: float) -> list[Basin]:
-    labels = _merge_low(density, _ascended(density), dip).ravel()
-    points, masses = panel.lattice.points(), (panel.at_points * panel.volume).ravel()
-    high = density.ravel()
+    pairs = _neighbours(density.ndim)
+    labels = _merge_low(density, _ascended(density, pairs), lambda level, height: level >= dip * height, pairs).ravel()
+    return _basins(labels, density.ravel(), panel.lattice.points(), (panel.at_points * panel.volume).ravel())
+
+
+def _basins(labels: AnyArray, high: Float, points: Float, masses: Float) -> list[Basin]:
+    """Of every peak, from the label, density and mass of every place."""
     basins = []
     for label in np.unique(labels[high > _PEAK_FLOOR * high.max()]):
         here = labels == label
@@ -84,11 +101,11 @@ def _of_panel(panel: Panel, density: Float, dip: float) -> list[Basin]:
     return basins
 
 
-def _ascended(density: Float) -> AnyArray:
+def _ascended(density: Float, pairs: Pairs) -> AnyArray:
     """For every cell the number of the peak that the steepest way upwards leads to."""
     best, higher = density.copy(), np.arange(density.size).reshape(density.shape)
     number = higher.copy()
-    for here, there in _neighbours(density.ndim):
+    for here, there in pairs:
         for one, two in ((here, there), (there, here)):
             # equal heights: the earlier cell counts as the higher one
             better = (density[two] > best[one]) | ((density[two] == best[one]) & (number[two] < higher[one]))
@@ -102,17 +119,18 @@ def _ascended(density: Float) -> AnyArray:
         way = farther
 
 
-def _merge_low(density: Float, peaks: AnyArray, dip: float) -> AnyArray:
-    """Basins whose peaks do not stand out made part of the neighbour over the highest pass."""
+def _merge_low(density: Float, peaks: AnyArray, joins: Callable[[float, float], bool], pairs: Pairs) -> AnyArray:
+    """Basins whose peaks do not stand out, as `joins` tells from a pass and the lower peak, made part of the neighbour
+    over the highest pass."""
     passes: dict[tuple[int, int], float] = {}
-    for here, there in _neighbours(density.ndim):
+    for here, there in pairs:
         border = peaks[here] != peaks[there]
         level = np.minimum(density[here], density[there])[border]
-        pairs = np.sort(np.stack([peaks[here][border], peaks[there][border]], axis=1), axis=1)
+        both = np.sort(np.stack([peaks[here][border], peaks[there][border]], axis=1), axis=1)
         order = np.argsort(level)
         passes |= {  # the highest level of a pair comes last and stays
-            pair: max(height, passes.get(pair, 0.0))
-            for pair, height in zip(map(tuple, pairs[order].tolist()), level[order].tolist(), strict=True)
+            pair: max(height, passes.get(pair, -np.inf))
+            for pair, height in zip(map(tuple, both[order].tolist()), level[order].tolist(), strict=True)
         }
     heights = density.ravel()
     leader = {int(peak): int(peak) for peak in np.unique(peaks)}
@@ -124,7 +142,7 @@ def _merge_low(density: Float, peaks: AnyArray, dip: float) -> AnyArray:
 
     for (one, two), level in sorted(passes.items(), key=lambda item: -item[1]):
         low, high = sorted((leading(one), leading(two)), key=lambda peak: heights[peak])
-        if low != high and level >= dip * heights[low]:
+        if low != high and joins(level, heights[low]):
             leader[low] = high
     lead = np.arange(density.size)
     for peak in leader:
@@ -133,8 +151,17 @@ def _merge_low(density: Float, peaks: AnyArray, dip: float) -> AnyArray:
     return merged
 
 
-def _neighbours(dimension: int) -> list[tuple[tuple[slice, ...], tuple[slice, ...]]]:
-    """Pairs of views that hold the cells and their neighbours, each pair of cells once."""
+def _neighbours_on_sphere(colatitudes: int, longitudes: int) -> Pairs:
+    """Of places in rows: eastwards, southwards, in between, and across the poles."""
+    place = np.arange(colatitudes * longitudes).reshape(colatitudes, longitudes)
+    east, half = np.roll(place, -1, axis=1), longitudes // 2
+    pairs = [(place, east), (place[:-1], place[1:]), (place[:-1], east[1:]), (east[:-1], place[1:])]
+    across = [(place[row, :half], place[row, half : 2 * half]) for row in (0, -1)]
+    return [(one.ravel(), two.ravel()) for one, two in (*pairs, *across)]
+
+
+def _neighbours(dimension: int) -> Pairs:
+    """Of views of cells."""
     whole, early, late = slice(None), slice(None, -1), slice(1, None)
     if dimension == 1:
         return [((early,), (late,))]

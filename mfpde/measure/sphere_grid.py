@@ -11,6 +11,7 @@ import numpy as np
 from mfpde.geometry import Axis, Harmonics, HarmonicSeries, Sphere, SphereSeries
 from mfpde.geometry.gauss import gauss_on_sphere
 from mfpde.measure.base import NODES_ACCURACY, Measure
+from mfpde.measure.basins import Cluster, clusters_on_sphere
 from mfpde.measure.density_grid import DensityGrid, known, relative_entropy
 from mfpde.measure.particles import Particles
 from mfpde.measure.rules import about, around_axis, of_sphere
@@ -88,13 +89,20 @@ class SphereGridDensity(_GaussDensity):
 
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
         """Those of the grid, where the density is above the roundoff of its peak."""
+        weights = (self._weights * np.where(known(self.values), self.values, 0.0)).ravel()
+        return self._points, weights / weights.sum()
+
+    @property
+    def _points(self) -> Float:
         count = self.colatitudes
         angle = np.repeat(Axis.of_colatitudes(count).values, 2 * count)
         longitude = np.tile(Axis.of_angles("longitude", 2 * count, "longitude").values, count)
         side = np.sin(angle)
-        points = np.column_stack([side * np.cos(longitude), side * np.sin(longitude), np.cos(angle)])
-        weights = (self._weights * np.where(known(self.values), self.values, 0.0)).ravel()
-        return points, weights / weights.sum()
+        return np.column_stack([side * np.cos(longitude), side * np.sin(longitude), np.cos(angle)])
+
+    def clusters(self, prominence: float, dip: float, least: float, radius: float) -> list[Cluster]:
+        basins = clusters_on_sphere(self.values, self._points, (self._weights * self.values).ravel(), prominence)
+        return [Cluster(basin.mean, basin.mass, basin.width) for basin in basins if basin.mass >= least]
 
     def density_nodes(self) -> tuple[Float, Float]:
         return (self.values * self._weights).ravel(), self.values.ravel()
@@ -145,6 +153,18 @@ class ProfileDensity(_GaussDensity):
     @property
     def mass(self) -> float:
         return float(self.moments[0])
+
+    @property
+    def mean(self) -> Float:
+        return np.asarray(self.moments[1] / self.moments[0] * self.axis)
+
+    @property
+    def covariance(self) -> Float:
+        """From `<t^2> = (1 + (d - 1) <P_2>) / d` of the cosine t."""
+        dimension, along = self.axis.size, np.outer(self.axis, self.axis)
+        first, second = self.moments[1:3] / self.moments[0]
+        square = (1 + (dimension - 1) * second) / dimension
+        return (square - first**2) * along + (1 - square) / (dimension - 1) * (np.eye(dimension) - along)
 
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
         angle = Axis.of_colatitudes(self.values.size, self.axis.size).values

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfpde.geometry import HarmonicSeries, Sphere
+from mfpde.geometry import Sphere
 from mfpde.measure.axisymmetric import Axisymmetric
 from mfpde.measure.bessel import bessel_slopes, log_phi, slope_over_x
 from mfpde.typing import AnyArray, Float
@@ -53,11 +53,10 @@ class VonMisesFisher(Axisymmetric):
     def _slope(self) -> float:
         return float(slope_over_x(self._order, np.array([self.concentration]))[0])
 
-    def harmonics(self, degree: int) -> HarmonicSeries:
-        """`I_{k + d/2 - 1}(c) / I_{d/2 - 1}(c)`."""
+    def axial_moments(self, degree: int) -> Float:
+        """`I_{l + d/2 - 1}(c) / I_{d/2 - 1}(c)`."""
         ratios = self.concentration * bessel_slopes(self._order, self.concentration, degree)
-        moments = np.cumprod(np.concatenate([[1.0], ratios]))
-        return self._geometry.series_about_axes(self.axis[None], moments[None])
+        return np.cumprod(np.concatenate([[1.0], ratios]))
 
     def _log_laplace(self, w: Float) -> tuple[Float, Float]:
         c = self.concentration

@@ -21,14 +21,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Clusters"]
 
+_ON_GLOBE = 3  # coordinates of the sphere whose densities have grids with longitudes
+
 
 @register("observable", "clusters")
 class Clusters(Observable):
     """A cluster is a local maximum of the density that stands out, with the basin around it; of tokens, those that are
     linked by a chain in which each is within `radius` of the next.
 
-    On the circle it stands out when the density falls from it, on both sides, by at least `prominence` uniform
-    densities 1/(2 pi) before it rises above it again: ripples on a cluster do not split it, and a nearly uniform state
+    On the circle, and on S^2, it stands out when the density falls from it, on all sides, by at least `prominence`
+    uniform densities before it rises above it again: ripples on a cluster do not split it, and a nearly uniform state
     has no cluster. On line and plane, when the density falls below `dip` times its height before it rises above it
     again; basins with less mass than `least` are not counted.
 
@@ -52,14 +54,16 @@ class Clusters(Observable):
     citations: ClassVar[tuple[str, ...]] = ("geshkovski2024",)
     most: int = Field(default=16, ge=1, le=1000, description="how many of them to describe")
     looks_at: ClassVar[tuple[str, ...]] = ("density", "particles")
-    prominence: Real = Field(default=0.5, gt=0, description="circle: least height, in uniform densities 1/(2 pi)")
+    prominence: Real = Field(default=0.5, gt=0, description="circle, sphere: least height, in uniform densities")
     dip: Real = Field(default=0.5, gt=0, lt=1, description="line, plane: largest share of a peak left between two")
-    least: Real = Field(default=1e-3, ge=0, lt=1, description="line, plane: least mass of a cluster")
+    least: Real = Field(default=1e-3, ge=0, lt=1, description="line, plane, sphere: least mass of a cluster")
 
     radius: Real = Field(default=0.05, gt=0, description="tokens: distance to the next one of a cluster")
 
     def looked_at(self, equation: Equation) -> tuple[str, ...]:
-        return self.looks_at if equation.geometry.counts_as("circle", "line", "plane") else ("particles",)
+        flat = equation.geometry.counts_as("circle", "line", "plane")
+        globe = equation.geometry.counts_as("sphere") and _components(equation.geometry) == _ON_GLOBE
+        return self.looks_at if flat or globe else ("particles",)
 
     def most_tokens(self, equation: Equation) -> int | None:
         return None if _components(equation.geometry) <= TREE_DIMENSIONS else MOST_LINKED

@@ -1,4 +1,4 @@
-"""Order parameters: the Fourier modes of the law of angles."""
+"""Order parameters: the Fourier modes of the law of angles, on spheres the sizes of degrees."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pydantic import Field
 
 from mfpde.contracts.observable import Instant, Observable, Series
 from mfpde.geometry import Geometry
+from mfpde.measure import Measure
 from mfpde.registry import register
 from mfpde.typing import Float
 
@@ -25,7 +26,8 @@ class OrderParameter(Observable):
 
     Harmonic 1 is Kuramoto's, 1 for a single cluster and 0 for the uniform state; harmonic 2 is the nematic one, 1 for
     two opposite clusters, too. Higher harmonics carry their number, `order-parameter-2`. The phase lies in (-pi, pi];
-    it is NaN where r is at roundoff.
+    it is NaN where r is at roundoff. On spheres there is no phase, and r is `(|mu_k|^2 / N_k)^{1/2}`, N_k the number of
+    harmonics of degree k: the length of the mean for k = 1, and for a law about an axis `|int P_k dmu|`.
 
     >>> import mfpde
     >>> from mfpde.observe import Instant
@@ -38,7 +40,7 @@ class OrderParameter(Observable):
 
     kind: Literal["order-parameter"] = "order-parameter"
     citations: ClassVar[tuple[str, ...]] = ("bertini2010",)
-    spaces: ClassVar[tuple[str, ...]] = ("circle",)
+    spaces: ClassVar[tuple[str, ...]] = ("circle", "sphere")
     harmonic: int = Field(default=1, ge=1, le=10_000, description="k in `int e^{i k theta} dmu`")
 
     @property
@@ -48,16 +50,35 @@ class OrderParameter(Observable):
 
     def series(self, geometry: Geometry) -> dict[str, Series]:
         which = "order parameter" if self.harmonic == 1 else f"order parameter of harmonic {self.harmonic}"
+        modulus = {self.name: Series(which, label="order parameter", scale="share")}
+        if not geometry.angular:
+            return modulus
         return {
-            self.name: Series(which, label="order parameter", scale="share"),
+            **modulus,
             f"{self.name}-phase": Series(
                 f"phase of the {which}", units="radian", scale="angle", direction_of=self.name
             ),
         }
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
+        if not instant.measure.space.angular:
+            return {self.name: self._size(instant.measure)}
         mode = complex(instant.measure.harmonics(self.harmonic).coefficients[self.harmonic])
         return {self.name: abs(mode), f"{self.name}-phase": phase(mode)}
+
+    def _size(self, measure: Measure) -> float:
+        """Of a degree on a sphere."""
+        if self.harmonic == 1:
+            return float(np.linalg.norm(measure.mean))
+        assert measure.space.harmonics is not None  # noqa: S101 - for the type checker
+        power, number = (
+            each[self.harmonic]
+            for each in (
+                measure.harmonics(self.harmonic).powers(),
+                measure.space.harmonics.multiplicities(self.harmonic),
+            )
+        )
+        return float(np.sqrt(power / number))
 
 
 def phase(mode: complex) -> float:

@@ -1,4 +1,5 @@
-"""The compiled time loop of the circle: adaptive gif853 steps, modes added and removed as the solution needs them."""
+"""The compiled time loop of one row of modes, on the circle or about an axis of a sphere: adaptive gif853 steps, modes
+added and removed as the solution needs them."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import math
 from typing import TYPE_CHECKING
 
 from mfpde.compilation import kernel
+from mfpde.solvers.kernels.axis_slope import quotient_slope, series_slope
 from mfpde.solvers.kernels.exponential_step import (
     LENGTH,
     advance_stage,
@@ -38,9 +40,10 @@ MODES, STEPS, REJECTED, EVALUATIONS, SINCE_CHANGE, SLOT, DRIFT_MODES, NEXT_DRIFT
 # columns of `limits`
 TOLERANCE, TRUNCATION, CUT, BOUND, FLOOR, LOST = range(6)
 # columns of `choices`
-MOST_MODES, DIRECT, EVEN, PERIOD, WINDOW = range(5)
+MOST_MODES, DIRECT, EVEN, PERIOD, WINDOW, ABOUT_AXIS = range(6)
 
 _MODES_MIN = 16  # fewer cost no less
+_POINTS_PER_MODE = 32  # on a great circle, above which products are made on no finer grid
 _STEPS_BETWEEN_REDUCTIONS = 24  # accepted steps between a change of the number of modes and the next reduction
 #: accepted steps after which a call of `advance` ends, so that the caller can see whether anything moves still
 STEPS_BETWEEN_LOOKS = 256
@@ -48,11 +51,14 @@ STEPS_BETWEEN_LOOKS = 256
 
 @kernel
 def evaluate_slope(
-    work: Work, numbers: Float, counts: AnyArray, limits: Float, choices: AnyArray, slope: Float
+    work: Work, numbers: Float, counts: AnyArray, limits: Float, choices: AnyArray, slope: Float, looks: bool
 ) -> None:
-    """slope = N(padded state); numbers[SPILL] becomes what the grid could not hold (0 for the convolution)."""
+    """slope = N(padded state); numbers[SPILL] becomes what the grid could not hold (0 for convolutions), as far as it
+    `looks`."""
     modes = counts[MODES]
-    if choices[DIRECT] >= modes * min(modes, work.potential.size):
+    if choices[ABOUT_AXIS] == 1:
+        _axis_slope(work, numbers, counts, limits, slope, looks)
+    elif choices[DIRECT] >= modes * min(modes, work.potential.size):
         convolution_slope(work.padded, work.offset, work.potential, modes, counts[DRIFT_MODES], work.drift, slope)
         numbers[SPILL] = 0.0
     else:
@@ -71,9 +77,27 @@ def evaluate_slope(
 
 
 @kernel
+def _axis_slope(work: Work, numbers: Float, counts: AnyArray, limits: Float, slope: Float, looks: bool) -> None:
+    """The same about an axis."""
+    modes, coefficients = counts[MODES], work.padded[0, work.offset :]
+    if work.normaliser.size == 0:
+        series_slope(work.axis, coefficients, work.potential, counts[DRIFT_MODES], modes, slope)
+        numbers[SPILL] = 0.0
+    else:
+        spill = quotient_slope(
+            work.axis, coefficients, work.potential, work.normaliser, limits[BOUND], modes, looks, slope
+        )
+        total, largest = 0.5, 1.0
+        for mode in range(1, modes):
+            size = abs(coefficients[mode])
+            total, largest = total + work.peaks[mode] * size, max(largest, size)
+        numbers[SPILL] = work.peaks[modes - 1] * max(spill - work.rounding * largest, 0.0) / total
+
+
+@kernel
 def find_drift_modes(work: Work, counts: AnyArray, limits: Float) -> None:
     """How many modes of the drift matter in the padded state, kept for a whole step."""
-    counts[DRIFT_MODES] = drift_mode_count(work.padded, work.offset, work.potential, counts[MODES], limits[CUT])
+    counts[DRIFT_MODES] = drift_mode_count(work.padded, work.offset, work.pulls, counts[MODES], limits[CUT])
 
 
 @kernel
@@ -99,18 +123,28 @@ def _sizes(values: Float, offset: int, modes: int, sizes: Float) -> None:
 
 
 @kernel
+def _noise(sizes: Float, rounding: float, modes: int) -> float:
+    """What rounding leaves of every mode: peaks of many dimensions would make errors of it."""
+    largest = 1.0
+    for mode in range(1, modes):
+        largest = max(largest, sizes[mode])
+    return rounding * largest
+
+
+@kernel
 def _error_size(error: Float, work: Work, modes: int, floor: float) -> float:
     """Bounds of max|error| / max(density) and of int |error|, and the relative error of every mode that can grow."""
-    sizes, here = work.error_sizes, work.state_sizes
+    sizes, here, peaks = work.error_sizes, work.state_sizes, work.peaks
     _sizes(error, 0, modes, sizes)
+    noise = _noise(here, work.rounding, modes)
     total, error_total, error_square, relative = 0.5, 0.0, 0.0, 0.0
     for mode in range(1, modes):
-        total += here[mode]
-        error_total += sizes[mode]
+        total += peaks[mode] * here[mode]
+        error_total += peaks[mode] * max(sizes[mode] - noise, 0.0)
         error_square += sizes[mode] * sizes[mode]
     for mode in range(1, min(work.watched, modes)):
-        relative = max(relative, sizes[mode] / (here[mode] + floor))
-    return max(error_total / total, math.sqrt(2.0 * error_square), relative)
+        relative = max(relative, sizes[mode] / (here[mode] + floor * peaks[mode]))
+    return max(error_total / total, math.sqrt(work.copies * error_square), relative)
 
 
 @kernel
@@ -125,7 +159,7 @@ def _attempt(
         advance_stage(stage, state, work.start, work.scaled, table, step, work.padded, work.offset, modes)
         if stage == STAGES:  # the state that the next step starts from
             find_drift_modes(work, counts, limits)
-        evaluate_slope(work, numbers, counts, limits, choices, work.slope)
+        evaluate_slope(work, numbers, counts, limits, choices, work.slope, stage == STAGES)
         scale_difference(stage, work.slope, work.start, work.scaled, table, modes)
     counts[NEXT_DRIFT_MODES], counts[DRIFT_MODES] = counts[DRIFT_MODES], kept  # a rejected state must leave no trace
     step_errors(work.scaled, table, step, work.errors, modes)
@@ -145,13 +179,14 @@ def _window(modes: int, choices: AnyArray) -> int:
 
 
 @kernel
-def _tail(sizes: Float, first: int, last: int) -> float:
+def _tail(work: Work, first: int, last: int) -> float:
     """Largest mode in [first, last), relative to the sum of all below it."""
-    total, tail = 0.5, 0.0
+    sizes, peaks, total, tail = work.state_sizes, work.peaks, 0.5, 0.0
+    noise = _noise(sizes, work.rounding, last)
     for mode in range(1, first):
-        total += sizes[mode]
+        total += peaks[mode] * sizes[mode]
     for mode in range(first, last):
-        tail = max(tail, sizes[mode])
+        tail = max(tail, peaks[mode] * (sizes[mode] - noise))
     return tail / total
 
 
@@ -185,7 +220,7 @@ def _can_drop(state: Float, work: Work, counts: AnyArray, limits: Float, choices
     if counts[SINCE_CHANGE] < _STEPS_BETWEEN_REDUCTIONS or fewer < _MODES_MIN or fewer >= modes:
         return False
     counts[SINCE_CHANGE] = 0
-    if _tail(work.state_sizes, fewer - _window(fewer, choices), modes) > 0.1 * limits[TRUNCATION]:
+    if _tail(work, fewer - _window(fewer, choices), modes) > 0.1 * limits[TRUNCATION]:
         return False
     state[:, fewer:] = 0.0
     counts[MODES] = fewer
@@ -197,7 +232,7 @@ def _can_show(work: Work, numbers: Float, counts: AnyArray, limits: Float, choic
     """REACHED if the modes and the grid hold the attempted state, otherwise what must change (the number of modes is
     raised here)."""
     modes = counts[MODES]
-    tail = _tail(work.state_sizes, modes - _window(modes, choices), modes)
+    tail = _tail(work, modes - _window(modes, choices), modes)
     before = numbers[LAST_TAIL]
     numbers[LAST_TAIL] = tail
     if tail > limits[TRUNCATION] and modes < choices[MOST_MODES]:
@@ -206,7 +241,7 @@ def _can_show(work: Work, numbers: Float, counts: AnyArray, limits: Float, choic
         return MODES_CHANGED
     if tail > limits[LOST] and tail >= before:  # rough data under noise start above the limit and sink
         return RESOLUTION_LOST
-    if numbers[SPILL] > limits[TRUNCATION] and work.density.shape[1] < 32 * modes:
+    if numbers[SPILL] > limits[TRUNCATION] and work.points < _POINTS_PER_MODE * modes:
         return GRID_TOO_COARSE
     return REACHED
 
@@ -258,4 +293,4 @@ def restart_slope(state: Float, work: Work, numbers: Float, counts: AnyArray, li
     modes = counts[MODES]
     copy_rows(state, 0, work.padded, work.offset, modes)
     find_drift_modes(work, counts, limits)
-    evaluate_slope(work, numbers, counts, limits, choices, work.start)
+    evaluate_slope(work, numbers, counts, limits, choices, work.start, True)

@@ -1,16 +1,22 @@
-"""The arrays that the compiled loop of the circle works on."""
+"""The arrays that the compiled loop of the circle, and of axes, works on."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from mfpde.solvers.kernels.axis_slope import AxisRoom
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["Work"]
 
 
 class Work(NamedTuple):
-    """Room for the compiled loop; nothing in it outlives a step but `start`, which follows from the state."""
+    """Room for the compiled loop; nothing in it outlives a step but `start`, which follows from the state.
+
+    `peaks` are half the largest values of the functions of modes, of which there are `copies`; `pulls` the drift that a
+    mode of size 1 may make; `rounding` what the largest mode leaves of all; `points` the places on a great circle where
+    products are made.
+    """
 
     padded: Float
     offset: int
@@ -32,3 +38,9 @@ class Work(NamedTuple):
     watched: int
     error_sizes: Float
     state_sizes: Float
+    pulls: Float
+    peaks: Float
+    copies: float
+    rounding: float
+    points: int
+    axis: AxisRoom

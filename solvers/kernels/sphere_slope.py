@@ -1,9 +1,7 @@
 """The nonlinear part of the equation on spheres in harmonics: `N_lm = int grad conj(Y_lm) . v dmu`, v a convolution.
 
 Products are made on Gauss rings with so many places that the sums over them are the integrals, and N is the projection
-of `-div(mu v)`: mass is kept to the last digit. On S^2 blocks of rings go all the way from coefficients to
-coefficients. About an axis there is one order and nothing to transform along rings, and the real and imaginary rows of
-the sums carry two fields.
+of `-div(mu v)`: mass is kept to the last digit. Blocks of rings go all the way from coefficients to coefficients.
 """
 
 from __future__ import annotations
@@ -14,7 +12,6 @@ from typing import NamedTuple
 from mfpde.compilation import kernel
 from mfpde.solvers.kernels.exponential_step import advance_stage, scale_difference, step_errors
 from mfpde.solvers.steppers.gif853 import STAGES
-from mfpde.transform.legendre_kernels import FIELDS, ROOM, SUMS, analyze_one_field, load_rings, start_order, sum_order
 from mfpde.transform.legendre_tables import Orders, Rings
 from mfpde.transform.ring_fields import (
     analyze_block,
@@ -26,7 +23,7 @@ from mfpde.transform.ring_fields import (
 from mfpde.transform.ring_fourier import transform_rings
 from mfpde.typing import Float
 
-__all__ = ["HarmonicWork", "attempt_about_axis", "attempt_on_sphere", "slope_about_axis", "slope_on_sphere"]
+__all__ = ["HarmonicWork", "attempt_on_sphere", "slope_on_sphere"]
 
 _WATCHED_SHARE = 16  # of the orders that a ring tells apart, the last sixteenth shows what it can hardly hold
 
@@ -77,9 +74,11 @@ def _flux(fields: Float, squares: Float, bound: float, columns: int, normalised:
                 # sin |grad S| and sin times the bound of it
                 size = math.sqrt(down[ring] * down[ring] + side[ring] * side[ring])
                 most = bound * max(level[ring], 0.0) / math.sqrt(squares[ring])
-                share = density[ring] * squares[ring] / level[ring] if size <= most else 0.0
-                if size > most > 0.0:
-                    share = density[ring] * math.sqrt(squares[ring]) * bound / size
+                share = 0.0
+                if most > 0.0:
+                    bounded = size > most
+                    share = math.sqrt(squares[ring]) * bound / size if bounded else squares[ring] / level[ring]
+                    share *= density[ring]
                 down[ring] *= share
                 side[ring] *= share
 
@@ -132,62 +131,6 @@ def slope_on_sphere(w: HarmonicWork, state: Float, slope: Float) -> float:
 
 
 @kernel
-def _profile_flux(work: Float, squares: Float, weights: Float, normalised: bool, bound: float, count: int) -> None:
-    """From even and odd sums of density and slope (and of the level, in FIELDS) to weighted fields of both parities."""
-    for ring in range(count):
-        north, south = 0.0, 0.0
-        for side in range(2):
-            sign = 1.0 - 2.0 * side
-            density = work[SUMS + ring] + sign * work[SUMS + 2 * ROOM + ring]
-            downhill = work[SUMS + ROOM + ring] + sign * work[SUMS + 3 * ROOM + ring]
-            share = squares[ring]
-            if normalised:
-                level = work[FIELDS + ring] + sign * work[FIELDS + ROOM + ring]
-                most = bound * max(level, 0.0) / math.sqrt(share)
-                if abs(downhill) <= most:
-                    share = share / level
-                else:
-                    share = math.sqrt(share) * bound / abs(downhill) if most > 0.0 else 0.0
-            flux = weights[ring] * density * downhill * share
-            north, south = (flux, south) if side == 0 else (north, flux)
-        work[FIELDS + ring], work[FIELDS + 4 * ROOM + ring] = north + south, north - south
-        work[FIELDS + ROOM + ring] = work[FIELDS + 5 * ROOM + ring] = 0.0
-
-
-@kernel
-def slope_about_axis(w: HarmonicWork, state: Float, slope: Float) -> float:
-    """The same about an axis in R^d; row 0 of the state is all there is, and w.sums[1] stays zero."""
-    orders, rings, top = w.orders, w.rings, w.orders.top
-    prepare_field(orders, state, w.ones, top, w.prepared[0])
-    prepare_slopes(orders, state, w.potential, w.reach, w.prepared[1], w.prepared[2])
-    if w.normaliser.size > 0:
-        prepare_field(orders, state, w.normaliser, w.reach, w.prepared[3])
-    for place in range(w.sums.shape[2]):
-        w.sums[0, 0, place] = 0.0
-    for block in range(rings.bounds.size - 1):
-        first, count = rings.bounds[block], rings.bounds[block + 1] - rings.bounds[block]
-        load_rings(w.work, rings.cosines[first : first + count], count)
-        sectoral = rings.sectoral[0, first : first + count]
-        if w.normaliser.size > 0:
-            start_order(w.work, sectoral, count)
-            sum_order(w.work, orders.step, w.prepared[3, 0], w.prepared[3, 1], w.reach + 1, count)
-            for ring in range(count):
-                w.work[FIELDS + ring] = w.work[SUMS + ring]
-                w.work[FIELDS + ROOM + ring] = w.work[SUMS + 2 * ROOM + ring]
-        start_order(w.work, sectoral, count)
-        sum_order(w.work, orders.step, w.prepared[0, 0], w.prepared[1, 0], orders.counts[0], count)
-        squares, weights = rings.inverse_squares[first : first + count], rings.weights[first : first + count]
-        _profile_flux(w.work, squares, weights, w.normaliser.size > 0, w.bound, count)
-        start_order(w.work, sectoral, count)
-        analyze_one_field(w.work, orders.step, w.sums[0, 0], w.sums[0, 1], orders.counts[0], count)
-    vector_products(orders, w.sums[0], w.sums[1], slope)
-    for place in range(slope.shape[1]):
-        slope[0, place] *= w.kept[0, place]
-        slope[1, place] = 0.0
-    return 0.0
-
-
-@kernel
 def attempt_on_sphere(w: HarmonicWork, state: Float, table: Float, step: float) -> float:
     """One step: the new state in w.stage, its N in w.slope, errors in w.errors. Returns the spill of the end. A step of
     0 makes N of the state alone, in w.start."""
@@ -197,20 +140,6 @@ def attempt_on_sphere(w: HarmonicWork, state: Float, table: Float, step: float) 
     for stage in range(1, STAGES + 1):
         advance_stage(stage, state, w.start, w.scaled, table, step, w.stage, 0, size)
         spill = slope_on_sphere(w, w.stage, w.slope)
-        scale_difference(stage, w.slope, w.start, w.scaled, table, size)
-    step_errors(w.scaled, table, step, w.errors, size)
-    return spill
-
-
-@kernel
-def attempt_about_axis(w: HarmonicWork, state: Float, table: Float, step: float) -> float:
-    """The same about an axis."""
-    if step == 0.0:
-        return slope_about_axis(w, state, w.start)
-    size, spill = state.shape[1], 0.0
-    for stage in range(1, STAGES + 1):
-        advance_stage(stage, state, w.start, w.scaled, table, step, w.stage, 0, size)
-        spill = slope_about_axis(w, w.stage, w.slope)
         scale_difference(stage, w.slope, w.start, w.scaled, table, size)
     step_errors(w.scaled, table, step, w.errors, size)
     return spill

@@ -38,14 +38,15 @@ def _fill_ghosts(padded: Float, offset: int, modes: int) -> None:
 
 
 @kernel
-def drift_mode_count(padded: Float, offset: int, potential: Float, modes: int, cut: float) -> int:
-    """One more than the last order whose drift j W_j c_j, |c_j| <= 1, can pass `cut` times this state's largest."""
-    count = min(potential.size, modes)
+def drift_mode_count(padded: Float, offset: int, pulls: Float, modes: int, cut: float) -> int:
+    """One more than the last order whose drift, `pulls[j] c_j`, |c_j| <= 1, can pass `cut` times this state's
+    largest."""
+    count = min(pulls.size, modes)
     largest = 0.0
     for order in range(1, count):
         size = max(abs(padded[0, offset + order]), abs(padded[1, offset + order]))
-        largest = max(largest, order * abs(potential[order]) * size)
-    while count > 2 and (count - 1) * abs(potential[count - 1]) <= cut * largest:
+        largest = max(largest, pulls[order] * size)
+    while count > 2 and pulls[count - 1] <= cut * largest:
         count -= 1
     return count
 

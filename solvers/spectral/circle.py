@@ -19,6 +19,7 @@ from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.kernels import circle as loop
 from mfpde.solvers.kernels.circle_work import Work
 from mfpde.solvers.kernels.fast_fourier import roots_of_unity
+from mfpde.solvers.spectral.axis_room import no_axis
 from mfpde.solvers.spectral.cut_data import NOT_CUT, Cut, cut_of, smooth_from
 from mfpde.solvers.steppers.gif853 import STAGES
 from mfpde.solvers.stepping.controller import Controller
@@ -51,7 +52,7 @@ class CircleIntegration(Integration):
         self._limits = self._make_limits(settings.tolerance)
         self._numbers = np.zeros(7)
         self._counts = np.zeros(8, dtype=np.int64)
-        self._choices = np.zeros(5, dtype=np.int64)
+        self._choices = np.zeros(6, dtype=np.int64)
         self._axis = _AXIS_POINTS_MIN
         self._finer, self._length = 1, _GRID_POINTS_MIN
         self._state = np.zeros((2, 0))
@@ -121,7 +122,7 @@ class CircleIntegration(Integration):
     def _make_choices(self, initial: Complex) -> AnyArray:
         excited = np.flatnonzero(initial)
         period = int(np.gcd.reduce(excited)) if excited.size > 1 else self._settings.max_modes + 1
-        choices = np.empty(5, dtype=np.int64)
+        choices = np.zeros(6, dtype=np.int64)
         choices[loop.MOST_MODES] = self._settings.max_modes
         choices[loop.DIRECT] = _CONVOLUTION_PRODUCTS_MAX if self._convolution.normaliser is None else -1
         choices[loop.EVEN] = int(not initial.imag.any())
@@ -174,6 +175,12 @@ class CircleIntegration(Integration):
             watched=int(np.flatnonzero(growth > self._diffusion * order**2).max(initial=0)) + 1,
             error_sizes=np.zeros(capacity),
             state_sizes=np.zeros(capacity),
+            pulls=np.arange(1.0 * potential.size) * np.abs(potential),
+            peaks=np.ones(capacity),
+            copies=2.0,
+            rounding=0.0,
+            points=grid[1],
+            axis=no_axis(),
         )
 
     def _first_step(self) -> float:

@@ -16,10 +16,9 @@ from mfpde.geometry import Layout
 from mfpde.measure import Measure
 from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.spectral.cut_data import NOT_CUT, Cut, smooth_from
-from mfpde.solvers.spectral.sphere_basis import Basis
 from mfpde.solvers.spectral.sphere_data import axis_of, gauss_points, profile_of, symmetry_of, table_of
 from mfpde.solvers.spectral.sphere_shown import AboutAxis, OnSphere, Shown, shown_on
-from mfpde.solvers.spectral.sphere_stepping import STEPS_BETWEEN_LOOKS, Limits, Stepping, Verdict, degrees_for
+from mfpde.solvers.spectral.sphere_stepping import STEPS_BETWEEN_LOOKS, Limits, Verdict, degrees_for
 from mfpde.solvers.stepping.steady_state import PUSH, Rest
 from mfpde.transform.ring_fourier import ring_length
 from mfpde.typing import AnyArray, Complex, Float
@@ -33,8 +32,6 @@ __all__ = ["SphereIntegration"]
 _SHORTEST_AXIS = 32  # colatitudes
 _LINEAR_AMPLITUDE = 1e-12  # sum of all coefficients of degree > 0, below which their products are nothing beside them
 _SPARE_DEGREES = 4  # beyond those of the initial measure
-_MOST_DEGREES = 1500  # of all harmonics: functions of larger orders underflow where they are not small yet
-_ARRAYS = 110  # of coefficients, real and imaginary parts, that a run holds, tables of exponentials included
 _PUSHED_DEGREES = 8  # of the function that a density is pushed by
 
 
@@ -48,8 +45,8 @@ class SphereIntegration(Integration):
         assert harmonics is not None  # noqa: S101 - for the type checker
         found = None if equation.law is None else equation.law.convolution(equation.geometry)
         self._limits = Limits.of(settings.tolerance)
-        self._stepping = Stepping(
-            shown, found or Convolution.none(harmonics), equation.noise.diffusion, self._limits, settings.max_modes
+        self._stepping = shown.stepping(
+            found or Convolution.none(harmonics), equation.noise.diffusion, self._limits, settings.max_modes
         )
         self._cut, self._axis = NOT_CUT, _SHORTEST_AXIS
         self._rest = Rest(self._limits.error)
@@ -59,12 +56,12 @@ class SphereIntegration(Integration):
     def begun(cls, settings: Spectral, task: InitialValueProblem) -> SphereIntegration:
         """At t = 0."""
         shown, state, degree = _started(task, settings.max_modes)
-        _check_room(shown, settings.max_modes)
+        shown.check_room(settings.max_modes)
         made = cls(settings, task.equation, shown)
         stepping = made._stepping
         made._cut = made._cut_of(task, state, degree)
         top = degrees_for(degree + _SPARE_DEGREES, settings.max_modes)
-        stepping.lay(*_laid(shown, top, stepping.bandwidth or top, state))
+        stepping.lay(*shown.laid(top, stepping.bandwidth or top, state))
         stepping.first_step(settings.tolerance)
         return made
 
@@ -128,7 +125,8 @@ class SphereIntegration(Integration):
             return Progress(
                 State.RESOLUTION_LOST,
                 f"the density has become narrower than degree {self._settings.max_modes} can show",
-                "stop earlier, add noise (a smaller noise.kappa), or raise solver.max_modes",
+                "stop earlier, add noise (a smaller noise.kappa), or raise solver.max_modes"
+                + ("" if stepping.diffusion else "; solver.kind: characteristics or particles follow tokens farther"),
             )
         if verdict is Verdict.STEP_VANISHED:
             return Progress(
@@ -188,7 +186,7 @@ class SphereIntegration(Integration):
         change[0, 0] = 1.0
         state = self._shown.product(basis, mine.state, change)
         state /= state[0, 0]
-        copied._stepping = Stepping(self._shown, mine.convolution, mine.diffusion, mine.limits, mine.most)
+        copied._stepping = self._shown.stepping(mine.convolution, mine.diffusion, mine.limits, mine.most)
         copied._rest, copied._amplification = Rest(0.0), Amplification(autonomous=False)
         copied.restore({**self.state(), "harmonics": state})
         copied._rest.never()
@@ -249,47 +247,22 @@ class SphereIntegration(Integration):
         }
 
 
-def _check_room(shown: Shown, most: int) -> None:
-    """Without an axis there is a limit to degrees."""
-    if isinstance(shown, OnSphere) and most > _MOST_DEGREES:
-        room = _ARRAYS * 8 * most**2
-        raise ProblemError.at(
-            "solver.max_modes",
-            f"is {most}; without an axis it may be {_MOST_DEGREES} at most, and so many degrees would take "
-            f"{room / 2**30:.0f} GiB",
-        )
-
-
 def _started(task: InitialValueProblem, most: int) -> tuple[Shown, Float | Complex, int]:
     """The space of the solution, its first coefficients (a profile, or a table by degree and order), their degree."""
-    if task.equation.geometry.ambient_dimension == 3:
+    found = profile_of(task.initial, most)
+    if found is None and task.equation.geometry.ambient_dimension > 3:
+        raise ProblemError.at(
+            "initial", "has no axis, and in more than three dimensions only densities about an axis can be solved"
+        )
+    if found is None:
         table = table_of(task.initial, most)
         found = axis_of(table)
         if found is None:
             return OnSphere(symmetry_of(table)), table, len(table) - 1
-    else:
-        found = profile_of(task.initial, most)
-        if found is None:
-            raise ProblemError.at(
-                "initial", "has no axis, and in more than three dimensions only densities about an axis can be solved"
-            )
     profile = found.coefficients
     even = not np.abs(profile[1::2]).max(initial=0.0) > 0
     used = np.flatnonzero(np.abs(profile) > np.finfo(float).eps)
     return AboutAxis(found.axis, even), profile, int(used[-1])
-
-
-def _laid(shown: Shown, degree: int, bandwidth: int, found: Float | Complex) -> tuple[Basis, Float]:
-    basis = shown.basis(degree, bandwidth)
-    if isinstance(shown, OnSphere):
-        state = shown.packed(basis, np.asarray(found, dtype=complex))
-    else:
-        state = np.zeros((2, basis.orders.size))
-        length = min(len(found), degree + 1)
-        state[0, :length] = np.real(found[:length])
-    state = state * shown.kept(basis)
-    state[0, 0] = 1.0
-    return basis, state
 
 
 def _cut_error(measure: Measure, kept: Float | Complex) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from mfpde.measure import Measure
 from mfpde.transform.legendre import RingTransform
 from mfpde.transform.ring_fourier import ring_length
 from mfpde.typing import AnyArray, Complex, Float, Truths
+
+if TYPE_CHECKING:
+    from mfpde.measure.axisymmetric import Axisymmetric
 
 __all__ = [
     "AxialData",
@@ -109,17 +112,24 @@ def _without_rounding(table: Complex) -> Complex:
 
 
 def profile_of(measure: Measure, most: int) -> AxialData | None:
-    """In any dimension: the axis of a measure that has one, None for others."""
-    series = measure.harmonics(most)
-    zonal = cast("ZonalSeries", series)  # in more than three dimensions there are no others
-    axis = zonal.axes[0]
-    cosines = zonal.axes @ axis
+    """In any dimension: the axis of a measure whose parts all have the same one and know it, None for others."""
+    parts = list(measure.summands)
+    if all(hasattr(part, "axial_moments") for _, part in parts):
+        known = [(share, cast("Axisymmetric", part)) for share, part in parts]
+        axes = np.array([part.axis for _, part in known])
+        listed = np.array([share * part.axial_moments(most) for share, part in known])
+    elif measure.space.ambient_dimension > 3:
+        zonal = cast("ZonalSeries", measure.harmonics(most))  # in so many dimensions there are no others
+        axes, listed = zonal.axes, zonal.coefficients
+    else:
+        return None
+    axis, degree = axes[0], np.arange(listed.shape[1])
+    cosines = axes @ axis
     if np.abs(np.abs(cosines) - 1).max() > _ROUNDINGS:
         return None
-    degree = np.arange(zonal.degree + 1)
-    moments = (np.sign(cosines)[:, None] ** degree * zonal.coefficients).sum(axis=0)
+    moments = (np.sign(cosines)[:, None] ** degree * listed).sum(axis=0)
     with np.errstate(over="ignore", invalid="ignore"):
-        found = np.nan_to_num(moments * np.sqrt(Harmonics(axis.size).multiplicities(zonal.degree)), posinf=0.0)
+        found = np.nan_to_num(moments * np.sqrt(Harmonics(axis.size).multiplicities(degree[-1])), posinf=0.0)
     return AxialData(axis, found / moments[0])
 
 

@@ -7,25 +7,41 @@ from functools import lru_cache
 
 import numpy as np
 
+from mfpde.attention import Convolution
+from mfpde.errors import ProblemError
 from mfpde.geometry import Harmonics, Layout, Sphere, SphereSeries
 from mfpde.geometry.gauss import gauss_legendre, gauss_on_sphere
 from mfpde.measure import Measure
 from mfpde.measure.sphere_grid import ProfileDensity, SphereGridDensity
 from mfpde.solvers.forms.sphere import profile_layout, sphere_layout
-from mfpde.solvers.spectral.sphere_basis import AxisBasis, Basis, SphereBasis
+from mfpde.solvers.spectral.sphere_axis import AxisBasis, AxisStepping
+from mfpde.solvers.spectral.sphere_basis import Basis, SphereBasis
 from mfpde.solvers.spectral.sphere_data import AxialData, Symmetry, table_about
+from mfpde.solvers.spectral.sphere_stepping import HarmonicStepping, Limits, Stepping
 from mfpde.transform.legendre import RingTransform
 from mfpde.transform.ring_fourier import ring_length
 from mfpde.typing import AnyArray, Complex, Float
 
 __all__ = ["AboutAxis", "OnSphere", "Shown"]
 
+_MIN_DEGREES = 12  # of a basis of nothing yet
+_MOST_DEGREES = 1500  # of all harmonics: functions of larger orders underflow where they are not small yet
+_ARRAYS = 110  # of coefficients, real and imaginary parts, that a run holds, tables of exponentials included
+
 
 class Shown(ABC):
     """A space of solutions: its basis, and how their coefficients are seen."""
 
     @abstractmethod
-    def basis(self, degree: int, bandwidth: int) -> Basis: ...
+    def stepping(self, convolution: Convolution, diffusion: float, limits: Limits, most: int) -> Stepping:
+        """Steps in that space, of no state yet."""
+
+    @abstractmethod
+    def laid(self, degree: int, bandwidth: int, found: Float | Complex) -> tuple[Basis, Float]:
+        """A basis, and on it the coefficients that were found of a measure."""
+
+    def check_room(self, most: int) -> None:  # noqa: B027 - a profile fits always
+        """Refuse more degrees than there is memory for."""
 
     @abstractmethod
     def kept(self, basis: Basis) -> Float:
@@ -58,36 +74,46 @@ class OnSphere(Shown):
     def __init__(self, symmetry: Symmetry) -> None:
         self.symmetry = symmetry
 
-    def basis(self, degree: int, bandwidth: int) -> Basis:
-        return SphereBasis(degree, bandwidth, self.symmetry.period)
+    def stepping(self, convolution: Convolution, diffusion: float, limits: Limits, most: int) -> Stepping:
+        return HarmonicStepping(self.symmetry, convolution, diffusion, limits, most)
+
+    def laid(self, degree: int, bandwidth: int, found: Float | Complex) -> tuple[Basis, Float]:
+        basis = SphereBasis(degree, bandwidth, self.symmetry.period)
+        state = self.packed(basis, np.asarray(found, dtype=complex)) * self.kept(basis)
+        state[0, 0] = 1.0
+        return basis, state
 
     def kept(self, basis: Basis) -> Float:
-        kept = np.array(self.symmetry.kept, dtype=float).reshape(2, 2, 2)
-        order = np.zeros(basis.orders.size, dtype=int)
-        for row, value in enumerate(basis.orders.order):
-            order[basis.orders.first[row] : basis.orders.first[row + 1]] = value
-        found = kept[(basis.degrees - order) % 2, order % 2].T * (basis.copies > 0)
-        found[1, order == 0] = 0.0
-        return np.ascontiguousarray(found)
+        return _harmonic(basis).kept(self.symmetry)
+
+    def check_room(self, most: int) -> None:
+        if most > _MOST_DEGREES:
+            room = _ARRAYS * 8 * most**2
+            raise ProblemError.at(
+                "solver.max_modes",
+                f"is {most}; without an axis it may be {_MOST_DEGREES} at most, and so many degrees would take "
+                f"{room / 2**30:.0f} GiB",
+            )
 
     def layout(self, count: int) -> Layout:
         return sphere_layout(count)
 
     def table(self, basis: Basis, state: Float) -> Complex:
         """Coefficients by degree and order."""
+        orders = _harmonic(basis).orders
         table = np.zeros((basis.degree + 1, basis.degree + 1), dtype=complex)
-        for row, order in enumerate(basis.orders.order.astype(int)):
-            here = slice(int(basis.orders.first[row]), int(basis.orders.first[row] + basis.orders.counts[row]) - 1)
+        for row, order in enumerate(orders.order.astype(int)):
+            here = slice(int(orders.first[row]), int(orders.first[row] + orders.counts[row]) - 1)
             table[order:, order] = state[0, here] + 1j * state[1, here]
         return table
 
     def packed(self, basis: Basis, table: Complex) -> Float:
         """Such a table, of any size, in rows."""
-        state = np.zeros((2, basis.orders.size))
+        orders, state = _harmonic(basis).orders, np.zeros((2, basis.width))
         length = min(len(table), basis.degree + 1)
-        for row, order in enumerate(basis.orders.order.astype(int)):
+        for row, order in enumerate(orders.order.astype(int)):
             if order < length:
-                start = int(basis.orders.first[row])
+                start = int(orders.first[row])
                 column = table[order:length, order]
                 state[0, start : start + column.size], state[1, start : start + column.size] = column.real, column.imag
         return state
@@ -124,12 +150,22 @@ class AboutAxis(Shown):
     def dimension(self) -> int:
         return self.axis.size
 
-    def basis(self, degree: int, bandwidth: int) -> Basis:
-        return AxisBasis(degree, bandwidth, self.dimension)
+    def stepping(self, convolution: Convolution, diffusion: float, limits: Limits, most: int) -> Stepping:
+        basis = AxisBasis(_MIN_DEGREES, 0, self.dimension)
+        return AxisStepping(basis, convolution, diffusion, limits, most, self.even)
+
+    def laid(self, degree: int, bandwidth: int, found: Float | Complex) -> tuple[Basis, Float]:
+        basis = AxisBasis(degree, bandwidth, self.dimension)
+        state = np.zeros((2, basis.width))
+        length = min(len(found), degree + 1)
+        state[0, :length] = np.real(found[:length])
+        state *= self.kept(basis)
+        state[0, 0] = 1.0
+        return basis, state
 
     def kept(self, basis: Basis) -> Float:
-        kept = np.zeros((2, basis.orders.size))
-        kept[0] = (basis.copies > 0) & ((basis.degrees % 2 == 0) | (not self.even))
+        kept = np.zeros((2, basis.width))
+        kept[0] = (basis.degrees % 2 == 0) | (not self.even)
         return kept
 
     def layout(self, count: int) -> Layout:
@@ -161,6 +197,11 @@ class AboutAxis(Shown):
 
     def arrays(self) -> dict[str, AnyArray]:
         return {"axis": self.axis, "even": np.array([int(self.even)])}
+
+
+def _harmonic(basis: Basis) -> SphereBasis:
+    assert isinstance(basis, SphereBasis)  # noqa: S101 - for the type checker
+    return basis
 
 
 @lru_cache(maxsize=4)

@@ -1,12 +1,9 @@
-"""Adaptive gif853 steps of coefficients on spheres, with as many degrees as the tolerance asks for.
-
-The compiled part is one attempt of a step (`solvers.kernels.sphere_slope`); what follows from its errors is decided
-here, as it is on the circle.
-"""
+"""Adaptive gif853 steps of coefficients on spheres, with as many degrees as the tolerance asks for."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from enum import Enum
 from typing import NamedTuple
 
@@ -15,15 +12,15 @@ import numpy as np
 from mfpde.attention import Convolution
 from mfpde.solvers.kernels.exponential_step import fill_table, ladder_step, nearest_rung
 from mfpde.solvers.kernels.sphere_slope import HarmonicWork
-from mfpde.solvers.spectral.sphere_basis import Basis
-from mfpde.solvers.spectral.sphere_shown import Shown
+from mfpde.solvers.spectral.sphere_basis import Basis, SphereBasis
+from mfpde.solvers.spectral.sphere_data import Symmetry
 from mfpde.solvers.steppers.base import combined_error
 from mfpde.solvers.steppers.gif853 import LARGEST_DECAY, ORDER, STAGES
 from mfpde.solvers.stepping.controller import SHORTEST_STEP, Controller
 from mfpde.solvers.stepping.step_ends import next_end
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["Limits", "Stepping", "Verdict", "degrees_for"]
+__all__ = ["HarmonicStepping", "Limits", "Stepping", "Verdict", "degrees_for"]
 
 STEPS_BETWEEN_LOOKS = 256  # accepted steps after which a call ends, so that the caller sees whether anything moves
 _STEPS_BETWEEN_CHANGES = 24  # accepted steps between a change of the degree and the next reduction
@@ -71,47 +68,72 @@ def degrees_for(wanted: int, most: int) -> int:
     return min(most, max(_MIN_DEGREES, -(-wanted // rung) * rung))
 
 
-class Stepping:
+class Stepping(ABC):
     """The state and what decides on its steps."""
 
-    def __init__(self, shown: Shown, convolution: Convolution, diffusion: float, limits: Limits, most: int) -> None:
-        self.shown, self.convolution, self.limits, self.most = shown, convolution, limits, most
-        self.diffusion = diffusion
-        self.time, self.last_tail = 0.0, math.inf
-        self._controller = Controller(1.0)
-        self.steps, self.rejected, self.evaluations, self.since_change = 0, 0, 0, 0
-        growth = convolution.growth_rates()
-        self._fastest = int(np.argmax(np.abs(growth)))
-        self.reach = self._reach()
-        self.bandwidth = self.reach if convolution.normaliser is None else 0
-        self.basis: Basis = shown.basis(_MIN_DEGREES, 0)
-        self.state: Float = np.zeros((2, self.basis.orders.size))
+    time: float
+    step: float  # what the next one is meant to be
+    state: Float
+    rates: Float
 
-    def _reach(self) -> int:
-        """The last degree whose part of the velocity can pass what is cut off, for the largest coefficients there
-        are."""
+    def __init__(self, basis: Basis, convolution: Convolution, diffusion: float, limits: Limits, most: int) -> None:
+        self.basis, self.convolution, self.limits, self.most = basis, convolution, limits, most
+        self.diffusion = diffusion
+        self._fastest = int(np.argmax(np.abs(convolution.growth_rates())))
+        pulls = self._pulls()
+        #: the last degree whose part of the velocity can pass what is cut off, for the largest coefficients there are
+        self.reach = max(1, int(np.flatnonzero(pulls > limits.cut * pulls.max()).max(initial=1)))
+
+    def _pulls(self) -> Float:
+        """Bounds of the velocity that each degree makes, for the largest coefficients there are."""
         harmonics, degree = self.convolution.harmonics, self.convolution.degree
         with np.errstate(over="ignore", invalid="ignore"):
             strengths = harmonics.multiplicities(degree) * harmonics.largest_slopes(degree)
-            pulls = np.nan_to_num(np.abs(self.convolution.potential) * strengths, posinf=0.0)
-        return max(1, int(np.flatnonzero(pulls > self.limits.cut * pulls.max()).max(initial=1)))
+            return np.nan_to_num(np.abs(self.convolution.potential) * strengths, posinf=0.0)
 
-    # -- the equation on a basis
-    # ---------------------------------------------------------------------------------------------------------
+    @property
+    def bandwidth(self) -> int:
+        """Of velocities, where it is known from the start."""
+        return self.reach if self.convolution.normaliser is None else 0
 
+    @property
+    @abstractmethod
+    def steps(self) -> int:
+        """That were accepted."""
+
+    @property
+    @abstractmethod
+    def rejected(self) -> int:
+        """Attempts that were not."""
+
+    @property
+    @abstractmethod
+    def evaluations(self) -> int:
+        """Of N."""
+
+    @abstractmethod
     def lay(self, basis: Basis, state: Float) -> None:
         """Go on with these coefficients on that basis."""
-        self.basis, self.state = basis, state
-        self._work: HarmonicWork = basis.work(self.convolution, self.reach, self.shown.kept(basis))
-        degree = basis.degrees.astype(float)
-        self.rates: Float = self.diffusion * degree * (degree + basis.orders.shift) * (basis.copies > 0)
-        slots = max(2, min(_MAX_TABLES, _TABLE_BYTES // (3 * STAGES * 8 * state.shape[1])))
-        self._tables: dict[float, Float] = {}
-        self._slots = slots
-        growth = self._uniform_growth()
-        top = np.arange(basis.degree + 1.0)
-        self._watched: AnyArray = growth > self.diffusion * top * (top + basis.orders.shift)
-        self.restart()
+
+    @abstractmethod
+    def restart(self) -> None:
+        """N of the state."""
+
+    @abstractmethod
+    def slope(self) -> Float:
+        """The derivative of the state in time."""
+
+    @abstractmethod
+    def advance(self, target: float, attempts: int) -> Verdict:
+        """Step to `target` with at most so many attempts, not beyond the next multiple of STEPS_BETWEEN_LOOKS."""
+
+    @abstractmethod
+    def arrays(self) -> dict[str, AnyArray]:
+        """Everything that `restore` needs."""
+
+    @abstractmethod
+    def restore(self, arrays: dict[str, AnyArray]) -> None:
+        """Go on from there."""
 
     def _uniform_growth(self) -> Float:
         growth = np.zeros(self.basis.degree + 1)
@@ -119,18 +141,13 @@ class Stepping:
         growth[: known.size] = known
         return growth
 
+    def _decay(self) -> Float:
+        """Of every degree, by noise."""
+        return self.diffusion * self.convolution.harmonics.eigenvalues(self.basis.degree)
+
     def uniform_rates(self) -> Float:
         """How fast degrees of the uniform state grow (physics section 5)."""
-        top = np.arange(self.basis.degree + 1.0)
-        return self._uniform_growth() - self.diffusion * top * (top + self.basis.orders.shift)
-
-    def restart(self) -> None:
-        """N of the state."""
-        self.basis.attempt(self._work, self.state, np.zeros((3, STAGES, 0)), 0.0)
-
-    def slope(self) -> Float:
-        """The derivative of the state in time."""
-        return np.asarray(self._work.start - self.rates * self.state)
+        return self._uniform_growth() - self._decay()
 
     def first_step(self, tolerance: float) -> None:
         """Over which nothing moves far: the fastest decay, growth and transport there are, times a small number."""
@@ -140,12 +157,52 @@ class Stepping:
         level = 1.0 if self.convolution.normaliser is None else float(self.convolution.normaliser[0])
         growth = float(np.abs(self.convolution.growth_rates()).max())
         rate = degree * float(pulls.sum()) / level + float(self.rates.max(initial=0.0)) + growth
-        self._controller.length = 0.3 * tolerance**0.125 / rate if rate > 0 else 1.0
+        self.step = 0.3 * tolerance**0.125 / rate if rate > 0 else 1.0
+
+
+class HarmonicStepping(Stepping):
+    """On S^2, without an axis. The compiled part is one attempt of a step (`solvers.kernels.sphere_slope`); what
+    follows from its errors is decided here, as it is in the loop of the circle."""
+
+    basis: SphereBasis
+    steps = rejected = evaluations = since_change = 0
+
+    def __init__(
+        self, symmetry: Symmetry, convolution: Convolution, diffusion: float, limits: Limits, most: int
+    ) -> None:
+        super().__init__(SphereBasis(_MIN_DEGREES, 0, symmetry.period), convolution, diffusion, limits, most)
+        self.symmetry = symmetry
+        self.time, self.last_tail = 0.0, math.inf
+        self._controller = Controller(1.0)
+        self.state = np.zeros((2, self.basis.width))
+
+    # -- the equation on a basis
+    # ---------------------------------------------------------------------------------------------------------
+
+    def lay(self, basis: Basis, state: Float) -> None:
+        assert isinstance(basis, SphereBasis)  # noqa: S101 - of this space
+        self.basis, self.state = basis, state
+        self._work: HarmonicWork = basis.work(self.convolution, self.reach, basis.kept(self.symmetry))
+        degree = basis.degrees.astype(float)
+        self.rates = self.diffusion * degree * (degree + 1.0) * (basis.copies > 0)
+        self._slots = max(2, min(_MAX_TABLES, _TABLE_BYTES // (3 * STAGES * 8 * state.shape[1])))
+        self._tables: dict[float, Float] = {}
+        self._watched: AnyArray = self.uniform_rates() > 0
+        self.restart()
+
+    def restart(self) -> None:
+        self.basis.attempt(self._work, self.state, np.zeros((3, STAGES, 0)), 0.0)
+
+    def slope(self) -> Float:
+        return np.asarray(self._work.start - self.rates * self.state)
 
     @property
     def step(self) -> float:
-        """What the next step is meant to be."""
         return self._controller.length
+
+    @step.setter
+    def step(self, length: float) -> None:
+        self._controller.length = length
 
     def _table(self, step: float) -> Float:
         """Exponentials for that step: they depend on nothing else."""
@@ -161,7 +218,6 @@ class Stepping:
     # ---------------------------------------------------------------------------------------------------------------
 
     def advance(self, target: float, attempts: int) -> Verdict:
-        """Step to `target` with at most so many attempts, not beyond the next multiple of STEPS_BETWEEN_LOOKS."""
         for _ in range(attempts):
             if self.time >= target:
                 return Verdict.REACHED
@@ -213,9 +269,7 @@ class Stepping:
 
     def _error_size(self, errors: Float, sizes: Float) -> float:
         peaks, watched = self.basis.peaks, self._watched
-        relative = float(
-            (errors[watched] / (sizes[watched] / self.basis.peaks[watched] + self.limits.floor)).max(initial=0)
-        )
+        relative = float((errors[watched] / (sizes[watched] + self.limits.floor * peaks[watched])).max(initial=0))
         return max(float(errors @ peaks) / float(sizes @ peaks), float(np.linalg.norm(errors)), relative)
 
     def _accept(self, end: float) -> None:
@@ -279,7 +333,7 @@ class Stepping:
         if bandwidth is None:
             share = self.basis.bandwidth / max(self.basis.degree, 1)
             bandwidth = self.bandwidth if self.convolution.normaliser is None else math.ceil(share * degree)
-        basis = self.shown.basis(degree, bandwidth)
+        basis = SphereBasis(degree, bandwidth, self.symmetry.period)
         self.lay(basis, self.basis.carried(self.state, basis))
         self.since_change = 0
 
@@ -287,7 +341,6 @@ class Stepping:
     # --------------------------------------------------------------------------------------------------------------
 
     def arrays(self) -> dict[str, AnyArray]:
-        """Everything that `restore` needs."""
         counts = [self.steps, self.rejected, self.evaluations, self.since_change]
         return {
             "harmonics": self.state.copy(),
@@ -298,12 +351,11 @@ class Stepping:
         }
 
     def restore(self, arrays: dict[str, AnyArray]) -> None:
-        """Go on from there."""
         self.time, self.last_tail = (float(number) for number in arrays["numbers"])
         self.steps, self.rejected, self.evaluations, self.since_change = (int(n) for n in arrays["counts"])
         self._controller.restore(arrays["controller"])
         degree, bandwidth = (int(number) for number in arrays["degrees"])
-        basis, state = self.shown.basis(degree, bandwidth), np.array(arrays["harmonics"])
+        basis, state = SphereBasis(degree, bandwidth, self.symmetry.period), np.array(arrays["harmonics"])
         if state.shape != (2, basis.orders.size):
             raise ValueError(f"coefficients {state.shape} are not those of degree {degree}")
         self.lay(basis, state)

@@ -2,14 +2,18 @@
 
 import numpy as np
 import pytest
+from reference.sphere import about_axis
 from reference.sphere import solve as solve_without_harmonics
 from scipy.integrate import solve_ivp
 
 import mfpde
 from mfpde.attention import Softmax, Unnormalized
+from mfpde.contracts import State
+from mfpde.equation import InitialValueProblem
 from mfpde.geometry import Sphere
+from mfpde.solvers.spectral import sphere
 from mfpde.solvers.spectral.sphere_shown import AboutAxis
-from mfpde.solvers.spectral.sphere_stepping import Limits, Stepping, Verdict
+from mfpde.solvers.spectral.sphere_stepping import Limits, Verdict
 
 
 def solved(expression, until, *, law=None, kappa=None, tolerance=1e-8, **more):
@@ -51,11 +55,11 @@ def test_every_degree_grows_as_it_should(law, dimension):
     for degree in (1, 2, 3, 5):
         found = []
         for sign in (1, -1):
-            stepping = Stepping(AboutAxis(axis, False), convolution, 1 / kappa, Limits.of(1e-9), 24)
-            basis = stepping.shown.basis(16, 24)
-            state = np.zeros((2, basis.orders.size))
-            state[0, 0], state[0, degree] = 1.0, sign * size
-            stepping.lay(basis, state)
+            shown = AboutAxis(axis, False)
+            stepping = shown.stepping(convolution, 1 / kappa, Limits.of(1e-9), 24)
+            state = np.zeros(17)
+            state[0], state[degree] = 1.0, sign * size
+            stepping.lay(*shown.laid(16, 24, state))
             stepping.first_step(1e-9)
             assert stepping.advance(until, 1000) is Verdict.REACHED
             found.append(stepping.state[0, degree])
@@ -96,6 +100,76 @@ def test_data_without_an_axis_agree_with_another_method(kind, normalised, tolera
     error = np.abs(run.measure(-1).evaluate(points) - expected).max() / expected.max()
     assert error < max(10 * tolerance, 1e-9)
     assert error < 1e-6
+
+
+STRONG = [  # law, beta, kappa, until: 0.1 to 10 times the critical kappa
+    ("unnormalized", 10.0, 5e-3, 1.5e-3),
+    ("softmax", 10.0, 33.0, 4.0),
+    ("unnormalized", 18.0, 5.2e-6, 8e-6),
+    ("softmax", 18.0, 190.0, 4.0),
+    ("unnormalized", -6.0, 0.43, 0.13),
+    ("softmax", 2.0, 0.37, 0.5),
+    ("softmax", 100.0, 121.0, 2.0),
+]
+
+
+@pytest.mark.parametrize("tilted", [False, True])
+@pytest.mark.parametrize(("kind", "beta", "kappa", "until"), STRONG)
+def test_strong_attention_agrees_with_another_method(kind, beta, kappa, until, tilted, monkeypatch):
+    """About the polar axis as a profile, about another one by all harmonics."""
+    axis = np.array([0.48, -0.6, 0.64]) if tilted else np.array([0.0, 0.0, 1.0])
+    if tilted:
+        monkeypatch.setattr(sphere, "profile_of", lambda *_: None)
+        monkeypatch.setattr(sphere, "axis_of", lambda *_: None)
+    bumps = [(0.7, 3.0, axis), (0.3, 2.0, -axis)]
+
+    def initial(x):
+        return sum(w * c / np.sinh(c) * np.exp(c * s * x) for (w, c, _), s in zip(bumps, (1, -1), strict=True))
+
+    times = [0.0, until / 3, until]
+    expected = about_axis(initial, times, beta, kappa, kind == "softmax")
+    parts = [{"kind": "von-mises", "direction": a.tolist(), "concentration": c, "weight": w} for w, c, a in bumps]
+    data = {
+        "geometry": {"kind": "sphere"},
+        "attention": {"kind": kind, "A": beta},
+        "noise": {"kappa": kappa},
+        "initial": {"kind": "mixture", "components": parts},
+        "time": {"until": until, "save_at": times},
+    }
+    colatitude = np.linspace(0, np.pi, 200)
+    side = np.cross(axis, [0.6, 0.8, 0.0]) / np.linalg.norm(np.cross(axis, [0.6, 0.8, 0.0]))
+    points = np.outer(np.cos(colatitude), axis) + np.outer(np.sin(colatitude), side)
+    for tolerance in (1e-4, 1e-7, 1e-10):
+        run = mfpde.solve(mfpde.Problem.from_dict({**data, "solver": {"kind": "spectral", "tolerance": tolerance}}))
+        for k, density in enumerate(expected):
+            exact = density(np.cos(colatitude))
+            error = np.abs(4 * np.pi * run.measure(k).evaluate(points) - exact)
+            assert error.max() / exact.max() < 10 * tolerance
+            assert (np.sin(colatitude) * error).mean() * np.pi / 2 < 10 * tolerance
+
+
+def test_a_normaliser_that_is_only_rounding_makes_no_speed():
+    """Far from a narrow density `Z` is less than the rounding of its peak: any number, and sometimes exactly 0."""
+    for dimension in (3, 8):
+        narrow = {"kind": "von-mises", "direction": np.eye(dimension)[-1].tolist(), "concentration": 500}
+        data = {
+            "geometry": {"kind": "sphere", "dimension": dimension},
+            "attention": {"kind": "softmax", "beta": 20},
+            "initial": narrow,
+            "solver": {"kind": "spectral", "tolerance": 1e-8},
+            "time": {"until": 0.02, "save": False},
+        }
+        problem = mfpde.Problem.from_dict(data)
+        run, spread = mfpde.solve(problem), (dimension - 1) / 500
+        assert run.outcome.kind == "finished"
+        integration = problem.solver.start(InitialValueProblem(problem.equation, 0.02))
+        while integration.advance(0.02, 10**6).state is State.UNDER_WAY:
+            pass
+        assert integration.statistics()["rejected"] < 10
+        mean = np.linalg.norm(run.measure(-1).mean)
+        assert 1 - mean == pytest.approx(
+            0.5 * spread * np.exp(-2 * 0.02), rel=0.05
+        )  # SA: a cluster shrinks like e^{-t}
 
 
 def test_maier_saupe_comes_to_its_stationary_order():
