@@ -70,6 +70,15 @@ class Exponential(Head):
         log_mass, mean = measure.tilt(queries, query, self.factors(measure))
         return mean if self.normalised else mean * raised(log_mass)
 
+    def fixed_kernel(self, queries: Float, keys: Float) -> Float | None:
+        if not self.normalised:
+            return super().fixed_kernel(queries, keys)
+        dimension = keys.shape[1]
+        scores, form = queries @ self.query_matrix(dimension).T @ keys.T, self.key_form(dimension)
+        if form is not None:
+            scores -= np.sum(keys @ form * keys, axis=1)
+        return np.exp(scores - scores.max(axis=1, keepdims=True))
+
     def factors(self, measure: Measure) -> LogFactors:
         """g as the fast sums take it."""
         return self.log_factors(measure)

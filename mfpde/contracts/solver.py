@@ -96,6 +96,8 @@ _SENTENCES = {
     "solver.kind: characteristics",
     "cells": _OF_CELLS,
     "kinks": _OF_CELLS,
+    "kernel": "the kernel is not smooth, or changes with the density or in time: sums over the grid see its kinks to "
+    "second order only",
     "amplification": "an unstable state was left, or a pole approached: rounding errors may have grown to {size}",
 }
 

@@ -1,0 +1,48 @@
+"""What a law makes of a density on a grid of harmonics."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from mfpde.attention.base import Term
+from mfpde.typing import Float
+
+__all__ = ["DECAYED", "NEGLIGIBLE", "Part", "bounds_of", "seen_by"]
+
+#: of the largest, harmonics of a kernel that are left out
+NEGLIGIBLE = 1e-16
+#: of the largest, the last quarter of the harmonics of a kernel that a rule resolves
+DECAYED = 2e-15
+
+
+class Part(ABC):
+    """A law on a grid."""
+
+    #: what no component of the velocity exceeds
+    bound: float
+    #: whether sums over nodes see kinks of its kernels
+    kinked: bool = False
+
+    @property
+    @abstractmethod
+    def cost(self) -> float:
+        """Microseconds of one velocity, from the number of operations."""
+
+    @abstractmethod
+    def velocity(self, values: Float, densities: Float) -> Float:
+        """Components `(slices, c, n)` from coefficients `(slices, 2, size)` and densities `(slices, n)`."""
+
+    def forget(self) -> None:
+        """Drop what was kept from earlier velocities to make later ones faster."""
+
+
+def bounds_of(terms: list[Term]) -> list[float]:
+    """What the mean of each term never exceeds on the unit sphere."""
+    return [float(np.linalg.norm(term.value, 2)) * term.head.largest(term.value.shape[0], 1.0) for term in terms]
+
+
+def seen_by(values: Float, masses: Float, masked: bool) -> Float:
+    """Coefficients or densities `(slices, ..)` of what every slice sees."""
+    return np.cumsum(masses.reshape(-1, *[1] * (values.ndim - 1)) * values, axis=0) if masked else values

@@ -1,0 +1,127 @@
+"""Laws on S^2: convolutions by degree, and kernels between the few points that tell apart what they see."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mfpde.attention import Convolution
+from mfpde.attention.base import Term
+from mfpde.geometry.gauss import gauss_legendre
+from mfpde.solvers.spectral.law_grids import SphereGrid
+from mfpde.solvers.spectral.law_part import DECAYED, NEGLIGIBLE, Part, bounds_of, seen_by
+from mfpde.solvers.spectral.sphere_basis import SphereBasis
+from mfpde.solvers.spectral.sphere_data import gauss_points
+from mfpde.transform.legendre import RingTransform
+from mfpde.transform.ring_fourier import ring_length
+from mfpde.typing import Float
+
+__all__ = ["ConvolutionOnSphere", "PairsOnSphere"]
+
+_FIRST_DEGREE = 12  # of harmonics that a kernel is looked for in
+_PAIRS_MAX = 2**24  # of points between which a kernel is kept: 128 MiB
+_ROWS = 32  # of a kernel whose harmonics show where they end
+
+
+class ConvolutionOnSphere(Part):
+    """`v = grad (W * mu) / N * mu`."""
+
+    def __init__(self, convolution: Convolution, grid: SphereGrid) -> None:
+        self._grid, self.bound = grid, convolution.bound
+        self._degree = min(convolution.degree, grid.degree)
+        self._transform = grid.transform_of(self._degree)
+        degrees = np.minimum(self._transform.orders.degree.astype(int), self._degree)
+        self._potential = convolution.potential[degrees]
+        self._normaliser = None if convolution.normaliser is None else convolution.normaliser[degrees]
+
+    @property
+    def cost(self) -> float:
+        return 2.0 * self._grid.cost
+
+    def velocity(self, values: Float, densities: Float) -> Float:
+        return np.stack([self._of(self._grid.seen(each, self._degree)) for each in values])
+
+    def _of(self, low: Float) -> Float:
+        slopes = self._transform.gradient(low * self._potential).reshape(2, -1)
+        if self._normaliser is None:
+            return slopes
+        return _quotient(slopes, self._transform.synthesize(low * self._normaliser).ravel(), self.bound)
+
+
+class PairsOnSphere(Part):
+    """Kernels between the points of a coarse grid, which sees as many harmonics as they have."""
+
+    def __init__(self, terms: list[Term], degree: int, grid: SphereGrid, masses: Float, masked: bool) -> None:
+        self._terms, self._degree, self._grid = terms, degree, grid
+        self._masses, self._masked = masses, masked
+        self._bounds = bounds_of(terms)
+        self.bound = sum(self._bounds)
+        count = ring_length(2 * degree + 4) // 2
+        count += count % 2
+        cosines, weights = gauss_legendre(count)
+        self._points = gauss_points(count)
+        self._weights = np.repeat(weights[::-1] / (2 * count), 2 * count)
+        self._shape = (count, 2 * count)
+        self._coarse = RingTransform(degree + 1, cosines, weights, 2 * count)
+        self._fine = grid.transform_of(degree + 1)
+        self._kernels = [term.head.fixed_kernel(self._points, self._points) for term in terms]
+
+    @classmethod
+    def of(cls, terms: list[Term], grid: SphereGrid, masses: Float, masked: bool) -> PairsOnSphere | None:
+        """None where a kernel depends on the measure, or has too many harmonics."""
+        degrees = [_degree_of(term) for term in terms]
+        if not terms or None in degrees:
+            return None
+        return cls(terms, max(degree for degree in degrees if degree is not None), grid, masses, masked)
+
+    @property
+    def cost(self) -> float:
+        return 2e-3 * len(self._terms) * self._weights.size**2 * self._masses.size + 5.0 * self._grid.cost
+
+    def velocity(self, values: Float, densities: Float) -> Float:
+        low = np.stack([self._grid.seen(each, self._degree + 1) for each in values])
+        seen = seen_by(np.stack([self._coarse.synthesize(each).ravel() for each in low]), self._masses, self._masked)
+        total = np.zeros((len(values), 3, self._grid.weights.size))
+        for term, kernel, bound in zip(self._terms, self._kernels, self._bounds, strict=True):
+            assert kernel is not None  # noqa: S101 - `of` has seen to that
+            for number, density in enumerate(seen):
+                masses = self._weights * density
+                fields = self._refined(kernel @ (masses[:, None] * np.column_stack([self._points, np.ones(masses.size)])))
+                means = fields[:3] if not term.head.normalised else _quotient(fields[:3], fields[3], bound)
+                total[number] += term.value @ means
+        return np.einsum("cnd,sdn->scn", self._grid.frame, total)
+
+    def _refined(self, fields: Float) -> Float:
+        """From the coarse points `(m, 4)` to those of the grid, `(4, n)`."""
+        rows = [self._coarse.analyze(np.ascontiguousarray(each.reshape(self._shape))) for each in fields.T]
+        return np.stack([self._fine.synthesize(each).ravel() for each in rows])
+
+
+def _quotient(vectors: Float, levels: Float, bound: float) -> Float:
+    """`vectors / level`, no longer than the bound that holds for every measure where levels have sunk below
+    roundoff."""
+    sizes = np.linalg.norm(vectors, axis=0)
+    known = (levels > 0) & (sizes <= bound * levels)
+    share = np.divide(bound, sizes, out=np.zeros_like(sizes), where=(sizes > 0) & (levels > 0))
+    return vectors * np.where(known, 1 / np.where(known, levels, 1.0), share)
+
+
+def _degree_of(term: Term) -> int | None:
+    """The last degree that is more than rounding in a kernel, as a function of x and of y."""
+    degree = _FIRST_DEGREE
+    while 4 * (degree + 2) ** 4 <= _PAIRS_MAX:
+        count = ring_length(2 * degree + 4) // 2
+        count += count % 2
+        points = gauss_points(count)
+        some = points[:: max(1, len(points) // _ROWS)]
+        one, other = (term.head.fixed_kernel(*pair) for pair in ((some, points), (points, some)))
+        if one is None or other is None:
+            return None
+        transform = RingTransform(degree, *gauss_legendre(count), 2 * count)
+        basis = SphereBasis(degree, 0)
+        rows = [*one, *other.T]
+        sizes = np.max([basis.sizes(transform.analyze(row.reshape(count, 2 * count))) for row in rows], axis=0)
+        sizes /= max(float(sizes.max()), np.finfo(float).tiny)
+        if sizes[-degree // 4 :].max() <= DECAYED:
+            return int(np.flatnonzero(sizes > NEGLIGIBLE).max(initial=0)) + 1
+        degree = 3 * degree // 2
+    return None

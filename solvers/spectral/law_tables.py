@@ -1,0 +1,212 @@
+"""Laws as tables: on the circle and about an axis, integrals of a kernel against the harmonics that it sees.
+
+A kernel that is the same for every measure is integrated once; a velocity is then a product of tables and coefficients.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mfpde.attention import Convolution
+from mfpde.attention.base import Term
+from mfpde.geometry.gauss import gauss_legendre, gauss_on_sphere
+from mfpde.solvers.spectral.law_grids import AxisGrid, CircleGrid
+from mfpde.solvers.spectral.law_part import DECAYED, NEGLIGIBLE, Part, bounds_of, seen_by
+from mfpde.typing import Complex, Float
+
+__all__ = ["Tables", "tables_of_convolution", "tables_of_terms"]
+
+_FIRST_NODES, _LAST_NODES = 32, 4096  # of rules that resolve a kernel: each has twice as many as the one before
+_LAST_RINGS = 256  # about an axis, where nodes are as many on every ring
+_KINK_NODES = 24  # Gauss nodes of a half circle beside one for every mode
+_POINTS_AT_A_TIME = 64  # of which kernels are evaluated against whole rings: bounds memory
+
+#: of every point of a grid, integrals against harmonics `(degree + 1, n)` of the component of `V k y`, and of k. On the
+#: circle real and imaginary parts are what those of the coefficients are multiplied by
+Waves = tuple[Complex, Complex]
+
+
+@dataclass
+class Tables(Part):
+    """`v = sum_h (numerators[h] . c) / (denominators[h] . c)`, `(terms, columns, n)`; the last terms have no
+    denominator. Columns are coefficients up to a degree, on the circle real parts, then imaginary ones."""
+
+    grid: CircleGrid | AxisGrid
+    degree: int
+    numerators: Float
+    denominators: Float
+    bounds: Float
+    bound: float
+    masses: Float
+    masked: bool
+
+    @property
+    def cost(self) -> float:
+        return 3e-4 * (self.numerators.size + self.denominators.size) * self.masses.size
+
+    def velocity(self, values: Float, densities: Float) -> Float:
+        """|v| <= bound holds for every measure where there is a denominator, and is kept where that has sunk below
+        roundoff."""
+        low = np.stack([self.grid.seen(each, self.degree) for each in values])
+        columns, speed = seen_by(low, self.masses, self.masked), np.zeros(densities.shape)
+        for term, numerator in enumerate(self.numerators):
+            above = columns @ numerator
+            if term < len(self.denominators):
+                below = columns @ self.denominators[term]
+                ratio = np.divide(above, below, out=np.zeros_like(above), where=below > 0)
+                above = np.clip(ratio, -self.bounds[term], self.bounds[term])
+            speed += above
+        return speed[:, None]
+
+
+def tables_of_terms(terms: list[Term], grid: CircleGrid | AxisGrid, masses: Float, masked: bool) -> Tables | None:
+    """None where a kernel depends on the measure, or has no harmonics that end."""
+    make = _on_circle if isinstance(grid, CircleGrid) else _about_axis
+    bounds, above, below, plain = bounds_of(terms), [], [], []
+    for term in terms:
+        found = make(term, grid)  # type: ignore[arg-type]
+        if found is None:
+            return None
+        if term.head.normalised:
+            above.append(found[0])
+            below.append(found[1])
+        else:
+            plain.append(found[0])
+    known = [bound for term, bound in zip(terms, bounds, strict=True) if term.head.normalised]
+    length = max(map(len, [*above, *below, *plain]))
+    if plain:
+        above.append(np.sum([_padded(each, length) for each in plain], axis=0))
+    return _packed(grid, length, above, below, known, sum(bounds), masses, masked)
+
+
+def tables_of_convolution(convolution: Convolution, grid: CircleGrid | AxisGrid) -> Tables:
+    """Of a law that multiplies degree by degree."""
+    degree = min(convolution.degree, grid.degree)
+    if isinstance(grid, CircleGrid):
+        order = np.arange(degree + 1)[:, None]
+        waves = np.exp(-1j * order * grid.points[:, 0]) * np.where(order == 0, 1.0, 2.0)
+        slopes = -1j * order * waves
+    else:
+        waves, slopes = (each + 0j for each in (grid.functions(grid.cosines, degree), grid.slopes(degree)))
+    above, normaliser = [convolution.potential[: degree + 1, None] * slopes], convolution.normaliser
+    below = [] if normaliser is None else [normaliser[: degree + 1, None] * waves]
+    bounds = [convolution.bound] * len(below)
+    return _packed(grid, degree + 1, above, below, bounds, convolution.bound, np.ones(1), False)
+
+
+def _packed(
+    grid: CircleGrid | AxisGrid,
+    length: int,
+    above: list[Complex],
+    below: list[Complex],
+    bounds: list[float],
+    bound: float,
+    masses: Float,
+    masked: bool,
+) -> Tables:
+    length += length % 2  # compiled loops take four columns together
+
+    def columns(waves: list[Complex]) -> Float:
+        full = np.array([_padded(each, length) for each in waves]).reshape(-1, length, len(grid.points))
+        parts = [full.real, full.imag] if isinstance(grid, CircleGrid) else [full.real]
+        return np.ascontiguousarray(np.concatenate(parts, axis=1))
+
+    return Tables(grid, length - 1, columns(above), columns(below), np.array(bounds), bound, masses, masked)
+
+
+def _padded(waves: Complex, length: int) -> Complex:
+    return np.pad(waves[:length], ((0, max(0, length - len(waves))), (0, 0)))
+
+
+def _shortened(waves: Waves, degree: int) -> Waves | None:
+    """Without harmonics that are negligible; None where the last that are known are not."""
+    sizes = [np.abs(each).max(axis=1) / max(float(np.abs(each).max()), np.finfo(float).tiny) for each in waves]
+    largest = np.maximum(*sizes)
+    if largest[-max(1, len(largest) // 4) :].max() > DECAYED:
+        return None
+    last = min(int(np.flatnonzero(largest > NEGLIGIBLE).max(initial=0)), degree)
+    return waves[0][: last + 1], waves[1][: last + 1]
+
+
+def _directed(term: Term, grid: CircleGrid | AxisGrid) -> Float:
+    """`V^T t` at every point, t the unit tangent: the component of `V y` is its product with y."""
+    return grid.frame[0] @ term.value
+
+
+# -- on the circle
+# ---------------------------------------------------------------------------------------------------------
+
+
+def _on_circle(term: Term, grid: CircleGrid) -> Waves | None:
+    if term.head.kinked:
+        return _between_kinks(term, grid)
+    count = _FIRST_NODES
+    while count <= _LAST_NODES:
+        theta = 2 * np.pi / count * np.arange(count)
+        keys = np.stack([np.cos(theta), np.sin(theta)], axis=-1)
+        kernel = term.head.fixed_kernel(grid.vectors, keys)
+        if kernel is None:
+            return None
+        rows = kernel * (_directed(term, grid) @ keys.T), kernel
+        found = _shortened((_doubled(rows[0]), _doubled(rows[1])), grid.degree)
+        if found is not None:
+            return found
+        count *= 2
+    return None
+
+
+def _doubled(rows: Float) -> Complex:
+    """`(1, 2, 2, ..)` times the mean of `f e^{-ik theta}`, below half of the nodes."""
+    count = rows.shape[1]
+    waves = np.ascontiguousarray(np.fft.rfft(rows, axis=1)[:, : count // 2].T) / count
+    waves[1:] *= 2
+    return waves
+
+
+def _between_kinks(term: Term, grid: CircleGrid) -> Waves | None:
+    """By Gauss rules on the two half circles between which `<Ax, y>` changes its sign, for all modes of the grid."""
+    tilts, directed = grid.vectors @ term.head.query_matrix(2).T, _directed(term, grid)
+    x, weights = gauss_legendre(grid.degree + _KINK_NODES)
+    turn, share = np.concatenate([0.5 * np.pi * x, 0.5 * np.pi * x + np.pi]), np.concatenate([weights, weights]) / 2
+    middle = np.arctan2(tilts[:, 1], tilts[:, 0])
+    above, below = np.empty((middle.size, turn.size)), np.empty((middle.size, turn.size))
+    for row, angle in enumerate(middle):
+        keys = np.stack([np.cos(angle + turn), np.sin(angle + turn)], axis=-1)
+        kernel = term.head.fixed_kernel(grid.vectors[row : row + 1], keys)
+        if kernel is None:
+            return None
+        below[row] = share * kernel[0]
+        above[row] = below[row] * (keys @ directed[row])
+    order = np.arange(grid.degree + 1)
+    waves = np.exp(-1j * np.outer(turn, order))
+    turned = np.exp(-1j * np.outer(middle, order)) * np.where(order == 0, 1.0, 2.0)
+    return np.asarray(((above @ waves) * turned).T), np.asarray(((below @ waves) * turned).T)
+
+
+# -- about an axis
+# ---------------------------------------------------------------------------------------------------------
+
+
+def _about_axis(term: Term, grid: AxisGrid) -> Waves | None:
+    """By Gauss colatitudes and whole rings."""
+    count = _FIRST_NODES
+    while count <= _LAST_RINGS:
+        cosines, weights = gauss_on_sphere(count, grid.axis.size)
+        rings, share = grid.around(cosines, count)
+        keys, directed = rings.reshape(-1, grid.axis.size), _directed(term, grid)
+        functions = grid.functions(cosines, count - 1) * weights
+        above, below = np.empty((grid.cosines.size, count)), np.empty((grid.cosines.size, count))
+        for start in range(0, grid.cosines.size, _POINTS_AT_A_TIME):
+            here = slice(start, start + _POINTS_AT_A_TIME)
+            kernel = term.head.fixed_kernel(grid.vectors[here], keys)
+            if kernel is None:
+                return None
+            for out, rows in ((above, kernel * (directed[here] @ keys.T)), (below, kernel)):
+                out[here] = rows.reshape(-1, count, count) @ share
+        found = _shortened((functions @ above.T + 0j, functions @ below.T + 0j), grid.degree)
+        if found is not None:
+            return found
+        count *= 2
+    return None
