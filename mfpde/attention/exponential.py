@@ -74,10 +74,11 @@ class Exponential(Head):
         if not self.normalised:
             return super().fixed_kernel(queries, keys)
         dimension = keys.shape[1]
-        scores, form = queries @ self.query_matrix(dimension).T @ keys.T, self.key_form(dimension)
-        if form is not None:
-            scores -= np.sum(keys @ form * keys, axis=1)
-        return np.exp(scores - scores.max(axis=1, keepdims=True))
+        tilts, form = queries @ self.query_matrix(dimension).T, self.key_form(dimension)
+        # scores of unit vectors y are at most |Ax| <= (|A| + |Ax|^2 / |A|) / 2, which is a polynomial
+        size = max(float(np.linalg.norm(self.query_matrix(dimension), 2)), np.finfo(float).tiny)
+        scores = tilts @ keys.T - 0.5 * (size + np.sum(tilts**2, axis=1, keepdims=True) / size)
+        return np.exp(scores if form is None else scores - np.sum(keys @ form * keys, axis=1))
 
     def factors(self, measure: Measure) -> LogFactors:
         """g as the fast sums take it."""

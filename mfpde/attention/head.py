@@ -72,7 +72,8 @@ class Head(Attention):
 
     def fixed_kernel(self, queries: Float, keys: Float) -> Float | None:
         """k for vectors x (m, d), y (n, d) but for a factor of x alone, `(m, n)`, where that is the same for every
-        measure; None where it is not. Of a normalised kernel rows are at most 1."""
+        measure; None where it is not. Between unit vectors a normalised one is at most 1, and smooth in x and y if k
+        is."""
         return None if self.normalised else self.kernel(queries, keys, np.ones(keys.shape[0]))
 
     @property

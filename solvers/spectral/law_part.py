@@ -9,11 +9,10 @@ import numpy as np
 from mfpde.attention.base import Term
 from mfpde.typing import Float
 
-__all__ = ["DECAYED", "NEGLIGIBLE", "Part", "bounds_of", "seen_by"]
+__all__ = ["DECAYED", "Part", "bounds_of", "seen_by"]
 
-#: of the largest, harmonics of a kernel that are left out
-NEGLIGIBLE = 1e-16
-#: of the largest, the last quarter of the harmonics of a kernel that a rule resolves
+#: of the largest, harmonics of a kernel that are left out; a rule resolves it when the last quarter is below. Transforms
+#: leave some roundings
 DECAYED = 2e-15
 
 

@@ -8,7 +8,7 @@ from mfpde.attention import Convolution
 from mfpde.attention.base import Term
 from mfpde.geometry.gauss import gauss_legendre
 from mfpde.solvers.spectral.law_grids import SphereGrid
-from mfpde.solvers.spectral.law_part import DECAYED, NEGLIGIBLE, Part, bounds_of, seen_by
+from mfpde.solvers.spectral.law_part import DECAYED, Part, bounds_of, seen_by
 from mfpde.solvers.spectral.sphere_basis import SphereBasis
 from mfpde.solvers.spectral.sphere_data import gauss_points
 from mfpde.transform.legendre import RingTransform
@@ -122,6 +122,6 @@ def _degree_of(term: Term) -> int | None:
         sizes = np.max([basis.sizes(transform.analyze(row.reshape(count, 2 * count))) for row in rows], axis=0)
         sizes /= max(float(sizes.max()), np.finfo(float).tiny)
         if sizes[-degree // 4 :].max() <= DECAYED:
-            return int(np.flatnonzero(sizes > NEGLIGIBLE).max(initial=0)) + 1
+            return int(np.flatnonzero(sizes > DECAYED).max(initial=0)) + 1
         degree = 3 * degree // 2
     return None

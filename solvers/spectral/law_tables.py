@@ -13,7 +13,7 @@ from mfpde.attention import Convolution
 from mfpde.attention.base import Term
 from mfpde.geometry.gauss import gauss_legendre, gauss_on_sphere
 from mfpde.solvers.spectral.law_grids import AxisGrid, CircleGrid
-from mfpde.solvers.spectral.law_part import DECAYED, NEGLIGIBLE, Part, bounds_of, seen_by
+from mfpde.solvers.spectral.law_part import DECAYED, Part, bounds_of, seen_by
 from mfpde.typing import Complex, Float
 
 __all__ = ["Tables", "tables_of_convolution", "tables_of_terms"]
@@ -126,7 +126,7 @@ def _shortened(waves: Waves, degree: int) -> Waves | None:
     largest = np.maximum(*sizes)
     if largest[-max(1, len(largest) // 4) :].max() > DECAYED:
         return None
-    last = min(int(np.flatnonzero(largest > NEGLIGIBLE).max(initial=0)), degree)
+    last = min(int(np.flatnonzero(largest > DECAYED).max(initial=0)), degree)
     return waves[0][: last + 1], waves[1][: last + 1]
 
 
