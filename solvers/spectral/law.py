@@ -176,8 +176,8 @@ class LawIntegration(Integration):
         here, there = self._stepping, other._stepping
         larger = max((here.grid, there.grid), key=lambda grid: grid.degree)
         mine, theirs = (_on(each, larger) for each in (here, there))
-        sizes = [np.sqrt(sum(float(larger.sizes(row) @ larger.sizes(row)) for row in each)) for each in (mine - theirs, mine)]
-        return float(sizes[0] / sizes[1])
+        apart, whole = (np.linalg.norm([larger.sizes(row) for row in each]) for each in (mine - theirs, mine))
+        return float(apart / whole)
 
     # -- what it shows
     # ----------------------------------------------------------------------------------------------------------------

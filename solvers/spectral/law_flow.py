@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mfpde.attention import Law
 from mfpde.equation import Equation
 from mfpde.solvers.spectral.law_grids import Grid
 from mfpde.solvers.spectral.law_part import Part
@@ -27,6 +28,8 @@ class Flow:
         #: times at which a coefficient jumps or has a kink
         self.breaks = sorted(time for time in both if time > 0)
         self.diffusion = 0.0
+        self.part: Part | None = None
+        self._law: Law | None = None
 
     def lay(self, grid: Grid, time: float) -> None:
         """On that grid, with the coefficients from that time to the next break."""
@@ -44,8 +47,9 @@ class Flow:
     def _change(self, time: float) -> None:
         """To the coefficients of that time."""
         velocity, grid = self._velocity.at(time), self._grid
-        self.part: Part | None = None
-        if velocity.law is not None:
+        known = None if self.part is None or velocity.law != self._law else self.part.on(grid)
+        self._law, self.part = velocity.law, known
+        if velocity.law is not None and known is None:
             self.part = part_of(velocity.law, grid, self.positions, self.masses, self.lasting)
         #: components `(c, n)` of what moves every token on its own
         self.fixed = np.zeros((len(grid.frame), len(grid.points)))

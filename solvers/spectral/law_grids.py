@@ -15,6 +15,7 @@ import numpy as np
 from mfpde.geometry import Circle, Geometry, Harmonics
 from mfpde.geometry.gauss import gauss_legendre, gauss_on_sphere
 from mfpde.measure.rules import about
+from mfpde.solvers.kernels.degree_sizes import sizes_by_degree
 from mfpde.solvers.spectral.sphere_basis import AxisBasis, Basis, SphereBasis
 from mfpde.transform.legendre import RingTransform
 from mfpde.typing import AnyArray, Float
@@ -36,15 +37,19 @@ class Grid(ABC):
     size: int
     degrees: AnyArray
     shift: float
+    #: how often every coefficient counts in sums of squares
+    copies: Float
     #: how large a harmonic of each degree may be, of all that have the size 1
     peaks: Float
 
     def __init__(self, degree: int, bandwidth: int) -> None:
         self.degree, self.bandwidth = degree, bandwidth
 
-    @abstractmethod
-    def sizes(self, values: Float) -> Float:
-        """`(sum_m |c_lm|^2)^{1/2}` by degree."""
+    def sizes(self, values: Float, slices: int = 1) -> Float:
+        """`(sum_m |c_lm|^2)^{1/2}` by slice and degree, of `(2, slices * size)`."""
+        sizes = np.empty((slices, self.degree + 1))
+        sizes_by_degree(values, self.degrees, self.copies, sizes)
+        return sizes
 
     @abstractmethod
     def density(self, values: Float) -> Float:
@@ -102,12 +107,10 @@ class CircleGrid(Grid):
         self.degrees = np.arange(self.size)
         self.peaks = np.full(self.size, np.sqrt(2.0))
         self.peaks[0] = 1.0
+        self.copies = self.peaks**2
         self.length = max(_GRID_POINTS_MIN, 2 ** math.ceil(math.log2(2 * degree + bandwidth + 2)))
         self.points = (2 * np.pi / self.length * np.arange(self.length))[:, None]
         self.weights = np.full(self.length, 1 / self.length)
-
-    def sizes(self, values: Float) -> Float:
-        return self.peaks * np.hypot(values[0], values[1])
 
     def density(self, values: Float) -> Float:
         return np.fft.irfft(values[0] + 1j * values[1], self.length) * self.length
@@ -148,10 +151,7 @@ class _BasisGrid(Grid):
     def _take(self, basis: Basis, geometry: Geometry) -> None:
         self.basis, self.geometry = basis, geometry
         self.size, self.degrees = basis.orders.size, np.minimum(basis.degrees, basis.degree)
-        self.shift, self.peaks = float(basis.orders.shift), basis.peaks
-
-    def sizes(self, values: Float) -> Float:
-        return self.basis.sizes(values)
+        self.shift, self.peaks, self.copies = float(basis.orders.shift), basis.peaks, basis.copies
 
 
 class SphereGrid(_BasisGrid):

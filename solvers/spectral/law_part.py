@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from mfpde.attention.base import Term
+from mfpde.solvers.spectral.law_grids import Grid
 from mfpde.typing import Float
 
 __all__ = ["DECAYED", "Part", "bounds_of", "seen_by"]
@@ -32,6 +33,10 @@ class Part(ABC):
     @abstractmethod
     def velocity(self, values: Float, densities: Float) -> Float:
         """Components `(slices, c, n)` from coefficients `(slices, 2, size)` and densities `(slices, n)`."""
+
+    def on(self, grid: Grid) -> Part | None:
+        """The same on another grid, where that is cheaper than anew."""
+        return None
 
     def forget(self) -> None:
         """Drop what was kept from earlier velocities to make later ones faster."""

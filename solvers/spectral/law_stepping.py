@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from mfpde.solvers.kernels.degree_sizes import error_size
 from mfpde.solvers.kernels.exponential_step import (
     advance_stage,
     fill_table,
@@ -234,18 +235,13 @@ class LawStepping:
 
     def _sizes(self, state: Float) -> Float:
         """By slice and degree."""
-        return np.stack([self.grid.sizes(each) for each in self.split(state)])
+        return self.grid.sizes(state, self.flow.masses.size)
 
     def _error(self, sizes: Float) -> float:
-        """Of the step, relative to what is allowed: of the largest value, of the mean square, and of every degree."""
-        found = [self._error_size(self._sizes(error), sizes) for error in self.room.errors]
-        return combined_error(found) / self.limits.error
-
-    def _error_size(self, errors: Float, sizes: Float) -> float:
+        """Of the step, relative to what is allowed."""
         peaks = self.grid.peaks
-        relative = errors[:, 1:] / (sizes[:, 1:] / peaks[1:] + _GROWTH_MARGIN)
-        largest = (errors @ peaks) / (sizes @ peaks)
-        return max(float(largest.max()), float(np.linalg.norm(errors, axis=1).max()), float(relative.max(initial=0.0)))
+        found = [error_size(self._sizes(error), sizes, peaks, _GROWTH_MARGIN) for error in self.room.errors]
+        return combined_error(found) / self.limits.error
 
     def _accept(self, end: float) -> None:
         self.state[:] = self.room.stage

@@ -5,14 +5,14 @@ A kernel that is the same for every measure is integrated once; a velocity is th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mfpde.attention import Convolution
 from mfpde.attention.base import Term
 from mfpde.geometry.gauss import gauss_legendre, gauss_on_sphere
-from mfpde.solvers.spectral.law_grids import AxisGrid, CircleGrid
+from mfpde.solvers.spectral.law_grids import AxisGrid, CircleGrid, Grid
 from mfpde.solvers.spectral.law_part import DECAYED, Part, bounds_of, seen_by
 from mfpde.typing import Complex, Float
 
@@ -33,7 +33,6 @@ class Tables(Part):
     """`v = sum_h (numerators[h] . c) / (denominators[h] . c)`, `(terms, columns, n)`; the last terms have no
     denominator. Columns are coefficients up to a degree, on the circle real parts, then imaginary ones."""
 
-    grid: CircleGrid | AxisGrid
     degree: int
     numerators: Float
     denominators: Float
@@ -41,10 +40,18 @@ class Tables(Part):
     bound: float
     masses: Float
     masked: bool
+    grid: Grid
+    #: whether the kernels have no more harmonics, and not only as many as the grid had
+    complete: bool
 
     @property
     def cost(self) -> float:
         return 3e-4 * (self.numerators.size + self.denominators.size) * self.masses.size
+
+    def on(self, grid: Grid) -> Tables | None:
+        """The same on another grid with the same points, where they know enough harmonics."""
+        same = np.array_equal(grid.points, self.grid.points)
+        return replace(self, grid=grid) if same and self.complete else None
 
     def velocity(self, values: Float, densities: Float) -> Float:
         """|v| <= bound holds for every measure where there is a denominator, and is kept where that has sunk below
@@ -78,12 +85,13 @@ def tables_of_terms(terms: list[Term], grid: CircleGrid | AxisGrid, masses: Floa
     length = max(map(len, [*above, *below, *plain]))
     if plain:
         above.append(np.sum([_padded(each, length) for each in plain], axis=0))
-    return _packed(grid, length, above, below, known, sum(bounds), masses, masked)
+    complete = not any(term.head.kinked for term in terms)
+    return _packed(grid, length, above, below, known, sum(bounds), masses, masked, complete)
 
 
 def tables_of_convolution(convolution: Convolution, grid: CircleGrid | AxisGrid) -> Tables:
     """Of a law that multiplies degree by degree."""
-    degree = min(convolution.degree, grid.degree)
+    degree = convolution.degree
     if isinstance(grid, CircleGrid):
         order = np.arange(degree + 1)[:, None]
         waves = np.exp(-1j * order * grid.points[:, 0]) * np.where(order == 0, 1.0, 2.0)
@@ -105,6 +113,7 @@ def _packed(
     bound: float,
     masses: Float,
     masked: bool,
+    complete: bool = True,
 ) -> Tables:
     length += length % 2  # compiled loops take four columns together
 
@@ -113,20 +122,20 @@ def _packed(
         parts = [full.real, full.imag] if isinstance(grid, CircleGrid) else [full.real]
         return np.ascontiguousarray(np.concatenate(parts, axis=1))
 
-    return Tables(grid, length - 1, columns(above), columns(below), np.array(bounds), bound, masses, masked)
+    return Tables(length - 1, columns(above), columns(below), np.array(bounds), bound, masses, masked, grid, complete)
 
 
 def _padded(waves: Complex, length: int) -> Complex:
     return np.pad(waves[:length], ((0, max(0, length - len(waves))), (0, 0)))
 
 
-def _shortened(waves: Waves, degree: int) -> Waves | None:
+def _shortened(waves: Waves) -> Waves | None:
     """Without harmonics that are negligible; None where the last that are known are not."""
     sizes = [np.abs(each).max(axis=1) / max(float(np.abs(each).max()), np.finfo(float).tiny) for each in waves]
     largest = np.maximum(*sizes)
     if largest[-max(1, len(largest) // 4) :].max() > DECAYED:
         return None
-    last = min(int(np.flatnonzero(largest > DECAYED).max(initial=0)), degree)
+    last = int(np.flatnonzero(largest > DECAYED).max(initial=0))
     return waves[0][: last + 1], waves[1][: last + 1]
 
 
@@ -150,7 +159,7 @@ def _on_circle(term: Term, grid: CircleGrid) -> Waves | None:
         if kernel is None:
             return None
         rows = kernel * (_directed(term, grid) @ keys.T), kernel
-        found = _shortened((_doubled(rows[0]), _doubled(rows[1])), grid.degree)
+        found = _shortened((_doubled(rows[0]), _doubled(rows[1])))
         if found is not None:
             return found
         count *= 2
@@ -205,7 +214,7 @@ def _about_axis(term: Term, grid: AxisGrid) -> Waves | None:
                 return None
             for out, rows in ((above, kernel * (directed[here] @ keys.T)), (below, kernel)):
                 out[here] = rows.reshape(-1, count, count) @ share
-        found = _shortened((functions @ above.T + 0j, functions @ below.T + 0j), grid.degree)
+        found = _shortened((functions @ above.T + 0j, functions @ below.T + 0j))
         if found is not None:
             return found
         count *= 2
