@@ -7,7 +7,7 @@ import math
 from mfpde.compilation import kernel
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["error_size", "sizes_by_degree"]
+__all__ = ["error_size", "sizes_by_degree", "tail_size"]
 
 
 @kernel
@@ -41,4 +41,18 @@ def error_size(errors: Float, sizes: Float, peaks: Float, margin: float) -> floa
             if degree > 0:
                 largest = max(largest, error / (here / peak + margin))
         largest = max(largest, error_total / total, math.sqrt(square))
+    return largest
+
+
+@kernel
+def tail_size(sizes: Float, peaks: Float, first: int, last: int) -> float:
+    """The largest of the degrees in [first, last), relative to the sum of all below."""
+    largest = 0.0
+    for number in range(sizes.shape[0]):
+        total, tail = 0.0, 0.0
+        for degree in range(first):
+            total += sizes[number, degree] * peaks[degree]
+        for degree in range(first, last):
+            tail = max(tail, sizes[number, degree] * peaks[degree])
+        largest = max(largest, tail / total)
     return largest

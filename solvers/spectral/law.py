@@ -66,7 +66,7 @@ class LawIntegration(Integration):
         made = cls(settings, task.equation, space, np.array(places) if places else None, masses)
         degree = max(_last(each, made._limits.truncation) for each in found)
         made._cut = made._cut_of([law for _, _, law in slices], found, degree)
-        top = degrees_for(degree + _SPARE_DEGREES, most)
+        top = degrees_for(max(degree + _SPARE_DEGREES, space.least_degree), most)
         grid = space.grid(top, top)
         values = np.stack([space.packed(grid, each) for each in found])
         values /= values[:, :1, :1]

@@ -25,6 +25,7 @@ class Flow:
         self._velocity, self._noise = equation.velocity, equation.noise
         self.positions, self.masses = positions, masses
         both = {*self._velocity.breaks(), *self._noise.breaks()}
+        self._constant = self._velocity.constant
         #: times at which a coefficient jumps or has a kink
         self.breaks = sorted(time for time in both if time > 0)
         self.diffusion = 0.0
@@ -36,17 +37,16 @@ class Flow:
         self._grid, end = grid, min((each for each in self.breaks if each > time), default=np.inf)
         self._last = float(np.nextafter(end, -np.inf))
         middle = 0.5 * (time + end) if np.isfinite(end) else time
-        here = self._velocity.at(time)
         #: whether the velocity does not change until the next break, but with the density
-        self.lasting = here == self._velocity.at(middle)
-        self._steady_noise = self._noise.diffusion_at(time) == self._noise.diffusion_at(middle)
-        self.diffusion = max(self._noise.diffusion_at(each) for each in (time, middle, min(self._last, 1e300)))
+        self.lasting = self._constant or self._velocity.at(time) == self._velocity.at(middle)
+        levels = [self._noise.diffusion_at(each) for each in (time, middle, min(self._last, 1e300))] if self.breaks else [self._noise.diffusion]
+        self._steady_noise, self.diffusion = min(levels) == max(levels), max(levels)
         self._rates = grid.degrees * (grid.degrees + grid.shift)
         self._change(time)
 
     def _change(self, time: float) -> None:
         """To the coefficients of that time."""
-        velocity, grid = self._velocity.at(time), self._grid
+        velocity, grid = self._velocity if self._constant else self._velocity.at(time), self._grid
         known = None if self.part is None or velocity.law != self._law else self.part.on(grid)
         self._law, self.part = velocity.law, known
         if velocity.law is not None and known is None:

@@ -31,6 +31,8 @@ class Space(ABC):
 
     #: fewest points of the first axis of a file
     axis_points: int
+    #: fewer degrees cost no less
+    least_degree: int
     #: the word for what `max_modes` counts
     unit: str
 
@@ -85,7 +87,7 @@ class Space(ABC):
 class OnModes(Space):
     """On the circle; `even` data have real modes, and those with a `period` only multiples of it."""
 
-    axis_points, unit = 256, "modes"
+    axis_points, least_degree, unit = 256, 20, "modes"
 
     def __init__(self, even: bool, period: int) -> None:
         self.even, self.period = even, period
@@ -147,7 +149,7 @@ def _turn(angle: float) -> Float:
 class OnHarmonics(Space):
     """On a sphere: all harmonics of S^2, or a profile about an axis."""
 
-    axis_points, unit = 32, "degree"
+    axis_points, least_degree, unit = 32, 12, "degree"
 
     def __init__(self, shown: Shown, geometry: Geometry) -> None:
         self._shown, self._geometry = shown, geometry

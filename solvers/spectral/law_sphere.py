@@ -53,8 +53,7 @@ class PairsOnSphere(Part):
     def __init__(self, terms: list[Term], degree: int, grid: SphereGrid, masses: Float, masked: bool) -> None:
         self._terms, self._degree, self._grid = terms, degree, grid
         self._masses, self._masked = masses, masked
-        self._bounds = bounds_of(terms)
-        self.bound = sum(self._bounds)
+        self.bound = sum(bounds_of(terms))
         count = ring_length(2 * degree + 4) // 2
         count += count % 2
         cosines, weights = gauss_legendre(count)
@@ -81,12 +80,12 @@ class PairsOnSphere(Part):
         low = np.stack([self._grid.seen(each, self._degree + 1) for each in values])
         seen = seen_by(np.stack([self._coarse.synthesize(each).ravel() for each in low]), self._masses, self._masked)
         total = np.zeros((len(values), 3, self._grid.weights.size))
-        for term, kernel, bound in zip(self._terms, self._kernels, self._bounds, strict=True):
+        for term, kernel in zip(self._terms, self._kernels, strict=True):
             assert kernel is not None  # noqa: S101 - `of` has seen to that
             for number, density in enumerate(seen):
                 masses = self._weights * density
                 fields = self._refined(kernel @ (masses[:, None] * np.column_stack([self._points, np.ones(masses.size)])))
-                means = fields[:3] if not term.head.normalised else _quotient(fields[:3], fields[3], bound)
+                means = _quotient(fields[:3], fields[3], 1.0) if term.head.normalised else fields[:3]
                 total[number] += term.value @ means
         return np.einsum("cnd,sdn->scn", self._grid.frame, total)
 

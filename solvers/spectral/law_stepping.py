@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mfpde.solvers.kernels.degree_sizes import error_size
+from mfpde.solvers.kernels.degree_sizes import error_size, tail_size
 from mfpde.solvers.kernels.exponential_step import (
     advance_stage,
     fill_table,
@@ -256,9 +256,18 @@ class LawStepping:
 
     def _tail(self, sizes: Float, degree: int) -> float:
         """The largest of the last degrees up to that one and of all beyond, relative to the rest."""
-        weighed = sizes * self.grid.peaks
         first = degree + 1 - max(2, degree // 8)
-        return float((weighed[:, first:].max(axis=1) / weighed[:, :first].sum(axis=1)).max())
+        return float(tail_size(sizes, self.grid.peaks, first, sizes.shape[1]))
+
+    def _more(self, sizes: Float, tail: float) -> int:
+        """The degree at which the tail would be small enough if it went on as from the half to the end: so few changes
+        are needed."""
+        degree = self.grid.degree
+        half, width = degree // 2, max(2, degree // 8)
+        middle = float(tail_size(sizes, self.grid.peaks, half + 1 - width, half + 1))
+        decay = math.log(max(middle / tail, 1.0)) / (degree - half)
+        wanted = math.log(tail / self.limits.truncation) / decay if decay > 0.0 else math.inf
+        return degree + 1 + int(min(max(wanted, degree // 4), degree // 2))
 
     def _must_change(self, sizes: Float, spill: float) -> Verdict | None:
         """None when degrees and grid hold the attempted state; otherwise what it comes to, after a change."""
@@ -266,7 +275,7 @@ class LawStepping:
         tail = self._tail(sizes, degree)
         before, self.last_tail = self.last_tail, tail
         if tail > self.limits.truncation and degree < self.most:
-            self.change(degrees_for(degree + degree // 8 + 1, self.most))
+            self.change(degrees_for(self._more(sizes, tail), self.most))
             return Verdict.UNDER_WAY
         if tail > self.limits.lost and tail >= before:  # rough data under noise start above the limit and sink
             return Verdict.RESOLUTION_LOST

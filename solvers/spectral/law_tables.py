@@ -21,6 +21,7 @@ __all__ = ["Tables", "tables_of_convolution", "tables_of_terms"]
 _FIRST_NODES, _LAST_NODES = 32, 4096  # of rules that resolve a kernel: each has twice as many as the one before
 _LAST_RINGS = 256  # about an axis, where nodes are as many on every ring
 _KINK_NODES = 24  # Gauss nodes of a half circle beside one for every mode
+_TRIED_SHARE = 8  # every so many points are tried first
 _POINTS_AT_A_TIME = 64  # of which kernels are evaluated against whole rings: bounds memory
 
 #: of every point of a grid, integrals against harmonics `(degree + 1, n)` of the component of `V k y`, and of k. On the
@@ -151,15 +152,17 @@ def _directed(term: Term, grid: CircleGrid | AxisGrid) -> Float:
 def _on_circle(term: Term, grid: CircleGrid) -> Waves | None:
     if term.head.kinked:
         return _between_kinks(term, grid)
-    count = _FIRST_NODES
+    count, directed = _FIRST_NODES, _directed(term, grid)
     while count <= _LAST_NODES:
         theta = 2 * np.pi / count * np.arange(count)
         keys = np.stack([np.cos(theta), np.sin(theta)], axis=-1)
-        kernel = term.head.fixed_kernel(grid.vectors, keys)
-        if kernel is None:
-            return None
-        rows = kernel * (_directed(term, grid) @ keys.T), kernel
-        found = _shortened((_doubled(rows[0]), _doubled(rows[1])))
+        for rows in (slice(None, None, _TRIED_SHARE), slice(None)):  # few points tell that nodes do not do
+            kernel = term.head.fixed_kernel(grid.vectors[rows], keys)
+            if kernel is None:
+                return None
+            found = _shortened((_doubled(kernel * (directed[rows] @ keys.T)), _doubled(kernel)))
+            if found is None:
+                break
         if found is not None:
             return found
         count *= 2
