@@ -29,7 +29,14 @@ def nonlinear_term(points: int, query: Array, value: Array, normalised: bool) ->
 
 
 def solve(
-    points: int, query: Array, value: Array, normalised: bool, kappa: float, start: Coefficients, until: float, steps: int
+    points: int,
+    query: Array,
+    value: Array,
+    normalised: bool,
+    kappa: float,
+    start: Coefficients,
+    until: float,
+    steps: int,
 ) -> Coefficients:
     """Coefficients at time `until`."""
     return etdrk4(nonlinear_term(points, query, value, normalised), kappa, start, until, steps)

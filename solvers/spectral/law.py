@@ -37,7 +37,9 @@ class LawIntegration(Integration):
     """`dc_lm/dt = -D l (l + d - 2) c_lm + int grad conj(Y_lm) . v dmu` for any velocity v, one law for each position of
     masked attention."""
 
-    def __init__(self, settings: Spectral, equation: Equation, space: Space, positions: Float | None, masses: Float) -> None:
+    def __init__(
+        self, settings: Spectral, equation: Equation, space: Space, positions: Float | None, masses: Float
+    ) -> None:
         self._settings, self._equation, self._space = settings, equation, space
         self._limits = Limits.of(settings.tolerance)
         self._flow = Flow(equation, positions, masses)
@@ -120,7 +122,11 @@ class LawIntegration(Integration):
     def advance(self, target: float, budget: int) -> Progress:
         stepping = self._stepping
         doing("compiling, or reading, the steps of general laws")
-        if stepping.steps % STEPS_BETWEEN_LOOKS == 0 and self._rest.due(self.time) and not self._rest.look(self, budget):
+        if (
+            stepping.steps % STEPS_BETWEEN_LOOKS == 0
+            and self._rest.due(self.time)
+            and not self._rest.look(self, budget)
+        ):
             return Progress(State.UNDER_WAY)
         if self._rest.found:
             stepping.time = target
@@ -145,7 +151,9 @@ class LawIntegration(Integration):
     def _message(self) -> str:
         if self._cut.error == 0:
             return ""
-        return self._cut.message(self._settings.max_modes, self._equation.noise.diffusion_at(0.0), self._settings.tolerance)
+        return self._cut.message(
+            self._settings.max_modes, self._equation.noise.diffusion_at(0.0), self._settings.tolerance
+        )
 
     def _still_rough(self, time: float) -> bool:
         """Whether degrees of the initial measure beyond the limit can matter at that time: only noise damps them."""

@@ -39,7 +39,11 @@ class Flow:
         middle = 0.5 * (time + end) if np.isfinite(end) else time
         #: whether the velocity does not change until the next break, but with the density
         self.lasting = self._constant or self._velocity.at(time) == self._velocity.at(middle)
-        levels = [self._noise.diffusion_at(each) for each in (time, middle, min(self._last, 1e300))] if self.breaks else [self._noise.diffusion]
+        levels = (
+            [self._noise.diffusion_at(each) for each in (time, middle, min(self._last, 1e300))]
+            if self.breaks
+            else [self._noise.diffusion]
+        )
         self._steady_noise, self.diffusion = min(levels) == max(levels), max(levels)
         self._rates = grid.degrees * (grid.degrees + grid.shift)
         self._change(time)

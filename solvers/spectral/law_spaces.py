@@ -211,7 +211,9 @@ def space_of(equation: Equation, laws: Sequence[Measure], most: int) -> tuple[Sp
     if len(found) == 1:
         axial = axis_of(np.asarray(found[0], dtype=complex))
         if axial is not None and keeps_axis(equation, axial.axis):
-            return OnHarmonics(AboutAxis(axial.axis, _even(equation, [axial.coefficients])), geometry), [axial.coefficients]
+            return OnHarmonics(AboutAxis(axial.axis, _even(equation, [axial.coefficients])), geometry), [
+                axial.coefficients
+            ]
     size = max(map(len, found))
     whole = [np.pad(np.asarray(each), (0, size - len(each))) for each in found]
     largest = np.max(np.abs(np.real(whole)), axis=0) + 1j * np.max(np.abs(np.imag(whole)), axis=0)

@@ -84,7 +84,9 @@ class PairsOnSphere(Part):
             assert kernel is not None  # noqa: S101 - `of` has seen to that
             for number, density in enumerate(seen):
                 masses = self._weights * density
-                fields = self._refined(kernel @ (masses[:, None] * np.column_stack([self._points, np.ones(masses.size)])))
+                fields = self._refined(
+                    kernel @ (masses[:, None] * np.column_stack([self._points, np.ones(masses.size)]))
+                )
                 means = _quotient(fields[:3], fields[3], 1.0) if term.head.normalised else fields[:3]
                 total[number] += term.value @ means
         return np.einsum("cnd,sdn->scn", self._grid.frame, total)

@@ -60,7 +60,9 @@ class Room:
 class LawStepping:
     """The state, `(2, slices * size)`, and what decides on its steps."""
 
-    def __init__(self, flow: Flow, grids: Callable[[int, int], Grid], kept: Callable[[Grid], Float], limits: Limits, most: int) -> None:
+    def __init__(
+        self, flow: Flow, grids: Callable[[int, int], Grid], kept: Callable[[Grid], Float], limits: Limits, most: int
+    ) -> None:
         self.flow, self.limits, self.most = flow, limits, most
         self._grids, self._kept_on = grids, kept
         self.time, self.last_tail = 0.0, math.inf
@@ -148,7 +150,11 @@ class LawStepping:
 
     def fastest_rate(self) -> float:
         """Of the linear part and of transport."""
-        speed = np.abs(self.flow.flux(self.time, self.split(self.state))).max() if self.flow.bound == np.inf else self.flow.bound
+        speed = (
+            np.abs(self.flow.flux(self.time, self.split(self.state))).max()
+            if self.flow.bound == np.inf
+            else self.flow.bound
+        )
         return self.grid.degree * float(speed) + float(self.rates.max(initial=0.0))
 
     @property

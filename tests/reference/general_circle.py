@@ -60,9 +60,7 @@ class Nodes:
         """d/dt of densities `(slices, points)`."""
         seen = np.cumsum(densities, axis=0)
         flux = [row * (self.drift(total) + extra) for row, total in zip(densities, seen, strict=True)]
-        return np.stack(
-            [self.diffusion @ row - self.first @ each for row, each in zip(densities, flux, strict=True)]
-        )
+        return np.stack([self.diffusion @ row - self.first @ each for row, each in zip(densities, flux, strict=True)])
 
 
 def solve(

@@ -79,6 +79,9 @@ def test_steps_that_stability_has_let_alone_are_counted_on():
     [
         ("spectral", "cut", "choices"),
         ("spectral", "cut", "cut"),
+        ("spectral", "law, positions", "masses"),
+        ("spectral", "law, positions", "positions"),
+        ("spectral", "law, tables", "modes_kept"),
         ("finite-volume", "box too short", "first_cells"),
     ],
 )

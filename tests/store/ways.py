@@ -100,8 +100,16 @@ GENERAL = {
     ),
     "positions": (law({**MASKED, "attention": {"kind": "softmax", "A": 3}}, 1e-6), LOPSIDED, (0.3, 1.0)),
     "potentials": (law({"kind": "sinkhorn", "A": 2, "V": V2}, 1e-4), LOPSIDED, (0.3, 0.8)),
-    "sphere": (law({"kind": "softmax", "A": 1, "V": [[1, 0, 0], [0, 1, 0.3], [0, 0, 0.5]]}, 1e-4, "sphere"), "1 + 0.5*x*y + 0.2*z", (0.3, 1.0)),
-    "axis": (law({"kind": "softmax", "A": 1, "V": [[1, 0, 0], [0, 1, 0], [0, 0, 2]]}, 1e-4, "sphere"), "exp(2*z)", (0.3, 1.0)),
+    "sphere": (
+        law({"kind": "softmax", "A": 1, "V": [[1, 0, 0], [0, 1, 0.3], [0, 0, 0.5]]}, 1e-4, "sphere"),
+        "1 + 0.5*x*y + 0.2*z",
+        (0.3, 1.0),
+    ),
+    "axis": (
+        law({"kind": "softmax", "A": 1, "V": [[1, 0, 0], [0, 1, 0], [0, 0, 2]]}, 1e-4, "sphere"),
+        "exp(2*z)",
+        (0.3, 1.0),
+    ),
 }
 
 
@@ -118,7 +126,9 @@ WAYS = {
         "sphere": sphere("1 + 0.5*x + 0.3*y*z + 0.2*z", (2.0, 5.0), beta=2, kappa=60, tolerance=1e-4),
         "sphere with an axis": sphere("exp(2*x + y)", (0.1, 0.3), "unnormalized", 2, 5, tolerance=1e-4),
         **{
-            f"law, {name}": Way({**given, "noise": {"kappa": 20}, "initial": {"kind": "density", "expression": start}}, looks)
+            f"law, {name}": Way(
+                {**given, "noise": {"kappa": 20}, "initial": {"kind": "density", "expression": start}}, looks
+            )
             for name, (given, start, looks) in GENERAL.items()
         },
         "rest": circle(NEARLY_EVEN, (700.0, 1e8, 1e9), "unnormalized", 0.98, 13.31, 10_000, tolerance=1e-3),
@@ -242,6 +252,12 @@ ELSEWHERE = {
         **AMPLIFICATION,
         **{f"choices[{number}]": "test_what_the_start_decides_is_kept" for number in range(5)},
         **{f"cut[{number}]": "test_what_the_start_decides_is_kept" for number in range(2)},
+        **{
+            f"{name}[{number}]": "test_what_the_start_decides_is_kept"
+            for name in ("masses", "modes_kept")
+            for number in range(2)
+        },
+        "positions": "test_what_the_start_decides_is_kept",
         **{f"symmetry[{number}]": "test_sphere_solution" for number in range(9)},
         **{f"axis[{number}]": "test_sphere_solution" for number in range(3)},
         "even[0]": "test_sphere_solution",
