@@ -20,7 +20,7 @@ from mfpde.solvers.spectral.sphere_basis import AxisBasis, Basis, SphereBasis
 from mfpde.transform.legendre import RingTransform
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["AxisGrid", "CircleGrid", "Grid", "SphereGrid"]
+__all__ = ["Grid", "MeridianGrid", "ModeGrid", "RingGrid"]
 
 _WATCHED_SHARE = 16  # of what a grid tells apart, the last sixteenth shows what it can hardly hold
 _GRID_POINTS_MIN = 64  # of the circle: shorter transforms cost no less
@@ -95,7 +95,7 @@ class Grid(ABC):
         return self.points, self.weights * density
 
 
-class CircleGrid(Grid):
+class ModeGrid(Grid):
     """Fourier modes up to `degree`."""
 
     geometry = Circle()
@@ -154,7 +154,7 @@ class _BasisGrid(Grid):
         self.shift, self.peaks, self.copies = float(basis.orders.shift), basis.peaks, basis.copies
 
 
-class SphereGrid(_BasisGrid):
+class RingGrid(_BasisGrid):
     """On S^2, on Gauss rings."""
 
     def __init__(self, degree: int, bandwidth: int, geometry: Geometry) -> None:
@@ -211,7 +211,7 @@ def _south_and_east(x: Float, side: Float, longitude: Float) -> Float:
     return np.stack([south, east])
 
 
-class AxisGrid(_BasisGrid):
+class MeridianGrid(_BasisGrid):
     """About an axis in R^d: points on one meridian."""
 
     def __init__(self, degree: int, bandwidth: int, geometry: Geometry, axis: Float) -> None:

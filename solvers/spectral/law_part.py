@@ -12,8 +12,8 @@ from mfpde.typing import Float
 
 __all__ = ["DECAYED", "Part", "bounds_of", "seen_by"]
 
-#: of the largest, harmonics of a kernel that are left out; a rule resolves it when the last quarter is below. Transforms
-#: leave some roundings
+#: of the largest, harmonics of a kernel that are left out: transforms leave some roundings. A rule resolves a kernel
+#: when the last quarter of its harmonics is below
 DECAYED = 2e-15
 
 
@@ -38,7 +38,7 @@ class Part(ABC):
         """The same on another grid, where that is cheaper than anew."""
         return None
 
-    def forget(self) -> None:
+    def forget(self) -> None:  # noqa: B027 - most keep nothing
         """Drop what was kept from earlier velocities to make later ones faster."""
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from mfpde.attention import Law
 from mfpde.measure import Particles
-from mfpde.solvers.spectral.law_grids import Grid, SphereGrid
+from mfpde.solvers.spectral.law_grids import Grid, RingGrid
 from mfpde.solvers.spectral.law_part import Part, bounds_of
 from mfpde.solvers.spectral.law_sphere import ConvolutionOnSphere, PairsOnSphere
 from mfpde.solvers.spectral.law_tables import tables_of_convolution, tables_of_terms
@@ -21,7 +21,7 @@ def part_of(law: Law, grid: Grid, positions: Float | None, masses: Float, lastin
     convolution = None if positions is not None else law.convolution(grid.geometry)
     masked, terms = positions is not None, law.terms(grid.geometry.ambient_dimension)
     found: Part | None = None
-    if isinstance(grid, SphereGrid):
+    if isinstance(grid, RingGrid):
         if convolution is not None:
             return ConvolutionOnSphere(convolution, grid)
         found = PairsOnSphere.of(terms, grid, masses, masked) if lasting else None

@@ -13,7 +13,7 @@ from mfpde.errors import ProblemError
 from mfpde.geometry import Circle, Geometry, Layout
 from mfpde.measure import CircleDensity, Measure
 from mfpde.solvers.spectral.cut_data import cut_of
-from mfpde.solvers.spectral.law_grids import AxisGrid, CircleGrid, Grid, SphereGrid
+from mfpde.solvers.spectral.law_grids import Grid, MeridianGrid, ModeGrid, RingGrid
 from mfpde.solvers.spectral.law_symmetry import keeps, keeps_axis
 from mfpde.solvers.spectral.sphere import cut_error
 from mfpde.solvers.spectral.sphere_data import axis_of, profile_of, symmetry_of, table_of
@@ -102,8 +102,8 @@ class OnModes(Space):
         divisors = (k for k in range(period, 1, -1) if period % k == 0)
         return cls(even, next((k for k in divisors if keeps(equation, _turn(2 * np.pi / k))), 1))
 
-    def grid(self, degree: int, bandwidth: int) -> CircleGrid:
-        return CircleGrid(degree, bandwidth)
+    def grid(self, degree: int, bandwidth: int) -> ModeGrid:
+        return ModeGrid(degree, bandwidth)
 
     def kept(self, grid: Grid) -> Float:
         kept = np.tile(grid.degrees % self.period == 0, (2, 1)).astype(float)
@@ -130,7 +130,7 @@ class OnModes(Space):
         return CircleDensity.of(values[0] + 1j * values[1])
 
     def product(self, grid: Grid, values: Float, other: Float) -> Float:
-        assert isinstance(grid, CircleGrid)  # noqa: S101 - its own
+        assert isinstance(grid, ModeGrid)  # noqa: S101 - its own
         waves = np.fft.rfft(grid.density(values) * grid.density(other))[: grid.size] / grid.length
         return np.stack([waves.real, waves.imag])
 
@@ -156,8 +156,8 @@ class OnHarmonics(Space):
 
     def grid(self, degree: int, bandwidth: int) -> Grid:
         if isinstance(self._shown, AboutAxis):
-            return AxisGrid(degree, bandwidth, self._geometry, self._shown.axis)
-        return SphereGrid(degree, bandwidth, self._geometry)
+            return MeridianGrid(degree, bandwidth, self._geometry, self._shown.axis)
+        return RingGrid(degree, bandwidth, self._geometry)
 
     def kept(self, grid: Grid) -> Float:
         basis = grid.basis  # type: ignore[attr-defined]

@@ -7,7 +7,7 @@ import numpy as np
 from mfpde.attention import Convolution
 from mfpde.attention.base import Term
 from mfpde.geometry.gauss import gauss_legendre
-from mfpde.solvers.spectral.law_grids import SphereGrid
+from mfpde.solvers.spectral.law_grids import RingGrid
 from mfpde.solvers.spectral.law_part import DECAYED, Part, bounds_of, seen_by
 from mfpde.solvers.spectral.sphere_basis import SphereBasis
 from mfpde.solvers.spectral.sphere_data import gauss_points
@@ -25,7 +25,7 @@ _ROWS = 32  # of a kernel whose harmonics show where they end
 class ConvolutionOnSphere(Part):
     """`v = grad (W * mu) / N * mu`."""
 
-    def __init__(self, convolution: Convolution, grid: SphereGrid) -> None:
+    def __init__(self, convolution: Convolution, grid: RingGrid) -> None:
         self._grid, self.bound = grid, convolution.bound
         self._degree = min(convolution.degree, grid.degree)
         self._transform = grid.transform_of(self._degree)
@@ -50,7 +50,7 @@ class ConvolutionOnSphere(Part):
 class PairsOnSphere(Part):
     """Kernels between the points of a coarse grid, which sees as many harmonics as they have."""
 
-    def __init__(self, terms: list[Term], degree: int, grid: SphereGrid, masses: Float, masked: bool) -> None:
+    def __init__(self, terms: list[Term], degree: int, grid: RingGrid, masses: Float, masked: bool) -> None:
         self._terms, self._degree, self._grid = terms, degree, grid
         self._masses, self._masked = masses, masked
         self.bound = sum(bounds_of(terms))
@@ -65,7 +65,7 @@ class PairsOnSphere(Part):
         self._kernels = [term.head.fixed_kernel(self._points, self._points) for term in terms]
 
     @classmethod
-    def of(cls, terms: list[Term], grid: SphereGrid, masses: Float, masked: bool) -> PairsOnSphere | None:
+    def of(cls, terms: list[Term], grid: RingGrid, masses: Float, masked: bool) -> PairsOnSphere | None:
         """None where a kernel depends on the measure, or has too many harmonics."""
         degrees = [_degree_of(term) for term in terms]
         if not terms or None in degrees:

@@ -23,7 +23,7 @@ from mfpde.solvers.kernels.exponential_step import (
 from mfpde.solvers.kernels.fast_fourier import roots_of_unity
 from mfpde.solvers.kernels.law_slope import TableWork, attempt_by_tables
 from mfpde.solvers.spectral.law_flow import Flow
-from mfpde.solvers.spectral.law_grids import CircleGrid, Grid
+from mfpde.solvers.spectral.law_grids import Grid, ModeGrid
 from mfpde.solvers.spectral.law_tables import Tables
 from mfpde.solvers.spectral.sphere_stepping import STEPS_BETWEEN_LOOKS, Limits, Verdict, degrees_for
 from mfpde.solvers.steppers.base import combined_error
@@ -50,11 +50,6 @@ class Room:
     def __init__(self, width: int) -> None:
         self.start, self.slope, self.stage = (np.zeros((2, width)) for _ in range(3))
         self.scaled, self.errors = np.zeros((STAGES + 1, 2, width)), np.zeros((2, 2, width))
-
-    @property
-    def arrays(self) -> tuple[Float, Float, Float, Float, Float]:
-        """In the order of a compiled step's."""
-        return self.start, self.slope, self.stage, self.scaled, self.errors
 
 
 class LawStepping:
@@ -93,31 +88,37 @@ class LawStepping:
         self._tables: dict[float, Float] = {}
         part = self.flow.part
         self.kinked |= part is not None and part.kinked
-        self._work = self._compiled() if self.flow.constant and isinstance(self.grid, CircleGrid) else None
+        self._work = self._compiled() if self.flow.constant and isinstance(self.grid, ModeGrid) else None
         self.restart()
 
     def _compiled(self) -> TableWork | None:
         """What the compiled steps work on, where the law is made of tables."""
         part, grid, room = self.flow.part, self.grid, self.room
-        assert isinstance(grid, CircleGrid)  # noqa: S101 - asked before
+        assert isinstance(grid, ModeGrid)  # noqa: S101 - asked before
         if part is not None and not isinstance(part, Tables):
             return None
-        above = np.zeros((0, 4, grid.length)) if part is None else part.numerators
-        below = np.zeros((0, 4, grid.length)) if part is None else part.denominators
+        nothing = np.zeros((0, 4, grid.length))
+        above, below = (nothing, nothing) if part is None else (part.numerators, part.denominators)
         return TableWork(
-            above,
-            below,
-            np.zeros(0) if part is None else part.bounds,
-            self.flow.fixed[0],
-            self.flow.masses,
-            self.flow.positions is not None,
-            self._kept,
-            np.zeros(above.shape[1]),
-            np.zeros((2, grid.length)),
-            np.zeros((2, grid.length)),
-            *(np.zeros(grid.length) for _ in range(3)),
-            roots_of_unity(grid.length),
-            *room.arrays,
+            numerators=above,
+            denominators=below,
+            bounds=np.zeros(0) if part is None else part.bounds,
+            fixed=self.flow.fixed[0],
+            masses=self.flow.masses,
+            masked=self.flow.positions is not None,
+            kept=self._kept,
+            seen=np.zeros(above.shape[1]),
+            density=np.zeros((2, grid.length)),
+            scratch=np.zeros((2, grid.length)),
+            speed=np.zeros(grid.length),
+            above=np.zeros(grid.length),
+            below=np.zeros(grid.length),
+            roots=roots_of_unity(grid.length),
+            start=room.start,
+            slope=room.slope,
+            stage=room.stage,
+            scaled=room.scaled,
+            errors=room.errors,
         )
 
     def restart(self) -> None:

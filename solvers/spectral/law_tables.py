@@ -12,7 +12,7 @@ import numpy as np
 from mfpde.attention import Convolution
 from mfpde.attention.base import Term
 from mfpde.geometry.gauss import gauss_legendre, gauss_on_sphere
-from mfpde.solvers.spectral.law_grids import AxisGrid, CircleGrid, Grid
+from mfpde.solvers.spectral.law_grids import Grid, MeridianGrid, ModeGrid
 from mfpde.solvers.spectral.law_part import DECAYED, Part, bounds_of, seen_by
 from mfpde.typing import Complex, Float
 
@@ -69,9 +69,9 @@ class Tables(Part):
         return speed[:, None]
 
 
-def tables_of_terms(terms: list[Term], grid: CircleGrid | AxisGrid, masses: Float, masked: bool) -> Tables | None:
+def tables_of_terms(terms: list[Term], grid: ModeGrid | MeridianGrid, masses: Float, masked: bool) -> Tables | None:
     """None where a kernel depends on the measure, or has no harmonics that end."""
-    make = _on_circle if isinstance(grid, CircleGrid) else _about_axis
+    make = _on_circle if isinstance(grid, ModeGrid) else _about_axis
     bounds, above, below, plain = bounds_of(terms), [], [], []
     for term in terms:
         found = make(term, grid)  # type: ignore[arg-type]
@@ -90,10 +90,10 @@ def tables_of_terms(terms: list[Term], grid: CircleGrid | AxisGrid, masses: Floa
     return _packed(grid, length, above, below, known, sum(bounds), masses, masked, complete)
 
 
-def tables_of_convolution(convolution: Convolution, grid: CircleGrid | AxisGrid) -> Tables:
+def tables_of_convolution(convolution: Convolution, grid: ModeGrid | MeridianGrid) -> Tables:
     """Of a law that multiplies degree by degree."""
     degree = convolution.degree
-    if isinstance(grid, CircleGrid):
+    if isinstance(grid, ModeGrid):
         order = np.arange(degree + 1)[:, None]
         waves = np.exp(-1j * order * grid.points[:, 0]) * np.where(order == 0, 1.0, 2.0)
         slopes = -1j * order * waves
@@ -106,7 +106,7 @@ def tables_of_convolution(convolution: Convolution, grid: CircleGrid | AxisGrid)
 
 
 def _packed(
-    grid: CircleGrid | AxisGrid,
+    grid: ModeGrid | MeridianGrid,
     length: int,
     above: list[Complex],
     below: list[Complex],
@@ -120,7 +120,7 @@ def _packed(
 
     def columns(waves: list[Complex]) -> Float:
         full = np.array([_padded(each, length) for each in waves]).reshape(-1, length, len(grid.points))
-        parts = [full.real, full.imag] if isinstance(grid, CircleGrid) else [full.real]
+        parts = [full.real, full.imag] if isinstance(grid, ModeGrid) else [full.real]
         return np.ascontiguousarray(np.concatenate(parts, axis=1))
 
     return Tables(length - 1, columns(above), columns(below), np.array(bounds), bound, masses, masked, grid, complete)
@@ -140,7 +140,7 @@ def _shortened(waves: Waves) -> Waves | None:
     return waves[0][: last + 1], waves[1][: last + 1]
 
 
-def _directed(term: Term, grid: CircleGrid | AxisGrid) -> Float:
+def _directed(term: Term, grid: ModeGrid | MeridianGrid) -> Float:
     """`V^T t` at every point, t the unit tangent: the component of `V y` is its product with y."""
     return grid.frame[0] @ term.value
 
@@ -149,7 +149,7 @@ def _directed(term: Term, grid: CircleGrid | AxisGrid) -> Float:
 # ---------------------------------------------------------------------------------------------------------
 
 
-def _on_circle(term: Term, grid: CircleGrid) -> Waves | None:
+def _on_circle(term: Term, grid: ModeGrid) -> Waves | None:
     if term.head.kinked:
         return _between_kinks(term, grid)
     count, directed = _FIRST_NODES, _directed(term, grid)
@@ -177,7 +177,7 @@ def _doubled(rows: Float) -> Complex:
     return waves
 
 
-def _between_kinks(term: Term, grid: CircleGrid) -> Waves | None:
+def _between_kinks(term: Term, grid: ModeGrid) -> Waves | None:
     """By Gauss rules on the two half circles between which `<Ax, y>` changes its sign, for all modes of the grid."""
     tilts, directed = grid.vectors @ term.head.query_matrix(2).T, _directed(term, grid)
     x, weights = gauss_legendre(grid.degree + _KINK_NODES)
@@ -201,7 +201,7 @@ def _between_kinks(term: Term, grid: CircleGrid) -> Waves | None:
 # ---------------------------------------------------------------------------------------------------------
 
 
-def _about_axis(term: Term, grid: AxisGrid) -> Waves | None:
+def _about_axis(term: Term, grid: MeridianGrid) -> Waves | None:
     """By Gauss colatitudes and whole rings."""
     count = _FIRST_NODES
     while count <= _LAST_RINGS:
@@ -217,7 +217,8 @@ def _about_axis(term: Term, grid: AxisGrid) -> Waves | None:
                 return None
             for out, rows in ((above, kernel * (directed[here] @ keys.T)), (below, kernel)):
                 out[here] = rows.reshape(-1, count, count) @ share
-        found = _shortened((functions @ above.T + 0j, functions @ below.T + 0j))
+        waves: Waves = np.asarray(functions @ above.T + 0j), np.asarray(functions @ below.T + 0j)
+        found = _shortened(waves)
         if found is not None:
             return found
         count *= 2

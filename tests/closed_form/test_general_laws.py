@@ -146,7 +146,7 @@ def test_coefficients_on_straight_lines():
 
 def test_a_perceptron_moves_tokens_along():
     def extra(theta):
-        return (np.stack([-np.sin(theta), np.cos(theta)], -1) * np.tanh(unit(theta) + [0.3, 0.1])).sum(-1)
+        return (np.stack([-np.sin(theta), np.cos(theta)], -1) * np.tanh(unit(theta) + np.array([0.3, 0.1]))).sum(-1)
 
     wanted = solve([(UNTIL, Nodes(HEADS["softmax"][1], KAPPA, POINTS))], [bumps], POINTS, extra)
     drift = {"kind": "mlp", "W": 1, "U": 1, "b": [0.3, 0.1], "activation": "tanh"}
@@ -217,7 +217,7 @@ def test_a_law_on_the_sphere_is_what_dense_quadrature_says(kind):
 def test_rotations_of_matrices_and_data_rotate_the_solution(law, random):
     turn = Rotation.random(rng=random).as_matrix()
     names = ("A", "V") if law == "softmax" else ("Q", "K", "V")
-    given = {name: matrix for name, matrix in zip(names, (A3, V3, A3), strict=False)}
+    given = dict(zip(names, (A3, V3, A3), strict=False))
     turned = {name: turn @ matrix @ turn.T for name, matrix in given.items()}
     directions = [[1, 0.3, 0.2], [-0.4, 1, 0.1]]
 

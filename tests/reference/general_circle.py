@@ -77,13 +77,13 @@ def solve(
     rows *= np.array(masses or [1 / len(rows)] * len(rows))[:, None]
     now, more = 0.0, 0.0 if extra is None else extra(theta)
     for until, nodes in stages:
-        found = solve_ivp(
-            lambda _, flat, nodes=nodes: nodes.rhs(flat.reshape(rows.shape), more).ravel(),
-            (now, until),
-            rows.ravel(),
-            "DOP853",
-            rtol=1e-12,
-            atol=1e-14,
+        change = _flattened(nodes, more, rows.shape)
+        rows = (
+            solve_ivp(change, (now, until), rows.ravel(), "DOP853", rtol=1e-12, atol=1e-14).y[:, -1].reshape(rows.shape)
         )
-        rows, now = found.y[:, -1].reshape(rows.shape), until
+        now = until
     return rows
+
+
+def _flattened(nodes: Nodes, extra: Array | float, shape: tuple[int, ...]) -> Callable[[float, Array], Array]:
+    return lambda _, flat: nodes.rhs(flat.reshape(shape), extra).ravel()
