@@ -16,7 +16,7 @@ from mfpde.geometry import Circle, Geometry, Harmonics
 from mfpde.geometry.gauss import gauss_legendre, gauss_on_sphere
 from mfpde.measure.rules import about
 from mfpde.solvers.kernels.degree_sizes import sizes_by_degree
-from mfpde.solvers.spectral.sphere_basis import AxisBasis, Basis, SphereBasis
+from mfpde.solvers.spectral.sphere_basis import SphereBasis
 from mfpde.transform.legendre import RingTransform
 from mfpde.typing import AnyArray, Float
 
@@ -143,24 +143,15 @@ class ModeGrid(Grid):
         return np.stack([-np.sin(theta), np.cos(theta)], axis=-1)[None]
 
 
-class _BasisGrid(Grid):
-    """Of harmonics that a `Basis` lays out."""
-
-    basis: Basis
-
-    def _take(self, basis: Basis, geometry: Geometry) -> None:
-        self.basis, self.geometry = basis, geometry
-        self.size, self.degrees = basis.orders.size, np.minimum(basis.degrees, basis.degree)
-        self.shift, self.peaks, self.copies = float(basis.orders.shift), basis.peaks, basis.copies
-
-
-class RingGrid(_BasisGrid):
+class RingGrid(Grid):
     """On S^2, on Gauss rings."""
 
     def __init__(self, degree: int, bandwidth: int, geometry: Geometry) -> None:
         super().__init__(degree, bandwidth)
         basis = SphereBasis(degree, bandwidth)
-        self._take(basis, geometry)
+        self.basis, self.geometry = basis, geometry
+        self.size, self.degrees = basis.orders.size, np.minimum(basis.degrees, degree)
+        self.shift, self.peaks, self.copies = 1.0, basis.peaks, basis.copies
         self._nodes = gauss_legendre(2 * basis.northern[0].size)
         self.shape = (2 * basis.northern[0].size, basis.longitudes)
         self.transform = self.transform_of(degree)
@@ -191,7 +182,7 @@ class RingGrid(_BasisGrid):
         return max(float(np.abs(last).max()) / places, float(tail))
 
     def carried(self, values: Float, other: Grid) -> Float:
-        return self.basis.carried(values, SphereBasis(other.degree, other.bandwidth))
+        return self.basis.carried(values, SphereBasis(other.degree, 0))
 
     def seen(self, values: Float, degree: int) -> Float:
         return self.basis.carried(values, SphereBasis(degree, 0))
@@ -211,32 +202,40 @@ def _south_and_east(x: Float, side: Float, longitude: Float) -> Float:
     return np.stack([south, east])
 
 
-class MeridianGrid(_BasisGrid):
+class MeridianGrid(Grid):
     """About an axis in R^d: points on one meridian."""
 
     def __init__(self, degree: int, bandwidth: int, geometry: Geometry, axis: Float) -> None:
         super().__init__(degree, bandwidth)
-        self._take(AxisBasis(degree, bandwidth, axis.size), geometry)
-        self.axis = axis
+        self.axis, self.geometry = axis, geometry
+        self.size, self.degrees, self.shift = degree + 1, np.arange(degree + 1), axis.size - 2.0
+        self.copies = np.ones(self.size)
         self.cosines, self.weights = (
             each[::-1] for each in gauss_on_sphere((2 * degree + bandwidth + 2) // 2 + 1, axis.size)
         )
         self.points = self._placed(self.cosines, np.sqrt((1 - self.cosines) * (1 + self.cosines)))
         self._basis_functions = self.functions(self.cosines, degree)
         self._downhill = self.slopes(degree)
+        # in many dimensions the poles are far from all points, and functions far larger there than anywhere else
+        self.peaks = np.maximum(np.abs(self._basis_functions[:, 0]), 1.0)
+
+    @property
+    def multiplicities(self) -> Float:
+        """Of the degrees."""
+        return self._harmonics.multiplicities(self.degree)
 
     def functions(self, cosines: Float, degree: int) -> Float:
         """Orthonormal zonal functions, `(degree + 1, n)`."""
-        harmonics = self.basis_harmonics
+        harmonics = self._harmonics
         return np.sqrt(harmonics.multiplicities(degree))[:, None] * harmonics.zonal(cosines, degree)
 
     @property
-    def basis_harmonics(self) -> Harmonics:
+    def _harmonics(self) -> Harmonics:
         return Harmonics(self.axis.size)
 
     def slopes(self, degree: int) -> Float:
         """Their derivatives in colatitude."""
-        harmonics = self.basis_harmonics
+        harmonics = self._harmonics
         shares = np.sqrt(harmonics.multiplicities(degree))[:, None]
         return -np.sqrt((1 - self.cosines) * (1 + self.cosines)) * shares * harmonics.slopes(self.cosines, degree)
 
@@ -261,12 +260,14 @@ class MeridianGrid(_BasisGrid):
         return flat.reshape(cosines.size, count, self.axis.size), weights
 
     def density(self, values: Float) -> Float:
-        return values[0, : self.degree + 1] @ self._basis_functions
+        return values[0] @ self._basis_functions
 
     def divergence(self, flux: Float) -> Float:
-        found = np.zeros((2, self.size))
-        found[0, : self.degree + 1] = self._downhill @ (self.weights * flux[0])
-        return found
+        return np.stack([self._downhill @ (self.weights * flux[0]), np.zeros(self.size)])
+
+    def analyzed(self, function: Float) -> Float:
+        """Coefficients of a function at the points."""
+        return np.stack([self._basis_functions @ (self.weights * function), np.zeros(self.size)])
 
     def spill(self, flux: Float) -> float:
         known = self.cosines.size - 1

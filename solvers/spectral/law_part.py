@@ -6,15 +6,18 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from mfpde.attention import Convolution
 from mfpde.attention.base import Term
 from mfpde.solvers.spectral.law_grids import Grid
 from mfpde.typing import Float
 
-__all__ = ["DECAYED", "Part", "bounds_of", "seen_by"]
+__all__ = ["DECAYED", "Part", "bounds_of", "pull_of_uniform", "seen_by"]
 
 #: of the largest, harmonics of a kernel that are left out: transforms leave some roundings. A rule resolves a kernel
 #: when the last quarter of its harmonics is below
 DECAYED = 2e-15
+
+_MOST_DIMENSIONS = 3  # of the space around spheres whose coordinates potentials are written in
 
 
 class Part(ABC):
@@ -50,3 +53,12 @@ def bounds_of(terms: list[Term]) -> list[float]:
 def seen_by(values: Float, masses: Float, masked: bool) -> Float:
     """Coefficients or densities `(slices, ..)` of what every slice sees."""
     return np.cumsum(masses.reshape(-1, *[1] * (values.ndim - 1)) * values, axis=0) if masked else values
+
+
+def pull_of_uniform(convolution: Convolution, grid: Grid) -> Float:
+    """Components `(c, n)` of what a convolution gives the uniform law: the pull of a potential outside, if it has
+    one."""
+    points, weights = grid.nodes(np.ones(grid.weights.size))
+    if convolution.normaliser is not None or grid.geometry.ambient_dimension > _MOST_DIMENSIONS:
+        return np.zeros((len(grid.frame), len(grid.points)))
+    return grid.components(convolution.drift(grid.points, grid.geometry.series(points, weights, 1)))

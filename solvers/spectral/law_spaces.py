@@ -15,12 +15,12 @@ from mfpde.measure import CircleDensity, Measure
 from mfpde.solvers.spectral.cut_data import cut_of
 from mfpde.solvers.spectral.law_grids import Grid, MeridianGrid, ModeGrid, RingGrid
 from mfpde.solvers.spectral.law_symmetry import keeps, keeps_axis
-from mfpde.solvers.spectral.sphere import cut_error
-from mfpde.solvers.spectral.sphere_data import axis_of, profile_of, symmetry_of, table_of
-from mfpde.solvers.spectral.sphere_shown import AboutAxis, OnSphere, Shown
+from mfpde.solvers.spectral.sphere_data import axis_of, gauss_points, profile_of, symmetry_of, table_of
+from mfpde.solvers.spectral.sphere_shown import AboutAxis, OnSphere, Shown, shown_on
+from mfpde.transform.ring_fourier import ring_length
 from mfpde.typing import AnyArray, Complex, Float
 
-__all__ = ["OnHarmonics", "OnModes", "Space", "restored_space", "space_of"]
+__all__ = ["OnHarmonics", "OnModes", "OnProfile", "Space", "restored_space", "space_of"]
 
 _EXCITED = 64 * float(np.finfo(float).eps)  # relative: what counts as a coefficient of the initial measure
 _PUSHED_DEGREES = 8  # of the function that a density is pushed by
@@ -146,35 +146,13 @@ def _turn(angle: float) -> Float:
     return np.array([[c, -s], [s, c]])
 
 
-class OnHarmonics(Space):
-    """On a sphere: all harmonics of S^2, or a profile about an axis."""
+class _OnSpheres(Space):
+    """What both ways on spheres have in common."""
 
     axis_points, least_degree, unit = 32, 12, "degree"
 
     def __init__(self, shown: Shown, geometry: Geometry) -> None:
         self._shown, self._geometry = shown, geometry
-
-    def grid(self, degree: int, bandwidth: int) -> Grid:
-        if isinstance(self._shown, AboutAxis):
-            return MeridianGrid(degree, bandwidth, self._geometry, self._shown.axis)
-        return RingGrid(degree, bandwidth, self._geometry)
-
-    def kept(self, grid: Grid) -> Float:
-        basis = grid.basis  # type: ignore[attr-defined]
-        kept = self._shown.kept(basis)
-        if isinstance(self._shown, OnSphere):
-            counts = np.diff(basis.orders.first)
-            order = np.pad(np.repeat(basis.orders.order, counts), (0, kept.shape[1] - int(counts.sum())))
-            kept = kept * (order % self._shown.symmetry.period == 0)
-        return kept
-
-    def packed(self, grid: Grid, found: Float | Complex) -> Float:
-        if isinstance(self._shown, OnSphere):
-            return self._shown.packed(grid.basis, np.asarray(found, dtype=complex))  # type: ignore[attr-defined]
-        values = np.zeros((2, grid.size))
-        length = min(len(found), grid.degree + 1)
-        values[0, :length] = np.real(found[:length])
-        return values
 
     def points_for(self, degree: int) -> int:
         return degree + 1
@@ -182,20 +160,79 @@ class OnHarmonics(Space):
     def layout(self, count: int) -> Layout:
         return self._shown.layout(count)
 
-    def density(self, grid: Grid, values: Float, count: int) -> Float:
-        return self._shown.density(grid.basis, values, count)  # type: ignore[attr-defined]
-
-    def measure(self, grid: Grid, values: Float, count: int) -> Measure:
-        return self._shown.measure(grid.basis, values, count)  # type: ignore[attr-defined]
-
-    def product(self, grid: Grid, values: Float, other: Float) -> Float:
-        return self._shown.product(grid.basis, values, other)  # type: ignore[attr-defined]
-
     def cut_error(self, law: Measure, found: Float | Complex) -> float:
-        return cut_error(law, found)
+        """Infinite for point masses and where nobody can tell."""
+        if law.pointlike or np.ndim(found) != 2:
+            return np.inf
+        count = ring_length(2 * len(found))
+        density = law.evaluate(gauss_points(count))
+        return float(np.abs(shown_on(np.asarray(found), count).ravel() - density).max() / density.max())
 
     def arrays(self) -> dict[str, AnyArray]:
         return self._shown.arrays()
+
+
+class OnHarmonics(_OnSpheres):
+    """All harmonics of S^2."""
+
+    _shown: OnSphere
+
+    def grid(self, degree: int, bandwidth: int) -> RingGrid:
+        return RingGrid(degree, bandwidth, self._geometry)
+
+    def kept(self, grid: Grid) -> Float:
+        basis = _rings(grid).basis
+        orders, kept = basis.orders, self._shown.kept(basis)
+        counts = np.diff(orders.first)
+        order = np.pad(np.repeat(orders.order, counts), (0, kept.shape[1] - int(counts.sum())))
+        return np.asarray(kept * (order % self._shown.symmetry.period == 0))
+
+    def packed(self, grid: Grid, found: Float | Complex) -> Float:
+        return self._shown.packed(_rings(grid).basis, np.asarray(found, dtype=complex))
+
+    def density(self, grid: Grid, values: Float, count: int) -> Float:
+        return self._shown.density(_rings(grid).basis, values, count)
+
+    def measure(self, grid: Grid, values: Float, count: int) -> Measure:
+        return self._shown.measure(_rings(grid).basis, values, count)
+
+    def product(self, grid: Grid, values: Float, other: Float) -> Float:
+        return self._shown.product(_rings(grid).basis, values, other)
+
+
+def _rings(grid: Grid) -> RingGrid:
+    assert isinstance(grid, RingGrid)  # noqa: S101 - its own
+    return grid
+
+
+class OnProfile(_OnSpheres):
+    """About an axis; `even` profiles are alike at opposite points."""
+
+    _shown: AboutAxis
+
+    def grid(self, degree: int, bandwidth: int) -> MeridianGrid:
+        return MeridianGrid(degree, bandwidth, self._geometry, self._shown.axis)
+
+    def kept(self, grid: Grid) -> Float:
+        kept = np.zeros((2, grid.size))
+        kept[0] = (grid.degrees % 2 == 0) | (not self._shown.even)
+        return kept
+
+    def packed(self, grid: Grid, found: Float | Complex) -> Float:
+        values = np.zeros((2, grid.size))
+        length = min(len(found), grid.size)
+        values[0, :length] = np.real(found[:length])
+        return values
+
+    def density(self, grid: Grid, values: Float, count: int) -> Float:
+        return self._shown.density(grid, values, count)  # type: ignore[arg-type]
+
+    def measure(self, grid: Grid, values: Float, count: int) -> Measure:
+        return self._shown.measure(grid, values, count)  # type: ignore[arg-type]
+
+    def product(self, grid: Grid, values: Float, other: Float) -> Float:
+        assert isinstance(grid, MeridianGrid)  # noqa: S101 - its own
+        return grid.analyzed(grid.density(values) * grid.density(other))
 
 
 def space_of(equation: Equation, laws: Sequence[Measure], most: int) -> tuple[Space, list[Float | Complex]]:
@@ -211,7 +248,7 @@ def space_of(equation: Equation, laws: Sequence[Measure], most: int) -> tuple[Sp
     if len(found) == 1:
         axial = axis_of(np.asarray(found[0], dtype=complex))
         if axial is not None and keeps_axis(equation, axial.axis):
-            return OnHarmonics(AboutAxis(axial.axis, _even(equation, [axial.coefficients])), geometry), [
+            return OnProfile(AboutAxis(axial.axis, _even(equation, [axial.coefficients])), geometry), [
                 axial.coefficients
             ]
     size = max(map(len, found))
@@ -230,7 +267,7 @@ def _about_axis(equation: Equation, laws: Sequence[Measure], most: int) -> tuple
         reason = "has an axis that attention and drift do not keep"
     else:
         coefficients = [profile.coefficients for profile in profiles if profile is not None]
-        return OnHarmonics(AboutAxis(axes[0], _even(equation, coefficients)), equation.geometry), list(coefficients)
+        return OnProfile(AboutAxis(axes[0], _even(equation, coefficients)), equation.geometry), list(coefficients)
     raise ProblemError.at(
         "initial", f"{reason}, and in more than three dimensions only densities about an axis can be solved"
     )
@@ -248,5 +285,5 @@ def restored_space(arrays: Mapping[str, AnyArray], geometry: Geometry) -> Space:
         even, period = arrays["modes_kept"]
         return OnModes(bool(even), int(period))
     if "axis" in arrays:
-        return OnHarmonics(AboutAxis(np.asarray(arrays["axis"]), bool(arrays["even"][0])), geometry)
+        return OnProfile(AboutAxis(np.asarray(arrays["axis"]), bool(arrays["even"][0])), geometry)
     return OnHarmonics(OnSphere.restored(arrays["symmetry"]), geometry)

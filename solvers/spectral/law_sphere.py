@@ -8,7 +8,7 @@ from mfpde.attention import Convolution
 from mfpde.attention.base import Term
 from mfpde.geometry.gauss import gauss_legendre
 from mfpde.solvers.spectral.law_grids import RingGrid
-from mfpde.solvers.spectral.law_part import DECAYED, Part, bounds_of, seen_by
+from mfpde.solvers.spectral.law_part import DECAYED, Part, bounds_of, pull_of_uniform, seen_by
 from mfpde.solvers.spectral.sphere_basis import SphereBasis
 from mfpde.solvers.spectral.sphere_data import gauss_points
 from mfpde.transform.legendre import RingTransform
@@ -31,6 +31,7 @@ class ConvolutionOnSphere(Part):
         self._transform = grid.transform_of(self._degree)
         degrees = np.minimum(self._transform.orders.degree.astype(int), self._degree)
         self._potential = convolution.potential[degrees]
+        self._pull = pull_of_uniform(convolution, grid)
         self._normaliser = None if convolution.normaliser is None else convolution.normaliser[degrees]
 
     @property
@@ -43,7 +44,7 @@ class ConvolutionOnSphere(Part):
     def _of(self, low: Float) -> Float:
         slopes = self._transform.gradient(low * self._potential).reshape(2, -1)
         if self._normaliser is None:
-            return slopes
+            return np.asarray(slopes + self._pull)
         return _quotient(slopes, self._transform.synthesize(low * self._normaliser).ravel(), self.bound)
 
 

@@ -13,7 +13,7 @@ from mfpde.attention import Convolution
 from mfpde.attention.base import Term
 from mfpde.geometry.gauss import gauss_legendre, gauss_on_sphere
 from mfpde.solvers.spectral.law_grids import Grid, MeridianGrid, ModeGrid
-from mfpde.solvers.spectral.law_part import DECAYED, Part, bounds_of, seen_by
+from mfpde.solvers.spectral.law_part import DECAYED, Part, bounds_of, pull_of_uniform, seen_by
 from mfpde.typing import Complex, Float
 
 __all__ = ["Tables", "tables_of_convolution", "tables_of_terms"]
@@ -100,6 +100,7 @@ def tables_of_convolution(convolution: Convolution, grid: ModeGrid | MeridianGri
     else:
         waves, slopes = (each + 0j for each in (grid.functions(grid.cosines, degree), grid.slopes(degree)))
     above, normaliser = [convolution.potential[: degree + 1, None] * slopes], convolution.normaliser
+    above[0][0] += pull_of_uniform(convolution, grid)[0]  # times the coefficient of degree 0, which is 1
     below = [] if normaliser is None else [normaliser[: degree + 1, None] * waves]
     bounds = [convolution.bound] * len(below)
     return _packed(grid, degree + 1, above, below, bounds, convolution.bound, np.ones(1), False)

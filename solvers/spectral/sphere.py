@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mfpde.equation import Equation, InitialValueProblem
     from mfpde.solvers.spectral import Spectral
 
-__all__ = ["SphereIntegration", "cut_error"]
+__all__ = ["SphereIntegration"]
 
 _SHORTEST_AXIS = 32  # colatitudes
 _LINEAR_AMPLITUDE = 1e-12  # sum of all coefficients of degree > 0, below which their products are nothing beside them
@@ -92,7 +92,7 @@ class SphereIntegration(Integration):
                 f"has degrees beyond solver.max_modes = {most} (edges, point masses or very narrow peaks), and without "
                 "noise nothing smooths them; give a finite noise.kappa, a smoother density, or a larger max_modes",
             )
-        error = cut_error(task.initial, state)
+        error = _cut_error(task.initial, state)
         return Cut(True, error if error > PROMISED * tolerance else 0.0)
 
     # -- the contract
@@ -292,7 +292,7 @@ def _laid(shown: Shown, degree: int, bandwidth: int, found: Float | Complex) -> 
     return basis, state
 
 
-def cut_error(measure: Measure, kept: Float | Complex) -> float:
+def _cut_error(measure: Measure, kept: Float | Complex) -> float:
     """`max|cut - density| / max density`; infinite for point masses and where nobody can tell."""
     if measure.pointlike or np.ndim(kept) != 2:
         return np.inf
