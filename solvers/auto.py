@@ -56,7 +56,7 @@ class Auto(Solver):
 def fitting(equation: Equation) -> list[Solver]:
     """The solvers that can do the equation, best first, with default settings."""
     able = [solver for solver in _ready().values() if solver.refusal(equation) is None]
-    return sorted(able, key=lambda solver: -solver.preference)
+    return sorted(able, key=lambda solver: -solver.preference_for(equation))
 
 
 def _ready() -> dict[str, Solver]:

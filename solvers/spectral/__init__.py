@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Spectral"]
 
 _MOST_DEGREES = 511  # on spheres, unless told
+_BEHIND_CHARACTERISTICS = -2  # whose preference is -1
 _LEAST_DIMENSION = 3  # of the space around a sphere
 
 
@@ -50,6 +51,10 @@ class Spectral(Solver):
         if equation.geometry.counts_as("sphere") and (reason := _unfit_on_sphere(equation)) is not None:
             return reason
         return None
+
+    def preference_for(self, equation: Equation) -> int:
+        """Without noise a general law makes clusters that characteristics follow farther."""
+        return self.preference if _by_degree(equation) or equation.noise.diffuses else _BEHIND_CHARACTERISTICS
 
     def start(self, task: InitialValueProblem) -> Integration:
         kind, settings = self._integration(task.equation)

@@ -97,6 +97,7 @@ class Flow:
         return found
 
     def spill(self, time: float, values: Float) -> float:
-        """What the grid can hardly hold of the flux, relative to its bound."""
-        largest = max(self._grid.spill(each) for each in self.flux(time, values))
-        return largest / self.bound if 0.0 < self.bound < np.inf else 0.0
+        """What the grid can hardly hold of the flux, relative to its bound, or to its largest value."""
+        flux = self.flux(time, values)
+        scale = self.bound if self.bound < np.inf else float(np.abs(flux).max())
+        return max(self._grid.spill(each) for each in flux) / scale if scale > 0.0 else 0.0

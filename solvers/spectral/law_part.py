@@ -8,10 +8,11 @@ import numpy as np
 
 from mfpde.attention import Convolution
 from mfpde.attention.base import Term
+from mfpde.errors import ProblemError
 from mfpde.solvers.spectral.law_grids import Grid
 from mfpde.typing import Float
 
-__all__ = ["DECAYED", "Part", "bounds_of", "pull_of_uniform", "seen_by"]
+__all__ = ["DECAYED", "Part", "bounds_of", "kernel_between", "pull_of_uniform", "seen_by"]
 
 #: of the largest, harmonics of a kernel that are left out: transforms leave some roundings. A rule resolves a kernel
 #: when the last quarter of its harmonics is below
@@ -48,6 +49,15 @@ class Part(ABC):
 def bounds_of(terms: list[Term]) -> list[float]:
     """What the mean of each term never exceeds on the unit sphere."""
     return [float(np.linalg.norm(term.value, 2)) * term.head.largest(term.value.shape[0], 1.0) for term in terms]
+
+
+def kernel_between(term: Term, queries: Float, keys: Float) -> Float | None:
+    """The kernel of a term between vectors, but for a factor of x alone; None where it depends on the measure."""
+    with np.errstate(over="ignore"):
+        found = term.head.fixed_kernel(queries, keys)
+    if found is not None and not np.isfinite(found).all():
+        raise ProblemError.at("attention", "overflows: its kernel is beyond a double; softmax has no such limit")
+    return found
 
 
 def seen_by(values: Float, masses: Float, masked: bool) -> Float:

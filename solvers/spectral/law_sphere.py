@@ -8,7 +8,7 @@ from mfpde.attention import Convolution
 from mfpde.attention.base import Term
 from mfpde.geometry.gauss import gauss_legendre
 from mfpde.solvers.spectral.law_grids import RingGrid
-from mfpde.solvers.spectral.law_part import DECAYED, Part, bounds_of, pull_of_uniform, seen_by
+from mfpde.solvers.spectral.law_part import DECAYED, Part, bounds_of, kernel_between, pull_of_uniform, seen_by
 from mfpde.solvers.spectral.sphere_basis import SphereBasis
 from mfpde.solvers.spectral.sphere_data import gauss_points
 from mfpde.transform.legendre import RingTransform
@@ -63,7 +63,7 @@ class PairsOnSphere(Part):
         self._shape = (count, 2 * count)
         self._coarse = RingTransform(degree + 1, cosines, weights, 2 * count)
         self._fine = grid.transform_of(degree + 1)
-        self._kernels = [term.head.fixed_kernel(self._points, self._points) for term in terms]
+        self._kernels = [kernel_between(term, self._points, self._points) for term in terms]
 
     @classmethod
     def of(cls, terms: list[Term], grid: RingGrid, masses: Float, masked: bool) -> PairsOnSphere | None:
@@ -115,7 +115,7 @@ def _degree_of(term: Term) -> int | None:
         count += count % 2
         points = gauss_points(count)
         some = points[:: max(1, len(points) // _ROWS)]
-        one, other = (term.head.fixed_kernel(*pair) for pair in ((some, points), (points, some)))
+        one, other = (kernel_between(term, *pair) for pair in ((some, points), (points, some)))
         if one is None or other is None:
             return None
         transform = RingTransform(degree, *gauss_legendre(count), 2 * count)

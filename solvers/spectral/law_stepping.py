@@ -231,14 +231,22 @@ class LawStepping:
         table, room, size = self._table(step), self.room, self.state.shape[1]
         if self._work is not None:
             spill, bound = attempt_by_tables(self._work, self.state, table, step), self.flow.bound
-            return spill / bound if 0.0 < bound < np.inf else 0.0
+            if bound < np.inf:
+                return spill / bound if bound > 0.0 else 0.0
+            return self._spill(step)
         self.flow.forget()
         for stage in range(1, STAGES + 1):
             advance_stage(stage, self.state, room.start, room.scaled, table, step, room.stage, 0, size)
             room.slope[:] = self._nonlinear(self.time + step * (1.0 if stage == STAGES else NODES[stage]), room.stage)
             scale_difference(stage, room.slope, room.start, room.scaled, table, size)
         step_errors(room.scaled, table, step, room.errors, size)
-        return self.flow.spill(self.time + step, self.split(room.stage)) if self.steps % _TESTS_BETWEEN == 0 else 0.0
+        return self._spill(step)
+
+    def _spill(self, step: float) -> float:
+        """What the grid can hardly hold of the attempted state, looked at now and then."""
+        if self.steps % _TESTS_BETWEEN:
+            return 0.0
+        return self.flow.spill(self.time + step, self.split(self.room.stage))
 
     def _sizes(self, state: Float) -> Float:
         """By slice and degree."""

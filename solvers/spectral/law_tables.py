@@ -13,7 +13,7 @@ from mfpde.attention import Convolution
 from mfpde.attention.base import Term
 from mfpde.geometry.gauss import gauss_legendre, gauss_on_sphere
 from mfpde.solvers.spectral.law_grids import Grid, MeridianGrid, ModeGrid
-from mfpde.solvers.spectral.law_part import DECAYED, Part, bounds_of, pull_of_uniform, seen_by
+from mfpde.solvers.spectral.law_part import DECAYED, Part, bounds_of, kernel_between, pull_of_uniform, seen_by
 from mfpde.typing import Complex, Float
 
 __all__ = ["Tables", "tables_of_convolution", "tables_of_terms"]
@@ -158,7 +158,7 @@ def _on_circle(term: Term, grid: ModeGrid) -> Waves | None:
         theta = 2 * np.pi / count * np.arange(count)
         keys = np.stack([np.cos(theta), np.sin(theta)], axis=-1)
         for rows in (slice(None, None, _TRIED_SHARE), slice(None)):  # few points tell that nodes do not do
-            kernel = term.head.fixed_kernel(grid.vectors[rows], keys)
+            kernel = kernel_between(term, grid.vectors[rows], keys)
             if kernel is None:
                 return None
             found = _shortened((_doubled(kernel * (directed[rows] @ keys.T)), _doubled(kernel)))
@@ -187,7 +187,7 @@ def _between_kinks(term: Term, grid: ModeGrid) -> Waves | None:
     above, below = np.empty((middle.size, turn.size)), np.empty((middle.size, turn.size))
     for row, angle in enumerate(middle):
         keys = np.stack([np.cos(angle + turn), np.sin(angle + turn)], axis=-1)
-        kernel = term.head.fixed_kernel(grid.vectors[row : row + 1], keys)
+        kernel = kernel_between(term, grid.vectors[row : row + 1], keys)
         if kernel is None:
             return None
         below[row] = share * kernel[0]
@@ -213,7 +213,7 @@ def _about_axis(term: Term, grid: MeridianGrid) -> Waves | None:
         above, below = np.empty((grid.cosines.size, count)), np.empty((grid.cosines.size, count))
         for start in range(0, grid.cosines.size, _POINTS_AT_A_TIME):
             here = slice(start, start + _POINTS_AT_A_TIME)
-            kernel = term.head.fixed_kernel(grid.vectors[here], keys)
+            kernel = kernel_between(term, grid.vectors[here], keys)
             if kernel is None:
                 return None
             for out, rows in ((above, kernel * (directed[here] @ keys.T)), (below, kernel)):
