@@ -11,6 +11,7 @@ import numpy as np
 
 from mfpde.attention import Convolution
 from mfpde.attention.base import Term
+from mfpde.geometry import Harmonics
 from mfpde.geometry.gauss import gauss_legendre, gauss_on_sphere
 from mfpde.solvers.spectral.law_grids import Grid, MeridianGrid, ModeGrid
 from mfpde.solvers.spectral.law_part import DECAYED, Part, bounds_of, kernel_between, pull_of_uniform, seen_by
@@ -131,10 +132,11 @@ def _padded(waves: Complex, length: int) -> Complex:
     return np.pad(waves[:length], ((0, max(0, length - len(waves))), (0, 0)))
 
 
-def _shortened(waves: Waves) -> Waves | None:
-    """Without harmonics that are negligible; None where the last that are known are not."""
+def _shortened(waves: Waves, peaks: Float | float = 1.0) -> Waves | None:
+    """Without harmonics that are negligible, beside the `peaks` of the functions, which roundings grow with; None where
+    the last that are known are not."""
     sizes = [np.abs(each).max(axis=1) / max(float(np.abs(each).max()), np.finfo(float).tiny) for each in waves]
-    largest = np.maximum(*sizes)
+    largest = np.maximum(*sizes) / peaks
     if largest[-max(1, len(largest) // 4) :].max() > DECAYED:
         return None
     last = int(np.flatnonzero(largest > DECAYED).max(initial=0))
@@ -219,7 +221,7 @@ def _about_axis(term: Term, grid: MeridianGrid) -> Waves | None:
             for out, rows in ((above, kernel * (directed[here] @ keys.T)), (below, kernel)):
                 out[here] = rows.reshape(-1, count, count) @ share
         waves: Waves = np.asarray(functions @ above.T + 0j), np.asarray(functions @ below.T + 0j)
-        found = _shortened(waves)
+        found = _shortened(waves, np.sqrt(Harmonics(grid.axis.size).multiplicities(count - 1)))
         if found is not None:
             return found
         count *= 2
