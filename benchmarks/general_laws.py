@@ -3,10 +3,10 @@
     python benchmarks/general_laws.py [--repeats 9] [--error 1e-8]
 
 Problems: A = size [[3, 1], [-1, 2]], V = [[1, 0.3], [-0.4, 0.8]], mu_0 = (1 + 0.5 cos theta + 0.2 sin 2 theta)/(2 pi);
-unnormalised attention at size 0.7, kappa = 20, until t = 2, for which 128 points do not reach 1e-8; at size 1,
-kappa = 8, until t = 1; and softmax at size 3, kappa = 60, until t = 4. Every solver first gets the cheapest setting whose
-measured max|error|/max density at the end is below the target: the fewest steps (within 5%), the largest tolerance of a
-1-2-5 ladder. Then all are timed in turn, in one process on one thread, warm; the median is printed. The reference comes
+unnormalised attention at size 0.7, kappa = 20, until t = 2, for which 128 points do not do; at size 1, kappa = 8, until
+t = 1; and softmax at size 3, kappa = 60, until t = 4. Every solver first gets the cheapest setting whose measured
+max|error|/max density at the end is below the target: the fewest steps (within 5%), the largest tolerance of a 1-2-5
+ladder. Then all are timed in turn, in one process on one thread, warm; the median is printed. The reference comes
 from tests/reference/general_circle.py, which shares no code with any contestant.
 """
 

@@ -26,18 +26,26 @@ class TableWork(NamedTuple):
     `numerators (terms, columns, points)` and `denominators`, of the first of these terms; columns are the real parts of
     the modes, then the imaginary ones, a multiple of four. `fixed` is what moves every token on its own. A slice sees
     the `masses` of those before it where it is masked.
+
+    Without denominators the velocity may be a sum of few modes: `waves (columns, 2 (J + 1))` then make their real
+    parts, and the imaginary ones, of the columns, `pull` is what `fixed` has of them, and products are made mode by
+    mode.
     """
 
     numerators: Float
     denominators: Float
     bounds: Float
     fixed: Float
+    waves: Float
+    pull: Float
     masses: Float
     masked: bool
     kept: Float
     seen: Float
     density: Float
     scratch: Float
+    padded: Float
+    drift: Float
     speed: Float
     above: Float
     below: Float
@@ -93,8 +101,56 @@ def _speed(w: TableWork) -> None:
 
 
 @kernel
+def _convolved(w: TableWork, real: Float, imaginary: Float, out: Float, out_imaginary: Float) -> None:
+    """The flux mode by mode, `m_k = sum_{|j| <= J} v_j c_{k-j}`: exact, without aliasing."""
+    count, modes = w.drift.size // 2, real.size
+    _combine(w.waves, w.seen, w.drift)
+    for order in range(w.drift.size):
+        w.drift[order] += w.pull[order]
+    offset = count - 1
+    ahead, ahead_imaginary = w.padded[0], w.padded[1]
+    for column in range(ahead.size):
+        ahead[column] = 0.0
+        ahead_imaginary[column] = 0.0
+    for mode in range(modes):
+        ahead[offset + mode], ahead_imaginary[offset + mode] = real[mode], imaginary[mode]
+    for mode in range(1, min(count, modes)):
+        ahead[offset - mode], ahead_imaginary[offset - mode] = real[mode], -imaginary[mode]
+    for mode in range(modes):
+        out[mode] = w.drift[0] * real[mode]
+        out_imaginary[mode] = w.drift[0] * imaginary[mode]
+    for order in range(1, count):
+        g, h = w.drift[order], w.drift[count + order]
+        low, high = offset - order, offset + order
+        a, b = ahead[low : low + modes], ahead_imaginary[low : low + modes]
+        c, d = ahead[high : high + modes], ahead_imaginary[high : high + modes]
+        for mode in range(modes):
+            out[mode] += g * (a[mode] + c[mode]) + h * (d[mode] - b[mode])
+            out_imaginary[mode] += g * (b[mode] + d[mode]) + h * (a[mode] - c[mode])
+
+
+@kernel
+def _slope_by_waves(w: TableWork, state: Float, slope: Float) -> float:
+    """The same mode by mode: there is nothing that it cannot hold."""
+    slices = w.masses.size
+    modes = w.kept.shape[1] // slices
+    for number in range(slices):
+        first = number * modes
+        _see(w, state, first, number)
+        row, other = slope[0, first : first + modes], slope[1, first : first + modes]
+        _convolved(w, state[0, first : first + modes], state[1, first : first + modes], row, other)
+        for mode in range(modes):
+            turned = -mode * row[mode]
+            row[mode] = mode * other[mode] * w.kept[0, first + mode]
+            other[mode] = turned * w.kept[1, first + mode]
+    return 0.0
+
+
+@kernel
 def slope_by_tables(w: TableWork, state: Float, slope: Float) -> float:
     """slope = N(state). Returns the largest of the last modes that the grid tells apart of the flux."""
+    if w.waves.size > 0:
+        return _slope_by_waves(w, state, slope)
     density, length, slices = w.density, w.density.shape[1], w.masses.size
     modes, spill = w.kept.shape[1] // slices, 0.0
     for number in range(slices):

@@ -24,7 +24,7 @@ from mfpde.solvers.kernels.fast_fourier import roots_of_unity
 from mfpde.solvers.kernels.law_slope import TableWork, attempt_by_tables
 from mfpde.solvers.spectral.law_flow import Flow
 from mfpde.solvers.spectral.law_grids import Grid, ModeGrid
-from mfpde.solvers.spectral.law_tables import Tables
+from mfpde.solvers.spectral.law_tables import Tables, waves_of
 from mfpde.solvers.spectral.sphere_stepping import STEPS_BETWEEN_LOOKS, Limits, Verdict, degrees_for
 from mfpde.solvers.steppers.base import combined_error
 from mfpde.solvers.steppers.gif853 import LARGEST_DECAY, NODES, ORDER, STAGES
@@ -38,6 +38,8 @@ _STEPS_BETWEEN_CHANGES = 24  # accepted steps between a change of the degree and
 _TABLES_MAX = 12  # of step sizes whose exponentials are kept
 _BANDWIDTH_MAX = 8  # times the degree: of the velocity, above which grids do not become finer
 _TESTS_BETWEEN = 16  # accepted steps between two looks at what the grid holds of the flux, where a look costs a step
+_TRANSFORM_COST = 20.0  # operations of the transforms there and back, over n log n
+_NO_WAVES = np.zeros((0, 0)), np.zeros(0)
 #: growth of perturbations that the error of a step leaves room for: degrees below that share of the density count as
 #: if they were as large
 _GROWTH_MARGIN = 1e-2
@@ -99,7 +101,16 @@ class LawStepping:
             return None
         nothing = np.zeros((0, 4, grid.length))
         above, below = (nothing, nothing) if part is None else (part.numerators, part.denominators)
+        modes, columns = self.grid.size, above.shape[1]
+        waves, pull = waves_of(above[0], self.flow.fixed[0]) if len(above) and not len(below) else _NO_WAVES
+        by_waves = 8 * modes * pull.size // 2 + 2 * waves.size
+        if by_waves > 2 * columns * grid.length + _TRANSFORM_COST * grid.length * math.log2(grid.length):
+            waves, pull = _NO_WAVES
         return TableWork(
+            waves=waves,
+            pull=pull,
+            padded=np.zeros((2, modes + pull.size)),
+            drift=np.zeros(pull.size),
             numerators=above,
             denominators=below,
             bounds=np.zeros(0) if part is None else part.bounds,

@@ -17,7 +17,7 @@ from mfpde.solvers.spectral.law_grids import Grid, MeridianGrid, ModeGrid
 from mfpde.solvers.spectral.law_part import DECAYED, Part, bounds_of, kernel_between, pull_of_uniform, seen_by
 from mfpde.typing import Complex, Float
 
-__all__ = ["Tables", "tables_of_convolution", "tables_of_terms"]
+__all__ = ["Tables", "tables_of_convolution", "tables_of_terms", "waves_of"]
 
 _FIRST_NODES, _LAST_NODES = 32, 4096  # of rules that resolve a kernel: each has twice as many as the one before
 _LAST_RINGS = 256  # about an axis, where nodes are as many on every ring
@@ -126,6 +126,20 @@ def _packed(
         return np.ascontiguousarray(np.concatenate(parts, axis=1))
 
     return Tables(length - 1, columns(above), columns(below), np.array(bounds), bound, masses, masked, grid, complete)
+
+
+def waves_of(numerator: Float, fixed: Float) -> tuple[Float, Float]:
+    """The modes of the velocity instead of its values on the circle: `(columns, 2 (J + 1))` of a table, and those of
+    what is fixed; nothing where they do not end."""
+    count = fixed.size // 2
+    both = np.fft.rfft(np.vstack([numerator, fixed]), axis=1)[:, :count] / fixed.size
+    sizes = np.abs(both).max(axis=0)
+    there = np.flatnonzero(sizes > DECAYED * sizes.max())
+    last = int(there.max(initial=0)) + 1
+    if last > count - count // 4:
+        return np.zeros((0, 0)), np.zeros(0)
+    parts = np.ascontiguousarray(np.concatenate([both.real[:, :last], both.imag[:, :last]], axis=1))
+    return parts[:-1], parts[-1]
 
 
 def _padded(waves: Complex, length: int) -> Complex:
