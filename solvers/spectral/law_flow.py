@@ -59,16 +59,13 @@ class Flow:
         self.fixed = np.zeros((len(grid.frame), len(grid.points)))
         if velocity.pointwise is not None:
             self.fixed = np.einsum("cnd,nd->cn", grid.frame, velocity.pointwise.outputs(grid.vectors))
+        #: what no component of v exceeds
+        self.bound = float(np.abs(self.fixed).max()) + (0.0 if self.part is None else self.part.bound)
 
     @property
     def constant(self) -> bool:
         """Whether N does not change until the next break, but with the density."""
         return self.lasting and self._steady_noise
-
-    @property
-    def bound(self) -> float:
-        """What no component of v exceeds."""
-        return float(np.abs(self.fixed).max()) + (0.0 if self.part is None else self.part.bound)
 
     @property
     def cost(self) -> float:

@@ -87,6 +87,7 @@ class LawStepping:
         degrees = self.grid.degrees
         rates = self.flow.diffusion * degrees * (degrees + self.grid.shift)
         self.rates = np.tile(rates.astype(float), self.flow.masses.size)
+        self._fastest = float(self.rates.max(initial=0.0))
         self._tables: dict[float, Float] = {}
         part = self.flow.part
         self.kinked |= part is not None and part.kinked
@@ -167,7 +168,7 @@ class LawStepping:
             if self.flow.bound == np.inf
             else self.flow.bound
         )
-        return self.grid.degree * float(speed) + float(self.rates.max(initial=0.0))
+        return self.grid.degree * float(speed) + self._fastest
 
     @property
     def step(self) -> float:
@@ -211,9 +212,9 @@ class LawStepping:
     def _chosen(self, target: float) -> tuple[float, float]:
         """Length and end of the next step: on the ladder, bounded by the fastest decay, unless the target or a break
         comes first."""
-        length, fastest = self.step, float(self.rates.max(initial=0.0))
-        if fastest > 0.0:
-            length = min(length, LARGEST_DECAY / fastest)
+        length = self.step
+        if self._fastest > 0.0:
+            length = min(length, LARGEST_DECAY / self._fastest)
         length = float(ladder_step(length))
         end = next_end(self.time, length, [target, *self.flow.breaks])
         return (length if end == self.time + length else end - self.time), end
@@ -312,8 +313,10 @@ class LawStepping:
 
     def _drop(self, sizes: Float) -> None:
         """Fewer degrees, where the last eighth is far below what matters, not too soon after the last change."""
+        if self.since_change < _STEPS_BETWEEN_CHANGES:
+            return
         fewer = degrees_for(self.grid.degree - self.grid.degree // 8, self.most)
-        if self.since_change < _STEPS_BETWEEN_CHANGES or fewer >= self.grid.degree:
+        if fewer >= self.grid.degree:
             return
         self.since_change = 0
         if self._tail(sizes, fewer) <= 0.1 * self.limits.truncation:
