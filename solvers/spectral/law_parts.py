@@ -8,7 +8,7 @@ from mfpde.attention import Law
 from mfpde.measure import Particles
 from mfpde.solvers.spectral.law_grids import Grid, RingGrid
 from mfpde.solvers.spectral.law_part import Part, bounds_of
-from mfpde.solvers.spectral.law_sphere import ConvolutionOnSphere, PairsOnSphere
+from mfpde.solvers.spectral.law_sphere import ConvolutionOnSphere, parts_on_sphere
 from mfpde.solvers.spectral.law_tables import tables_of_convolution, tables_of_terms
 from mfpde.typing import Float
 
@@ -24,7 +24,7 @@ def part_of(law: Law, grid: Grid, positions: Float | None, masses: Float, lastin
     if isinstance(grid, RingGrid):
         if convolution is not None:
             return ConvolutionOnSphere(convolution, grid)
-        found = PairsOnSphere.of(terms, grid, masses, masked) if lasting else None
+        found = parts_on_sphere(terms, grid, masses, masked) if lasting else None
     elif convolution is not None:
         return tables_of_convolution(convolution, grid)  # type: ignore[arg-type]
     elif terms and lasting:

@@ -245,7 +245,7 @@ def space_of(equation: Equation, laws: Sequence[Measure], most: int) -> tuple[Sp
     if geometry.ambient_dimension > 3:
         return _about_axis(equation, laws, most)
     found = [table_of(law, most) for law in laws]
-    if len(found) == 1:
+    if len(found) == 1 and not _kinked(equation):  # rings about an axis would see kinks to second order only
         axial = axis_of(np.asarray(found[0], dtype=complex))
         if axial is not None and keeps_axis(equation, axial.axis):
             return OnProfile(AboutAxis(axial.axis, _even(equation, [axial.coefficients])), geometry), [
@@ -263,6 +263,8 @@ def _about_axis(equation: Equation, laws: Sequence[Measure], most: int) -> tuple
     axes = [profile.axis for profile in profiles if profile is not None]
     if len(axes) < len(laws) or any(np.abs(axis - axes[0]).max() > _EXCITED for axis in axes):
         reason = "has no axis"
+    elif _kinked(equation):
+        raise ProblemError.at("attention", "has kinks, which in more than three dimensions no rule here integrates")
     elif not keeps_axis(equation, axes[0]):
         reason = "has an axis that attention and drift do not keep"
     else:
@@ -271,6 +273,10 @@ def _about_axis(equation: Equation, laws: Sequence[Measure], most: int) -> tuple
     raise ProblemError.at(
         "initial", f"{reason}, and in more than three dimensions only densities about an axis can be solved"
     )
+
+
+def _kinked(equation: Equation) -> bool:
+    return equation.law is not None and equation.law.kinked
 
 
 def _even(equation: Equation, profiles: Sequence[Float]) -> bool:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from mfpde.attention import Convolution
 from mfpde.attention.base import Term
+from mfpde.geometry import Harmonics, SphereSeries
 from mfpde.geometry.gauss import gauss_legendre
 from mfpde.solvers.spectral.law_grids import RingGrid
 from mfpde.solvers.spectral.law_part import DECAYED, Part, bounds_of, kernel_between, pull_of_uniform, seen_by
@@ -13,9 +16,9 @@ from mfpde.solvers.spectral.sphere_basis import SphereBasis
 from mfpde.solvers.spectral.sphere_data import gauss_points
 from mfpde.transform.legendre import RingTransform
 from mfpde.transform.ring_fourier import ring_length
-from mfpde.typing import Float
+from mfpde.typing import Complex, Float
 
-__all__ = ["ConvolutionOnSphere", "PairsOnSphere"]
+__all__ = ["ConvolutionOnSphere", "HalfSpaces", "PairsOnSphere", "parts_on_sphere"]
 
 _FIRST_DEGREE = 12  # of harmonics that a kernel is looked for in
 _PAIRS_MAX = 2**24  # of points between which a kernel is kept: 128 MiB
@@ -96,6 +99,68 @@ class PairsOnSphere(Part):
         """From the coarse points `(m, 4)` to those of the grid, `(4, n)`."""
         rows = [self._coarse.analyze(np.ascontiguousarray(each.reshape(self._shape))) for each in fields.T]
         return np.stack([self._fine.synthesize(each).ravel() for each in rows])
+
+
+class HalfSpaces(Part):
+    """ReLU kernels, exactly: with the convolution Phi of mu with `max(0, t)^2 / 2`,
+
+    `int max(0, <w, y>) y dmu = |w| (grad Phi + 2 Phi w / |w|)` at `w / |w|`, for w = Ax at every point (the gradient in
+    w of `int max(0, <w, y>)^2 / 2 dmu`, which is homogeneous of degree two).
+    """
+
+    def __init__(self, term: Term, grid: RingGrid, masses: Float, masked: bool) -> None:
+        self._term, self._grid, self._masses, self._masked = term, grid, masses, masked
+        self.bound = sum(bounds_of([term]))
+        tilts = grid.vectors @ term.head.query_matrix(3).T
+        self._sizes = np.linalg.norm(tilts, axis=1, keepdims=True)
+        self._points = np.where(self._sizes > 0, tilts / np.where(self._sizes > 0, self._sizes, 1.0), grid.vectors)
+        x, weights = gauss_legendre(grid.degree + 2)
+        half = 0.5 * (1 + x)
+        #: of `max(0, t)^2 / 2` by degree [Funk and Hecke]: half of all cosines are positive
+        self._multipliers = Harmonics(3).zonal(half, grid.degree) @ (0.5 * weights * 0.5 * half**2)
+
+    @property
+    def cost(self) -> float:
+        return 1e-2 * self._sizes.size * (self._grid.degree + 1) ** 2 * self._masses.size
+
+    def velocity(self, values: Float, densities: Float) -> Float:
+        seen = seen_by(values, self._masses, self._masked)
+        return np.stack([self._of(self._grid.transform.listed(each)) for each in seen])
+
+    def _of(self, table: Complex) -> Float:
+        series = SphereSeries(np.ascontiguousarray(table.T))
+        slopes, levels = series.slopes_and_levels(self._points, self._multipliers, self._multipliers)
+        means = self._sizes * (slopes + 2 * levels[:, None] * self._points)
+        return np.einsum("cnd,nd->cn", self._grid.frame, means @ self._term.value.T)
+
+
+class Several(Part):
+    """The sum of some."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self._parts = parts
+        self.bound = sum(part.bound for part in parts)
+
+    @property
+    def cost(self) -> float:
+        return sum(part.cost for part in self._parts)
+
+    def velocity(self, values: Float, densities: Float) -> Float:
+        found = [part.velocity(values, densities) for part in self._parts]
+        return np.asarray(sum(found[1:], found[0]))
+
+
+def parts_on_sphere(terms: list[Term], grid: RingGrid, masses: Float, masked: bool) -> Part | None:
+    """Kernels that are the same for every measure; None where one is not, or has too many harmonics."""
+    kinked = [term for term in terms if term.head.pair_kernel == "relu"]
+    smooth = [term for term in terms if term.head.pair_kernel != "relu"]
+    parts: list[Part] = [HalfSpaces(term, grid, masses, masked) for term in kinked]
+    if smooth:
+        pairs = PairsOnSphere.of(smooth, grid, masses, masked)
+        if pairs is None:
+            return None
+        parts.append(pairs)
+    return Several(parts) if parts else None
 
 
 def _quotient(vectors: Float, levels: Float, bound: float) -> Float:

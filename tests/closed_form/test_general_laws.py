@@ -10,6 +10,8 @@ from scipy.spatial.transform import Rotation
 import mfpde
 from mfpde.contracts import State
 from mfpde.equation import InitialValueProblem
+from mfpde.solvers.spectral.law_grids import RingGrid
+from mfpde.solvers.spectral.law_parts import part_of
 
 A, V = np.array([[2.0, 1.0], [-0.5, 1.5]]), np.array([[1.0, 0.3], [-0.4, 0.8]])
 POINTS, UNTIL, KAPPA = 96, 0.6, 4.0
@@ -211,6 +213,21 @@ def test_a_law_on_the_sphere_is_what_dense_quadrature_says(kind):
     )
     assert relative(run.measure(-1).evaluate(points), wanted[-1]) < 2e-8
     assert abs((np.asarray(run.density[-1]) * run.layout.weight).sum() - 1) < 1e-13
+
+
+def test_relu_attention_of_a_density_on_the_sphere():
+    """Of `mu = (1 + 3 <a, y> / 2) / (4 pi)`, whose integrals over half spaces are those of powers of the cosine."""
+    grid = RingGrid(8, 16, mfpde.Sphere())
+    a = np.array([0.2, -0.3, 0.5])
+    values = grid.transform.analyze((1 + 1.5 * grid.vectors @ a).reshape(grid.shape))
+    part = part_of(mfpde.Relu(A=A3, V=V3), grid, None, np.ones(1), True)
+    w = grid.vectors @ A3.T
+    size = np.linalg.norm(w, axis=1, keepdims=True)
+    # halves: int_0^1 t^2 dt / 2 = 1/6 along w; of the cosine 3/2 int_0^1 t^3 dt / 2 = 3/16 along, half of that across
+    along = (w @ a)[:, None] * w / size
+    means = w / 6 + 3 / 16 * along + 3 / 32 * (size * a - along)
+    wanted = np.einsum("cnd,nd->cn", grid.frame, means @ V3.T)
+    assert np.abs(part.velocity(values[None], np.ones((1, w.shape[0])))[0] - wanted).max() < 1e-13
 
 
 @pytest.mark.parametrize("law", ["softmax", "l2"])
