@@ -16,6 +16,7 @@ from mfpde._version import __version__
 if TYPE_CHECKING:
     from mfpde.attention import (
         L2,
+        Constant,
         Interaction,
         Linear,
         Masked,
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "mfpde.attention": [
+        "Constant",
         "Interaction",
         "L2",
         "Linear",
@@ -110,6 +112,7 @@ __all__ = [
     "Accuracy",
     "Branch",
     "Circle",
+    "Constant",
     "Density",
     "Diagram",
     "Equation",

@@ -57,7 +57,7 @@ def fitting(equation: Equation, *, told: bool = False) -> list[Solver]:
     """The solvers that can do the equation, best first, with default settings; also those that can once they are
     `told` what they have to know."""
     able = [solver for solver in _ready().values() if (solver.told() if told else solver).refusal(equation) is None]
-    return sorted(able, key=lambda solver: -solver.preference)
+    return sorted(able, key=lambda solver: -solver.preference_for(equation))
 
 
 def _ready() -> dict[str, Solver]:

@@ -76,7 +76,7 @@ def _norm(matrix: Float) -> float:
 
 def _tokens(measure: Measure, axes: tuple[Any, ...]) -> tuple[Float, Float | None]:
     """Points of the measure, evenly many, with their positions where they have some."""
-    if measure.space.angular and axes:
+    if measure.space.angular and axes and measure.positions is None:
         return axes[0].values, None  # on the circle
     points, weights = measure.nodes()
     there = np.flatnonzero(weights > 0)

@@ -25,9 +25,9 @@ _NEEDED = ("free-energy", "dissipation")
 
 
 def descends(problem: Problem) -> bool:
-    """Whether the equation is the gradient flow of a free energy that the solver can give."""
+    """Whether the equation is the gradient flow of a free energy, the same at all times, that the solver can give."""
     moves = problem.equation.law is not None or problem.noise != type(problem.noise)()
-    return moves and all(can_observe(problem, name) for name in _NEEDED)
+    return moves and problem.equation.autonomous and all(can_observe(problem, name) for name in _NEEDED)
 
 
 def resolved(

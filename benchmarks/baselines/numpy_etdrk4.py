@@ -81,9 +81,19 @@ def solve(
     dealias: bool = False,
 ) -> Coefficients:
     """Coefficients at time `until`."""
-    full, half, q, f1, f2, f3 = etdrk4_coefficients(-(np.arange(points // 2 + 1.0) ** 2) / kappa, until / steps)
-    nonlinear = nonlinear_term(points, beta, kind, dealias)
+    return etdrk4(nonlinear_term(points, beta, kind, dealias), kappa, coefficients, until, steps)
+
+
+def etdrk4(
+    nonlinear: Callable[[Coefficients], Coefficients],
+    kappa: float,
+    coefficients: Coefficients,
+    until: float,
+    steps: int,
+) -> Coefficients:
+    """Coefficients at time `until`, for any nonlinear term."""
     c = coefficients
+    full, half, q, f1, f2, f3 = etdrk4_coefficients(-(np.arange(c.size, dtype=float) ** 2) / kappa, until / steps)
     for _ in range(steps):
         n = nonlinear(c)
         moved = half * c

@@ -2,6 +2,7 @@
 
 from mfpde.attention.affine import AffineDrift
 from mfpde.attention.base import Attention
+from mfpde.attention.constant_drift import Constant
 from mfpde.attention.convolution import Convolution
 from mfpde.attention.head import Head
 from mfpde.attention.interaction import Interaction
@@ -23,6 +24,7 @@ __all__ = [
     "L2",
     "AffineDrift",
     "Attention",
+    "Constant",
     "Convolution",
     "Head",
     "Interaction",

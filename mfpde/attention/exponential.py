@@ -70,6 +70,16 @@ class Exponential(Head):
         log_mass, mean = measure.tilt(queries, query, self.factors(measure))
         return mean if self.normalised else mean * raised(log_mass)
 
+    def fixed_kernel(self, queries: Float, keys: Float) -> Float | None:
+        if not self.normalised:
+            return super().fixed_kernel(queries, keys)
+        dimension = keys.shape[1]
+        tilts, form = queries @ self.query_matrix(dimension).T, self.key_form(dimension)
+        # scores of unit vectors y are at most |Ax| <= (|A| + |Ax|^2 / |A|) / 2, which is a polynomial
+        size = max(float(np.linalg.norm(self.query_matrix(dimension), 2)), np.finfo(float).tiny)
+        scores = tilts @ keys.T - 0.5 * (size + np.sum(tilts**2, axis=1, keepdims=True) / size)
+        return np.exp(scores if form is None else scores - np.sum(keys @ form * keys, axis=1))
+
     def factors(self, measure: Measure) -> LogFactors:
         """g as the fast sums take it."""
         return self.log_factors(measure)

@@ -70,6 +70,12 @@ class Head(Attention):
         """`k w` and `dk/ds w` for scores s `(m, n)` and weights `(n,)`; a score of -inf is a pair that is masked."""
         raise ProblemError.at("attention", f"{self._name} attention does not say its derivative")
 
+    def fixed_kernel(self, queries: Float, keys: Float) -> Float | None:
+        """k for vectors x (m, d), y (n, d) but for a factor of x alone, `(m, n)`, where that is the same for every
+        measure; None where it is not. Between unit vectors a normalised one is at most 1, and smooth in x and y if k
+        is."""
+        return None if self.normalised else self.kernel(queries, keys, np.ones(keys.shape[0]))
+
     @property
     def sums_error(self) -> float:
         """Error of its sums besides rounding."""

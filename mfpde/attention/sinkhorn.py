@@ -128,6 +128,9 @@ class Sinkhorn(Exponential, Bilinear):
         raised = np.exp(across - across.max(axis=1, keepdims=True))
         return raised / (raised @ weights)[:, None]
 
+    def fixed_kernel(self, queries: Float, keys: Float) -> None:
+        """The potentials are another pair for every measure."""
+
     @property
     def gaussian_unfit_head(self) -> str | None:
         return None

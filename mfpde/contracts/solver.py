@@ -96,6 +96,8 @@ _SENTENCES = {
     "solver.kind: characteristics",
     "cells": _OF_CELLS,
     "kinks": _OF_CELLS,
+    "kernel": "the kernel is not smooth, or changes with the density or in time: sums over the grid see its kinks to "
+    "second order only",
     "amplification": "an unstable state was left, or a pole approached: rounding errors may have grown to {size}",
 }
 
@@ -168,7 +170,7 @@ class Solver(Part, ABC):
     state_version: ClassVar[int] = 1
     #: statistics that people are told on the way and at the end, in this order
     counts: ClassVar[tuple[str, ...]] = ("steps",)
-    #: `auto` takes the fitting solver with the greatest preference
+    #: `auto` takes the fitting solver with the greatest preference (`preference_for`)
     preference: ClassVar[int] = 0
     #: what its measures are, one of `SHOWN`; a form (`mfpde.solvers.forms`) stores each
     shows: ClassVar[str] = "density"
@@ -201,6 +203,10 @@ class Solver(Part, ABC):
         if unknown:
             return f"it has no noise.{unknown[0]}"
         return self.unfit(equation)
+
+    def preference_for(self, equation: Equation) -> int:
+        """Its preference among those that fit that equation."""
+        return self.preference
 
     @abstractmethod
     def unfit(self, equation: Equation) -> str | None:

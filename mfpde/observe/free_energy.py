@@ -71,6 +71,8 @@ class FreeEnergy(Observable):
 
 def no_potential(equation: Equation) -> str | None:
     """Why the equation does not descend a free energy, or None."""
+    if equation.drift is not None:
+        return "with a drift besides the attention no free energy is known"
     return None if equation.law is None else equation.law.gradient_unfit(equation.geometry)
 
 

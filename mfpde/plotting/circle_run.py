@@ -9,7 +9,7 @@ import numpy as np
 
 from mfpde.geometry import Axis, Circle
 from mfpde.plotting.circle_axes import draw_map, draw_profiles
-from mfpde.plotting.run_plot import Portrait, side_by_side
+from mfpde.plotting.run_plot import Portrait, marginal, side_by_side
 from mfpde.registry import register
 from mfpde.run import Run
 from mfpde.typing import Float
@@ -33,7 +33,7 @@ _MAX_ANGLES = 360
 class CircleRun(Portrait):
     """A run whose snapshots are densities over theta."""
 
-    forms: ClassVar[tuple[str, ...]] = ("circle",)
+    forms: ClassVar[tuple[str, ...]] = ("circle", "circle-panels")
 
     def __init__(self, run: Run) -> None:
         super().__init__(run)
@@ -58,7 +58,7 @@ class CircleRun(Portrait):
     def density(self, indices: list[int]) -> Float:
         """Densities of these snapshots (ascending) on the run's own grid."""
         chosen: slice | list[int] = slice(None) if len(indices) == self.times.size else indices
-        return np.asarray(self.run.density[chosen], dtype=float)
+        return marginal(self.run, chosen)
 
     def cells(self, density: Float) -> tuple[Float, Float]:
         """Borders of angles, and the densities `(time, angle)` between them, for a map.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from mfpde.plotting.animation import Scene
 
-__all__ = ["GridPortrait", "Portrait", "portrait_of", "side_by_side"]
+__all__ = ["GridPortrait", "Portrait", "marginal", "portrait_of", "side_by_side"]
 
 #: on a time axis; more fall on the same pixels
 _MAX_TIMES = 800
@@ -115,6 +115,12 @@ class Portrait(ABC):
     def moments(self) -> tuple[Float, Float]:
         """Means `(shown, d)` and covariances `(shown, d, d)`."""
         return np.array([one.mean for one in self.measures]), np.array([one.covariance for one in self.measures])
+
+
+def marginal(run: Run, rows: slice | list[int]) -> Float:
+    """Densities of these snapshots, summed over positions where tokens have some."""
+    density = np.asarray(run.density[rows], dtype=float)
+    return density.sum(axis=1) if "panel" in run.layout.fields["density"].dimensions else density
 
 
 class GridPortrait(Portrait):

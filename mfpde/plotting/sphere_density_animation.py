@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mfpde.plotting.animation import Scene
+from mfpde.plotting.run_plot import marginal
 from mfpde.plotting.scales import DensityScale, angle_axis
 from mfpde.plotting.sphere_density_run import draw_spectra
 from mfpde.plotting.sphere_pixels import globe_points, sampled, spectrum
@@ -30,7 +31,7 @@ class GlobeScene(Scene):
 
     def __init__(self, shown: SphereDensityRun, snapshots: list[int]) -> None:
         self.shown = shown
-        self.density = np.asarray(shown.run.density, dtype=float)[sorted(set(snapshots))]
+        self.density = marginal(shown.run, sorted(set(snapshots)))
         self.spectra = [spectrum(density) for density in self.density]
         self.scale = DensityScale.of(np.append(self.density.ravel(), 0.0))
         super().__init__(shown, snapshots)

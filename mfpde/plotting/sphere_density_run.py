@@ -10,7 +10,7 @@ import numpy as np
 from mfpde.geometry import Harmonics
 from mfpde.geometry.gauss import gauss_on_sphere
 from mfpde.plotting.annotations import telling, time_texts
-from mfpde.plotting.run_plot import Portrait, side_by_side
+from mfpde.plotting.run_plot import Portrait, marginal, side_by_side
 from mfpde.plotting.scales import DensityScale, angle_axis
 from mfpde.plotting.sphere_pixels import draw_graticule, half_points, map_points, sampled, spectrum
 from mfpde.plotting.sphere_run import disc
@@ -39,7 +39,7 @@ class _DensityRun(Portrait):
     @property
     def density(self) -> Float:
         """Densities at the shown snapshots."""
-        return np.asarray(self.run.density, dtype=float)[self.shown]
+        return marginal(self.run, slice(None))[self.shown]
 
     @property
     def colatitudes(self) -> Float:
@@ -51,7 +51,7 @@ class SphereDensityRun(_DensityRun):
     """A run whose snapshots are densities over colatitude and longitude."""
 
     height: ClassVar[float] = 5.2
-    forms: ClassVar[tuple[str, ...]] = ("sphere",)
+    forms: ClassVar[tuple[str, ...]] = ("sphere", "sphere-panels")
 
     def draw(self, figure: Figure, grid: GridSpec) -> list[Axes]:
         density, places = self.density, self.chosen

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Spectral"]
 
 _MOST_DEGREES = 511  # on spheres, unless told
+_BEHIND_CHARACTERISTICS = -2  # whose preference is -1
 _LEAST_DIMENSION = 3  # of the space around a sphere
 
 
@@ -49,31 +50,36 @@ class Spectral(Solver):
             return "it works on the circle and on spheres only"
         if equation.geometry.counts_as("sphere") and (reason := _unfit_on_sphere(equation)) is not None:
             return reason
-        if not equation.velocity.constant or equation.noise.breaks():
-            return "its coefficients must not depend on time"
-        if equation.drift is not None:
-            return "it knows no drift besides that of the attention"
-        if equation.law is not None and equation.law.convolution(equation.geometry) is None:
-            return "it needs A and V to be multiples of the identity (or beta)"
         return None
 
+    def preference_for(self, equation: Equation) -> int:
+        """Without noise a general law makes clusters that characteristics follow farther."""
+        return self.preference if _by_degree(equation) or equation.noise.diffuses else _BEHIND_CHARACTERISTICS
+
     def start(self, task: InitialValueProblem) -> Integration:
-        if task.equation.geometry.counts_as("sphere"):
-            from mfpde.solvers.spectral.sphere import SphereIntegration
-
-            return SphereIntegration.begun(self._on_spheres(), task)
-        from mfpde.solvers.spectral.circle import CircleIntegration
-
-        return CircleIntegration.begun(self, task)
+        kind, settings = self._integration(task.equation)
+        return kind.begun(settings, task)
 
     def resume(self, task: InitialValueProblem, state: Mapping[str, AnyArray]) -> Integration:
-        if task.equation.geometry.counts_as("sphere"):
+        kind, settings = self._integration(task.equation)
+        return kind.resumed(settings, task, state)
+
+    def _integration(self, equation: Equation) -> tuple[Any, Spectral]:
+        """The class that solves that equation, and its settings: laws that multiply harmonics degree by degree have
+        one of their own on the circle and on spheres."""
+        on_sphere = equation.geometry.counts_as("sphere")
+        settings = self._on_spheres() if on_sphere else self
+        if not _by_degree(equation):
+            from mfpde.solvers.spectral.law import LawIntegration
+
+            return LawIntegration, settings
+        if on_sphere:
             from mfpde.solvers.spectral.sphere import SphereIntegration
 
-            return SphereIntegration.resumed(self._on_spheres(), task, state)
+            return SphereIntegration, settings
         from mfpde.solvers.spectral.circle import CircleIntegration
 
-        return CircleIntegration.resumed(self, task, state)
+        return CircleIntegration, settings
 
     def _on_spheres(self) -> Spectral:
         """With the most degrees that are usual there."""
@@ -82,11 +88,18 @@ class Spectral(Solver):
         return self.model_copy(update={"max_modes": _MOST_DEGREES})
 
 
+def _by_degree(equation: Equation) -> bool:
+    """Whether all that moves tokens is a convolution that stays the same."""
+    if not equation.autonomous or equation.drift is not None:
+        return False
+    return equation.law is None or equation.law.convolution(equation.geometry) is not None
+
+
 def _unfit_on_sphere(equation: Equation) -> str | None:
     """Why there are no harmonics of that equation on a sphere, or None."""
     if equation.geometry.ambient_dimension < _LEAST_DIMENSION:
         return "on S^1 it is asked for by geometry.kind: circle"
-    if equation.initial is None or equation.noise.breaks() or equation.noise.diffusion > 0:
+    if equation.initial is None or equation.noise.diffusion_at(0.0) > 0:
         return None
     reason = equation.initial.density_unfit
     return None if reason is None else f"without noise nothing smooths what has no density: {reason}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -193,18 +193,20 @@ class Symmetry(NamedTuple):
     kept: tuple[tuple[bool, ...], ...]
 
 
-def symmetry_of(table: Complex) -> Symmetry:
+def symmetry_of(table: Complex, keeps: Callable[[Float], bool] = lambda _: True) -> Symmetry:
     """Rotations about the polar axis by one k-th of a turn, and reflections of the three coordinates, that leave
     coefficients as they are.
 
     A reflection multiplies real and imaginary parts by signs that follow from the parities of degree and order; `kept`
-    says of the four parities (degree - order, order), one after the other, and of the two parts, which remain.
+    says of the four parities (degree - order, order), one after the other, and of the two parts, which remain. Only
+    orthogonal maps that the law `keeps` count.
     """
     tolerance = _ROUNDINGS * max(1.0, float(_sizes(table).max()))
     size = np.abs(table).max(axis=0)
     excited = np.flatnonzero(size > tolerance)
     period = int(np.gcd.reduce(excited)) if excited.size > 1 else 1
     period = period if 1 < period <= _LARGEST_ORDER else 1
+    period = next(k for k in range(period, 0, -1) if period % k == 0 and (k == 1 or keeps(_turn(2 * np.pi / k))))
     degree, order = (np.asarray(each) for each in np.indices(table.shape))
     kept = np.ones((2, 2, 2), dtype=bool)
     for signs in product((1, -1), repeat=3):
@@ -212,11 +214,18 @@ def symmetry_of(table: Complex) -> Symmetry:
         if (
             np.abs(table.real * (1 - real)).max() <= tolerance
             and np.abs(table.imag * (1 - imaginary)).max() <= tolerance
+            and keeps(np.diag(signs).astype(float))
         ):
             for parity in product((0, 1), repeat=2):
                 for part, sign in enumerate(_signs(signs, np.array(parity[0]), np.array(parity[1]))):
                     kept[parity][part] &= bool(sign == 1)
     return Symmetry(period, tuple(map(tuple, kept.reshape(4, 2).tolist())))
+
+
+def _turn(angle: float) -> Float:
+    """A rotation about the polar axis."""
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
 def _signs(signs: tuple[int, ...], above: AnyArray, order: AnyArray) -> tuple[AnyArray, AnyArray]:

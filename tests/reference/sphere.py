@@ -77,8 +77,11 @@ def solve(
     normalised: bool,
     degree: int,
     count: int,
+    matrix: Array | None = None,
+    value: Array | None = None,
 ) -> tuple[Array, list[Array]]:
-    """The grid's points and the densities there at the times."""
+    """The grid's points and the densities there at the times; kernels `e^{<Ax, y>}` for a `matrix` A in place of
+    beta, and a `value` matrix V."""
     points, weights = grid(count)
     values, gradients, laplacians = monomials(points, degree)
     gram = (values * weights) @ values.T
@@ -86,14 +89,16 @@ def solve(
     values = np.linalg.solve(basis, values)
     gradients = np.linalg.solve(basis, gradients.reshape(len(basis), -1)).reshape(gradients.shape)
     laplacians = np.linalg.solve(basis, laplacians)
-    kernel = np.exp(beta * points @ points.T) * weights
+    scores = beta * points @ points.T if matrix is None else points @ matrix.T @ points.T
+    kernel = np.exp(scores) * weights
+    moved_by = np.eye(3) if value is None else value
 
     def change(_time: float, coefficients: Array) -> Array:
         density = coefficients @ values
         pull = kernel @ (density[:, None] * points)
         if normalised:
             pull /= (kernel @ density)[:, None]
-        flux = density[:, None] * pull  # gradients are tangential: what is not does not matter
+        flux = density[:, None] * (pull @ moved_by.T)  # gradients are tangential: what is not does not matter
         moved = np.einsum("pni,ni->p", gradients, flux * weights[:, None])
         return moved + (laplacians @ (weights * density)) / kappa
 

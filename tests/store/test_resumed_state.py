@@ -78,6 +78,9 @@ def test_steps_that_stability_has_let_alone_are_counted_on():
     [
         ("spectral", "cut", "choices"),
         ("spectral", "cut", "cut"),
+        ("spectral", "law, positions", "masses"),
+        ("spectral", "law, positions", "positions"),
+        ("spectral", "law, tables", "modes_kept"),
         ("finite-volume", "box too short", "first_cells"),
         ("particles", "noise", "length"),
         ("particles", "masked", "positions"),

@@ -19,6 +19,7 @@ LINE_GAUSSIAN = {"kind": "gaussian", "mean": 0.5, "covariance": 1.0}
 LINE_BOX = {"kind": "uniform", "box": [[-1, 1]]}
 SPOT = {"kind": "gaussian", "mean": [0.5, 0], "covariance": [[1, 0.3], [0.3, 0.5]]}
 A, V = [[1, 0.5], [-0.2, 0.7]], [[-1, 0.3], [-0.4, -0.8]]
+V2 = [[1, 0.3], [-0.4, 0.8]]
 MASKED = {"kind": "masked", "attention": {"kind": "sinkhorn", "A": 2, "V": -0.5}, "positions": [0.2, 0.7]}
 POINTS = np.random.default_rng(11).standard_normal((12, 3))
 SPHERE = (POINTS / np.linalg.norm(POINTS, axis=1, keepdims=True)).tolist()
@@ -81,6 +82,38 @@ def in_layers(*values, at, kind="softmax"):
     return {"kind": kind, "A": 1, "V": {"times": [0, *at], "values": list(values)}}
 
 
+def law(attention, tolerance, geometry="circle", **blocks):
+    return {
+        "geometry": {"kind": geometry},
+        "attention": attention,
+        "solver": {"kind": "spectral", "tolerance": tolerance},
+        **blocks,
+    }
+
+
+#: laws on circle and sphere that are no convolution: problem, initial density, when it is looked at
+GENERAL = {
+    "tables": (law({"kind": "softmax", "A": [[3, 1], [-1, 2]], "V": V2}, 1e-8), RIPPLED, (0.05, 0.4, 4.0)),
+    "layers": (
+        law({"kind": "unnormalized", "A": {"times": [0, 0.2], "values": [2, [[1, 0], [0.5, 1]]]}}, 1e-6),
+        LOPSIDED,
+        (0.1, 0.1001, 0.5),
+    ),
+    "positions": (law({**MASKED, "attention": {"kind": "softmax", "A": 3}}, 1e-6), LOPSIDED, (0.3, 1.0)),
+    "potentials": (law({"kind": "sinkhorn", "A": 2, "V": V2}, 1e-4), LOPSIDED, (0.3, 0.8)),
+    "sphere": (
+        law({"kind": "softmax", "A": 1, "V": [[1, 0, 0], [0, 1, 0.3], [0, 0, 0.5]]}, 1e-4, "sphere"),
+        "1 + 0.5*x*y + 0.2*z",
+        (0.3, 1.0),
+    ),
+    "axis": (
+        law({"kind": "softmax", "A": 1, "V": [[1, 0, 0], [0, 1, 0], [0, 0, 2]]}, 1e-4, "sphere"),
+        "exp(2*z)",
+        (0.3, 1.0),
+    ),
+}
+
+
 WAYS = {
     "spectral": {
         "grid refined, then more modes": circle(RIPPLED, (0.5, 3.0), beta=500, tolerance=1e-4),
@@ -93,6 +126,12 @@ WAYS = {
         ),
         "sphere": sphere("1 + 0.5*x + 0.3*y*z + 0.2*z", (2.0, 5.0), beta=2, kappa=60, tolerance=1e-4),
         "sphere with an axis": sphere("exp(2*x + y)", (0.1, 0.3), "unnormalized", 2, 5, tolerance=1e-4),
+        **{
+            f"law, {name}": Way(
+                {**given, "noise": {"kappa": 20}, "initial": {"kind": "density", "expression": start}}, looks
+            )
+            for name, (given, start, looks) in GENERAL.items()
+        },
         "rest": circle(NEARLY_EVEN, (700.0, 1e8, 1e9), "unnormalized", 0.98, 13.31, 10_000, tolerance=1e-3),
     },
     "finite-volume": {
@@ -251,6 +290,12 @@ ELSEWHERE = {
         **AMPLIFICATION,
         **{f"choices[{number}]": "test_what_the_start_decides_is_kept" for number in range(5)},
         **{f"cut[{number}]": "test_what_the_start_decides_is_kept" for number in range(2)},
+        **{
+            f"{name}[{number}]": "test_what_the_start_decides_is_kept"
+            for name in ("masses", "modes_kept")
+            for number in range(2)
+        },
+        "positions": "test_what_the_start_decides_is_kept",
         **{f"symmetry[{number}]": "test_sphere_solution" for number in range(9)},
         **{f"axis[{number}]": "test_sphere_solution" for number in range(3)},
         "even[0]": "test_sphere_solution",

@@ -14,6 +14,8 @@ GOOD = {
     "initial": {"kind": "uniform"},
     "time": {"until": 1},
 }
+#: noise that all tokens share, for which a law has no equation
+COMMON = {"kappa": 4, "common": 1}
 
 
 def told(**changes):
@@ -36,6 +38,7 @@ def test_blocks_that_solving_needs():
 def test_everything_is_told_at_once():
     said = told(
         attention={"kind": "softmax", "A": [[1, 2], [3, 4]]},
+        noise=COMMON,
         initial={
             "kind": "mixture",
             "components": [{"kind": "uniform"}, {"kind": "density", "expression": "cos(theta)"}],
@@ -49,8 +52,8 @@ def test_everything_is_told_at_once():
 
 
 def test_a_named_solver_that_does_not_fit():
-    (said,) = told(attention={"kind": "softmax", "A": [[1, 2], [3, 4]]}, solver={"kind": "spectral"})
-    assert said.startswith("solver: spectral cannot solve this: it needs A and V to be multiples of the identity")
+    (said,) = told(noise=COMMON, solver={"kind": "spectral"})
+    assert said.startswith("solver: spectral cannot solve this: it has no noise.common")
 
 
 FLAT = {"geometry": {"kind": "line"}, "initial": {"kind": "gaussian", "mean": 0, "covariance": 1}}
@@ -116,8 +119,8 @@ def test_auto_hands_its_tolerance_on():
 
 
 def test_auto_says_why_nothing_fits():
-    problem = Problem.from_dict({**GOOD, "attention": {"kind": "softmax", "A": [[1, 2], [3, 4]]}})
-    with pytest.raises(ProblemError, match=r"no solver can do this equation \(.*spectral: it needs A and V"):
+    problem = Problem.from_dict({**GOOD, "noise": COMMON})
+    with pytest.raises(ProblemError, match=r"no solver can do this equation \(.*spectral: it has no noise.common"):
         chosen_solver(problem)
 
 

@@ -1,0 +1,191 @@
+"""The nonlinear part of the circle's equation for any kernel that is the same for every measure:
+`N_k = -i k int e^{-ik theta} v dmu`, v a sum of quotients of integrals over mu, each a table times low modes.
+
+Slices (laws at several positions) lie one after the other in the columns of the rows of real and imaginary parts.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from mfpde.compilation import kernel
+from mfpde.solvers.kernels.exponential_step import advance_stage, scale_difference, step_errors
+from mfpde.solvers.kernels.fast_fourier import forward
+from mfpde.solvers.steppers.gif853 import STAGES
+from mfpde.typing import Float
+
+__all__ = ["TableWork", "attempt_by_tables"]
+
+_WATCHED_SHARE = 16  # of the modes that a grid tells apart, the last sixteenth shows what it can hardly hold
+
+
+class TableWork(NamedTuple):
+    """Tables, and room for the compiled steps; nothing in it outlives a step but `start`, which follows from the
+    state.
+
+    `numerators (terms, columns, points)` and `denominators`, of the first of these terms; columns are the real parts of
+    the modes, then the imaginary ones, a multiple of four. `fixed` is what moves every token on its own. A slice sees
+    the `masses` of those before it where it is masked.
+
+    Without denominators the velocity may be a sum of few modes: `waves (columns, 2 (J + 1))` then make their real
+    parts, and the imaginary ones, of the columns, `pull` is what `fixed` has of them, and products are made mode by
+    mode.
+    """
+
+    numerators: Float
+    denominators: Float
+    bounds: Float
+    fixed: Float
+    waves: Float
+    pull: Float
+    masses: Float
+    masked: bool
+    kept: Float
+    seen: Float
+    density: Float
+    scratch: Float
+    padded: Float
+    drift: Float
+    speed: Float
+    above: Float
+    below: Float
+    roots: Float
+    start: Float
+    slope: Float
+    stage: Float
+    scaled: Float
+    errors: Float
+
+
+@kernel
+def _combine(table: Float, weights: Float, out: Float) -> None:
+    """out = sum of the rows of the table times weights, four rows at a time."""
+    for point in range(out.size):
+        out[point] = 0.0
+    for row in range(0, weights.size, 4):
+        a, b, c, d = weights[row], weights[row + 1], weights[row + 2], weights[row + 3]
+        first, second, third, fourth = table[row], table[row + 1], table[row + 2], table[row + 3]
+        for point in range(out.size):
+            out[point] += (a * first[point] + b * second[point]) + (c * third[point] + d * fourth[point])
+
+
+@kernel
+def _see(w: TableWork, state: Float, first: int, number: int) -> None:
+    """w.seen = the low modes that a slice sees: its own, on those of the slices before where it is masked."""
+    modes, share = w.seen.size // 2, w.masses[number]
+    for part in range(2):
+        row = state[part, first:]
+        for order in range(min(modes, w.kept.shape[1] // w.masses.size)):
+            before = w.seen[part * modes + order] if w.masked and number > 0 else 0.0
+            w.seen[part * modes + order] = before + share * row[order]
+
+
+@kernel
+def _speed(w: TableWork) -> None:
+    """w.speed on the grid; |v| <= bound holds for every measure where a term has a normaliser, and is kept where that
+    has sunk below roundoff."""
+    speed, above, below = w.speed, w.above, w.below
+    for point in range(speed.size):
+        speed[point] = w.fixed[point]
+    for term in range(w.numerators.shape[0]):
+        _combine(w.numerators[term], w.seen, above)
+        if term >= w.denominators.shape[0]:
+            for point in range(speed.size):
+                speed[point] += above[point]
+            continue
+        _combine(w.denominators[term], w.seen, below)
+        bound = w.bounds[term]
+        for point in range(speed.size):
+            ratio = above[point] / below[point]
+            speed[point] += min(bound, max(-bound, ratio)) if below[point] > 0.0 else 0.0
+
+
+@kernel
+def _convolved(w: TableWork, real: Float, imaginary: Float, out: Float, out_imaginary: Float) -> None:
+    """The flux mode by mode, `m_k = sum_{|j| <= J} v_j c_{k-j}`: exact, without aliasing."""
+    count, modes = w.drift.size // 2, real.size
+    _combine(w.waves, w.seen, w.drift)
+    for order in range(w.drift.size):
+        w.drift[order] += w.pull[order]
+    offset = count - 1
+    ahead, ahead_imaginary = w.padded[0], w.padded[1]
+    for column in range(ahead.size):
+        ahead[column] = 0.0
+        ahead_imaginary[column] = 0.0
+    for mode in range(modes):
+        ahead[offset + mode], ahead_imaginary[offset + mode] = real[mode], imaginary[mode]
+    for mode in range(1, min(count, modes)):
+        ahead[offset - mode], ahead_imaginary[offset - mode] = real[mode], -imaginary[mode]
+    for mode in range(modes):
+        out[mode] = w.drift[0] * real[mode]
+        out_imaginary[mode] = w.drift[0] * imaginary[mode]
+    for order in range(1, count):
+        g, h = w.drift[order], w.drift[count + order]
+        low, high = offset - order, offset + order
+        a, b = ahead[low : low + modes], ahead_imaginary[low : low + modes]
+        c, d = ahead[high : high + modes], ahead_imaginary[high : high + modes]
+        for mode in range(modes):
+            out[mode] += g * (a[mode] + c[mode]) + h * (d[mode] - b[mode])
+            out_imaginary[mode] += g * (b[mode] + d[mode]) + h * (a[mode] - c[mode])
+
+
+@kernel
+def _slope_by_waves(w: TableWork, state: Float, slope: Float) -> float:
+    """The same mode by mode: there is nothing that it cannot hold."""
+    slices = w.masses.size
+    modes = w.kept.shape[1] // slices
+    for number in range(slices):
+        first = number * modes
+        _see(w, state, first, number)
+        row, other = slope[0, first : first + modes], slope[1, first : first + modes]
+        _convolved(w, state[0, first : first + modes], state[1, first : first + modes], row, other)
+        for mode in range(modes):
+            turned = -mode * row[mode]
+            row[mode] = mode * other[mode] * w.kept[0, first + mode]
+            other[mode] = turned * w.kept[1, first + mode]
+    return 0.0
+
+
+@kernel
+def slope_by_tables(w: TableWork, state: Float, slope: Float) -> float:
+    """slope = N(state). Returns the largest of the last modes that the grid tells apart of the flux."""
+    if w.waves.size > 0:
+        return _slope_by_waves(w, state, slope)
+    density, length, slices = w.density, w.density.shape[1], w.masses.size
+    modes, spill = w.kept.shape[1] // slices, 0.0
+    for number in range(slices):
+        first = number * modes
+        _see(w, state, first, number)
+        _speed(w)
+        real, imaginary = state[0, first : first + modes], state[1, first : first + modes]
+        density[:] = 0.0
+        density[1, 0] = real[0]
+        for mode in range(1, modes):  # parts exchanged: `forward` acts as the inverse
+            density[1, mode], density[0, mode] = real[mode], imaginary[mode]
+            density[1, length - mode], density[0, length - mode] = real[mode], -imaginary[mode]
+        forward(density, w.scratch, w.roots)
+        for point in range(length):
+            density[0, point] = w.speed[point] * density[1, point] / length
+            density[1, point] = 0.0
+        forward(density, w.scratch, w.roots)
+        for order in range(length // 2 - length // _WATCHED_SHARE, length // 2):
+            spill = max(spill, abs(density[0, order]), abs(density[1, order]))
+        for mode in range(modes):
+            slope[0, first + mode] = mode * density[1, mode] * w.kept[0, first + mode]
+            slope[1, first + mode] = -mode * density[0, mode] * w.kept[1, first + mode]
+    return spill
+
+
+@kernel
+def attempt_by_tables(w: TableWork, state: Float, table: Float, step: float) -> float:
+    """One step: the new state in w.stage, its N in w.slope, errors in w.errors. Returns the spill of the end. A step of
+    0 makes N of the state alone, in w.start."""
+    if step == 0.0:
+        return slope_by_tables(w, state, w.start)
+    size, spill = state.shape[1], 0.0
+    for stage in range(1, STAGES + 1):
+        advance_stage(stage, state, w.start, w.scaled, table, step, w.stage, 0, size)
+        spill = slope_by_tables(w, w.stage, w.slope)
+        scale_difference(stage, w.slope, w.start, w.scaled, table, size)
+    step_errors(w.scaled, table, step, w.errors, size)
+    return spill

@@ -1,0 +1,261 @@
+"""A solution of any law on circle and spheres on its way: matrices, heads, positions, drifts, coefficients in time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mfpde.activity import doing
+from mfpde.contracts import PROMISED, Accuracy, Integration, Progress, State
+from mfpde.errors import ProblemError
+from mfpde.geometry import Layout
+from mfpde.measure import Measure, Positioned
+from mfpde.solvers.amplification import Amplification
+from mfpde.solvers.forms.positioned import positioned_layout
+from mfpde.solvers.spectral.cut_data import NOT_CUT, Cut, smooth_from
+from mfpde.solvers.spectral.law_flow import Flow
+from mfpde.solvers.spectral.law_grids import Grid
+from mfpde.solvers.spectral.law_spaces import Space, restored_space, space_of
+from mfpde.solvers.spectral.law_stepping import LawStepping
+from mfpde.solvers.spectral.sphere_stepping import STEPS_BETWEEN_LOOKS, Limits, Verdict, degrees_for
+from mfpde.solvers.stepping.steady_state import PUSH, Rest
+from mfpde.typing import AnyArray, Complex, Float
+
+if TYPE_CHECKING:
+    from mfpde.equation import Equation, InitialValueProblem
+    from mfpde.solvers.spectral import Spectral
+
+__all__ = ["LawIntegration"]
+
+_SPARE_DEGREES = 4  # beyond those of the initial measure
+
+
+class LawIntegration(Integration):
+    """`dc_lm/dt = -D l (l + d - 2) c_lm + int grad conj(Y_lm) . v dmu` for any velocity v, one law for each position of
+    masked attention."""
+
+    def __init__(
+        self, settings: Spectral, equation: Equation, space: Space, positions: Float | None, masses: Float
+    ) -> None:
+        self._settings, self._equation, self._space = settings, equation, space
+        self._limits = Limits.of(settings.tolerance)
+        self._flow = Flow(equation, positions, masses)
+        self._stepping = self._begin_stepping()
+        self._cut, self._axis = NOT_CUT, space.axis_points
+        self._rest = Rest(self._limits.error, max(self._flow.breaks, default=0.0))
+        self._amplification = Amplification(equation.autonomous)
+
+    def _begin_stepping(self) -> LawStepping:
+        flow = Flow(self._equation, self._flow.positions, self._flow.masses)
+        return LawStepping(flow, self._space.grid, self._space.kept, self._limits, self._most)
+
+    @property
+    def _most(self) -> int:
+        """The largest degree."""
+        return self._settings.max_modes - (self._space.unit == "modes")
+
+    @classmethod
+    def begun(cls, settings: Spectral, task: InitialValueProblem) -> LawIntegration:
+        """At t = 0."""
+        slices = task.initial.slices
+        most = settings.max_modes - int(task.equation.geometry.counts_as("circle"))
+        space, found = space_of(task.equation, [law for _, _, law in slices], most)
+        places = [place for place, _, _ in slices if place is not None]
+        masses = np.array([share for _, share, _ in slices])
+        made = cls(settings, task.equation, space, np.array(places) if places else None, masses)
+        degree = max(_last(each, made._limits.truncation) for each in found)
+        made._cut = made._cut_of([law for _, _, law in slices], found, degree)
+        top = degrees_for(max(degree + _SPARE_DEGREES, space.least_degree), most)
+        grid = space.grid(top, top)
+        values = np.stack([space.packed(grid, each) for each in found])
+        values /= values[:, :1, :1]
+        doing("integrating kernels against harmonics")
+        made._stepping.lay(top, top, values)
+        made._stepping.first_step(settings.tolerance)
+        return made
+
+    @classmethod
+    def resumed(cls, settings: Spectral, task: InitialValueProblem, state: Mapping[str, AnyArray]) -> LawIntegration:
+        """As it was left."""
+        positions, masses = (np.asarray(state[name]) for name in ("positions", "masses"))
+        space = restored_space(state, task.equation.geometry)
+        made = cls(settings, task.equation, space, positions if positions.size else None, masses)
+        made.restore(state)
+        return made
+
+    def _cut_of(self, laws: list[Measure], found: list[Float | Complex], degree: int) -> Cut:
+        """What the initial measures have beyond the degrees that may be used."""
+        most, tolerance = self._most, self._settings.tolerance
+        if degree <= 15 * most // 16:
+            return NOT_CUT
+        if not self._equation.noise.diffuses or self._equation.noise.diffusion_at(0.0) == 0:
+            raise ProblemError.at(
+                "initial",
+                f"has harmonics beyond solver.max_modes = {self._settings.max_modes} (edges, point masses or very "
+                "narrow peaks), and without noise nothing smooths them; give a finite noise.kappa, a smoother density, "
+                "or a larger max_modes",
+            )
+        error = max(self._space.cut_error(law, each) for law, each in zip(laws, found, strict=True))
+        return Cut(True, error if error > PROMISED * tolerance else 0.0)
+
+    # -- the contract
+    # ---------------------------------------------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        return self._stepping.time
+
+    @property
+    def layout(self) -> Layout:
+        self._lengthen_axis()
+        single, positions = self._space.layout(self._axis), self._flow.positions
+        return single if positions is None else positioned_layout(single, positions.tolist())
+
+    def _lengthen_axis(self) -> None:
+        """Until it shows all degrees."""
+        while self._axis < self._space.points_for(self._stepping.grid.degree):
+            self._axis *= 2
+
+    def advance(self, target: float, budget: int) -> Progress:
+        stepping = self._stepping
+        doing("compiling, or reading, the steps of general laws")
+        if (
+            stepping.steps % STEPS_BETWEEN_LOOKS == 0
+            and self._rest.due(self.time)
+            and not self._rest.look(self, budget)
+        ):
+            return Progress(State.UNDER_WAY)
+        if self._rest.found:
+            stepping.time = target
+        verdict = stepping.advance(target, max(1, int(budget / stepping.cost)))
+        if verdict is Verdict.REACHED and not (self._cut.hides_modes and self._still_rough(target)):
+            self._amplification.see(self.residual())
+            return Progress(State.REACHED, self._message())
+        if verdict in (Verdict.REACHED, Verdict.RESOLUTION_LOST):
+            return Progress(
+                State.RESOLUTION_LOST,
+                f"the density has become narrower than {self._settings.max_modes} {self._space.unit} can show",
+                "stop earlier, add noise (a smaller noise.kappa), or raise solver.max_modes",
+            )
+        if verdict is Verdict.STEP_VANISHED:
+            return Progress(
+                State.NOT_FINITE,
+                "the step size has shrunk to nothing",
+                "check the size of the coefficients against time.until",
+            )
+        return Progress(State.UNDER_WAY)
+
+    def _message(self) -> str:
+        if self._cut.error == 0:
+            return ""
+        return self._cut.message(
+            self._settings.max_modes, self._equation.noise.diffusion_at(0.0), self._settings.tolerance
+        )
+
+    def _still_rough(self, time: float) -> bool:
+        """Whether degrees of the initial measure beyond the limit can matter at that time: only noise damps them."""
+        diffusion = self._equation.noise.diffusion_at(0.0)
+        return time > 0 and (diffusion == 0 or time < smooth_from(self._most, diffusion, self._settings.tolerance))
+
+    # -- rest
+    # -----------------------------------------------------------------------------------------------------------------
+
+    def fastest_rate(self) -> float:
+        """Of the linear part, and of transport."""
+        return self._stepping.fastest_rate()
+
+    def pushed(self) -> LawIntegration:
+        """A copy of the densities times `1 + PUSH h`, with an h of low degree that has all symmetries."""
+        copied, mine = copy(self), self._stepping
+        copied._stepping = copied._begin_stepping()
+        copied._rest, copied._amplification = Rest(0.0), Amplification(autonomous=False)
+        values = np.stack([self._space.pushed(mine.grid, each, PUSH) for each in mine.split(mine.state)])
+        copied.restore({**self.state(), "harmonics": values})
+        copied._stepping.restart()
+        copied._rest.never()
+        return copied
+
+    def distance(self, other: Integration) -> float:
+        """`(int |rho - rho'|^2 / int rho^2)^{1/2}`, of all positions."""
+        assert isinstance(other, LawIntegration)  # noqa: S101 - a copy
+        here, there = self._stepping, other._stepping
+        larger = max((here.grid, there.grid), key=lambda grid: grid.degree)
+        mine, theirs = (_on(each, larger) for each in (here, there))
+        apart, whole = (np.linalg.norm([larger.sizes(row) for row in each]) for each in (mine - theirs, mine))
+        return float(apart / whole)
+
+    # -- what it shows
+    # ----------------------------------------------------------------------------------------------------------------
+
+    def _values(self) -> Float:
+        """Coefficients `(slices, 2, size)`."""
+        return self._stepping.split(self._stepping.state)
+
+    def measure(self) -> Measure:
+        self._lengthen_axis()
+        flow = self._flow
+        laws = [self._space.measure(self._stepping.grid, each, self._axis) for each in self._values()]
+        return laws[0] if flow.positions is None else Positioned(flow.positions, laws, flow.masses)
+
+    def fields(self) -> dict[str, Float]:
+        self._lengthen_axis()
+        densities = [self._space.density(self._stepping.grid, each, self._axis) for each in self._values()]
+        if self._flow.positions is None:
+            return {"density": densities[0]}
+        return {"density": np.stack([m * each for m, each in zip(self._flow.masses, densities, strict=True)])}
+
+    def residual(self) -> float:
+        """A bound of `int |d_t mu|`: the root of the mean square."""
+        found = [np.linalg.norm(self._stepping.grid.sizes(each)) for each in self._stepping.slope()]
+        return float(self._flow.masses @ np.array(found))
+
+    def state(self) -> dict[str, AnyArray]:
+        positions = self._flow.positions
+        return {
+            **self._stepping.arrays(),
+            **self._space.arrays(),
+            "positions": np.zeros(0) if positions is None else positions,
+            "masses": self._flow.masses,
+            "shown": np.array([self._axis]),
+            "cut": np.array(self._cut),
+            **self._rest.arrays(),
+            **self._amplification.arrays(),
+        }
+
+    def restore(self, state: Mapping[str, AnyArray]) -> None:
+        """Go on from there."""
+        hides_modes, error = state["cut"]
+        self._cut, self._axis = Cut(bool(hides_modes), float(error)), int(state["shown"][0])
+        self._stepping.restore(dict(state))
+        self._rest.restore(state)
+        self._amplification.restore(state)
+
+    def accuracy(self) -> Accuracy:
+        found = self._cut.accuracy(self._settings.tolerance, self._amplification)
+        if found.kept and self._stepping.kinked:
+            return Accuracy(found.promised, None, None, "kernel")
+        return found
+
+    def statistics(self) -> dict[str, float]:
+        stepping = self._stepping
+        return {
+            "modes": float(stepping.grid.degree + (self._space.unit == "modes")),
+            "steps": float(stepping.steps),
+            "rejected": float(stepping.rejected),
+            "evaluations": float(stepping.evaluations),
+            "step": stepping.step,
+        }
+
+
+def _last(found: Float | Complex, truncation: float) -> int:
+    """The last degree that matters."""
+    sizes = np.abs(found) if np.ndim(found) == 1 else np.abs(found).max(axis=1) * np.sqrt(2 * np.arange(len(found)) + 1)
+    return int(np.flatnonzero(sizes > 0.03 * truncation * sizes.sum())[-1])
+
+
+def _on(stepping: LawStepping, grid: Grid) -> Float:
+    """Its coefficients on another grid."""
+    return np.stack([stepping.grid.carried(each, grid) for each in stepping.split(stepping.state)])
