@@ -27,9 +27,13 @@ class HarmonicSeries(ABC):
     #: the numbers it is made of; the last axis is the degree
     coefficients: AnyArray
 
-    @abstractmethod
     def powers(self) -> Float:
         """`|mu_k|^2 = sum_j (int Y_kj dmu)^2`, k = 0 .. degree."""
+        return self.products(self)
+
+    @abstractmethod
+    def products(self, other: Self) -> Float:
+        """`sum_j int Y_kj dmu int Y_kj dnu`, k = 0 .. the smaller degree."""
 
     @abstractmethod
     def slopes_and_levels(self, points: Float, potential: Float, normaliser: Float | None) -> tuple[Float, Float]:
@@ -68,11 +72,12 @@ class CircleSeries(HarmonicSeries):
             wave = wave * turn if order % _PRODUCTS_BEFORE_POWER else weights * turn ** (order + 1)
         return cls(clean(modes))
 
-    def powers(self) -> Float:
-        modes = self.coefficients
-        squares: Float = 2 * (modes.real**2 + modes.imag**2)
-        squares[:1] *= 0.5
-        return squares
+    def products(self, other: CircleSeries) -> Float:
+        count = min(self.degree, other.degree) + 1
+        here, there = self.coefficients[:count], other.coefficients[:count]
+        found: Float = 2 * (here.real * there.real + here.imag * there.imag)
+        found[:1] *= 0.5
+        return found
 
     def slopes_and_levels(self, points: Float, potential: Float, normaliser: Float | None) -> tuple[Float, Float]:
         theta, slope = points[:, 0], self._times(2j * np.arange(potential.size) * potential)
@@ -130,12 +135,13 @@ class ZonalSeries(HarmonicSeries):
     def _harmonics(self) -> Harmonics:
         return Harmonics(self.axes.shape[1])
 
-    def powers(self) -> Float:
-        squares = np.zeros(self.degree + 1)
+    def products(self, other: ZonalSeries) -> Float:
+        degree = min(self.degree, other.degree)
+        found, theirs = np.zeros(degree + 1), other.coefficients[:, : degree + 1]
         for here in self._blocks(self.axes.shape[0]):
-            pairs = self._harmonics.zonal(self.axes[here] @ self.axes.T, self.degree)
-            squares += np.einsum("mk,kmn,nk->k", self.coefficients[here], pairs, self.coefficients)
-        return squares * self._harmonics.multiplicities(self.degree)
+            pairs = self._harmonics.zonal(self.axes[here] @ other.axes.T, degree)
+            found += np.einsum("mk,kmn,nk->k", self.coefficients[here, : degree + 1], pairs, theirs)
+        return found * self._harmonics.multiplicities(degree)
 
     def slopes_and_levels(self, points: Float, potential: Float, normaliser: Float | None) -> tuple[Float, Float]:
         slopes, levels, sphere = np.empty(points.shape), np.ones(points.shape[0]), self._harmonics

@@ -107,9 +107,10 @@ class SphereSeries(HarmonicSeries):
         more = max(0, degree - self.degree)
         return SphereSeries(np.pad(self.coefficients[: degree + 1, : degree + 1], (0, more)))
 
-    def powers(self) -> Float:
-        squares = np.abs(self.coefficients) ** 2
-        return np.asarray(2 * squares.sum(axis=0) - squares[0])
+    def products(self, other: SphereSeries) -> Float:
+        count = min(self.degree, other.degree) + 1
+        both = (self.coefficients[:count, :count] * other.coefficients[:count, :count].conj()).real
+        return np.asarray(2 * both.sum(axis=0) - both[0])
 
     def on_grid(self, latitudes: int) -> Float:
         """Densities relative to the uniform one on a Gauss grid with twice as many longitudes."""

@@ -53,7 +53,9 @@ def evaluate_slope(
     """slope = N(padded state); numbers[SPILL] becomes what the grid could not hold (0 for the convolution)."""
     modes = counts[MODES]
     if choices[DIRECT] >= modes * min(modes, work.potential.size):
-        convolution_slope(work.padded, work.offset, work.potential, modes, counts[DRIFT_MODES], work.drift, slope)
+        convolution_slope(
+            work.padded, work.offset, work.potential, work.external, modes, counts[DRIFT_MODES], work.drift, slope
+        )
         numbers[SPILL] = 0.0
     else:
         numbers[SPILL] = grid_slope(
@@ -61,6 +63,7 @@ def evaluate_slope(
             work.offset,
             work.potential,
             work.normaliser,
+            work.external,
             limits[BOUND],
             modes,
             GridRoom(work.density, work.speed, work.scratch, work.roots),
@@ -73,7 +76,8 @@ def evaluate_slope(
 @kernel
 def find_drift_modes(work: Work, counts: AnyArray, limits: Float) -> None:
     """How many modes of the drift matter in the padded state, kept for a whole step."""
-    counts[DRIFT_MODES] = drift_mode_count(work.padded, work.offset, work.potential, counts[MODES], limits[CUT])
+    count = drift_mode_count(work.padded, work.offset, work.potential, counts[MODES], limits[CUT])
+    counts[DRIFT_MODES] = max(count, work.external.shape[1])
 
 
 @kernel

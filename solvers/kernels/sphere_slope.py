@@ -2,7 +2,7 @@
 
 Products are made on Gauss rings with so many places that the sums over them are the integrals, and N is the projection
 of `-div(mu v)`: mass is kept to the last digit. On S^2 blocks of rings go all the way from coefficients to
-coefficients. About an axis there is one order and nothing to transform along rings, and the real and imaginary rows of
+coefficients. `external` holds the prepared slopes of an external potential, if any. About an axis there is one order and nothing to transform along rings, and the real and imaginary rows of
 the sums carry two fields.
 """
 
@@ -39,6 +39,7 @@ class HarmonicWork(NamedTuple):
     rings: Rings
     potential: Float
     normaliser: Float
+    external: Float
     reach: int
     bound: float
     ones: Float
@@ -53,6 +54,15 @@ class HarmonicWork(NamedTuple):
     stage: Float
     scaled: Float
     errors: Float
+
+
+@kernel
+def _add_external(external: Float, along: Float, around: Float) -> None:
+    """Slopes of U to those of W * mu, both prepared for sums."""
+    for part in range(2 if external.size > 0 else 0):
+        for place in range(along.shape[1]):
+            along[part, place] += external[0, part, place]
+            around[part, place] += external[1, part, place]
 
 
 @kernel
@@ -102,6 +112,7 @@ def slope_on_sphere(w: HarmonicWork, state: Float, slope: Float) -> float:
     length, spill = rings.roots.shape[1], 0.0
     prepare_field(orders, state, w.ones, top, w.prepared[0])
     prepare_slopes(orders, state, w.potential, w.reach, w.prepared[1], w.prepared[2])
+    _add_external(w.external, w.prepared[1], w.prepared[2])
     if w.normaliser.size > 0:
         prepare_field(orders, state, w.normaliser, w.reach, w.prepared[3])
     for which in range(2):
@@ -160,6 +171,7 @@ def slope_about_axis(w: HarmonicWork, state: Float, slope: Float) -> float:
     orders, rings, top = w.orders, w.rings, w.orders.top
     prepare_field(orders, state, w.ones, top, w.prepared[0])
     prepare_slopes(orders, state, w.potential, w.reach, w.prepared[1], w.prepared[2])
+    _add_external(w.external, w.prepared[1], w.prepared[2])
     if w.normaliser.size > 0:
         prepare_field(orders, state, w.normaliser, w.reach, w.prepared[3])
     for place in range(w.sums.shape[2]):

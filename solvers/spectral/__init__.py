@@ -54,7 +54,7 @@ class Spectral(Solver):
         if equation.drift is not None:
             return "it knows no drift besides that of the attention"
         if equation.law is not None and equation.law.convolution(equation.geometry) is None:
-            return "it needs A and V to be multiples of the identity (or beta)"
+            return equation.law.convolution_unfit(equation.geometry)
         return None
 
     def start(self, task: InitialValueProblem) -> Integration:

@@ -58,12 +58,12 @@ class SphereIntegration(Integration):
     @classmethod
     def begun(cls, settings: Spectral, task: InitialValueProblem) -> SphereIntegration:
         """At t = 0."""
-        shown, state, degree = _started(task, settings.max_modes)
+        shown, state, degree = _started(task, settings.max_modes, _external_table(task.equation))
         _check_room(shown, settings.max_modes)
         made = cls(settings, task.equation, shown)
         stepping = made._stepping
         made._cut = made._cut_of(task, state, degree)
-        top = degrees_for(degree + _SPARE_DEGREES, settings.max_modes)
+        top = degrees_for(max(degree, stepping.external_degree) + _SPARE_DEGREES, settings.max_modes)
         stepping.lay(*_laid(shown, top, stepping.bandwidth or top, state))
         stepping.first_step(settings.tolerance)
         return made
@@ -155,7 +155,7 @@ class SphereIntegration(Integration):
         """Whether the density is uniform but for degrees so small that each is known to decay, or to stay, by
         itself."""
         excited = self._stepping.basis.sizes(self._stepping.state)[1:]
-        if excited @ self._stepping.basis.peaks[1:] > _LINEAR_AMPLITUDE:
+        if self._stepping.external_degree or excited @ self._stepping.basis.peaks[1:] > _LINEAR_AMPLITUDE:
             return False
         return bool((self._stepping.uniform_rates()[1:][excited > 0] <= 0).all())
 
@@ -260,13 +260,25 @@ def _check_room(shown: Shown, most: int) -> None:
         )
 
 
-def _started(task: InitialValueProblem, most: int) -> tuple[Shown, Float | Complex, int]:
+def _external_table(equation: Equation) -> Complex | None:
+    """Coefficients of the external potential by degree and order, where there is one."""
+    law = equation.law
+    found = None if law is None else law.convolution(equation.geometry)
+    return None if found is None or found.external is None else np.asarray(found.external.coefficients.T)
+
+
+def _started(
+    task: InitialValueProblem, most: int, external: Complex | None
+) -> tuple[Shown, Float | Complex, int]:
     """The space of the solution, its first coefficients (a profile, or a table by degree and order), their degree."""
     if task.equation.geometry.ambient_dimension == 3:
         table = table_of(task.initial, most)
-        found = axis_of(table)
+        others = [] if external is None else [external]
+        found = axis_of(table, *others)
         if found is None:
-            return OnSphere(symmetry_of(table)), table, len(table) - 1
+            return OnSphere(symmetry_of(table, *others)), table, len(table) - 1
+        if external is not None and np.abs(external[1::2]).max(initial=0.0) > 0:
+            return AboutAxis(found.axis, even=False), found.coefficients, len(table) - 1
     else:
         found = profile_of(task.initial, most)
         if found is None:

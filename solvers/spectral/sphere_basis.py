@@ -23,6 +23,7 @@ from mfpde.solvers.kernels.sphere_slope import (
 from mfpde.solvers.steppers.gif853 import STAGES
 from mfpde.transform.legendre_kernels import WORK
 from mfpde.transform.legendre_tables import Orders, Rings, make_orders, make_rings, pairs_for
+from mfpde.transform.ring_fields import prepare_slopes
 from mfpde.transform.ring_fourier import ring_length
 from mfpde.typing import AnyArray, Float
 
@@ -90,9 +91,12 @@ class Basis(ABC):
         squares = self.copies * (values[0] ** 2 + values[1] ** 2)
         return np.sqrt(np.bincount(self.degrees, squares, self.degree + 2)[: self.degree + 1])
 
-    def work(self, convolution: Convolution, reach: int, kept: Float) -> HarmonicWork:
-        """Room for steps; `kept` are the coefficients that symmetries leave."""
+    def work(self, convolution: Convolution, reach: int, kept: Float, external: Float | None = None) -> HarmonicWork:
+        """Room for steps; `kept` are the coefficients that symmetries leave, `external` those of a potential."""
         size, length = self.orders.size, self.degree + 3
+        slopes = np.zeros((2, 2, size if external is not None else 0))
+        if external is not None:
+            prepare_slopes(self.orders, external, np.ones(length), self.degree, slopes[0], slopes[1])
 
         def padded(values: Float) -> Float:
             return np.pad(values[: reach + 1], (0, max(0, length - reach - 1)))[:length]
@@ -105,6 +109,7 @@ class Basis(ABC):
             rings=rings,
             potential=padded(convolution.potential),
             normaliser=np.zeros(0) if normaliser is None else padded(normaliser),
+            external=slopes,
             reach=min(reach, self.degree),
             bound=convolution.bound,
             ones=np.ones(length),

@@ -7,13 +7,14 @@ from functools import lru_cache
 
 import numpy as np
 
+from mfpde.attention import Convolution
 from mfpde.geometry import Harmonics, Layout, Sphere, SphereSeries
 from mfpde.geometry.gauss import gauss_legendre, gauss_on_sphere
 from mfpde.measure import Measure
 from mfpde.measure.sphere_grid import ProfileDensity, SphereGridDensity
 from mfpde.solvers.forms.sphere import profile_layout, sphere_layout
 from mfpde.solvers.spectral.sphere_basis import AxisBasis, Basis, SphereBasis
-from mfpde.solvers.spectral.sphere_data import AxialData, Symmetry, table_about
+from mfpde.solvers.spectral.sphere_data import AxialData, Symmetry, profile_about, table_about
 from mfpde.transform.legendre import RingTransform
 from mfpde.transform.ring_fourier import ring_length
 from mfpde.typing import AnyArray, Complex, Float
@@ -30,6 +31,15 @@ class Shown(ABC):
     @abstractmethod
     def kept(self, basis: Basis) -> Float:
         """1 for coefficients that symmetries leave, 0 for others, `(2, size)`."""
+
+    @abstractmethod
+    def listed(self, basis: Basis, table: Complex) -> Float:
+        """Coefficients of this basis from those by degree and order."""
+
+    def external(self, basis: Basis, convolution: Convolution) -> Float | None:
+        """Those of the external potential, where there is one."""
+        series = convolution.external
+        return None if series is None else self.listed(basis, np.asarray(series.coefficients.T)) * self.kept(basis)
 
     @abstractmethod
     def layout(self, count: int) -> Layout:
@@ -69,6 +79,9 @@ class OnSphere(Shown):
         found = kept[(basis.degrees - order) % 2, order % 2].T * (basis.copies > 0)
         found[1, order == 0] = 0.0
         return np.ascontiguousarray(found)
+
+    def listed(self, basis: Basis, table: Complex) -> Float:
+        return self.packed(basis, table)
 
     def layout(self, count: int) -> Layout:
         return sphere_layout(count)
@@ -131,6 +144,13 @@ class AboutAxis(Shown):
         kept = np.zeros((2, basis.orders.size))
         kept[0] = (basis.copies > 0) & ((basis.degrees % 2 == 0) | (not self.even))
         return kept
+
+    def listed(self, basis: Basis, table: Complex) -> Float:
+        profile, found = profile_about(self.axis, table), np.zeros((2, basis.orders.size))
+        assert profile is not None  # noqa: S101 - the axis is one of the potential, too
+        length = min(profile.size, basis.degree + 1)
+        found[0, :length] = profile[:length]
+        return found
 
     def layout(self, count: int) -> Layout:
         return sphere_layout(count) if self.dimension == 3 else profile_layout(count, self.axis)

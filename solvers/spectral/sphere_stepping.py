@@ -94,7 +94,13 @@ class Stepping:
         with np.errstate(over="ignore", invalid="ignore"):
             strengths = harmonics.multiplicities(degree) * harmonics.largest_slopes(degree)
             pulls = np.nan_to_num(np.abs(self.convolution.potential) * strengths, posinf=0.0)
-        return max(1, int(np.flatnonzero(pulls > self.limits.cut * pulls.max()).max(initial=1)))
+        felt = int(np.flatnonzero(pulls > self.limits.cut * pulls.max()).max(initial=1))
+        return max(1, felt, self.external_degree)
+
+    @property
+    def external_degree(self) -> int:
+        """Of the external potential: fewer degrees do not show it."""
+        return 0 if self.convolution.external is None else self.convolution.external.degree
 
     # -- the equation on a basis
     # ---------------------------------------------------------------------------------------------------------
@@ -102,7 +108,8 @@ class Stepping:
     def lay(self, basis: Basis, state: Float) -> None:
         """Go on with these coefficients on that basis."""
         self.basis, self.state = basis, state
-        self._work: HarmonicWork = basis.work(self.convolution, self.reach, self.shown.kept(basis))
+        external = self.shown.external(basis, self.convolution)
+        self._work: HarmonicWork = basis.work(self.convolution, self.reach, self.shown.kept(basis), external)
         degree = basis.degrees.astype(float)
         self.rates: Float = self.diffusion * degree * (degree + basis.orders.shift) * (basis.copies > 0)
         slots = max(2, min(_MAX_TABLES, _TABLE_BYTES // (3 * STAGES * 8 * state.shape[1])))
@@ -135,11 +142,12 @@ class Stepping:
     def first_step(self, tolerance: float) -> None:
         """Over which nothing moves far: the fastest decay, growth and transport there are, times a small number."""
         sizes, degree = self.basis.sizes(self.state), self.basis.degree
-        shown = min(degree, self.reach) + 1
+        shown = min(degree, self.reach, self.convolution.degree) + 1
         pulls = np.abs(self.convolution.potential[:shown]) * np.arange(shown) * sizes[:shown] * self.basis.peaks[:shown]
         level = 1.0 if self.convolution.normaliser is None else float(self.convolution.normaliser[0])
         growth = float(np.abs(self.convolution.growth_rates()).max())
-        rate = degree * float(pulls.sum()) / level + float(self.rates.max(initial=0.0)) + growth
+        pull = float(pulls.sum()) + (0.0 if self.convolution.external is None else self.convolution.bound)
+        rate = degree * pull / level + float(self.rates.max(initial=0.0)) + growth
         self._controller.length = 0.3 * tolerance**0.125 / rate if rate > 0 else 1.0
 
     @property
@@ -267,7 +275,7 @@ class Stepping:
 
     def _drop(self, sizes: Float) -> None:
         """Fewer degrees, where the last eighth is far below what matters, not too soon after the last change."""
-        fewer = degrees_for(self.basis.degree - self.basis.degree // 8, self.most)
+        fewer = degrees_for(max(self.basis.degree - self.basis.degree // 8, self.external_degree), self.most)
         if self.since_change < _STEPS_BETWEEN_CHANGES or fewer >= self.basis.degree:
             return
         self.since_change = 0
