@@ -289,6 +289,9 @@ def _convolution(law: Interaction, geometry: Geometry) -> Convolution:
     with np.errstate(over="ignore", invalid="ignore"):
         strengths = harmonics.multiplicities(degree) * harmonics.largest_slopes(degree)
         bound = float(np.nan_to_num(np.abs(potential) * strengths, posinf=0.0).sum())
+    written = law.pair_potential
+    if written is not None:
+        bound = min(bound, written.largest_slope)
     if external is None:
         return Convolution(harmonics, potential, None, bound, 0.5 * mean)
     series = external.series()

@@ -28,6 +28,7 @@ _SMOOTH_NOISE_MAX = 1e-13
 _AGREEMENT = 1e-12  # of coefficients by two quadratures, relative to the mean of |W|
 _COINCIDENT = 1e-60  # angle in place of 0, at which quotients such as sin(angle)/angle have their limits
 _MAX_SLOPE = 1e3  # at coincident tokens, relative to slopes elsewhere: steeper ones are infinite
+_SLOPE_MARGIN = 0.01  # of the largest of some thousand slopes, for those between them
 _EVEN_TO = 1e-12  # of W, relative: its values at an angle and at minus that angle
 
 
@@ -106,14 +107,29 @@ class PairPotential:
     @cached_property
     def token_unfit(self) -> str | None:
         """Why tokens cannot move each other by it: a force, or W, that is infinite where two of them meet."""
-        near = np.array([_COINCIDENT, *np.linspace(0.01, 0.5 * np.pi, 60)])
-        both = [self.jets(near, np.full(near.size, side)) for side in (False, True)]
-        usual = max(1e-300, float(np.nanmax([np.abs(jets[1][1:][np.isfinite(jets[1][1:])]).max(initial=0.0) for jets in both])))
-        value, slope = both[0][0][0], both[0][1][0]
-        if np.isfinite([value, slope]).all() and abs(slope) <= _MAX_SLOPE * usual:
+        value, slope, _ = self.jets(np.zeros(1), np.zeros(1, dtype=bool))
+        if np.isfinite([value, slope]).all() and abs(slope[0]) <= _MAX_SLOPE * self._usual_slope:
             return None
-        what = "its slope is infinite" if np.isfinite(value) and abs(value) < _MAX_SLOPE * usual else "it is singular"
-        return f"W = {self.text}: {what} at angle 0, where a token meets itself; spectral solves for its density"
+        return (
+            f"interaction.expression {self.text} is singular, or its slope is, at angle 0, where each token meets "
+            "itself; spectral solves for its density"
+        )
+
+    @cached_property
+    def _usual_slope(self) -> float:
+        """The largest at angles that are not tiny."""
+        near = np.linspace(0.01, 0.5 * np.pi, 2000)
+        slopes = np.concatenate([self.jets(near, np.full(near.size, side))[1] for side in (False, True)])
+        return max(float(np.abs(slopes[np.isfinite(slopes)]).max(initial=0.0)), 1e-300)
+
+    @property
+    def largest_slope(self) -> float:
+        """A bound of |W'|; infinite where it is at angle 0 or pi."""
+        ends = [self.jets(np.zeros(1), np.full(1, side))[1] for side in (False, True)]
+        largest = max(float(np.abs(end[0])) for end in ends)
+        if not largest <= _MAX_SLOPE * self._usual_slope:
+            return np.inf
+        return (1 + _SLOPE_MARGIN) * max(largest, self._usual_slope)
 
     def check_even(self) -> None:
         """Fail where W depends on the sign of the angle, which has none on spheres but one on the circle."""
