@@ -193,35 +193,35 @@ class Interaction(Law):
         points, space = queries.native, measure.space
         if points is None or space.harmonics is None:
             raise ProblemError.at("interaction", "is a potential on circle and spheres")
-        if measure.pointlike and self.expression is not None:
-            return space.pushed(points, self._pair_forces(measure, points)).T
-        convolution = self._need_convolution(space)
-        slopes, _ = convolution.slopes_and_levels(points, measure.harmonics(convolution.top))
-        return space.pushed(points, slopes).T
-
-    def _need_convolution(self, space: Geometry) -> Convolution:
-        found = self.convolution(space)
-        if found is None:
-            raise ProblemError.at("interaction", str(self.convolution_unfit(space)))
-        return found
+        external = self.external_on(space)
+        found = self._pair_forces(measure, points)
+        return space.pushed(points, found if external is None else found + external.slopes(points)).T
 
     def _pair_forces(self, measure: Measure, points: Float) -> Float:
-        """`grad (W * mu + U)` as a sum over pairs, in native components."""
-        written, external = self.pair_potential, self.external_on(measure.space)
-        found = np.zeros(points.shape)
-        if written is not None:
-            if written.token_unfit is not None:
-                raise ProblemError.at("interaction.expression", written.token_unfit)
-            found = forces(written, measure.space, points, *measure.nodes())
-        return found if external is None else found + external.slopes(points)
+        """`grad (W * mu)` in native components: of tokens, by pairs where W is written."""
+        written = self.pair_potential
+        if written is None or not measure.pointlike:
+            pairs = _convolution(self.of_pairs, measure.space)
+            return pairs.slopes_and_levels(points, measure.harmonics(pairs.top))[0]
+        if written.token_unfit is not None:
+            raise ProblemError.at("interaction.expression", written.token_unfit)
+        return forces(written, measure.space, points, *measure.nodes())
+
+    @property
+    def of_pairs(self) -> Interaction:
+        """The same without the external potential."""
+        return self if self.external is None else self.altered({"external": None})
 
     def divergence(self, measure: Measure, points: AnyArray, positions: AnyArray | None = None) -> Float:
-        x, convolution = measure.space.points(points), self.quick_convolution(measure)
-        if convolution is not None or not measure.pointlike or self.expression is None:
-            convolution = convolution or self._need_convolution(measure.space)
+        x, written = measure.space.points(points), self.pair_potential
+        convolution, external = self.quick_convolution(measure), self.external_on(measure.space)
+        if convolution is not None:
             return convolution.divergence(x, measure.harmonics(convolution.top))
-        external = self.external_on(measure.space)
-        found = laplacians(PairPotential(self.expression), measure.space, x, *measure.nodes())
+        if written is None or not measure.pointlike:
+            pairs = _convolution(self.of_pairs, measure.space)
+            found = pairs.divergence(x, measure.harmonics(pairs.top))
+        else:
+            found = laplacians(written, measure.space, x, *measure.nodes())
         return found if external is None else found + external.laplacians(x)
 
     def drift_by_quadrature(self, measure: Measure, points: AnyArray, positions: AnyArray | None = None) -> Float:

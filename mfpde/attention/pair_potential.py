@@ -59,14 +59,10 @@ class PairPotential:
     @cached_property
     def expression(self) -> Expression:
         """Parsed; coordinates of one token are told from the angle between two."""
-        parsed = Expression(self.text, (*PAIR_VARIABLES, *COORDINATES))
-        own = [name for name in parsed.names if name in COORDINATES]
-        if own:
-            raise ProblemError.at(
-                "interaction.expression",
-                f"uses {', '.join(own)}, a coordinate of one token; it is a potential of two: write it in cosine or "
-                "angle (the angle between them), on flat spaces in r (their distance); external takes coordinates",
-            )
+        try:
+            parsed = Expression(self.text, PAIR_VARIABLES)
+        except ProblemError as error:
+            raise _of_one_token(self.text) or error from None
         if not parsed.names:
             raise ProblemError.at(
                 "interaction.expression", f"{self.text!r} is constant: it uses none of cosine, angle and r"
@@ -151,6 +147,20 @@ class PairPotential:
     def degrees(self, harmonics: Harmonics) -> Degrees:
         """Its coefficients on the circle or a sphere, by quadrature to rounding."""
         return _degrees(self, harmonics)
+
+
+def _of_one_token(text: str) -> ProblemError | None:
+    """What is wrong with an expression in coordinates of one token; None of any other."""
+    try:
+        names = Expression(text, (*PAIR_VARIABLES, *COORDINATES)).names
+    except ProblemError:
+        return None
+    own = ", ".join(name for name in names if name in COORDINATES)
+    return ProblemError.at(
+        "interaction.expression",
+        f"uses {own}, a coordinate of one token; it is a potential of two: write it in cosine or angle (the angle "
+        "between them), on flat spaces in r (their distance); external takes coordinates",
+    )
 
 
 @lru_cache(maxsize=32)

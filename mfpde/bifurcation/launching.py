@@ -57,7 +57,8 @@ def _launched(tracer: Tracer, stride: int, born: Float, along: Float) -> Launch 
     while distance > _SMALLEST_DISTANCE:
         target = float(tracer.metric @ (along * born)) + distance
         found = tracer.onto(born + distance * along, along, target)
-        if found is not None and tracer.length(found.x - born) < 2 * distance:
+        # the parameter is as far away as the branch is steep, where it leaves at an angle: in a narrow range far
+        if found is not None and tracer.length(np.append((found.x - born)[:-1], 0.0)) < 2 * distance:
             point = tracer.begin(found.x, along, distance)
             if point is not None and 0.0 <= point.u <= 1.0:
                 return Launch(tracer, stride, born, point)
