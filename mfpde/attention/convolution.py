@@ -20,7 +20,8 @@ class Convolution:
     `potential[k]` and `normaliser[k]` multiply harmonics of degree k (`W = W_0 + sum_k W_k N_k P_k(<x, y>)`, N_k their
     number). `bound` is what |v| never exceeds. The energy is `E = energy_offset + energy_scale sum_{k>=1} W_k |mu_k|^2
     / 2`, plus `int U dmu`; without a normaliser the drift is its gradient flow. `external`: U by the harmonics of the
-    measure that has it as density relative to the uniform one, where there is one (and no normaliser).
+    measure that has it as density relative to the uniform one, where there is one (and no normaliser). `cut`: W has
+    more degrees than are listed.
     """
 
     harmonics: Harmonics
@@ -30,6 +31,7 @@ class Convolution:
     energy_offset: float = 0.0
     energy_scale: float = 1.0
     external: HarmonicSeries | None = None
+    cut: bool = False
 
     @classmethod
     def none(cls, harmonics: Harmonics) -> Convolution:

@@ -42,7 +42,9 @@ class External:
         known = geometry.coordinates(_somewhere(geometry))
         unknown = [name for name in self.expression.names if name not in known]
         if geometry.harmonics is not None and not known:
-            raise _wrong(f"is a potential in coordinates, which the {geometry.ambient_dimension - 1}-sphere has none of")
+            raise _wrong(
+                f"is a potential in coordinates, which the {geometry.ambient_dimension - 1}-sphere has none of"
+            )
         if unknown:
             raise _wrong(
                 f"uses {', '.join(unknown)}, but on the {geometry.name} the coordinates are {', '.join(known)}"
@@ -107,10 +109,8 @@ class External:
         if not np.isfinite(values).all():
             worst = int(np.argmin(np.isfinite(values)))
             place = {name: value[worst] for name, value in self.geometry.coordinates(points).items()}
-            own = [name for name in self.expression.names]
-            raise _wrong(
-                f"is not finite at {', '.join(f'{name} = {place[name]:.6g}' for name in own)}; a potential is"
-            )
+            where = ", ".join(f"{name} = {place[name]:.6g}" for name in self.expression.names)
+            raise _wrong(f"is not finite at {where}; a potential is")
         turning = next((name for name in ("theta", "longitude") if name in self.expression.names), None)
         if turning is None:
             return
@@ -151,7 +151,8 @@ def _grid(count: int) -> Float:
     x, longitude = gauss_legendre(count)[0][::-1, None], np.pi / count * np.arange(2 * count)
     side = np.sqrt((1 - x) * (1 + x))
     height = np.broadcast_to(x, (count, 2 * count))
-    return np.stack([side * np.cos(longitude), side * np.sin(longitude), height], axis=-1).reshape(-1, 3)
+    points = np.stack([side * np.cos(longitude), side * np.sin(longitude), height], axis=-1)
+    return np.asarray(points.reshape(-1, 3), dtype=np.float64)
 
 
 @lru_cache(maxsize=16)

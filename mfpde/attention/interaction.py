@@ -36,9 +36,9 @@ class Interaction(Law):
     """`G_mu = P grad (W * mu + U)`: tokens ascend a potential W of two of them, and an `external` one U of each.
 
     `expression`: W in `cosine` or `angle`, of the angle between two tokens: `exp(3*cosine)`, `-sqrt(1 - cosine**2)`
-    (Onsager's on S^2), `maximum(0, 1 - angle)`. Or `coefficients: [w_1, w_2, ..]`, or as a formula in k, of
-    `W = sum_{k>=1} w_k P_k(cosine)`; `P_k` is `cos k theta` on the circle, Legendre's polynomial on S^2, Gegenbauer's, 1
-    at 1, on S^{d-1}. Positive coefficients attract. `[1]` is the Kuramoto model, `[0, 1]` its nematic sister.
+    (Onsager's on S^2), `maximum(0, 1 - abs(angle))`. Or `coefficients: [w_1, w_2, ..]`, or as a formula in k, of `W =
+    sum_{k>=1} w_k P_k(cosine)`; `P_k` is `cos k theta` on the circle, Legendre's polynomial on S^2, Gegenbauer's, 1 at
+    1, on S^{d-1}. Positive coefficients attract. `[1]` is the Kuramoto model, `[0, 1]` its nematic sister.
     `external`: U in `theta` on the circle, `x`, `y`, `z`, `colatitude`, `longitude` on S^2.
 
     *Good values:* smooth W, of which a few degrees are all there is. Kinks cost as many degrees as the density has.
@@ -66,7 +66,9 @@ class Interaction(Law):
 
     @field_validator("coefficients")
     @classmethod
-    def _finite(cls, given: tuple[float, ...] | CoefficientFormula | None) -> tuple[float, ...] | CoefficientFormula | None:
+    def _finite(
+        cls, given: tuple[float, ...] | CoefficientFormula | None
+    ) -> tuple[float, ...] | CoefficientFormula | None:
         if given is None:
             return None
         values = _listed(given)
@@ -154,20 +156,20 @@ class Interaction(Law):
         if external is None or not external.kinked:
             return None
         return (
-            f"the external potential {self.external} is not smooth: its harmonics do not fall to rounding; characteristics "
-            "and particles take it as it is"
+            f"the external potential {self.external} is not smooth: its harmonics do not fall to rounding; "
+            "characteristics and particles take it as it is"
         )
 
     def remarks(self, geometry: Geometry) -> tuple[str, ...]:
         degrees = self.degrees(geometry)
         if degrees.rest == 0:
             return ()
-        last = degrees.potential.size - 1
-        return (
-            f"interaction.expression has a kink or a singularity: W_k falls like k^-{degrees.power:.2g}; degrees to "
-            f"{last} are kept, which leave {degrees.rest:.1g} of W (root mean square). Densities without higher degrees "
-            "do not feel the rest",
+        told = (
+            f"interaction.expression has a kink or a singularity: its coefficients fall like k^-{degrees.power:.2g}, "
+            f"and {degrees.potential.size - 1} of them leave {degrees.rest:.1g} of W (root mean square); spectral takes as "
+            "many modes at most, which do not feel the rest"
         )
+        return (told,)
 
     def token_unfit(self, geometry: Geometry) -> str | None:
         written = self.pair_potential
@@ -182,7 +184,7 @@ class Interaction(Law):
             tokens, top = measure.nodes()[1].size, degrees.potential.size
             if degrees.rest > 0 or (not measure.by_degree and tokens < _PAIRS_PER_HARMONIC * top**2):
                 return None
-            if measure.ambient_dimension > 3:  # noqa: PLR2004 - S^2, the last with harmonics of all orders
+            if measure.ambient_dimension > 3:  # there are no harmonics of all orders
                 return None
         return self.convolution(measure.space)
 
@@ -235,9 +237,7 @@ class Interaction(Law):
             slopes = harmonics.slopes(queries.points() @ keys.T, listed.size)
             found = ((np.tensordot(np.array([0.0, *listed]), slopes, axes=1)) * weights) @ keys
         elif self.expression is not None:
-            found = measure.space.pushed(
-                x, forces(PairPotential(self.expression), measure.space, x, *measure.nodes())
-            )
+            found = measure.space.pushed(x, forces(PairPotential(self.expression), measure.space, x, *measure.nodes()))
         external = self.external_on(measure.space)
         if external is not None:
             found = found + measure.space.pushed(x, external.slopes(x))
@@ -292,9 +292,10 @@ def _convolution(law: Interaction, geometry: Geometry) -> Convolution:
     written = law.pair_potential
     if written is not None:
         bound = min(bound, written.largest_slope)
+    cut = law.degrees(geometry).rest > 0
     if external is None:
-        return Convolution(harmonics, potential, None, bound, 0.5 * mean)
+        return Convolution(harmonics, potential, None, bound, 0.5 * mean, cut=cut)
     series = external.series()
     assert series is not None  # noqa: S101 - `convolution_unfit` has said so
     offset = 0.5 * mean + float(np.real(series.coefficients.flat[0]))
-    return Convolution(harmonics, potential, None, bound + external.largest_slope, offset, external=series)
+    return Convolution(harmonics, potential, None, bound + external.largest_slope, offset, external=series, cut=cut)

@@ -13,7 +13,7 @@ from mfpde.geometry import Harmonics
 from mfpde.measure.expression import COORDINATES, Expression
 from mfpde.measure.jet import JET_FUNCTIONS, Jet
 from mfpde.measure.wide import WIDE_FUNCTIONS, WIDE_PI, Wide, rounded
-from mfpde.typing import AnyArray, Float, Truths
+from mfpde.typing import Float, Truths
 
 __all__ = ["PAIR_VARIABLES", "Degrees", "PairPotential"]
 
@@ -91,9 +91,7 @@ class PairPotential:
         cosine, angle = Wide.total(1.0, -2 * half * half), WIDE_PI - near
         return {
             "cosine": Wide(*(np.where(opposite, -part, part) for part in (cosine.high, cosine.low))),
-            "angle": Wide(
-                np.where(opposite, angle.high, near), np.where(opposite, angle.low, np.zeros_like(near))
-            ),
+            "angle": Wide(np.where(opposite, angle.high, near), np.where(opposite, angle.low, np.zeros_like(near))),
             "pi": WIDE_PI,
         }
 

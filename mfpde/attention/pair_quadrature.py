@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
+from math import lgamma
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,21 +42,23 @@ class PairNodes:
     @property
     def size(self) -> float:
         """`int |W|`."""
-        return float(self.weights @ np.abs(self.values))
+        return float(np.einsum("n,n->", self.weights, np.abs(self.values)))
 
     def moments(self, harmonics: Harmonics, degree: int) -> Float:
-        """`int W P_k` over the uniform measure of mass 1, k = 0 .. degree."""
+        """`int W P_k` over the uniform measure of mass 1, k = 0 .. degree.
+
+        By einsum, not BLAS, whose bits depend on the number of threads."""
         weighted, found = self.weights * self.values, np.empty(degree + 1)
         if harmonics.dimension == 2:
             signed = np.where(self.opposite, -weighted, weighted)
             wave, turn = np.ones(weighted.size, dtype=complex), np.exp(1j * self.near)
             for k in range(degree + 1):
-                found[k] = (signed if k % 2 else weighted) @ wave.real
+                found[k] = np.einsum("n,n->", signed if k % 2 else weighted, wave.real)
                 wave = wave * turn if (k + 1) % _PRODUCTS_BEFORE_POWER else np.exp(1j * (k + 1) * self.near)
             return found
         cosine = np.where(self.opposite, -np.cos(self.near), np.cos(self.near))
         for k, values in enumerate(harmonics.each_zonal(cosine, degree)):
-            found[k] = weighted @ values
+            found[k] = np.einsum("n,n->", weighted, values)
         return found
 
 
@@ -64,7 +68,7 @@ def pair_nodes(potential: PairPotential, dimension: int, degree: int, shorter: f
     longest = _PANEL_PER_DEGREE / (shorter * max(degree, 1))
     cuts = np.array([0.0, *_kinks(potential), np.pi])
     parts = []
-    for low, high in zip(cuts[:-1], cuts[1:], strict=True):
+    for low, high in pairwise(cuts):
         middle = 0.5 * (low + high)
         parts += [_half(potential, dimension, low, middle, longest), _half(potential, dimension, high, middle, longest)]
     near, opposite, weights, values = (np.concatenate(part) for part in zip(*parts, strict=True))
@@ -137,6 +141,4 @@ def _panels(
 
 def _area(dimension: int) -> float:
     """`int_0^pi sin^{d-2}`."""
-    from math import lgamma
-
     return float(np.sqrt(np.pi) * np.exp(lgamma(0.5 * (dimension - 1)) - lgamma(0.5 * dimension)))

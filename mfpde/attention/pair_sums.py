@@ -34,7 +34,7 @@ def laplacians(potential: PairPotential, space: Geometry, points: Float, keys: F
         near = np.maximum(pairs.near, _SMALLEST_SINE)
         kinked = (pairs.near < _SMALLEST_SINE) & (np.abs(slopes) > np.sqrt(_SMALLEST_SINE))
         side = np.where(pairs.opposite, -1.0, 1.0) * np.where(kinked, 0.0, slopes) * np.cos(near) / np.sin(near)
-        found[here] = (bends + more * side) @ weights
+        found[here] = np.einsum("mn,n->m", bends + more * side, weights)
     return found
 
 
@@ -42,7 +42,8 @@ def energy_of_pairs(potential: PairPotential, space: Geometry, points: Float, we
     """`iint W dmu dmu / 2`."""
     total = 0.0
     for here, pairs in _blocks(space, points, points):
-        total += 0.5 * float(weights[here] @ (potential.jets(pairs.near, pairs.opposite)[0] @ weights))
+        values = potential.jets(pairs.near, pairs.opposite)[0]
+        total += 0.5 * float(np.einsum("m,mn,n->", weights[here], values, weights))
     return total
 
 
@@ -65,12 +66,13 @@ class _OnSphere:
     """Angles between points and keys of a sphere, and the directions along which they grow."""
 
     def __init__(self, points: Float, keys: Float) -> None:
-        cosines = points @ keys.T
-        self.opposite: Truths = cosines < 0
+        self.opposite: Truths = np.einsum("mc,nc->mn", points, keys) < 0
         signs = np.where(self.opposite, -1.0, 1.0)
-        self._points, self._keys, self._signs = points, keys, signs
+        self._points: Float = points
+        self._keys: Float = keys
+        self._signs: Float = signs
         # the chord between neighbours, or to the antipode: angles of any size to their last digits
-        chords = np.zeros_like(cosines)
+        chords = np.zeros(signs.shape)
         for axis in range(points.shape[1]):
             chords += (points[:, axis, None] - signs * keys[:, axis]) ** 2
         self.near: Float = 2 * np.arcsin(np.minimum(0.5 * np.sqrt(chords), 1.0))
@@ -82,7 +84,7 @@ class _OnSphere:
         # y - <x, y> x from differences, which keep their digits where tokens are near
         pulls = np.empty(self._points.shape)
         signed = strengths * self._signs
-        for axis in range(pulls.shape[1]):
+        for axis in range(self._points.shape[-1]):
             apart = self._signs * self._keys[:, axis] - self._points[:, axis, None]
             pulls[:, axis] = (signed * apart).sum(axis=1)
         return pulls - np.einsum("nc,nc->n", pulls, self._points)[:, None] * self._points

@@ -9,6 +9,7 @@ from typing import Self
 
 import numpy as np
 
+from mfpde.errors import ProblemError
 from mfpde.geometry.harmonics import Harmonics
 from mfpde.typing import AnyArray, Complex, Float
 
@@ -46,6 +47,11 @@ class HarmonicSeries(ABC):
     @abstractmethod
     def mixed(self, shares: Float, others: Sequence[Self]) -> Self:
         """Of the sum of these measures times their shares; it is the first of them."""
+
+    def slopes_on_nodes(self, count: int) -> Float:
+        """The gradient of the density relative to the uniform one, in orthonormal directions, `(c, nodes)`: at `count`
+        equispaced angles, or on a Gauss grid with as many colatitudes."""
+        raise ProblemError.at("measure", "has no grid in more than three dimensions")
 
     @property
     def degree(self) -> int:
@@ -85,6 +91,12 @@ class CircleSeries(HarmonicSeries):
             return _sums_of_waves(theta, slope)[0][:, None], np.ones(theta.size)
         speed, level = _sums_of_waves(theta, slope, self._times(2 * normaliser))
         return speed[:, None], level + normaliser[0] * self.coefficients[0].real
+
+    def slopes_on_nodes(self, count: int) -> Float:
+        shown = np.zeros(count // 2 + 1, dtype=complex)
+        size = min(self.coefficients.size, count // 2)
+        shown[:size] = 1j * np.arange(size) * self.coefficients[:size]
+        return np.fft.irfft(shown, count)[None] * count
 
     def laplacians(self, points: Float, potential: Float) -> Float:
         return _sums_of_waves(points[:, 0], self._times(-2 * np.arange(potential.size) ** 2 * potential))[0]

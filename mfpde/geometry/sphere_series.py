@@ -127,6 +127,9 @@ class SphereSeries(HarmonicSeries):
         south = _synthesised(coefficients, downhill, 2 * latitudes)
         return np.stack([south, _synthesised(1j * coefficients, sideways, 2 * latitudes)])
 
+    def slopes_on_nodes(self, count: int) -> Float:
+        return self.slopes_on_grid(count).reshape(2, -1)
+
     def slopes_and_levels(self, points: Float, potential: Float, normaliser: Float | None) -> tuple[Float, Float]:
         if self.degree and not self.coefficients[:, -1].any():
             return self.trimmed().slopes_and_levels(points, potential, normaliser)

@@ -59,10 +59,8 @@ class CircleGrid(DensityGrid):
         return self._sum(-(np.arange(self.modes.size) ** 2) * self.modes)
 
     def pulls(self, potential: Float, external: HarmonicSeries | None = None) -> Float:
-        found = self._sum(1j * np.arange(potential.size) * potential * self.density.coefficients(potential.size))
-        if external is not None:
-            found = found + self._sum(1j * np.arange(external.degree + 1) * external.coefficients)
-        return found[None]
+        found = self._sum(1j * np.arange(potential.size) * potential * self.density.coefficients(potential.size))[None]
+        return found if external is None else found + external.slopes_on_nodes(self.count)
 
     def _sum(self, modes: Complex) -> Float:
         """`sum_{|k| < size} modes_k e^{i k theta}`, `modes_{-k} = conj(modes_k)`."""

@@ -84,14 +84,14 @@ class Jet:
 
     def __pow__(self, power: Any) -> Jet:
         if isinstance(power, Jet):
-            return JET_FUNCTIONS["exp"](power * JET_FUNCTIONS["log"](self))  # type: ignore[no-any-return]
+            return JET_FUNCTIONS["exp"](power * JET_FUNCTIONS["log"](self))
         base, n = rounded(self.value), rounded(power)
         slope = n * base ** (n - 1) if n != 0 else 0.0
         bend = n * (n - 1) * base ** (n - 2) if n not in (0, 1) else 0.0
         return self.through(self.value**power, slope, bend)
 
     def __rpow__(self, base: Any) -> Jet:
-        return JET_FUNCTIONS["exp"](self * np.log(base))  # type: ignore[no-any-return]
+        return JET_FUNCTIONS["exp"](self * np.log(base))
 
 
 def _times(factor: Any, moving: Any) -> Any:
@@ -135,12 +135,12 @@ def _chosen(name: str, sign: float) -> Callable[[Any, Any], Any]:
 JET_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sin": _lifted("sin", lambda v, f: (np.cos(v), -f)),
     "cos": _lifted("cos", lambda v, f: (-np.sin(v), -f)),
-    "tan": _lifted("tan", lambda v, f: (1 + f * f, 2 * f * (1 + f * f))),
-    "exp": _lifted("exp", lambda v, f: (f, f)),
-    "log": _lifted("log", lambda v, f: (1 / v, -1 / v**2)),
+    "tan": _lifted("tan", lambda _, f: (1 + f * f, 2 * f * (1 + f * f))),
+    "exp": _lifted("exp", lambda _, f: (f, f)),
+    "log": _lifted("log", lambda v, _: (1 / v, -1 / v**2)),
     "sqrt": _lifted("sqrt", lambda v, f: (0.5 / f, -0.25 / (f * v))),
-    "abs": _lifted("abs", lambda v, f: (np.sign(v), np.zeros_like(v))),
-    "tanh": _lifted("tanh", lambda v, f: (1 - f * f, -2 * f * (1 - f * f))),
+    "abs": _lifted("abs", lambda v, _: (np.sign(v), np.zeros_like(v))),
+    "tanh": _lifted("tanh", lambda _, f: (1 - f * f, -2 * f * (1 - f * f))),
     "cosh": _lifted("cosh", lambda v, f: (np.sinh(v), f)),
     "sinh": _lifted("sinh", lambda v, f: (np.cosh(v), f)),
     "minimum": _chosen("minimum", -1.0),

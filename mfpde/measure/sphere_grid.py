@@ -125,10 +125,8 @@ class _SphereGrid(DensityGrid):
         return self._series.multiplied(-Harmonics(3).eigenvalues(self._series.degree)).on_grid(self._count).ravel()
 
     def pulls(self, potential: Float, external: HarmonicSeries | None = None) -> Float:
-        found = self._series.slopes_on_grid(self._count, potential)
-        if isinstance(external, SphereSeries):
-            found = found + external.slopes_on_grid(self._count)
-        return found.reshape(2, -1)
+        found = self._series.slopes_on_grid(self._count, potential).reshape(2, -1)
+        return found if external is None else found + external.slopes_on_nodes(self._count)
 
 
 class ProfileDensity(_GaussDensity):

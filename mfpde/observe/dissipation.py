@@ -19,7 +19,7 @@ __all__ = ["Dissipation"]
 
 @register("observable", "dissipation")
 class Dissipation(Observable):
-    """`int mu |grad(log mu / kappa - W*mu - U)|^2 = int |grad mu / kappa - mu G|^2 / mu`, so that `dF/dt = -dissipation`
+    """`int mu |grad(log mu / kappa - W*mu - U)|^2 = int |grad mu / kappa - mu G|^2 / mu`: `dF/dt = -dissipation`
     (physics section 3).
 
     Without noise it is `int mu G^2`. Infinite for a density with jumps under noise. Fails: softmax attention, which

@@ -2,8 +2,8 @@
 
 Products are made on Gauss rings with so many places that the sums over them are the integrals, and N is the projection
 of `-div(mu v)`: mass is kept to the last digit. On S^2 blocks of rings go all the way from coefficients to
-coefficients. `external` holds the prepared slopes of an external potential, if any. About an axis there is one order and nothing to transform along rings, and the real and imaginary rows of
-the sums carry two fields.
+coefficients. About an axis there is one order and nothing to transform along rings, and the real and imaginary rows of
+the sums carry two fields. `external` holds the slopes of an external potential, prepared for sums, if there is one.
 """
 
 from __future__ import annotations

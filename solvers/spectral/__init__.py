@@ -61,25 +61,33 @@ class Spectral(Solver):
         if task.equation.geometry.counts_as("sphere"):
             from mfpde.solvers.spectral.sphere import SphereIntegration
 
-            return SphereIntegration.begun(self._on_spheres(), task)
+            return SphereIntegration.begun(_known(self._on_spheres(), task.equation), task)
         from mfpde.solvers.spectral.circle import CircleIntegration
 
-        return CircleIntegration.begun(self, task)
+        return CircleIntegration.begun(_known(self, task.equation), task)
 
     def resume(self, task: InitialValueProblem, state: Mapping[str, AnyArray]) -> Integration:
         if task.equation.geometry.counts_as("sphere"):
             from mfpde.solvers.spectral.sphere import SphereIntegration
 
-            return SphereIntegration.resumed(self._on_spheres(), task, state)
+            return SphereIntegration.resumed(_known(self._on_spheres(), task.equation), task, state)
         from mfpde.solvers.spectral.circle import CircleIntegration
 
-        return CircleIntegration.resumed(self, task, state)
+        return CircleIntegration.resumed(_known(self, task.equation), task, state)
 
     def _on_spheres(self) -> Spectral:
         """With the most degrees that are usual there."""
         if "max_modes" in self.model_fields_set:
             return self
         return self.model_copy(update={"max_modes": _MOST_DEGREES})
+
+
+def _known(settings: Spectral, equation: Equation) -> Spectral:
+    """With no more modes than the law has coefficients, where it has more than are listed."""
+    found = None if equation.law is None else equation.law.convolution(equation.geometry)
+    if found is None or not found.cut or settings.max_modes <= found.degree:
+        return settings
+    return settings.model_copy(update={"max_modes": found.degree})
 
 
 def _unfit_on_sphere(equation: Equation) -> str | None:

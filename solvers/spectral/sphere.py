@@ -267,9 +267,7 @@ def _external_table(equation: Equation) -> Complex | None:
     return None if found is None or found.external is None else np.asarray(found.external.coefficients.T)
 
 
-def _started(
-    task: InitialValueProblem, most: int, external: Complex | None
-) -> tuple[Shown, Float | Complex, int]:
+def _started(task: InitialValueProblem, most: int, external: Complex | None) -> tuple[Shown, Float | Complex, int]:
     """The space of the solution, its first coefficients (a profile, or a table by degree and order), their degree."""
     if task.equation.geometry.ambient_dimension == 3:
         table = table_of(task.initial, most)

@@ -118,9 +118,7 @@ def test_noise_in_a_field_on_the_circle(text, plain):
     )
     theta = 2 * np.pi / 256 * np.arange(256)
     weights = np.exp(1.5 * plain(theta))
-    np.testing.assert_allclose(
-        ended.measure(-1).evaluate(theta), weights / weights.mean() / (2 * np.pi), atol=1e-8
-    )
+    np.testing.assert_allclose(ended.measure(-1).evaluate(theta), weights / weights.mean() / (2 * np.pi), atol=1e-8)
     excess = plain(theta).mean() - np.log(weights.mean()) / 1.5
     assert ended["free-energy"][-1] == pytest.approx(excess, abs=1e-9)
     assert ended["energy"][-1] == pytest.approx((plain(theta) * weights).mean() / weights.mean(), abs=1e-8)
@@ -130,12 +128,14 @@ def test_noise_in_a_field_on_the_circle(text, plain):
 @pytest.mark.parametrize(
     ("text", "plain"),
     [
-        ("0.5*z + cos(colatitude)**2", lambda x, y, z: 0.5 * z + z**2),
+        ("0.5*z + cos(colatitude)**2", lambda *p: 0.5 * p[2] + p[2] ** 2),
         ("0.5*z*x + y - 0.3*z**3", lambda x, y, z: 0.5 * z * x + y - 0.3 * z**3),
-        ("sin(colatitude)**3*sin(3*longitude)", lambda x, y, z: 3 * x**2 * y - y**3),
+        ("sin(colatitude)**3*sin(3*longitude)", lambda *p: 3 * p[0] ** 2 * p[1] - p[1] ** 3),
     ],
 )
-@pytest.mark.parametrize("initial", [{"kind": "uniform"}, {"kind": "von-mises", "direction": [0, 0, 1], "concentration": 2}])
+@pytest.mark.parametrize(
+    "initial", [{"kind": "uniform"}, {"kind": "von-mises", "direction": [0, 0, 1], "concentration": 2}]
+)
 def test_noise_in_a_field_on_the_sphere(text, plain, initial):
     ended = run(
         geometry={"kind": "sphere"},
@@ -166,7 +166,8 @@ def test_charges_on_a_ring_spread_in_a_field():
         geometry={"kind": "circle"},
         interaction={"expression": "log(1 - cosine)", "external": "0.6*cos(theta) + 0.1*sin(2*theta)"},
         initial={"kind": "density", "expression": "2 + cos(theta - 1)"},
-        time={"until": 40, "save": False},
+        solver={"kind": "spectral", "max_modes": 64},
+        time={"until": 20, "save": False},
         observe=["free-energy"],
     )
     theta = np.linspace(0, 6, 40)
@@ -227,10 +228,10 @@ def test_characteristics_solve_the_same_equation(geometry):
         "geometry": geometry,
         "interaction": {"expression": "-0.5*exp(cosine) + 0.2*cosine**3", "external": "0.4*x"},
         "initial": initial,
-        "time": {"until": 0.8, "save": False},
+        "time": {"until": 0.5, "save": False},
     }
     ended = run(**blocks, solver={"kind": "spectral", "tolerance": 1e-9})
-    other = run(**blocks, solver={"kind": "characteristics", "tolerance": 1e-9})
+    other = run(**blocks, solver={"kind": "characteristics", "tolerance": 1e-8})
     np.testing.assert_allclose(ended.measure(-1).mean, other.measure(-1).mean, atol=1e-8)
     points = directions(6) if geometry["kind"] == "sphere" else np.linspace(0, 6, 6)
     np.testing.assert_allclose(ended.measure(-1).evaluate(points), other.measure(-1).evaluate(points), atol=1e-7)
@@ -265,10 +266,10 @@ def test_growth_rates_of_a_written_interaction():
             geometry={"kind": "sphere", "dimension": dimension},
             interaction=law,
             noise={"kappa": 10},
-            initial={"kind": "von-mises", "direction": [0] * (dimension - 1) + [1], "concentration": 1e-7},
+            initial={"kind": "von-mises", "direction": [0] * (dimension - 1) + [1], "concentration": 1e-4},
             solver={"kind": "spectral", "tolerance": 1e-11},
             time={"until": 1, "save": False},
             observe=["mean"],
         )
         rate = math.log(ended["mean"][-1, -1] / ended["mean"][0, -1])
-        assert rate == pytest.approx(known[1] - (dimension - 1) / 10, abs=1e-7)
+        assert rate == pytest.approx(known[1] - (dimension - 1) / 10, abs=3e-8)

@@ -1,5 +1,6 @@
 """Interactions written as expressions: coefficients, forces between tokens, external potentials, what is refused."""
 
+import itertools
 import math
 
 import numpy as np
@@ -20,7 +21,7 @@ def coefficients(text, dimension):
 
 
 def by_quad(function, dimension, degree, breaks=()):
-    """`int W P_k` over the sphere, by QUADPACK; Gegenbauer's polynomials from their derivatives' recurrence in numpy."""
+    """`int W P_k` over the sphere, by QUADPACK."""
     half = 0.5 * dimension - 1
 
     def polynomial(t):
@@ -35,7 +36,7 @@ def by_quad(function, dimension, degree, breaks=()):
     area = quad(lambda a: math.sin(a) ** (dimension - 2), 0, math.pi)[0]
     parts = [
         quad(lambda a: function(a) * polynomial(math.cos(a)) * math.sin(a) ** (dimension - 2), *pair, limit=400)[0]
-        for pair in zip(ends, ends[1:], strict=False)
+        for pair in itertools.pairwise(ends)
     ]
     return sum(parts) / area
 
@@ -81,9 +82,7 @@ def test_a_hat_on_the_circle():
 def test_kinks_inside(dimension):
     found = coefficients("minimum(0.3, abs(abs(angle) - 1))*exp(cosine)", dimension).potential
     for degree in (0, 1, 2, 5, 12):
-        exact = by_quad(
-            lambda a: min(0.3, abs(a - 1)) * math.exp(math.cos(a)), dimension, degree, (0.7, 1.0, 1.3)
-        )
+        exact = by_quad(lambda a: min(0.3, abs(a - 1)) * math.exp(math.cos(a)), dimension, degree, (0.7, 1.0, 1.3))
         assert found[degree] == pytest.approx(exact, abs=1e-13)
 
 

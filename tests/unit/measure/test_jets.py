@@ -23,7 +23,7 @@ def derivatives(text, point, count=64, radius=0.2):
     """Cauchy's formula on a circle about the point: no rules of calculus."""
     circle = np.exp(2j * np.pi * np.arange(count) / count)
     names = {name: getattr(np, name) for name in ("sin", "cos", "tan", "exp", "log", "sqrt", "tanh", "cosh", "sinh")}
-    branches = {"abs": lambda z: z, "minimum": lambda a, b: a, "maximum": lambda a, b: a, "pi": np.pi}
+    branches = {"abs": lambda z: z, "minimum": lambda *pair: pair[0], "maximum": lambda *pair: pair[0], "pi": np.pi}
     values = eval(text, {**names, **branches, "theta": point + radius * circle})  # noqa: S307 - text of this file
     modes = np.fft.fft(values) / count
     return modes[0].real, modes[1].real / radius, 2 * modes[2].real / radius**2
