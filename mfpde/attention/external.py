@@ -141,7 +141,7 @@ def _somewhere(geometry: Geometry) -> Float:
 
 def _everywhere(geometry: Geometry) -> Float:
     if geometry.angular:
-        return 2 * np.pi / 720 * np.arange(720)[:, None]
+        return np.linspace(0, 2 * np.pi, 721)[:-1, None]
     return _grid(48)
 
 
@@ -160,7 +160,7 @@ def _series(text: str, geometry: Geometry) -> HarmonicSeries | None:
     external = External(text, geometry)
     if not geometry.angular:
         return _on_grids(external)
-    theta = 2 * np.pi / _SAMPLE_ANGLES * np.arange(_SAMPLE_ANGLES)
+    theta: Float = np.linspace(0, 2 * np.pi, _SAMPLE_ANGLES + 1)[:-1]
     values = external.values(theta[:, None])
     modes = np.fft.rfft(values)[: _SAMPLE_ANGLES // 2] / _SAMPLE_ANGLES
     largest, noise = np.abs(values).max(), float(np.abs(modes[-modes.size // 4 :]).max())

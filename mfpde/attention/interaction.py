@@ -165,9 +165,9 @@ class Interaction(Law):
         if degrees.rest == 0:
             return ()
         told = (
-            f"interaction.expression has a kink or a singularity: its coefficients fall like k^-{degrees.power:.2g}, "
-            f"and {degrees.potential.size - 1} of them leave {degrees.rest:.1g} of W (root mean square); spectral takes as "
-            "many modes at most, which do not feel the rest"
+            f"interaction.expression has a kink or a singularity: coefficients fall like k^-{degrees.power:.2g}, "
+            f"and {degrees.potential.size - 1} of them leave {degrees.rest:.1g} of W (root mean square); spectral "
+            "takes as many modes at most, which do not feel the rest"
         )
         return (told,)
 
