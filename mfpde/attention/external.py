@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ _PERIODIC_TO = 1e-9  # of the largest value: what U may differ by after a turn
 
 class External:
     """U, whose gradient moves every token by itself: `P_x grad U`, in `theta` on the circle, `x`, `y`, `z`,
-    `colatitude`, `longitude` on S^2.
+    `colatitude`, `longitude` on S^2, `x`, `y`, `z` on flat spaces.
 
     >>> from mfpde import Circle
     >>> External("cos(theta)", Circle()).slopes(np.array([[np.pi / 2]])).round(12)
@@ -41,10 +42,8 @@ class External:
         self.expression, self.geometry = Expression(text), geometry
         known = geometry.coordinates(_somewhere(geometry))
         unknown = [name for name in self.expression.names if name not in known]
-        if geometry.harmonics is not None and not known:
-            raise _wrong(
-                f"is a potential in coordinates, which the {geometry.ambient_dimension - 1}-sphere has none of"
-            )
+        if not known:
+            raise _wrong(f"is a potential in coordinates, which R^{geometry.ambient_dimension} has no names for here")
         if unknown:
             raise _wrong(
                 f"uses {', '.join(unknown)}, but on the {geometry.name} the coordinates are {', '.join(known)}"
@@ -59,6 +58,8 @@ class External:
 
     def slopes(self, points: Float) -> Float:
         """Its gradient in native components, `(m, c)`: from derivatives along geodesics."""
+        if self.geometry.flat:
+            return np.column_stack([self._along(points, each)[1] for each in np.eye(points.shape[1])])
         if self.geometry.angular:
             return self._along(points, np.ones_like(points))[1][:, None]
         found = np.sum([self._along(points, each)[1][:, None] * each for each in _frames(points)], axis=0)
@@ -69,6 +70,8 @@ class External:
 
     def laplacians(self, points: Float) -> Float:
         """Its Laplacian, `(m,)`: second derivatives along geodesics, summed over directions."""
+        if self.geometry.flat:
+            return np.asarray(np.sum([self._along(points, each)[2] for each in np.eye(points.shape[1])], axis=0))
         if self.geometry.angular:
             return self._along(points, np.ones_like(points))[2]
         found = np.sum([self._along(points, each)[2] for each in _frames(points)], axis=0)
@@ -84,7 +87,9 @@ class External:
 
     def _along(self, points: Float, direction: Float) -> tuple[Float, Float, Float]:
         """U and its first two derivatives along geodesics."""
-        if self.geometry.angular:
+        if self.geometry.flat:
+            variables = {name: Jet(x, u, 0.0) for name, x, u in zip("xyz", points.T, direction, strict=False)}
+        elif self.geometry.angular:
             variables = _on_circle(points[:, 0])
         else:
             variables = _on_sphere(points, direction, self.geometry.coordinates(points))
@@ -140,6 +145,8 @@ def _somewhere(geometry: Geometry) -> Float:
 
 
 def _everywhere(geometry: Geometry) -> Float:
+    if geometry.flat:
+        return np.array(list(product((-1.3, -0.2, 0.7), repeat=geometry.ambient_dimension)))
     if geometry.angular:
         return np.linspace(0, 2 * np.pi, 721)[:-1, None]
     return _grid(48)

@@ -39,7 +39,8 @@ class Interaction(Law):
     (Onsager's on S^2), `maximum(0, 1 - abs(angle))`. Or `coefficients: [w_1, w_2, ..]`, or as a formula in k, of `W =
     sum_{k>=1} w_k P_k(cosine)`; `P_k` is `cos k theta` on the circle, Legendre's polynomial on S^2, Gegenbauer's, 1 at
     1, on S^{d-1}. Positive coefficients attract. `[1]` is the Kuramoto model, `[0, 1]` its nematic sister.
-    `external`: U in `theta` on the circle, `x`, `y`, `z`, `colatitude`, `longitude` on S^2.
+    `external`: U in `theta` on the circle, `x`, `y`, `z`, `colatitude`, `longitude` on S^2. On flat spaces, for tokens
+    and characteristics, W is written in `r = |x - y|` and U in `x`, `y`, `z`: `-r**2/2`, `-x**2/2`.
 
     *Good values:* smooth W, of which a few degrees are all there is. Kinks cost as many degrees as the density has.
     *Fails:* a W without integral (1/angle on the circle); for tokens, one that is singular where they meet
@@ -125,23 +126,27 @@ class Interaction(Law):
 
     def _harmonics(self, geometry: Geometry) -> Harmonics:
         if geometry.harmonics is None:
-            raise ProblemError.at("interaction", f"is a potential on circle and spheres, not on {geometry.name}")
+            raise ProblemError.at("interaction", f"has degrees on circle and spheres, not on {geometry.name}")
         return geometry.harmonics
 
     def check_constant(self, geometry: Geometry) -> None:
-        self._harmonics(geometry)
-        written = self.pair_potential
+        self.external_on(geometry)
+        written, flat = self.pair_potential, geometry.harmonics is None
         if written is not None:
-            if "r" in written.expression.names:
-                raise ProblemError.at(
-                    "interaction.expression",
-                    f"uses r, the distance on flat spaces; on the {geometry.name} write cosine or angle, of the angle "
-                    "between two tokens",
-                )
+            alien = [name for name in written.expression.names if (name == "r") != flat]
+            if alien:
+                own, other = "cosine or angle, of the angle between two tokens", "r, the distance on flat spaces"
+                used, wanted = (", ".join(alien), "r") if flat else (other, own)
+                raise ProblemError.at("interaction.expression", f"uses {used}; on the {geometry.name} write {wanted}")
             if geometry.angular:
                 written.check_even()
-        self.degrees(geometry)
-        self.external_on(geometry)
+        if flat and self.coefficients is not None:
+            raise ProblemError.at(
+                "interaction.coefficients",
+                f"are by degrees of harmonics, on circle and spheres; on the {geometry.name} write an expression in r",
+            )
+        if not flat:
+            self.degrees(geometry)
 
     # -- by degrees
     # -------------------------------------------------------------------------------------------------------------
@@ -161,6 +166,8 @@ class Interaction(Law):
         )
 
     def remarks(self, geometry: Geometry) -> tuple[str, ...]:
+        if geometry.harmonics is None:
+            return ()
         degrees = self.degrees(geometry)
         if degrees.rest == 0:
             return ()
@@ -171,13 +178,13 @@ class Interaction(Law):
         )
         return (told,)
 
-    def token_unfit(self, geometry: Geometry) -> str | None:
+    def token_unfit(self, geometry: Geometry, noisy: bool) -> str | None:
         written = self.pair_potential
-        return None if written is None else written.token_unfit
+        return None if written is None else written.token_unfit or (None if noisy else written.collision)
 
     def quick_convolution(self, measure: Measure) -> Convolution | None:
         """Of point masses by degrees only where that is exact, and cheaper than pairs."""
-        if not measure.pointlike:
+        if not measure.pointlike or measure.space.harmonics is None:
             return super().quick_convolution(measure)
         if self.expression is not None:
             degrees = self.degrees(measure.space)
@@ -192,17 +199,18 @@ class Interaction(Law):
     # -----------------------------------------------------------------------------------------------------------------
 
     def outputs(self, measure: Measure, queries: Queries, positions: AnyArray | None = None) -> Float:
-        points, space = queries.native, measure.space
-        if points is None or space.harmonics is None:
-            raise ProblemError.at("interaction", "is a potential on circle and spheres")
+        space = measure.space
+        points = queries.points() if queries.native is None else queries.native
         external = self.external_on(space)
         found = self._pair_forces(measure, points)
-        return space.pushed(points, found if external is None else found + external.slopes(points)).T
+        return queries.laid(space.pushed(points, found if external is None else found + external.slopes(points)))
 
     def _pair_forces(self, measure: Measure, points: Float) -> Float:
         """`grad (W * mu)` in native components: of tokens, by pairs where W is written."""
-        written = self.pair_potential
-        if written is None or not measure.pointlike:
+        written, flat = self.pair_potential, measure.space.flat
+        if written is None and flat:
+            return np.zeros(points.shape)
+        if written is None or not (measure.pointlike or flat):
             pairs = _convolution(self.of_pairs, measure.space)
             return pairs.slopes_and_levels(points, measure.harmonics(pairs.top))[0]
         if written.token_unfit is not None:
@@ -219,7 +227,9 @@ class Interaction(Law):
         convolution, external = self.quick_convolution(measure), self.external_on(measure.space)
         if convolution is not None:
             return convolution.divergence(x, measure.harmonics(convolution.top))
-        if written is None or not measure.pointlike:
+        if written is None and measure.space.flat:
+            found = np.zeros(x.shape[0])
+        elif written is None or not (measure.pointlike or measure.space.flat):
             pairs = _convolution(self.of_pairs, measure.space)
             found = pairs.divergence(x, measure.harmonics(pairs.top))
         else:
@@ -246,23 +256,28 @@ class Interaction(Law):
     # -- energies
     # ---------------------------------------------------------------------------------------------------------------
 
+    def energy(self, measure: Measure) -> float:
+        return self._sum_over_nodes(measure) if measure.space.flat else super().energy(measure)
+
+    def _sum_over_nodes(self, measure: Measure) -> float:
+        """`iint W dmu dmu / 2 + int U dmu` of nodes."""
+        written, external = self.pair_potential, self.external_on(measure.space)
+        points, weights = measure.nodes()
+        energy = 0.0 if written is None else energy_of_pairs(written, measure.space, points, weights)
+        return energy if external is None else energy + float(np.einsum("n,n->", weights, external.values(points)))
+
     def energy_unfit(self, geometry: Geometry) -> str | None:
+        if geometry.flat:
+            return None
         return super().energy_unfit(geometry) if self.external is None else self.gradient_unfit(geometry)
 
     def excess_energy(self, measure: Measure) -> float:
-        if not measure.pointlike or self.quick_convolution(measure) is not None:
+        convolution = self.convolution(measure.space)
+        if not measure.pointlike or self.coefficients is not None or convolution is None:
             return super().excess_energy(measure)
-        written, external = self.pair_potential, self.external_on(measure.space)
-        points, weights = measure.nodes()
-        energy = 0.0
-        if written is not None:
-            mean = float(self.degrees(measure.space).potential[0])
-            energy = energy_of_pairs(written, measure.space, points, weights) - 0.5 * mean
-        if external is not None:
-            series = external.series()
-            assert series is not None  # noqa: S101 - `energy_unfit` has said so
-            energy += float(weights @ external.values(points)) - float(np.real(series.coefficients.flat[0]))
-        return energy
+        if self.quick_convolution(measure) is not None:
+            return super().excess_energy(measure)
+        return self._sum_over_nodes(measure) - convolution.energy_offset
 
 
 def _listed(given: tuple[float, ...] | CoefficientFormula) -> Float:

@@ -129,8 +129,8 @@ class Law(InTime, ABC):
         """What there is to know of it that is no fault: how far its coefficients reach."""
         return ()
 
-    def token_unfit(self, geometry: Geometry) -> str | None:
-        """Why point masses cannot move by it, or None."""
+    def token_unfit(self, geometry: Geometry, noisy: bool) -> str | None:
+        """Why point masses cannot move by it, with or without noise, or None."""
         return None
 
     def terms(self, dimension: int) -> list[Term]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,7 @@ _SMOOTH_NOISE_MAX = 1e-13
 _AGREEMENT = 1e-12  # of coefficients by two quadratures, relative to the mean of |W|
 _COINCIDENT = 1e-60  # angle in place of 0, at which quotients such as sin(angle)/angle have their limits
 _MAX_SLOPE = 1e3  # at coincident tokens, relative to slopes elsewhere: steeper ones are infinite
+_KINK_SLOPE = 1e-9  # at angle 0, relative to slopes elsewhere, of a W with a kink there
 _SLOPE_MARGIN = 0.01  # of the largest of some thousand slopes, for those between them
 _EVEN_TO = 1e-12  # of W, relative: its values at an angle and at minus that angle
 
@@ -44,7 +46,8 @@ class Degrees:
 
 @dataclass(frozen=True)
 class PairPotential:
-    """W of an expression in `cosine` and `angle`, the angle between two tokens, from 0 to pi.
+    """W of an expression in `cosine` and `angle`, the angle between two tokens, from 0 to pi; on flat spaces in their
+    distance `r`, which is then in place of angles.
 
     Angles are given by the distance `near` to the nearer one of 0 and pi, and whether that is pi (`opposite`), so that
     `1 - cosine` keeps its digits for tokens that are close.
@@ -82,16 +85,21 @@ class PairPotential:
         near = np.maximum(near, _COINCIDENT)
         wide = self._variables(near, opposite)
         sine, cosine = np.sin(near), np.where(opposite, -np.cos(near), np.cos(near))
-        variables = {"cosine": Jet(wide["cosine"], -sine, -cosine), "angle": Jet(wide["angle"], 1.0, 0.0)}
+        variables = {
+            "cosine": Jet(wide["cosine"], -sine, -cosine),
+            "angle": Jet(wide["angle"], 1.0, 0.0),
+            "r": Jet(near, 1.0, 0.0),
+        }
         found = Jet.of(self.expression.walked({**wide, **variables}, JET_FUNCTIONS))
         return found.spread(near.shape)
 
-    def _variables(self, near: Float, opposite: Truths) -> dict[str, Wide]:
+    def _variables(self, near: Float, opposite: Truths) -> dict[str, Any]:
         half = np.sin(0.5 * near)
         cosine, angle = Wide.total(1.0, -2 * half * half), WIDE_PI - near
         return {
             "cosine": Wide(*(np.where(opposite, -part, part) for part in (cosine.high, cosine.low))),
             "angle": Wide(np.where(opposite, angle.high, near), np.where(opposite, angle.low, np.zeros_like(near))),
+            "r": near,
             "pi": WIDE_PI,
         }
 
@@ -104,9 +112,24 @@ class PairPotential:
         value, slope, _ = self.jets(np.zeros(1), np.zeros(1, dtype=bool))
         if np.isfinite([value, slope]).all() and abs(slope[0]) <= _MAX_SLOPE * self._usual_slope:
             return None
+        flat = "r" in self.expression.names
+        where, more = ("distance", "") if flat else ("angle", "; spectral solves for its density")
         return (
-            f"interaction.expression {self.text} is singular, or its slope is, at angle 0, where each token meets "
-            "itself; spectral solves for its density"
+            f"interaction.expression {self.text} is singular, or its slope is, at {where} 0, where each token meets "
+            f"itself{more}"
+        )
+
+    @cached_property
+    def collision(self) -> str | None:
+        """Why tokens without noise cannot move each other by it: where W falls off with a kink they meet in finite
+        time, and forces jump there."""
+        slope = float(self.jets(np.zeros(1), np.zeros(1, dtype=bool))[1][0])
+        if not slope < -_KINK_SLOPE * self._usual_slope:
+            return None
+        distance = "r" if "r" in self.expression.names else "angle"
+        return (
+            f"interaction.expression {self.text} has a kink at {distance} 0, slope {slope:.3g}: without noise tokens "
+            "meet in finite time, and forces jump there; give noise, or round it off, as sqrt(x**2 + 0.01) does abs(x)"
         )
 
     @cached_property

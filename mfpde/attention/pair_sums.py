@@ -1,4 +1,4 @@
-"""Sums over pairs of tokens of a potential of the angle between them."""
+"""Sums over pairs of tokens of a potential of the angle between them, on flat spaces of their distance."""
 
 from __future__ import annotations
 
@@ -27,13 +27,15 @@ def forces(potential: PairPotential, space: Geometry, points: Float, keys: Float
 
 
 def laplacians(potential: PairPotential, space: Geometry, points: Float, keys: Float, weights: Float) -> Float:
-    """`Lap (W * mu)`: `W'' + (d - 2) cot(angle) W'`, without what a kink has at coincident tokens."""
-    found, more = np.empty(points.shape[0]), space.ambient_dimension - 2
+    """`Lap (W * mu)`: `W'' + (d - 2) cot(angle) W'`, in R^d `W'' + (d - 1) W' / r`, without what a kink has where tokens
+    coincide."""
+    found, more = np.empty(points.shape[0]), space.ambient_dimension - (1 if space.flat else 2)
     for here, pairs in _blocks(space, points, keys):
         _, slopes, bends = potential.jets(pairs.near, pairs.opposite)
         near = np.maximum(pairs.near, _SMALLEST_SINE)
         kinked = (pairs.near < _SMALLEST_SINE) & (np.abs(slopes) > np.sqrt(_SMALLEST_SINE))
-        side = np.where(pairs.opposite, -1.0, 1.0) * np.where(kinked, 0.0, slopes) * np.cos(near) / np.sin(near)
+        curvature = 1 / near if space.flat else np.where(pairs.opposite, -1.0, 1.0) * np.cos(near) / np.sin(near)
+        side = np.where(kinked, 0.0, slopes) * curvature
         found[here] = np.einsum("mn,n->m", bends + more * side, weights)
     return found
 
@@ -90,8 +92,22 @@ class _OnSphere:
         return pulls - np.einsum("nc,nc->n", pulls, self._points)[:, None] * self._points
 
 
-def _blocks(space: Geometry, points: Float, keys: Float) -> Iterator[tuple[slice, _OnCircle | _OnSphere]]:
-    kind = _OnCircle if space.angular else _OnSphere
+class _InSpace:
+    """Distances between points and keys of R^d, in place of angles."""
+
+    def __init__(self, points: Float, keys: Float) -> None:
+        self._apart: Float = points[:, None] - keys
+        self.near: Float = np.sqrt(np.einsum("mnc,mnc->mn", self._apart, self._apart))
+        self.opposite: Truths = np.zeros(self.near.shape, dtype=bool)
+
+    def along(self, slopes: Float) -> Float:
+        """`W'(r) (x - y) / r`, summed over keys."""
+        strengths = np.where(self.near > 0, slopes / np.maximum(self.near, _SMALLEST_SINE), 0.0)
+        return np.einsum("mn,mnc->mc", strengths, self._apart)
+
+
+def _blocks(space: Geometry, points: Float, keys: Float) -> Iterator[tuple[slice, _OnCircle | _OnSphere | _InSpace]]:
+    kind = _OnCircle if space.angular else _InSpace if space.flat else _OnSphere
     length = max(1, _ENTRIES_PER_BLOCK // keys.shape[0])
     for start in range(0, points.shape[0], length):
         here = slice(start, start + length)

@@ -80,7 +80,9 @@ class ParticleSystem(Solver):
         if initial is not None and not initial.pointlike and self.count is None:
             return "it needs to know how many tokens to draw: solver.count"
         law = equation.law
-        return (None if law is None else law.token_unfit(equation.geometry)) or self._unfit_settings(equation)
+        return (
+            None if law is None else law.token_unfit(equation.geometry, is_noisy(equation))
+        ) or self._unfit_settings(equation)
 
     def _unfit_settings(self, equation: Equation) -> str | None:
         """Why these settings do not go together with the equation."""

@@ -273,3 +273,50 @@ def test_growth_rates_of_a_written_interaction():
         )
         rate = math.log(ended["mean"][-1, -1] / ended["mean"][0, -1])
         assert rate == pytest.approx(known[1] - (dimension - 1) / 10, abs=3e-8)
+
+
+# -- flat spaces
+# ----------------------------------------------------------------------------------------------------------------------
+
+
+def test_tokens_in_the_plane_against_scipy():
+    def slope(_time, flat):
+        x = flat.reshape(-1, 2)
+        apart = x[:, None] - x
+        square = np.sum(apart**2, axis=2, keepdims=True)
+        pull = (-2 * apart / (1 + square) + 0.3 * apart * np.exp(-square / 2)).mean(axis=1)
+        field = np.column_stack([-x[:, 0] - 0.3 * x[:, 1] ** 2, -0.6 * x[:, 0] * x[:, 1]])
+        return (pull + field).ravel()
+
+    start = np.random.default_rng(0).standard_normal((9, 2))
+    ended = run(
+        geometry={"kind": "plane"},
+        interaction={"expression": "-log(1 + r**2) - 0.3*exp(-r**2/2)", "external": "-x**2/2 - 0.3*x*y**2"},
+        initial={"kind": "points", "values": start.tolist()},
+        solver={"kind": "particles", "tolerance": 1e-9},
+        time={"until": 2, "save": False},
+        observe=["energy"],
+    )
+    expected = solve_ivp(slope, (0, 2), start.ravel(), method="DOP853", rtol=1e-12, atol=1e-13).y[:, -1]
+    np.testing.assert_allclose(ended.positions[-1].ravel(), expected, atol=1e-8)
+    distance = np.linalg.norm(start[:, None] - start, axis=2)
+    inside = -np.log(1 + distance**2) - 0.3 * np.exp(-(distance**2) / 2)
+    outside = -(start[:, 0] ** 2) / 2 - 0.3 * start[:, 0] * start[:, 1] ** 2
+    assert ended["energy"][0] == pytest.approx(0.5 * inside.mean() + outside.mean(), rel=1e-12)
+
+
+def test_a_density_on_the_line_contracts():
+    """`W = -r^2 / 2`, `U = -x^2 / 4`: the mean decays at the rate 1/2, distances from it at 3/2."""
+    ended = run(
+        geometry={"kind": "line"},
+        interaction={"expression": "-r**2/2", "external": "-0.25*x**2"},
+        initial={"kind": "gaussian", "mean": [1], "covariance": [[0.5]]},
+        solver={"kind": "characteristics"},
+        time={"until": 1, "save": False},
+    )
+    mean, variance = math.exp(-0.5), 0.5 * math.exp(-3)
+    measure = ended.measure(-1)
+    assert measure.mean[0] == pytest.approx(mean, rel=1e-11)
+    assert measure.covariance[0, 0] == pytest.approx(variance, rel=1e-10)
+    density = math.exp(-((0.5 - mean) ** 2) / (2 * variance)) / math.sqrt(2 * math.pi * variance)
+    assert measure.evaluate([0.5])[0] == pytest.approx(density, rel=1e-9)

@@ -273,9 +273,12 @@ def test_a_potential_with_kinks_is_for_tokens_alone():
         (SPHERE, {"expression": "log(cosine)"}, "expression", "is not a finite number at angle = 1.57"),
         (SPHERE, {"expression": "cosin"}, "expression", "did you mean 'cosine'"),
         (SPHERE, {"expression": 3}, "expression", "is constant"),
+        (mfpde.Line(), {"expression": "cosine"}, "expression", "on the line write r"),
+        (mfpde.Plane(), {"coefficients": [1]}, "coefficients", "write an expression in r"),
+        (mfpde.Line(), {"external": "y"}, "external", "coordinates are x"),
         (CIRCLE, {"external": "z"}, "external", "coordinates are theta, x, y"),
         (SPHERE, {"external": "theta"}, "external", "coordinates are x, y, z, colatitude, longitude"),
-        (mfpde.Sphere(dimension=4), {"external": "z"}, "external", "3-sphere has none"),
+        (mfpde.Sphere(dimension=4), {"external": "z"}, "external", "R^4 has no names"),
         (CIRCLE, {"external": "theta"}, "external", "is not periodic"),
         (SPHERE, {"external": "longitude*z"}, "external", "is not periodic"),
         (CIRCLE, {"external": "1/sin(theta)"}, "external", "is not finite at theta = 0"),
@@ -296,8 +299,16 @@ def test_bad_interactions_are_refused(space, given, path, words):
 @pytest.mark.parametrize("text", ["log(1 - cosine)", "1/sqrt(1.0 - cosine)", "sqrt(abs(angle))"])
 def test_tokens_do_not_take_singular_forces(text):
     law = mfpde.Interaction(expression=text)
-    reason = law.token_unfit(SPHERE)
-    assert "angle 0" in reason
+    assert "angle 0" in law.token_unfit(SPHERE, noisy=True)
     with pytest.raises(mfpde.ProblemError, match="singular"):
         law.drift(mfpde.Particles(tokens(3), geometry=SPHERE), tokens(3))
-    assert mfpde.Interaction(expression="-abs(angle)").token_unfit(SPHERE) is None
+
+
+def test_tokens_do_not_collide():
+    """W = -angle brings tokens together in finite time; noise keeps them apart, repulsion as well."""
+    for text in ("-abs(angle)", "-sqrt(1 - cosine)"):
+        law = mfpde.Interaction(expression=text)
+        assert "meet in finite time" in law.token_unfit(SPHERE, noisy=False)
+        assert law.token_unfit(SPHERE, noisy=True) is None
+    for text in ("abs(angle)", "-angle**2", "maximum(0, 1 - angle**2)"):
+        assert mfpde.Interaction(expression=text).token_unfit(SPHERE, noisy=False) is None
