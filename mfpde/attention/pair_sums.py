@@ -27,8 +27,8 @@ def forces(potential: PairPotential, space: Geometry, points: Float, keys: Float
 
 
 def laplacians(potential: PairPotential, space: Geometry, points: Float, keys: Float, weights: Float) -> Float:
-    """`Lap (W * mu)`: `W'' + (d - 2) cot(angle) W'`, in R^d `W'' + (d - 1) W' / r`, without what a kink has where tokens
-    coincide."""
+    """`Lap (W * mu)`: `W'' + (d - 2) cot(angle) W'`, in R^d `W'' + (d - 1) W' / r`; without what a kink has at
+    coincident tokens."""
     found, more = np.empty(points.shape[0]), space.ambient_dimension - (1 if space.flat else 2)
     for here, pairs in _blocks(space, points, keys):
         _, slopes, bends = potential.jets(pairs.near, pairs.opposite)
