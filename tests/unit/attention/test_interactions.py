@@ -59,6 +59,12 @@ def test_logarithm_on_the_sphere():
     np.testing.assert_allclose(potential[1:], -1 / (k * (k + 1)), atol=1e-15)
 
 
+def test_a_singularity_at_the_antipode():
+    """As the one at 0, turned by pi."""
+    near, far = (coefficients(text, 2).potential for text in ("log(abs(angle))", "log(pi - abs(angle))"))
+    np.testing.assert_allclose(far, near * (-1.0) ** np.arange(near.size), atol=1e-14)
+
+
 @pytest.mark.parametrize("text", ["-sqrt(1 - cosine**2)", "-sin(angle)", "-abs(sin(angle))"])
 def test_onsagers_kernel(text):
     """`int_{-1}^1 sqrt(1 - t^2) P_2m dt / 2 = -Gamma(m - 1/2) Gamma(m + 1/2) / (8 m! (m + 1)!)`."""
