@@ -57,7 +57,7 @@ class Interaction(Law):
     citations: ClassVar[tuple[str, ...]] = ("carrillo2020",)
     coefficients: (
         Annotated[
-            Annotated[Vector, Tag("list")] | Annotated[CoefficientFormula, Tag(FORMULA)],
+            Annotated[Vector, Field(min_length=1), Tag("list")] | Annotated[CoefficientFormula, Tag(FORMULA)],
             Discriminator(_coefficients_way),
         ]
         | None
@@ -73,8 +73,6 @@ class Interaction(Law):
         if given is None:
             return None
         values = _listed(given)
-        if not values.size:
-            raise ValueError("must have at least one entry")
         if not np.isfinite(values).all() or not values.any():
             raise ValueError("must be finite and not all zero")
         if np.abs(values).max() > _MAX_COEFFICIENT:

@@ -48,7 +48,7 @@ def _checked(file: str, settings: dict[str, str]) -> dict[str, Any]:
     except ProblemError as error:
         found = sorted(map(document.locate, error.faults), key=lambda fault: fault.order)
         return {"file": file, "ok": False, "solver": None, "faults": found}
-    return {"file": file, "ok": True, "solver": solver, "faults": [], "remarks": remarks}
+    return {"file": file, "ok": True, "solver": solver, "faults": [], **({"remarks": remarks} if remarks else {})}
 
 
 def _print(report: dict[str, Any]) -> None:
