@@ -16,8 +16,10 @@ from mfpde.specification import Matrix, Real, Specification, Vector, Whole
 from mfpde.typing import AnyArray
 
 __all__ = [
+    "FORMULA",
     "RECIPE",
     "SCHEDULE",
+    "CoefficientFormula",
     "InTime",
     "MatrixInTime",
     "MatrixRecipe",
@@ -29,9 +31,16 @@ __all__ = [
     "breaks_of",
 ]
 
-#: what pydantic calls the choice of a schedule, or of a recipe, over a constant, in the places of errors
-SCHEDULE, RECIPE = "schedule", "recipe"
+#: what pydantic calls the choice of a schedule, a recipe or a formula over a constant, in the places of errors
+SCHEDULE, RECIPE, FORMULA = "schedule", "recipe", "formula"
 Part = TypeVar("Part", bound=Specification)
+
+
+class CoefficientFormula(Specification):
+    """Coefficients as a function of their number: `{formula: 1/k**2, count: 512}`, k = 1 .. count."""
+
+    formula: str = Field(description="arithmetic in k")
+    count: Whole = Field(ge=1, le=8192, description="how many; the rest is 0")
 
 
 class MatrixRecipe(Specification):

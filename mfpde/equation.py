@@ -126,7 +126,7 @@ class Equation(Specification):
     attention: Annotated[Attention, OfFamily("attention")] | None = Field(
         default=None, description="how tokens move each other"
     )
-    interaction: Interaction | None = Field(default=None, description="an even potential in place of attention")
+    interaction: Interaction | None = Field(default=None, description="potentials of tokens in place of attention")
     drift: Annotated[PointwiseDrift, OfFamily("drift")] | None = Field(
         default=None, description="what moves each token on its own, beside the attention"
     )

@@ -221,7 +221,7 @@ class Problem(Specification):
 
     @property
     def interaction(self) -> Interaction | None:
-        """An even potential in place of attention."""
+        """Potentials that tokens ascend, in place of attention."""
         return self.equation.interaction
 
     @property

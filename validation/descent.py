@@ -88,6 +88,8 @@ def _first_intervals(problem: Problem) -> TimeIntervals:
     fastest = problem.noise.diffusion + (
         0.0 if convolution is None else float(np.abs(convolution.growth_rates()).max())
     )
+    if convolution is not None and convolution.external is not None:
+        fastest += convolution.bound
     until = problem.time.until
     doublings = max(1, math.ceil(math.log2(4 * until * fastest + 2)))
     return TimeIntervals(until * np.concatenate([[0.0], 2.0 ** np.arange(-doublings, 1)]))
@@ -105,4 +107,6 @@ def _size(energy: Float, equation: Equation) -> float:
     law = equation.law
     convolution = None if law is None else law.convolution(equation.geometry)
     attraction = 0.0 if convolution is None else float(np.abs(convolution.potential[1:]).max())
+    if convolution is not None and convolution.external is not None:
+        attraction = max(attraction, float(np.sqrt(convolution.external.powers()[1:].max())))
     return max(float(np.abs(energy).max()), equation.noise.diffusion, attraction)

@@ -14,12 +14,14 @@ __all__ = ["Convolution"]
 
 @dataclass(frozen=True, eq=False)
 class Convolution:
-    """A drift on the circle or a sphere that is a convolution: `v = grad (W * mu)`, divided by `N * mu` where there is
-    a normaliser.
+    """A drift on the circle or a sphere that is a convolution: `v = grad (W * mu + U)`, divided by `N * mu` where there
+    is a normaliser.
 
     `potential[k]` and `normaliser[k]` multiply harmonics of degree k (`W = W_0 + sum_k W_k N_k P_k(<x, y>)`, N_k their
     number). `bound` is what |v| never exceeds. The energy is `E = energy_offset + energy_scale sum_{k>=1} W_k |mu_k|^2
-    / 2`; without a normaliser the drift is its gradient flow.
+    / 2`, plus `int U dmu`; without a normaliser the drift is its gradient flow. `external`: U by the harmonics of the
+    measure that has it as density relative to the uniform one, where there is one (and no normaliser). `cut`: W has
+    more degrees than are listed.
     """
 
     harmonics: Harmonics
@@ -28,6 +30,8 @@ class Convolution:
     bound: float
     energy_offset: float = 0.0
     energy_scale: float = 1.0
+    external: HarmonicSeries | None = None
+    cut: bool = False
 
     @classmethod
     def none(cls, harmonics: Harmonics) -> Convolution:
@@ -39,6 +43,11 @@ class Convolution:
         return self.potential.size - 1
 
     @property
+    def top(self) -> int:
+        """The last degree of a measure that its drift or its energy depends on."""
+        return self.degree if self.external is None else max(self.degree, self.external.degree)
+
+    @property
     def gradient_flow(self) -> bool:
         return self.normaliser is None
 
@@ -48,13 +57,22 @@ class Convolution:
         return self.harmonics.eigenvalues(self.degree) * self.potential / uniform_level
 
     def excess_energy(self, series: HarmonicSeries) -> float:
-        """`sum_{k>=1} W_k |mu_k|^2 / 2`: 0 for the uniform state."""
+        """`sum_{k>=1} W_k |mu_k|^2 / 2`, and `int U dmu` without the mean of U: 0 for the uniform state."""
         powers = series.powers()[1 : self.degree + 1]
-        return 0.5 * float(self.potential[1 : powers.size + 1] @ powers)
+        energy = 0.5 * float(self.potential[1 : powers.size + 1] @ powers)
+        return energy if self.external is None else energy + float(self.external.products(series)[1:].sum())
 
     def slopes_and_levels(self, points: Float, series: HarmonicSeries) -> tuple[Float, Float]:
-        """`grad (W * mu)` in native components, `(m, c)`, and `N * mu`, `(m,)`; ones where there is no normaliser."""
-        return series.slopes_and_levels(points, self.potential, self.normaliser)
+        """`grad (W * mu + U)` in native components, `(m, c)`, and `N * mu`, `(m,)`; ones where there is no
+        normaliser."""
+        slopes, levels = series.slopes_and_levels(points, self.potential, self.normaliser)
+        if self.external is not None:
+            slopes = slopes + self.external.slopes_and_levels(points, self._ones, None)[0]
+        return slopes, levels
+
+    @property
+    def _ones(self) -> Float:
+        return np.ones(0 if self.external is None else self.external.degree + 1)
 
     def drift(self, points: Float, series: HarmonicSeries) -> Float:
         """v at native points, in native components, `(m, c)`."""
@@ -62,13 +80,14 @@ class Convolution:
         return slopes / levels[:, None]
 
     def divergence(self, points: Float, series: HarmonicSeries) -> Float:
-        """`Lap (W * mu)`: of a drift without normaliser."""
-        return series.laplacians(points, self.potential)
+        """`Lap (W * mu + U)`: of a drift without normaliser."""
+        found = series.laplacians(points, self.potential)
+        return found if self.external is None else found + self.external.laplacians(points, self._ones)
 
     def variation(self, points: Float, series: HarmonicSeries, change: HarmonicSeries) -> Float:
         """How v changes with the measure, `(grad (W * nu) - v N * nu) / N * mu` for a change nu of it (of mass 0 or
         not): the Jacobian of the drift in the harmonics, by its columns."""
-        slopes, levels = self.slopes_and_levels(points, change)
+        slopes, levels = change.slopes_and_levels(points, self.potential, self.normaliser)
         if self.normaliser is None:
             return slopes
         here, level = self.slopes_and_levels(points, series)

@@ -80,7 +80,7 @@ class Law(InTime, ABC):
     def _convolved(self, convolution: Convolution, measure: Measure, queries: Queries) -> Float:
         """Native velocities `(c, m)` from the harmonics of the measure."""
         points = queries.points() if queries.native is None else queries.native
-        slopes, levels = convolution.slopes_and_levels(points, measure.harmonics(convolution.degree))
+        slopes, levels = convolution.slopes_and_levels(points, measure.harmonics(convolution.top))
         velocity = slopes.T
         if convolution.normaliser is not None:
             # far from a concentrated measure the sum over degrees cancels down to roundoff
@@ -125,6 +125,18 @@ class Law(InTime, ABC):
         identity)."""
         return None
 
+    def convolution_unfit(self, geometry: Geometry) -> str | None:
+        """Why its drift is none there, where it is none."""
+        return "it needs A and V to be multiples of the identity (or beta)"
+
+    def remarks(self, geometry: Geometry) -> tuple[str, ...]:
+        """What there is to know of it that is no fault: how far its coefficients reach."""
+        return ()
+
+    def token_unfit(self, geometry: Geometry, noisy: bool) -> str | None:
+        """Why point masses cannot move by it, with or without noise, or None."""
+        return None
+
     def terms(self, dimension: int) -> list[Term]:
         """Its kernels with their value matrices for tokens in R^d; none where it is not made of kernels."""
         return []
@@ -153,7 +165,7 @@ class Law(InTime, ABC):
         """The energy over its scale, minus that of the uniform state, where its drift is a convolution."""
         convolution = self.convolution(measure.space)
         assert convolution is not None  # noqa: S101 - for the type checker
-        return convolution.excess_energy(measure.harmonics(convolution.degree))
+        return convolution.excess_energy(measure.harmonics(convolution.top))
 
     def gradient_unfit(self, geometry: Geometry) -> str | None:
         """Why it does not descend a free energy on that space, or None (physics section 3)."""

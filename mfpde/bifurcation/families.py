@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from mfpde.bifurcation.felt_degrees import felt_degrees
 from mfpde.bifurcation.multipliers import Multipliers, exponential_multipliers, multipliers_of
 from mfpde.bifurcation.states import Family, Model
 from mfpde.equation import Equation, Noise
@@ -22,7 +23,8 @@ _SAMPLES = 5  # values at which the number of degrees is looked at
 def family_of(equation: Equation, parameter: str, low: float, high: float) -> Family:
     """The models of an equation between two values of `kappa`, `1/kappa`, `beta` or any number of the file."""
     make = lru_cache(maxsize=_KEPT_MODELS)(_maker(equation, parameter))
-    top = max(make(low + (high - low) * i / (_SAMPLES - 1)).multipliers.top for i in range(_SAMPLES))
+    values = [low + (high - low) * i / (_SAMPLES - 1) for i in range(_SAMPLES)]
+    top = felt_degrees(make, values, max(make(value).multipliers.top for value in values))
     return Family(parameter, low, high, make, top)
 
 

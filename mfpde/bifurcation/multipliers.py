@@ -81,6 +81,11 @@ def multipliers_of(law: Law | None, geometry: Geometry) -> Multipliers:
 
 
 def _of_convolution(found: Convolution) -> Multipliers:
+    if found.external is not None:
+        raise ProblemError.at(
+            "interaction.external",
+            "stationary states are followed from the uniform one, which is none with a potential",
+        )
     values = np.concatenate([[0.0], found.potential[1:]])
     if not values.any():
         raise ProblemError.at("attention", "tokens do not move each other: only the uniform state is there")

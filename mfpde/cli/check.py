@@ -43,16 +43,20 @@ def _checked(file: str, settings: dict[str, str]) -> dict[str, Any]:
             check_bifurcation(problem)
             return {"file": file, "ok": True, "solver": None, "faults": []}
         solver = prepare(problem).solver.kind
+        law = problem.equation.law
+        remarks = [] if law is None else list(law.remarks(problem.geometry))
     except ProblemError as error:
         found = sorted(map(document.locate, error.faults), key=lambda fault: fault.order)
         return {"file": file, "ok": False, "solver": None, "faults": found}
-    return {"file": file, "ok": True, "solver": solver, "faults": []}
+    return {"file": file, "ok": True, "solver": solver, "faults": [], **({"remarks": remarks} if remarks else {})}
 
 
 def _print(report: dict[str, Any]) -> None:
     if report["ok"]:
         told = f"the {report['solver']} solver can solve it" if report["solver"] else "its branches can be followed"
         click.echo(f"{report['file']}: ok, {told}")
+        for remark in report.get("remarks", []):
+            click.echo(f"{report['file']}: {remark}")
         return
     for fault in report["faults"]:
         click.echo(str(fault), err=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,12 +50,18 @@ class Harmonics:
 
     def zonal(self, cosines: Float, degree: int) -> Float:
         """`P_k(t)`, k = 0 .. degree, `(degree + 1, *t.shape)`, by their recurrence: exact to rounding on [-1, 1]."""
-        values, d = np.ones((degree + 1, *np.shape(cosines))), self.dimension
-        if degree > 0:
-            values[1] = cosines
-        for k in range(1, degree):
-            values[k + 1] = ((2 * k + d - 2) * cosines * values[k] - k * values[k - 1]) / (k + d - 2)
+        values = np.empty((degree + 1, *np.shape(cosines)))
+        for k, row in enumerate(self.each_zonal(cosines, degree)):
+            values[k] = row
         return values
+
+    def each_zonal(self, cosines: Float, degree: int) -> Iterator[Float]:
+        """The same, one degree after the other: in the memory of three."""
+        before, here, d = np.ones(np.shape(cosines)), np.asarray(cosines), self.dimension
+        yield before
+        for k in range(1, degree + 1):
+            yield here
+            before, here = here, ((2 * k + d - 2) * cosines * here - k * before) / (k + d - 2)
 
     def slopes(self, cosines: Float, degree: int) -> Float:
         """`P_k'(t)`: of degree k - 1 on the sphere of dimension two more, times `k (k + d - 2) / (d - 1)`."""

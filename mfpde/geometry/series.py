@@ -9,6 +9,7 @@ from typing import Self
 
 import numpy as np
 
+from mfpde.errors import ProblemError
 from mfpde.geometry.harmonics import Harmonics
 from mfpde.typing import AnyArray, Complex, Float
 
@@ -27,9 +28,13 @@ class HarmonicSeries(ABC):
     #: the numbers it is made of; the last axis is the degree
     coefficients: AnyArray
 
-    @abstractmethod
     def powers(self) -> Float:
         """`|mu_k|^2 = sum_j (int Y_kj dmu)^2`, k = 0 .. degree."""
+        return self.products(self)
+
+    @abstractmethod
+    def products(self, other: Self) -> Float:
+        """`sum_j int Y_kj dmu int Y_kj dnu`, k = 0 .. the smaller degree."""
 
     @abstractmethod
     def slopes_and_levels(self, points: Float, potential: Float, normaliser: Float | None) -> tuple[Float, Float]:
@@ -42,6 +47,11 @@ class HarmonicSeries(ABC):
     @abstractmethod
     def mixed(self, shares: Float, others: Sequence[Self]) -> Self:
         """Of the sum of these measures times their shares; it is the first of them."""
+
+    def slopes_on_nodes(self, count: int) -> Float:
+        """The gradient of the density relative to the uniform one, in orthonormal directions, `(c, nodes)`: at `count`
+        equispaced angles, or on a Gauss grid with as many colatitudes."""
+        raise ProblemError.at("measure", "has no grid in more than three dimensions")
 
     @property
     def degree(self) -> int:
@@ -68,11 +78,12 @@ class CircleSeries(HarmonicSeries):
             wave = wave * turn if order % _PRODUCTS_BEFORE_POWER else weights * turn ** (order + 1)
         return cls(clean(modes))
 
-    def powers(self) -> Float:
-        modes = self.coefficients
-        squares: Float = 2 * (modes.real**2 + modes.imag**2)
-        squares[:1] *= 0.5
-        return squares
+    def products(self, other: CircleSeries) -> Float:
+        count = min(self.degree, other.degree) + 1
+        here, there = self.coefficients[:count], other.coefficients[:count]
+        found: Float = 2 * (here.real * there.real + here.imag * there.imag)
+        found[:1] *= 0.5
+        return found
 
     def slopes_and_levels(self, points: Float, potential: Float, normaliser: Float | None) -> tuple[Float, Float]:
         theta, slope = points[:, 0], self._times(2j * np.arange(potential.size) * potential)
@@ -80,6 +91,12 @@ class CircleSeries(HarmonicSeries):
             return _sums_of_waves(theta, slope)[0][:, None], np.ones(theta.size)
         speed, level = _sums_of_waves(theta, slope, self._times(2 * normaliser))
         return speed[:, None], level + normaliser[0] * self.coefficients[0].real
+
+    def slopes_on_nodes(self, count: int) -> Float:
+        shown = np.zeros(count // 2 + 1, dtype=complex)
+        size = min(self.coefficients.size, count // 2)
+        shown[:size] = 1j * np.arange(size) * self.coefficients[:size]
+        return np.fft.irfft(shown, count)[None] * count
 
     def laplacians(self, points: Float, potential: Float) -> Float:
         return _sums_of_waves(points[:, 0], self._times(-2 * np.arange(potential.size) ** 2 * potential))[0]
@@ -130,12 +147,13 @@ class ZonalSeries(HarmonicSeries):
     def _harmonics(self) -> Harmonics:
         return Harmonics(self.axes.shape[1])
 
-    def powers(self) -> Float:
-        squares = np.zeros(self.degree + 1)
+    def products(self, other: ZonalSeries) -> Float:
+        degree = min(self.degree, other.degree)
+        found, theirs = np.zeros(degree + 1), other.coefficients[:, : degree + 1]
         for here in self._blocks(self.axes.shape[0]):
-            pairs = self._harmonics.zonal(self.axes[here] @ self.axes.T, self.degree)
-            squares += np.einsum("mk,kmn,nk->k", self.coefficients[here], pairs, self.coefficients)
-        return squares * self._harmonics.multiplicities(self.degree)
+            pairs = self._harmonics.zonal(self.axes[here] @ other.axes.T, degree)
+            found += np.einsum("mk,kmn,nk->k", self.coefficients[here, : degree + 1], pairs, theirs)
+        return found * self._harmonics.multiplicities(degree)
 
     def slopes_and_levels(self, points: Float, potential: Float, normaliser: Float | None) -> tuple[Float, Float]:
         slopes, levels, sphere = np.empty(points.shape), np.ones(points.shape[0]), self._harmonics

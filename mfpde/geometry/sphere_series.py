@@ -107,9 +107,14 @@ class SphereSeries(HarmonicSeries):
         more = max(0, degree - self.degree)
         return SphereSeries(np.pad(self.coefficients[: degree + 1, : degree + 1], (0, more)))
 
-    def powers(self) -> Float:
-        squares = np.abs(self.coefficients) ** 2
-        return np.asarray(2 * squares.sum(axis=0) - squares[0])
+    def trimmed(self) -> SphereSeries:
+        """Without the zeros beyond its last degree."""
+        return self.resized(int(np.flatnonzero(self.coefficients.any(axis=0)).max(initial=0)))
+
+    def products(self, other: SphereSeries) -> Float:
+        count = min(self.degree, other.degree) + 1
+        both = (self.coefficients[:count, :count] * other.coefficients[:count, :count].conj()).real
+        return np.asarray(2 * both.sum(axis=0) - both[0])
 
     def on_grid(self, latitudes: int) -> Float:
         """Densities relative to the uniform one on a Gauss grid with twice as many longitudes."""
@@ -122,7 +127,12 @@ class SphereSeries(HarmonicSeries):
         south = _synthesised(coefficients, downhill, 2 * latitudes)
         return np.stack([south, _synthesised(1j * coefficients, sideways, 2 * latitudes)])
 
+    def slopes_on_nodes(self, count: int) -> Float:
+        return self.slopes_on_grid(count).reshape(2, -1)
+
     def slopes_and_levels(self, points: Float, potential: Float, normaliser: Float | None) -> tuple[Float, Float]:
+        if self.degree and not self.coefficients[:, -1].any():
+            return self.trimmed().slopes_and_levels(points, potential, normaliser)
         slopes, levels = np.empty(points.shape), np.ones(points.shape[0])
         pulling = self.multiplied(potential).coefficients
         level = None if normaliser is None else self.multiplied(normaliser).coefficients
@@ -137,6 +147,8 @@ class SphereSeries(HarmonicSeries):
         return slopes, levels
 
     def laplacians(self, points: Float, potential: Float) -> Float:
+        if self.degree and not self.coefficients[:, -1].any():
+            return self.trimmed().laplacians(points, potential)
         found = np.empty(points.shape[0])
         bent = self.multiplied(-Harmonics(3).eigenvalues(potential.size - 1) * potential).coefficients
         for here in _blocks(points.shape[0], self.degree):

@@ -11,6 +11,7 @@ from mfpde.measure.density_grid import DensityGrid
 from mfpde.typing import Complex, Float
 
 if TYPE_CHECKING:
+    from mfpde.geometry import HarmonicSeries
     from mfpde.measure.circle_density import CircleDensity
 
 __all__ = ["CircleGrid", "lowest", "turning_point"]
@@ -57,8 +58,9 @@ class CircleGrid(DensityGrid):
     def curvatures(self) -> Float:
         return self._sum(-(np.arange(self.modes.size) ** 2) * self.modes)
 
-    def pulls(self, potential: Float) -> Float:
-        return self._sum(1j * np.arange(potential.size) * potential * self.density.coefficients(potential.size))[None]
+    def pulls(self, potential: Float, external: HarmonicSeries | None = None) -> Float:
+        found = self._sum(1j * np.arange(potential.size) * potential * self.density.coefficients(potential.size))[None]
+        return found if external is None else found + external.slopes_on_nodes(self.count)
 
     def _sum(self, modes: Complex) -> Float:
         """`sum_{|k| < size} modes_k e^{i k theta}`, `modes_{-k} = conj(modes_k)`."""

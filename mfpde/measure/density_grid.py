@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from mfpde.geometry import HarmonicSeries
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["DensityGrid", "dissipation", "known", "refined", "relative_entropy"]
@@ -47,8 +48,8 @@ class DensityGrid(ABC):
         """Its Laplacian."""
 
     @abstractmethod
-    def pulls(self, potential: Float) -> Float:
-        """`grad (W * mu)`, `(c, nodes)`."""
+    def pulls(self, potential: Float, external: HarmonicSeries | None = None) -> Float:
+        """`grad (W * mu + U)`, `(c, nodes)`."""
 
     def average(self, values: Float) -> float:
         """Over the space."""
@@ -90,28 +91,30 @@ def _convex(excess: Float) -> Float:
     return np.where(small, h * h * np.polynomial.polynomial.polyval(h, _SERIES), direct)
 
 
-def dissipation(grids: Iterator[DensityGrid], potential: Float, diffusion: float) -> float:
-    """`int mu |grad(D log mu - W * mu)|^2`; infinite for a density with jumps under noise."""
+def dissipation(
+    grids: Iterator[DensityGrid], potential: Float, diffusion: float, external: HarmonicSeries | None = None
+) -> float:
+    """`int mu |grad(D log mu - W * mu - U)|^2`; infinite for a density with jumps under noise."""
     first = next(grids)
     if diffusion > 0 and not first.smooth:
         return math.inf
-    force = _Force(first, potential)
+    force = _Force(first, potential, external)
     scale = math.hypot(force.norm(diffusion, attraction=0.0), force.norm(0.0))
 
     def all_from_first() -> Iterator[DensityGrid]:
         yield first
         yield from grids
 
-    return refined(lambda grid: _Force(grid, potential).norm(diffusion), all_from_first(), scale) ** 2
+    return refined(lambda grid: _Force(grid, potential, external).norm(diffusion), all_from_first(), scale) ** 2
 
 
 class _Force:
-    """`grad(D log mu - W * mu)` in the norm of L^2(mu)."""
+    """`grad(D log mu - W * mu - U)` in the norm of L^2(mu)."""
 
-    def __init__(self, grid: DensityGrid, potential: Float) -> None:
+    def __init__(self, grid: DensityGrid, potential: Float, external: HarmonicSeries | None) -> None:
         self._grid = grid
         self._ratio = 1 + grid.excess
-        self._pulls = grid.pulls(potential)
+        self._pulls = grid.pulls(potential, external)
 
     def norm(self, diffusion: float, attraction: float = 1.0) -> float:
         """Square root of the dissipation on the grid; the two forces can be weighed.

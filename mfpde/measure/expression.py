@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -32,6 +32,7 @@ FUNCTIONS: dict[str, tuple[int, Callable[..., Any]]] = {
     "minimum": (2, np.minimum),
     "maximum": (2, np.maximum),
 }
+_OF_NUMBERS = {name: function for name, (_, function) in FUNCTIONS.items()}
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -45,10 +46,12 @@ _MAX_CHARACTERS, _MAX_NODES, _MAX_DEPTH = 2000, 400, 60
 
 
 class Expression:
-    """An arithmetic expression in the coordinates of a space.
+    """An arithmetic expression in the coordinates of a space, or in other `variables`.
 
     >>> Expression("1 + 0.5*cos(theta)")({"theta": np.array([0.0])})
     array([1.5])
+    >>> Expression("1/k", variables=["k"])({"k": np.array([1.0, 4.0])})
+    array([1.  , 0.25])
     >>> Expression("theta.real")
     Traceback (most recent call last):
         ...
@@ -56,10 +59,10 @@ class Expression:
     numbers, ...
     """
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._tree = _parse(text)
-        self.names = sorted({node.id for node in ast.walk(self._tree) if isinstance(node, ast.Name)} & set(COORDINATES))
+    def __init__(self, text: str, variables: Sequence[str] = COORDINATES) -> None:
+        self.text, self.variables = text, tuple(variables)
+        self._tree = _parse(text, self.variables)
+        self.names = sorted({node.id for node in ast.walk(self._tree) if isinstance(node, ast.Name)} & set(variables))
 
     def at(self, **values: float) -> Expression:
         """With numbers in place of some coordinates.
@@ -72,7 +75,8 @@ class Expression:
             def visit_Name(self, node: ast.Name) -> ast.expr:
                 return ast.parse(repr(float(values[node.id])), mode="eval").body if node.id in values else node
 
-        return Expression(ast.unparse(Put().visit(ast.parse(ast.unparse(self._tree), mode="eval").body)))
+        tree = Put().visit(ast.parse(ast.unparse(self._tree), mode="eval").body)
+        return Expression(ast.unparse(tree), self.variables)
 
     @cached_property
     def kinks(self) -> tuple[Expression, ...]:
@@ -83,7 +87,7 @@ class Expression:
         ['0 - (1 - x ** 2)', 'y']
         """
         texts = {ast.unparse(tree): None for node in ast.walk(self._tree) for tree in _vanishing(node)}
-        return tuple(kink for kink in (Expression(text) for text in texts) if kink.names)
+        return tuple(kink for kink in (Expression(text, self.variables) for text in texts) if kink.names)
 
     def __call__(self, coordinates: Mapping[str, AnyArray]) -> Float:
         """Value at points given by their coordinates; division by zero and the like give inf or NaN for the caller to
@@ -94,9 +98,13 @@ class Expression:
                 "expression", f"uses {', '.join(missing)}, but this space has the coordinates {', '.join(coordinates)}"
             )
         size = next(iter(coordinates.values())).shape
-        with np.errstate(all="ignore"):
-            value = _walk(self._tree, {**CONSTANTS, **coordinates})
+        value = self.walked(coordinates, _OF_NUMBERS)
         return np.broadcast_to(np.asarray(value, dtype=float), size).copy()
+
+    def walked(self, values: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]) -> Any:
+        """The same arithmetic on anything that has it, with these functions."""
+        with np.errstate(all="ignore"):
+            return _walk(self._tree, {**CONSTANTS, **values}, functions)
 
 
 def _vanishing(node: ast.AST) -> list[ast.expr]:
@@ -112,7 +120,7 @@ def _vanishing(node: ast.AST) -> list[ast.expr]:
     return []
 
 
-def _parse(text: str) -> ast.expr:
+def _parse(text: str, variables: Sequence[str]) -> ast.expr:
     if len(text) > _MAX_CHARACTERS:
         raise ProblemError.at("expression", f"has {len(text)} characters; at most {_MAX_CHARACTERS} are allowed")
     if "#" in text:  # Python would read a comment
@@ -128,11 +136,11 @@ def _parse(text: str) -> ast.expr:
     parts = sum(1 for _ in ast.walk(tree))
     if parts > _MAX_NODES:
         raise ProblemError.at("expression", f"has {parts} parts; at most {_MAX_NODES} are allowed")
-    _check(tree, 0)
+    _check(tree, 0, variables)
     return tree
 
 
-def _check(node: ast.expr, depth: int) -> None:
+def _check(node: ast.expr, depth: int, variables: Sequence[str]) -> None:
     if depth > _MAX_DEPTH:
         raise ProblemError.at("expression", f"is nested more than {_MAX_DEPTH} deep")
     match node:
@@ -145,7 +153,7 @@ def _check(node: ast.expr, depth: int) -> None:
             _check_call(name, len(arguments))
         case ast.Name(id=name):
             children = []
-            _check_name(name)
+            _check_name(name, variables)
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
             children = []
             if abs(value) > 1e300:
@@ -154,17 +162,21 @@ def _check(node: ast.expr, depth: int) -> None:
             raise ProblemError.at(
                 "expression",
                 f"{shown(ast.unparse(node))} is not arithmetic; allowed are + - * / **, parentheses, numbers, "
-                f"coordinates, pi and {', '.join(FUNCTIONS)}",
+                f"{_spoken(variables)}, pi and {', '.join(FUNCTIONS)}",
             )
     for child in children:
-        _check(child, depth + 1)
+        _check(child, depth + 1, variables)
 
 
-def _check_name(name: str) -> None:
+def _spoken(variables: Sequence[str]) -> str:
+    return "coordinates" if variables == COORDINATES else ", ".join(variables)
+
+
+def _check_name(name: str, variables: Sequence[str]) -> None:
     if name in FUNCTIONS:
         raise ProblemError.at("expression", f"{name} is a function: write {name}(...)")
-    if name not in CONSTANTS and name not in COORDINATES:
-        known = [*COORDINATES, *CONSTANTS, *FUNCTIONS]
+    if name not in CONSTANTS and name not in variables:
+        known = [*variables, *CONSTANTS, *FUNCTIONS]
         raise ProblemError.at(
             "expression", f"does not know {shown(name)}{nearest(name, known)}; known: {', '.join(known)}"
         )
@@ -181,14 +193,14 @@ def _check_call(name: str, given: int) -> None:
         raise ProblemError.at("expression", f"{name} takes {wanted} argument{'s' if wanted > 1 else ''}, not {given}")
 
 
-def _walk(node: ast.expr, values: Mapping[str, Any]) -> Any:
+def _walk(node: ast.expr, values: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]) -> Any:
     match node:
         case ast.BinOp(left=left, op=op, right=right):
-            return _BINARY[type(op)](_walk(left, values), _walk(right, values))
+            return _BINARY[type(op)](_walk(left, values, functions), _walk(right, values, functions))
         case ast.UnaryOp(op=op, operand=operand):
-            return _UNARY[type(op)](_walk(operand, values))
+            return _UNARY[type(op)](_walk(operand, values, functions))
         case ast.Call(func=ast.Name(id=name), args=arguments):
-            return FUNCTIONS[name][1](*(_walk(argument, values) for argument in arguments))
+            return functions[name](*(_walk(argument, values, functions) for argument in arguments))
         case ast.Name(id=name):
             return values[name]
         case ast.Constant(value=value):

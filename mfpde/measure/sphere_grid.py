@@ -132,8 +132,9 @@ class _SphereGrid(DensityGrid):
     def curvatures(self) -> Float:
         return self._series.multiplied(-Harmonics(3).eigenvalues(self._series.degree)).on_grid(self._count).ravel()
 
-    def pulls(self, potential: Float) -> Float:
-        return self._series.slopes_on_grid(self._count, potential).reshape(2, -1)
+    def pulls(self, potential: Float, external: HarmonicSeries | None = None) -> Float:
+        found = self._series.slopes_on_grid(self._count, potential).reshape(2, -1)
+        return found if external is None else found + external.slopes_on_nodes(self._count)
 
 
 class ProfileDensity(_GaussDensity):
@@ -205,7 +206,7 @@ class _ProfileGrid(DensityGrid):
         factors = -self._harmonics.eigenvalues(self._degree) * self._strengths
         return factors @ self._harmonics.zonal(self._cosines, self._degree)
 
-    def pulls(self, potential: Float) -> Float:
+    def pulls(self, potential: Float, external: HarmonicSeries | None = None) -> Float:
         shown = min(potential.size, self._strengths.size)
         return self._downhill(potential[:shown] * self._strengths[:shown])
 

@@ -19,7 +19,7 @@ __all__ = ["Dissipation"]
 
 @register("observable", "dissipation")
 class Dissipation(Observable):
-    """`int mu |grad(log mu / kappa - W*mu)|^2 = int |grad mu / kappa - mu G|^2 / mu`, so that `dF/dt = -dissipation`
+    """`int mu |grad(log mu / kappa - W*mu - U)|^2 = int |grad mu / kappa - mu G|^2 / mu`: `dF/dt = -dissipation`
     (physics section 3).
 
     Without noise it is `int mu G^2`. Infinite for a density with jumps under noise. Fails: softmax attention, which
@@ -50,6 +50,6 @@ class Dissipation(Observable):
         return super().unfit(equation) or no_potential(equation)
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
-        potential = convolution_of(instant.equation, "dissipation").potential
-        grids = instant.measure.density_grids("dissipation")
-        return {"dissipation": dissipation(grids, potential, instant.equation.noise.diffusion)}
+        found = convolution_of(instant.equation, "dissipation")
+        grids, diffusion = instant.measure.density_grids("dissipation"), instant.equation.noise.diffusion
+        return {"dissipation": dissipation(grids, found.potential, diffusion, found.external)}

@@ -23,7 +23,7 @@ class FreeEnergy(Observable):
     increases.
 
     On circle and spheres, of area |X|, `F = (1/kappa) int mu log(|X| mu) - sum_{k>=1} W_k |mu_k|^2 / 2` with the
-    harmonics of the potential, on the circle `|mu_k|^2 = 2 |c_k|^2`.
+    harmonics of the potential, on the circle `|mu_k|^2 = 2 |c_k|^2`; an external potential U adds `-int U dmu`.
     Without noise the first term is absent, and point masses will do. Fails: softmax attention, which has no free
     energy.
 
@@ -61,8 +61,10 @@ class FreeEnergy(Observable):
         return ("density",) if equation.noise.diffusion > 0 else ()
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
-        convolution, measure = convolution_of(instant.equation, "free-energy"), instant.measure
-        energy = convolution.excess_energy(measure.harmonics(convolution.degree))
+        law, measure, reason = instant.equation.law, instant.measure, no_potential(instant.equation)
+        if reason is not None:
+            raise ProblemError.at("observe", f"free-energy: {reason}")
+        energy = 0.0 if law is None else law.excess_energy(measure)
         diffusion = instant.equation.noise.diffusion
         if diffusion == 0:
             return {"free-energy": -energy}

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from mfpde.coefficients import RECIPE, SCHEDULE, MatrixRecipe, Schedule
+from mfpde.coefficients import FORMULA, RECIPE, SCHEDULE, CoefficientFormula, MatrixRecipe, Schedule
 from mfpde.problem import Problem
 from mfpde.registry import members
 from mfpde.specification import OfFamily, Specification
@@ -59,6 +59,8 @@ def spot(location: Sequence[str | int], data: Any, root: type[Specification] = P
             wanted = owner = _schedule(wanted)
         elif part == RECIPE:
             wanted = owner = MatrixRecipe
+        elif part == FORMULA:
+            wanted = owner = CoefficientFormula
     if _is_specification(wanted):
         owner = wanted
     return Spot(tuple(path), data, owner, _family(wanted))

@@ -58,7 +58,7 @@ class Characteristics(Solver):
     def unfit(self, equation: Equation) -> str | None:
         if equation.noise.diffuses:
             return "with noise tokens do not follow the velocity; finite-volume and spectral know noise"
-        return None
+        return None if equation.law is None else equation.law.token_unfit(equation.geometry, noisy=False)
 
     def start(self, task: InitialValueProblem) -> Integration:
         from mfpde.solvers.characteristics.integration import CharacteristicsIntegration

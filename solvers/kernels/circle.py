@@ -59,7 +59,9 @@ def evaluate_slope(
     if choices[ABOUT_AXIS] == 1:
         _axis_slope(work, numbers, counts, limits, slope, looks)
     elif choices[DIRECT] >= modes * min(modes, work.potential.size):
-        convolution_slope(work.padded, work.offset, work.potential, modes, counts[DRIFT_MODES], work.drift, slope)
+        convolution_slope(
+            work.padded, work.offset, work.potential, work.external, modes, counts[DRIFT_MODES], work.drift, slope
+        )
         numbers[SPILL] = 0.0
     else:
         numbers[SPILL] = grid_slope(
@@ -67,6 +69,7 @@ def evaluate_slope(
             work.offset,
             work.potential,
             work.normaliser,
+            work.external,
             limits[BOUND],
             modes,
             GridRoom(work.density, work.speed, work.scratch, work.roots),
@@ -97,7 +100,8 @@ def _axis_slope(work: Work, numbers: Float, counts: AnyArray, limits: Float, slo
 @kernel
 def find_drift_modes(work: Work, counts: AnyArray, limits: Float) -> None:
     """How many modes of the drift matter in the padded state, kept for a whole step."""
-    counts[DRIFT_MODES] = drift_mode_count(work.padded, work.offset, work.pulls, counts[MODES], limits[CUT])
+    count = drift_mode_count(work.padded, work.offset, work.pulls, counts[MODES], limits[CUT])
+    counts[DRIFT_MODES] = max(count, work.external.shape[1])
 
 
 @kernel

@@ -22,6 +22,7 @@ class Work(NamedTuple):
     offset: int
     potential: Float
     normaliser: Float
+    external: Float
     drift: Float
     density: Float
     speed: Float

@@ -2,6 +2,7 @@
 
 Products are made on Gauss rings with so many places that the sums over them are the integrals, and N is the projection
 of `-div(mu v)`: mass is kept to the last digit. Blocks of rings go all the way from coefficients to coefficients.
+`external` holds the slopes of an external potential, prepared for sums, if there is one.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ class HarmonicWork(NamedTuple):
     rings: Rings
     potential: Float
     normaliser: Float
+    external: Float
     reach: int
     bound: float
     ones: Float
@@ -50,6 +52,15 @@ class HarmonicWork(NamedTuple):
     stage: Float
     scaled: Float
     errors: Float
+
+
+@kernel
+def _add_external(external: Float, along: Float, around: Float) -> None:
+    """Slopes of U to those of W * mu, both prepared for sums."""
+    for part in range(2 if external.size > 0 else 0):
+        for place in range(along.shape[1]):
+            along[part, place] += external[0, part, place]
+            around[part, place] += external[1, part, place]
 
 
 @kernel
@@ -101,6 +112,7 @@ def slope_on_sphere(w: HarmonicWork, state: Float, slope: Float) -> float:
     length, spill = rings.roots.shape[1], 0.0
     prepare_field(orders, state, w.ones, top, w.prepared[0])
     prepare_slopes(orders, state, w.potential, w.reach, w.prepared[1], w.prepared[2])
+    _add_external(w.external, w.prepared[1], w.prepared[2])
     if w.normaliser.size > 0:
         prepare_field(orders, state, w.normaliser, w.reach, w.prepared[3])
     for which in range(2):

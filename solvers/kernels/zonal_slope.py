@@ -1,5 +1,5 @@
 """The nonlinear part of the circle's equation in mode space: `N_k = -i k m_k`, `m_k = int e^{-ik theta} v dmu`, v the
-zonal drift.
+zonal drift `v = grad (W * mu + U)`, `external` the modes of U.
 
 Modes are rows of real and imaginary parts, `(2, modes)`; stages live in padded rows, mode k in column `offset + k`.
 """
@@ -52,26 +52,37 @@ def drift_mode_count(padded: Float, offset: int, pulls: Float, modes: int, cut: 
 
 
 @kernel
-def _drift_modes(padded: Float, offset: int, potential: Float, count: int, drift: Float) -> None:
-    """drift[:, j] = i j W_j c_j below count, zeros beyond."""
+def _drift_modes(padded: Float, offset: int, potential: Float, external: Float, count: int, drift: Float) -> None:
+    """drift[:, j] = i j (W_j c_j + U_j) below count, zeros beyond."""
     real, imaginary = padded[0, offset : offset + count], padded[1, offset : offset + count]
-    for order in range(count):
+    drift[:, :count] = 0.0
+    for order in range(min(count, potential.size)):
         weight = order * potential[order]
         drift[0, order] = -weight * imaginary[order]
         drift[1, order] = weight * real[order]
+    for order in range(external.shape[1]):
+        drift[0, order] -= order * external[1, order]
+        drift[1, order] += order * external[0, order]
     drift[:, count : count + 3] = 0.0
 
 
 @kernel
 def convolution_slope(
-    padded: Float, offset: int, potential: Float, modes: int, count: int, drift: Float, slope: Float
+    padded: Float,
+    offset: int,
+    potential: Float,
+    external: Float,
+    modes: int,
+    count: int,
+    drift: Float,
+    slope: Float,
 ) -> None:
     """m_k = sum_{1<=j<count} (G_j c_{k-j} + conj(G_j) c_{k+j}): exact, no aliasing, exact zeros stay zero.
 
     Four orders at a time, on slices with constant shifts, let the compiler use whole vector registers.
     """
     _fill_ghosts(padded, offset, modes)
-    _drift_modes(padded, offset, potential, count, drift)
+    _drift_modes(padded, offset, potential, external, count, drift)
     out_real, out_imaginary = slope[0, :modes], slope[1, :modes]
     out_real[:] = 0.0
     out_imaginary[:] = 0.0
@@ -138,6 +149,7 @@ def grid_slope(
     offset: int,
     potential: Float,
     normaliser: Float,
+    external: Float,
     bound: float,
     modes: int,
     room: GridRoom,
@@ -153,7 +165,12 @@ def grid_slope(
     for order in range(modes):
         re, im = padded[0, offset + order], padded[1, offset + order]
         weight = order * potential[order] if normaliser.size == 0 and order < potential.size else 0.0
-        _place((re, im), (-weight * im, weight * re), density, order, length)
+        down, up = -weight * im, weight * re
+        if order < external.shape[1]:
+            down, up = down - order * external[1, order], up + order * external[0, order]
+        _place((re, im), (down, up), density, order, length)
+    for order in range(modes, external.shape[1]):
+        _place((0.0, 0.0), (-order * external[1, order], order * external[0, order]), density, order, length)
     forward(density, scratch, roots)
     for point in range(length):
         drift = speed[0, point] if normaliser.size > 0 else density[0, point]

@@ -88,7 +88,9 @@ class ParticleSystem(Solver):
         initial = equation.initial
         if initial is not None and not initial.pointlike and self.count is None:
             return "it needs to know how many tokens to draw: solver.count"
-        return self._unfit_noise(equation) or self._unfit_normalization(equation)
+        law = equation.law
+        together = None if law is None else law.token_unfit(equation.geometry, is_noisy(equation))
+        return together or self._unfit_noise(equation) or self._unfit_normalization(equation)
 
     def _unfit_noise(self, equation: Equation) -> str | None:
         """Why these settings do not go together with the noise, or without any."""

@@ -68,7 +68,7 @@ class Spectral(Solver):
         """The class that solves that equation, and its settings: laws that multiply harmonics degree by degree have
         one of their own on the circle and on spheres."""
         on_sphere = equation.geometry.counts_as("sphere")
-        settings = self._on_spheres() if on_sphere else self
+        settings = _known(self._on_spheres() if on_sphere else self, equation)
         if not _by_degree(equation):
             from mfpde.solvers.spectral.law import LawIntegration
 
@@ -93,6 +93,14 @@ def _by_degree(equation: Equation) -> bool:
     if not equation.autonomous or equation.drift is not None:
         return False
     return equation.law is None or equation.law.convolution(equation.geometry) is not None
+
+
+def _known(settings: Spectral, equation: Equation) -> Spectral:
+    """With no more modes than the law has coefficients, where it has more than are listed."""
+    found = None if equation.law is None else equation.law.convolution(equation.geometry)
+    if found is None or not found.cut or settings.max_modes <= found.degree:
+        return settings
+    return settings.model_copy(update={"max_modes": found.degree})
 
 
 def _unfit_on_sphere(equation: Equation) -> str | None:

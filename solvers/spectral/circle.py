@@ -30,13 +30,19 @@ if TYPE_CHECKING:
     from mfpde.equation import Equation, InitialValueProblem
     from mfpde.solvers.spectral import Spectral
 
-__all__ = ["CircleIntegration"]
+__all__ = ["CircleIntegration", "external_modes"]
 
 _TABLES = 12  # step sizes whose exponentials are kept
 _CONVOLUTION_PRODUCTS_MAX = 200_000  # modes times kernel modes, up to which the convolution beats two transforms
 _AXIS_POINTS_MIN = 256  # of the angle axis in files: profiles look smooth
 _GRID_POINTS_MIN = 64  # shorter transforms cost no less
 _LINEAR_AMPLITUDE = 1e-12  # sum of |c_k|, k > 0, below which products of them are lost in their rounding
+
+
+def external_modes(convolution: Convolution) -> Complex:
+    """`U_k`, k >= 0, of an external potential; none where there is none."""
+    series = convolution.external
+    return np.zeros(0, dtype=complex) if series is None else np.asarray(series.coefficients)
 
 
 class CircleIntegration(Integration):
@@ -46,6 +52,7 @@ class CircleIntegration(Integration):
         law = equation.law
         found = None if law is None else law.convolution(equation.geometry)
         self._convolution = found or Convolution.none(Circle().harmonics)
+        self._external = external_modes(self._convolution)
         self._diffusion = equation.noise.diffusion
         self._settings = settings
         self._cut = NOT_CUT
@@ -65,7 +72,7 @@ class CircleIntegration(Integration):
         made = cls(settings, task.equation)
         initial = task.initial.harmonics(settings.max_modes - 1).coefficients
         made._cut = cut_of(task.initial, initial, made._diffusion, settings.tolerance)
-        modes = made._modes_for(initial)
+        modes = max(made._modes_for(initial), min(made._external.size, settings.max_modes))
         made._choices = made._make_choices(initial[:modes])
         made._counts[loop.MODES] = modes
         made._make_room(modes)
@@ -120,12 +127,12 @@ class CircleIntegration(Integration):
         return min(most, max(16, math.ceil((needed + 4) / 16) * 16))
 
     def _make_choices(self, initial: Complex) -> AnyArray:
-        excited = np.flatnonzero(initial)
+        excited = np.union1d(np.flatnonzero(initial), np.flatnonzero(self._external))
         period = int(np.gcd.reduce(excited)) if excited.size > 1 else self._settings.max_modes + 1
         choices = np.zeros(6, dtype=np.int64)
         choices[loop.MOST_MODES] = self._settings.max_modes
         choices[loop.DIRECT] = _CONVOLUTION_PRODUCTS_MAX if self._convolution.normaliser is None else -1
-        choices[loop.EVEN] = int(not initial.imag.any())
+        choices[loop.EVEN] = int(not initial.imag.any() and not self._external.imag.any())
         choices[loop.PERIOD] = period
         fastest = int(np.argmax(np.abs(self._convolution.growth_rates())))
         choices[loop.WINDOW] = max(fastest + 2, period if period < self._settings.max_modes else 0)
@@ -138,7 +145,8 @@ class CircleIntegration(Integration):
             self._convolution.normaliser is not None
             or modes * min(modes, self._convolution.potential.size) > _CONVOLUTION_PRODUCTS_MAX
         ):
-            length = max(_GRID_POINTS_MIN, 2 ** math.ceil(math.log2(3 * modes))) * self._finer
+            shown = max(modes, self._external.size)
+            length = max(_GRID_POINTS_MIN, 2 ** math.ceil(math.log2(3 * shown))) * self._finer
             self._length = max(self._length, length)
         if modes > self._state.shape[1] or self._length > self._work.density.shape[1]:
             self._allocate(modes)
@@ -148,7 +156,7 @@ class CircleIntegration(Integration):
         self._state = np.zeros((2, capacity))
         self._state[:, : min(kept.shape[1], capacity)] = kept[:, :capacity]
         potential, normaliser = self._convolution.potential, self._convolution.normaliser
-        offset = potential.size + 4
+        offset = max(potential.size, self._external.size) + 4
         growth = np.zeros(capacity)
         rates = self._convolution.growth_rates()[:capacity]
         growth[: rates.size] = rates
@@ -159,7 +167,8 @@ class CircleIntegration(Integration):
             offset=offset,
             potential=potential,
             normaliser=np.zeros(0) if normaliser is None else normaliser,
-            drift=np.zeros((2, potential.size + 4)),
+            external=np.array([self._external.real, self._external.imag]),
+            drift=np.zeros((2, offset)),
             density=np.zeros(grid),
             speed=np.zeros(grid),
             scratch=np.zeros(grid),
@@ -194,6 +203,7 @@ class CircleIntegration(Integration):
             / (1.0 if self._convolution.normaliser is None else self._convolution.normaliser[0])
         )
         speed = float(np.abs(weights * self._state[:, : order.size]).sum())
+        speed += float(np.abs(np.arange(self._external.size) * self._external).sum())
         rate = modes * speed + modes**2 * self._diffusion + float(np.abs(self._convolution.growth_rates()).max())
         return 0.3 * float(self._settings.tolerance) ** 0.125 / rate if rate > 0 else 1.0
 
@@ -261,7 +271,7 @@ class CircleIntegration(Integration):
         """Whether the density is uniform but for modes so small that each is known to decay, or to stay, by itself."""
         count = int(self._counts[loop.MODES])
         excited = np.abs(self._state[:, 1:count]).sum(axis=0)
-        if excited.sum() > _LINEAR_AMPLITUDE:
+        if self._external.size or excited.sum() > _LINEAR_AMPLITUDE:
             return False
         return bool((self._uniform_rates()[1:][excited > 0] <= 0).all())
 

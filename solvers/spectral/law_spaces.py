@@ -254,7 +254,7 @@ def space_of(equation: Equation, laws: Sequence[Measure], most: int) -> tuple[Sp
     size = max(map(len, found))
     whole = [np.pad(np.asarray(each), (0, size - len(each))) for each in found]
     largest = np.max(np.abs(np.real(whole)), axis=0) + 1j * np.max(np.abs(np.imag(whole)), axis=0)
-    return OnHarmonics(OnSphere(symmetry_of(largest, partial(keeps, equation))), geometry), found
+    return OnHarmonics(OnSphere(symmetry_of(largest, keeps=partial(keeps, equation))), geometry), found
 
 
 def _about_axis(equation: Equation, laws: Sequence[Measure], most: int) -> tuple[Space, list[Float | Complex]]:

@@ -60,7 +60,7 @@ class SphereIntegration(Integration):
         made = cls(settings, task.equation, shown)
         stepping = made._stepping
         made._cut = made._cut_of(task, state, degree)
-        top = degrees_for(degree + _SPARE_DEGREES, settings.max_modes)
+        top = degrees_for(max(degree, stepping.external_degree) + _SPARE_DEGREES, settings.max_modes)
         stepping.lay(*shown.laid(top, stepping.bandwidth or top, state))
         stepping.first_step(settings.tolerance)
         return made
@@ -153,7 +153,7 @@ class SphereIntegration(Integration):
         """Whether the density is uniform but for degrees so small that each is known to decay, or to stay, by
         itself."""
         excited = self._stepping.basis.sizes(self._stepping.state)[1:]
-        if excited @ self._stepping.basis.peaks[1:] > _LINEAR_AMPLITUDE:
+        if self._stepping.external_degree or excited @ self._stepping.basis.peaks[1:] > _LINEAR_AMPLITUDE:
             return False
         return bool((self._stepping.uniform_rates()[1:][excited > 0] <= 0).all())
 
@@ -247,8 +247,19 @@ class SphereIntegration(Integration):
         }
 
 
+def _external_table(equation: Equation) -> Complex | None:
+    """Coefficients of the external potential by degree and order, where there is one."""
+    law = equation.law
+    found = None if law is None else law.convolution(equation.geometry)
+    return None if found is None or found.external is None else np.asarray(found.external.coefficients.T)
+
+
 def _started(task: InitialValueProblem, most: int) -> tuple[Shown, Float | Complex, int]:
     """The space of the solution, its first coefficients (a profile, or a table by degree and order), their degree."""
+    external = _external_table(task.equation)
+    if external is not None:  # it need not have the axis of the data
+        table = table_of(task.initial, most)
+        return OnSphere(symmetry_of(table, external)), table, len(table) - 1
     found = profile_of(task.initial, most)
     if found is None and task.equation.geometry.ambient_dimension > 3:
         raise ProblemError.at(

@@ -120,6 +120,7 @@ class AxisStepping(Stepping):
             offset=offset,
             potential=self.convolution.potential[: reach + 1].copy(),
             normaliser=np.zeros(0) if normaliser is None else normaliser[: reach + 1].copy(),
+            external=np.zeros((2, 0)),
             drift=np.zeros((2, 1)),
             density=np.zeros((2, 1)),
             speed=np.zeros((2, 1)),

@@ -19,8 +19,9 @@ from mfpde.solvers.spectral.sphere_data import Symmetry
 from mfpde.solvers.steppers.gif853 import STAGES
 from mfpde.transform.legendre_kernels import WORK
 from mfpde.transform.legendre_tables import Rings, make_orders, make_rings, pairs_for
+from mfpde.transform.ring_fields import prepare_slopes
 from mfpde.transform.ring_fourier import ring_length
-from mfpde.typing import AnyArray, Float
+from mfpde.typing import AnyArray, Complex, Float
 
 __all__ = ["Basis", "SphereBasis"]
 
@@ -150,9 +151,12 @@ class SphereBasis(Basis):
         squares = self.copies * (values[0] ** 2 + values[1] ** 2)
         return np.sqrt(np.bincount(self.degrees, squares, self.degree + 2)[: self.degree + 1])
 
-    def work(self, convolution: Convolution, reach: int, kept: Float) -> HarmonicWork:
-        """Room for steps; `kept` are the coefficients that symmetries leave."""
+    def work(self, convolution: Convolution, reach: int, kept: Float, external: Float | None = None) -> HarmonicWork:
+        """Room for steps; `kept` are the coefficients that symmetries leave, `external` those of a potential."""
         size, length = self.orders.size, self.degree + 3
+        slopes = np.zeros((2, 2, size if external is not None else 0))
+        if external is not None:
+            prepare_slopes(self.orders, external, np.ones(length), self.degree, slopes[0], slopes[1])
 
         def padded(values: Float) -> Float:
             return np.pad(values[: reach + 1], (0, max(0, length - reach - 1)))[:length]
@@ -165,6 +169,7 @@ class SphereBasis(Basis):
             rings=rings,
             potential=padded(convolution.potential),
             normaliser=np.zeros(0) if normaliser is None else padded(normaliser),
+            external=slopes,
             reach=min(reach, self.degree),
             bound=convolution.bound,
             ones=np.ones(length),
@@ -180,6 +185,17 @@ class SphereBasis(Basis):
             scaled=np.zeros((STAGES + 1, 2, size)),
             errors=np.zeros((2, 2, size)),
         )
+
+    def packed(self, table: Complex) -> Float:
+        """A table by degree and order, of any size, in rows."""
+        orders, state = self.orders, np.zeros((2, self.width))
+        length = min(len(table), self.degree + 1)
+        for row, order in enumerate(orders.order.astype(int)):
+            if order < length:
+                start = int(orders.first[row])
+                column = table[order:length, order]
+                state[0, start : start + column.size], state[1, start : start + column.size] = column.real, column.imag
+        return state
 
     def carried(self, values: Float, other: Basis) -> Float:
         assert isinstance(other, SphereBasis)  # noqa: S101 - of the same space

@@ -24,6 +24,7 @@ __all__ = [
     "axis_of",
     "gauss_points",
     "harmonics_about",
+    "profile_about",
     "profile_of",
     "symmetry_of",
     "table_about",
@@ -133,17 +134,24 @@ def profile_of(measure: Measure, most: int) -> AxialData | None:
     return AxialData(axis, found / moments[0])
 
 
-def axis_of(table: Complex) -> AxialData | None:
-    """The axis about which coefficients on S^2 are symmetric, if there is one."""
+def axis_of(table: Complex, *others: Complex) -> AxialData | None:
+    """The axis about which coefficients on S^2, and all others, are symmetric, if there is one."""
+    for axis in (axis for each in (table, *others) for axis in _candidates(each)):
+        found = profile_about(axis, table)
+        if found is not None and all(profile_about(axis, each) is not None for each in others):
+            return AxialData(axis, found)
+    return None
+
+
+def profile_about(axis: Float, table: Complex) -> Float | None:
+    """The profile of coefficients about an axis, None where they have more than that."""
     tolerance = _ROUNDINGS * max(1.0, float(_sizes(table).max()))
     root = np.sqrt(2 * np.arange(len(table)) + 1)
-    for axis in _candidates(table):
-        waves = harmonics_about(axis, len(table) - 1)
-        moments = (table * waves).real
-        zonal = (2 * moments.sum(axis=1) - moments[:, 0]) / root
-        if np.abs(table - np.conj(waves) * (zonal / root)[:, None]).max() <= tolerance:
-            return AxialData(axis, zonal)
-    return None
+    waves = harmonics_about(axis, len(table) - 1)
+    moments = (table * waves).real
+    zonal: Float = (2 * moments.sum(axis=1) - moments[:, 0]) / root
+    apart = np.abs(table - np.conj(waves) * (zonal / root)[:, None]).max()
+    return zonal if apart <= tolerance else None
 
 
 def harmonics_about(axis: Float, degree: int) -> Complex:
@@ -193,29 +201,23 @@ class Symmetry(NamedTuple):
     kept: tuple[tuple[bool, ...], ...]
 
 
-def symmetry_of(table: Complex, keeps: Callable[[Float], bool] = lambda _: True) -> Symmetry:
+def symmetry_of(*tables: Complex, keeps: Callable[[Float], bool] = lambda _: True) -> Symmetry:
     """Rotations about the polar axis by one k-th of a turn, and reflections of the three coordinates, that leave
-    coefficients as they are.
+    coefficients, all of these, as they are.
 
     A reflection multiplies real and imaginary parts by signs that follow from the parities of degree and order; `kept`
     says of the four parities (degree - order, order), one after the other, and of the two parts, which remain. Only
     orthogonal maps that the law `keeps` count.
     """
-    tolerance = _ROUNDINGS * max(1.0, float(_sizes(table).max()))
-    size = np.abs(table).max(axis=0)
-    excited = np.flatnonzero(size > tolerance)
+    tolerances = [_ROUNDINGS * max(1.0, float(_sizes(table).max())) for table in tables]
+    pairs = list(zip(tables, tolerances, strict=True))
+    excited = np.unique(np.concatenate([np.flatnonzero(np.abs(t).max(axis=0) > tolerance) for t, tolerance in pairs]))
     period = int(np.gcd.reduce(excited)) if excited.size > 1 else 1
     period = period if 1 < period <= _LARGEST_ORDER else 1
     period = next(k for k in range(period, 0, -1) if period % k == 0 and (k == 1 or keeps(_turn(2 * np.pi / k))))
-    degree, order = (np.asarray(each) for each in np.indices(table.shape))
     kept = np.ones((2, 2, 2), dtype=bool)
     for signs in product((1, -1), repeat=3):
-        real, imaginary = _signs(signs, degree - order, order)
-        if (
-            np.abs(table.real * (1 - real)).max() <= tolerance
-            and np.abs(table.imag * (1 - imaginary)).max() <= tolerance
-            and keeps(np.diag(signs).astype(float))
-        ):
+        if all(_unchanged(signs, *pair) for pair in pairs) and keeps(np.diag(signs).astype(float)):
             for parity in product((0, 1), repeat=2):
                 for part, sign in enumerate(_signs(signs, np.array(parity[0]), np.array(parity[1]))):
                     kept[parity][part] &= bool(sign == 1)
@@ -226,6 +228,14 @@ def _turn(angle: float) -> Float:
     """A rotation about the polar axis."""
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+def _unchanged(signs: tuple[int, ...], table: Complex, tolerance: float) -> bool:
+    """Whether reflections of the coordinates with these signs leave coefficients as they are."""
+    degree, order = (np.asarray(each) for each in np.indices(table.shape))
+    real, imaginary = _signs(signs, degree - order, order)
+    apart = max(np.abs(table.real * (1 - real)).max(), np.abs(table.imag * (1 - imaginary)).max())
+    return bool(apart <= tolerance)
 
 
 def _signs(signs: tuple[int, ...], above: AnyArray, order: AnyArray) -> tuple[AnyArray, AnyArray]:

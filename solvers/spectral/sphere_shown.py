@@ -109,14 +109,7 @@ class OnSphere(Shown):
 
     def packed(self, basis: Basis, table: Complex) -> Float:
         """Such a table, of any size, in rows."""
-        orders, state = _harmonic(basis).orders, np.zeros((2, basis.width))
-        length = min(len(table), basis.degree + 1)
-        for row, order in enumerate(orders.order.astype(int)):
-            if order < length:
-                start = int(orders.first[row])
-                column = table[order:length, order]
-                state[0, start : start + column.size], state[1, start : start + column.size] = column.real, column.imag
-        return state
+        return _harmonic(basis).packed(table)
 
     def density(self, basis: Basis, state: Float, count: int) -> Float:
         return shown_on(self.table(basis, state), count)

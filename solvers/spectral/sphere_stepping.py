@@ -82,7 +82,8 @@ class Stepping(ABC):
         self._fastest = int(np.argmax(np.abs(convolution.growth_rates())))
         pulls = self._pulls()
         #: the last degree whose part of the velocity can pass what is cut off, for the largest coefficients there are
-        self.reach = max(1, int(np.flatnonzero(pulls > limits.cut * pulls.max()).max(initial=1)))
+        felt = int(np.flatnonzero(pulls > limits.cut * pulls.max()).max(initial=1))
+        self.reach = max(1, felt, self.external_degree)
 
     def _pulls(self) -> Float:
         """Bounds of the velocity that each degree makes, for the largest coefficients there are."""
@@ -90,6 +91,11 @@ class Stepping(ABC):
         with np.errstate(over="ignore", invalid="ignore"):
             strengths = harmonics.multiplicities(degree) * harmonics.largest_slopes(degree)
             return np.nan_to_num(np.abs(self.convolution.potential) * strengths, posinf=0.0)
+
+    @property
+    def external_degree(self) -> int:
+        """Of the external potential: fewer degrees do not show it."""
+        return 0 if self.convolution.external is None else self.convolution.external.degree
 
     @property
     def bandwidth(self) -> int:
@@ -152,11 +158,12 @@ class Stepping(ABC):
     def first_step(self, tolerance: float) -> None:
         """Over which nothing moves far: the fastest decay, growth and transport there are, times a small number."""
         sizes, degree = self.basis.sizes(self.state), self.basis.degree
-        shown = min(degree, self.reach) + 1
+        shown = min(degree, self.reach, self.convolution.degree) + 1
         pulls = np.abs(self.convolution.potential[:shown]) * np.arange(shown) * sizes[:shown] * self.basis.peaks[:shown]
         level = 1.0 if self.convolution.normaliser is None else float(self.convolution.normaliser[0])
         growth = float(np.abs(self.convolution.growth_rates()).max())
-        rate = degree * float(pulls.sum()) / level + float(self.rates.max(initial=0.0)) + growth
+        pull = float(pulls.sum()) + (0.0 if self.convolution.external is None else self.convolution.bound)
+        rate = degree * pull / level + float(self.rates.max(initial=0.0)) + growth
         self.step = 0.3 * tolerance**0.125 / rate if rate > 0 else 1.0
 
 
@@ -182,7 +189,9 @@ class HarmonicStepping(Stepping):
     def lay(self, basis: Basis, state: Float) -> None:
         assert isinstance(basis, SphereBasis)  # noqa: S101 - of this space
         self.basis, self.state = basis, state
-        self._work: HarmonicWork = basis.work(self.convolution, self.reach, basis.kept(self.symmetry))
+        kept, external = basis.kept(self.symmetry), self.convolution.external
+        potential = None if external is None else basis.packed(np.asarray(external.coefficients.T)) * kept
+        self._work: HarmonicWork = basis.work(self.convolution, self.reach, kept, potential)
         degree = basis.degrees.astype(float)
         self.rates = self.diffusion * degree * (degree + 1.0) * (basis.copies > 0)
         self._slots = max(2, min(_MAX_TABLES, _TABLE_BYTES // (3 * STAGES * 8 * state.shape[1])))
@@ -321,7 +330,7 @@ class HarmonicStepping(Stepping):
 
     def _drop(self, sizes: Float) -> None:
         """Fewer degrees, where the last eighth is far below what matters, not too soon after the last change."""
-        fewer = degrees_for(self.basis.degree - self.basis.degree // 8, self.most)
+        fewer = degrees_for(max(self.basis.degree - self.basis.degree // 8, self.external_degree), self.most)
         if self.since_change < _STEPS_BETWEEN_CHANGES or fewer >= self.basis.degree:
             return
         self.since_change = 0

@@ -131,3 +131,14 @@ def test_any_error_of_mfpdes_own_is_bad_input(mfpde, monkeypatch):
     monkeypatch.setattr("mfpde.run_loop.solve", refuse)
     result = mfpde("solve", "small.yaml")
     assert (result.exit_code, result.stderr) == (2, "no\n")
+
+
+def test_check_tells_how_slowly_coefficients_fall(mfpde, tmp_path):
+    text = "geometry: {kind: sphere}\nnoise: {kappa: 3}\ninitial: {kind: uniform}\ntime: {until: 1}\n"
+    for name, law in (("kinked", "-sqrt(1 - cosine**2)"), ("smooth", "cosine**2")):
+        (tmp_path / f"{name}.yaml").write_text(f"{text}interaction: {{expression: {law}}}\n", encoding="utf-8")
+    result = mfpde("check", "kinked.yaml", "smooth.yaml")
+    assert result.exit_code == 0
+    (told,) = [line for line in result.stdout.splitlines() if "coefficients" in line]
+    assert told.startswith("kinked.yaml: ")
+    assert "fall like k^-3, and 512 of them leave 9e-06 of W" in told

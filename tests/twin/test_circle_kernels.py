@@ -9,6 +9,7 @@ from mfpde.geometry import Circle
 from mfpde.measure import CircleDensity
 from mfpde.solvers.kernels import circle as loop
 from mfpde.solvers.kernels import exponential_step, fast_fourier, zonal_slope
+from mfpde.solvers.spectral.circle import external_modes
 from mfpde.solvers.steppers.base import OrdinarySystem, combined_error
 from mfpde.solvers.steppers.gif853 import LARGEST_DECAY, STAGES, Gif853
 from mfpde.solvers.stepping.controller import Controller
@@ -28,12 +29,19 @@ def padded(modes, offset):
     return rows
 
 
+def external(zonal):
+    modes = external_modes(zonal)
+    return np.array([modes.real, modes.imag])
+
+
 def convolved(zonal, modes):
-    offset, count = zonal.potential.size + 4, modes.size
+    outside, count = external(zonal), modes.size
+    offset = max(zonal.potential.size, outside.shape[1]) + 4
     slope = np.full((2, count), np.nan)
-    drift = np.zeros((2, zonal.potential.size + 4))
-    reach = min(count, zonal.potential.size)
-    zonal_slope.convolution_slope(padded(modes, offset), offset, zonal.potential, count, reach, drift, slope)
+    drift = np.zeros((2, offset))
+    reach = max(min(count, zonal.potential.size), outside.shape[1])
+    rows = padded(modes, offset)
+    zonal_slope.convolution_slope(rows, offset, zonal.potential, outside, count, reach, drift, slope)
     return slope[0] + 1j * slope[1]
 
 
@@ -42,7 +50,8 @@ def on_a_grid(zonal, modes, length):
     slope, normaliser = np.full((2, count), np.nan), np.zeros(0) if zonal.normaliser is None else zonal.normaliser
     grids = [np.zeros((2, length)) for _ in range(3)]
     room = zonal_slope.GridRoom(*grids, fast_fourier.roots_of_unity(length))
-    zonal_slope.grid_slope(padded(modes, offset), offset, zonal.potential, normaliser, zonal.bound, count, room, slope)
+    rows, outside = padded(modes, offset), external(zonal)
+    zonal_slope.grid_slope(rows, offset, zonal.potential, normaliser, outside, zonal.bound, count, room, slope)
     return slope[0] + 1j * slope[1]
 
 
@@ -64,7 +73,15 @@ def test_transform_is_numpys(length, random):
 
 
 @pytest.mark.parametrize(
-    "law", [Unnormalized(beta=0), Unnormalized(beta=3), Unnormalized(A=-2, V=0.5), Interaction(coefficients=[0.3, -1])]
+    "law",
+    [
+        Unnormalized(beta=0),
+        Unnormalized(beta=3),
+        Unnormalized(A=-2, V=0.5),
+        Interaction(coefficients=[0.3, -1]),
+        Interaction(expression="cosine**3", external="sin(theta) + 0.2*cos(5*theta)"),
+        Interaction(external="exp(cos(theta - 1))"),
+    ],
 )
 @pytest.mark.parametrize("count", [16, 40, 41])
 def test_slopes_of_gradient_flows_agree(law, count, random):

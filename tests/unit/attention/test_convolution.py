@@ -224,5 +224,5 @@ def test_no_harmonics_on_flat_spaces():
     assert mfpde.Softmax(beta=1).convolution(mfpde.Plane()) is None
     with pytest.raises(mfpde.ProblemError, match="they belong to circle and spheres"):
         mfpde.Particles([[0.0, 1.0]]).harmonics(3)
-    with pytest.raises(mfpde.ProblemError, match="is a potential on circle and spheres, not on line"):
+    with pytest.raises(mfpde.ProblemError, match="by degrees of harmonics, on circle and spheres"):
         mfpde.Interaction(coefficients=[1]).check(mfpde.Line())

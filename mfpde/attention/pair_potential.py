@@ -1,0 +1,234 @@
+"""An interaction potential written as an expression in the angle between two tokens: values, slopes, coefficients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+from mfpde.attention.pair_quadrature import pair_nodes
+from mfpde.errors import ProblemError
+from mfpde.geometry import Harmonics
+from mfpde.measure.expression import COORDINATES, Expression
+from mfpde.measure.jet import JET_FUNCTIONS, Jet
+from mfpde.measure.wide import WIDE_FUNCTIONS, WIDE_PI, Wide, rounded
+from mfpde.typing import Float, Truths
+
+__all__ = ["PAIR_VARIABLES", "Degrees", "PairPotential"]
+
+#: what expressions of interactions are written in: of the angle between tokens, or of their distance in R^d
+PAIR_VARIABLES = ("cosine", "angle", "r")
+_MOST_DEGREES = {2: 1024}  # on the circle, as many as its solver uses unless told
+_MOST_DEGREES_ON_SPHERES = 512  # elsewhere
+_FIRST_DEGREES = 64  # of the first quadrature, four times as many in each that follows
+_ROUNDING = 8 * float(np.finfo(float).eps)  # of the mean of |W|: smaller coefficients are rounding
+#: last coefficients, relative to the mean of |W|, of a smooth W; larger ones belong to a kink or a singularity
+_SMOOTH_NOISE_MAX = 1e-13
+_AGREEMENT = 1e-12  # of coefficients by two quadratures, relative to the mean of |W|
+_COINCIDENT = 1e-60  # angle in place of 0, at which quotients such as sin(angle)/angle have their limits
+_MAX_SLOPE = 1e3  # at coincident tokens, relative to slopes elsewhere: steeper ones are infinite
+_KINK_SLOPE = 1e-9  # at angle 0, relative to slopes elsewhere, of a W with a kink there
+_SLOPE_MARGIN = 0.01  # of the largest of some thousand slopes, for those between them
+_EVEN_TO = 1e-12  # of W, relative: its values at an angle and at minus that angle
+
+
+@dataclass(frozen=True, eq=False)
+class Degrees:
+    """`W_k`, k = 0, 1, .., of `W = sum_k W_k N_k P_k(cosine)`; `rest`: root mean square of what degrees beyond leave of
+    W, relative to that of W minus its mean; 0 where nothing is left but rounding. `power`: they fall like k^-power."""
+
+    potential: Float
+    rest: float
+    power: float
+
+
+@dataclass(frozen=True)
+class PairPotential:
+    """W of an expression in `cosine` and `angle`, the angle between two tokens, from 0 to pi; on flat spaces in their
+    distance `r`, which is then in place of angles.
+
+    Angles are given by the distance `near` to the nearer one of 0 and pi, and whether that is pi (`opposite`), so that
+    `1 - cosine` keeps its digits for tokens that are close.
+
+    >>> hat = PairPotential("maximum(0, 1 - angle)")
+    >>> hat.jets(np.array([0.25]), np.array([False]))[1]          # its slope
+    array([-1.])
+    """
+
+    text: str
+
+    @cached_property
+    def expression(self) -> Expression:
+        """Parsed; coordinates of one token are told from the angle between two."""
+        try:
+            parsed = Expression(self.text, PAIR_VARIABLES)
+        except ProblemError as error:
+            raise _of_one_token(self.text) or error from None
+        if not parsed.names:
+            raise ProblemError.at(
+                "interaction.expression", f"{self.text!r} is constant: it uses none of cosine, angle and r"
+            )
+        return parsed
+
+    # -- values
+    # ----------------------------------------------------------------------------------------------------------------
+
+    def values(self, near: Float, opposite: Truths) -> Float:
+        """W at angles."""
+        found = self.expression.walked(self._variables(near, opposite), WIDE_FUNCTIONS)
+        return np.broadcast_to(np.asarray(rounded(found), dtype=float), near.shape).copy()
+
+    def jets(self, near: Float, opposite: Truths) -> tuple[Float, Float, Float]:
+        """W and its first two derivatives by the angle."""
+        near = np.maximum(near, _COINCIDENT)
+        wide = self._variables(near, opposite)
+        sine, cosine = np.sin(near), np.where(opposite, -np.cos(near), np.cos(near))
+        variables = {
+            "cosine": Jet(wide["cosine"], -sine, -cosine),
+            "angle": Jet(wide["angle"], 1.0, 0.0),
+            "r": Jet(near, 1.0, 0.0),
+        }
+        found = Jet.of(self.expression.walked({**wide, **variables}, JET_FUNCTIONS))
+        return found.spread(near.shape)
+
+    def _variables(self, near: Float, opposite: Truths) -> dict[str, Any]:
+        half = np.sin(0.5 * near)
+        cosine, angle = Wide.total(1.0, -2 * half * half), WIDE_PI - near
+        return {
+            "cosine": Wide(*(np.where(opposite, -part, part) for part in (cosine.high, cosine.low))),
+            "angle": Wide(np.where(opposite, angle.high, near), np.where(opposite, angle.low, np.zeros_like(near))),
+            "r": near,
+            "pi": WIDE_PI,
+        }
+
+    # -- what it is
+    # ------------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def token_unfit(self) -> str | None:
+        """Why tokens cannot move each other by it: a force, or W, that is infinite where two of them meet."""
+        value, slope, _ = self.jets(np.zeros(1), np.zeros(1, dtype=bool))
+        if np.isfinite([value, slope]).all() and abs(slope[0]) <= _MAX_SLOPE * self._usual_slope:
+            return None
+        flat = "r" in self.expression.names
+        where, more = ("distance", "") if flat else ("angle", "; spectral solves for its density")
+        return (
+            f"interaction.expression {self.text} is singular, or its slope is, at {where} 0, where each token meets "
+            f"itself{more}"
+        )
+
+    @cached_property
+    def collision(self) -> str | None:
+        """Why tokens without noise cannot move each other by it: where W falls off with a kink they meet in finite
+        time, and forces jump there."""
+        slope = float(self.jets(np.zeros(1), np.zeros(1, dtype=bool))[1][0])
+        if not slope < -_KINK_SLOPE * self._usual_slope:
+            return None
+        distance = "r" if "r" in self.expression.names else "angle"
+        return (
+            f"interaction.expression {self.text} has a kink at {distance} 0, slope {slope:.3g}: without noise tokens "
+            "meet in finite time, and forces jump there; give noise, or round it off, as sqrt(x**2 + 0.01) does abs(x)"
+        )
+
+    @cached_property
+    def _usual_slope(self) -> float:
+        """The largest at angles that are not tiny."""
+        near = np.linspace(0.01, 0.5 * np.pi, 2000)
+        slopes = np.concatenate([self.jets(near, np.full(near.size, side))[1] for side in (False, True)])
+        return max(float(np.abs(slopes[np.isfinite(slopes)]).max(initial=0.0)), 1e-300)
+
+    @property
+    def largest_slope(self) -> float:
+        """A bound of |W'|; infinite where it is at angle 0 or pi."""
+        ends = [self.jets(np.zeros(1), np.full(1, side))[1] for side in (False, True)]
+        largest = max(float(np.abs(end[0])) for end in ends)
+        if not largest <= _MAX_SLOPE * self._usual_slope:
+            return np.inf
+        return (1 + _SLOPE_MARGIN) * max(largest, self._usual_slope)
+
+    def check_even(self) -> None:
+        """Fail where W depends on the sign of the angle, which has none on spheres but one on the circle."""
+        angles = np.linspace(0.05, np.pi, 50)[:-1]
+        here, there = (
+            self.expression({"angle": sign * angles, "cosine": np.cos(angles), "r": angles}) for sign in (1.0, -1.0)
+        )
+        with np.errstate(invalid="ignore"):
+            apart = np.abs(here - there) > _EVEN_TO * (np.abs(here) + np.abs(there))
+        worst = int(np.argmax(apart))
+        if apart[worst]:
+            raise ProblemError.at(
+                "interaction.expression",
+                f"is not even: {here[worst]:.6g} at angle {angles[worst]:.6g} and {there[worst]:.6g} at "
+                f"{-angles[worst]:.6g}; write abs(angle), abs(sin(angle)), or cosine: a potential of two tokens does "
+                "not know which of them is the first",
+            )
+
+    def degrees(self, harmonics: Harmonics) -> Degrees:
+        """Its coefficients on the circle or a sphere, by quadrature to rounding."""
+        return _degrees(self, harmonics)
+
+
+def _of_one_token(text: str) -> ProblemError | None:
+    """What is wrong with an expression in coordinates of one token; None of any other."""
+    try:
+        names = Expression(text, (*PAIR_VARIABLES, *COORDINATES)).names
+    except ProblemError:
+        return None
+    own = ", ".join(name for name in names if name in COORDINATES)
+    return ProblemError.at(
+        "interaction.expression",
+        f"uses {own}, a coordinate of one token; it is a potential of two: write it in cosine or angle (the angle "
+        "between them), on flat spaces in r (their distance); external takes coordinates",
+    )
+
+
+@lru_cache(maxsize=32)
+def _degrees(potential: PairPotential, harmonics: Harmonics) -> Degrees:
+    most = _MOST_DEGREES.get(harmonics.dimension, _MOST_DEGREES_ON_SPHERES)
+    count = _FIRST_DEGREES
+    while True:
+        found, kept = _cleaned(potential, harmonics, count)
+        if kept < 3 * count // 4 or count >= most:
+            break
+        count = min(4 * count, most)
+    _check_quadrature(potential, harmonics, found)
+    if kept < 3 * count // 4:
+        return Degrees(found[: max(kept, 1) + 1], 0.0, np.inf)
+    return Degrees(found, *_tail(found, harmonics))
+
+
+def _cleaned(potential: PairPotential, harmonics: Harmonics, count: int) -> tuple[Float, int]:
+    """Coefficients up to that degree, zeros where they are rounding, and the last of them that is none."""
+    nodes = pair_nodes(potential, harmonics.dimension, count)
+    found, size = nodes.moments(harmonics, count), nodes.size
+    ending = float(np.abs(found[-count // 4 :]).max())
+    noise = 4 * ending if ending < _SMOOTH_NOISE_MAX * size else 0.0
+    found[np.abs(found) < max(noise, _ROUNDING * size)] = 0.0
+    return found, int(np.flatnonzero(found).max(initial=0))
+
+
+def _check_quadrature(potential: PairPotential, harmonics: Harmonics, found: Float) -> None:
+    """By panels that are a third shorter."""
+    nodes = pair_nodes(potential, harmonics.dimension, found.size - 1, shorter=1.5)
+    off = float(np.abs(found - nodes.moments(harmonics, found.size - 1)).max())
+    if off > _AGREEMENT * nodes.size:
+        raise ProblemError.at(
+            "interaction.expression",
+            f"its coefficients are not found: two quadratures differ by {off / nodes.size:.1g} of the mean of |W|; "
+            "write kinks by abs, minimum and maximum, and peaks no narrower than 0.01",
+        )
+
+
+def _tail(found: Float, harmonics: Harmonics) -> tuple[float, float]:
+    """Of coefficients that fall like a power of the degree: the share of the mean square that is beyond, and the power;
+    from the mean squares of the last half and of the quarter before."""
+    degree = found.size - 1
+    squares = found**2 * harmonics.multiplicities(degree)
+    last, before = squares[degree // 2 :].sum(), squares[degree // 4 : degree // 2].sum()
+    ratio = min(float(last / before), 0.999)  # of mean squares in octaves
+    beyond = last * ratio / (1 - ratio)
+    slope = -np.log2(ratio) + 1  # of the mean square of one degree
+    power = 0.5 * (slope + harmonics.dimension - 2)
+    return float(np.sqrt(beyond / (squares[1:].sum() + beyond))), float(power)
