@@ -39,7 +39,7 @@ _TABLES_MAX = 12  # of step sizes whose exponentials are kept
 _BANDWIDTH_MAX = 8  # times the degree: of the velocity, above which grids do not become finer
 _TESTS_BETWEEN = 16  # accepted steps between two looks at what the grid holds of the flux, where a look costs a step
 _TRANSFORM_COST = 20.0  # operations of the transforms there and back, over n log n
-_NO_WAVES = np.zeros((0, 0)), np.zeros(0)
+_NO_WAVES = np.zeros((0, 0)), np.zeros(0)  # matrices of a flow without waves
 #: growth of perturbations that the error of a step leaves room for: degrees below that share of the density count as
 #: if they were as large
 _GROWTH_MARGIN = 1e-2
