@@ -26,6 +26,8 @@ _LOWER_ROW_INCHES, _LINE_INCHES = 1.9, 0.19  # heights of a row of series, of a 
 _MAX_SERIES_AXES = 4  # two rows
 #: that fit on a page
 _LETTERS_PER_LINE = 115
+#: of a title above one of three axes in a row
+_LETTERS_OF_THREE = 30
 
 
 @register("view", "figure")
@@ -52,6 +54,8 @@ def run_figure(run: Run, path: str | Path | None = None) -> Figure:
         lower = [figure.add_subplot(spec) for spec in specs]
         for axes, group in zip(lower, groups, strict=True):
             group.draw(axes, shown.scale)
+            if rows == [3]:
+                axes.set_title(textwrap.fill(axes.get_title(loc="left"), _LETTERS_OF_THREE), loc="left")
         for axes, letter in zip([*upper, *lower], "abcdefghij", strict=False):
             tag(axes, letter)
     if path is not None:

@@ -72,7 +72,7 @@ class PointsRun(TokenPortrait):
     @property
     def round(self) -> bool:
         """Whether the coordinates are angles."""
-        return bool(np.shape(self.run.stored["position"])[2] < self.run.problem.geometry.ambient_dimension)
+        return bool(np.shape(self.run.stored["position"])[-1] < self.run.problem.geometry.ambient_dimension)
 
     @cached_property
     def positions(self) -> Float:

@@ -26,6 +26,8 @@ __all__ = ["SphereRun", "disc", "halves"]
 _MAX_DOTS, _MAX_PATHS, _TIMES_SHOWN = 400, 60, 3  # more hide each other
 #: cells of a histogram of many tokens along a disc at most, and the exponent of its shades
 _CELLS, _SHADE_EXPONENT = 96, 0.4
+#: points along a side of a cell, by which its part in the disc is told
+_SAMPLES = 16
 _FAINT_LINE = "0.7"
 #: length of a path's step between two snapshots beyond which it is not drawn: nobody knows where it went
 _JUMP = 0.5
@@ -84,16 +86,21 @@ class SphereRun(TokenPortrait):
                 one.plot(np.where(far, np.nan, x), y, color=_FAINT_LINE, lw=0.5, zorder=1)
 
     def _draw_crowd(self, axes: list[Axes]) -> None:
-        """Of many tokens the histogram at the end; on S^2 cells of a disc have equal areas."""
+        """Of many tokens the histogram at the end, over the parts of its cells in the disc; on S^2 equal parts of a
+        disc have equal areas."""
+        from matplotlib.patches import Circle
+
         edges = np.linspace(-1, 1, cells_for(self.weights.size // 2, 2, _CELLS) + 1)
+        parts = _parts_in_disc(edges)
         found = [
-            np.histogram2d(x, y, [edges, edges], weights=np.where(np.isfinite(x), self.weights, 0.0))[0]
+            np.histogram2d(x, y, [edges, edges], weights=np.where(np.isfinite(x), self.weights, 0.0))[0] / parts
             for x, y in ((np.nan_to_num(a, nan=9.0), np.nan_to_num(b, nan=9.0)) for a, b in halves(self.positions[-1]))
         ]
         most = max(float(np.max(found)), 1e-300)
         for one, shares in zip(axes, found, strict=True):
             shades = np.where(shares > 0, (shares / most) ** _SHADE_EXPONENT, np.nan).T
-            one.pcolormesh(edges, edges, shades, cmap=MAP, vmin=0, vmax=1, rasterized=True, lw=0)
+            mesh = one.pcolormesh(edges, edges, shades, cmap=MAP, vmin=0, vmax=1, rasterized=True, lw=0)
+            mesh.set_clip_path(Circle((0, 0), 1, transform=one.transData))
         text = time_texts(self.shown_times[-1:])[0]
         axes[0].set_title(f"density of {self.weights.size} tokens, {text}", loc="left")
 
@@ -115,6 +122,15 @@ class SphereRun(TokenPortrait):
             axes.text(1.1 * np.cos(angle), 1.1 * np.sin(angle), text, ha="center", va="center", size=8.5)
         half = ("northern half, z ≥ 0", "southern half, z < 0, seen through the sphere")[number]
         axes.text(0, -1.22, f"{half}; longitude at the rim", ha="center", va="top", size=8.5)
+
+
+def _parts_in_disc(edges: Float) -> Float:
+    """Of each square cell the part inside the unit disc, at least a quarter: a token in a corner is no peak."""
+    fine = np.linspace(edges[0], edges[-1], _SAMPLES * (edges.size - 1) + 1)
+    middles = 0.5 * (fine[1:] + fine[:-1])
+    inside = middles[:, None] ** 2 + middles**2 <= 1
+    cells = inside.reshape(edges.size - 1, _SAMPLES, edges.size - 1, _SAMPLES)
+    return np.maximum(cells.mean(axis=(1, 3)), 0.25)
 
 
 def disc(axes: Axes, radius: float = 1.0) -> None:

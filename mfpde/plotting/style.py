@@ -66,7 +66,7 @@ _RC: dict[str, Any] = {
     "ytick.labelsize": 8.5,
 }
 
-_COORDINATES = {"theta": "angle θ [rad]", "time": "time t", "gradient": "gradient time t"}
+_COORDINATES = {"theta": "angle θ [rad]", "time": "time t", "gradient": "gradient time t", "pairing": "pairing time s"}
 
 
 @register("view", "look")

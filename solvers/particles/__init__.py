@@ -98,10 +98,10 @@ class ParticleSystem(Solver):
             return "a noise.matrix means nothing on circle and spheres; give noise.kappa"
         if is_noisy(equation):
             return "layers have no noise: leave layers out, or noise" if self.layers is not None else None
-        for key, given in {"step": self.step is not None, "increments": self.increments > 1}.items():
-            if given:
-                return f"{key} is of steps with noise, and there is none: leave {key} out, or give noise.kappa"
-        return None
+        key = "step" if self.step is not None else "increments" if self.increments > 1 else None
+        if key is None:
+            return None
+        return f"{key} is of steps with noise, and there is none: leave {key} out, or give noise.kappa"
 
     def _unfit_normalization(self, equation: Equation) -> str | None:
         scheme = equation.normalization

@@ -157,8 +157,8 @@ class AdaptiveIntegration(TokenIntegration):
         while self._march.time < target and left > 0:
             left -= 1
             self._march.leave()
-            self._state = self._march.state
             self._join()
+            self._state = self._march.state
             if self._clusters.weights.size <= self._gathered_at:
                 self._stand(self._march.time)
                 self.gathered = self._gathering()
@@ -192,27 +192,28 @@ class AdaptiveIntegration(TokenIntegration):
 
     def _join(self) -> None:
         """Make those one that have come together, before a step: looks into the last one are over."""
-        rows, speeds = self._rows(self._march.state), None
+        rows, slope = self._rows(self._march.state), None
         while self._merge > 0:
             points = self._native(rows.ravel())
-            vectors = self._space.embed(points)
-            near = crowded(vectors, self._merge)
+            near = crowded(self._space.embed(points), self._merge)
             if near.size < 2:
                 break
-            if speeds is None:
+            if slope is None:
                 slope = self._rows(self.slope(self._march.time, self._march.state))
-                speeds = slope[:, :-1] if self._scheme is not None else self._space.pushed(points, slope)
                 self.forget()
-            owners = meetings(vectors, speeds, near, self._merge)
-            joined, means = centres(vectors, self._clusters.weights, owners)
+            vectors = self._space.embed(points[near])
+            speeds = slope[near, :-1] if self._scheme is not None else self._space.pushed(points[near], slope[near])
+            owners = meetings(vectors, speeds, self._merge)
+            joined, means = centres(vectors, self._clusters.weights[near], owners)
             if joined.size == 0:
                 break
-            rows = rows.copy()
-            rows[joined] = self._placed(means, rows[joined])
-            kept = self._clusters.join(owners, self._march.time)
-            rows, speeds = rows[kept], speeds[kept]
+            rows, every = rows.copy(), np.arange(len(rows))
+            rows[near[joined]], every[near] = self._placed(means, rows[near[joined]]), near[owners]
+            kept = self._clusters.join(every, self._march.time)
+            rows, slope = rows[kept], slope[kept]
         if rows.size < self._march.state.size:
             self._march.replace(rows.ravel())
+            self._march.leave()
 
     def _gathering(self) -> Gathered:
         counts, vectors = self._march.counts, self._space.embed(self._native(self._state))
@@ -241,7 +242,7 @@ class AdaptiveIntegration(TokenIntegration):
 
     def _of_all(self, rows: Float) -> Float:
         """Of each token at first, what that one has which it is now."""
-        return rows[self._clusters.members] if self._clusters.members.size else rows
+        return rows[self._clusters.members] if self._clusters.gone.size else rows
 
     def residual(self) -> float:
         self.forget()

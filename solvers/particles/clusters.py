@@ -45,63 +45,73 @@ def _mean_spacing(count: int, dimension: int) -> float:
 
 @dataclass(eq=False)
 class Clusters:
-    """Those tokens of one system that still move, each with the mass of its cluster, and who has joined whom: arrays
-    that are empty until somebody has.
+    """Those tokens of one system that still move, each with the mass of its cluster, and the mergers, of which all else
+    follows.
 
     >>> pair = Clusters.of(np.array([0.25, 0.25, 0.5]))
-    >>> pair.join(np.array([0, 1, 1]), 3.0).tolist(), pair.weights.tolist(), pair.merged_at[2]
-    ([0, 1], [0.25, 0.75], 3.0)
+    >>> pair.join(np.array([0, 1, 1]), 3.0).tolist(), pair.weights.tolist(), pair.members.tolist()
+    ([0, 1], [0.25, 0.75], [0, 1, 1])
     """
 
     weights: Float  # of those that move (a,)
-    members: Integers  # of each token at first, which of those it is now (n,)
-    leaders: Integers  # of those that move, the token at first that gives the cluster its number (a,)
-    merged_into: (
-        Integers  # of each token at first, the leader of the cluster that its own was joined to; -1 before (n,)
-    )
-    merged_at: Float  # and when (n,)
+    count: int  # of tokens at first
+    gone: Integers  # leaders of clusters that were joined to others, in the order of mergers (m,)
+    into: Integers  # leaders of these others
+    at: Float  # and when
 
     @classmethod
     def of(cls, weights: Float) -> Clusters:
         """Every token alone."""
         nobody = np.zeros(0, dtype=int)
-        return cls(weights, nobody, nobody, nobody, np.zeros(0))
+        return cls(weights, weights.size, nobody, nobody, np.zeros(0))
+
+    @property
+    def leaders(self) -> Integers:
+        """Of those that move, the token at first that gives the cluster its number: the first of its tokens `(a,)`."""
+        return np.flatnonzero(self._leads())
+
+    @property
+    def members(self) -> Integers:
+        """Of each token at first, which of those that move it is now `(n,)`."""
+        root = np.arange(self.count)
+        root[self.gone] = self.into
+        while (root[self.gone] != root[root[self.gone]]).any():
+            root[self.gone] = root[root[self.gone]]
+        return (np.cumsum(self._leads()) - 1)[root]
+
+    def _leads(self) -> Truths:
+        leads = np.ones(self.count, dtype=bool)
+        leads[self.gone] = False
+        return leads
 
     def join(self, owners: Integers, time: float) -> Integers:
         """Join each that moves to its owner, an earlier one that keeps its own place, or stays itself. Returns those
         that are left."""
-        kept, gone = (np.flatnonzero(which) for which in (~_moved(owners), _moved(owners)))
-        if gone.size == 0:
+        kept, moved = (np.flatnonzero(which) for which in (~_moved(owners), _moved(owners)))
+        if moved.size == 0:
             return kept
-        if self.members.size == 0:
-            self.members, self.leaders = np.arange(owners.size), np.arange(owners.size)
-            self.merged_into, self.merged_at = np.full(owners.size, -1), np.full(owners.size, np.nan)
-        self.merged_into[self.leaders[gone]] = self.leaders[owners[gone]]
-        self.merged_at[self.leaders[gone]] = time
-        place = np.cumsum(~_moved(owners)) - 1
+        leaders, place = self.leaders, np.cumsum(~_moved(owners)) - 1
+        self.gone = np.concatenate([self.gone, leaders[moved]])
+        self.into = np.concatenate([self.into, leaders[owners[moved]]])
+        self.at = np.concatenate([self.at, np.full(moved.size, time)])
         self.weights = np.bincount(place[owners], self.weights, kept.size).astype(float)
-        self.members = place[owners[self.members]]
-        self.leaders = self.leaders[kept]
         return kept
 
     def arrays(self) -> dict[str, AnyArray]:
         """What `restore` needs besides the mergers: nothing where nobody has merged."""
-        names = ("weights", "members", "leaders") if self.members.size else ()
-        return {f"clusters_{name}": getattr(self, name) for name in names}
+        return {"clusters_weights": self.weights} if self.gone.size else {}
 
     @classmethod
     def restored(cls, arrays: Mapping[str, AnyArray], weights: Float) -> Clusters:
         """As they were left."""
         if "clusters_weights" not in arrays:
             return cls.of(weights)
-        moving, members, leaders = (arrays[f"clusters_{name}"].copy() for name in ("weights", "members", "leaders"))
-        made = cls(moving, members, leaders, np.full(weights.size, -1), np.full(weights.size, np.nan))
-        put_back(arrays, made.merged_into[None], made.merged_at[None])
-        return made
+        gone, into = (np.asarray(arrays[f"merger_{name}"]).astype(int) for name in ("token", "into"))
+        return cls(arrays["clusters_weights"].copy(), weights.size, gone, into, np.array(arrays["merger_time"]))
 
     def rows(self) -> dict[str, Float]:
         """All mergers: those before a step are passed when it is tried."""
-        return merger_rows(self.merged_into[None], self.merged_at[None], (self.merged_into >= 0)[None])
+        return _rows_of(np.zeros(self.gone.size, dtype=int), self.gone, self.into, self.at)
 
 
 class Gathered(NamedTuple):
@@ -116,23 +126,22 @@ class Gathered(NamedTuple):
     @classmethod
     def of_copy(cls, state: Mapping[str, AnyArray]) -> Gathered:
         """From the state of an integration that has gone on with them."""
-        names = ("state", "weights", "members", "leaders", "merged_into", "merged_at", "times", "counts")
-        kept = {name: state[f"copies_{name}"][0] for name in names}
+        kept = {name: state[f"copies_{name}"][0] for name in ("state", "weights", "times", "counts")}
         active, steps, rejected, evaluations = kept["counts"][[ACTIVE, STEPS, REJECTED, EVALUATIONS]].tolist()
-        clusters = Clusters(
-            kept["weights"][:active],
-            kept["members"],
-            kept["leaders"][:active],
-            kept["merged_into"],
-            kept["merged_at"],
-        )
+        into, at = state["copies_merged_into"].copy(), state["copies_merged_at"].copy()
+        put_back(state, into, at)
+        gone = np.flatnonzero(into[0] >= 0)
+        clusters = Clusters(kept["weights"][:active], at.size, gone, into[0, gone], at[0, gone])
         return cls(clusters, kept["state"][:, :active].T, float(kept["times"]), (steps, rejected, evaluations), state)
 
 
 def merger_rows(merged_into: Integers, merged_at: Float, passed: Truths) -> dict[str, Float]:
     """Columns of the mergers `(copies, n)` that have passed, in the order of their times."""
     copy, token = np.nonzero(passed)
-    time, into = merged_at[copy, token], merged_into[copy, token]
+    return _rows_of(copy, token, merged_into[copy, token], merged_at[copy, token])
+
+
+def _rows_of(copy: Integers, token: Integers, into: Integers, time: Float) -> dict[str, Float]:
     order = np.lexsort((token, copy, time))
     columns = {"merger_time": time, "merger_copy": copy, "merger_token": token, "merger_into": into}
     return {name: column[order].astype(float) for name, column in columns.items()}
@@ -150,24 +159,21 @@ def _moved(owners: Integers) -> AnyArray:
     return moved
 
 
-def meetings(vectors: Float, speeds: Float, near: Integers, merge: float) -> Integers:
-    """For each of the tokens `(a, d)` the earlier one that it joins, or itself: of those that are `near` others all
-    that lie at one place, or, where nobody does, pairs that are nearest to each other, less than `merge` apart, and
-    come nearer still."""
+def meetings(vectors: Float, speeds: Float, merge: float) -> Integers:
+    """For each of the tokens `(a, d)` the earlier one that it joins, or itself: all that lie at one place, or, where
+    nobody does, pairs that are nearest to each other, less than `merge` apart, and come nearer still."""
     owners = np.arange(len(vectors))
-    _, first, which = np.unique(vectors[near], axis=0, return_index=True, return_inverse=True)
-    if first.size < near.size:
-        owners[near] = near[first[which.ravel()]]
-        return owners
+    _, first, which = np.unique(vectors, axis=0, return_index=True, return_inverse=True)
+    if first.size < owners.size:
+        return first[which.ravel()]
     from scipy.spatial import KDTree
 
-    crowd = vectors[near]
-    partner = np.asarray(KDTree(crowd).query(crowd, k=[2], distance_upper_bound=merge)[1])[:, 0]
-    one = np.flatnonzero(partner < near.size)
+    partner = np.asarray(KDTree(vectors).query(vectors, k=[2], distance_upper_bound=merge)[1])[:, 0]
+    one = np.flatnonzero(partner < owners.size)
     one = one[(partner[partner[one]] == one) & (one < partner[one])]
-    first, second = near[one], near[partner[one]]
-    approach = np.einsum("nc,nc->n", vectors[first] - vectors[second], speeds[first] - speeds[second]) < 0
-    owners[second[approach]] = first[approach]
+    other = partner[one]
+    approach = np.einsum("nc,nc->n", vectors[one] - vectors[other], speeds[one] - speeds[other]) < 0
+    owners[other[approach]] = one[approach]
     return owners
 
 

@@ -27,10 +27,11 @@ class GatheringIntegration(Integration):
     """An `AdaptiveIntegration` that goes on as a `PairwiseIntegration`."""
 
     def __init__(self, settings: ParticleSystem, task: InitialValueProblem, tokens: Tokens, law: PairwiseLaw) -> None:
-        self._given = settings, task, tokens, law
         self._now: AdaptiveIntegration | PairwiseIntegration = AdaptiveIntegration(
             settings, task, tokens, gathered_at=MOST_TOKENS
         )
+        #: without their first places, but where these have the norms that tokens keep
+        self._given = settings, task, tokens.without_places() if task.equation.normalization is None else tokens, law
 
     @property
     def time(self) -> float:
@@ -71,7 +72,9 @@ class GatheringIntegration(Integration):
         return self._now.trail(since)
 
     def state(self) -> dict[str, AnyArray]:
-        return self._now.state()
+        """With the present places for the first ones, of which only norms are needed."""
+        state, task = self._now.state(), self._given[1]
+        return {**state, "tokens": self._now.points()} if task.equation.normalization is None else state
 
     def restore(self, state: Mapping[str, AnyArray]) -> None:
         """Go on from there."""

@@ -117,7 +117,10 @@ class PairwiseIntegration(TokenIntegration):
         since: Gathered | None = None,
     ) -> None:
         super().__init__(settings, task, tokens)
-        rows, norms = self._first_rows(tokens)
+        if since is not None and self._scheme is None:
+            rows, norms = np.zeros((1, tokens.count, since.vectors.shape[1])), None
+        else:
+            rows, norms = self._first_rows(tokens)
         reduced = law_in_span(law, tokens.count) if since is None else None
         #: bases of the spans in which tokens move, where these are smaller than their space
         self._span = None if reduced is None else Span.of(rows)
@@ -147,8 +150,8 @@ class PairwiseIntegration(TokenIntegration):
         copies, clusters, active = self._copies, since.clusters, since.clusters.weights.size
         copies.state[0, : since.vectors.shape[1], :active] = since.vectors.T
         copies.weights[0, :active], copies.leaders[0, :active] = clusters.weights, clusters.leaders
-        copies.members[0], copies.merged_into[0] = clusters.members, clusters.merged_into
-        copies.merged_at[0], copies.times[0], self._time = clusters.merged_at, since.time, since.time
+        copies.members[0], copies.times[0], self._time = clusters.members, since.time, since.time
+        copies.merged_into[0, clusters.gone], copies.merged_at[0, clusters.gone] = clusters.into, clusters.at
         copies.counts[0, [loop.ACTIVE, loop.STEPS, loop.REJECTED, loop.EVALUATIONS]] = active, *since.counts
         self._amplification.restore(since.amplification)
 

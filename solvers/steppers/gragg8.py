@@ -32,6 +32,13 @@ def _weights(counts: tuple[int, ...]) -> Float:
     return np.array(made)
 
 
+def _moved(state: Float, step: float, slope: Float) -> Float:
+    """`state + step * slope`, in one new array."""
+    moved = step * slope
+    moved += state
+    return moved
+
+
 _SOLUTION = _weights(_COUNTS)
 _ERROR = _SOLUTION - _weights(_COUNTS[1:])
 
@@ -55,10 +62,12 @@ class Gragg8(Stepper):
         end, error = np.zeros_like(state), np.zeros_like(state)
         for count, weight, share in zip(_COUNTS, _SOLUTION, _ERROR, strict=True):
             part = step / count
-            before, now = state, state + part * system.rhs(time, state)
+            before, now = state, _moved(state, part, system.rhs(time, state))
             for number in range(1, count):
-                before, now = now, before + (2 * part) * system.rhs(time + number * part, now)
+                before, now = now, _moved(before, 2 * part, system.rhs(time + number * part, now))
+            del before
             end += weight * now
-            error += share * now
-            del before, now
+            now *= share
+            error += now
+            del now
         return Step(time, step, state, end, (error,))

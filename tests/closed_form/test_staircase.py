@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import mfpde
 from mfpde.observe import Instant
@@ -42,6 +43,50 @@ def test_opposite_forces_keep_the_mean_angle():
     run = solved(task("unnormalized", 2000, clock="gradient"))
     np.testing.assert_allclose(run.positions[-1, :, 0], np.mean(ANGLES), atol=1e-6)
     np.testing.assert_allclose(run.positions[:, :, 0].sum(axis=1), np.sum(ANGLES), atol=1e-6)
+
+
+def slope(angles, beta):
+    """Of unnormalized attention, in a time that runs e^beta faster."""
+    apart = angles[None] - angles[:, None]
+    return (np.exp(beta * (np.cos(apart) - 1)) * np.sin(apart)).mean(axis=1)
+
+
+def jacobian(angles, beta):
+    apart = angles[None] - angles[:, None]
+    kernel = np.exp(beta * (np.cos(apart) - 1)) * (np.cos(apart) - beta * np.sin(apart) ** 2) / angles.size
+    return kernel - np.diag(kernel.sum(axis=1))
+
+
+def test_the_way_by_a_stiff_program():
+    """Radau's method in the time of the equation, to 1e9, without merging: the same places after the same way, down to
+    one cluster. Explicit steps of one length in the clock of the gradient follow only the first stairs: within a
+    cluster they jump to and fro, and the way that they count is no way (docs/numerics.md)."""
+    beta, angles = 9, np.random.default_rng(0).uniform(0, 2 * np.pi, 32)
+    stiff = solve_ivp(
+        lambda _, places: slope(places, beta),
+        (0, 1e9),
+        angles,
+        method="Radau",
+        jac=lambda _, places: jacobian(places, beta),
+        rtol=1e-8,
+        atol=1e-10,
+        first_step=1e-3,
+    ).y.T
+    chords = np.diff(stiff, axis=0)
+    ways = np.concatenate([[0], np.cumsum(np.sqrt(np.mean(chords**2, axis=1)))])
+    given = task("unnormalized", beta, until=1.002 * ways[-1], clock="gradient")
+    run = solved({**given, "initial": {"kind": "points", "values": angles}})
+    for way, places in zip(run.times, run.positions[:, :, 0], strict=True):
+        near = [np.interp(way, ways, column) for column in stiff.T]
+        assert np.abs(np.angle(np.exp(1j * (places - near)))).max() < 3e-3
+    heights = np.array([np.exp(beta * (np.cos(each[None] - each[:, None]) - 1)).mean() for each in stiff])
+    found = run["energy-share"] * (1 - np.exp(-beta)) + np.exp(-beta)  # without the -1 of the energy
+    np.testing.assert_allclose(found, np.interp(run.times, ways, heights), rtol=3e-4)
+    _, masses = np.unique(np.round(run.positions[np.argmin(np.abs(run.times - 1.58)), :, 0], 2), return_counts=True)
+    rest = found[np.abs(run.times - 1.58) < 0.1]  # two clusters rest that far, then one is left
+    assert masses.size == 2
+    np.testing.assert_allclose(rest, (masses**2).sum() / 32**2, rtol=1e-5)
+    assert found[-1] == pytest.approx(1, abs=1e-9)
 
 
 def test_the_share_is_the_energy_over_its_largest():

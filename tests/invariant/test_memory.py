@@ -13,6 +13,7 @@ from mfpde.solvers.particles import adaptive
 COUNT = 30_000
 SPACES = {
     "plane": {"geometry": {"kind": "plane"}, "initial": {"kind": "gaussian", "mean": [0, 0], "covariance": 0.2}},
+    "circle": {"geometry": {"kind": "circle"}, "initial": {"kind": "von-mises", "direction": 0, "concentration": 1}},
     "sphere": {
         "geometry": {"kind": "sphere"},
         "initial": {"kind": "von-mises", "direction": [0, 0, 1], "concentration": 1},
@@ -59,6 +60,18 @@ def test_a_run_has_few_arrays_beside_those_of_the_fast_sums(space, most, few_arr
     sums = peak_of(lambda: prepared.start().drift(0.0, points))
     whole = peak_of(lambda: advanced(prepared.start(), 0.05))
     assert whole - sums < most * points.nbytes
+
+
+def test_those_of_hardly_any_mergers_are_few_as_well(few_arrays):
+    """Beside the places a second array of masses; who has joined whom is written down of those alone who have."""
+    given = problem("circle", COUNT).written()
+    given["solver"] = {"kind": "particles", "count": COUNT, "tolerance": 1e-6}
+    prepared = prepare(mfpde.Problem.from_dict(given))
+    points = advanced(prepared.start(), 0.01).fields()["position"]
+    sums = peak_of(lambda: prepared.start()._now.drift(0.0, points))
+    whole = peak_of(lambda: advanced(prepared.start(), 0.05))
+    assert whole - sums < 7 * points.nbytes
+    assert 0.99 * COUNT < advanced(prepared.start(), 0.05).statistics()["particles"] < COUNT
 
 
 def test_steps_in_few_arrays_go_the_same_way(few_arrays, monkeypatch):

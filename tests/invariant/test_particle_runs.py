@@ -154,7 +154,7 @@ def test_what_cannot_be_done_is_said_before_the_first_step():
         solved(initial=many, solver={"kind": "particles"})
     for key in ("step", "increments"):
         said = f"{key} is of steps with noise, and there is none: leave {key} out"
-        assert said in fault(solver={"kind": "particles", "count": 5, key: 1})
+        assert said in fault(solver={"kind": "particles", "count": 5, key: 2})
     assert "normalization.gain: has 3 numbers; tokens in R^2 need 2" in fault(
         normalization={"kind": "pre", "gain": [1, 2, 3]}, solver={"kind": "particles", "count": 5}
     )

@@ -7,7 +7,7 @@ from scipy import special
 import mfpde
 from mfpde.geometry import SphereSeries, ZonalSeries
 from mfpde.geometry.axis import Axis
-from mfpde.geometry.sphere_series import _derivatives, associated_legendre
+from mfpde.geometry.sphere_series import associated_legendre, legendre_derivatives
 
 DEGREE = 20
 
@@ -23,7 +23,7 @@ POINTS = np.concatenate([directions(12), [[0, 0, 1], [0, 0, -1], [1, 0, 0]]])
 def test_associated_functions_are_those_of_scipy():
     angle = np.linspace(0, np.pi, 33)
     table = associated_legendre(np.cos(angle), DEGREE)
-    downhill, sideways = _derivatives(table)
+    downhill, sideways = legendre_derivatives(table)
     for m in range(DEGREE + 1):
         for k in range(m, DEGREE + 1):
             expected = (-1) ** m * np.sqrt(4 * np.pi) * special.sph_harm_y(k, m, angle, 0.0).real

@@ -102,6 +102,47 @@ def test_many_tokens_are_a_density_and_the_file_is_small(tmp_path, kind):
     assert type(portrait_of(run)) is (SphereRun if kind == "sphere" else PointsRun)
 
 
+def test_the_density_of_many_tokens_on_the_sphere_ends_at_the_rim():
+    """Of equal tokens spread evenly cells at the rim are as bright as others, and nothing is drawn outside of it."""
+    run = solve(
+        {"kind": "sphere"},
+        {"random": "uniform-sphere", "count": 60_000},
+        attention={"kind": "softmax", "beta": 0},
+        solver={"kind": "particles", "tolerance": 1e-2},
+        time={"until": 1e-3, "save": False},
+    )
+    for axes in run.plot().axes[:2]:
+        (mesh,) = axes.collections
+        outline = axes.transData.inverted().transform_path(mesh.get_clip_path().get_fully_transformed_path())
+        assert_allclose(outline.get_extents().extents, [-1, -1, 1, 1], atol=1e-3)
+        shades = np.ma.filled(mesh.get_array(), np.nan)
+        middles = (np.arange(len(shades)) + 0.5) / len(shades) * 2 - 1
+        radius = np.hypot(middles[:, None], middles)
+        rim = np.nanmean(shades[np.abs(radius - 1) < 0.02])
+        assert rim == pytest.approx(np.nanmean(shades[radius < 0.8]), rel=0.05)
+
+
+def test_titles_of_three_panels_stay_apart():
+    given = {"values": [0.0, 3.0, 0.3, 3.5, 1.2]}
+    figure = solve({"kind": "circle"}, given, observe=["clusters", "energy"]).plot()
+    figure.canvas.draw()
+    lower = figure.axes[-3:]
+    assert any("who merges" in axes.get_title(loc="left") for axes in lower[:2])
+    ends = [axes.get_tightbbox().extents[[0, 2]] for axes in lower]
+    assert ends[0][1] < ends[1][0] < ends[1][1] < ends[2][0]
+
+
+def test_copies_on_the_circle_have_angles():
+    copies = solve(
+        {"kind": "circle"},
+        {"kind": "uniform"},
+        solver={"kind": "particles", "count": 4, "copies": 3},
+        time={"until": 1, "save_every": 0.5},
+    )
+    assert copies.plot().axes[0].get_ylim() == (0, 2 * np.pi)
+    assert copies.plot().axes[0].get_ylabel() == "angle θ [rad]"
+
+
 def test_paths_on_the_sphere_break_at_the_rim():
     start = [[0.9, 0, np.sqrt(1 - 0.81)], [0.9, 0, -np.sqrt(1 - 0.81)]]
     run = solve({"kind": "sphere"}, {"values": start, "weights": [1, 5]})
