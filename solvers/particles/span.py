@@ -29,7 +29,7 @@ class Span:
     """Of each copy an orthonormal basis of the span of its tokens, `(copies, d, r)`.
 
     >>> span = Span.of(np.array([[[3.0, 0.0, 4.0], [0.0, 0.0, 2.0]]]))
-    >>> span.inside(np.array([[[3.0, 0.0, 4.0]]])).round(12).tolist(), span.bases.shape
+    >>> (span.inside(np.array([[[3.0, 0.0, 4.0]]])).round(12) + 0.0).tolist(), span.bases.shape
     ([[[5.0, 0.0]]], (1, 3, 2))
     """
 
