@@ -41,6 +41,8 @@ def plain_tokens(run: Run, solver: Solver) -> PlainTokens | None:
         return None
     if run.positions.shape[1] > _MOST_TOKENS or solver.kind not in _SOLVERS or equation.normalization is not None:
         return None
+    if not equation.geometry.counts_as("line", "plane", "space", "circle", "sphere"):
+        return None  # of others the way back from vectors is not known
     motion = _Motion(equation, run, gradient=time.clock == "gradient")
     return motion.followed()
 

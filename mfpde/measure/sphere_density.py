@@ -41,6 +41,7 @@ class DensityOnSphere(Protocol):
 class SphereDensity(Measure):
     """`f / int f` on S^2; nodes integrate tilts `e^{<w, y>}` up to |w| = 100.
 
+    >>> from mfpde.measure.written_density import WrittenDensity
     >>> print(SphereDensity(WrittenDensity("1 + z", Sphere())).mean[2].round(12))          # 1/3
     0.333333333333
     """

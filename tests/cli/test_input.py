@@ -28,7 +28,7 @@ def test_check_tells_every_fault_at_once(mfpde, here):
 
 def test_check_tells_what_cannot_be_solved_with_its_line(mfpde):
     Path("sharp.yaml").write_text(
-        "geometry: {kind: circle}\nattention: {kind: softmax, A: [[1, 2], [3, 4]]}\nsolver: {kind: spectral}\n"
+        "geometry: {kind: circle}\nattention: {kind: softmax, A: [[1, 2], [3, 4]]}\nsolver: {kind: gaussian}\n"
         "initial:\n  kind: density\n  expression: cos(theta)\nobserve: [mass, mass]\ntime: {until: 1}\n"
     )
     result = mfpde("check", "sharp.yaml")
@@ -76,7 +76,7 @@ def test_settings_are_checked_like_the_file(mfpde):
         (["solve", "."], ".: is a folder; a problem is a YAML file"),
         (["solve", "small.yaml", "--set", "time.until"], "'time.until' is not KEY=VALUE"),
         (["solve", "small.yaml", "--set", "time.until=x"], "time.until: must be a number, not 'x'"),
-        (["solve", "small.yaml", "--set", "attention={kind: softmax, A: [[1, 2], [3, 4]]}"], "solver: "),
+        (["solve", "small.yaml", "--set", "solver={kind: gaussian}"], "solver: "),
         (["solve", "small.yaml", "-o", "no/such/folder/run.h5"], "no/such/folder"),
         (["solve", "small.yaml", "--resume"], "small.h5"),
         (["solv", "small.yaml"], "No such command 'solv'. Did you mean 'solve'?"),

@@ -74,6 +74,7 @@ def test_what_does_not_fit_has_its_line(mfpde):
         "wrong.yaml:8:1:",
         "wrong.yaml:",
     ]
-    assert told[0].endswith("order-parameter cannot be observed here: it is made for the circle, not for the plane")
+    words = "order-parameter cannot be observed here: it is made for the circle and the sphere, not for the plane"
+    assert told[0].endswith(words)
     assert told[1].endswith("it looks at a density on a grid or particles, and the gaussian solver shows a Gaussian")
     assert told[2].endswith("the l1 distance needs a density on a grid, and the gaussian solver shows none")

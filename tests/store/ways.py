@@ -288,7 +288,7 @@ AMPLIFICATION = {f"amplification[{number}]": "test_accuracy" for number in range
 ELSEWHERE = {
     "spectral": {
         **AMPLIFICATION,
-        **{f"choices[{number}]": "test_what_the_start_decides_is_kept" for number in range(5)},
+        **{f"choices[{number}]": "test_what_the_start_decides_is_kept" for number in range(6)},
         **{f"cut[{number}]": "test_what_the_start_decides_is_kept" for number in range(2)},
         **{
             f"{name}[{number}]": "test_what_the_start_decides_is_kept"

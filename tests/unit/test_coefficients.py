@@ -119,13 +119,3 @@ def test_kappa_in_time(kappa, message):
     with pytest.raises(mfpde.ProblemError) as caught:
         mfpde.Problem.from_dict({**HEAD, "noise": {"kappa": kappa}})
     assert str(caught.value) == message
-
-
-def test_the_spectral_solver_says_no():
-    from mfpde.solvers.spectral import Spectral
-
-    for change in (
-        {"attention": mfpde.Softmax(beta={"times": [0, 1], "values": [1, 2]})},
-        {"noise": {"kappa": {"times": [0, 1], "values": [1, 2]}}},
-    ):
-        assert "depend on time" in Spectral().unfit(mfpde.Equation(geometry=mfpde.Circle(), **change))

@@ -43,7 +43,16 @@ FLAT = {
 }
 #: what no measure on the line or the plane has, and what its form does not tell
 OF_CIRCLE_AND_SPHERES = {
-    *("degrees", "dissipation", "energy-share", "free-energy", "mean-direction", "modes", "nematic-order"),
+    *(
+        "degrees",
+        "dissipation",
+        "energy-share",
+        "free-energy",
+        "mean-direction",
+        "modes",
+        "nematic-order",
+        "spectral-gap",
+    ),
     "order-parameter",
 }
 #: what has no meaning on one of them, or under these laws (with noise, and V = 1)
