@@ -10,13 +10,14 @@ import numpy as np
 
 from mfpde.coefficients import at_time
 from mfpde.contracts.solver import Solver
+from mfpde.equation import Equation
 from mfpde.prepare import chosen_solver
 from mfpde.problem import Problem
 from mfpde.registry import lookup
 from mfpde.run import Run
 from mfpde.typing import Float
 
-__all__ = ["Examined", "can_observe"]
+__all__ = ["Examined", "can_observe", "tokens_unfit"]
 
 #: of finite volumes that were given none, by dimension
 _DEFAULT_TOLERANCES = {1: 1e-8, 2: 1e-6}
@@ -78,3 +79,9 @@ def can_observe(problem: Problem, name: str) -> bool:
     if observable.unfit(equation) is not None:
         return False
     return observable.unfit_solver(chosen_solver(problem), equation) is None
+
+
+def tokens_unfit(equation: Equation) -> bool:
+    """Whether the law has a meaning for densities alone: a singular interaction of tokens that meet themselves."""
+    law = equation.law
+    return law is not None and law.token_unfit(equation.geometry, equation.noise.diffuses) is not None

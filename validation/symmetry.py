@@ -11,7 +11,7 @@ from mfpde.measure import Particles
 from mfpde.streams import random_stream
 from mfpde.typing import Float
 from mfpde.validation.case import worst
-from mfpde.validation.examined import Examined
+from mfpde.validation.examined import Examined, tokens_unfit
 from mfpde.validation.report import Check
 from mfpde.validation.waves import waves_for
 
@@ -26,7 +26,7 @@ _EXACT = 1e-12  # relative: what differs by less is the same but for rounding
 def checks(examined: Examined) -> list[Check]:
     """Of each isometry that keeps the initial measure and turns the drift as it turns the tokens."""
     run, equation = examined.run, examined.run.problem.equation
-    if equation.normalization is not None or equation.noise.common is not None:
+    if equation.normalization is not None or equation.noise.common is not None or tokens_unfit(equation):
         return []
     waves, found = waves_for(equation.geometry, run.measure(0)), []
     means = {index: waves.means(run.measure(index)) for index in examined.looks}

@@ -15,7 +15,7 @@ from mfpde.measure import Measure, Particles
 from mfpde.problem import Problem
 from mfpde.run import Run
 from mfpde.validation.case import worst
-from mfpde.validation.examined import Examined
+from mfpde.validation.examined import Examined, tokens_unfit
 from mfpde.validation.intervals import TimeIntervals
 from mfpde.validation.report import Check
 from mfpde.validation.waves import Waves, waves_for
@@ -53,7 +53,8 @@ class Windows:
             return None
         initial = equation.initial_measure()
         waves = waves_for(equation.geometry, initial)
-        fastest = float(np.abs(waves.rates(_few_tokens(initial), equation, 0.0)).max()) + waves.fastest_decay(equation)
+        seen = initial if tokens_unfit(equation) else _few_tokens(initial)
+        fastest = float(np.abs(waves.rates(seen, equation, 0.0)).max()) + waves.fastest_decay(equation)
         length = max(min(until / 8, _CHANGE / fastest if fastest > 0 else until), _SHORTEST * until)
         breaks = [at for at in (*equation.velocity.breaks(), *equation.noise.breaks()) if 0 < at < until]
         doubled = until * 2.0 ** -np.arange(math.ceil(math.log2(until / length)) + 1)
