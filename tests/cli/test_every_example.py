@@ -13,13 +13,22 @@ LATER = 1.05
 SNAPSHOTS = 6
 
 
+#: half a minute each: harmonics of all degrees on the sphere
+SLOW = ("maier-saupe", "onsager")
+
+
+def _timed(path: Path):
+    """The slow ones are for the long tests."""
+    return pytest.param(path, marks=pytest.mark.long if path.stem in SLOW else ())
+
+
 def settings(problem, until: float) -> list[str]:
     """The example as it is, with few snapshots."""
     changes = [f"time.save_every={problem.time.until / SNAPSHOTS!r}", f"time.until={until!r}"]
     return [part for change in changes for part in ("--set", change)]
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [_timed(path) for path in EXAMPLES], ids=lambda path: path.stem)
 def test_an_example_goes_through_every_command(path, mfpde, tmp_path):
     import mfpde as package
 

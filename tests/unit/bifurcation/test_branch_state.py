@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 
 import mfpde
 from mfpde.measure.initial.branch import BranchState
@@ -88,11 +87,13 @@ def test_it_can_be_sent_to_a_worker(file):
         assert np.array_equal(copied.coefficients(9), measure.coefficients(9))
 
 
-def test_a_hysteresis_loop_is_one_file():
+@pytest.mark.long
+def test_a_hysteresis_loop_is_one_file(tmp_path):
     """On its way up the law is uniform between fold and kappa_1, on its way down it is not: the file of the docs."""
     text = (Path(__file__).parents[3] / "docs/bifurcations.md").read_text()
     example = text.partition("```yaml\n# kappa slowly up")[2].partition("```")[0]
-    run = mfpde.solve(mfpde.Problem.from_dict(yaml.safe_load(f"# kappa slowly up{example}")))
+    (tmp_path / "loop.yaml").write_text(f"# kappa slowly up{example}")
+    run = mfpde.solve(tmp_path / "loop.yaml")
     kappa = np.interp(run.times, [0, 12, 24], [0.16, 0.24, 0.16])
     order = run["order-parameter"]
     between = np.abs(kappa - 0.195) < 0.0025
