@@ -28,6 +28,7 @@ _COUNTS_QUICK = (100, 300, 900, 3600)
 _REPEATS_QUICK = 24  # systems of each
 #: seconds for the measurements, where counts are not given: more tokens are left out when they are used up
 _SECONDS, _SECONDS_QUICK = 60.0, 8.0
+_FEWEST_REPEATS = 8  # where nobody asks for a number and systems take long
 _LEAST_REPEATS = 4  # of which a deviation can be made
 #: of which a slope with its uncertainty can be made: so many are measured however long it takes
 LEAST_COUNTS = 3
@@ -51,6 +52,7 @@ class Plan:
     counts: tuple[int, ...]
     repeats: int
     seconds: float  # infinite where counts are given
+    fewest: int  # repeats, where there is no time for all: as many, where they are given
 
     @classmethod
     def of(
@@ -72,6 +74,7 @@ class Plan:
             given or (_COUNTS_QUICK if quick else _COUNTS),
             times,
             usual if seconds is None else seconds,
+            times if repeats is not None else _FEWEST_REPEATS,
         )
 
     @property

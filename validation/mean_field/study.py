@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -57,6 +57,10 @@ def examine_limit(
         study = _Study(len(plan.counts) * plan.repeats)
         watch.begin(study, patient=False)
         with Pool(min(usable_processors(), _MOST_PROCESSES)) as pool:
+            plan = _thrifty(
+                plan, lambda few: _measure(few, plan.counts[0], str(path), pool, measured, study, watch), study
+            )
+            study.end, study.position = len(plan.counts) * plan.repeats, 0
             for count in _affordable(plan, study):
                 _measure(plan, count, str(path), pool, measured, study, watch)
         watch.done()
@@ -81,6 +85,14 @@ def _solved(plan: Plan, path: Path) -> Run:
     if run.outcome.kind != FINISHED:
         raise MfpdeError(f"the limit is not known up to t = {plan.times[-1]:.6g}: {run.outcome}")
     return run
+
+
+def _thrifty(plan: Plan, measured: Callable[[Plan], None], study: _Study) -> Plan:
+    """With fewer repeats where some systems of the fewest tokens show that there is no time for all."""
+    few = replace(plan, repeats=min(plan.fewest, plan.repeats))
+    measured(few)
+    usual = median(study.seconds[plan.counts[0]])
+    return few if usual * plan.repeats * LEAST_COUNTS / usable_processors() > plan.seconds else plan
 
 
 def _affordable(plan: Plan, study: _Study) -> Iterator[int]:
