@@ -16,7 +16,7 @@ from mfpde.validation.mean_field.kept import Kept
 from mfpde.validation.mean_field.limit import Limit
 from mfpde.validation.mean_field.measuring import as_complex, snapshots_measured, solved_tokens
 from mfpde.validation.mean_field.plan import LEAST_COUNTS, Plan
-from mfpde.validation.mean_field.rates import Rate, fitted
+from mfpde.validation.mean_field.rates import MARGIN, Rate, fitted
 from mfpde.validation.report import Check
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ class Findings:
             low, high = rate.interval
             claim = f"{rate.quantity}: errors fall like {rate.law} (95 % between n^{low:.2f} and n^{high:.2f})"
             half = 0.5 * (high - low)
-            found.append(Check(claim, _SOURCE, rate.expected, rate.exponent, half + theory.MARGIN, rate.kept, "<="))
+            found.append(Check(claim, _SOURCE, rate.expected, rate.exponent, half + MARGIN, rate.kept, "<="))
         return found
 
     def _bias(self) -> list[Check]:

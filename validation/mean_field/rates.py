@@ -10,10 +10,10 @@ import numpy as np
 
 from mfpde.typing import Float
 
-__all__ = ["Rate", "fitted"]
+__all__ = ["MARGIN", "Rate", "fitted"]
 
 _CONFIDENCE = 0.95  # of the interval
-_MARGIN = 0.05  # by which the slope of few counts may miss that of many: bias of order 1/n, corrections of the rate
+MARGIN = 0.05  # by which the slope of few counts may miss that of many: bias of order 1/n, corrections of the rate
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class Rate:
         if self.expected is None:
             return None
         slope, half = self._last
-        return bool(max(self.interval[0], slope - half) <= self.expected + _MARGIN)
+        return bool(max(self.interval[0], slope - half) <= self.expected + MARGIN)
 
     @property
     def _last(self) -> tuple[float, float]:
