@@ -18,6 +18,7 @@ from mfpde.run import Run
 from mfpde.validation.examined import Examined
 from mfpde.validation.plain_tokens import PlainTokens, plain_tokens
 from mfpde.validation.report import Check
+from mfpde.validation.solving import solved_so_far
 from mfpde.validation.waves import waves_for
 
 __all__ = ["Apart", "second_method"]
@@ -72,18 +73,15 @@ def _others(equation: Equation, solver: Solver, tolerance: float) -> Iterator[So
 
 def _solved(problem: Problem, solver: Solver, times: list[float]) -> Run | None:
     """The problem by another solver, as far as it comes; None where it cannot start."""
-    from mfpde.run_loop import solve
-
     data = {name: value for name, value in problem.canonical().items() if name not in ("compare", "observe")}
     until = max(times)
     if until == 0:
         return None
     data |= {"solver": solver.canonical(), "time": {"until": until, "save_at": times}}
     try:
-        run: Run = solve(Problem.from_dict(data))
+        return solved_so_far(Problem.from_dict(data))
     except MfpdeError:
         return None
-    return run
 
 
 def _against(examined: Examined, other: Run, solver: Solver, promised: float) -> Apart:

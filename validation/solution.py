@@ -6,16 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from mfpde.contracts import BLOW_UP, INTERRUPTED
+from mfpde.contracts import BLOW_UP
 from mfpde.prepare import chosen_solver
 from mfpde.problem import Problem
 from mfpde.registry import lookup
 from mfpde.run import Run
 from mfpde.validation import bounds, closed_forms, conservation, descent, symmetry, weak_form
-from mfpde.validation.case import UnfinishedError, finished, merged, solved
+from mfpde.validation.case import finished, merged
 from mfpde.validation.examined import Examined, can_observe
 from mfpde.validation.report import Check, Drawing, Report
 from mfpde.validation.second import second_method
+from mfpde.validation.solving import solved_so_far
 
 __all__ = ["examine_solution"]
 
@@ -37,7 +38,10 @@ def examine_solution(problem: Problem, title: str, *, quick: bool = False) -> Re
     flow = descent.descends(problem)
     windows = weak_form.Windows.of(problem, quick=quick)
     also = [] if windows is None else windows.times()
-    run, panels = descent.resolved(problem, _solved, quick, also) if flow else (_solved(_observed(problem, also)), None)
+    if flow:
+        run, panels = descent.resolved(problem, solved_so_far, quick, also)
+    else:
+        run, panels = solved_so_far(_observed(problem, also)), None
     examined = Examined(run, chosen_solver(problem))
     checks = [_end(run), *weak_form.checks(examined, windows), *conservation.checks(examined)]
     checks += [*symmetry.checks(examined), *bounds.checks(examined), *closed_forms.checks(examined)]
@@ -46,17 +50,6 @@ def examine_solution(problem: Problem, title: str, *, quick: bool = False) -> Re
     apart = second_method(examined, quick=quick)
     checks += [] if apart is None else [apart.check()]
     return Report(title, _TITLE, tuple(checks), _drawing(run))
-
-
-def _solved(problem: Problem) -> Run:
-    """The run as far as it comes."""
-    try:
-        run: Run = solved(problem)
-    except UnfinishedError as error:
-        run = error.run
-    if run.outcome.kind == INTERRUPTED:
-        raise KeyboardInterrupt
-    return run
 
 
 def _observed(problem: Problem, also: list[float]) -> Problem:

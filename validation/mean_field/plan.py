@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,10 +23,12 @@ __all__ = ["LEAST_COUNTS", "Plan", "no_limit"]
 #: numbers of tokens
 _COUNTS = (100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 _REPEATS = 32  # systems of each
-#: of the quick form: up to a second a system
+#: of the quick form
 _COUNTS_QUICK = (100, 300, 900, 3600)
 _REPEATS_QUICK = 24  # systems of each
-#: seconds for the measurements, where counts are not given: more tokens are left out when they are used up
+#: where systems of some hundred take too long: the law of large numbers hardly shows with fewer
+_COUNTS_SPARE = (25, 50)
+#: of processor time on each core for the measurements, where counts are not given: what does not fit is left out
 _SECONDS, _SECONDS_QUICK = 60.0, 8.0
 _FEWEST_REPEATS = 8  # where nobody asks for a number and systems take long
 _LEAST_REPEATS = 4  # of which a deviation can be made
@@ -51,8 +53,9 @@ class Plan:
     limit: Problem | None  # None: there is no solver for it
     counts: tuple[int, ...]
     repeats: int
-    seconds: float  # infinite where counts are given
+    seconds: float  # of processor time on each core; infinite where counts are given
     fewest: int  # repeats, where there is no time for all: as many, where they are given
+    spare: tuple[int, ...] = ()  # fewer tokens than the counts, for systems that take long; none where counts are given
 
     @classmethod
     def of(
@@ -75,7 +78,33 @@ class Plan:
             times,
             usual if seconds is None else seconds,
             times if repeats is not None else _FEWEST_REPEATS,
+            _COUNTS_SPARE if given is None else (),
         )
+
+    @property
+    def asked(self) -> bool:
+        """Whether the counts are those that somebody asked for."""
+        return not self.spare
+
+    @property
+    def systems(self) -> list[tuple[int, int]]:
+        """Numbers of tokens and of the repeat."""
+        return [(count, repeat) for count in self.counts for repeat in range(1, self.repeats + 1)]
+
+    @property
+    def subject(self) -> dict[str, Any]:
+        """What is measured, however often."""
+        return {"problem": self.tokens, "limit": self.limit_problem.canonical()}
+
+    @property
+    def tokens_for_limit(self) -> int:
+        """Where nothing else knows it, in place of the most tokens measured."""
+        return 0 if self.limit is not None else _TOKENS_FOR_LIMIT
+
+    def for_limit(self, limit: dict[str, Any]) -> Plan:
+        """The counts that a limit of that many tokens was made for."""
+        most = limit["solver"]["count"] // _TOKENS_FOR_LIMIT
+        return replace(self, counts=tuple(count for count in (*self.spare, *self.counts) if count <= most))
 
     @property
     def limit_problem(self) -> Problem:

@@ -73,8 +73,8 @@ def test_every_kind_of_solution_is_checked(problem, wanted, tmp_path):
 
 def wrong(problem, monkeypatch, change):
     """The report on a solution that was changed after it was found."""
-    solved = solution._solved
-    monkeypatch.setattr(solution, "_solved", lambda task: change(solved(task)))
+    solved = solution.solved_so_far
+    monkeypatch.setattr(solution, "solved_so_far", lambda task: change(solved(task)))
     return " ".join(check.claim for check in examined(problem, quick=True).failed)
 
 
@@ -246,13 +246,13 @@ BROKEN = {
 @pytest.mark.parametrize(("problem", "change"), BROKEN.values(), ids=BROKEN.keys())
 def test_a_solver_of_another_equation_fails(problem, change, monkeypatch):
     """The run is of an equation with another sign, factor, transpose or strength of noise."""
-    solved = solution._solved
+    solved = solution.solved_so_far
 
     def broken(task):
         return dataclasses.replace(solved(changed(task, **change)), problem=task)
 
     assert examined(problem, quick=True).failed == ()
-    monkeypatch.setattr(solution, "_solved", broken)
+    monkeypatch.setattr(solution, "solved_so_far", broken)
     failed = [check.claim for check in examined(problem, quick=True).failed]
     assert any("as the equation says" in claim for claim in failed), failed
 
