@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -30,18 +31,23 @@ _TOLERANCE, _TOLERANCE_QUICK = 1e-7, 1e-5
 
 @dataclass(frozen=True)
 class Apart:
-    """How far two methods are apart at the `times` of both, and what both promise."""
+    """How far two methods are apart at the `times` of both, and what both promise: the first and the other one."""
 
     method: str
     times: tuple[float, ...]
     distances: tuple[float, ...]
-    allowed: float
+    promises: tuple[float, float]
 
     def check(self) -> Check:
         """That they agree."""
         claim = f"the solution is that of {self.method} (means of smooth functions, {len(self.times)} times)"
         measured = max(self.distances, default=math.nan)
-        return Check.equal(claim, _SOURCE, expected=0.0, measured=measured, tolerance=self.allowed)
+        return Check.equal(claim, _SOURCE, expected=0.0, measured=measured, tolerance=sum(self.promises))
+
+    def draw(self, figure: Any) -> None:
+        """Over time, beside the promises."""
+        promises = list(zip(("the run", self.method), self.promises, strict=True))
+        lookup("view", "second-method")(self.times, np.array(self.distances), promises, self.method, figure)
 
 
 def second_method(examined: Examined, *, quick: bool) -> Apart | None:
@@ -94,7 +100,7 @@ def _against(examined: Examined, other: Run, solver: Solver, promised: float) ->
         apart[-1] = math.inf  # it has ended where the first goes on
     words = f"solver: {solver.kind}"
     times = tuple(float(other.times[j]) for _, j in pairs)
-    return Apart(words, times, tuple(apart), examined.promise + promised)
+    return Apart(words, times, tuple(apart), (examined.promise, promised))
 
 
 def _against_tokens(examined: Examined, plain: PlainTokens) -> Apart:
@@ -105,4 +111,5 @@ def _against_tokens(examined: Examined, plain: PlainTokens) -> Apart:
         points = run.problem.geometry.embed(run.positions[index])
         apart.append(float(np.abs(points - tokens).max()) / max(float(np.abs(tokens).max()), 1.0))
     times = tuple(float(run.times[index]) for index in plain.indices)
-    return Apart("a plain program of all pairs of tokens", times, tuple(apart), examined.promise + plain.promise)
+    promises = examined.promise, plain.promise
+    return Apart("a plain program of all pairs of tokens", times, tuple(apart), promises)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,11 +16,15 @@ from mfpde.validation import bounds, closed_forms, conservation, descent, symmet
 from mfpde.validation.case import finished, merged
 from mfpde.validation.examined import Examined, can_observe
 from mfpde.validation.report import Check, Drawing, Report
-from mfpde.validation.second import second_method
+from mfpde.validation.second import Apart, second_method
 from mfpde.validation.solving import solved_so_far
+
+if TYPE_CHECKING:
+    from matplotlib.figure import FigureBase
 
 __all__ = ["examine_solution"]
 
+_HEIGHT_INCHES, _HEIGHT_OF_SECOND_INCHES = 4.5, 2.5  # of the figures of the solution, and of the second method
 _TITLE = "what theory says of every solution"
 #: besides the last, where the solution descends no free energy
 _TIMES_CHECKED = 20
@@ -49,7 +54,8 @@ def examine_solution(problem: Problem, title: str, *, quick: bool = False) -> Re
         checks += descent.checks(examined, panels)
     apart = second_method(examined, quick=quick)
     checks += [] if apart is None else [apart.check()]
-    return Report(title, _TITLE, tuple(checks), _drawing(run))
+    height = _HEIGHT_INCHES + (0 if apart is None else _HEIGHT_OF_SECOND_INCHES)
+    return Report(title, _TITLE, tuple(checks), _drawing(run, apart), height)
 
 
 def _observed(problem: Problem, also: list[float]) -> Problem:
@@ -73,8 +79,15 @@ def _end(run: Run) -> Check:
     return Check.at_least(claim, "outcome of the run", bound=pole, measured=last, tolerance=_POLE_DISTANCE * abs(pole))
 
 
-def _drawing(run: Run) -> Drawing:
-    def draw(figure: object) -> None:
-        lookup("view", "snapshots")(run, figure)
+def _drawing(run: Run, apart: Apart | None) -> Drawing:
+    """The solution, and below it how far a second method is from it."""
+
+    def draw(figure: FigureBase) -> None:
+        if apart is None:
+            lookup("view", "snapshots")(run, figure)
+            return
+        above, below = figure.subfigures(2, 1, height_ratios=[_HEIGHT_INCHES, _HEIGHT_OF_SECOND_INCHES])
+        lookup("view", "snapshots")(run, above)
+        apart.draw(below)
 
     return draw

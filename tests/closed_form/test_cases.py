@@ -159,7 +159,7 @@ def test_a_problem_file_can_be_checked(tmp_path):
 def test_checks_of_a_problem_can_fail(monkeypatch):
     from mfpde.validation import solution
 
-    solved = solution.solved
+    solved = solution.solved_so_far
 
     def wrong(problem):
         run = solved(problem)
@@ -171,7 +171,7 @@ def test_checks_of_a_problem_can_fail(monkeypatch):
         }
         return dataclasses.replace(run, series=series, stored={"density": run.density * np.array([[1]])})
 
-    monkeypatch.setattr(solution, "solved", wrong)
+    monkeypatch.setattr(solution, "solved_so_far", wrong)
     problem = {**PROBLEM, "attention": {"kind": "unnormalized", "beta": 2}, "noise": {"kappa": 2}}
     report = mfpde.validate(mfpde.Problem.from_dict(problem), quick=True)
     assert len(report.failed) == 4
