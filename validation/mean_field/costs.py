@@ -13,7 +13,8 @@ from mfpde.workers import usable_processors
 
 __all__ = ["Costs", "affordable"]
 
-_POWERS = (1.0, 2.0)  # of n, that costs grow with at least and at most: fast sums and sums over all pairs
+#: of n, that costs grow with at least and at most: steps of some overhead, and sums over all pairs
+_POWERS = (0.0, 2.0)
 
 
 class Costs:
@@ -61,7 +62,7 @@ class Costs:
         """Numbers of tokens of which a system should be measured next, ascending, as long as there might be time for a
         few."""
         for count in (*plan.spare, *plan.counts):
-            if self._measured and self.of(count) * plan.fewest > _seconds(plan):
+            if self._measured and self.of(count) * min(plan.fewer) > _seconds(plan):
                 return
             yield count
 
@@ -72,11 +73,9 @@ def affordable(plan: Plan, costs: Costs) -> Plan:
     if plan.asked:
         reached = _within(plan, costs, plan.counts, plan.repeats)
         return replace(plan, counts=max(reached, plan.counts[:LEAST_COUNTS], key=len))
-    for counts, repeats in (
-        (plan.counts, plan.repeats),
-        (plan.counts, plan.fewest),
-        ((*plan.spare, *plan.counts), plan.fewest),
-    ):
+    ladders = plan.counts, (*plan.spare, *plan.counts)
+    tried = [(plan.counts, plan.repeats), *((counts, repeats) for repeats in plan.fewer for counts in ladders)]
+    for counts, repeats in tried:
         reached = _within(plan, costs, counts, repeats)
         if len(reached) >= LEAST_COUNTS:
             times = _seconds(plan) / sum(costs.of(count) for count in reached)

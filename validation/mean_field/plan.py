@@ -29,9 +29,9 @@ _REPEATS_QUICK = 24  # systems of each
 #: where systems of some hundred take too long: the law of large numbers hardly shows with fewer
 _COUNTS_SPARE = (25, 50)
 #: of processor time on each core for the measurements, where counts are not given: what does not fit is left out
-_SECONDS, _SECONDS_QUICK = 60.0, 8.0
-_FEWEST_REPEATS = 8  # where nobody asks for a number and systems take long
+_SECONDS, _SECONDS_QUICK = 60.0, 10.0
 _LEAST_REPEATS = 4  # of which a deviation can be made
+_FEWER_REPEATS = (8, _LEAST_REPEATS)  # tried in turn where nobody asks for a number and systems take long
 #: of which a slope with its uncertainty can be made: so many are measured however long it takes
 LEAST_COUNTS = 3
 #: shares of the time at which tokens are looked at
@@ -54,7 +54,7 @@ class Plan:
     counts: tuple[int, ...]
     repeats: int
     seconds: float  # of processor time on each core; infinite where counts are given
-    fewest: int  # repeats, where there is no time for all: as many, where they are given
+    fewer: tuple[int, ...]  # repeats, where there is no time for all: as many, where they are given
     spare: tuple[int, ...] = ()  # fewer tokens than the counts, for systems that take long; none where counts are given
 
     @classmethod
@@ -77,7 +77,7 @@ class Plan:
             given or (_COUNTS_QUICK if quick else _COUNTS),
             times,
             usual if seconds is None else seconds,
-            times if repeats is not None else _FEWEST_REPEATS,
+            _FEWER_REPEATS if repeats is None else (times,),
             _COUNTS_SPARE if given is None else (),
         )
 

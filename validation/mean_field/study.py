@@ -97,7 +97,7 @@ class _Measuring:
 
     def affordable(self, plan: Plan, kept: Kept) -> Plan:
         """What there is time for, from a few measurements of every number of tokens."""
-        few = range(1, min(self._workers.processes, plan.fewest) + 1)
+        few = range(1, min(self._workers.processes, *plan.fewer) + 1)
         for count in self._costs.probes(plan):
             repeats = [*few, *(each + len(few) for each in few)] if self._costs.empty else few
             self.measure([(count, repeat) for repeat in repeats], kept)

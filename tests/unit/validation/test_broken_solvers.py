@@ -54,12 +54,14 @@ NOISY_TOKENS = {**CIRCLE, "solver": {"kind": "particles", "count": 50_000, "step
 NOISY_IN_PLANE = {**PLANE, **NOISY, "solver": {"kind": "particles", "count": 20_000, "step": 0.05}}
 NOISY_ON_SPHERE = {**SPHERE, "solver": {"kind": "particles", "count": 20_000, "step": 0.05}}
 ON_CIRCLE_TOKENS = {
-    **CIRCLE, **NO_NOISE,
+    **CIRCLE,
+    **NO_NOISE,
     "initial": {"kind": "points", "values": [0.0, 1.0, 2.5, 4.0]},
     "solver": {"kind": "particles"},
 }
 ON_SPHERE_TOKENS = {
-    **SPHERE, **NO_NOISE,
+    **SPHERE,
+    **NO_NOISE,
     "initial": {"kind": "points", "values": [[0, 0, 1], [1, 0, 0], [0, -0.6, -0.8]]},
     "solver": {"kind": "particles"},
 }
