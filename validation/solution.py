@@ -55,7 +55,8 @@ def examine_solution(problem: Problem, title: str, *, quick: bool = False) -> Re
     apart = second_method(examined, quick=quick)
     checks += [] if apart is None else [apart.check()]
     height = _HEIGHT_INCHES + (0 if apart is None else _HEIGHT_OF_SECOND_INCHES)
-    return Report(title, _TITLE, tuple(checks), _drawing(run, apart), height)
+    notes = () if apart is not None else (_alone(examined),)
+    return Report(title, _TITLE, tuple(checks), _drawing(run, apart), height, own_notes=notes)
 
 
 def _observed(problem: Problem, also: list[float]) -> Problem:
@@ -65,6 +66,12 @@ def _observed(problem: Problem, also: list[float]) -> Problem:
     until = data["time"]["until"]
     times = sorted({*np.linspace(0.0, until, _TIMES_CHECKED + 1).tolist(), *also})
     return Problem.from_dict({**merged(data, {"observe": names}), "time": {"until": until, "save_at": times}})
+
+
+def _alone(examined: Examined) -> str:
+    """What there is where no second method can be asked."""
+    tokens = "; independent tokens are the second one" if examined.shows == "density" else ""
+    return f"no second method shares nothing with solver: {examined.solver.kind} and can do this equation{tokens}"
 
 
 def _end(run: Run) -> Check:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mfpde.arguments import whole
+from mfpde.arguments import number, whole
 from mfpde.contracts import Solver
 from mfpde.errors import ProblemError
 from mfpde.prepare import chosen_solver
@@ -76,7 +76,7 @@ class Plan:
             _of_limit(problem, data),
             given or (_COUNTS_QUICK if quick else _COUNTS),
             times,
-            usual if seconds is None else seconds,
+            usual if seconds is None else _positive(seconds),
             _FEWER_REPEATS if repeats is None else (times,),
             _COUNTS_SPARE if given is None else (),
         )
@@ -149,6 +149,13 @@ def _counts(given: Sequence[int]) -> tuple[int, ...]:
             f"must be at least {LEAST_COUNTS} numbers of tokens, not {len(counts)}: a rate has no interval otherwise",
         )
     return counts
+
+
+def _positive(seconds: float) -> float:
+    given = number("seconds", seconds)
+    if not given > 0:
+        raise ProblemError.at("seconds", f"must be a positive number, not {given:g}")
+    return given
 
 
 def _repeats(given: int | None, usual: int) -> int:

@@ -72,6 +72,33 @@ def test_a_biased_system_is_refused():
     assert "the solution is the mean" in failed
 
 
+BIASED = {
+    "line": (
+        {**WIDE, "attention": {"kind": "softmax", "A": 0.4, "V": -1.0}, "noise": {"kappa": 5}, "time": {"until": 1.0}},
+        {"noise": {"kappa": 2.0}},
+    ),
+    "plane": (BOX, {"attention": {**BOX["attention"], "V": -2.5}}),
+    "sphere": (
+        {
+            **KURAMOTO,
+            "geometry": {"kind": "sphere"},
+            "initial": {"kind": "von-mises", "direction": [0, 0.6, 0.8], "concentration": 1},
+        },
+        {"noise": {"kappa": 2.0}},
+    ),
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("problem", "bias"), BIASED.values(), ids=BIASED.keys())
+def test_a_biased_system_is_refused_on_every_geometry(problem, bias):
+    plan = planned(problem, (50, 200, 800), 16)
+    assert studied(plan).failed == ()
+    report = studied(dataclasses.replace(plan, tokens={**plan.tokens, **bias}))
+    assert report.rates["smooth observables"].kept is False
+    assert report.rates["wasserstein-1"].kept is False
+
+
 def test_a_small_bias_shows_in_the_mean_of_the_repeats():
     """What is smaller than the error of one system is larger than that of the mean of 24."""
     plan = planned(KURAMOTO)
