@@ -137,8 +137,10 @@ def test_doctor_knows_its_surroundings_and_passes(mfpde):
 
 
 def test_doctor_fails_when_the_solver_is_wrong(mfpde, monkeypatch):
-    monkeypatch.setattr("mfpde.cli.doctor.KAPPA", 4.0)
-    monkeypatch.setattr("scipy.optimize.brentq", lambda *_, **__: 0.5)
+    from mfpde.comparing import moebius
+
+    image = moebius.moebius_image
+    monkeypatch.setattr(moebius, "moebius_image", lambda theta, time, initial: image(theta, 1.001 * time, initial))
     assert mfpde("doctor").exit_code == 1
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import mfpde
+from mfpde.comparing.finite_volume import FiniteVolume
 from mfpde.validation import bounds, solution
 
 GAUSSIAN = {
@@ -162,16 +163,13 @@ def test_a_drift_that_is_not_the_plain_sum_fails(monkeypatch):
 
 
 def test_two_solutions_that_differ_fail(monkeypatch):
-    from mfpde.validation import second
+    begun = FiniteVolume.begun
 
-    solved = second._solved
+    def other(self, task, *given):
+        wrong = mfpde.Problem.from_dict({**GAUSSIAN, "attention": {"kind": "softmax", "A": 1, "V": -1.001}})
+        return begun(self, wrong.posed(), *given)
 
-    def other(task, *given):
-        return solved(
-            mfpde.Problem.from_dict({**task.canonical(), "attention": {"kind": "softmax", "A": 1, "V": -1.001}}), *given
-        )
-
-    monkeypatch.setattr(second, "_solved", other)
+    monkeypatch.setattr(FiniteVolume, "begun", other)
     assert [check.claim[:26] for check in examined(GAUSSIAN).failed] == ["the solution is that of so"]
 
 
