@@ -93,7 +93,9 @@ def _drawing(run: Run, apart: Apart | None) -> Drawing:
         if apart is None:
             lookup("view", "snapshots")(run, figure)
             return
-        above, below = figure.subfigures(2, 1, height_ratios=[_HEIGHT_INCHES, _HEIGHT_OF_SECOND_INCHES])
+        above, below = figure.subfigures(2, 1, squeeze=False, height_ratios=[_HEIGHT_INCHES, _HEIGHT_OF_SECOND_INCHES])[
+            :, 0
+        ]
         lookup("view", "snapshots")(run, above)
         apart.draw(below)
 

@@ -37,7 +37,7 @@ class Going(Protocol):
     def time(self) -> float:
         """How far it has come."""
 
-    def advance(self, target: float, budget: float) -> Progress:
+    def advance(self, target: float, budget: int) -> Progress:
         """Go on to that time."""
 
     def measure(self) -> Measure:

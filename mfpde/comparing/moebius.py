@@ -65,7 +65,7 @@ class _Image:
     speed: float
     time: float = 0.0
 
-    def advance(self, target: float, budget: float) -> Progress:
+    def advance(self, target: float, budget: int) -> Progress:
         """At once."""
         self.time = target
         return Progress(State.REACHED)
@@ -76,7 +76,7 @@ class _Image:
         def density(theta: Float) -> Float:
             return moebius_image(theta, self.time * self.speed, self.initial)
 
-        values = density(2 * np.pi / _NODES * np.arange(_NODES))
+        values = density(2 * np.pi / _NODES * np.arange(_NODES, dtype=float))
         modes = np.fft.rfft(values) * (2 * np.pi / _NODES)
         known = CircleDensity.of(modes[: _NODES // 2])
         return CircleDensity(known.coefficients, _NODES // 2, density)

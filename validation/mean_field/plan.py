@@ -86,6 +86,12 @@ class Plan:
         """Whether the counts are those that somebody asked for."""
         return not self.spare
 
+    def until(self, time: float) -> Plan:
+        """The same for a shorter time."""
+        shorter = {"time": {"until": time, "save_at": [share * time for share in _TIME_SHARES]}}
+        limit = None if self.limit is None else Problem.from_dict({**self.limit.canonical(), **shorter})
+        return replace(self, tokens={**self.tokens, **shorter}, limit=limit)
+
     @property
     def systems(self) -> list[tuple[int, int]]:
         """Numbers of tokens and of the repeat."""

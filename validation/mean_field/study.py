@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from mfpde.activity import doing
-from mfpde.contracts import FINISHED
 from mfpde.errors import MfpdeError
 from mfpde.validation.mean_field.costs import Costs, affordable
 from mfpde.validation.mean_field.findings import Findings
@@ -18,12 +17,13 @@ from mfpde.validation.mean_field.limit import Limit
 from mfpde.validation.mean_field.measuring import MEASURE
 from mfpde.validation.mean_field.plan import Plan
 from mfpde.validation.report import Report
-from mfpde.validation.solving import solved_so_far
+from mfpde.validation.solving import UnfinishedError, solved
 from mfpde.watching.watch import Watch
 from mfpde.workers import Processes, Task, processes_for, usable_processors
 
 __all__ = ["examine_limit"]
 
+_SHARE_OF_END = 0.5  # of the time at which a solution ends: tokens blow up earlier or later than it
 _MOST_PROCESSES = 16  # that measure at once
 
 
@@ -45,8 +45,21 @@ def examine_limit(
     plan: Plan, watch: Watch, *, of: str = "problem", kept: Path | None = None, resume: bool = False
 ) -> Report:
     """Measure, fit, judge; `of` names the problem. Measurements are `kept` in that file as they are made, and not made
-    again by `resume`."""
+    again by `resume`. A solution that ends early is the limit for a part of the time that it lasts."""
     title = f"the mean-field limit of {of}"
+    try:
+        return _examined(title, plan, watch, kept, resume)
+    except UnfinishedError as error:
+        ended = error.run.outcome
+    until = _SHARE_OF_END * float(ended.time)
+    if not until > 0:
+        return Report(title, own_notes=(f"the limit is not known: {ended}",))
+    report = _examined(title, plan.until(until), watch, kept, resume)
+    said = f"the solution does not last until t = {plan.times[-1]:.6g} ({ended}): tokens follow it to t = {until:.6g}"
+    return replace(report, own_notes=(said, *report.own_notes))
+
+
+def _examined(title: str, plan: Plan, watch: Watch, kept: Path | None, resume: bool) -> Report:
     with tempfile.TemporaryDirectory() as place, processes_for(min(usable_processors(), _MOST_PROCESSES)) as workers:
         measuring = _Measuring(workers, watch, Path(place))
         if plan.limit is None:
@@ -81,10 +94,7 @@ class _Measuring:
         doing("solving for the limit")
         problem, self._tokens = plan.limit_problem, plan.tokens
         self._path = self._place / f"limit-{len(list(self._place.iterdir()))}.h5"
-        run = solved_so_far(problem, self._path)
-        if run.outcome.kind != FINISHED:
-            raise MfpdeError(f"the limit is not known up to t = {plan.times[-1]:.6g}: {run.outcome}")
-        return Limit.of(run)
+        return Limit.of(solved(problem, self._path))
 
     def with_tokens_for_limit(self, plan: Plan, kept: Path | None) -> Plan:
         """Where many more tokens stand for the limit, its size depends on what there is time for. Costs are those of a
