@@ -168,7 +168,14 @@ BROKEN = {
 
 
 #: seconds each: cells in the plane, all harmonics, general laws
-SLOW = ("plane, finite volumes", "circle, general", "circle, expression", "sphere", "line, finite volumes with noise")
+SLOW = (
+    "plane, finite volumes",
+    "plane, gaussian",
+    "circle, general",
+    "circle, expression",
+    "sphere",
+    "line, finite volumes with noise",
+)
 
 
 def timed(name):
