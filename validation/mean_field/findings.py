@@ -196,8 +196,8 @@ class Findings:
                 continue
             low, high = rate.interval
             claim = f"{rate.quantity}: errors fall like {rate.law} (95 % between n^{low:.2f} and n^{high:.2f})"
-            half = 0.5 * (high - low)
-            found.append(Check(claim, _SOURCE, rate.expected, rate.exponent, half + MARGIN, rate.kept, "<="))
+            tolerance = rate.uncertainty + MARGIN
+            found.append(Check(claim, _SOURCE, rate.expected, rate.exponent, tolerance, rate.kept, "<="))
         return found
 
     def _bias(self) -> list[Check]:
