@@ -99,7 +99,6 @@ class CalleeLibrary(codegen.JITCodeLibrary):
         """Link what is called."""
         self._raise_if_finalized()
         for library in dict.fromkeys(self._linking_libraries):
-            self._reload_init.update(library._reload_init)
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
         if any(one.name.startswith(codegen.RuntimeLinker.PREFIX) for one in self._final_module.global_variables):
             raise NotImplementedError(f"{self.name} calls itself with other types: write the loop")
