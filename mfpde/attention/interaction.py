@@ -9,11 +9,12 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
+from mfpde.attention import pair_sums
 from mfpde.attention.convolution import Convolution
 from mfpde.attention.external import External
+from mfpde.attention.fast_pair_sums import energy_of_pairs, forces, laplacians
 from mfpde.attention.law import Law
 from mfpde.attention.pair_potential import Degrees, PairPotential
-from mfpde.attention.pair_sums import energy_of_pairs, forces, laplacians
 from mfpde.coefficients import FORMULA, CoefficientFormula
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry, Harmonics, Queries
@@ -25,7 +26,8 @@ from mfpde.typing import AnyArray, Float
 __all__ = ["Interaction"]
 
 _MAX_COEFFICIENT = 1e100  # products of three of them stay finite
-_PAIRS_PER_HARMONIC = 4  # harmonics of one token that cost as much as so many pairs, on S^2
+#: compiled pairs that cost as much as one harmonic of a token
+_PAIRS_PER_HARMONIC_OF_CIRCLE, _PAIRS_PER_HARMONIC_OF_SPHERE = 20, 4
 
 
 def _coefficients_way(value: Any) -> str:
@@ -187,7 +189,10 @@ class Interaction(Law):
         if self.expression is not None:
             degrees = self.degrees(measure.space)
             tokens, top = measure.nodes()[1].size, degrees.potential.size
-            if degrees.rest > 0 or (not measure.by_degree and tokens < _PAIRS_PER_HARMONIC * top**2):
+            pairs = _PAIRS_PER_HARMONIC_OF_CIRCLE * top
+            if not measure.space.angular:
+                pairs = _PAIRS_PER_HARMONIC_OF_SPHERE * top**2
+            if degrees.rest > 0 or (not measure.by_degree and tokens < pairs):
                 return None
             if measure.ambient_dimension > 3:  # there are no harmonics of all orders
                 return None
@@ -245,7 +250,9 @@ class Interaction(Law):
             slopes = harmonics.slopes(queries.points() @ keys.T, listed.size)
             found = ((np.tensordot(np.array([0.0, *listed]), slopes, axes=1)) * weights) @ keys
         elif self.expression is not None:
-            found = measure.space.pushed(x, forces(PairPotential(self.expression), measure.space, x, *measure.nodes()))
+            found = measure.space.pushed(
+                x, pair_sums.forces(PairPotential(self.expression), measure.space, x, *measure.nodes())
+            )
         external = self.external_on(measure.space)
         if external is not None:
             found = found + measure.space.pushed(x, external.slopes(x))

@@ -1,0 +1,122 @@
+"""Fast sums over pairs of tokens against the plain ones, and against mpmath."""
+
+import mpmath
+import numpy as np
+import pytest
+
+import mfpde
+from mfpde.attention import fast_pair_sums, pair_sums
+from mfpde.attention.grid_sums import grid_plan
+from mfpde.attention.pair_potential import PairPotential
+from mfpde.attention.pair_tables import reach_of, tables_of
+from mfpde.transform.piecewise import values_of
+
+LINE, PLANE = mfpde.Line(), mfpde.Plane()
+SMOOTH = ["exp(-r**2)", "log(r**2 + 0.05)", "-sqrt(r**2 + 0.3)", "exp(-3*r**2) - r**2*exp(-r**2/2)"]
+ROUGH = ["-r", "maximum(0, 1 - r**2)**2", "minimum(r, 0.7)", "-r**1.5", "exp(-r)*cos(5*r)"]
+ANGULAR = ["2*maximum(0, 1 - (angle/0.9)**2)**2", "exp(3*cosine)", "-angle**2*cosine", "maximum(0, 2*angle - 5)"]
+
+
+def tokens(space, count, seed=1):
+    """Tokens, two of them in one place, and weights."""
+    rng = np.random.default_rng(seed)
+    if space.angular:
+        x = rng.uniform(0, 2 * np.pi, (count, 1))
+    else:
+        x = 2 * rng.standard_normal((count, space.ambient_dimension))
+    if not space.flat and not space.angular:
+        x /= np.linalg.norm(x, axis=1)[:, None]
+        x[2] = -x[3]
+    x[0] = x[1]
+    weights = rng.random(count)
+    return x, weights / weights.sum()
+
+
+def both(space, text, count):
+    """Forces, Laplacians and energies, fast and plain."""
+    x, weights = tokens(space, count)
+    potential = PairPotential(text)
+    for name in ("forces", "laplacians"):
+        yield [getattr(way, name)(potential, space, x[:50], x, weights) for way in (fast_pair_sums, pair_sums)]
+    yield [np.array([way.energy_of_pairs(potential, space, x, weights)]) for way in (fast_pair_sums, pair_sums)]
+
+
+@pytest.mark.parametrize("space", [LINE, PLANE, mfpde.Space(dimension=4)], ids=lambda space: space.name)
+@pytest.mark.parametrize("text", [*SMOOTH, *ROUGH[:3]])
+def test_tables_in_space(space, text):
+    for fast, plain in both(space, text, 130):
+        np.testing.assert_allclose(fast, plain, atol=1e-12 * np.abs(plain).max())
+
+
+@pytest.mark.parametrize("space", [mfpde.Circle(), mfpde.Sphere(), mfpde.Sphere(dimension=5)])
+@pytest.mark.parametrize("text", ANGULAR)
+def test_tables_on_spheres(space, text):
+    for fast, plain in both(space, text, 130):
+        np.testing.assert_allclose(fast, plain, atol=1e-12 * np.abs(plain).max())
+
+
+@pytest.mark.parametrize(
+    ("text", "slope"),
+    [
+        ("exp(-r**2)", lambda r: -2 * r * mpmath.exp(-(r**2))),
+        ("-r**1.5", lambda r: -1.5 * mpmath.sqrt(r)),
+        ("log(r**2 + 1e-6)", lambda r: 2 * r / (r**2 + mpmath.mpf("1e-6"))),
+        ("exp(-r)*cos(5*r)", lambda r: -mpmath.exp(-r) * (mpmath.cos(5 * r) + 5 * mpmath.sin(5 * r))),
+        ("maximum(0, 1 - r**2)**2", lambda r: -4 * r * (1 - r**2) if r < 1 else mpmath.mpf(0)),
+    ],
+)
+def test_tables_have_thirteen_digits_of_their_panel(text, slope):
+    """At distances of every size, against forty digits."""
+    table = tables_of(PairPotential(text), LINE, 8.0, "slopes")[0]
+    distances = np.concatenate([np.geomspace(1e-9, 7.99, 80), np.linspace(0.01, 5.3, 60)])
+    found = np.empty(distances.size)
+    values_of(table, distances, found)
+    with mpmath.workdps(40):
+        exact = np.array([float(slope(mpmath.mpf(float(r)))) for r in distances])
+    panel = np.searchsorted(table.ends, distances, side="right")
+    largest = np.abs(table.coefficients).sum(axis=1)[panel]
+    assert (np.abs(found - exact) <= 3e-13 * largest + 1e-300).all()
+
+
+def test_a_function_too_rough_for_a_table_is_summed_plainly():
+    potential, (x, weights) = PairPotential("cos(1e6*r)"), tokens(LINE, 40)
+    assert tables_of(potential, LINE, reach_of(LINE, x, x), "slopes") is None
+    fast, plain = (way.forces(potential, LINE, x, x, weights) for way in (fast_pair_sums, pair_sums))
+    np.testing.assert_array_equal(fast, plain)
+
+
+@pytest.mark.parametrize(("space", "count"), [(LINE, 700), (PLANE, 9000)])
+@pytest.mark.parametrize("text", ["exp(-r**2)", "exp(-3*r**2) - r**2*exp(-r**2/2)"])
+def test_smooth_sums_by_a_grid(space, count, text):
+    potential, (x, weights) = PairPotential(text), tokens(space, count)
+    reach, some = reach_of(space, x, x), x[:60]
+    for what, name in (("slopes", "forces"), ("laplacians", "laplacians")):
+        plan = grid_plan(potential, space, what, reach, x, x)
+        assert plan is not None
+        found = plan.sums(some, x, weights)
+        plain = getattr(pair_sums, name)(potential, space, some, x, weights)
+        largest = np.abs(plain).max()
+        np.testing.assert_allclose(found.T if what == "slopes" else found[0], plain, atol=2e-12 * largest)
+
+
+@pytest.mark.parametrize("text", ROUGH)
+def test_a_grid_takes_smooth_potentials_alone(text):
+    x, _ = tokens(LINE, 5000)
+    assert grid_plan(PairPotential(text), LINE, "slopes", 16.0, x, x) is None or text.startswith("exp")
+
+
+def test_a_bump_between_the_nodes_of_a_coarse_grid_is_seen():
+    potential, (x, weights) = PairPotential("exp(-(50*(r - 1.37))**2)"), tokens(LINE, 3000)
+    fast, plain = (way.forces(potential, LINE, x[:30], x, weights) for way in (fast_pair_sums, pair_sums))
+    np.testing.assert_allclose(fast, plain, atol=1e-11 * np.abs(plain).max())
+
+
+def test_the_same_bits_on_any_number_of_threads(monkeypatch):
+    potential, (x, weights) = PairPotential("exp(-r**2)"), tokens(PLANE, 40_000)
+    found = []
+    for threads in (1, 2):
+        monkeypatch.setattr("mfpde.transform.threads.thread_count", lambda count=threads: count)
+        found.append(fast_pair_sums.forces(potential, PLANE, x, x, weights))
+        found.append(fast_pair_sums.forces(PairPotential("-r"), PLANE, x[:2000], x[:2000], weights[:2000]))
+    np.testing.assert_array_equal(found[0], found[2])
+    np.testing.assert_array_equal(found[1], found[3])
