@@ -1,17 +1,21 @@
-"""Sums over pairs of tokens by the fastest way there is: by a grid, by tables in compiled code, or plainly.
+"""Sums over pairs of tokens by the fastest way there is: by lattices, a grid, tables in compiled code, or plainly.
 
 Sizes and potentials alone decide which, so the same tokens give the same bits.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from mfpde.attention import pair_sums
 from mfpde.attention.grid_sums import grid_plan
+from mfpde.attention.lattice_sums import sums_over_lattice
 from mfpde.attention.pair_potential import PairPotential
 from mfpde.attention.pair_tables import kind_of_space, reach_of, tables_of
-from mfpde.geometry import Geometry
+from mfpde.geometry import Geometry, Queries
+from mfpde.measure import Measure
 from mfpde.transform.radial import forces_by_pairs, values_by_pairs
 from mfpde.typing import Float
 
@@ -20,29 +24,61 @@ __all__ = ["energy_of_pairs", "forces", "laplacians"]
 _PLAIN_PAIRS_MAX = 64  # that are not worth a table
 
 
-def forces(potential: PairPotential, space: Geometry, points: Float, keys: Float, weights: Float) -> Float:
-    """As `pair_sums.forces`."""
-    found = _fast(potential, space, "slopes", points, keys, weights)
+def forces(potential: PairPotential, measure: Measure, queries: Queries) -> Float:
+    """`grad (W * mu)` in native components, `(m, c)`."""
+    space, points = measure.space, _native(queries)
+    found = _by_lattices(potential, measure, "slopes", queries)
+    if found is not None:
+        return found.T
+    found = _of_nodes(potential, space, "slopes", points, *measure.nodes())
     if found is None:
-        return pair_sums.forces(potential, space, points, keys, weights)
+        return pair_sums.forces(potential, space, points, *measure.nodes())
     return found if space.flat or space.angular else found - np.einsum("mc,mc->m", found, points)[:, None] * points
 
 
-def laplacians(potential: PairPotential, space: Geometry, points: Float, keys: Float, weights: Float) -> Float:
-    """As `pair_sums.laplacians`."""
-    found = _fast(potential, space, "laplacians", points, keys, weights)
-    return pair_sums.laplacians(potential, space, points, keys, weights) if found is None else found
+def laplacians(potential: PairPotential, measure: Measure, queries: Queries) -> Float:
+    """`Lap (W * mu)`, `(m,)`."""
+    found = _by_lattices(potential, measure, "laplacians", queries)
+    if found is not None:
+        return found[0]
+    points, nodes = _native(queries), measure.nodes()
+    found = _of_nodes(potential, measure.space, "laplacians", points, *nodes)
+    return pair_sums.laplacians(potential, measure.space, points, *nodes) if found is None else found
 
 
-def energy_of_pairs(potential: PairPotential, space: Geometry, points: Float, weights: Float) -> float:
-    """As `pair_sums.energy_of_pairs`."""
-    found = _fast(potential, space, "values", points, points, weights)
+def energy_of_pairs(potential: PairPotential, measure: Measure) -> float:
+    """`iint W dmu dmu / 2`."""
+    points, weights = measure.nodes()
+    by_lattices = [_by_lattices(potential, measure, "values", queries) for queries in measure.lattices]
+    if by_lattices and all(each is not None for each in by_lattices):
+        values = np.concatenate([each[0] for each in by_lattices if each is not None])
+        return 0.5 * float(np.einsum("n,n->", weights, values))
+    found = _of_nodes(potential, measure.space, "values", points, points, weights)
     if found is None:
-        return pair_sums.energy_of_pairs(potential, space, points, weights)
+        return pair_sums.energy_of_pairs(potential, measure.space, points, weights)
     return 0.5 * float(np.einsum("n,n->", weights, found))
 
 
-def _fast(
+def _native(queries: Queries) -> Float:
+    return queries.points() if queries.native is None else queries.native
+
+
+def _by_lattices(potential: PairPotential, measure: Measure, what: str, queries: Queries) -> Float | None:
+    """Of a density on lattices, one after the other; None of any other measure, and where one of them is not to be
+    summed so."""
+    if not measure.lattices or not measure.space.flat:
+        return None
+    total, start, weights = None, 0, measure.nodes()[1]
+    for lattice in measure.lattices:
+        end = start + math.prod(lattice.shape)
+        found = sums_over_lattice(potential, measure.space, what, lattice, weights[start:end], queries)
+        if found is None:
+            return None
+        total, start = found if total is None else total + found, end
+    return total
+
+
+def _of_nodes(
     potential: PairPotential, space: Geometry, what: str, points: Float, keys: Float, weights: Float
 ) -> Float | None:
     if points.shape[0] * keys.shape[0] <= _PLAIN_PAIRS_MAX:

@@ -13,10 +13,10 @@ from mfpde.attention.pair_quadrature import kinks_of
 from mfpde.attention.pair_tables import tables_of
 from mfpde.geometry import Geometry
 from mfpde.transform.piecewise import values_of
-from mfpde.transform.regular_grid import STENCIL, RegularGrid, interpolated, lagrange_weights, spread
+from mfpde.transform.regular_grid import STENCIL, RegularGrid, interpolated, lagrange_basis, spread
 from mfpde.typing import Float
 
-__all__ = ["GridPlan", "grid_plan"]
+__all__ = ["GridPlan", "actions", "grid_plan", "spacing_of"]
 
 _ERROR_MAX = 1e-12  # of interpolation, relative to the largest force (value, Laplacian)
 _NODES_MAX = {1: 2**17, 2: 1280}  # along an axis, by dimension: 40 MB, and a second for the transforms
@@ -54,7 +54,7 @@ def grid_plan(
     count, pairs = points.shape[0] + keys.shape[0], float(points.shape[0]) * keys.shape[0]
     if not space.flat or dimension > 2 or _PAIR_NANOSECONDS * pairs < _POINT_NANOSECONDS[dimension] * count:
         return None
-    spacing = _spacing(potential, space, what, reach)
+    spacing = spacing_of(potential, space, what, reach)
     if spacing is None:
         return None
     low = np.minimum(points.min(axis=0), keys.min(axis=0))
@@ -84,7 +84,7 @@ def _padded(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(2 * count for count in shape)
 
 
-def _forces(potential: PairPotential, space: Geometry, what: str, differences: tuple[Float, ...]) -> Float | None:
+def actions(potential: PairPotential, space: Geometry, what: str, differences: tuple[Float, ...]) -> Float | None:
     """What acts over differences, given along each axis (they broadcast): `(parts, *shape)`."""
     distances = np.sqrt(sum(part * part for part in differences))
     reach = 2.0 ** math.ceil(math.log2(1.01 * float(distances.max())))
@@ -106,20 +106,20 @@ def _spectra(
     potential: PairPotential, space: Geometry, what: str, spacing: float, shape: tuple[int, ...]
 ) -> Float | None:
     steps = [np.fft.fftfreq(count, 1.0 / count) * spacing for count in _padded(shape)]
-    forces = _forces(potential, space, what, tuple(np.meshgrid(*steps, indexing="ij", sparse=True)))
+    forces = actions(potential, space, what, tuple(np.meshgrid(*steps, indexing="ij", sparse=True)))
     if forces is None:
         return None
     return np.asarray(np.fft.rfftn(forces, axes=tuple(range(1, forces.ndim))))
 
 
 @lru_cache(maxsize=64)
-def _spacing(potential: PairPotential, space: Geometry, what: str, reach: float) -> float | None:
+def spacing_of(potential: PairPotential, space: Geometry, what: str, reach: float) -> float | None:
     """The widest spacing on which interpolation, of points and of keys in the middle between nodes, leaves no more than
     the error allowed."""
     tables = tables_of(potential, space, reach, what)
     if tables is None or kinks_of(potential, reach).size:
         return None
-    half = lagrange_weights(0.5)
+    half = lagrange_basis(np.array([0.5]))[:, 0]
     both = np.convolve(half, half[::-1])  # of differences, from - 15 to 15 steps
     sizes = np.abs(tables[0].coefficients).sum(axis=1)
     narrowest = 2.0 / float(tables[0].scales[sizes >= _SIGNIFICANT_SHARE * sizes.max()].max())
@@ -141,14 +141,14 @@ def _interpolation_error(
     count, rim = min(int(reach / spacing) + 1, _STRIP_NODES), STENCIL - 1
     along: Float = spacing * np.arange(-rim, count + rim, dtype=float)
     if space.ambient_dimension == 1:
-        forces = _forces(potential, space, what, (along,))
+        forces = actions(potential, space, what, (along,))
         if forces is None:
             return None
         found = np.array([np.convolve(part, weights, mode="valid") for part in forces])
         exact = forces[:, rim:-rim]
     else:
         across: Float = spacing * np.arange(2 - rim, 3 + rim, dtype=float)
-        forces = _forces(potential, space, what, (along[:, None], across[None, :]))
+        forces = actions(potential, space, what, (along[:, None], across[None, :]))
         if forces is None:
             return None
         found = np.array([np.convolve(part @ weights, weights, mode="valid") for part in forces])

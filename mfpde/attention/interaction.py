@@ -205,10 +205,10 @@ class Interaction(Law):
         space = measure.space
         points = queries.points() if queries.native is None else queries.native
         external = self.external_on(space)
-        found = self._pair_forces(measure, points)
+        found = self._pair_forces(measure, queries, points)
         return queries.laid(space.pushed(points, found if external is None else found + external.slopes(points)))
 
-    def _pair_forces(self, measure: Measure, points: Float) -> Float:
+    def _pair_forces(self, measure: Measure, queries: Queries, points: Float) -> Float:
         """`grad (W * mu)` in native components: of tokens, by pairs where W is written."""
         written, flat = self.pair_potential, measure.space.flat
         if written is None and flat:
@@ -218,7 +218,7 @@ class Interaction(Law):
             return pairs.slopes_and_levels(points, measure.harmonics(pairs.top))[0]
         if written.token_unfit is not None:
             raise ProblemError.at("interaction.expression", written.token_unfit)
-        return forces(written, measure.space, points, *measure.nodes())
+        return forces(written, measure, queries)
 
     @property
     def of_pairs(self) -> Interaction:
@@ -236,7 +236,7 @@ class Interaction(Law):
             pairs = _convolution(self.of_pairs, measure.space)
             found = pairs.divergence(x, measure.harmonics(pairs.top))
         else:
-            found = laplacians(written, measure.space, x, *measure.nodes())
+            found = laplacians(written, measure, measure.space.queries(x))
         return found if external is None else found + external.laplacians(x)
 
     def drift_by_quadrature(self, measure: Measure, points: AnyArray, positions: AnyArray | None = None) -> Float:
@@ -268,7 +268,7 @@ class Interaction(Law):
         """`iint W dmu dmu / 2 + int U dmu` of nodes."""
         written, external = self.pair_potential, self.external_on(measure.space)
         points, weights = measure.nodes()
-        energy = 0.0 if written is None else energy_of_pairs(written, measure.space, points, weights)
+        energy = 0.0 if written is None else energy_of_pairs(written, measure)
         return energy if external is None else energy + float(np.einsum("n,n->", weights, external.values(points)))
 
     def energy_unfit(self, geometry: Geometry) -> str | None:

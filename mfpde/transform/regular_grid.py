@@ -17,15 +17,16 @@ from mfpde.transform.scattered_kernels import POINTS_PER_BLOCK, lagrange_rows
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["STENCIL", "RegularGrid", "interpolated", "lagrange_weights", "spread"]
+__all__ = ["STENCIL", "STENCIL_NODES", "RegularGrid", "interpolated", "lagrange_basis", "spread"]
 
 STENCIL = 16  # nodes along an axis that a point is interpolated from
 _BEFORE = STENCIL // 2 - 1  # of them, up to the one before the point
 _POINTS_PER_PIECE = 1 << 14  # whose numbers stay in the cache
 _BATCHES = 8  # of masses, each with a grid of its own, whatever the number of threads
 
-_NODES: Float = np.arange(-_BEFORE, STENCIL - _BEFORE, dtype=float)
-_WEIGHTS: Float = np.array([1.0 / np.prod([x - y for y in _NODES if y != x]) for x in _NODES])
+#: of a stencil, where its two middle ones are 0 and 1
+STENCIL_NODES: Float = np.arange(-_BEFORE, STENCIL - _BEFORE, dtype=float)
+_WEIGHTS: Float = np.array([1.0 / np.prod([x - y for y in STENCIL_NODES if y != x]) for x in STENCIL_NODES])
 
 
 class RegularGrid(NamedTuple):
@@ -36,11 +37,11 @@ class RegularGrid(NamedTuple):
     shape: tuple[int, ...]
 
 
-def lagrange_weights(t: float) -> Float:
-    """Of the nodes of a stencil, for a point at t in [0, 1) between its two middle ones."""
-    found = np.empty((STENCIL, 1))
-    lagrange_rows(np.array([t]), _NODES, _WEIGHTS, np.empty(1), found)
-    return found[:, 0]
+def lagrange_basis(t: Float) -> Float:
+    """Values `(STENCIL, n)` of the polynomials of a stencil's nodes, at places t in [0, 1] between its middle ones."""
+    found = np.empty((STENCIL, t.size))
+    lagrange_rows(t, STENCIL_NODES, _WEIGHTS, np.empty(t.size), found)
+    return found
 
 
 @kernel
@@ -136,7 +137,7 @@ def spread(points: Float, masses: Float, grid: RegularGrid) -> Float:
     def work(piece: int) -> None:
         here = slice(*batches[piece])
         columns, start = _columns(points[here], grid)
-        _spread(columns, masses[here], start, grid.spacing, _NODES, _WEIGHTS, moved[piece])
+        _spread(columns, masses[here], start, grid.spacing, STENCIL_NODES, _WEIGHTS, moved[piece])
 
     run_pieces(work, len(batches))
     return moved.sum(axis=0).reshape(grid.shape)
@@ -150,7 +151,7 @@ def interpolated(points: Float, fields: Float, grid: RegularGrid) -> Float:
     def work(piece: int) -> None:
         here = slice(*stretches[piece])
         columns, start = _columns(points[here], grid)
-        _interpolate(columns, tables, start, grid.spacing, _NODES, _WEIGHTS, out[:, here])
+        _interpolate(columns, tables, start, grid.spacing, STENCIL_NODES, _WEIGHTS, out[:, here])
 
     run_pieces(work, len(stretches))
     return out

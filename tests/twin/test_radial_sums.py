@@ -37,8 +37,17 @@ def both(space, text, count):
     x, weights = tokens(space, count)
     potential = PairPotential(text)
     for name in ("forces", "laplacians"):
-        yield [getattr(way, name)(potential, space, x[:50], x, weights) for way in (fast_pair_sums, pair_sums)]
-    yield [np.array([way.energy_of_pairs(potential, space, x, weights)]) for way in (fast_pair_sums, pair_sums)]
+        yield fast_and_plain(name, potential, space, x[:50], x, weights)
+    measure = mfpde.Particles(x, weights, geometry=space)
+    fast = fast_pair_sums.energy_of_pairs(potential, measure)
+    yield [np.array([energy]) for energy in (fast, pair_sums.energy_of_pairs(potential, space, x, weights))]
+
+
+def fast_and_plain(name, potential, space, points, x, weights):
+    """Sums of that name, both ways."""
+    measure = mfpde.Particles(x, weights, geometry=space)
+    fast = getattr(fast_pair_sums, name)(potential, measure, space.queries(points))
+    return fast, getattr(pair_sums, name)(potential, space, points, x, weights)
 
 
 @pytest.mark.parametrize("space", [LINE, PLANE, mfpde.Space(dimension=4)], ids=lambda space: space.name)
@@ -81,7 +90,7 @@ def test_tables_have_thirteen_digits_of_their_panel(text, slope):
 def test_a_function_too_rough_for_a_table_is_summed_plainly():
     potential, (x, weights) = PairPotential("cos(1e6*r)"), tokens(LINE, 40)
     assert tables_of(potential, LINE, reach_of(LINE, x, x), "slopes") is None
-    fast, plain = (way.forces(potential, LINE, x, x, weights) for way in (fast_pair_sums, pair_sums))
+    fast, plain = fast_and_plain("forces", potential, LINE, x, x, weights)
     np.testing.assert_array_equal(fast, plain)
 
 
@@ -107,16 +116,16 @@ def test_a_grid_takes_smooth_potentials_alone(text):
 
 def test_a_bump_between_the_nodes_of_a_coarse_grid_is_seen():
     potential, (x, weights) = PairPotential("exp(-(50*(r - 1.37))**2)"), tokens(LINE, 3000)
-    fast, plain = (way.forces(potential, LINE, x[:30], x, weights) for way in (fast_pair_sums, pair_sums))
+    fast, plain = fast_and_plain("forces", potential, LINE, x[:30], x, weights)
     np.testing.assert_allclose(fast, plain, atol=1e-11 * np.abs(plain).max())
 
 
 def test_the_same_bits_on_any_number_of_threads(monkeypatch):
-    potential, (x, weights) = PairPotential("exp(-r**2)"), tokens(PLANE, 40_000)
-    found = []
+    (x, weights), found = tokens(PLANE, 40_000), []
     for threads in (1, 2):
         monkeypatch.setattr("mfpde.transform.threads.thread_count", lambda count=threads: count)
-        found.append(fast_pair_sums.forces(potential, PLANE, x, x, weights))
-        found.append(fast_pair_sums.forces(PairPotential("-r"), PLANE, x[:2000], x[:2000], weights[:2000]))
+        for law, count in (("exp(-r**2)", 40_000), ("-r", 2000)):
+            measure = mfpde.Particles(x[:count], weights[:count] / weights[:count].sum())
+            found.append(mfpde.Interaction(expression=law).drift(measure, x[:count]))
     np.testing.assert_array_equal(found[0], found[2])
     np.testing.assert_array_equal(found[1], found[3])
