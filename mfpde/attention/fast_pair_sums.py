@@ -1,4 +1,5 @@
-"""Sums over pairs of tokens by the fastest way there is: by lattices, a grid, tables in compiled code, or plainly.
+"""Sums over pairs of tokens by the fastest way there is: by moments, lattices, a grid, tables in compiled
+code, or plainly.
 
 Sizes and potentials alone decide which, so the same tokens give the same bits.
 """
@@ -27,6 +28,9 @@ _PLAIN_PAIRS_MAX = 64  # that are not worth a table
 def forces(potential: PairPotential, measure: Measure, queries: Queries) -> Float:
     """`grad (W * mu)` in native components, `(m, c)`."""
     space, points = measure.space, _native(queries)
+    if space.flat and potential.stiffness is not None:
+        mass, mean, _ = _moments(measure)
+        return potential.stiffness[0] * mass * (points - mean)
     found = _by_lattices(potential, measure, "slopes", queries)
     if found is not None:
         return found.T
@@ -38,6 +42,9 @@ def forces(potential: PairPotential, measure: Measure, queries: Queries) -> Floa
 
 def laplacians(potential: PairPotential, measure: Measure, queries: Queries) -> Float:
     """`Lap (W * mu)`, `(m,)`."""
+    if measure.space.flat and potential.stiffness is not None:
+        strength = measure.ambient_dimension * potential.stiffness[0] * _moments(measure)[0]
+        return np.full(_native(queries).shape[0], strength)
     found = _by_lattices(potential, measure, "laplacians", queries)
     if found is not None:
         return found[0]
@@ -48,6 +55,9 @@ def laplacians(potential: PairPotential, measure: Measure, queries: Queries) -> 
 
 def energy_of_pairs(potential: PairPotential, measure: Measure) -> float:
     """`iint W dmu dmu / 2`."""
+    if measure.space.flat and potential.stiffness is not None:
+        (strength, constant), (mass, _, spread) = potential.stiffness, _moments(measure)
+        return 0.5 * mass * (constant * mass + strength * spread)
     points, weights = measure.nodes()
     by_lattices = [_by_lattices(potential, measure, "values", queries) for queries in measure.lattices]
     if by_lattices and all(each is not None for each in by_lattices):
@@ -57,6 +67,14 @@ def energy_of_pairs(potential: PairPotential, measure: Measure) -> float:
     if found is None:
         return pair_sums.energy_of_pairs(potential, measure.space, points, weights)
     return 0.5 * float(np.einsum("n,n->", weights, found))
+
+
+def _moments(measure: Measure) -> tuple[float, Float, float]:
+    """Mass, mean, and `int |y - mean|^2 dmu`."""
+    points, weights = measure.nodes()
+    mass = float(np.einsum("n->", weights))
+    mean = np.einsum("n,nc->c", weights, points) / mass
+    return mass, mean, float(np.einsum("n,nc->", weights, (points - mean) ** 2))
 
 
 def _native(queries: Queries) -> Float:

@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from mfpde.attention import pair_sums
+from mfpde.attention.affine import AffineDrift
 from mfpde.attention.convolution import Convolution
 from mfpde.attention.external import External
 from mfpde.attention.fast_pair_sums import energy_of_pairs, forces, laplacians
@@ -17,7 +18,7 @@ from mfpde.attention.law import Law
 from mfpde.attention.pair_potential import Degrees, PairPotential
 from mfpde.coefficients import FORMULA, CoefficientFormula
 from mfpde.errors import ProblemError
-from mfpde.geometry import Geometry, Harmonics, Queries
+from mfpde.geometry import Geometry, Harmonics, Queries, euclidean
 from mfpde.measure import Measure
 from mfpde.measure.expression import Expression
 from mfpde.specification import Vector
@@ -258,6 +259,31 @@ class Interaction(Law):
             found = found + measure.space.pushed(x, external.slopes(x))
         return queries.answered(queries.tangent(found.T))
 
+    # -- Gaussians
+    # ---------------------------------------------------------------------------------------------------------------
+
+    def gaussian_unfit(self, dimension: int) -> str | None:
+        written, space = self.pair_potential, euclidean(dimension)
+        if self.coefficients is not None:
+            return "coefficients by degree are of circle and spheres"
+        if written is not None and written.stiffness is None:
+            return f"interaction.expression {self.expression} is no quadratic one, as -r**2/2 is"
+        external = self.external_on(space)
+        if external is not None and external.quadratic is None:
+            return f"interaction.external {self.external} is no polynomial of degree two"
+        return None
+
+    def gaussian_drift(self, mean: Float, covariance: Float, factor: Float | None = None) -> AffineDrift:
+        """`w (x - m) + b + H x` of `W = w r^2 / 2` and `U = <b, x> + <x, H x> / 2`."""
+        reason = self.gaussian_unfit(mean.size)
+        if reason is not None:
+            raise ProblemError.at("interaction", f"has no closed form for Gaussians: {reason}")
+        stiffness = None if self.pair_potential is None else self.pair_potential.stiffness
+        own = AffineDrift(np.zeros(mean.size), (0.0 if stiffness is None else stiffness[0]) * np.eye(mean.size))
+        external = self.external_on(euclidean(mean.size))
+        outer = None if external is None else external.quadratic
+        return own if outer is None else own + AffineDrift(outer.slope + outer.bend @ mean, outer.bend)
+
     # -- energies
     # ---------------------------------------------------------------------------------------------------------------
 
@@ -270,6 +296,9 @@ class Interaction(Law):
         points, weights = measure.nodes()
         energy = 0.0 if written is None else energy_of_pairs(written, measure)
         return energy if external is None else energy + float(np.einsum("n,n->", weights, external.values(points)))
+
+    def gradient_unfit(self, geometry: Geometry) -> str | None:
+        return None if geometry.flat else super().gradient_unfit(geometry)
 
     def energy_unfit(self, geometry: Geometry) -> str | None:
         if geometry.flat:

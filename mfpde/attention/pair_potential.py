@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mfpde.attention.pair_quadrature import pair_nodes
+from mfpde.attention.quadratic import quadratic_of
 from mfpde.errors import ProblemError
 from mfpde.geometry import Harmonics
 from mfpde.measure.expression import COORDINATES, Expression
@@ -131,6 +132,12 @@ class PairPotential:
             f"interaction.expression {self.text} has a kink at {distance} 0, slope {slope:.3g}: without noise tokens "
             "meet in finite time, and forces jump there; give noise, or round it off, as sqrt(x**2 + 0.01) does abs(x)"
         )
+
+    @cached_property
+    def stiffness(self) -> tuple[float, float] | None:
+        """(w, c) of `W = c + w r^2 / 2`; None of any other."""
+        found = quadratic_of(self.expression, ("r",))
+        return None if found is None or found.slope.any() else (float(found.bend[0, 0]), found.constant)
 
     @cached_property
     def _usual_slope(self) -> float:
