@@ -1,5 +1,5 @@
-"""Sums over pairs of tokens by the fastest way there is: by moments, lattices, a grid, tables in compiled
-code, or plainly.
+"""Sums over pairs of tokens by the fastest way there is: by moments, lattices, a grid, sorting, tables in
+compiled code, or plainly.
 
 Sizes and potentials alone decide which, so the same tokens give the same bits.
 """
@@ -11,13 +11,14 @@ import math
 import numpy as np
 
 from mfpde.attention import pair_sums
-from mfpde.attention.grid_sums import grid_plan
+from mfpde.attention.grid_sums import PAIR_NANOSECONDS, grid_plan
 from mfpde.attention.lattice_sums import sums_over_lattice
 from mfpde.attention.pair_potential import PairPotential
 from mfpde.attention.pair_tables import kind_of_space, reach_of, tables_of
 from mfpde.geometry import Geometry, Queries
 from mfpde.measure import Measure
 from mfpde.transform.radial import forces_by_pairs, values_by_pairs
+from mfpde.transform.sorted_sums import sorted_plan
 from mfpde.typing import Float
 
 __all__ = ["energy_of_pairs", "forces", "laplacians"]
@@ -109,5 +110,25 @@ def _of_nodes(
     tables = tables_of(potential, space, reach, what)
     if tables is None:
         return None
+    if (space.flat and space.ambient_dimension == 1) or space.angular:
+        found = _by_sorting(potential, space, reach, what, points[:, 0], keys[:, 0], weights)
+        if found is not None:
+            return found[:, None] if what == "slopes" else found
     summed = forces_by_pairs if what == "slopes" else values_by_pairs
     return summed(kind_of_space(space), points, keys, weights, tables)
+
+
+def _by_sorting(
+    potential: PairPotential, space: Geometry, reach: float, what: str, x: Float, y: Float, weights: Float
+) -> Float | None:
+    """On the line, and on the circle, whose keys are seen on either side; None where all pairs are cheaper."""
+    tables = tables_of(potential, space, reach, what, coarse=True)
+    plan = None if tables is None else sorted_plan(tables[0])
+    if plan is None or plan.point_nanoseconds * (x.size + y.size) > PAIR_NANOSECONDS * float(x.size) * y.size:
+        return None
+    if space.angular:
+        x, y = np.mod(x, 2 * np.pi), np.mod(y, 2 * np.pi)
+        ahead, behind = y < np.pi, y >= np.pi
+        y = np.concatenate([y, y[ahead] + 2 * np.pi, y[behind] - 2 * np.pi])
+        weights = np.concatenate([weights, weights[ahead], weights[behind]])
+    return plan.sums(x, y, weights, odd=what == "slopes")

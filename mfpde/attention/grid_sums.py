@@ -16,7 +16,7 @@ from mfpde.transform.piecewise import values_of
 from mfpde.transform.regular_grid import STENCIL, RegularGrid, interpolated, lagrange_basis, spread
 from mfpde.typing import Float
 
-__all__ = ["GridPlan", "actions", "grid_plan", "spacing_of"]
+__all__ = ["PAIR_NANOSECONDS", "GridPlan", "actions", "grid_plan", "spacing_of"]
 
 _ERROR_MAX = 1e-12  # of interpolation, relative to the largest force (value, Laplacian)
 _NODES_MAX = {1: 2**17, 2: 1280}  # along an axis, by dimension: 40 MB, and a second for the transforms
@@ -25,7 +25,8 @@ _INTERVALS_FIRST = 16.0  # of the reach, at least, of the coarsest grid tried; o
 #: nodes
 _SIGNIFICANT_SHARE = 1e-8
 _STRIP_NODES = 600  # along the axis, of the differences at which a spacing is judged: the finest structure is near 0
-_PAIR_NANOSECONDS = 6.0  # of a sum over all pairs
+#: of a sum over all pairs
+PAIR_NANOSECONDS = 6.0
 #: of spreading and interpolating a point, by dimension
 _POINT_NANOSECONDS = {1: 60.0, 2: 300.0}
 _TRANSFORM_NANOSECONDS = 60.0  # of each node, for all transforms
@@ -52,7 +53,7 @@ def grid_plan(
     """How to sum by a grid; None where all pairs are cheaper, or W is not smooth enough."""
     dimension = space.ambient_dimension
     count, pairs = points.shape[0] + keys.shape[0], float(points.shape[0]) * keys.shape[0]
-    if not space.flat or dimension > 2 or _PAIR_NANOSECONDS * pairs < _POINT_NANOSECONDS[dimension] * count:
+    if not space.flat or dimension > 2 or PAIR_NANOSECONDS * pairs < _POINT_NANOSECONDS[dimension] * count:
         return None
     spacing = spacing_of(potential, space, what, reach)
     if spacing is None:
@@ -64,7 +65,7 @@ def grid_plan(
         return None
     shape = tuple(_rounded_up(int(each) + STENCIL + 1) for each in intervals)
     work = _POINT_NANOSECONDS[dimension] * count + _TRANSFORM_NANOSECONDS * math.prod(_padded(shape))
-    if work > _PAIR_NANOSECONDS * pairs:
+    if work > PAIR_NANOSECONDS * pairs:
         return None
     spectra = _spectra(potential, space, what, spacing, shape)
     if spectra is None:

@@ -12,7 +12,7 @@ from mfpde.attention.pair_potential import PairPotential
 from mfpde.attention.pair_quadrature import kinks_of
 from mfpde.attention.pair_sums import laplacian_of_pair
 from mfpde.geometry import Geometry
-from mfpde.transform.piecewise import Piecewise, tabulated
+from mfpde.transform.piecewise import PANELS_FIRST, Piecewise, tabulated
 from mfpde.transform.radial import CIRCLE, EUCLIDEAN, SPHERE
 from mfpde.typing import Float, Truths
 
@@ -41,21 +41,26 @@ def reach_of(space: Geometry, points: Float, keys: Float) -> float:
 
 
 @lru_cache(maxsize=64)
-def tables_of(potential: PairPotential, space: Geometry, reach: float, what: str) -> Tables | None:
-    """Tables of `slopes`, `values` or `laplacians`; None where these are too rough, or not finite."""
-    profile = _profiles(potential, space)[what]
+def tables_of(
+    potential: PairPotential, space: Geometry, reach: float, what: str, coarse: bool = False
+) -> Tables | None:
+    """Tables of `slopes`, `values` or `laplacians`; None where these are too rough, or not finite. `coarse` ones have
+    as few panels as may be."""
+    profile, first = _profiles(potential, space)[what], 1 if coarse else PANELS_FIRST
     kinks = kinks_of(potential, reach)
     if space.flat:
-        only = tabulated(lambda r: profile(r, np.zeros(r.shape, dtype=bool)), reach, kinks)
+        only = tabulated(lambda r: profile(r, np.zeros(r.shape, dtype=bool)), reach, kinks, first)
         return None if only is None else (only, only)
     if space.angular:
         half = 0.5 * np.pi
-        only = tabulated(lambda r: profile(np.where(r > half, np.pi - r, r), r > half), np.pi, np.append(kinks, half))
+        only = tabulated(
+            lambda r: profile(np.where(r > half, np.pi - r, r), r > half), np.pi, np.append(kinks, half), first
+        )
         return None if only is None else (only, only)
     found = []
     for opposite in (False, True):
         chords = 2 * np.sin(0.5 * (np.pi - kinks if opposite else kinks))
-        found.append(tabulated(_along_chords(profile, opposite, what == "slopes"), _LONGEST_CHORD, chords))
+        found.append(tabulated(_along_chords(profile, opposite, what == "slopes"), _LONGEST_CHORD, chords, first))
     return None if found[0] is None or found[1] is None else (found[0], found[1])
 
 

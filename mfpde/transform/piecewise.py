@@ -13,7 +13,7 @@ from mfpde.transform.chebyshev import chebyshev_points, chebyshev_transform
 from mfpde.transform.fused import fused
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["DEGREE", "Piecewise", "piecewise_value", "tabulated", "values_of"]
+__all__ = ["DEGREE", "PANELS_FIRST", "Piecewise", "piecewise_value", "tabulated", "values_of"]
 
 DEGREE = 11  # of the polynomials: with more, panels are few, but each value takes longer
 _PANEL_TOLERANCE = 1e-13  # relative to the largest value on the panel
@@ -21,7 +21,8 @@ _NOISE_TOLERANCE = 1e-12  # relative to the largest value of all, of what halvin
 _CONVERGENCE_FACTOR = 0.1  # at most, from a panel to its halves; polynomials of degree 11 gain 2^-12
 _HALVINGS_MAX = 50  # towards a singularity: to the last digits of the variable
 _PANELS_MAX = 4096  # rougher functions are no shorter as polynomials
-_PANELS_FIRST = 4  # of each stretch between cuts, which all are halved where they need to be
+PANELS_FIRST = 4  # of each stretch between cuts, which all are halved where they need to be
+_DEGREE_FLOOR = 2e-15  # of the largest coefficient of a panel: smaller ones are rounding of its values
 _CELLS = 4096  # of the index that finds a panel: a 32 KB table, which stays in the cache
 
 _CHECKED = np.linspace(-1.0, 1.0, 10)[1:-1]  # between the interpolation points
@@ -67,10 +68,13 @@ def values_of(table: Piecewise, distances: Float, out: Float) -> None:
         out[j] = piecewise_value(table, distances[j]) if distances[j] > 0.0 else table.centre
 
 
-def tabulated(function: Callable[[Float], Float], high: float, cuts: Float) -> Piecewise | None:
-    """The function on (0, high], with panels that begin and end at cuts; None where it is too rough, or not finite."""
+def tabulated(
+    function: Callable[[Float], Float], high: float, cuts: Float, first: int = PANELS_FIRST
+) -> Piecewise | None:
+    """The function on (0, high], with panels that begin and end at cuts, at `first` so many between them; None where it
+    is too rough, or not finite."""
     corners = np.unique(np.concatenate([[0.0, high], cuts[(cuts > 0) & (cuts < high)]]))
-    shares = np.arange(_PANELS_FIRST) / _PANELS_FIRST
+    shares = np.arange(first) / first
     low = (corners[:-1, None] + np.diff(corners)[:, None] * shares).ravel()
     panels = _refined(function, low, np.append(low[1:], high))
     if panels is None:
@@ -83,7 +87,7 @@ def tabulated(function: Callable[[Float], Float], high: float, cuts: Float) -> P
         ends=right,
         middles=0.5 * (left + right),
         scales=2.0 / (right - left),
-        coefficients=np.ascontiguousarray(values[order] @ _MONOMIALS.T),
+        coefficients=_powers(values[order]),
         first=np.minimum(np.searchsorted(right, cells, side="right"), right.size - 1),
         cells_per_length=_CELLS / high,
         centre=float(function(np.zeros(1))[0]),
@@ -119,14 +123,22 @@ def _refined(function: Callable[[Float], Float], low: Float, high: Float) -> tup
     return np.concatenate(parts[0]), np.concatenate(parts[1]), np.concatenate(parts[2])
 
 
-def _monomials() -> Float:
-    """From values at the Chebyshev points of [-1, 1] to coefficients of powers of t."""
+def _powers(values: Float) -> Float:
+    """Coefficients of powers of t from values at the Chebyshev points, `(panels, points)`; polynomials keep their
+    degree."""
+    found = values @ chebyshev_transform(DEGREE + 1).T
+    found[np.abs(found) < _DEGREE_FLOOR * np.abs(found).max(axis=1, keepdims=True)] = 0.0
+    return np.ascontiguousarray(found @ _CHEBYSHEV.T)
+
+
+def _chebyshev() -> Float:
+    """From coefficients of Chebyshev polynomials to those of powers."""
     powers = np.zeros((DEGREE + 1, DEGREE + 1))
     for degree, unit in enumerate(np.eye(DEGREE + 1)):
         listed = np.polynomial.chebyshev.cheb2poly(unit)
         powers[: listed.size, degree] = listed
-    return powers @ chebyshev_transform(DEGREE + 1)
+    return powers
 
 
-_MONOMIALS = _monomials()
-_TO_CHECKED = np.vander(_CHECKED, DEGREE + 1, increasing=True) @ _MONOMIALS
+_CHEBYSHEV = _chebyshev()
+_TO_CHECKED = np.vander(_CHECKED, DEGREE + 1, increasing=True) @ _CHEBYSHEV @ chebyshev_transform(DEGREE + 1)

@@ -10,6 +10,8 @@ from mfpde.attention.grid_sums import grid_plan
 from mfpde.attention.pair_potential import PairPotential
 from mfpde.attention.pair_tables import reach_of, tables_of
 from mfpde.transform.piecewise import values_of
+from mfpde.transform.radial import EUCLIDEAN, values_by_pairs
+from mfpde.transform.sorted_sums import sorted_plan
 
 LINE, PLANE = mfpde.Line(), mfpde.Plane()
 SMOOTH = ["exp(-r**2)", "log(r**2 + 0.05)", "-sqrt(r**2 + 0.3)", "exp(-3*r**2) - r**2*exp(-r**2/2)"]
@@ -106,6 +108,29 @@ def test_smooth_sums_by_a_grid(space, count, text):
         plain = getattr(pair_sums, name)(potential, space, some, x, weights)
         largest = np.abs(plain).max()
         np.testing.assert_allclose(found.T if what == "slopes" else found[0], plain, atol=2e-12 * largest)
+
+
+@pytest.mark.parametrize("text", ["maximum(0, 1 - r**2)**2", "-r", "minimum(r, 0.7)*(9 - r/20)"])
+def test_kinks_on_the_line_by_sorting(text):
+    """Two tokens in one place among them, and points that are no keys."""
+    potential, (x, weights) = PairPotential(text), tokens(LINE, 3000)
+    points = np.concatenate([x[:300], x[:7] + 0.01])
+    assert sorted_plan(tables_of(potential, LINE, 32.0, "slopes", coarse=True)[0]) is not None
+    for name in ("forces", "laplacians"):
+        fast, plain = fast_and_plain(name, potential, LINE, points, x, weights)
+        np.testing.assert_allclose(fast, plain, atol=2e-12 * np.abs(plain).max())
+    measure = mfpde.Particles(x, weights)
+    values = tables_of(potential, LINE, 32.0, "values")
+    energy = 0.5 * weights @ values_by_pairs(EUCLIDEAN, x, x, weights, values)
+    assert fast_pair_sums.energy_of_pairs(potential, measure) == pytest.approx(energy, rel=1e-12)
+
+
+@pytest.mark.parametrize("text", ["2*maximum(0, 1 - (angle/0.9)**2)**2", "-abs(sin(angle))"])
+def test_kinks_on_the_circle_by_sorting(text):
+    x, weights = tokens(mfpde.Circle(), 3000)
+    x[2:] += 40 * np.pi * (np.arange(2998)[:, None] % 3 - 1)  # angles of any size
+    fast, plain = fast_and_plain("forces", PairPotential(text), mfpde.Circle(), x[:300], x, weights)
+    np.testing.assert_allclose(fast, plain, atol=2e-12 * np.abs(plain).max())
 
 
 @pytest.mark.parametrize("text", ROUGH)
