@@ -108,7 +108,7 @@ class Interaction(Law):
     @property
     def pair_potential(self) -> PairPotential | None:
         """W, where it is an expression."""
-        return None if self.expression is None else PairPotential(self.expression)
+        return None if self.expression is None else _pair_potential(self.expression)
 
     def external_on(self, geometry: Geometry) -> External | None:
         """U, where there is one."""
@@ -141,6 +141,8 @@ class Interaction(Law):
                 raise ProblemError.at("interaction.expression", f"uses {used}; on the {geometry.name} write {wanted}")
             if geometry.angular:
                 written.check_even()
+            if flat:
+                written.check_distances()
         if flat and self.coefficients is not None:
             raise ProblemError.at(
                 "interaction.coefficients",
@@ -322,6 +324,11 @@ def _listed(given: tuple[float, ...] | CoefficientFormula) -> Float:
         return Expression(given.formula, ("k",))({"k": np.arange(1.0, given.count + 1)})
     except ProblemError as error:
         raise ProblemError.at("formula", error.faults[0].message) from None
+
+
+@lru_cache(maxsize=32)
+def _pair_potential(text: str) -> PairPotential:
+    return PairPotential(text)
 
 
 @lru_cache(maxsize=32)
