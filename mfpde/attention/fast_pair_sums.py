@@ -110,10 +110,10 @@ def _of_nodes(
     tables = tables_of(potential, space, reach, what)
     if tables is None:
         return None
-    if (space.flat and space.ambient_dimension == 1) or space.angular:
-        found = _by_sorting(potential, space, reach, what, points[:, 0], keys[:, 0], weights)
-        if found is not None:
-            return found[:, None] if what == "slopes" else found
+    if points.shape[1] == 1:
+        along = _by_sorting(potential, space, reach, what, points[:, 0], keys[:, 0], weights)
+        if along is not None:
+            return along[:, None] if what == "slopes" else along
     summed = forces_by_pairs if what == "slopes" else values_by_pairs
     return summed(kind_of_space(space), points, keys, weights, tables)
 

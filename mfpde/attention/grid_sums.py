@@ -18,7 +18,8 @@ from mfpde.typing import Float
 
 __all__ = ["PAIR_NANOSECONDS", "GridPlan", "actions", "grid_plan", "spacing_of"]
 
-_ERROR_MAX = 1e-12  # of interpolation, relative to the largest force (value, Laplacian)
+#: of interpolation, relative to the largest force (value, Laplacian), by dimension: a finer grid of the plane is large
+_ERROR_MAX = {1: 1e-12, 2: 1e-11}
 _NODES_MAX = {1: 2**17, 2: 1280}  # along an axis, by dimension: 40 MB, and a second for the transforms
 _INTERVALS_FIRST = 16.0  # of the reach, at least, of the coarsest grid tried; others are finer by factors of sqrt(2)
 #: of the largest polynomial: panels with more are no wider than the coarsest spacing, so that no structure is between
@@ -129,7 +130,7 @@ def spacing_of(potential: PairPotential, space: Geometry, what: str, reach: floa
         error = _interpolation_error(potential, space, what, reach, spacing, both)
         if error is None:
             return None
-        if error <= _ERROR_MAX:
+        if error <= _ERROR_MAX[space.ambient_dimension]:
             return spacing
         spacing /= math.sqrt(2.0)
     return None
