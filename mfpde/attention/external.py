@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mfpde.attention.quadratic import Quadratic, quadratic_of
 from mfpde.errors import ProblemError
 from mfpde.geometry import CircleSeries, Geometry, HarmonicSeries, SphereSeries
 from mfpde.geometry.gauss import gauss_legendre
@@ -79,6 +80,11 @@ class External:
         if polar.any() and series is not None:
             found[polar] = series.laplacians(points[polar], np.ones(series.degree + 1))
         return np.asarray(found)
+
+    @property
+    def quadratic(self) -> Quadratic | None:
+        """U as a polynomial of degree at most two, on flat spaces."""
+        return quadratic_of(self.expression, tuple(self.geometry.coordinates(_somewhere(self.geometry))))
 
     def _polar(self, points: Float) -> Truths:
         """Where derivatives of colatitude and longitude are too large to add up to those of a smooth U."""
