@@ -186,7 +186,7 @@ class Interaction(Law):
             return super().quick_convolution(measure)
         if self.expression is not None:
             degrees = self.degrees(measure.space)
-            tokens, top = measure.nodes()[1].size, degrees.potential.size
+            tokens, top = measure.node_count, degrees.potential.size
             if degrees.rest > 0 or (not measure.by_degree and tokens < _PAIRS_PER_HARMONIC * top**2):
                 return None
             if measure.ambient_dimension > 3:  # there are no harmonics of all orders

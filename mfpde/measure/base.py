@@ -149,6 +149,20 @@ class Measure(ABC):
         nodes, weights = self.embedded_nodes()
         return tilted_mean(w, nodes, weights, values_at(log_factors, nodes))
 
+    def over_nodes(self, sums: Callable[[Float, Float], Float]) -> Float:
+        """A function of its nodes, as vectors, and their weights that the fast sums make: it adds up what parts of the
+        nodes give."""
+        return sums(*self.embedded_nodes())
+
+    @property
+    def node_count(self) -> int:
+        """How many nodes it has."""
+        return int(self.nodes()[1].size)
+
+    def largest_found(self, value: float) -> float:
+        """The largest of what was found in all processes that its nodes are spread over."""
+        return value
+
     def tilted_covariance(self, w: Float, log_factors: LogFactors = None) -> tuple[Float, Float, Float]:
         """`log M`, its gradient and its Hessian at vectors `(m, d)`."""
         from mfpde.transform import tilted_covariance

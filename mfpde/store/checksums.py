@@ -20,6 +20,7 @@ import numpy as np
 
 from mfpde.errors import MfpdeError
 from mfpde.geometry import Axis
+from mfpde.ranks.spread import Spread, pieces_of
 from mfpde.store.opening import attribute, typed
 from mfpde.typing import AnyArray, Float
 
@@ -80,6 +81,9 @@ def table_of(rows: str) -> str:
 
 def row_checksums(name: str, first: int, rows: AnyArray) -> AnyArray:
     """Of rows of a dataset, the first of which has that number."""
+    if isinstance(rows, Spread):
+        start = text_checksum(f"{name} {rows.shape[1:]}") + first
+        return np.array([_checksum(rows, start & 0xFFFFFFFF)], dtype=np.uint32)
     values = np.ascontiguousarray(rows, dtype=rows.dtype.newbyteorder("<"))
     start, crc = text_checksum(f"{name} {values.shape[1:]}") + first, zlib.crc32
     data = values.reshape(-1).view(np.uint8).data
@@ -90,9 +94,14 @@ def row_checksums(name: str, first: int, rows: AnyArray) -> AnyArray:
 
 def array_checksum(name: str, values: AnyArray) -> int:
     """Of an array that is written once: name, type, shape and bytes."""
-    array = np.ascontiguousarray(values)
-    start = text_checksum(f"{name} {array.dtype.str} {np.shape(values)}")
-    return zlib.crc32(array.reshape(-1).view(np.uint8).data, start)
+    array = values if isinstance(values, Spread) else np.ascontiguousarray(values)
+    return _checksum(array, text_checksum(f"{name} {array.dtype.str} {values.shape}"))
+
+
+def _checksum(array: AnyArray | Spread, start: int) -> int:
+    for _, piece in pieces_of(array):
+        start = zlib.crc32(piece.view(np.uint8).data, start)
+    return start
 
 
 def axis_checksum(axis: Axis) -> int:

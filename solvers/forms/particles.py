@@ -22,9 +22,9 @@ def particles_layout(
     attention, `particle_position (particle)`, which never change; `position (copy, particle, component)` of independent
     copies."""
     alone = ("particle",)
-    constants = {"weight": Constant(Field(alone, "mass of the particle"), np.asarray(weights))}
+    constants = {"weight": Constant(Field(alone, "mass of the particle"), weights)}
     if positions is not None:
-        constants["particle_position"] = Constant(Field(alone, "position s of the particle"), np.asarray(positions))
+        constants["particle_position"] = Constant(Field(alone, "position s of the particle"), positions)
     extents = {"particle": len(weights), "component": components}
     if copies is not None:
         extents = {"copy": copies, **extents}
