@@ -140,7 +140,9 @@ class _Taken:
     integration: Integration
     recorder: FileRecorder
 
-    def up(self, ranks: Ranks, problem: Problem, output: str | Path, watch: Watch) -> Run | tuple[Problem, dict[int, Float]]:
+    def up(
+        self, ranks: Ranks, problem: Problem, output: str | Path, watch: Watch
+    ) -> Run | tuple[Problem, dict[int, Float]]:
         """On rank 0: the run where there is nothing left to do, or the problem as it goes on, and what was
         `unobserved`."""
         earlier, place, problem, damage = earlier_run(output, problem)
@@ -164,7 +166,7 @@ class _Taken:
             "start": lambda problem: self._begin(Prepared.of(problem).start()),
             "resume": lambda problem, version: self._begin(Prepared.of(problem).resume({}, version)),
             "first": lambda problem: _first_row(problem, self.integration),
-            "state": lambda: self.integration.state(),
+            "state": lambda: self.integration.state(),  # noqa: PLW0108 - it is there when it is called
         }
 
     def _begin(self, integration: Integration) -> None:

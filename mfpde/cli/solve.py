@@ -77,7 +77,7 @@ def _solved(
 
 def _be_silent() -> None:
     """What people are told comes from rank 0."""
-    sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - to the end of the process
+    sys.stdout = sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - to the end
 
 
 def _broken_promise(outcome: Outcome) -> str:

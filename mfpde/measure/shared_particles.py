@@ -23,9 +23,9 @@ __all__ = ["SharedParticles", "particles_of"]
 class SharedParticles(Particles):
     """`mu = sum_i w_i delta_{x_i}`, the sum over the points of all ranks; `points` and `weights` are those of this one.
 
-    Sums over nodes that go by moments (tilts, harmonics, mean, covariance) are reduced: ranks send moments, whose number
-    does not depend on that of the points. `nodes()` are all points of all ranks, which each then has: whatever else is
-    asked of a measure is right, and takes the memory of all of them. All ranks ask alike.
+    Sums over nodes that go by moments (tilts, harmonics, mean, covariance) are reduced: ranks send moments, whose
+    number does not depend on that of the points. `nodes()` are all points of all ranks, which each then has: whatever
+    else is asked of a measure is right, and takes the memory of all of them. All ranks ask alike.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class SharedParticles(Particles):
 
     @property
     def node_count(self) -> int:
-        return self._ranks.sum(self.weights.size)
+        return int(self._ranks.sum(self.weights.size))
 
     def largest_found(self, value: float) -> float:
         return self._ranks.most(value)

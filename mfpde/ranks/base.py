@@ -1,5 +1,5 @@
-"""What a run asks of the processes that it is spread over. One process has all there is: every answer is what was given,
-bit for bit.
+"""What a run asks of the processes that it is spread over. One process has all there is: every answer is what was
+given, bit for bit.
 
 Two questions have to be kept apart. `present()` are the ranks of the run: whoever begins tokens takes a share of them.
 `shared()` are those over which the nodes of the sums under way are spread: `ALONE` but inside of a measure of tokens
@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
-
-import numpy as np
 
 from mfpde.typing import AnyArray
 

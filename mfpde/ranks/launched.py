@@ -47,8 +47,8 @@ def launched() -> Iterator[Ranks]:
         return
     if importlib.util.find_spec("mpi4py") is None:
         raise MfpdeError(
-            f"{size} processes were started together, and mpi4py is not installed: each would solve all of it and write "
-            "the same file; pip install 'mfpde[mpi]', or start one"
+            f"{size} processes were started together, and mpi4py is not installed: each would solve all of it, and "
+            "write the same file; pip install 'mfpde[mpi]', or start one"
         )
     from mpi4py import MPI
 
@@ -75,6 +75,8 @@ def launched() -> Iterator[Ranks]:
 
 def _divide_threads(neighbours: int) -> None:
     """Among the processes on one machine, unless somebody has said how many there are to be."""
-    threads = max(1, (os.process_cpu_count() if hasattr(os, "process_cpu_count") else os.cpu_count() or 1) // neighbours)
+    threads = max(
+        1, (os.process_cpu_count() if hasattr(os, "process_cpu_count") else os.cpu_count() or 1) // neighbours
+    )
     for name in _THREADS:
         os.environ.setdefault(name, str(threads))

@@ -24,8 +24,8 @@ _PIECE, _CALL, _DONE, _RAISED = "piece", "call", "done", "raised"
 
 
 class MpiRanks(Ranks):
-    """The processes of a communicator. Reductions go by way of rank 0, so that all have the same bits; `sent` counts the
-    bytes that this one has given to sums."""
+    """The processes of a communicator. Reductions go by way of rank 0, so that all have the same bits; `sent` counts
+    the bytes that this one has given to sums."""
 
     def __init__(self, world: MPI.Intracomm) -> None:
         self._world = world
@@ -165,7 +165,11 @@ class MpiRanks(Ranks):
             for rank, (first, last) in enumerate(itertools.pairwise(bounds[1:]), start=1):
                 for start, stop in local_pieces(last - first):
                     self._world.Send(numbers[first + start : first + stop], dest=rank, tag=_ROWS)
-        return mine.reshape([mine.size // width if extent == tokens else extent for extent in shape]) if tokens in shape else mine
+        return (
+            mine.reshape([mine.size // width if extent == tokens else extent for extent in shape])
+            if tokens in shape
+            else mine
+        )
 
     def abort(self, code: int) -> None:
         """End all processes at once."""

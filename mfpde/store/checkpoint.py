@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from mfpde.ranks.spread import Spread, pieces_of
-from mfpde.store.checksums import DamageError, blocks, row_checksums
+from mfpde.store.checksums import DamageError, blocks, contiguous, row_checksums
 from mfpde.store.opening import DAMAGE, attribute, typed
 from mfpde.store.table import LARGE_BYTES, Table, create_chunked
 from mfpde.store.transaction import Transaction
@@ -58,7 +58,7 @@ class Checkpoint:
         told = (*self.counts.values(), self.time, *([self.version] if self.version else []))
         total = zlib.crc32(repr(told).encode())
         for name in sorted(self.state):
-            array = _array(self.state[name])
+            array = contiguous(self.state[name])
             total = zlib.crc32(f"{name} {array.dtype.str} {array.shape}".encode(), total)
             if name in self.references:
                 total = zlib.crc32(repr(astuple(self.references[name])).encode(), total)
@@ -78,10 +78,10 @@ class Checkpoint:
 
 
 def _array(given: Any) -> Any:
-    return given if isinstance(given, Spread) else np.ascontiguousarray(given)
+    return given if isinstance(given, Spread) else np.asarray(given)
 
 
-def _same_bytes(one: AnyArray | Spread, other: AnyArray | Spread) -> bool:
+def _same_bytes(one: Any, other: Any) -> bool:
     if isinstance(one, Spread) or isinstance(other, Spread):  # rank 0 does not know what the others have
         return False
     if one.dtype != other.dtype or one.size != other.size or not (one.flags.c_contiguous and other.flags.c_contiguous):

@@ -33,6 +33,7 @@ __all__ = [
     "axis_checksum",
     "blocks",
     "check_rows",
+    "contiguous",
     "read_record",
     "read_rows",
     "record_counts",
@@ -79,7 +80,7 @@ def table_of(rows: str) -> str:
     return f"{GROUP}/{rows}"
 
 
-def row_checksums(name: str, first: int, rows: AnyArray) -> AnyArray:
+def row_checksums(name: str, first: int, rows: Any) -> AnyArray:
     """Of rows of a dataset, the first of which has that number."""
     if isinstance(rows, Spread):
         start = text_checksum(f"{name} {rows.shape[1:]}") + first
@@ -92,13 +93,18 @@ def row_checksums(name: str, first: int, rows: AnyArray) -> AnyArray:
     return np.array(sums, dtype=np.uint32)
 
 
-def array_checksum(name: str, values: AnyArray) -> int:
+def array_checksum(name: str, values: Any) -> int:
     """Of an array that is written once: name, type, shape and bytes."""
-    array = values if isinstance(values, Spread) else np.ascontiguousarray(values)
-    return _checksum(array, text_checksum(f"{name} {array.dtype.str} {values.shape}"))
+    array = contiguous(values)
+    return _checksum(array, text_checksum(f"{name} {array.dtype.str} {np.shape(values)}"))
 
 
-def _checksum(array: AnyArray | Spread, start: int) -> int:
+def contiguous(values: Any) -> Any:
+    """An array whose bytes are in their order in memory, or that of ranks."""
+    return values if isinstance(values, Spread) else np.ascontiguousarray(values)
+
+
+def _checksum(array: Any, start: int) -> int:
     for _, piece in pieces_of(array):
         start = zlib.crc32(piece.view(np.uint8).data, start)
     return start

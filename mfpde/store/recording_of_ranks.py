@@ -64,9 +64,7 @@ class RecorderOfRanks:
         return self._ranks.led(led, calls)
 
 
-def recorded_by_one(
-    ranks: Ranks, problem: Problem, integration: Integration, make: Callable[[], Recorder]
-) -> Recorder:
+def recorded_by_one(ranks: Ranks, problem: Problem, integration: Integration, make: Callable[[], Recorder]) -> Recorder:
     """The recorder that rank 0 makes, as all ranks see it; of one process itself."""
     if ranks.size == 1:
         return make()

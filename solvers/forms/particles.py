@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,9 +15,7 @@ from mfpde.typing import Float
 __all__ = ["ParticlesForm", "mergers_trail", "particles_fields", "particles_layout"]
 
 
-def particles_layout(
-    weights: Float, components: int, positions: Float | None = None, copies: int | None = None
-) -> Layout:
+def particles_layout(weights: Any, components: int, positions: Any = None, copies: int | None = None) -> Layout:
     """`position (particle, component)` in native components, with constant `weight (particle)` and, for masked
     attention, `particle_position (particle)`, which never change; `position (copy, particle, component)` of independent
     copies."""

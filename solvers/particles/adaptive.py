@@ -11,7 +11,7 @@ import numpy as np
 
 from mfpde.contracts import PROMISED, Accuracy, Progress, State
 from mfpde.errors import ProblemError
-from mfpde.measure import Measure, Particles
+from mfpde.measure import Measure
 from mfpde.normalization import Normalization
 from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.forms.particles import mergers_trail

@@ -16,8 +16,8 @@ from mfpde.solvers.particles.gathering import GatheringIntegration
 from mfpde.solvers.particles.layered import LayeredIntegration
 from mfpde.solvers.particles.noisy import NoisyIntegration
 from mfpde.solvers.particles.pairwise import MOST_TOKENS, PairwiseIntegration, may_blow_up, pairwise_law
-from mfpde.solvers.particles.span import law_in_span
 from mfpde.solvers.particles.shown import OF_TOKENS
+from mfpde.solvers.particles.span import law_in_span
 from mfpde.solvers.particles.tokens import Tokens, first_tokens
 from mfpde.typing import AnyArray
 

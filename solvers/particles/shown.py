@@ -46,7 +46,9 @@ class TokenIntegration(Integration):
         self._ranks = tokens.ranks
         copies = None if settings.copies is None else tokens.copies
         components = tokens.points.shape[2] if self._scheme is None else self._geometry.ambient_dimension
-        weights, positions = (None if each is None else self._ranks.spread(each) for each in (tokens.weights, tokens.positions))
+        weights, positions = (
+            None if each is None else self._ranks.spread(each) for each in (tokens.weights, tokens.positions)
+        )
         self._layout = particles_layout(weights, components, positions, copies)
 
     @property
@@ -122,7 +124,9 @@ class TokenIntegration(Integration):
     def state(self) -> dict[str, AnyArray]:
         with self._ranks.called("state"):
             return {
-                name: self._ranks.spread(array, 1 if array.ndim == 3 else 0) if name in OF_TOKENS and array.size else array
+                name: self._ranks.spread(array, 1 if array.ndim == 3 else 0)
+                if name in OF_TOKENS and array.size
+                else array
                 for name, array in self.own_state().items()
             }
 

@@ -102,8 +102,8 @@ def first_tokens(settings: ParticleSystem, task: InitialValueProblem) -> Tokens:
         if positions is None and measure.positions is not None:  # a mask without positions: in the order of the tokens
             positions = np.arange(1, len(points) + 1) / len(points)
         low, high = _share(ranks, len(points))
-        own = None if positions is None else positions[low:high]
-        return Tokens(points[None, low:high], weights[low:high], own, geometry, ranks)
+        positions = None if positions is None else positions[low:high]
+        return Tokens(points[None, low:high], weights[low:high], positions, geometry, ranks)
     count = settings.count
     if count is None:
         raise ProblemError.at("solver.count", "is missing: how many tokens are to be drawn?")
