@@ -1,6 +1,7 @@
 """Started by mpiexec: problems solved by all ranks, by two of them, and by one process; prints the differences."""
 
 import json
+import sys
 
 import numpy as np
 from mpi4py import MPI
@@ -70,19 +71,18 @@ def difference(one: mfpde.Run, other: mfpde.Run) -> float:
 def main() -> None:
     """Each case on three ranks against one process; the first also on two. Each rank solves some by itself."""
     world, runs = MPI.COMM_WORLD, {}
+    names = sys.argv[1:] or LAWS
+    cases = [(name, noisy, world) for name in names for noisy in ((True, False) if name in NOISELESS else (True,))]
     few = world.Split(int(world.rank < 2))
-    for name, noisy in [*((name, True) for name in LAWS), *((name, False) for name in NOISELESS)]:
-        given = problem(name, noisy=noisy)
-        ways = [("3", MpiRanks(world))]
-        if name == "circle" and world.rank < 2:
-            ways.append(("2", MpiRanks(few)))
-        for number, ranks in ways:
-            with working(ranks):
-                runs[f"{name} {'noisy' if noisy else 'noiseless'} {number}"] = mfpde.solve(given)
+    if few.size == 2:
+        cases.append(("circle", True, few))
+    for name, noisy, among in cases:
+        with working(MpiRanks(among)):
+            run = mfpde.solve(problem(name, noisy=noisy))
+        runs[f"{name} {'noisy' if noisy else 'noiseless'} {among.size}"] = run
     found = {}
-    for index, (name, run) in enumerate(runs.items()):
-        if index % world.size == world.rank:
-            found[name] = difference(run, mfpde.solve(run.problem))
+    for name, run in list(runs.items())[world.rank :: world.size]:
+        found[name] = difference(run, mfpde.solve(run.problem))
     for each in world.gather(found) or []:
         found |= each
     if world.rank == 0:

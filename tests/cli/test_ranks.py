@@ -14,7 +14,8 @@ import psutil
 import pytest
 
 import mfpde
-from mfpde.ranks import ALONE, Ranks, Spread
+from mfpde.prepare import faults
+from mfpde.ranks import ALONE, Ranks, Spread, working
 
 ROOT = Path(__file__).resolve().parents[2]
 MPIEXEC = Path(sys.executable).parent / "mpiexec"
@@ -67,11 +68,17 @@ def solve(ranks, count, *arguments):
     return ranks(count, "-m", "mfpde", "solve", "line.yaml", *arguments)
 
 
-def test_every_law_agrees_with_one_process(ranks):
-    code, out, err = finished(ranks(3, "-m", "mpi4py", str(ROOT / "tests/cli/solved_by_ranks.py")))
+EVERYWHERE = ("circle", "sphere", "line", "plane")
+
+
+@pytest.mark.parametrize(
+    ("laws", "cases"), [(EVERYWHERE, 9), pytest.param((), 16, id="every law", marks=pytest.mark.long)]
+)
+def test_ranks_agree_with_one_process(laws, cases, ranks):
+    code, out, err = finished(ranks(3, "-m", "mpi4py", str(ROOT / "tests/cli/solved_by_ranks.py"), *laws))
     assert code == 0, err
     found = json.loads(out)
-    assert len(found) == 17
+    assert len(found) == cases
     assert {name: size for name, size in found.items() if not size < 3e-12} == {}
 
 
@@ -88,7 +95,7 @@ def test_a_run_resumes_on_another_number_of_ranks(ranks, monkeypatch):
     assert alone.times[-1] == 0.4
 
 
-@pytest.mark.parametrize("number", ["0", "1"])
+@pytest.mark.parametrize("number", ["1", pytest.param("0", marks=pytest.mark.long)])
 def test_a_rank_that_is_killed_leaves_a_run_to_resume(number, ranks):
     process = solve(ranks, 2, "-o", "some.h5", *ENDLESS)
     end = wait_for_steps(ranks.folder)
@@ -127,19 +134,50 @@ def test_interrupted_ranks_end_alike(ranks):
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("arguments", "said"),
     [
-        (["--set", "solver={kind: gaussian}", "--set", "noise.kappa=.inf"], "it has no ranks; solvers that can: particles"),
         (["--set", "solver.count=1000"], "1000 tokens are too few for 2 ranks: each is to have 512"),
-        (["--set", "solver.copies=2"], "copies are not spread over ranks"),
-        (["--set", "geometry.kind=circle"], "initial"),
-        (["-o", "no/folder/run.h5"], "no/folder"),
+        pytest.param(["-o", "no/folder/run.h5"], "cannot write no/folder/run.h5", marks=pytest.mark.long),
     ],
 )
-def test_bad_input_is_told_once(settings, said, ranks):
-    code, out, err = finished(solve(ranks, 2, *settings))
+def test_bad_input_is_told_once(arguments, said, ranks):
+    code, out, err = finished(solve(ranks, 2, *arguments))
     assert (code, out, err.count(said)) == (2, "", 1), err
     assert len(err.splitlines()) == 1
+
+
+class Two(Ranks):
+    size = 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"solver": {"kind": "gaussian"}}, "gaussian cannot solve this: it has no ranks; solvers that can: particles"),
+        ({"solver": {"kind": "particles", "count": 2000, "copies": 2}}, "copies are not spread over ranks"),
+        (
+            {
+                "geometry": {"kind": "circle"},
+                "attention": {"kind": "softmax", "beta": 1},
+                "initial": {"kind": "uniform"},
+                "solver": {"kind": "particles", "count": 2000},
+            },
+            "tokens of different ranks do not merge: give merge: 0, or start one process",
+        ),
+    ],
+)
+def test_what_has_no_ranks_is_refused(changes, said):
+    written = {
+        "geometry": {"kind": "line"},
+        "attention": {"kind": "softmax", "A": 0.5, "V": -1},
+        "initial": {"kind": "gaussian", "mean": 0, "covariance": 1},
+        "time": {"until": 1},
+    }
+    problem = mfpde.Problem.from_dict(written | changes)
+    assert [fault for fault in faults(problem) if said in fault.message] == []
+    with working(Two()):
+        (fault,) = faults(problem)
+    assert said in fault.message
 
 
 def test_ranks_without_mpi_are_refused(here, command):
