@@ -65,7 +65,7 @@ def started(space: str, count: int, steps: int, *, ranks: int = 1, threads: int 
     if ranks > 1:
         line = [str(MPIEXEC), "-n", str(ranks), *line]
     surroundings = os.environ | {"NUMBA_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(line, env=surroundings, capture_output=True, text=True, check=True)
+    done = subprocess.run(line, env=surroundings, capture_output=True, text=True, check=True)  # noqa: S603
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -91,8 +91,11 @@ def main() -> None:
             print(f"  {name:12} {found['wall']:8.3f} ({found['processor']:.3f})")
         print(
             f"  two ranks are {one['wall'] / two['wall']:.2f} times as fast as one thread (processor time: "
-            f"{one['processor'] / two['processor']:.2f}), {threads['wall'] / two['wall']:.0%} of the speed of two threads "
-            f"(processor time: {threads['processor'] / (2 * two['processor']):.0%})"
+            f"{one['processor'] / two['processor']:.2f}),"
+        )
+        print(
+            f"  {threads['wall'] / two['wall']:.0%} of the speed of two threads (processor time: "
+            f"{threads['processor'] / (2 * two['processor']):.0%})"
         )
         print(f"  a rank gives {two['bytes']:.0f} bytes a step to sums; of a tenth of the tokens {tenth['bytes']:.0f}")
 

@@ -194,6 +194,11 @@ class Measure(ABC):
     def sample(self, count: int, seed: int = 0) -> Float:
         """Independent draws `(count, components)`. The first draws do not depend on `count`."""
 
+    def sample_share(self, first: int, count: int, seed: int = 0) -> Float:
+        """Those `count` draws of `sample` that begin with number `first`: of measures that know better without the
+        memory of all before."""
+        return self.sample(first + count, seed)[first:]
+
     #: made of point masses: sums over its nodes are what it is
     pointlike: ClassVar[bool] = False
 

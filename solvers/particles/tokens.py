@@ -114,7 +114,7 @@ def first_tokens(settings: ParticleSystem, task: InitialValueProblem) -> Tokens:
         shares = [_stratified(measure, count, settings.seed, copy, low, own) for copy in range(copies)]
         drawn = np.concatenate(shares)
     else:
-        drawn = measure.sample(copies * count if own == count else high, settings.seed)[low:]
+        drawn = measure.sample_share(copies * low, copies * own, settings.seed)
     positions = measure.sample_positions(count, settings.seed)
     positions = None if positions is None else positions[low:high]
     return Tokens(drawn.reshape(copies, own, -1), np.full(own, 1 / count), positions, geometry, present())
