@@ -81,8 +81,9 @@ def main() -> None:
             run = mfpde.solve(problem(name, noisy=noisy))
         runs[f"{name} {'noisy' if noisy else 'noiseless'} {among.size}"] = run
     found = {}
-    for name, run in list(runs.items())[world.rank :: world.size]:
-        found[name] = difference(run, mfpde.solve(run.problem))
+    for index, (name, run) in enumerate(runs.items()):
+        if world.rank == (0 if name.endswith(" 2") else index % world.size):
+            found[name] = difference(run, mfpde.solve(run.problem))
     for each in world.gather(found) or []:
         found |= each
     if world.rank == 0:
