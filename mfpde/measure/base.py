@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -10,10 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from mfpde.arguments import amount, instance, number, numbers
+from mfpde.arguments import instance, numbers
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry, HarmonicSeries, Lattice, Queries, Scattered, euclidean
 from mfpde.measure.damping import LogFactors, Pair, values_at
+from mfpde.measure.method_checks import CHECKS, NODES_ACCURACY, check_degree, check_reach, checked
 from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:
@@ -22,47 +22,6 @@ if TYPE_CHECKING:
     from mfpde.measure.normal import Normal
 
 __all__ = ["NODES_ACCURACY", "Beside", "Measure"]
-
-
-#: of nodes, unless another is asked for
-NODES_ACCURACY = 1e-14
-
-
-def _check_nodes(accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> None:
-    for name, given in (("accuracy", accuracy), ("refinement", refinement)):
-        if math.isnan(number(name, given)):
-            raise ProblemError.at(name, "must be a number, not NaN")
-    if not 0 < refinement < math.inf:
-        raise ProblemError.at("refinement", f"must be a positive number, not {refinement:g}")
-
-
-def _check_reach(tolerance: float = NODES_ACCURACY, *_: Any, **__: Any) -> None:
-    number("tolerance", tolerance)
-
-
-def _check_count(count: int, *_: Any, **__: Any) -> None:
-    amount("count", count)
-
-
-def _check_degree(degree: int) -> None:
-    amount("degree", degree)
-
-
-_CHECKS: dict[str, Callable[..., None]] = {
-    "nodes": _check_nodes,
-    "reach": _check_reach,
-    "sample": _check_count,
-    "harmonics": _check_degree,
-}
-
-
-def _checked(method: Callable[..., Any], check: Callable[..., None]) -> Callable[..., Any]:
-    @functools.wraps(method)
-    def call(self: Measure, *given: Any, **named: Any) -> Any:
-        check(*given, **named)
-        return method(self, *given, **named)
-
-    return call
 
 
 class Beside(NamedTuple):
@@ -92,9 +51,9 @@ class Measure(ABC):
     def __init_subclass__(cls, **options: Any) -> None:
         """What callers hand to the methods of a measure is looked at before any of its own sees it."""
         super().__init_subclass__(**options)
-        for name, check in _CHECKS.items():
+        for name, check in CHECKS.items():
             if name in vars(cls):
-                setattr(cls, name, _checked(vars(cls)[name], check))
+                setattr(cls, name, checked(vars(cls)[name], check))
 
     _geometry: Geometry | None = None
 
@@ -212,7 +171,7 @@ class Measure(ABC):
         and of that of each tilted measure `e^{<w, y>} mu`, w the rows of `tilts`; the support when that is bounded."""
         from mfpde.measure.cells import reach_of_nodes
 
-        _check_reach(tolerance)
+        check_reach(tolerance)
         return reach_of_nodes(*self.embedded_nodes(), tolerance, None if tilts is None else self._tilts(tilts))
 
     def cell_averages(self, lattice: Lattice) -> Float:
@@ -239,7 +198,7 @@ class Measure(ABC):
 
     def harmonics(self, degree: int) -> HarmonicSeries:
         """Its harmonics up to a degree, on circle and spheres: on the circle `c_k = int e^{-i k theta} dmu`."""
-        _check_degree(degree)
+        check_degree(degree)
         return self.space.series(*self.nodes(), degree)
 
     @property
