@@ -16,6 +16,7 @@ from mfpde.errors import Fault, MfpdeError, ProblemError, ResumeError
 from mfpde.geometry import Layout
 from mfpde.observe.output_times import time_of
 from mfpde.problem import Problem, Time
+from mfpde.ranks import present
 from mfpde.solvers.auto import Auto, fitting
 from mfpde.specification import Specification
 from mfpde.typing import AnyArray
@@ -50,7 +51,8 @@ class Prepared:
 
     def start(self) -> Integration:
         """The integration at t = 0; what is wrong is about a block of the problem, whoever notices it."""
-        return self._blamed(lambda: self.solver.start(self.task))
+        with present().called("start", self.problem):
+            return self._blamed(lambda: self.solver.start(self.task))
 
     def resume(self, state: Mapping[str, AnyArray], version: int = 0) -> Integration:
         """The integration that had this state; a `ResumeError` where its version is not that of the solver.
@@ -63,7 +65,8 @@ class Prepared:
                 f"continues version {self.solver.state_version}; {_ANOTHER_WAY}"
             )
         try:
-            return self._blamed(lambda: self.solver.resume(self.task, state))
+            with present().called("resume", self.problem, version):
+                return self._blamed(lambda: self.solver.resume(self.task, state))
         except (LookupError, TypeError, ValueError) as error:
             if version or isinstance(error, MfpdeError):
                 raise
@@ -151,7 +154,7 @@ def _law_faults(problem: Problem) -> list[Fault]:
 def _solver_and_faults(problem: Problem) -> tuple[Solver | None, list[Fault]]:
     try:
         solver = chosen_solver(problem)
-        reason = solver.refusal(problem.equation) or _unknown_clock(problem, solver)
+        reason = solver.refusal(problem.equation) or _unknown_clock(problem, solver) or _no_ranks(problem, solver)
     except ProblemError as error:
         return None, list(error.faults)
     if reason is None:
@@ -164,11 +167,17 @@ def _unknown_clock(problem: Problem, solver: Solver) -> str | None:
     return None if clock is None or clock in solver.clocks else f"it has no time.clock: {clock}"
 
 
+def _no_ranks(problem: Problem, solver: Solver) -> str | None:
+    return None if present().size == 1 else solver.ranks_unfit(problem.equation)
+
+
 def _others(problem: Problem, refused: Solver) -> str:
     able = [
         solver.kind
         for solver in fitting(problem.equation, told=True)
-        if solver.kind != refused.kind and _unknown_clock(problem, solver) is None
+        if solver.kind != refused.kind
+        and _unknown_clock(problem, solver) is None
+        and _no_ranks(problem, solver) is None
     ]
     return f"solvers that can: {', '.join(able)}" if able else "no solver can, so far"
 

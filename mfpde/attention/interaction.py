@@ -190,7 +190,7 @@ class Interaction(Law):
             return super().quick_convolution(measure)
         if self.expression is not None:
             degrees = self.degrees(measure.space)
-            tokens, top = measure.nodes()[1].size, degrees.potential.size
+            tokens, top = measure.node_count, degrees.potential.size
             pairs = _PAIRS_PER_HARMONIC_OF_CIRCLE * top
             if not measure.space.angular:
                 pairs = _PAIRS_PER_HARMONIC_OF_SPHERE * top**2

@@ -208,6 +208,10 @@ class Solver(Part, ABC):
         """Its preference among those that fit that equation."""
         return self.preference
 
+    def ranks_unfit(self, equation: Equation) -> str | None:
+        """Why it cannot spread a run of that equation over ranks, or None if it can."""
+        return "it has no ranks"
+
     @abstractmethod
     def unfit(self, equation: Equation) -> str | None:
         """Why this solver cannot do that equation, made of blocks that it knows, or None if it can. No computing."""

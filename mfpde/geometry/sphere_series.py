@@ -11,6 +11,7 @@ import numpy as np
 from mfpde.geometry.gauss import gauss_on_sphere
 from mfpde.geometry.harmonics import Harmonics
 from mfpde.geometry.series import HarmonicSeries
+from mfpde.ranks import Ranks
 from mfpde.typing import Complex, Float
 
 __all__ = ["SphereSeries", "associated_legendre", "legendre_derivatives"]
@@ -159,6 +160,9 @@ class SphereSeries(HarmonicSeries):
     def mixed(self, shares: Float, others: Sequence[SphereSeries]) -> SphereSeries:
         total: Complex = sum(share * each.coefficients for share, each in zip(shares, others, strict=True))
         return SphereSeries(total)
+
+    def over(self, ranks: Ranks) -> SphereSeries:
+        return SphereSeries(ranks.sum(self.coefficients))
 
 
 def _synthesised(coefficients: Complex, table: Float, longitudes: int) -> Float:

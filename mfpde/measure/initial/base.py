@@ -86,7 +86,7 @@ _PROPERTIES = ("mass", "by_degree", "normal", "summands", "slices", "lattices", 
 _METHODS = (
     *("up_to", "positions_at", "node_queries", "sizes", "fingerprint", "harmonics", "density_grids", "density_nodes"),
     *("entropy", "relative_entropy", "minimum", "clusters", "places", "share_at_edge", "pair_excess", "beside"),
-    *("tilted_covariance", "sample_positions"),
+    *("tilted_covariance", "sample_positions", "sample_share"),
     "point_masses",
 )
 for _names, _made in ((_PROPERTIES, _told), (_METHODS, _asked)):
