@@ -182,6 +182,8 @@ class Solver(Part, ABC):
     limit: ClassVar[bool] = False
     #: meanings of time that it knows, first the one that it has without `time.clock`
     clocks: ClassVar[tuple[str, ...]] = ("physical",)
+    #: whether it goes on where clusters have become too narrow for a grid or for modes
+    follows_clusters: ClassVar[bool] = False
     #: names of what `Integration.facts` tells
     facts: ClassVar[frozenset[str]] = frozenset()
 
@@ -207,6 +209,10 @@ class Solver(Part, ABC):
     def preference_for(self, equation: Equation) -> int:
         """Its preference among those that fit that equation."""
         return self.preference
+
+    def early_end(self, task: InitialValueProblem) -> Progress | None:
+        """How, and when, its run would end before `task.until`, as far as a pilot run of a few seconds tells."""
+        return None
 
     @abstractmethod
     def unfit(self, equation: Equation) -> str | None:
