@@ -125,7 +125,7 @@ class SphereIntegration(Integration):
                 State.RESOLUTION_LOST,
                 f"the density has become narrower than degree {self._settings.max_modes} can show",
                 "stop earlier, add noise (a smaller noise.kappa), or raise solver.max_modes"
-                + ("" if stepping.diffusion else "; solver.kind: particles follows a sample of tokens into clusters of any width"),
+                + ("" if stepping.diffusion else "; solver.kind: particles follows tokens into clusters of any width"),
             )
         if verdict is Verdict.STEP_VANISHED:
             return Progress(
