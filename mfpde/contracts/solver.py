@@ -61,7 +61,7 @@ class Accuracy:
 
     `promised` is what the error of the density (of moments, for Gaussians) was to stay below, relative to its peak;
     `estimate` what the solver knows of the error that was made; `kept` is None where it cannot tell. `cause` says what
-    made the error large or unknown, in one word: edges, kinks, tails, cells, modes or amplification.
+    made the error large or unknown, in one word: edges, kinks, tails, cells, modes, poles or amplification.
 
     >>> import mfpde
     >>> run = mfpde.solve(mfpde.Problem.from_dict({
@@ -98,6 +98,8 @@ _SENTENCES = {
     "kinks": _OF_CELLS,
     "kernel": "the kernel is not smooth, or changes with the density or in time: sums over the grid see its kinks to "
     "second order only",
+    "poles": "in so many dimensions densities at the poles, where there is hardly any mass, are known to {size} only; "
+    "integrals are as promised",
     "amplification": "an unstable state was left, or a pole approached: rounding errors may have grown to {size}",
 }
 

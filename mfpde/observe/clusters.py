@@ -29,8 +29,8 @@ class Clusters(Observable):
 
     On the circle and on spheres it stands out when the density falls from it, on all sides, by at least `prominence`
     uniform densities before it rises above it again: ripples on a cluster do not split it, and a nearly uniform state
-    has no cluster; in more than three dimensions, where densities are about an axis, it is a pole or a ring with its mean
-    on the axis. On line and plane, when the density falls below `dip` times its height before it rises above it
+    has no cluster; in more than three dimensions, where densities are about an axis, it is a pole or a ring, with its
+    mean on the axis. On line and plane, when the density falls below `dip` times its height before it rises above it
     again; basins with less mass than `least` are not counted.
 
     Series: `clusters` (their number) and, for the `most` heaviest in the order of their angles (of their first

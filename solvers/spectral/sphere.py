@@ -233,7 +233,13 @@ class SphereIntegration(Integration):
         self._amplification.restore(state)
 
     def accuracy(self) -> Accuracy:
-        return self._cut.accuracy(self._settings.tolerance, self._amplification)
+        found = self._cut.accuracy(self._settings.tolerance, self._amplification)
+        self._lengthen_axis()
+        off = self._shown.pole_error(self._stepping.basis, self._stepping.state, self._axis)
+        promised = found.promised
+        if found.kept and promised is not None and off > promised:
+            return Accuracy(promised, off, kept=None, cause="poles")
+        return found
 
     def statistics(self) -> dict[str, float]:
         stepping = self._stepping
