@@ -16,11 +16,10 @@ from mfpde.geometry import Layout
 from mfpde.measure import Measure
 from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.spectral.cut_data import NOT_CUT, Cut, smooth_from
-from mfpde.solvers.spectral.sphere_data import axis_of, gauss_points, profile_of, symmetry_of, table_of
-from mfpde.solvers.spectral.sphere_shown import AboutAxis, OnSphere, Shown, shown_on
+from mfpde.solvers.spectral.sphere_data import axis_of, profile_of, symmetry_of, table_of
+from mfpde.solvers.spectral.sphere_shown import AboutAxis, OnSphere, Shown
 from mfpde.solvers.spectral.sphere_stepping import STEPS_BETWEEN_LOOKS, Limits, Verdict, degrees_for
 from mfpde.solvers.stepping.steady_state import PUSH, Rest
-from mfpde.transform.ring_fourier import ring_length
 from mfpde.typing import AnyArray, Complex, Float
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ class SphereIntegration(Integration):
                 f"has degrees beyond solver.max_modes = {most} (edges, point masses or very narrow peaks), and without "
                 "noise nothing smooths them; give a finite noise.kappa, a smoother density, or a larger max_modes",
             )
-        error = _cut_error(task.initial, state)
+        error = self._shown.cut_error(task.initial, state)
         return Cut(True, error if error > PROMISED * tolerance else 0.0)
 
     # -- the contract
@@ -126,7 +125,7 @@ class SphereIntegration(Integration):
                 State.RESOLUTION_LOST,
                 f"the density has become narrower than degree {self._settings.max_modes} can show",
                 "stop earlier, add noise (a smaller noise.kappa), or raise solver.max_modes"
-                + ("" if stepping.diffusion else "; solver.kind: characteristics or particles follow tokens farther"),
+                + ("" if stepping.diffusion else "; solver.kind: particles follows tokens into clusters of any width"),
             )
         if verdict is Verdict.STEP_VANISHED:
             return Progress(
@@ -234,7 +233,13 @@ class SphereIntegration(Integration):
         self._amplification.restore(state)
 
     def accuracy(self) -> Accuracy:
-        return self._cut.accuracy(self._settings.tolerance, self._amplification)
+        found = self._cut.accuracy(self._settings.tolerance, self._amplification)
+        self._lengthen_axis()
+        off = self._shown.pole_error(self._stepping.basis, self._stepping.state, self._axis)
+        promised = found.promised
+        if found.kept and promised is not None and off > promised:
+            return Accuracy(promised, off, kept=None, cause="poles")
+        return found
 
     def statistics(self) -> dict[str, float]:
         stepping = self._stepping
@@ -274,12 +279,3 @@ def _started(task: InitialValueProblem, most: int) -> tuple[Shown, Float | Compl
     even = not np.abs(profile[1::2]).max(initial=0.0) > 0
     used = np.flatnonzero(np.abs(profile) > np.finfo(float).eps)
     return AboutAxis(found.axis, even), profile, int(used[-1])
-
-
-def _cut_error(measure: Measure, kept: Float | Complex) -> float:
-    """`max|cut - density| / max density`; infinite for point masses and where nobody can tell."""
-    if measure.pointlike or np.ndim(kept) != 2:
-        return np.inf
-    count = ring_length(2 * len(kept))
-    density = measure.evaluate(gauss_points(count))
-    return float(np.abs(shown_on(np.asarray(kept), count).ravel() - density).max() / density.max())
