@@ -7,6 +7,7 @@ import pytest
 import mfpde
 from mfpde.equation import Equation
 from mfpde.solvers.kernels.law_slope import attempt_by_tables
+from mfpde.solvers.spectral.degree_limits import Limits
 from mfpde.solvers.spectral.law_flow import Flow
 from mfpde.solvers.spectral.law_grids import MeridianGrid, ModeGrid, RingGrid
 from mfpde.solvers.spectral.law_parts import Sums, part_of
@@ -14,7 +15,6 @@ from mfpde.solvers.spectral.law_spaces import OnHarmonics, OnModes
 from mfpde.solvers.spectral.law_stepping import LawStepping
 from mfpde.solvers.spectral.sphere_data import Symmetry
 from mfpde.solvers.spectral.sphere_shown import OnSphere
-from mfpde.solvers.spectral.sphere_stepping import Limits
 from mfpde.solvers.steppers.gif853 import STAGES
 
 A, V = np.array([[2.0, 1.0], [-0.5, 1.5]]), np.array([[1.0, 0.3], [-0.4, 0.8]])

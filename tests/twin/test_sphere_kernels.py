@@ -7,10 +7,10 @@ from mfpde.attention import Interaction, Softmax, Unnormalized
 from mfpde.geometry import Harmonics, Sphere, SphereSeries
 from mfpde.geometry.gauss import gauss_legendre, gauss_on_sphere
 from mfpde.solvers.kernels.exponential_step import fill_table
+from mfpde.solvers.spectral.degree_limits import Limits
 from mfpde.solvers.spectral.sphere_axis import AxisBasis, AxisStepping
 from mfpde.solvers.spectral.sphere_basis import SphereBasis
 from mfpde.solvers.spectral.sphere_data import gauss_points
-from mfpde.solvers.spectral.sphere_stepping import Limits
 from mfpde.solvers.steppers.gif853 import STAGES
 from mfpde.transform.legendre import RingTransform
 
