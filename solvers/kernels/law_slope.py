@@ -23,9 +23,11 @@ class TableWork(NamedTuple):
     """Tables, and room for the compiled steps; nothing in it outlives a step but `start`, which follows from the
     state.
 
-    `numerators (terms, columns, points)` and `denominators`, of the first of these terms; columns are the real parts of
-    the modes, then the imaginary ones, a multiple of four. `fixed` is what moves every token on its own. A slice sees
-    the `masses` of those before it where it is masked.
+    `numerators (terms, columns, points / 2)` and `denominators`, of the first of these terms, at the points of half a
+    circle: kernels of `<Ax, y>` have k(-x, -y) = k(x, y), so that at the antipodes columns of odd modes change their
+    signs. Columns are the real parts of the even modes, then the imaginary ones, then those of the odd modes, each a
+    multiple of two. `fixed` is what moves every token on its own. A slice sees the `masses` of those before it where it
+    is masked.
 
     Without denominators the velocity may be a sum of few modes: `waves (columns, 2 (J + 1))` then make their real
     parts, and the imaginary ones, of the columns, `pull` is what `fixed` has of them, and products are made mode by
@@ -76,8 +78,18 @@ def _see(w: TableWork, state: Float, first: int, number: int) -> None:
     for part in range(2):
         row = state[part, first:]
         for order in range(min(modes, w.kept.shape[1] // w.masses.size)):
-            before = w.seen[part * modes + order] if w.masked and number > 0 else 0.0
-            w.seen[part * modes + order] = before + share * row[order]
+            column = order % 2 * modes + part * (modes // 2) + order // 2
+            before = w.seen[column] if w.masked and number > 0 else 0.0
+            w.seen[column] = before + share * row[order]
+
+
+@kernel
+def _combine_parities(table: Float, weights: Float, out: Float) -> None:
+    """out[0], out[1] = the sums over even and over odd modes."""
+    half = weights.size // 2
+    for parity in range(2):
+        first = parity * half
+        _combine(table[first : first + half], weights[first : first + half], out[parity])
 
 
 @kernel
@@ -85,19 +97,23 @@ def _speed(w: TableWork) -> None:
     """w.speed on the grid; |v| <= bound holds for every measure where a term has a normaliser, and is kept where that
     has sunk below roundoff."""
     speed, above, below = w.speed, w.above, w.below
+    half = speed.size // 2
     for point in range(speed.size):
         speed[point] = w.fixed[point]
     for term in range(w.numerators.shape[0]):
-        _combine(w.numerators[term], w.seen, above)
-        if term >= w.denominators.shape[0]:
-            for point in range(speed.size):
-                speed[point] += above[point]
-            continue
-        _combine(w.denominators[term], w.seen, below)
-        bound = w.bounds[term]
-        for point in range(speed.size):
-            ratio = above[point] / below[point]
-            speed[point] += min(bound, max(-bound, ratio)) if below[point] > 0.0 else 0.0
+        _combine_parities(w.numerators[term], w.seen, above)
+        normalised = term < w.denominators.shape[0]
+        if normalised:
+            _combine_parities(w.denominators[term], w.seen, below)
+        bound = w.bounds[term] if normalised else 0.0
+        for side in range(2):
+            sign, there = 1.0 - 2.0 * side, speed[side * half : (side + 1) * half]
+            for point in range(half):
+                value = above[0, point] + sign * above[1, point]
+                if normalised:
+                    level = below[0, point] + sign * below[1, point]
+                    value = min(bound, max(-bound, value / level)) if level > 0.0 else 0.0
+                there[point] += value
 
 
 @kernel

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from copy import copy
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from mfpde.solvers.spectral.degree_limits import degrees_for
 from mfpde.solvers.spectral.harmonic_integration import HarmonicIntegration
 from mfpde.solvers.spectral.law_flow import Flow
 from mfpde.solvers.spectral.law_grids import Grid
+from mfpde.solvers.spectral.law_part import bounds_of
 from mfpde.solvers.spectral.law_spaces import Space, restored_space, space_of
 from mfpde.solvers.spectral.law_stepping import LawStepping
 from mfpde.solvers.stepping.steady_state import PUSH, Rest
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["LawIntegration"]
 
 _SPARE_DEGREES = 4  # beyond those of the initial measure
+_FIRST_DEGREE_MAX = 40  # of a guess: 128 points hold it
 
 
 class LawIntegration(HarmonicIntegration):
@@ -62,7 +65,7 @@ class LawIntegration(HarmonicIntegration):
         made = cls(settings, task.equation, space, np.array(places) if places else None, masses)
         degree = max(_last(each, made._limits.truncation) for each in found)
         made._cut = made._cut_of([law for _, _, law in slices], found, degree)
-        top = degrees_for(max(degree + _SPARE_DEGREES, space.least_degree), most)
+        top = degrees_for(max(degree + _SPARE_DEGREES, space.least_degree, made._degree_of_rest()), most)
         grid = space.grid(top, top)
         values = np.stack([space.packed(grid, each) for each in found])
         values /= values[:, :1, :1]
@@ -70,6 +73,15 @@ class LawIntegration(HarmonicIntegration):
         made._stepping.lay(top, top, values)
         made._stepping.first_step(settings.tolerance)
         return made
+
+    def _degree_of_rest(self) -> int:
+        """Of `e^{z cos theta}`, z = |v| / D: a state that noise and a velocity as large as the bound could keep, whose
+        modes fall like `e^{-k^2 / (2 z)}`. To begin with it saves changes, which cost more than the degrees."""
+        law, diffusion = self._equation.law, self._diffusion
+        if law is None or diffusion == 0 or self._space.unit != "modes":
+            return 0
+        ratio = sum(bounds_of(law.terms(2))) / diffusion
+        return int(min(_FIRST_DEGREE_MAX, math.sqrt(2.0 * ratio * -math.log(self._limits.truncation))))
 
     @classmethod
     def resumed(cls, settings: Spectral, task: InitialValueProblem, state: Mapping[str, AnyArray]) -> LawIntegration:

@@ -95,29 +95,30 @@ class LawStepping(DegreeStepping):
             return None
         nothing = np.zeros((0, 4, grid.length))
         above, below = (nothing, nothing) if part is None else (part.numerators, part.denominators)
-        modes, columns = self.grid.size, above.shape[1]
-        waves, pull = waves_of(above[0], self.flow.fixed[0]) if len(above) and not len(below) else _NO_WAVES
+        modes, columns, half = self.grid.size, above.shape[1], grid.length // 2
+        fixed = self.flow.fixed[0] if part is None else self.flow.fixed[0] + part.fixed
+        waves, pull = waves_of(above[0], fixed) if len(above) and not len(below) else _NO_WAVES
         by_waves = 8 * modes * pull.size // 2 + 2 * waves.size
-        if by_waves > 2 * columns * grid.length + _TRANSFORM_COST * grid.length * math.log2(grid.length):
+        if by_waves > columns * grid.length + _TRANSFORM_COST * grid.length * math.log2(grid.length):
             waves, pull = _NO_WAVES
         return TableWork(
             waves=waves,
             pull=pull,
             padded=np.zeros((2, modes + pull.size)),
             drift=np.zeros(pull.size),
-            numerators=above,
-            denominators=below,
+            numerators=np.ascontiguousarray(above[..., :half]),
+            denominators=np.ascontiguousarray(below[..., :half]),
             bounds=np.zeros(0) if part is None else part.bounds,
-            fixed=self.flow.fixed[0],
+            fixed=fixed,
             masses=self.flow.masses,
             masked=self.flow.positions is not None,
             kept=self._kept,
-            seen=np.zeros(above.shape[1]),
+            seen=np.zeros(columns),
             density=np.zeros((2, grid.length)),
             scratch=np.zeros((2, grid.length)),
             speed=np.zeros(grid.length),
-            above=np.zeros(grid.length),
-            below=np.zeros(grid.length),
+            above=np.zeros((2, half)),
+            below=np.zeros((2, half)),
             roots=roots_of_unity(grid.length),
             start=room.start,
             slope=room.slope,
