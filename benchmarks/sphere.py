@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # SHTns
 
 import numpy as np
 from baselines import numpy_sphere
