@@ -66,14 +66,19 @@ class RingTransform:
         """Values `(2 n, longitudes)`, the northernmost ring first."""
         top, ones = self.orders.top, np.ones(self.orders.top + 2)
         prepare_field(self.orders, coefficients, ones, top, self._prepared)
-        return self._synthesized(self._prepared, top)
+        values = np.empty((2 * self.pairs, self.longitudes))
+        self._synthesize(self._prepared, top, values)
+        return values
 
     def gradient(self, coefficients: Float) -> Float:
         """Components towards the south and the east, `(2, 2 n, longitudes)`."""
         top, ones = self.orders.top, np.ones(self.orders.top + 2)
         prepare_slopes(self.orders, coefficients, ones, top, self._prepared, self._second)
-        fields = np.array([self._synthesized(self._prepared, top + 1), self._synthesized(self._second, top)])
-        return fields * self._spread(np.sqrt(self.rings.inverse_squares))[:, None]
+        fields = np.empty((2, 2 * self.pairs, self.longitudes))
+        self._synthesize(self._prepared, top + 1, fields[0])
+        self._synthesize(self._second, top, fields[1])
+        fields *= self._spread(np.sqrt(self.rings.inverse_squares))[:, None]
+        return fields
 
     def analyze(self, values: Float) -> Float:
         """`int f conj(Y_lm)` over the uniform measure of mass 1."""
@@ -92,10 +97,9 @@ class RingTransform:
     def _spread(self, by_pair: Float) -> Float:
         return np.concatenate([by_pair[: self.pairs], by_pair[: self.pairs][::-1]])
 
-    def _synthesized(self, prepared: Float, top: int) -> Float:
-        values, (field, spare) = np.empty((2 * self.pairs, self.longitudes)), (self._fields[0], self._spare[0])
+    def _synthesize(self, prepared: Float, top: int, values: Float) -> None:
+        field, spare = self._fields[0], self._spare[0]
         synthesize_values(self.orders, self.rings, prepared, top, self._work, field, spare, values)
-        return values
 
     def _sums(self, one: Float, two: Float) -> Float:
         sums, given = np.empty((2, 2, self.orders.size)), [np.ascontiguousarray(each) for each in (one, two)]
