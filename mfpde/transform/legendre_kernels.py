@@ -27,6 +27,7 @@ __all__ = [
     "load_rings",
     "start_order",
     "sum_order",
+    "sum_order_of_two",
 ]
 
 #: most pairs of rings in a block, and the distance between rows of the work array
@@ -80,6 +81,39 @@ def sum_order(work: Float, steps: Float, real: Float, imaginary: Float, degrees:
             work[SUMS + ROOM + ring] = fused(b2, q2, fused(b0, q0, work[SUMS + ROOM + ring]))
             work[SUMS + 2 * ROOM + ring] = fused(a3, q3, fused(a1, q1, work[SUMS + 2 * ROOM + ring]))
             work[SUMS + 3 * ROOM + ring] = fused(b3, q3, fused(b1, q1, work[SUMS + 3 * ROOM + ring]))
+
+
+@kernel
+def sum_order_of_two(
+    work: Float,
+    steps: Float,
+    real: Float,
+    imaginary: Float,
+    real_2: Float,
+    imaginary_2: Float,
+    degrees: int,
+    count: int,
+) -> None:
+    """The same for two fields by one recurrence, the second in rows 0 to 3 of FIELDS."""
+    for ring in range(4 * ROOM):
+        work[SUMS + ring] = 0.0
+        work[FIELDS + ring] = 0.0
+    for degree in range(0, degrees, 4):
+        a0, a1, a2, a3 = real[degree], real[degree + 1], real[degree + 2], real[degree + 3]
+        b0, b1, b2, b3 = imaginary[degree], imaginary[degree + 1], imaginary[degree + 2], imaginary[degree + 3]
+        c0, c1, c2, c3 = real_2[degree], real_2[degree + 1], real_2[degree + 2], real_2[degree + 3]
+        d0, d1, d2, d3 = imaginary_2[degree], imaginary_2[degree + 1], imaginary_2[degree + 2], imaginary_2[degree + 3]
+        for ring in range(count):
+            x, q0, q1 = work[ring], work[OLDER + ring], work[NEWER + ring]
+            q2, q3, work[OLDER + ring], work[NEWER + ring] = _onward(x, q0, q1, steps, degree)
+            work[SUMS + ring] = fused(a2, q2, fused(a0, q0, work[SUMS + ring]))
+            work[SUMS + ROOM + ring] = fused(b2, q2, fused(b0, q0, work[SUMS + ROOM + ring]))
+            work[SUMS + 2 * ROOM + ring] = fused(a3, q3, fused(a1, q1, work[SUMS + 2 * ROOM + ring]))
+            work[SUMS + 3 * ROOM + ring] = fused(b3, q3, fused(b1, q1, work[SUMS + 3 * ROOM + ring]))
+            work[FIELDS + ring] = fused(c2, q2, fused(c0, q0, work[FIELDS + ring]))
+            work[FIELDS + ROOM + ring] = fused(d2, q2, fused(d0, q0, work[FIELDS + ROOM + ring]))
+            work[FIELDS + 2 * ROOM + ring] = fused(c3, q3, fused(c1, q1, work[FIELDS + 2 * ROOM + ring]))
+            work[FIELDS + 3 * ROOM + ring] = fused(d3, q3, fused(d1, q1, work[FIELDS + 3 * ROOM + ring]))
 
 
 @kernel
