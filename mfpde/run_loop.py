@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 from time import perf_counter
@@ -14,7 +11,7 @@ from time import perf_counter
 import numpy as np
 
 from mfpde.activity import doing
-from mfpde.arguments import file_path, in_unicode, instance, truth
+from mfpde.arguments import file_path, instance, truth
 from mfpde.contracts import (
     BLOW_UP,
     FINISHED,
@@ -35,7 +32,7 @@ from mfpde.problem import Problem
 from mfpde.run import Run
 from mfpde.run_rows import Observing, unobserved
 from mfpde.store.atomic_file import cannot_write, check_target
-from mfpde.store.provenance import provenance_of
+from mfpde.store.provenance import history_line, provenance_of
 from mfpde.store.recorder import MemoryRecorder, OutputFailed, Recorder
 from mfpde.store.resuming import earlier_run, reached, resume_file
 from mfpde.store.run_tables import Row, run_header
@@ -126,7 +123,7 @@ def _resumed(problem: Problem, output: str | Path | None, watch: Watch, *, force
     def first(integration: Integration) -> Row:
         return Observing(prepared).row(integration, Event(integration.time, save=True, observe=True))
 
-    integration, recorder = resume_file(earlier, place, prepared, _history(), damage, first)
+    integration, recorder = resume_file(earlier, place, prepared, history_line(), damage, first)
     return _Course(prepared, integration, recorder, watch, Observing(prepared, integration.time, missed))
 
 
@@ -140,11 +137,6 @@ def _task(problem: Problem | str | Path, progress: object) -> Problem:
     return Problem.from_yaml(problem)
 
 
-def _history() -> str:
-    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return f"{now} {in_unicode(shlex.join(sys.argv))}"
-
-
 def _recorder(
     prepared: Prepared, integration: Integration, observing: Observing, target: Path | None, *, force: bool
 ) -> Recorder:
@@ -156,7 +148,7 @@ def _recorder(
         memory.add(first, integration)
         return memory
     provenance = provenance_of(problem, integration.statistics())
-    header = run_header(problem, integration.layout, _history(), provenance)
+    header = run_header(problem, integration.layout, history_line(), provenance)
     try:
         return FileRecorder.create(target, header, first, integration, prepared.solver.state_version, force=force)
     except OutputError:

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mfpde.errors import Fault
+from mfpde.errors import Fault, ProblemError
+from mfpde.problem import Problem
+from mfpde.registry import register
 from mfpde.spec.document import UnreadableError, parse
 from mfpde.spec.node import Node, Place, fault_at
 from mfpde.spec.plain_values import native
+from mfpde.specification import Part, Specification
 
-__all__ = ["with_settings"]
+__all__ = ["changed", "with_settings"]
 
 
 #: of a value, in the name of the setting it belongs to
 _MAX_LETTERS = 80
+_NOWHERE = Place("a setting")  # of values that were read before
 
 
 def with_settings(root: Node, settings: Mapping[str, Any]) -> tuple[Node, list[Fault]]:
@@ -33,6 +37,30 @@ def with_settings(root: Node, settings: Mapping[str, Any]) -> tuple[Node, list[F
         except UnreadableError as error:
             faults.append(_in_value(error.fault, place, path))
     return root, faults
+
+
+@register("reader", "changed")
+def changed(problem: Problem, settings: Mapping[str, Any]) -> Problem:
+    """The problem with other values at these dotted keys, checked. Only blocks that a key is in are built anew: what is
+    long and stays as it is, such as a list of points, costs nothing."""
+    blocks = {name: _plain(getattr(problem, name, None)) for name in {key.split(".")[0] for key in settings}}
+    tree = _tree(blocks, _NOWHERE)
+    for key, value in settings.items():
+        try:
+            tree = _put(tree, tuple(key.split(".")), _tree(native(value), _NOWHERE))
+        except UnreadableError as error:
+            raise ProblemError.at(key, error.fault.message) from None
+    return Problem.from_dict({**problem.written(given=True), **tree.plain()})
+
+
+def _plain(given: Any) -> Any:
+    """What was written of a block, without what is left to defaults: these may depend on the value that changes."""
+    if isinstance(given, tuple):
+        return [_plain(item) for item in given]
+    if not isinstance(given, Specification):
+        return given
+    written = {name: _plain(value) for name, value in given.written(given=True).items() if value is not None}
+    return {"kind": given.kind, **written} if isinstance(given, Part) else written
 
 
 def _place(key: str, given: Any) -> Place:

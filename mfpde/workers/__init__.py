@@ -1,5 +1,5 @@
 """Tasks in other processes of this machine: one thread each, and none that dies takes the others with it."""
 
-from mfpde.workers.pool import Answer, Pool, Task, usable_processors
+from mfpde.workers.pool import Answer, Pool, Task, Workers, usable_processors
 
-__all__ = ["Answer", "Pool", "Task", "usable_processors"]
+__all__ = ["Answer", "Pool", "Task", "Workers", "usable_processors"]
