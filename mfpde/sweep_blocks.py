@@ -46,11 +46,12 @@ def _range(given: Mapping[Any, Any]) -> dict[str, Any]:
             raise _wrong(f"unknown key {shown(key)}{near}; a range has {', '.join(_RANGE_KEYS)}")
     found = {"scale": "linear", **given}
     for key in ("from", "to", "count"):
-        value = found.get(key)
-        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-        if not number or not math.isfinite(float(value)):
-            raise _wrong(f"{key} must be a finite number, not {shown(value)}" if key in found else f"has no {key}")
-        found[key] = value.item() if isinstance(value, np.generic) else value
+        if key not in found:
+            raise _wrong(f"has no {key}")
+        value = found[key].item() if isinstance(found[key], np.generic) else found[key]
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise _wrong(f"{key} must be a finite number, not {shown(value)}")
+        found[key] = value
     count = found["count"]
     if count != int(count) or not 2 <= count <= AXIS_VALUES_MAX:
         raise _wrong(f"count must be a whole number from 2 to {AXIS_VALUES_MAX:,}, not {shown(count)}")
@@ -163,7 +164,7 @@ class Collected(Specification):
     reduce: Literal["last", "max", "mean", "time-to", "series"] = Field(
         default="last", description="what becomes of its values over time"
     )
-    part: Real | None = Field(default=None, gt=0, le=1, description="for `mean`: the last part of the time; 0.5 is half")
+    part: Real | None = Field(default=None, gt=0, le=1, description="for `mean`: of the time, at its end; 0.5 is half")
     threshold: Real | None = Field(default=None, description="for `time-to`")
     name: str | None = Field(
         default=None, pattern=r"^[A-Za-z][\w.-]*$", description="what the file calls it; made of the above by default"

@@ -63,7 +63,7 @@ def sweep(
     except ProblemError as error:
         raise ProblemError(document.locate(fault) for fault in error.faults) from None
     if as_json:
-        print_json(result.summary().data | {"outcome": result.outcome.kind})
+        print_json({**result.summary().data, "outcome": result.outcome.kind})
     elif not quiet:
         click.echo(summary(result))
     elif not result.outcome.complete:

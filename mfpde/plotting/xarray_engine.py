@@ -21,7 +21,7 @@ class MfpdeBackend(BackendEntrypoint):
     description = "Results of mfpde in HDF5: runs, diagrams, sweeps"
     open_dataset_parameters: ClassVar[tuple[str, ...]] = ("filename_or_obj", "drop_variables")
 
-    def open_dataset(  # type: ignore[override]
+    def open_dataset(
         self, filename_or_obj: Any, *, drop_variables: str | Iterable[str] | None = None
     ) -> xarray.Dataset:
         """As `mfpde.load(file).to_xarray()`."""

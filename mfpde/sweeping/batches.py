@@ -90,11 +90,13 @@ def ranges_of(numbers: Iterable[int]) -> Iterator[range]:
     >>> list(ranges_of([0, 1, 2, 5, 7, 8]))
     [range(0, 3), range(5, 6), range(7, 9)]
     """
-    start = stop = None
+    found = range(0)
     for number in numbers:
-        if start is not None and number != stop:
-            yield range(start, stop)
-            start = None
-        start, stop = number if start is None else start, number + 1
-    if start is not None:
-        yield range(start, stop)
+        if found and number == found.stop:
+            found = range(found.start, number + 1)
+        else:
+            if found:
+                yield found
+            found = range(number, number + 1)
+    if found:
+        yield found

@@ -42,31 +42,30 @@ def _faults(plan: Plan) -> Iterator[Fault]:
     """Of every value on its own; of the first point alone where that is wrong already."""
     began = monotonic()
     first = plan.settings(0)
-    wrong = list(_point_faults(plan, first, first, thorough=True))
+    wrong = list(_point_faults(plan, first, thorough=True))
     yield from wrong
     for axis in plan.axes:
         for place in range(len(axis)):
-            own = axis.at(place)
             thorough = not wrong and monotonic() - began < _CHECK_SECONDS
-            yield from _point_faults(plan, {**first, **own}, own, thorough=thorough)
+            yield from _point_faults(plan, {**first, **axis.at(place)}, thorough=thorough)
 
 
-def _point_faults(plan: Plan, settings: dict[str, Any], own: Mapping[str, Any], *, thorough: bool) -> Iterator[Fault]:
+def _point_faults(plan: Plan, settings: dict[str, Any], *, thorough: bool) -> Iterator[Fault]:
     try:
         problem = plan.changed(settings)
         found = faults(problem) if thorough else []
     except ProblemError as error:
         found = list(error.faults)
     for fault in found:
-        yield _about_sweep(plan, fault, own)
+        yield _about_sweep(plan, fault, settings)
 
 
-def _about_sweep(plan: Plan, fault: Fault, own: Mapping[str, Any]) -> Fault:
+def _about_sweep(plan: Plan, fault: Fault, settings: Mapping[str, Any]) -> Fault:
     """A fault of a point as one of the file: of the swept key whose value it is about, or of what is collected."""
     if fault.path[:1] == ("observe",) and len(fault.path) > 1:
         place = plan.entry_of(int(fault.path[1]))
         return fault if place is None else Fault(("collect", place, "observe", *fault.path[2:]), fault.message)
-    for key, value in own.items():
+    for key, value in settings.items():
         parts = tuple(key.split("."))
         common = min(len(parts), len(fault.path))
         if common and tuple(map(str, fault.path[:common])) == parts[:common]:

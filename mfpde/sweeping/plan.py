@@ -94,7 +94,10 @@ class Plan:
     def settings(self, number: int) -> dict[str, Any]:
         """The values of the swept keys at a point."""
         places = np.unravel_index(number, self.shape)
-        return {key: value for axis, at in zip(self.axes, places, strict=True) for key, value in axis.at(int(at)).items()}
+        found: dict[str, Any] = {}
+        for axis, place in zip(self.axes, places, strict=True):
+            found |= axis.at(int(place))
+        return found
 
     def problem(self, number: int) -> Problem:
         """What is solved there: only what is collected is observed, and only as often as that needs, unless runs are

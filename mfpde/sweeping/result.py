@@ -87,7 +87,7 @@ class Sweep(Result):
         """Points that did not come to their end: their settings, outcome and message."""
         outcomes, messages = self["outcome"], self["message"]
         for places in np.argwhere(self.finished & ~np.isin(outcomes, (FINISHED, STEADY))):
-            settings = {}
+            settings: dict[str, Any] = {}
             for axis, place in zip(self.axes, places, strict=True):
                 settings |= axis.at(int(place))
             yield settings, str(outcomes[tuple(places)]), str(messages[tuple(places)])
@@ -95,7 +95,8 @@ class Sweep(Result):
     def summary(self) -> Summary:
         """How many points there are, how they ended, and the ranges of what was collected."""
         counted = Counter(self["outcome"][self.finished].tolist())
-        told = {"points": f"{int(self.finished.sum())} of {self.finished.size}", **{k: str(v) for k, v in counted.items()}}
+        points = f"{int(self.finished.sum())} of {self.finished.size}"
+        told = {"points": points, **{kind: str(count) for kind, count in counted.items()}}
         axes = {axis.name: _axis_words(axis) for axis in self.axes}
         ranges = {name: _range_words(self.columns[name]) for name in self.names}
         early = list(self.early())
@@ -134,7 +135,8 @@ class Sweep(Result):
         }
         if self.observe_times.size:
             coordinates["observe_time"] = ("observe_time", self.observe_times)
-        attributes = {"title": self.problem.title or "", "problem": self.problem.to_yaml(), "outcome": str(self.outcome)}
+        problem = self.problem
+        attributes = {"title": problem.title or "", "problem": problem.to_yaml(), "outcome": str(self.outcome)}
         return xarray.Dataset(data, coordinates, attributes)
 
     def plot(self, path: str | Path | None = None) -> Figure:

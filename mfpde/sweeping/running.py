@@ -20,6 +20,7 @@ from mfpde.registry import lookup
 from mfpde.store.atomic_file import check_target, companion, made_folder, reason
 from mfpde.sweeping.batches import Batches, ranges_of
 from mfpde.sweeping.checking import check_sweep
+from mfpde.sweeping.cluster import Cluster, SchedulerLostError
 from mfpde.sweeping.columns import FINISHED_MARK, columns_of_rows, empty_columns, layout_of
 from mfpde.sweeping.plan import Plan
 from mfpde.sweeping.point import FAILED, PointRow
@@ -28,7 +29,9 @@ from mfpde.typing import Truths
 from mfpde.watching.watch import Show, Watch, check_progress
 from mfpde.workers import Answer, Pool, Task, Workers, usable_processors
 
-__all__ = ["sweep"]
+__all__ = ["WORKERS_LOST", "sweep"]
+
+WORKERS_LOST = "workers lost"  # how a sweep ends whose cluster went away
 
 _CONTINUE = "--resume (resume=True) continues it"
 _SECONDS_BETWEEN_LOOKS = 0.5  # at the clock while no answer comes: commits are at most a second late
@@ -72,8 +75,8 @@ def sweep(
     progress: True shows a line on stderr, a function gets a `ProgressReport`. resume: solve the points that `output`
     does not have yet; force: overwrite it, and solve more points than the limit.
 
-    A point that fails, blows up, times out or kills its worker twice is a row with a message. Ctrl-C and SIGTERM end the
-    sweep: what was solved is there. The values of a point depend neither on where nor on when it is solved.
+    A point that fails, blows up, times out or kills its worker twice is a row with a message. Ctrl-C and SIGTERM end
+    the sweep: what was solved is there. The values of a point depend neither on where nor on when it is solved.
 
     >>> import mfpde
     >>> found = mfpde.sweep(mfpde.Problem.from_dict({
@@ -103,7 +106,8 @@ def sweep(
             if target is not None:
                 watch.write_status(target)
             keeper = _keeper(plan, target, resume=resume, force=force)
-            return _Course(plan, keeper, where, watch, target).run()
+            course = _Course(plan, keeper, where, watch, target)
+            return course.run() if course.done < plan.size else course.complete()
         finally:
             where.close()
 
@@ -111,8 +115,6 @@ def sweep(
 def _workers(count: int, scheduler: str | None) -> Workers:
     if scheduler is None:
         return Pool(count)
-    from mfpde.sweeping.cluster import Cluster
-
     return Cluster(scheduler)
 
 
@@ -197,6 +199,11 @@ class _Course:
             self.watch.done()
         return self._result(outcome)
 
+    def complete(self) -> Sweep:
+        """What is there, when nothing is left to do."""
+        self.keeper.close()
+        return self._result(_ended(self.early))
+
     def _outcome(self) -> Outcome:
         try:
             self._solve(np.flatnonzero(~self.keeper.finished.reshape(-1)), alone=False)
@@ -205,9 +212,11 @@ class _Course:
         except KeyboardInterrupt:
             told = f"stopped when asked to; {self.done} of {self.plan.size} points are there"
             return Outcome(INTERRUPTED, np.nan, told, _CONTINUE if self.target else "")
+        except SchedulerLostError as error:
+            return Outcome(WORKERS_LOST, np.nan, str(error), _CONTINUE if self.target else "")
         except OSError as error:
             return Outcome(OUTPUT_FAILED, np.nan, reason(error), f"make room; {_CONTINUE}")
-        return Outcome(FINISHED, np.nan, f"{self.early} points ended early" if self.early else "")
+        return _ended(self.early)
 
     def _solve(self, numbers: Any, *, alone: bool) -> None:
         before = (pickle.dumps(self.plan.whole),)
@@ -257,3 +266,6 @@ class _Course:
         return replace(made, observe_times=times)
 
 
+def _ended(early: int) -> Outcome:
+    """Of a sweep whose points are all there."""
+    return Outcome(FINISHED, np.nan, f"{early} points ended early" if early else "")

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from mfpde.errors import MfpdeError
 from mfpde.workers.frames import read_frame, write_frame
 
-__all__ = ["serve"]
+__all__ = ["answer", "serve"]
 
 _SECONDS_BETWEEN_LOOKS = 1.0  # for the parent: a worker does not outlive it by more
 
@@ -29,10 +29,11 @@ def serve() -> None:
             function, arguments = read_frame(tasks)
         except EOFError:
             return
-        write_frame(answers, _answer(function, arguments))
+        write_frame(answers, answer(function, arguments))
 
 
-def _answer(function: str, arguments: tuple[Any, ...]) -> tuple[Any, str]:
+def answer(function: str, arguments: tuple[Any, ...]) -> tuple[Any, str]:
+    """What a task comes to: a value, or an error in words."""
     module, _, name = function.partition(":")
     try:
         return getattr(importlib.import_module(module), name)(*arguments), ""

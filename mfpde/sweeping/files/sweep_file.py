@@ -51,13 +51,16 @@ _FREE_KEYS = {"sweep.timeout"}
 class SweepFile:
     """Takes rows of points, and commits them at most a second later: their values first, then that they count."""
 
-    def __init__(self, plan: Plan, layout: Layout, disk: Transaction, file: Any, finished: Truths) -> None:
+    def __init__(
+        self, plan: Plan, layout: Layout, disk: Transaction, file: Any, finished: Truths, seconds: float = 0.0
+    ) -> None:
+        """`seconds` are those that earlier sessions took."""
         self._shape, self._layout = plan.shape, layout
         self._disk, self._file = disk, file
         self._pending: dict[int, PointRow] = {}
         self._committed = monotonic()
         self.finished = finished
-        self.started = perf_counter()
+        self.started = perf_counter() - seconds
 
     def add(self, first: int, rows: Sequence[PointRow]) -> None:
         """Rows of consecutive points."""
@@ -131,6 +134,8 @@ def resumed_file(path: Path, plan: Plan) -> SweepFile:
         stored = _stored(path, file)
         _need_same(path, stored.problem, plan.whole)
         finished = _finished(file, plan.shape)
+        stored.read_end()
+        seconds = float(stored.provenance["timings"]["seconds"])
         bad = list(damaged(file, [*stored.layout.fields, *ROW_COLUMNS], finished))
     if bad:
         logging.getLogger("mfpde").warning("%s is damaged: %d of its points are made anew", path, len(bad))
@@ -140,7 +145,7 @@ def resumed_file(path: Path, plan: Plan) -> SweepFile:
         made = open_file(disk, "r+")
     except OSError as error:
         raise cannot_write(path, error) from error
-    return SweepFile(plan, stored.layout, disk, made, finished)
+    return SweepFile(plan, stored.layout, disk, made, finished, seconds)
 
 
 def _need_same(path: Path, before: Problem, now: Problem) -> None:
@@ -186,7 +191,8 @@ def _outcome(stored: StoredTables, finished: Truths) -> Outcome:
     if found.complete or found.kind != INTERRUPTED:
         return replace(found, time=np.nan)
     left = f"{int(finished.sum())} of {finished.size} points are there"
-    return replace(found, time=np.nan, message=f"{found.message}; {left}" if left not in found.message else found.message)
+    message = found.message if left in found.message else f"{found.message}; {left}"
+    return replace(found, time=np.nan, message=message)
 
 
 def _stored(path: Path, file: Any) -> StoredTables:
