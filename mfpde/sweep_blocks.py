@@ -24,19 +24,28 @@ _LEVELS_MAX = 8  # of refinement: each doubles the number of values of an axis
 
 def _axis_values(given: Any) -> Any:
     """A list of values as a tuple, a range as the mapping it is; `ProblemError` for anything else."""
-    given = given.tolist() if isinstance(given, np.ndarray) else given
-    if isinstance(given, Mapping):
+    given = _plain(given)
+    if isinstance(given, dict):
         return _range(given)
     if not isinstance(given, list | tuple):
         raise _wrong(f"must be a list of values or a range {{from: 0, to: 1, count: 11}}, not {shown(given)}")
     if not given:
         raise _wrong("must have at least one value")
-    values = tuple(value.item() if isinstance(value, np.generic) else value for value in given)
-    counted = Counter(value if isinstance(value, int | float | str) else repr(value) for value in values)
+    counted = Counter(value if isinstance(value, int | float | str) else repr(value) for value in given)
     twice = [value for value, count in counted.items() if count > 1]
     if twice:
         raise _wrong(f"holds {shown(twice[0])} twice")
-    return values
+    return tuple(given)
+
+
+def _plain(value: Any) -> Any:
+    """Without numpy, and 2.0 as 2: equal sweeps have one text."""
+    value = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _range(given: Mapping[Any, Any]) -> dict[str, Any]:
@@ -48,10 +57,9 @@ def _range(given: Mapping[Any, Any]) -> dict[str, Any]:
     for key in ("from", "to", "count"):
         if key not in found:
             raise _wrong(f"has no {key}")
-        value = found[key].item() if isinstance(found[key], np.generic) else found[key]
+        value = found[key]
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
             raise _wrong(f"{key} must be a finite number, not {shown(value)}")
-        found[key] = value
     count = found["count"]
     if count != int(count) or not 2 <= count <= AXIS_VALUES_MAX:
         raise _wrong(f"count must be a whole number from 2 to {AXIS_VALUES_MAX:,}, not {shown(count)}")

@@ -27,9 +27,11 @@ def serve() -> None:
     while True:
         try:
             function, arguments = read_frame(tasks)
+            write_frame(answers, answer(function, arguments))
         except EOFError:
             return
-        write_frame(answers, answer(function, arguments))
+        except BrokenPipeError:  # the parent was killed; what is left in the buffer cannot be written at exit either
+            os._exit(1)
 
 
 def answer(function: str, arguments: tuple[Any, ...]) -> tuple[Any, str]:

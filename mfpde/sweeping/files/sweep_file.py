@@ -112,7 +112,7 @@ class SweepFile:
 def begun_file(path: Path, plan: Plan, *, force: bool) -> SweepFile:
     """The file of a sweep that begins."""
     layout = layout_of(plan)
-    header = Header(KIND, plan.whole, layout, (), history_line(), provenance_of(plan.whole, {}))
+    header = Header(KIND, plan.whole, layout, (), history_line(), provenance_of(plan.whole, {"points": 0.0}))
     try:
         with schema.making(path, header, force=force) as (disk, file, _):
             create_datasets(file, plan.axes, layout, plan.observe_times(plan.problem(0)))
@@ -173,8 +173,7 @@ def load_sweep(path: str | Path) -> Sweep:
         if bad is not None:
             raise MfpdeError(f"{place} is damaged: point {bad} is not what was written; --resume makes it anew")
         columns = {name: np.asarray(typed(file[name])[()]) for name in names}
-        times = times_of(file)
-    outcome = _outcome(stored, finished)
+        times, outcome = times_of(file), _outcome(stored, finished)
     made = Sweep(stored.problem, axes, stored.layout, _blank(columns, finished), finished, outcome, times)
     return replace(made, provenance=stored.provenance, path=place)
 
