@@ -204,4 +204,3 @@ def collect_in_full(entry: Any) -> Any:
     if isinstance(entry, Mapping) and isinstance(entry.get("observe"), str):
         return {**entry, "observe": {"kind": entry["observe"]}}
     return entry
-

@@ -25,7 +25,7 @@ def swept(here, monkeypatch):
     """The file, and sweeps in this process."""
     (here / "sweep.yaml").write_text(PROBLEM, encoding="utf-8")
     workers = Here()
-    monkeypatch.setattr("mfpde.sweeping.running._workers", lambda count, scheduler: workers)
+    monkeypatch.setattr("mfpde.sweeping.running._workers", lambda *_: workers)
     return workers
 
 
@@ -101,7 +101,7 @@ def test_ctrl_c_leaves_a_file_from_which_it_goes_on(here, command):
         time.sleep(0.05)
     time.sleep(1.0)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     found = package.load("sweep.h5")
     assert found.outcome.kind == "interrupted"

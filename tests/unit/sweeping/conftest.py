@@ -32,5 +32,5 @@ def heat():
 def here(monkeypatch):
     """Sweeps in this process; what it returns sets which points kill their worker."""
     workers = Here()
-    monkeypatch.setattr(running, "_workers", lambda count, scheduler: workers)
+    monkeypatch.setattr(running, "_workers", lambda *_: workers)
     return workers

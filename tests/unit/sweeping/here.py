@@ -9,7 +9,7 @@ from mfpde.workers.worker import answer
 class Here:
     """Does tasks one after another; `dies` says of which a worker would die, by the points that it was to solve."""
 
-    def __init__(self, dies: Callable[[range], bool] = lambda points: False, processes: int = 1) -> None:
+    def __init__(self, dies: Callable[[range], bool] = lambda _: False, processes: int = 1) -> None:
         self.processes = processes
         self.batches: list[range] = []
         self.closed = False

@@ -26,7 +26,7 @@ def faults(heat, **blocks) -> str:
         ({"from": 0, "to": 1, "count": 2.5}, "count must be a whole number from 2 to"),
         ({"from": "a", "to": 1, "count": 2}, "from must be a finite number, not 'a'"),
         ({"from": 0, "to": float("inf"), "count": 2}, "to must be a finite number, not inf"),
-        ({"from": 0, "to": 1, "count": 3, "scale": "log"}, "from and to of a range with scale: log must be of one sign, and not 0"),
+        ({"from": 0, "to": 1, "count": 3, "scale": "log"}, "from and to of a range with scale: log must be of one"),
         ({"from": 1, "to": 2, "count": 3, "scale": "cubic"}, "scale must be linear or log, not 'cubic'"),
         ({"from": 1, "to": 1, "count": 3}, "from and to are both 1"),
     ],
@@ -55,7 +55,10 @@ def test_blocks_that_make_no_sweep(heat, block, told):
     ("entry", "told"),
     [
         ("order-paramter", "no observable is called 'order-paramter' (did you mean 'order-parameter'?)"),
-        ({"observe": {"kind": "order-parameter", "harmonc": 2}}, "observe.harmonc: unknown key 'harmonc' (did you mean"),
+        (
+            {"observe": {"kind": "order-parameter", "harmonc": 2}},
+            "observe.harmonc: unknown key 'harmonc' (did you mean",
+        ),
         ({"observe": "mass", "reduce": "least"}, "must be 'last', 'max', 'mean', 'time-to' or 'series', not 'least'"),
         ({"observe": "mass", "reduce": "time-to"}, "threshold: is missing"),
         ({"observe": "mass", "part": 0.5}, "part: belongs to reduce: mean, and this is last"),
@@ -89,4 +92,7 @@ def test_a_setting_reaches_a_swept_key_with_its_dots(heat, tmp_path):
     place = tmp_path / "sweep.yaml"
     place.write_text(heat().to_yaml(), encoding="utf-8")
     changed = mfpde.Problem.from_yaml(place, {"sweep.time.until.count": 5, "sweep.noise.kappa": "[3]"})
-    assert changed.sweep.axes == {"noise.kappa": (3,), "time.until": {"from": 1, "to": 2, "count": 5, "scale": "linear"}}
+    assert changed.sweep.axes == {
+        "noise.kappa": (3,),
+        "time.until": {"from": 1, "to": 2, "count": 5, "scale": "linear"},
+    }

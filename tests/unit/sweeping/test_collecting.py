@@ -52,7 +52,12 @@ def test_names_say_what_became_of_a_series():
     entries = [{"reduce": "last"}, {"reduce": "max"}, {"reduce": "time-to", "threshold": 0.5}, {"name": "own"}]
     collect = tuple(Collected(observe={"kind": "order-parameter"}, **entry) for entry in entries)
     variables = variables_of(problem.altered({"collect": collect}), 5)
-    assert [one.name for one in variables] == ["order-parameter", "order-parameter-max", "order-parameter-time-to", "own"]
+    assert [one.name for one in variables] == [
+        "order-parameter",
+        "order-parameter-max",
+        "order-parameter-time-to",
+        "own",
+    ]
     assert [one.shape for one in variables] == [()] * 4
     with pytest.raises(mfpde.ProblemError, match=r"'order-parameter' is collected already; give it a `name`"):
         variables_of(problem.altered({"collect": (collect[0], collect[0])}), 5)

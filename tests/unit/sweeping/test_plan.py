@@ -23,8 +23,14 @@ def test_every_combination_the_last_axis_fastest(heat):
 
 def test_whole_blocks_and_entries_of_lists_are_swept(heat):
     blocks = {
-        "attention": {"kind": "multi-head", "heads": [{"kind": "softmax", "beta": 1}, {"kind": "unnormalized", "beta": 1}]},
-        "sweep": {"attention.heads.1.beta": [2, 3], "initial": [{"kind": "uniform"}, {"kind": "von-mises", "direction": 0, "concentration": 1}]},
+        "attention": {
+            "kind": "multi-head",
+            "heads": [{"kind": "softmax", "beta": 1}, {"kind": "unnormalized", "beta": 1}],
+        },
+        "sweep": {
+            "attention.heads.1.beta": [2, 3],
+            "initial": [{"kind": "uniform"}, {"kind": "von-mises", "direction": 0, "concentration": 1}],
+        },
     }
     plan = Plan(heat(**blocks))
     assert [plan.problem(number).attention.heads[1].beta for number in range(4)] == [2, 2, 3, 3]
@@ -32,7 +38,9 @@ def test_whole_blocks_and_entries_of_lists_are_swept(heat):
 
 
 def test_a_kind_is_swept_without_the_defaults_of_another(heat):
-    plan = Plan(heat(attention={"kind": "unnormalized", "beta": 1}, sweep={"attention.kind": ["softmax", "unnormalized"]}))
+    plan = Plan(
+        heat(attention={"kind": "unnormalized", "beta": 1}, sweep={"attention.kind": ["softmax", "unnormalized"]})
+    )
     assert [type(plan.problem(number).attention).__name__ for number in range(2)] == ["Softmax", "Unnormalized"]
 
 

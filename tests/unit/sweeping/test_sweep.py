@@ -33,7 +33,9 @@ def test_values_over_the_axes(heat, here):
 
 
 def test_a_point_is_the_run_that_solve_makes(heat, here):
-    found = mfpde.sweep(heat(collect=["order-parameter", {"observe": "free-energy", "reduce": "series"}], sweep={"noise.kappa": [2]}))
+    found = mfpde.sweep(
+        heat(collect=["order-parameter", {"observe": "free-energy", "reduce": "series"}], sweep={"noise.kappa": [2]})
+    )
     run = mfpde.solve(heat(noise={"kappa": 2}, sweep=None, collect=[], observe=["order-parameter", "free-energy"]))
     assert found["order-parameter"][0] == run["order-parameter"][-1]
     np.testing.assert_array_equal(found["free-energy"][0], run["free-energy"])
@@ -78,7 +80,7 @@ def test_whole_series_have_their_times(heat, here, tmp_path):
 
 
 def test_what_ends_early_is_a_row(heat, here):
-    """Attraction without noise on the line, which blows up at some beta; a table of kappa that ends in a combination."""
+    """Attraction without noise on the line blows up, repulsion does not."""
     found = mfpde.sweep(
         mfpde.Problem.from_dict(
             {
@@ -119,7 +121,7 @@ def test_points_whose_workers_die_are_tried_alone_and_then_rows(heat, monkeypatc
     here._dies = lambda points: 4 in points
     monkeypatch.setattr("mfpde.sweeping.batches.Batches._size", lambda self: 1 if self.alone or not self.sent else 3)
     found = mfpde.sweep(heat())
-    assert [points for points in here.batches if 4 in points] == [range(4, 6), range(4, 5)] or len(here.batches) > 3
+    assert [points for points in here.batches if 4 in points] == [range(4, 6), range(4, 5)]
     assert found["outcome"].reshape(-1).tolist() == ["finished"] * 4 + ["failed", "finished"]
     assert found["message"][2, 0] == "its worker process died (signal 9)"
 
@@ -134,7 +136,7 @@ def test_it_goes_on_with_the_points_that_are_missing(heat, here, tmp_path, monke
             raise KeyboardInterrupt
 
     monkeypatch.setattr(SweepFile, "add", interrupted)
-    monkeypatch.setattr("mfpde.sweeping.batches.Batches._size", lambda self: 1)
+    monkeypatch.setattr("mfpde.sweeping.batches.Batches._size", lambda _: 1)
     found = mfpde.sweep(heat(), path)
     assert found.outcome.kind == "interrupted"
     assert "4 of 6 points are there" in str(found.outcome)
@@ -153,9 +155,13 @@ def test_a_changed_sweep_is_not_taken_up_again(heat, here, tmp_path):
     path = tmp_path / "sweep.h5"
     mfpde.sweep(heat(), path)
     with pytest.raises(mfpde.ResumeError, match=r"sweep.noise.kappa was \[1, 2, 4\] and is \[1, 2\]"):
-        mfpde.sweep(heat(sweep={"noise.kappa": [1, 2], "time.until": {"from": 1, "to": 2, "count": 2}}), path, resume=True)
+        mfpde.sweep(
+            heat(sweep={"noise.kappa": [1, 2], "time.until": {"from": 1, "to": 2, "count": 2}}), path, resume=True
+        )
     with pytest.raises(mfpde.ResumeError, match=r"its axes are noise.kappa, time.until, not time.until, noise.kappa"):
-        mfpde.sweep(heat(sweep={"time.until": {"from": 1, "to": 2, "count": 2}, "noise.kappa": [1, 2, 4]}), path, resume=True)
+        mfpde.sweep(
+            heat(sweep={"time.until": {"from": 1, "to": 2, "count": 2}, "noise.kappa": [1, 2, 4]}), path, resume=True
+        )
     with pytest.raises(mfpde.OutputError, match="exists already"):
         mfpde.sweep(heat(), path)
 
@@ -187,8 +193,14 @@ def test_runs_are_kept_beside_the_file(heat, here, tmp_path):
         ({"sweep": None}, "this needs the block sweep"),
         ({"collect": []}, "collect: is missing"),
         ({"sweep": {"noise.kapa": [1]}}, "sweep.noise.kapa: unknown key 'kapa' (did you mean 'kappa'?)"),
-        ({"sweep": {"noise.kappa": [1, -1]}}, "sweep.noise.kappa: must be greater than 0, not -1 (for noise.kappa = -1)"),
-        ({"sweep": {"zip": {"solver.tolernce": [1]}}}, "sweep.zip.0.solver.tolernce: unknown key 'tolernce' (did you mean"),
+        (
+            {"sweep": {"noise.kappa": [1, -1]}},
+            "sweep.noise.kappa: must be greater than 0, not -1 (for noise.kappa = -1)",
+        ),
+        (
+            {"sweep": {"zip": {"solver.tolernce": [1]}}},
+            "sweep.zip.0.solver.tolernce: unknown key 'tolernce' (did you mean",
+        ),
         ({"sweep": {"solver.kind": ["spectral", "gaussian"]}}, "gaussian cannot solve this"),
         ({"sweep": {"title.x": [1], "noise.kappa": [1]}}, "sweep.title.x"),
         ({"collect": ["mass", "nematic-order"]}, "collect.1.observe: nematic-order cannot be observed here"),
