@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -70,7 +70,7 @@ def draw_map(axes: Axes, sweep: Sweep, shown: Shown) -> None:
     x, y = shown.axes[:2]
     values = np.ma.masked_invalid(shown.values)
     share = values.count() and values.min() >= 0 and 0.5 < values.max() <= 1 + 1e-9
-    limits = {"vmin": 0.0, "vmax": 1.0} if share else {}
+    limits: dict[str, Any] = {"vmin": 0.0, "vmax": 1.0} if share else {}
     places = [axis.coordinates[axis.name] for axis in (x, y)]
     mesh = axes.pcolormesh(*places, values.T, cmap=MAP, shading="nearest", rasterized=True, **limits)
     assert axes.figure is not None  # noqa: S101  it is on one
