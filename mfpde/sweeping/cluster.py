@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import queue
 import threading
 from collections.abc import Iterable, Iterator
@@ -19,6 +20,8 @@ _ANSWER_SECONDS_MAX = 10  # until a scheduler counts as absent: promised
 _WORKERS_SECONDS_MAX = 60  # that a scheduler without any worker is given to get one
 _TASKS_PER_THREAD = 2  # under way or waiting at a worker: it never waits for the next
 _LOOK_SECONDS = 1.0  # between two looks whether the scheduler is still there
+#: of Dask, which has a level of its own for most
+_LOGGERS = ("asyncio", "distributed", "distributed.client", "distributed.comm", "distributed.core", "distributed.utils")
 _LAST, _FAILURE = -1, -2  # news that is no number of a task
 _INSTALL = 'a scheduler needs Dask, which is not installed: pip install "mfpde[sweep]"'
 
@@ -36,6 +39,8 @@ class Cluster:
         except ImportError:
             raise MfpdeError(_INSTALL) from None
         self.address = address
+        for name in _LOGGERS:  # what is wrong is told in a sentence of ours
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         try:
             self._client = Client(address, timeout=_ANSWER_SECONDS_MAX, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
