@@ -83,7 +83,8 @@ def test_a_worker_and_then_the_scheduler_are_killed(dask, onset, tmp_path):
     assert left.outcome.kind == "workers lost"
     assert 10 < left.finished.sum() < POINTS
     again = start(tmp_path, "--resume", "--workers", "1")
-    assert again.wait(timeout=200) == 0
+    again.communicate(timeout=200)
+    assert again.returncode == 0
     whole = mfpde.load(path)
     assert whole["outcome"].tolist() == ["finished"] * POINTS
     done = left.finished
