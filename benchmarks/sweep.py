@@ -3,9 +3,9 @@
     python benchmarks/sweep.py [POINTS] [--peers] [--many N]
 
 The measure is processor time, of this process and its workers, which other work on the machine does not change: a plain
-loop over the same points in one process, warm, against the sweep, whose workers need a second or so to start (stated
-apart). With two free processors the sweep takes half of its processor time. --peers measures joblib and dask, where they
-are installed, by the same function; --many solves so many tiny points and tells the memory of the parent.
+loop over the same points in one process, warm, against the sweep. The start of its workers, a second or so of each, is
+stated apart. With two free processors the sweep takes half of its processor time. --peers measures joblib and dask,
+where they are installed, by the same function; --many solves so many tiny points and tells the memory of the parent.
 """
 
 import argparse

@@ -79,7 +79,9 @@ def _header(sweep: Sweep) -> list[tuple[str, dict[str, str]]]:
     told = f"over {swept}; the rest of: {describe(sweep.problem)}"
     lines += [(line, {"color": "0.35"}) for line in textwrap.wrap(told, _LETTERS_PER_LINE)]
     done = int(sweep.finished.sum())
-    if done < sweep.finished.size:
+    if any(axis.stride > 1 for axis in sweep.axes):
+        lines.append((f"refined: {done} points", {"color": "0.35"}))
+    elif done < sweep.finished.size:
         lines.append((f"{done} of {sweep.finished.size} points are there", {"color": "0.35"}))
     early = sum(1 for _ in sweep.early())
     if early:

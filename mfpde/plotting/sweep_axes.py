@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mfpde.sweeping.axes import SweptAxis
+from mfpde.sweeping.axes import SEED, SweptAxis
 from mfpde.sweeping.collecting import OBSERVE_TIME
 from mfpde.typing import Float
 
@@ -71,7 +71,7 @@ def shown_of(sweep: Sweep, name: str) -> Shown | None:
 
 def _repeats(axis: Any) -> bool:
     """Copies, and seeds."""
-    return axis in _REPEATS or (isinstance(axis, SweptAxis) and axis.name.split(".")[-1] == "seed")
+    return axis in _REPEATS or (isinstance(axis, SweptAxis) and axis.name.split(".")[-1] == SEED)
 
 
 def _rank(axes: list[Any], place: int) -> tuple[bool, bool, int]:

@@ -68,7 +68,7 @@ def _band(values: Float) -> tuple[Float, Float]:
 def draw_map(axes: Axes, sweep: Sweep, shown: Shown) -> None:
     """The value over two axes; what is not there stays white."""
     x, y = shown.axes[:2]
-    values = np.ma.masked_invalid(shown.values)
+    values = np.ma.masked_invalid(_filled(shown))
     share = values.count() and values.min() >= 0 and 0.5 < values.max() <= 1 + 1e-9
     limits: dict[str, Any] = {"vmin": 0.0, "vmax": 1.0} if share else {}
     places = [axis.coordinates[axis.name] for axis in (x, y)]
@@ -83,6 +83,21 @@ def draw_map(axes: Axes, sweep: Sweep, shown: Shown) -> None:
     _draw_transition(axes, sweep, shown)
     axes.set_xlim(limits_before[0])
     axes.set_ylim(limits_before[1])
+
+
+def _filled(shown: Shown) -> Float:
+    """Of a refined sweep: points of the finest grid have the value of the nearest that was solved, of the finest of
+    the grids on which there is one."""
+    x, y = shown.axes[:2]
+    filled = np.full(shown.values.shape, np.nan)
+    halvings = max(x.stride, y.stride).bit_length()
+    for halving in range(halvings):
+        steps = [max(axis.stride >> halving, 1) for axis in (x, y)]
+        coarse = shown.values[:: steps[0], :: steps[1]]
+        nearest = [np.rint(np.arange(len(axis)) / step).astype(int) for axis, step in zip((x, y), steps, strict=True)]
+        spread = coarse[np.ix_(*nearest)]
+        filled = np.where(np.isfinite(spread), spread, filled)
+    return filled
 
 
 def _dress(axes: Axes, shown: Shown) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,9 @@ import numpy as np
 from mfpde.sweep_blocks import SweepBlock
 from mfpde.typing import AnyArray
 
-__all__ = ["SweptAxis", "axes_of", "values_of"]
+__all__ = ["SEED", "SweptAxis", "axes_of", "values_of"]
+
+SEED = "seed"  # the last word of a key whose values are repeats of one thing
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,7 @@ class SweptAxis:
 
     keys: tuple[str, ...]
     columns: tuple[tuple[Any, ...], ...]
+    stride: int = 1  # of its places, between two of the grid before refinement
 
     @property
     def name(self) -> str:
@@ -61,14 +64,20 @@ def coordinate(values: tuple[Any, ...]) -> AnyArray:
 
 
 def axes_of(block: SweepBlock) -> tuple[SweptAxis, ...]:
-    """Those of the keys on their own in the order of the file, then those of keys that move together."""
-    return tuple(SweptAxis(tuple(group), tuple(map(values_of, group.values()))) for group in _groups(block))
+    """Those of the keys on their own in the order of the file, then those of keys that move together. Where the sweep
+    is refined, ranges have the values of the finest grid."""
+    return tuple(_axes(block))
 
 
-def _groups(block: SweepBlock) -> Iterator[Mapping[str, Any]]:
-    for key, values in block.axes.items():
-        yield {key: values}
-    yield from block.zip
+def _axes(block: SweepBlock) -> Iterator[SweptAxis]:
+    halvings = 0 if block.refine is None else block.refine.levels
+    for key, given in block.axes.items():
+        refined = isinstance(given, dict) and key.split(".")[-1] != SEED
+        stride = 2**halvings if refined else 1
+        values = {**given, "count": (given["count"] - 1) * stride + 1} if refined else given
+        yield SweptAxis((key,), (values_of(values),), stride)
+    for group in block.zip:
+        yield SweptAxis(tuple(group), tuple(map(values_of, group.values())))
 
 
 def values_of(given: Any) -> tuple[Any, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from time import monotonic
 from typing import Any
 
-from mfpde.errors import Fault, MfpdeError, ProblemError, shown
+from mfpde.errors import Fault, MfpdeError, ProblemError, nearest, shown
 from mfpde.prepare import faults
 from mfpde.problem import Problem
 from mfpde.sweeping.collecting import OBSERVE_TIME
@@ -83,10 +83,24 @@ def _check_variables(plan: Plan) -> None:
                 if key.split(".")[0] == "time":
                     told = "collects whole series, and their times differ from point to point"
                     raise ProblemError([Fault(plan.place_of(key), f"cannot be swept by what {told}")])
-    refinement = plan.refinement
-    if refinement is not None:
-        raise ProblemError.at("sweep.refine", "is not there yet; leave it out")
+    _check_refinement(plan)
     taken = {key for axis in plan.axes for key in axis.keys}
     clash = next((one.name for one in variables if one.name in taken), None)
     if clash is not None:
         raise MfpdeError(f"{clash!r} is swept and collected; give what is collected another name")
+
+
+def _check_refinement(plan: Plan) -> None:
+    refinement = plan.refinement
+    if refinement is None:
+        return
+    known = {one.name: one for one in plan.variables}
+    found = known.get(refinement.where)
+    if found is None:
+        near = nearest(refinement.where, known)
+        told = f"{shown(refinement.where)} is not collected{near}; collected: {', '.join(known)}"
+        raise ProblemError.at("sweep.refine.where", told)
+    if found.size > 1 or found.shape:
+        raise ProblemError.at("sweep.refine.where", f"{found.name} is not one number at each point")
+    if all(axis.stride == 1 for axis in plan.axes):
+        raise ProblemError.at("sweep.refine", "refines ranges {from, to, count}, and there is none")

@@ -95,7 +95,8 @@ class Sweep(Result):
     def summary(self) -> Summary:
         """How many points there are, how they ended, and the ranges of what was collected."""
         counted = Counter(self["outcome"][self.finished].tolist())
-        points = f"{int(self.finished.sum())} of {self.finished.size}"
+        grid = "" if all(axis.stride == 1 for axis in self.axes) else " of the finest grid"
+        points = f"{int(self.finished.sum())} of {self.finished.size}{grid}"
         told = {"points": points, **{kind: str(count) for kind, count in counted.items()}}
         axes = {axis.name: _axis_words(axis) for axis in self.axes}
         ranges = {name: _range_words(self.columns[name]) for name in self.names}

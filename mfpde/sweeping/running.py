@@ -7,7 +7,7 @@ import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -24,8 +24,9 @@ from mfpde.sweeping.cluster import Cluster, SchedulerLostError
 from mfpde.sweeping.columns import FINISHED_MARK, columns_of_rows, empty_columns, layout_of
 from mfpde.sweeping.plan import Plan
 from mfpde.sweeping.point import FAILED, PointRow
+from mfpde.sweeping.refining import coarse_points, halved_cells
 from mfpde.sweeping.result import Sweep
-from mfpde.typing import Truths
+from mfpde.typing import Float, Integers, Truths
 from mfpde.watching.watch import Show, Watch, check_progress
 from mfpde.workers import Answer, Pool, Task, Workers, usable_processors
 
@@ -50,6 +51,9 @@ class Keeper(Protocol):
 
     def tick(self) -> None:
         """Called every second or so."""
+
+    def values(self, name: str) -> Float:
+        """What was collected under that name, of all points so far."""
 
     def finish(self, outcome: Outcome, statistics: Mapping[str, float]) -> None:
         """No row comes any more."""
@@ -107,7 +111,7 @@ def sweep(
                 watch.write_status(target)
             keeper = _keeper(plan, target, resume=resume, force=force)
             course = _Course(plan, keeper, where, watch, target)
-            return course.run() if course.done < plan.size else course.complete()
+            return course.run() if course.missing().size or plan.refinement else course.complete()
         finally:
             where.close()
 
@@ -152,6 +156,9 @@ class _Memory:
     def tick(self) -> None:
         """Nothing: there is no file."""
 
+    def values(self, name: str) -> Float:
+        return self.columns[name]
+
     def finish(self, outcome: Outcome, statistics: Mapping[str, float]) -> None:
         self.outcome = outcome
 
@@ -168,6 +175,7 @@ class _Course:
         self.plan, self.keeper, self.where, self.watch, self.target = plan, keeper, where, watch, target
         self.done = int(keeper.finished.sum())
         self.early = 0
+        self.expected = self.done + self.missing().size
         self.deaths: list[int] = []  # points of batches that came to nothing: each is tried once more, alone
         self.runs = self._runs_folder()
 
@@ -178,8 +186,8 @@ class _Course:
 
     @property
     def end(self) -> float:
-        """Points of the plan."""
-        return self.plan.size
+        """Points that will be there, as far as that is known."""
+        return self.expected
 
     def counts(self) -> dict[str, int]:
         """Points that did not come to their end."""
@@ -206,11 +214,13 @@ class _Course:
 
     def _outcome(self) -> Outcome:
         try:
-            self._solve(np.flatnonzero(~self.keeper.finished.reshape(-1)), alone=False)
-            if self.deaths:
-                self._solve(np.array(sorted(self.deaths)), alone=True)
+            self._solve_all(self.missing(), _READY)
+            refinement = self.plan.refinement
+            for level in range(0 if refinement is None else refinement.levels):
+                values = self.keeper.values(refinement.where) if refinement is not None else np.zeros(0)
+                self._solve_all(halved_cells(self.plan, values, self.keeper.finished, level), None)
         except KeyboardInterrupt:
-            told = f"stopped when asked to; {self.done} of {self.plan.size} points are there"
+            told = f"stopped when asked to; {self.done} of {self.expected} points are there"
             return Outcome(INTERRUPTED, np.nan, told, _CONTINUE if self.target else "")
         except SchedulerLostError as error:
             return Outcome(WORKERS_LOST, np.nan, str(error), _CONTINUE if self.target else "")
@@ -218,12 +228,26 @@ class _Course:
             return Outcome(OUTPUT_FAILED, np.nan, reason(error), f"make room; {_CONTINUE}")
         return _ended(self.early)
 
-    def _solve(self, numbers: Any, *, alone: bool) -> None:
+    def missing(self) -> Integers:
+        """Numbers of the points that are not there yet, before any refinement."""
+        wanted = coarse_points(self.plan) & ~self.keeper.finished
+        return np.flatnonzero(wanted)
+
+    def _solve_all(self, numbers: Integers, ready: Task | None) -> None:
+        """In batches, and what was in batches that came to nothing each alone."""
+        self.expected = self.done + numbers.size
+        self._solve(numbers, ready, alone=False)
+        lost, self.deaths = np.array(sorted(self.deaths), dtype=np.int64), []
+        self._solve(lost, None, alone=True)
+
+    def _solve(self, numbers: Integers, ready: Task | None, *, alone: bool) -> None:
+        if not numbers.size:
+            return
         before = (pickle.dumps(self.plan.whole),)
         todo = ranges_of(numbers.tolist())
         batches = Batches(_SOLVE, before, (self.runs,), todo, self.where.processes)
         batches.alone = alone
-        batches.ready = None if alone else _READY
+        batches.ready = ready
         for answer in self.where.awaited(batches, _SECONDS_BETWEEN_LOOKS):
             with self.watch.interruption.shield():
                 if answer is None:

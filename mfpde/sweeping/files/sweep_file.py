@@ -38,7 +38,7 @@ from mfpde.sweeping.files.sweep_datasets import (
 from mfpde.sweeping.plan import Plan
 from mfpde.sweeping.point import PointRow
 from mfpde.sweeping.result import Sweep
-from mfpde.typing import AnyArray, Truths
+from mfpde.typing import AnyArray, Float, Truths
 
 __all__ = ["KIND", "SweepFile", "begun_file", "load_sweep", "resumed_file"]
 
@@ -89,6 +89,12 @@ class SweepFile:
         self._flush()
         self.finished.reshape(-1)[list(self._pending)] = True
         self._pending.clear()
+
+    def values(self, name: str) -> Float:
+        """What was collected under that name, of all points so far."""
+        self.commit()
+        found: Float = self._file[name][()]
+        return found
 
     def finish(self, outcome: Outcome, statistics: Mapping[str, float]) -> None:
         """What is left, and how it ended."""
