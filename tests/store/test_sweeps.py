@@ -130,7 +130,7 @@ def finished_points(path) -> int:
         return 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_parent_and_then_a_worker_are_killed(tmp_path):
     """The sweep goes on, and ends in the values of one that nobody disturbed."""
     count = {"from": 1, "to": 4, "count": 120}
