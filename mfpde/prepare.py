@@ -38,6 +38,7 @@ class Prepared:
     problem: Problem
     solver: Solver
     task: InitialValueProblem
+    choice: str = ""  # why `auto` took this solver, where another one would have ended early
 
     @classmethod
     def of(cls, problem: Problem) -> Prepared:
@@ -84,7 +85,20 @@ def prepare(problem: Problem) -> Prepared:
     prepared, found = _looked_at(problem)
     if prepared is None or found:
         raise ProblemError(found)
-    return prepared
+    return _to_the_end(prepared)
+
+
+def _to_the_end(prepared: Prepared) -> Prepared:
+    """With a solver that does not end early, where the choice is left to mfpde and there is one that shows all that is
+    asked for. It is then the problem's own: whoever resumes the run, or reads it, makes no choice again."""
+    problem, auto = prepared.problem, prepared.problem.solver or Auto()
+    beyond = auto.beyond(prepared.task, prepared.solver) if isinstance(auto, Auto) else None
+    if beyond is None:
+        return prepared
+    solver, choice = beyond
+    if _unknown_clock(problem, solver) or _observable_faults(problem, solver) or _comparison_faults(problem, solver):
+        return prepared
+    return Prepared(problem.model_copy(update={"solver": solver}), solver, prepared.task, choice)
 
 
 def faults(problem: Problem) -> list[Fault]:

@@ -258,7 +258,8 @@ class _Course:
 
     def _told(self, outcome: Outcome) -> Outcome:
         """With what could not be measured, beside what the solver says, and whether it has kept its promise."""
-        message = "; ".join(filter(None, [outcome.message, self.observing.message]))
+        told = [outcome.message, self.prepared.choice, self.observing.message]
+        message = "; ".join(filter(None, told))
         return replace(outcome, message=message, accuracy=self.integration.accuracy())
 
     def _outcome(self) -> Outcome:

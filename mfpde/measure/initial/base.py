@@ -76,6 +76,11 @@ class Initial(Specification, Measure, ABC):
         """Why it has no density, or None."""
         return None
 
+    def seam(self, geometry: Geometry) -> str | None:
+        """How what is written jumps where coordinates of that space end, which no harmonics show; None where it does
+        not."""
+        return None
+
     def unfit(self, geometry: Geometry, instead: str) -> ProblemError:
         """The error for a space on which this measure makes no sense."""
         mine = self.model_dump().get("kind", type(self).__name__)
