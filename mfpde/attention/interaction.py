@@ -42,8 +42,8 @@ class Interaction(Law):
     (Onsager's on S^2), `maximum(0, 1 - abs(angle))`. Or `coefficients: [w_1, w_2, ..]`, or as a formula in k, of `W =
     sum_{k>=1} w_k P_k(cosine)`; `P_k` is `cos k theta` on the circle, Legendre's polynomial on S^2, Gegenbauer's, 1 at
     1, on S^{d-1}. Positive coefficients attract. `[1]` is the Kuramoto model, `[0, 1]` its nematic sister.
-    `external`: U in `theta` on the circle, `x`, `y`, `z`, `colatitude`, `longitude` on S^2. On flat spaces W
-    is written in `r = |x - y|` and U in `x`, `y`, `z`: `-r**2/2`, `-x**2/2`.
+    `external`: U in `theta` on the circle, `x`, `y`, `z`, `colatitude`, `longitude` on S^2. On flat spaces W is written
+    in `r = |x - y|` and U in `x`, `y`, `z`: `-r**2/2`, `-x**2/2`.
 
     *Good values:* smooth W, of which a few degrees are all there is. Kinks cost as many degrees as the density has.
     *Fails:* a W without integral (1/angle on the circle); for tokens, one that is singular where they meet
@@ -191,7 +191,7 @@ class Interaction(Law):
             return super().quick_convolution(measure)
         if self.expression is not None:
             degrees = self.degrees(measure.space)
-            tokens, top = measure.nodes()[1].size, degrees.potential.size
+            tokens, top = measure.node_count, degrees.potential.size
             pairs = _PAIRS_PER_HARMONIC_OF_CIRCLE * top
             if not measure.space.angular:
                 pairs = _PAIRS_PER_HARMONIC_OF_SPHERE * top**2
