@@ -5,7 +5,7 @@
 Seconds are of the processor and one thread, warm, best of three; for tables of the force, which are kept while the
 range of distances stays, the first call is shown too. Errors are of the force at ten tokens against the plain sum
 over the expression, relative to the largest of them. The last column is what the plain sum would take, scaled up from
-those forty.
+those ten.
 """
 
 import argparse
