@@ -18,7 +18,7 @@ from mfpde.solvers.finite_volume.control import StepControl
 from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, Missed, edge_mass, inverse_growth, narrowest_cluster
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.solution import Solution, measure_of
-from mfpde.solvers.finite_volume.stepping import Attempt, Start, take_step
+from mfpde.solvers.finite_volume.stepping import Attempt, Start
 from mfpde.solvers.finite_volume.system import CellSystem, Rates
 from mfpde.solvers.forms import grid_fields, grid_layout, panels_fields, panels_layout
 from mfpde.solvers.stepping.pole import PoleLine
@@ -151,7 +151,7 @@ class FiniteVolumeIntegration(Integration):
         start = Start(self._time, self._solution, rates, self._roughness)
         try:
             with np.errstate(all="ignore"):
-                tried = take_step(self._system, start, plan, self._control.tolerance)
+                tried = self._system.step(start, plan, self._control.tolerance)
         except (ProblemError, ArithmeticError, np.linalg.LinAlgError):  # a trial stage where the drift means nothing
             tried = Attempt(None, math.inf)
         if tried.solution is not None and self._leaves_the_box(tried.solution):

@@ -1,0 +1,144 @@
+"""The equation on cells of the line where it is known to compiled code: exponential kernels, noise, frames that move or
+rest. Rates and steps are those of `CellSystem`, which specifies them, in one compiled call each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mfpde.solvers.finite_volume.control import Plan
+from mfpde.solvers.finite_volume.frames import Frame
+from mfpde.solvers.finite_volume.grid import Grid
+from mfpde.solvers.finite_volume.solution import Solution
+from mfpde.solvers.finite_volume.stepping import SHARE_OF_CELLS, Attempt, Start
+from mfpde.solvers.finite_volume.system import STAGGERED, CellSystem, Fluxes, Rates, Scheme
+from mfpde.solvers.kernels import line_slope as slope
+from mfpde.solvers.kernels import line_steps as steps
+
+if TYPE_CHECKING:
+    from mfpde.equation import Equation
+
+__all__ = ["LineSystem"]
+
+_KERNELS = frozenset({"softmax", "l2", "unnormalized"})  # of the form e^{<Ax, y> - <y, F y>}
+_CELLS_MAX = 4096  # of a panel: beyond it sums over panels of Chebyshev points are faster than all pairs
+_FACTORS = np.array([STAGGERED.get(order, np.zeros(4)) for order in range(10)])
+
+
+class LineSystem(CellSystem):
+    """Rates and steps in compiled code."""
+
+    def __init__(self, equation: Equation, grid: Grid, frame: Frame, scheme: Scheme) -> None:
+        super().__init__(equation, grid, frame, scheme)
+        self._constant = equation.velocity.constant and not equation.noise.breaks()
+        self._cells: tuple[Grid, slope.LineCells] | None = None
+        self._heads: dict[int, slope.LineHeads] = {}
+        self._rooms: dict[tuple[int, ...], tuple[slope.LineRoom, steps.StepRoom]] = {}
+
+    @classmethod
+    def fits(cls, equation: Equation, grid: Grid, frame: Frame) -> bool:
+        """Whether compiled code knows all that moves the tokens."""
+        velocity = equation.velocity
+        if grid.dimension != 1 or grid.cells[0] > _CELLS_MAX or not (frame.rests or frame.gaussian):
+            return False
+        parts = [part.name for part in fields(velocity) if getattr(velocity, part.name) is not None]
+        if equation.interaction is not None or parts not in ([], ["law"]):
+            return False
+        terms = [] if velocity.law is None else velocity.law.at(0.0).terms(1)
+        return (velocity.law is None or bool(terms)) and all(term.head.pair_kernel in _KERNELS for term in terms)
+
+    def rhs(self, time: float, state: Solution, nearby: Rates | None = None) -> Rates:
+        panels, cells = len(state.mean), self._line_cells()
+        rates = slope.LineRates(
+            np.empty((panels, 1, cells.axis.size + 1)),
+            np.empty((panels, 1, 1, cells.axis.size)),
+            np.empty_like(state.mean),
+            np.empty_like(state.matrix),
+            np.empty_like(state.matrix),
+        )
+        slope.line_slope(*state, self._heads_at([time]), 0, cells, self._room(state)[0], rates)
+        if not np.isfinite(rates.speeds).all():
+            super().rhs(time, state)  # says why, where something is to be said
+        fluxes = Fluxes(np.zeros((panels, 2, cells.axis.size)), rates.flux)
+        emptying = slope.line_outflow(rates, self.grid.widths), self.spreading(rates.conductivity)
+        return Rates(fluxes, None, rates.mean, rates.matrix, rates.speeds, rates.conductivity, *emptying)
+
+    def step(self, start: Start, plan: Plan, tolerance: float) -> Attempt:
+        tableau, length, state = plan.stepper.tableau, plan.length, steps.LineState(*start.solution)
+        rough = max(tolerance, SHARE_OF_CELLS * length * start.roughness)
+        task = steps.StepTask(*tableau, length, start.rates.emptying, rough, tolerance)
+        times = [min(start.time + float(node) * length, plan.latest) for node in tableau.nodes]
+        new = steps.LineState(*(np.empty_like(part) for part in state))
+        line, room = self._room(start.solution, len(times))
+        first, heads, cells = _arrays(start.rates), self._heads_at(times), self._line_cells()
+        error, moved_by = steps.line_step(state, first, task, heads, cells, line, room, new)
+        found = Solution(*new) if error < np.inf else None
+        return Attempt(found, error, limited=moved_by > 0)
+
+    def roughness(self, solution: Solution, rates: Rates) -> float:
+        state, room = steps.LineState(*solution), self._room(solution)
+        return float(steps.line_roughness(state, _arrays(rates), self._line_cells(), *room))
+
+    def doubt(self, time: float, solution: Solution) -> float:
+        if not self.scheme.closed:
+            return 0.0
+        heads, cells = self._heads_at([time]), self._line_cells()
+        return float(slope.line_doubt(*solution, heads, 0, cells, self._room(solution)[0]))
+
+    def restored(self, before: Solution, after: Solution, start: float, end: float) -> Solution:
+        if self.frame.gaussian and not self.noisy_within(start, end):
+            steps.line_restored(steps.LineState(*before), steps.LineState(*after), self._line_cells())
+        return after
+
+    def _room(self, state: Solution, stages: int = 1) -> tuple[slope.LineRoom, steps.StepRoom]:
+        """For so many panels, cells and stages; nothing in it outlives a call."""
+        key = len(state.mean), self.grid.cells[0], stages
+        if key not in self._rooms:
+            self._rooms[key] = slope.line_room(*key[:2]), steps.step_room(stages, *key[:2])
+        return self._rooms[key]
+
+    def _line_cells(self) -> slope.LineCells:
+        """Tables of the present grid."""
+        grid, scheme = self.grid, self.scheme
+        if self._cells is None or self._cells[0] is not grid:
+            positions = np.zeros(0) if scheme.positions is None else scheme.positions
+            table = slope.LineCells(
+                axis=grid.axes[0],
+                width=float(grid.widths[0]),
+                weights=grid.weights[1],
+                face_weights=grid.face_weights[1],
+                factors=_FACTORS,
+                rows=grid.weights[0],
+                order=scheme.order,
+                walls=scheme.walls,
+                closed=scheme.closed,
+                moves=self.frame.gaussian,
+                positions=positions,
+            )
+            self._cells = grid, table
+        return self._cells[1]
+
+    def _heads_at(self, times: Sequence[float]) -> slope.LineHeads:
+        """Coefficients at some times, a row each."""
+        if self._constant and len(times) in self._heads:
+            return self._heads[len(times)]
+        laws = [self._velocity.at(time).law for time in times]
+        terms = [[] if law is None else law.terms(1) for law in laws]
+        forms = [[term.head.key_form(1) for term in row] for row in terms]
+        heads = slope.LineHeads(
+            normalised=np.array([term.head.normalised for term in terms[0]], dtype=bool),
+            masked=np.array([term.masked for term in terms[0]], dtype=bool),
+            query=np.array([[term.head.query_matrix(1)[0, 0] for term in row] for row in terms]),
+            value=np.array([[term.value[0, 0] for term in row] for row in terms]),
+            form=np.array([[0.0 if form is None else form[0, 0] for form in row] for row in forms]),
+            noise=np.array([self._diffusion_at(time) for time in times]),
+        )
+        self._heads[len(times)] = heads
+        return heads
+
+
+def _arrays(rates: Rates) -> slope.LineRates:
+    return slope.LineRates(rates.fluxes.along, rates.speeds, rates.mean, rates.matrix, rates.conductivities)
