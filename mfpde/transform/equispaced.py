@@ -108,9 +108,7 @@ def _sum_by_toeplitz(
 
 
 @kernel
-def _sum_by_pairs(
-    masses: Float, product: float, room: SumRoom, level: Float, first: Float, second: Float
-) -> None:
+def _sum_by_pairs(masses: Float, product: float, room: SumRoom, level: Float, first: Float, second: Float) -> None:
     """The same for exponents of any size: the largest of each sum is taken out first."""
     n, exponents = masses.size, room.exponents
     middle = 0.5 * (n - 1)

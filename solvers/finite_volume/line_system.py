@@ -3,6 +3,7 @@ rest. Rates and steps are those of `CellSystem`, which specifies them, in one co
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING
@@ -17,6 +18,8 @@ from mfpde.solvers.finite_volume.stepping import SHARE_OF_CELLS, Attempt, Start
 from mfpde.solvers.finite_volume.system import STAGGERED, CellSystem, Fluxes, Rates, Scheme
 from mfpde.solvers.kernels import line_slope as slope
 from mfpde.solvers.kernels import line_steps as steps
+from mfpde.transform.equispaced import padded
+from mfpde.typing import Float
 
 if TYPE_CHECKING:
     from mfpde.equation import Equation
@@ -59,11 +62,11 @@ class LineSystem(CellSystem):
             np.empty_like(state.matrix),
             np.empty_like(state.matrix),
         )
-        slope.line_slope(*state, self._heads_at([time]), 0, cells, self._room(state)[0], rates)
+        slope.line_slope(*state, self._heads_at([time]), 0, cells, self._room(panels)[0], rates)
         if not np.isfinite(rates.speeds).all():
             super().rhs(time, state)  # says why, where something is to be said
         fluxes = Fluxes(np.zeros((panels, 2, cells.axis.size)), rates.flux)
-        emptying = slope.line_outflow(rates, self.grid.widths), self.spreading(rates.conductivity)
+        emptying = self._emptying(rates.speeds, rates.conductivity)
         return Rates(fluxes, None, rates.mean, rates.matrix, rates.speeds, rates.conductivity, *emptying)
 
     def step(self, start: Start, plan: Plan, tolerance: float) -> Attempt:
@@ -72,30 +75,50 @@ class LineSystem(CellSystem):
         task = steps.StepTask(*tableau, length, start.rates.emptying, rough, tolerance)
         times = [min(start.time + float(node) * length, plan.latest) for node in tableau.nodes]
         new = steps.LineState(*(np.empty_like(part) for part in state))
-        line, room = self._room(start.solution, len(times))
+        line, room = self._room(len(state.mean), len(times))
         first, heads, cells = _arrays(start.rates), self._heads_at(times), self._line_cells()
         error, moved_by = steps.line_step(state, first, task, heads, cells, line, room, new)
         found = Solution(*new) if error < np.inf else None
         return Attempt(found, error, limited=moved_by > 0)
 
-    def roughness(self, solution: Solution, rates: Rates) -> float:
-        state, room = steps.LineState(*solution), self._room(solution)
-        return float(steps.line_roughness(state, _arrays(rates), self._line_cells(), *room))
+    def fluxes(self, order: int, density: Float, speeds: Float, conductivities: Float) -> Fluxes:
+        panels, _, count = density.shape
+        along, nowhere = np.empty((panels, 1, count + 1)), np.empty((panels, 1))
+        rates = slope.LineRates(along, speeds, nowhere, conductivities, conductivities)
+        slope.line_fluxes(order, density, rates, self._line_cells(), self._room(panels)[0], along)
+        return Fluxes(np.zeros((panels, 2, count)), along)
 
     def doubt(self, time: float, solution: Solution) -> float:
         if not self.scheme.closed:
             return 0.0
-        heads, cells = self._heads_at([time]), self._line_cells()
-        return float(slope.line_doubt(*solution, heads, 0, cells, self._room(solution)[0]))
+        heads, cells, line = self._heads_at([time]), self._line_cells(), self._room(len(solution.mean))[0]
+        drifts = np.empty((2, len(solution.mean), padded(cells.axis.size)))
+        for heaviest, each in enumerate(drifts):
+            slope.close_panels(solution.density, cells, bool(heaviest), line)
+            for panel, drift in enumerate(each):
+                slope.line_drift(panel, solution.mean, solution.matrix, heads, 0, cells, line, drift)
+        largest = 0.0
+        for panel, apart in enumerate(np.abs(drifts[1] - drifts[0])[:, : cells.axis.size]):
+            density = solution.density[panel, 0]
+            mass, _, variance = slope.line_moments(density, cells.axis)
+            average = float(apart @ density) / mass / abs(float(solution.matrix[panel, 0, 0]))
+            largest = max(largest, average / math.sqrt(variance))
+        return largest
 
     def restored(self, before: Solution, after: Solution, start: float, end: float) -> Solution:
-        if self.frame.gaussian and not self.noisy_within(start, end):
-            steps.line_restored(steps.LineState(*before), steps.LineState(*after), self._line_cells())
-        return after
+        if not self.frame.gaussian or self.noisy_within(start, end):
+            return after
+        mean, matrix = after.mean.copy(), after.matrix.copy()
+        for panel, frame in enumerate(after.matrix[:, 0, 0]):
+            (_, m0, c0), (_, m1, c1) = (slope.line_moments(each.density[panel, 0], self.grid.axes[0])
+                                        for each in (before, after))  # fmt: skip
+            matrix[panel] = frame * math.sqrt(c0 / c1)
+            mean[panel] += frame * m0 - matrix[panel, 0] * m1
+        return Solution(after.density, mean, matrix)
 
-    def _room(self, state: Solution, stages: int = 1) -> tuple[slope.LineRoom, steps.StepRoom]:
+    def _room(self, panels: int, stages: int = 1) -> tuple[slope.LineRoom, steps.StepRoom]:
         """For so many panels, cells and stages; nothing in it outlives a call."""
-        key = len(state.mean), self.grid.cells[0], stages
+        key = panels, self.grid.cells[0], stages
         if key not in self._rooms:
             self._rooms[key] = slope.line_room(*key[:2]), steps.step_room(stages, *key[:2])
         return self._rooms[key]

@@ -21,7 +21,7 @@ from mfpde.solvers.steppers.base import combined_error
 from mfpde.transform.threads import run_pieces
 from mfpde.typing import Float
 
-__all__ = ["Attempt", "SHARE_OF_CELLS", "Limited", "Start", "take_step"]
+__all__ = ["SHARE_OF_CELLS", "Attempt", "Limited", "Start", "take_step"]
 
 SHARE_OF_CELLS = 0.1  # of the error of the cells, that time steps may add
 

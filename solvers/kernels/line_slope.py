@@ -15,13 +15,24 @@ import numpy as np
 from mfpde.compilation import kernel
 from mfpde.solvers.kernels.finite_volume_closure import GAUSSIAN_FLOOR, RING_FRACTIONS, SHARE_BOUNDS, SHARE_MAX
 from mfpde.solvers.kernels.finite_volume_diffusion import spread_along
-from mfpde.solvers.kernels.finite_volume_transport import GHOSTS, TURNING_SPEED, transport_along
-from mfpde.solvers.kernels.finite_volume_update import outflow
+from mfpde.solvers.kernels.finite_volume_transport import GHOSTS, TURNING_SPEED, transport_along, upwind
 from mfpde.transform.equispaced import SumRoom, equispaced_sums, padded, sum_room
 from mfpde.transform.exponential import exponential
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["LineCells", "LineHeads", "LineRates", "LineRoom", "line_doubt", "line_fluxes", "line_moments", "line_outflow", "line_room", "line_slope"]
+__all__ = [
+    "LineCells",
+    "LineHeads",
+    "LineRates",
+    "LineRoom",
+    "close_panels",
+    "line_drift",
+    "line_fluxes",
+    "line_moments",
+    "line_room",
+    "line_slope",
+    "low_fluxes",
+]
 
 _LARGEST_LOG = 709.0  # beyond it e^x is no double: drifts of unnormalised attention are then infinite
 
@@ -113,11 +124,11 @@ def line_moments(density: Float, axis: Float) -> tuple[float, float, float]:
 
 
 @kernel
-def _close(density: Float, cells: LineCells, heaviest: bool, closure: Float) -> None:
+def _close(density: Float, axis: Float, width: float, moves: bool, heaviest: bool, closure: Float) -> None:
     """closure = share, mean and variance of the Gaussian that continues a panel (`Closure.of`)."""
-    axis, n = cells.axis, cells.axis.size
+    n = axis.size
     mass, middle, spread = line_moments(density, axis)
-    if cells.moves:
+    if moves:
         middle, spread = 0.0, 1.0
     least, most = np.inf, 0.0
     for fraction in range(2):
@@ -129,7 +140,7 @@ def _close(density: Float, cells: LineCells, heaviest: bool, closure: Float) -> 
             least = min(least, ratio)
             if fraction == 1:
                 most = max(most, ratio)
-    unit, mass = math.sqrt(2.0 * math.pi * spread), mass * cells.width
+    unit, mass = math.sqrt(2.0 * math.pi * spread), mass * width
     share = least * unit
     if not SHARE_BOUNDS[0] * mass <= share <= SHARE_BOUNDS[1] * mass:
         share = 0.0
@@ -139,7 +150,7 @@ def _close(density: Float, cells: LineCells, heaviest: bool, closure: Float) -> 
 
 
 @kernel
-def _prepare(density: Float, cells: LineCells, heaviest: bool, room: LineRoom) -> None:
+def close_panels(density: Float, cells: LineCells, heaviest: bool, room: LineRoom) -> None:
     """Masses of cells, without and with the Gaussian outside of them."""
     axis, width = cells.axis, cells.width
     for panel in range(density.shape[0]):
@@ -151,7 +162,7 @@ def _prepare(density: Float, cells: LineCells, heaviest: bool, room: LineRoom) -
         )
         closure[0] = 0.0
         if cells.closed:
-            _close(u, cells, heaviest, closure)
+            _close(u, axis, width, cells.moves, heaviest, closure)
         for j in range(axis.size):
             masses[j] = u[j] * width
         if closure[0] > 0.0:
@@ -181,14 +192,28 @@ def _join(room: LineRoom, count: int) -> None:
 
 
 @kernel
-def _tilt(source: int, mean: Float, matrix: Float, tilts: tuple[float, float], form: float, cells: LineCells,
+def _whole_gaussian(
+    closure: Float, mean: float, matrix: float, tilts: tuple[float, float], room: LineRoom, n: int
+) -> None:
+    """`e^level (first, second)` = the Laplace transform of a closure's Gaussian, and its slope."""
+    half, level, first, second = 0.5 * (n - 1), room.level, room.first, room.second
+    origin, variance, log_share = mean + matrix * closure[1], matrix * matrix * closure[2], math.log(closure[0])
+    for k in range(n):
+        w = tilts[0] + tilts[1] * (k - half)
+        level[k] = log_share + w * (origin + 0.5 * w * variance)
+        first[k] = 1.0
+        second[k] = origin + w * variance
+
+
+@kernel
+def _tilt(source: int, mean: float, matrix: float, tilts: tuple[float, float], form: float, cells: LineCells,
           room: LineRoom) -> None:  # fmt: skip
     """Add the Laplace transform of a panel, and its slope, at tilts `w_0 + u K` to those of others."""
     axis, n = cells.axis, cells.axis.size
     middle, half = 0.5 * (axis[0] + axis[n - 1]), 0.5 * (n - 1)
-    place, spacing = mean[source] + matrix[source, 0] * middle, matrix[source, 0] * cells.width
+    place, spacing = mean + matrix * middle, matrix * cells.width
     for j in range(n):
-        y = mean[source] + matrix[source, 0] * axis[j]
+        y = mean + matrix * axis[j]
         room.factors[j] = -form * y * y
     closure = room.closures[source]
     beyond = form == 0.0 and closure[0] > 0.0
@@ -198,20 +223,14 @@ def _tilt(source: int, mean: Float, matrix: Float, tilts: tuple[float, float], f
     for k in range(n):
         level[k] += (tilts[0] + tilts[1] * (k - half)) * place
         second[k] = place * first[k] + spacing * second[k]
-    _join(room, n)
-    if beyond:
-        origin, log_share = mean[source] + matrix[source, 0] * closure[1], math.log(closure[0])
-        variance = matrix[source, 0] ** 2 * closure[2]
-        for k in range(n):
-            w = tilts[0] + tilts[1] * (k - half)
-            level[k] = log_share + w * (origin + 0.5 * w * variance)
-            first[k] = 1.0
-            second[k] = origin + w * variance
+    for part in range(2 if beyond else 1):
+        if part == 1:
+            _whole_gaussian(closure, mean, matrix, tilts, room, n)
         _join(room, n)
 
 
 @kernel
-def _drift(panel: int, mean: Float, matrix: Float, heads: LineHeads, stage: int, cells: LineCells, room: LineRoom,
+def line_drift(panel: int, mean: Float, matrix: Float, heads: LineHeads, stage: int, cells: LineCells, room: LineRoom,
            drift: Float) -> None:  # fmt: skip
     """drift = the velocity in the cells of a panel."""
     axis, n = cells.axis, cells.axis.size
@@ -225,7 +244,7 @@ def _drift(panel: int, mean: Float, matrix: Float, heads: LineHeads, stage: int,
             room.peak[k], room.total[k], room.moment[k] = -np.inf, 0.0, 0.0
         for source in range(panels):
             if not (heads.masked[head] and cells.positions[source] > cells.positions[panel]):
-                _tilt(source, mean[:, 0], matrix[:, 0], tilts, heads.form[stage, head], cells, room)
+                _tilt(source, mean[source, 0], matrix[source, 0, 0], tilts, heads.form[stage, head], cells, room)
         peak, total, moment = room.peak, room.total, room.moment
         if heads.normalised[head]:
             for k in range(n):
@@ -275,6 +294,15 @@ def line_fluxes(order: int, density: Float, rates: LineRates, cells: LineCells, 
 
 
 @kernel
+def low_fluxes(u: Float, speed: Float, conductivity: float, cells: LineCells, flux: Float) -> None:
+    """The first-order ones of a panel, which keep its density non-negative."""
+    upwind(cells.walls, u, speed, 1.0 / cells.width, flux)
+    strength, weights, faces = conductivity / cells.width**2, cells.weights, cells.face_weights
+    for j in range(1, u.size):
+        flux[j] -= strength * faces[j] * (u[j] / weights[j] - u[j - 1] / weights[j - 1])
+
+
+@kernel
 def line_slope(
     density: Float,
     mean: Float,
@@ -287,10 +315,10 @@ def line_slope(
 ) -> None:
     """rates = those of a solution, with the coefficients of a stage."""
     n, noise = cells.axis.size, heads.noise[stage]
-    _prepare(density, cells, False, room)
+    close_panels(density, cells, False, room)
     for panel in range(density.shape[0]):
         drift, speed = room.drift, rates.speeds[panel, 0, 0]
-        _drift(panel, mean, matrix, heads, stage, cells, room, drift)
+        line_drift(panel, mean, matrix, heads, stage, cells, room, drift)
         inverse = 1.0 / matrix[panel, 0, 0]
         constant, slope = 0.0, 0.0
         if cells.moves:
@@ -301,32 +329,3 @@ def line_slope(
         rates.matrix[panel, 0, 0] = slope + (noise * inverse if cells.moves else 0.0)
         rates.conductivity[panel, 0, 0] = noise * inverse * inverse
     line_fluxes(cells.order, density, rates, cells, room, rates.flux)
-
-
-@kernel
-def line_outflow(rates: LineRates, widths: Float) -> float:
-    """The largest share of a cell that first-order transport takes out per unit time."""
-    largest = 0.0
-    for panel in range(rates.speeds.shape[0]):
-        largest = max(largest, outflow(rates.speeds[panel], widths, 0, 1))
-    return largest
-
-
-@kernel
-def line_doubt(
-    density: Float, mean: Float, matrix: Float, heads: LineHeads, stage: int, cells: LineCells, room: LineRoom
-) -> float:
-    """By how much drifts with the lightest and the heaviest closures differ (`CellSystem.doubt`)."""
-    n, doubt = cells.axis.size, 0.0
-    light, heavy = room.drift, room.product[0]
-    for panel in range(density.shape[0]):
-        _prepare(density, cells, False, room)
-        _drift(panel, mean, matrix, heads, stage, cells, room, light)
-        _prepare(density, cells, True, room)
-        _drift(panel, mean, matrix, heads, stage, cells, room, heavy)
-        mass, _, variance = line_moments(density[panel, 0], cells.axis)
-        apart = 0.0
-        for j in range(n):
-            apart += density[panel, 0, j] * abs(heavy[j] - light[j])
-        doubt = max(doubt, apart / mass / abs(matrix[panel, 0, 0]) / math.sqrt(variance))
-    return doubt

@@ -14,13 +14,12 @@ from mfpde.solvers.kernels.line_slope import (
     LineHeads,
     LineRates,
     LineRoom,
-    line_fluxes,
-    line_moments,
     line_slope,
+    low_fluxes,
 )
 from mfpde.typing import Float
 
-__all__ = ["EULER_CFL", "LineState", "StepRoom", "StepTask", "line_restored", "line_roughness", "line_step", "step_room"]
+__all__ = ["EULER_CFL", "LineState", "StepRoom", "StepTask", "line_step", "step_room"]
 
 EULER_CFL = 0.9  # share of a cell that a first-order step may empty
 _ORDER_THREE_WEIGHT = 0.1  # as in `steppers.base.combined_error`
@@ -58,10 +57,10 @@ class StepRoom(NamedTuple):
     speeds: Float
     conductivity: Float
     total: Float  # (panels, 1, n + 1)
-    low: Float
+    low: Float  # of one panel, (1, n + 1)
     part: Float
-    before: Float  # (panels, 1, n)
-    keep: Float  # (1, n)
+    density: Float  # of one panel, (1, n)
+    keep: Float
     still: Float  # fluxes across the only row, zeros (2, n)
 
 
@@ -75,46 +74,42 @@ def step_room(stages: int, panels: int, count: int) -> StepRoom:
         LineState(np.zeros(cells), np.zeros((panels, 1)), np.zeros((panels, 1, 1))),
         np.zeros((panels, 1, 1, count)),
         np.zeros((panels, 1, 1)),
-        *np.zeros((3, *flux)),
-        np.zeros(cells),
-        np.zeros((1, count)),
+        np.zeros(flux),
+        *np.zeros((2, 1, count + 1)),
+        *np.zeros((2, 1, count)),
         np.zeros((2, count)),
     )
 
 
 @kernel
-def _combine(weights: Float, count: int, step: float, room: StepRoom) -> None:
-    """room.total = `step sum weights flux` over the first stages."""
-    for panel in range(room.total.shape[0]):
-        total = room.total[panel, 0]
+def _combine(weights: Float, count: int, step: float, flux: Float, out: Float) -> None:
+    """out = `step sum weights flux` over the first stages."""
+    for panel in range(out.shape[0]):
+        total = out[panel, 0]
         for face in range(total.size):
             total[face] = 0.0
         for stage in range(count):
             if weights[stage] != 0.0:
-                combine(room.flux[stage, panel, 0], step * weights[stage], total)
+                combine(flux[stage, panel, 0], step * weights[stage], total)
 
 
 @kernel
 def _carry_low(
-    start: LineState, first: LineRates, task: StepTask, duration: float, cells: LineCells, line: LineRoom, room: StepRoom
+    before: Float, speed: Float, conductivity: float, steps: int, duration: float, cells: LineCells, room: StepRoom
 ) -> None:
-    """room.low = what first-order fluxes carry in that time at the velocity of the start, in steps that keep densities
-    positive."""
-    steps = max(1, math.ceil(duration * task.emptying / EULER_CFL))
-    panels, n = start.density.shape[0], start.density.shape[2]
-    for panel in range(panels):
-        for j in range(n):
-            room.before[panel, 0, j] = start.density[panel, 0, j]
-        for face in range(n + 1):
-            room.low[panel, 0, face] = 0.0
+    """room.low = what first-order fluxes of a panel carry in that time at the velocity of the start, in steps that keep
+    its density positive."""
+    u, part, low = room.density[0], room.part[0], room.low[0]
+    for j in range(u.size):
+        u[j] = before[j]
+    for face in range(low.size):
+        low[face] = 0.0
     for _ in range(steps):
-        line_fluxes(1, room.before, first, cells, line, room.part)
-        for panel in range(panels):
-            part = room.part[panel]
-            for face in range(n + 1):
-                part[0, face] *= duration / steps
-                room.low[panel, 0, face] += part[0, face]
-            update(room.before[panel], room.still, part, room.before[panel])
+        low_fluxes(u, speed, conductivity, cells, part)
+        for face in range(low.size):
+            part[face] *= duration / steps
+            low[face] += part[face]
+        update(room.density, room.still, room.part, room.density)
 
 
 @kernel
@@ -126,25 +121,24 @@ def _move(
     share: float,
     task: StepTask,
     cells: LineCells,
-    line: LineRoom,
     room: StepRoom,
     out: LineState,
 ) -> float:
     """out = `start + step sum weights rates`, a solution at `share` of the step; what limiting has changed, relative to
     the peak, infinite where the solution is none."""
-    moved_by, low_known, step = 0.0, False, task.step
-    _combine(weights, count, step, room)
+    moved_by, step = 0.0, task.step
+    steps = max(1, math.ceil(share * step * task.emptying / EULER_CFL))
+    _combine(weights, count, step, room.flux, room.total)
     for panel in range(start.density.shape[0]):
         before, new, flux = start.density[panel], out.density[panel], room.total[panel]
         if update(before, room.still, flux, new) < 0.0:
-            if not low_known:
-                _carry_low(start, first, task, share * step, cells, line, room)
-                low_known = True
-            peak, change, unlimited = 0.0, 0.0, room.before[panel]
+            speed, conductivity = first.speeds[panel, 0, 0], first.conductivity[panel, 0, 0]
+            _carry_low(before[0], speed, conductivity, steps, share * step, cells, room)
+            peak, change, unlimited = 0.0, 0.0, room.density
             for j in range(before.shape[1]):
                 unlimited[0, j] = new[0, j]
                 peak = max(peak, before[0, j])
-            limit(before, room.still, flux, room.still, room.low[panel], room.keep, new)
+            limit(before, room.still, flux, room.still, room.low, room.keep, new)
             for j in range(before.shape[1]):
                 change = max(change, abs(new[0, j] - unlimited[0, j]))
             moved_by = max(moved_by, change / peak)
@@ -171,7 +165,7 @@ def _sound(density: Float, mean: float, matrix: float) -> bool:
 def _error(start: LineState, weights: Float, count: int, rough: float, task: StepTask, room: StepRoom) -> float:
     """Of `step sum weights rates`: of densities relative to the largest in units of `rough`, of frames in units of the
     tolerance."""
-    _combine(weights, count, task.step, room)
+    _combine(weights, count, task.step, room.flux, room.total)
     size = 0.0
     for panel in range(start.density.shape[0]):
         density, flux, peak, change, mean, matrix = start.density[panel, 0], room.total[panel, 0], 0.0, 0.0, 0.0, 0.0
@@ -207,46 +201,21 @@ def line_step(
         room.mean[0, panel, 0], room.matrix[0, panel, 0, 0] = first.mean[panel, 0], first.matrix[panel, 0, 0]
         for face in range(room.total.shape[2]):
             room.flux[0, panel, 0, face] = first.flux[panel, 0, face]
-    for stage in range(1, count):
-        by = _move(start, first, task.stages[stage], stage, task.nodes[stage], task, cells, line, room, room.stage)
+    for stage in range(1, count + 1):
+        last = stage == count
+        weights, share, out = (task.weights, 1.0, new) if last else (task.stages[stage], task.nodes[stage], room.stage)
+        by = _move(start, first, weights, stage, share, task, cells, room, out)
         moved_by = max(moved_by, by)
         if by == np.inf:
             return np.inf, moved_by
-        rates = LineRates(room.flux[stage], room.speeds, room.mean[stage], room.matrix[stage], room.conductivity)
-        line_slope(room.stage.density, room.stage.mean, room.stage.matrix, heads, stage, cells, line, rates)
-    moved_by = max(moved_by, _move(start, first, task.weights, count, 1.0, task, cells, line, room, new))
-    if moved_by == np.inf:
-        return np.inf, moved_by
-    rough = max(task.rough, moved_by)
-    five = _error(start, task.errors[0], count, rough, task, room)
+        if not last:
+            rates = LineRates(room.flux[stage], room.speeds, room.mean[stage], room.matrix[stage], room.conductivity)
+            line_slope(out.density, out.mean, out.matrix, heads, stage, cells, line, rates)
+    five, three = 0.0, 0.0
+    for row in range(task.errors.shape[0]):
+        error = _error(start, task.errors[row], count, max(task.rough, moved_by), task, room)
+        five, three = (error, three) if row == 0 else (five, error)
     if task.errors.shape[0] == 1:
         return five, moved_by
-    three = _error(start, task.errors[1], count, rough, task, room)
     together = math.hypot(five, _ORDER_THREE_WEIGHT * three)
     return five * (five / together) if 0.0 < together < np.inf else together, moved_by
-
-
-@kernel
-def line_roughness(state: LineState, rates: LineRates, cells: LineCells, line: LineRoom, room: StepRoom) -> float:
-    """Error of the cells per unit time relative to the peak (`CellSystem.roughness`)."""
-    line_fluxes(7 if cells.order == 9 else 9, state.density, rates, cells, line, room.part)
-    rough = 0.0
-    for panel in range(state.density.shape[0]):
-        mine, other, peak, change = rates.flux[panel, 0], room.part[panel, 0], 0.0, 0.0
-        for j in range(state.density.shape[2]):
-            peak = max(peak, state.density[panel, 0, j])
-            change = max(change, abs((mine[j + 1] - other[j + 1]) - (mine[j] - other[j])))
-        rough = max(rough, change / peak)
-    return rough
-
-
-@kernel
-def line_restored(before: LineState, after: LineState, cells: LineCells) -> None:
-    """Mean and matrix of `after` where the frame's own equation has taken them (`Moving.restored`)."""
-    for panel in range(before.density.shape[0]):
-        _, first, spread = line_moments(before.density[panel, 0], cells.axis)
-        _, last, narrowed = line_moments(after.density[panel, 0], cells.axis)
-        frame = after.matrix[panel, 0, 0]
-        matrix = frame * math.sqrt(spread / narrowed)
-        after.mean[panel, 0] += frame * first - matrix * last
-        after.matrix[panel, 0, 0] = matrix
