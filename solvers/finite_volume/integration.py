@@ -158,7 +158,8 @@ class FiniteVolumeIntegration(Integration):
             return True
         if self._control.judge(plan, tried.error, tried.limited) and tried.solution is not None:
             self._solution = self._system.restored(self._solution, tried.solution, self._time, plan.end)
-            self._missed.add(plan.length, self._roughness, self._system.smoothing(rates))
+            smoothing = self._system.smoothing(rates) if self._missed.edges else 0.0
+            self._missed.add(plan.length, self._roughness, smoothing)
             self._time = plan.end
             self._rates = self._roughness = None
             self._look_at_tails()
@@ -184,7 +185,7 @@ class FiniteVolumeIntegration(Integration):
 
     def _cost(self) -> float:
         """Microseconds of one evaluation of the rates, from the number of operations."""
-        panels, cells = len(self._solution.mean), int(np.prod(self._system.grid.cells))
+        panels, cells = len(self._solution.mean), math.prod(self._system.grid.cells)
         return 300.0 * panels + 1.2 * panels * (panels + 1) * cells
 
     # -- rest
@@ -257,7 +258,10 @@ class FiniteVolumeIntegration(Integration):
         if self._system.scheme.walls:
             return np.zeros((grid.dimension, 2), dtype=bool)
         shares = edge_mass(self._solution.density, grid)
-        natural = edge_mass(grid.gaussian_density[None], grid) if grid.gaussian else np.zeros(shares.shape)
+        if not grid.gaussian or not (shares > _EDGE_MASS_MAX).any():
+            crowded: AnyArray = shares > _EDGE_MASS_MAX
+            return crowded
+        natural = edge_mass(grid.gaussian_density[None], grid)
         return shares > np.maximum(_EDGE_MASS_MAX, _EDGE_GAUSSIAN_RATIO * natural)
 
     def _leaves_the_box(self, tried: Solution) -> bool:

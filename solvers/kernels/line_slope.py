@@ -97,16 +97,25 @@ class LineRoom(NamedTuple):
 
 def line_room(panels: int, count: int) -> LineRoom:
     """Room for so many panels of so many cells."""
-    rows = [np.zeros(padded(count)) for _ in range(8)]
+    factors, level, first, second, peak, total, moment, drift = (np.zeros(padded(count)) for _ in range(8))
+    values, product = np.zeros((1, count)), np.zeros((1, count))
     return LineRoom(
-        np.zeros((panels, count)),
-        np.zeros((panels, count)),
-        np.zeros((panels, 3)),
-        sum_room(count),
-        *rows,
-        *np.zeros((2, 1, count)),
-        np.zeros((1, count + 2 * GHOSTS)),
-        np.zeros((2, count + 2 * GHOSTS)),
+        masses=np.zeros((panels, count)),
+        open_masses=np.zeros((panels, count)),
+        closures=np.zeros((panels, 3)),
+        sums=sum_room(count),
+        factors=factors,
+        level=level,
+        first=first,
+        second=second,
+        peak=peak,
+        total=total,
+        moment=moment,
+        drift=drift,
+        values=values,
+        product=product,
+        padded=np.zeros((1, count + 2 * GHOSTS)),
+        spread=np.zeros((2, count + 2 * GHOSTS)),
     )
 
 

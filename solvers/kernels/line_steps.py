@@ -68,16 +68,18 @@ def step_room(stages: int, panels: int, count: int) -> StepRoom:
     """Room for so many stages and panels of so many cells."""
     flux, cells = (panels, 1, count + 1), (panels, 1, count)
     return StepRoom(
-        np.zeros((stages, *flux)),
-        np.zeros((stages, panels, 1)),
-        np.zeros((stages, panels, 1, 1)),
-        LineState(np.zeros(cells), np.zeros((panels, 1)), np.zeros((panels, 1, 1))),
-        np.zeros((panels, 1, 1, count)),
-        np.zeros((panels, 1, 1)),
-        np.zeros(flux),
-        *np.zeros((2, 1, count + 1)),
-        *np.zeros((2, 1, count)),
-        np.zeros((2, count)),
+        flux=np.zeros((stages, *flux)),
+        mean=np.zeros((stages, panels, 1)),
+        matrix=np.zeros((stages, panels, 1, 1)),
+        stage=LineState(np.zeros(cells), np.zeros((panels, 1)), np.zeros((panels, 1, 1))),
+        speeds=np.zeros((panels, 1, 1, count)),
+        conductivity=np.zeros((panels, 1, 1)),
+        total=np.zeros(flux),
+        low=np.zeros((1, count + 1)),
+        part=np.zeros((1, count + 1)),
+        density=np.zeros((1, count)),
+        keep=np.zeros((1, count)),
+        still=np.zeros((2, count)),
     )
 
 
