@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.compilation import kernel
+from mfpde.transform.equispaced_blocks import BLOCK, BLOCK_EXPONENT_MAX, BlockRoom, block_room, sums_by_blocks
 from mfpde.transform.exponential import exponential, logarithm
 from mfpde.transform.lanes import LANES, add_multiple, load, store
 from mfpde.typing import Float
@@ -24,6 +25,8 @@ __all__ = ["SumRoom", "equispaced_sums", "sum_room"]
 
 _BLOCK = 4 * LANES  # tilts whose sums stay in registers
 _LARGEST_EXPONENT = 300.0  # t (K - J)^2 / 2, up to which sums stay far from underflow and keep thirteen digits
+_POINTS_FOR_BLOCKS = 512  # from which on these are faster
+_EXPONENT_MAX = 700.0  # for what has no mass: masses above the next stay below it
 _LEAST_MASS = 1e-300  # about the smallest normal double: logarithms need normal numbers
 
 
@@ -31,6 +34,8 @@ class SumRoom(NamedTuple):
     """What one call needs; nothing in it outlives one."""
 
     exponents: Float
+    blocks: BlockRoom
+    by_blocks: bool  # whether there are enough points for them
     masses: Float  # what the Toeplitz matrix multiplies
     moments: Float
     matrix: Float  # e^{-t k^2 / 2}, k from 1 - n on
@@ -39,8 +44,16 @@ class SumRoom(NamedTuple):
 
 def sum_room(count: int) -> SumRoom:
     """Room for so many points."""
-    width = padded(count)
-    return SumRoom(np.empty(count), np.empty(count), np.empty(count), np.empty(count + width), np.zeros(LANES))
+    width, by_blocks = padded(count), count >= _POINTS_FOR_BLOCKS
+    return SumRoom(
+        exponents=np.empty(count),
+        blocks=block_room(count if by_blocks else 0),
+        by_blocks=by_blocks,
+        masses=np.empty(count),
+        moments=np.empty(count),
+        matrix=np.empty(count + width),
+        nothing=np.zeros(LANES),
+    )
 
 
 def padded(count: int) -> int:
@@ -74,14 +87,12 @@ def _multiply(room: SumRoom, first: Float, second: Float) -> None:
 
 
 @kernel
-def _largest(masses: Float, exponents: Float) -> float:
-    """Of `log |m| + e`, -inf without mass."""
-    largest = -np.inf
+def _score(masses: Float, exponents: Float, scores: Float) -> None:
+    """scores = `log |m| + e`, -inf without mass."""
     for j in range(masses.size):
         size = abs(masses[j])
         score = logarithm(max(size, _LEAST_MASS)) + exponents[j]
-        largest = max(largest, score if size > _LEAST_MASS else -np.inf)
-    return largest
+        scores[j] = score if size > _LEAST_MASS else -np.inf
 
 
 @kernel
@@ -92,9 +103,12 @@ def _sum_by_toeplitz(
     middle = 0.5 * (n - 1)
     for j in range(n):
         exponents[j] += 0.5 * t * (j - middle) * (j - middle)
-    largest = max(_largest(masses, exponents), -1e300)
+    _score(masses, exponents, room.masses)
+    largest = -1e300
     for j in range(n):
-        exponents[j] = masses[j] * exponential(exponents[j] - largest)
+        largest = max(largest, room.masses[j])
+    for j in range(n):
+        exponents[j] = masses[j] * exponential(min(exponents[j] - largest, _EXPONENT_MAX))
     for j in range(n):
         room.masses[j] = exponents[n - 1 - j] if reverse else exponents[j]
     for j in range(n):
@@ -148,7 +162,10 @@ def equispaced_sums(
     middle = 0.5 * (n - 1)
     for j in range(n):
         room.exponents[j] = log_factors[j] + tilt * spacing * (j - middle)
-    if 0.5 * abs(product) * (n - 1) * (n - 1) <= _LARGEST_EXPONENT:
+    if room.by_blocks and 0.25 * BLOCK * BLOCK * abs(product) <= BLOCK_EXPONENT_MAX:
+        _score(masses, room.exponents, room.blocks.scores)
+        sums_by_blocks(masses, room.exponents, product, room.blocks, level, first, second)
+    elif 0.5 * abs(product) * (n - 1) * (n - 1) <= _LARGEST_EXPONENT:
         _sum_by_toeplitz(masses, abs(product), product < 0.0, room, level, first, second)
     else:
         _sum_by_pairs(masses, product, room, level, first, second)

@@ -39,7 +39,8 @@ class LineSystem(CellSystem):
         self._constant = equation.velocity.constant and not equation.noise.breaks()
         self._cells: tuple[Grid, slope.LineCells] | None = None
         self._heads: dict[int, slope.LineHeads] = {}
-        self._rooms: dict[tuple[int, ...], tuple[slope.LineRoom, steps.StepRoom]] = {}
+        self._line_rooms: dict[tuple[int, int], slope.LineRoom] = {}
+        self._step_rooms: dict[tuple[int, int, int], steps.StepRoom] = {}
 
     @classmethod
     def fits(cls, equation: Equation, grid: Grid, frame: Frame) -> bool:
@@ -62,7 +63,7 @@ class LineSystem(CellSystem):
             np.empty_like(state.matrix),
             np.empty_like(state.matrix),
         )
-        slope.line_slope(*state, self._heads_at([time]), 0, cells, self._room(panels)[0], rates)
+        slope.line_slope(*state, self._heads_at([time]), 0, cells, self._room(panels), rates)
         if not np.isfinite(rates.speeds).all():
             super().rhs(time, state)  # says why, where something is to be said
         fluxes = Fluxes(np.zeros((panels, 2, cells.axis.size)), rates.flux)
@@ -75,7 +76,7 @@ class LineSystem(CellSystem):
         task = steps.StepTask(*tableau, length, start.rates.emptying, rough, tolerance)
         times = [min(start.time + float(node) * length, plan.latest) for node in tableau.nodes]
         new = steps.LineState(*(np.empty_like(part) for part in state))
-        line, room = self._room(len(state.mean), len(times))
+        line, room = self._room(len(state.mean)), self._step_room(len(times), len(state.mean))
         first, heads, cells = _arrays(start.rates), self._heads_at(times), self._line_cells()
         error, moved_by = steps.line_step(state, first, task, heads, cells, line, room, new)
         found = Solution(*new) if error < np.inf else None
@@ -85,13 +86,13 @@ class LineSystem(CellSystem):
         panels, _, count = density.shape
         along, nowhere = np.empty((panels, 1, count + 1)), np.empty((panels, 1))
         rates = slope.LineRates(along, speeds, nowhere, conductivities, conductivities)
-        slope.line_fluxes(order, density, rates, self._line_cells(), self._room(panels)[0], along)
+        slope.line_fluxes(order, density, rates, self._line_cells(), self._room(panels), along)
         return Fluxes(np.zeros((panels, 2, count)), along)
 
     def doubt(self, time: float, solution: Solution) -> float:
         if not self.scheme.closed:
             return 0.0
-        heads, cells, line = self._heads_at([time]), self._line_cells(), self._room(len(solution.mean))[0]
+        heads, cells, line = self._heads_at([time]), self._line_cells(), self._room(len(solution.mean))
         drifts = np.empty((2, len(solution.mean), padded(cells.axis.size)))
         for heaviest, each in enumerate(drifts):
             slope.close_panels(solution.density, cells, bool(heaviest), line)
@@ -116,12 +117,19 @@ class LineSystem(CellSystem):
             mean[panel] += frame * m0 - matrix[panel, 0] * m1
         return Solution(after.density, mean, matrix)
 
-    def _room(self, panels: int, stages: int = 1) -> tuple[slope.LineRoom, steps.StepRoom]:
-        """For so many panels, cells and stages; nothing in it outlives a call."""
-        key = panels, self.grid.cells[0], stages
-        if key not in self._rooms:
-            self._rooms[key] = slope.line_room(*key[:2]), steps.step_room(stages, *key[:2])
-        return self._rooms[key]
+    def _room(self, panels: int) -> slope.LineRoom:
+        """For so many panels of the present cells; nothing in it outlives a call."""
+        key = panels, self.grid.cells[0]
+        if key not in self._line_rooms:
+            self._line_rooms[key] = slope.line_room(*key)
+        return self._line_rooms[key]
+
+    def _step_room(self, stages: int, panels: int) -> steps.StepRoom:
+        """The same for the stages of a step."""
+        key = stages, panels, self.grid.cells[0]
+        if key not in self._step_rooms:
+            self._step_rooms[key] = steps.step_room(*key)
+        return self._step_rooms[key]
 
     def _line_cells(self) -> slope.LineCells:
         """Tables of the present grid."""
@@ -148,15 +156,16 @@ class LineSystem(CellSystem):
         """Coefficients at some times, a row each."""
         if self._constant and len(times) in self._heads:
             return self._heads[len(times)]
-        laws = [self._velocity.at(time).law for time in times]
+        laws = [self._velocity.at(time).law for time in (times[:1] if self._constant else times)]
         terms = [[] if law is None else law.terms(1) for law in laws]
         forms = [[term.head.key_form(1) for term in row] for row in terms]
+        repeats = len(times) if self._constant else 1
         heads = slope.LineHeads(
             normalised=np.array([term.head.normalised for term in terms[0]], dtype=bool),
             masked=np.array([term.masked for term in terms[0]], dtype=bool),
-            query=np.array([[term.head.query_matrix(1)[0, 0] for term in row] for row in terms]),
-            value=np.array([[term.value[0, 0] for term in row] for row in terms]),
-            form=np.array([[0.0 if form is None else form[0, 0] for form in row] for row in forms]),
+            query=np.array([[term.head.query_matrix(1)[0, 0] for term in row] for row in terms] * repeats),
+            value=np.array([[term.value[0, 0] for term in row] for row in terms] * repeats),
+            form=np.array([[0.0 if form is None else form[0, 0] for form in row] for row in forms] * repeats),
             noise=np.array([self._diffusion_at(time) for time in times]),
         )
         self._heads[len(times)] = heads

@@ -89,10 +89,15 @@ class CellSystem(System[Solution, Rates]):
     """Rates of any solution on the cells of a grid, in a frame."""
 
     def __init__(self, equation: Equation, grid: Grid, frame: Frame, scheme: Scheme) -> None:
-        self._velocity, self._diffusion_at = equation.velocity, equation.noise.diffusion_at
+        self._velocity, noise = equation.velocity, equation.noise
+        self._diffusion: float | None = None if noise.breaks() else noise.diffusion_at(0.0)
+        self._diffusion_in_time = noise.diffusion_at
         self.breaks = sorted({*equation.velocity.breaks(), *equation.noise.breaks()})
         self.noisy = equation.noise.strongest > 0
         self.grid, self.frame, self.scheme = grid, frame, scheme
+
+    def _diffusion_at(self, time: float) -> float:
+        return self._diffusion_in_time(time) if self._diffusion is None else self._diffusion
 
     def rhs(self, time: float, state: Solution, nearby: Rates | None = None) -> Rates:
         """The rates at a time; potentials of the attention are found from those of rates nearby."""

@@ -184,20 +184,18 @@ def close_panels(density: Float, cells: LineCells, heaviest: bool, room: LineRoo
 @kernel
 def _join(room: LineRoom, count: int) -> None:
     """Add `e^level (first, second)` to `e^peak (total, moment)`."""
-    level, first, second, peak, total, moment = (
-        room.level[:count],
-        room.first[:count],
-        room.second[:count],
-        room.peak[:count],
-        room.total[:count],
-        room.moment[:count],
-    )
+    level, peak, old = room.level[:count], room.peak[:count], room.factors[:count]
     for k in range(count):
         top = max(level[k], peak[k])
-        old, new = exponential(peak[k] - top), exponential(level[k] - top)
-        total[k] = old * total[k] + new * first[k]
-        moment[k] = old * moment[k] + new * second[k]
+        old[k] = exponential(peak[k] - top)
+        level[k] = exponential(level[k] - top)
         peak[k] = top
+    total, first = room.total[:count], room.first[:count]
+    for k in range(count):
+        total[k] = old[k] * total[k] + level[k] * first[k]
+    moment, second = room.moment[:count], room.second[:count]
+    for k in range(count):
+        moment[k] = old[k] * moment[k] + level[k] * second[k]
 
 
 @kernel

@@ -98,10 +98,12 @@ def test_steps(case, length):
     assert abs(found.solution.density.sum() - mass) <= 1e-13 * mass
 
 
-@pytest.mark.parametrize(("spacing", "tilt"), [(0.3, 2.0), (0.3, -0.2), (1.0, 40.0), (0.1, 0.0)])
-def test_equispaced_sums(spacing, tilt, random):
-    """Also of masses of both signs, and where the exponents are beyond a double."""
-    n = 37
+@pytest.mark.parametrize(
+    ("n", "spacing", "tilt"),
+    [(37, 0.3, 2.0), (37, 0.3, -0.2), (37, 1.0, 40.0), (37, 0.1, 0.0), (600, 0.01, 0.03), (601, 0.015, -0.02)],
+)
+def test_equispaced_sums(n, spacing, tilt, random):
+    """Also of masses of both signs, of many, and where the exponents are beyond a double."""
     masses, factors = random.random(n) - 0.1, random.standard_normal(n)
     masses[[3, 20]] = 0.0
     level, first, second = np.empty(n), np.empty(padded(n)), np.empty(padded(n))
