@@ -47,7 +47,7 @@ class BlockRoom(NamedTuple):
 def block_room(count: int) -> BlockRoom:
     """Room for so many points."""
     blocks = -(-count // (2 * BLOCK)) * 2
-    places = np.arange(BLOCK) - 0.5 * (BLOCK - 1)
+    places: Float = np.arange(BLOCK, dtype=float) - 0.5 * (BLOCK - 1)
     moved = np.zeros((2 * blocks * blocks, _POINTS))
     return BlockRoom(
         known=np.full(1, np.nan),

@@ -124,7 +124,7 @@ class FiniteVolumeIntegration(Integration):
             if self._control.counts["steps"] % _STEPS_BETWEEN_LOOKS == 0 and self._rest.due(self._time):
                 if not self._rest.look(self, max(1, int(budget - work))):
                     return Progress(State.UNDER_WAY)
-                work += self._cost()
+                work += self._system.cost(len(self._solution.mean))
             if self._rest.found:
                 self._time = self._looked = target
                 break
@@ -135,7 +135,7 @@ class FiniteVolumeIntegration(Integration):
                     "the step size has shrunk to nothing",
                     "check the size of the coefficients against time.until, or try a smaller order",
                 )
-            work += (self._evaluations - evaluations) * self._cost()
+            work += (self._evaluations - evaluations) * self._system.cost(len(self._solution.mean))
         self._amplification.see(self.residual())
         return self._trouble() or Progress(State.REACHED)
 
@@ -182,11 +182,6 @@ class FiniteVolumeIntegration(Integration):
             self._evaluations += 1
             self._growth.add(self._time, inverse_growth(self._solution, self._rates))
         return self._rates
-
-    def _cost(self) -> float:
-        """Microseconds of one evaluation of the rates, from the number of operations."""
-        panels, cells = len(self._solution.mean), math.prod(self._system.grid.cells)
-        return 300.0 * panels + 1.2 * panels * (panels + 1) * cells
 
     # -- rest
     # ---------------------------------------------------------------------------------------------------------

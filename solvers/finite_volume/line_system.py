@@ -18,6 +18,7 @@ from mfpde.solvers.finite_volume.stepping import SHARE_OF_CELLS, Attempt, Start
 from mfpde.solvers.finite_volume.system import STAGGERED, CellSystem, Fluxes, Rates, Scheme
 from mfpde.solvers.kernels import line_slope as slope
 from mfpde.solvers.kernels import line_steps as steps
+from mfpde.solvers.kernels.finite_volume_update import outflow
 from mfpde.transform.equispaced import padded
 from mfpde.typing import Float
 
@@ -67,17 +68,19 @@ class LineSystem(CellSystem):
         if not np.isfinite(rates.speeds).all():
             super().rhs(time, state)  # says why, where something is to be said
         fluxes = Fluxes(np.zeros((panels, 2, cells.axis.size)), rates.flux)
-        emptying = self._emptying(rates.speeds, rates.conductivity)
+        share = max(outflow(speeds, self.grid.widths, 0, 1) for speeds in rates.speeds)
+        emptying = float(share), self.spreading(rates.conductivity)
         return Rates(fluxes, None, rates.mean, rates.matrix, rates.speeds, rates.conductivity, *emptying)
 
     def step(self, start: Start, plan: Plan, tolerance: float) -> Attempt:
         tableau, length, state = plan.stepper.tableau, plan.length, steps.LineState(*start.solution)
         rough = max(tolerance, SHARE_OF_CELLS * length * start.roughness)
         task = steps.StepTask(*tableau, length, start.rates.emptying, rough, tolerance)
-        times = [min(start.time + float(node) * length, plan.latest) for node in tableau.nodes]
+        nodes = tableau.nodes[:1] if self._constant else tableau.nodes
+        times = [min(start.time + float(node) * length, plan.latest) for node in nodes]
         new = steps.LineState(*(np.empty_like(part) for part in state))
-        line, room = self._room(len(state.mean)), self._step_room(len(times), len(state.mean))
-        first, heads, cells = _arrays(start.rates), self._heads_at(times), self._line_cells()
+        line, room = self._room(len(state.mean)), self._step_room(tableau.nodes.size, len(state.mean))
+        first, heads, cells = _arrays(start.rates), self._heads_at(times, tableau.nodes.size), self._line_cells()
         error, moved_by = steps.line_step(state, first, task, heads, cells, line, room, new)
         found = Solution(*new) if error < np.inf else None
         return Attempt(found, error, limited=moved_by > 0)
@@ -88,6 +91,15 @@ class LineSystem(CellSystem):
         rates = slope.LineRates(along, speeds, nowhere, conductivities, conductivities)
         slope.line_fluxes(order, density, rates, self._line_cells(), self._room(panels), along)
         return Fluxes(np.zeros((panels, 2, count)), along)
+
+    def roughness(self, solution: Solution, rates: Rates) -> float:
+        density, order = solution.density, self.other_order
+        other = self.fluxes(order, density, rates.speeds, rates.conductivities).along
+        change = np.abs(np.diff(rates.fluxes.along - other, axis=2)).max(axis=(1, 2))
+        return float((change / density.max(axis=(1, 2))).max())
+
+    def cost(self, panels: int) -> float:
+        return 5.0 + 0.02 * panels * panels * self.grid.cells[0]
 
     def doubt(self, time: float, solution: Solution) -> float:
         if not self.scheme.closed:
@@ -152,23 +164,23 @@ class LineSystem(CellSystem):
             self._cells = grid, table
         return self._cells[1]
 
-    def _heads_at(self, times: Sequence[float]) -> slope.LineHeads:
-        """Coefficients at some times, a row each."""
-        if self._constant and len(times) in self._heads:
-            return self._heads[len(times)]
-        laws = [self._velocity.at(time).law for time in (times[:1] if self._constant else times)]
+    def _heads_at(self, times: Sequence[float], rows: int = 1) -> slope.LineHeads:
+        """Coefficients at some times, a row each; constant ones in so many rows."""
+        if self._constant and rows in self._heads:
+            return self._heads[rows]
+        laws = [self._velocity.at(time).law for time in times]
         terms = [[] if law is None else law.terms(1) for law in laws]
         forms = [[term.head.key_form(1) for term in row] for row in terms]
-        repeats = len(times) if self._constant else 1
+        repeats = rows if self._constant else 1
         heads = slope.LineHeads(
             normalised=np.array([term.head.normalised for term in terms[0]], dtype=bool),
             masked=np.array([term.masked for term in terms[0]], dtype=bool),
             query=np.array([[term.head.query_matrix(1)[0, 0] for term in row] for row in terms] * repeats),
             value=np.array([[term.value[0, 0] for term in row] for row in terms] * repeats),
             form=np.array([[0.0 if form is None else form[0, 0] for form in row] for row in forms] * repeats),
-            noise=np.array([self._diffusion_at(time) for time in times]),
+            noise=np.array([self._diffusion_at(time) for time in times] * repeats),
         )
-        self._heads[len(times)] = heads
+        self._heads[rows] = heads
         return heads
 
 
