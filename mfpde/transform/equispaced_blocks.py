@@ -15,7 +15,7 @@ from mfpde.compilation import kernel
 from mfpde.transform.chebyshev import chebyshev_points, interpolation_matrix
 from mfpde.transform.exponential import exponential
 from mfpde.transform.lanes import LANES, add_multiple, load, store
-from mfpde.transform.products import multiply
+from mfpde.transform.register_tiles import TILE_COLUMNS, TILE_ROWS, multiply_tile
 from mfpde.typing import Float
 
 __all__ = ["BLOCK", "BLOCK_EXPONENT_MAX", "BlockRoom", "block_room", "sums_by_blocks"]
@@ -131,6 +131,19 @@ def _move(room: BlockRoom) -> None:
 
 
 @kernel
+def _spread(stacked: Float, spread: Float, sums: Float) -> None:
+    """sums = stacked times spread, in tiles alone (`products.multiply` has code for other shapes, too)."""
+    rows, terms = stacked.shape
+    for row in range(rows):
+        line = sums[row]
+        for k in range(BLOCK):
+            line[k] = 0.0
+    for column in range(0, BLOCK, TILE_COLUMNS):
+        for row in range(0, rows, TILE_ROWS):
+            multiply_tile(stacked, spread, sums, row, column, 0, terms, terms, BLOCK, BLOCK)
+
+
+@kernel
 def sums_by_blocks(
     masses: Float, exponents: Float, t: float, room: BlockRoom, level: Float, first: Float, second: Float
 ) -> None:
@@ -141,7 +154,7 @@ def sums_by_blocks(
         _fill_tables(t, middle, room)
     _raise(masses, exponents, t, middle, room)
     _move(room)
-    multiply(room.stacked, room.spread, room.sums)
+    _spread(room.stacked, room.spread, room.sums)
     for r in range(blocks):
         zeroth, moments, start = room.sums[r], room.sums[blocks + r], r * BLOCK
         for k in range(min(BLOCK, n - start)):
