@@ -16,6 +16,7 @@ from mfpde.errors import Fault, MfpdeError, ProblemError, ResumeError
 from mfpde.geometry import Layout
 from mfpde.observe.output_times import time_of
 from mfpde.problem import Problem, Time
+from mfpde.ranks import present
 from mfpde.solvers.auto import Auto, fitting
 from mfpde.specification import Specification
 from mfpde.typing import AnyArray
@@ -37,6 +38,7 @@ class Prepared:
     problem: Problem
     solver: Solver
     task: InitialValueProblem
+    choice: str = ""  # why `auto` took this solver, where another one would have ended early
 
     @classmethod
     def of(cls, problem: Problem) -> Prepared:
@@ -50,7 +52,8 @@ class Prepared:
 
     def start(self) -> Integration:
         """The integration at t = 0; what is wrong is about a block of the problem, whoever notices it."""
-        return self._blamed(lambda: self.solver.start(self.task))
+        with present().called("start", self.problem):
+            return self._blamed(lambda: self.solver.start(self.task))
 
     def resume(self, state: Mapping[str, AnyArray], version: int = 0) -> Integration:
         """The integration that had this state; a `ResumeError` where its version is not that of the solver.
@@ -63,7 +66,8 @@ class Prepared:
                 f"continues version {self.solver.state_version}; {_ANOTHER_WAY}"
             )
         try:
-            return self._blamed(lambda: self.solver.resume(self.task, state))
+            with present().called("resume", self.problem, version):
+                return self._blamed(lambda: self.solver.resume(self.task, state))
         except (LookupError, TypeError, ValueError) as error:
             if version or isinstance(error, MfpdeError):
                 raise
@@ -81,7 +85,20 @@ def prepare(problem: Problem) -> Prepared:
     prepared, found = _looked_at(problem)
     if prepared is None or found:
         raise ProblemError(found)
-    return prepared
+    return _to_the_end(prepared)
+
+
+def _to_the_end(prepared: Prepared) -> Prepared:
+    """With a solver that does not end early, where the choice is left to mfpde and there is one that shows all that is
+    asked for. It is then the problem's own: whoever resumes the run, or reads it, makes no choice again."""
+    problem, auto = prepared.problem, prepared.problem.solver or Auto()
+    beyond = auto.beyond(prepared.task, prepared.solver) if isinstance(auto, Auto) else None
+    if beyond is None:
+        return prepared
+    solver, choice = beyond
+    if _unknown_clock(problem, solver) or _observable_faults(problem, solver) or _comparison_faults(problem, solver):
+        return prepared
+    return Prepared(problem.model_copy(update={"solver": solver}), solver, prepared.task, choice)
 
 
 def faults(problem: Problem) -> list[Fault]:
@@ -151,7 +168,7 @@ def _law_faults(problem: Problem) -> list[Fault]:
 def _solver_and_faults(problem: Problem) -> tuple[Solver | None, list[Fault]]:
     try:
         solver = chosen_solver(problem)
-        reason = solver.refusal(problem.equation) or _unknown_clock(problem, solver)
+        reason = solver.refusal(problem.equation) or _unknown_clock(problem, solver) or _no_ranks(problem, solver)
     except ProblemError as error:
         return None, list(error.faults)
     if reason is None:
@@ -164,11 +181,17 @@ def _unknown_clock(problem: Problem, solver: Solver) -> str | None:
     return None if clock is None or clock in solver.clocks else f"it has no time.clock: {clock}"
 
 
+def _no_ranks(problem: Problem, solver: Solver) -> str | None:
+    return None if present().size == 1 else solver.ranks_unfit(problem.equation)
+
+
 def _others(problem: Problem, refused: Solver) -> str:
     able = [
         solver.kind
         for solver in fitting(problem.equation, told=True)
-        if solver.kind != refused.kind and _unknown_clock(problem, solver) is None
+        if solver.kind != refused.kind
+        and _unknown_clock(problem, solver) is None
+        and _no_ranks(problem, solver) is None
     ]
     return f"solvers that can: {', '.join(able)}" if able else "no solver can, so far"
 

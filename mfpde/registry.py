@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from mfpde.errors import MfpdeError, nearest, shown
 
-__all__ = ["FAMILIES", "lookup", "members", "register"]
+__all__ = ["FAMILIES", "lookup", "members", "own_modules", "register"]
 
 #: family -> the packages whose direct children hold its members
 FAMILIES = {
@@ -55,6 +55,12 @@ def register(family: str, name: str) -> Callable[[Part], Part]:
         return part
 
     return add
+
+
+def own_modules() -> list[str]:
+    """The modules of a user that have registered parts."""
+    modules = {part.__module__ for family in _members.values() for part in family.values()}
+    return sorted(name for name in modules if name.partition(".")[0] != __name__.partition(".")[0])
 
 
 def members(family: str) -> dict[str, Any]:

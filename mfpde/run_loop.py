@@ -32,14 +32,19 @@ from mfpde.observe.output_times import Event, events
 from mfpde.observe.steady import at_rest
 from mfpde.prepare import Prepared, layout_faults, prepare
 from mfpde.problem import Problem
+from mfpde.ranks import Ranks, present
+from mfpde.ranks.base import Calls
+from mfpde.ranks.spread import finite
 from mfpde.run import Run
 from mfpde.run_rows import Observing, unobserved
 from mfpde.store.atomic_file import cannot_write, check_target
 from mfpde.store.provenance import provenance_of
 from mfpde.store.recorder import MemoryRecorder, OutputFailed, Recorder
+from mfpde.store.recording_of_ranks import recorded_by_one
 from mfpde.store.resuming import earlier_run, reached, resume_file
 from mfpde.store.run_tables import Row, run_header
 from mfpde.store.writer import FileRecorder
+from mfpde.typing import Float
 from mfpde.watching.watch import Show, Watch, check_progress
 
 __all__ = ["solve"]
@@ -97,9 +102,9 @@ def solve(
 def _begun(problem: Problem, output: str | Path | None, watch: Watch, *, force: bool) -> _Course:
     """A run with the row of t = 0 in it."""
     doing("reading the problem")
-    prepared = prepare(problem)
-    target = None if output is None else check_target(output, force=force)
-    if target is not None:
+    prepared, ranks = prepare(problem), present()
+    target = None if output is None else ranks.led(lambda: check_target(output, force=force))
+    if target is not None and ranks.leads:
         watch.write_status(target)
     integration = prepared.start()
     lacking = layout_faults(problem, integration.layout)
@@ -107,7 +112,10 @@ def _begun(problem: Problem, output: str | Path | None, watch: Watch, *, force: 
         raise ProblemError(lacking)
     observing = Observing(prepared)
     doing("looking at the initial data")
-    recorder = _recorder(prepared, integration, observing, target, force=force)
+    first = observing.row(integration, Event(integration.time, save=True, observe=True))
+    recorder = recorded_by_one(
+        ranks, problem, integration, lambda: _recorder(prepared, integration, first, target, force=force)
+    )
     return _Course(prepared, integration, recorder, watch, observing)
 
 
@@ -116,18 +124,57 @@ def _resumed(problem: Problem, output: str | Path | None, watch: Watch, *, force
     if output is None or force:
         raise ResumeError("resume needs the output to continue, and goes without force")
     doing("reading the earlier run")
-    earlier, place, problem, damage = earlier_run(output, problem)
-    if not damage and reached(earlier, problem):
-        return earlier
-    watch.write_status(place)
+    ranks, taken = present(), _Taken()
+    told = ranks.led(lambda: taken.up(ranks, problem, output, watch), taken.calls)
+    if isinstance(told, Run):
+        return told
+    problem, missed = told
+    recorder = recorded_by_one(ranks, problem, taken.integration, lambda: taken.recorder)
     prepared = Prepared.of(problem)
-    missed = unobserved(earlier)  # read before the file changes
+    return _Course(prepared, taken.integration, recorder, watch, Observing(prepared, taken.integration.time, missed))
 
-    def first(integration: Integration) -> Row:
-        return Observing(prepared).row(integration, Event(integration.time, save=True, observe=True))
 
-    integration, recorder = resume_file(earlier, place, prepared, _history(), damage, first)
-    return _Course(prepared, integration, recorder, watch, Observing(prepared, integration.time, missed))
+class _Taken:
+    """A run that is taken up again: its integration on every rank, by what rank 0 reads of the file."""
+
+    integration: Integration
+    recorder: FileRecorder
+
+    def up(
+        self, ranks: Ranks, problem: Problem, output: str | Path, watch: Watch
+    ) -> Run | tuple[Problem, dict[int, Float]]:
+        """On rank 0: the run where there is nothing left to do, or the problem as it goes on, and what was
+        `unobserved`."""
+        earlier, place, problem, damage = earlier_run(output, problem)
+        if not damage and reached(earlier, problem):
+            return earlier
+        watch.write_status(place)
+        missed = unobserved(earlier)  # read before the file changes
+
+        def first(integration: Integration) -> Row:
+            with ranks.called("first", problem):
+                return _first_row(problem, integration)
+
+        files = earlier, place, Prepared.of(problem), _history(), damage
+        self.integration, self.recorder = resume_file(*files, first)
+        return problem, missed
+
+    @property
+    def calls(self) -> Calls:
+        """What the other ranks do meanwhile."""
+        return {
+            "start": lambda problem: self._begin(Prepared.of(problem).start()),
+            "resume": lambda problem, version: self._begin(Prepared.of(problem).resume({}, version)),
+            "first": lambda problem: _first_row(problem, self.integration),
+            "state": lambda: self.integration.state(),  # noqa: PLW0108 - it is there when it is called
+        }
+
+    def _begin(self, integration: Integration) -> None:
+        self.integration = integration
+
+
+def _first_row(problem: Problem, integration: Integration) -> Row:
+    return Observing(Prepared.of(problem)).row(integration, Event(integration.time, save=True, observe=True))
 
 
 def _task(problem: Problem | str | Path, progress: object) -> Problem:
@@ -146,11 +193,10 @@ def _history() -> str:
 
 
 def _recorder(
-    prepared: Prepared, integration: Integration, observing: Observing, target: Path | None, *, force: bool
+    prepared: Prepared, integration: Integration, first: Row, target: Path | None, *, force: bool
 ) -> Recorder:
     """With the row of t = 0 in it."""
     problem = prepared.problem
-    first = observing.row(integration, Event(integration.time, save=True, observe=True))
     if target is None:
         memory = MemoryRecorder(problem, integration.layout)
         memory.add(first, integration)
@@ -212,7 +258,8 @@ class _Course:
 
     def _told(self, outcome: Outcome) -> Outcome:
         """With what could not be measured, beside what the solver says, and whether it has kept its promise."""
-        message = "; ".join(filter(None, [outcome.message, self.observing.message]))
+        told = [outcome.message, self.prepared.choice, self.observing.message]
+        message = "; ".join(filter(None, told))
         return replace(outcome, message=message, accuracy=self.integration.accuracy())
 
     def _outcome(self) -> Outcome:
@@ -247,7 +294,7 @@ class _Course:
             with self.watch.interruption.shield():
                 self.recorder.tick(self.integration)
             self.watch.see()
-            if self.watch.interruption.asked:
+            if self._asked():
                 return self._interrupted()
         row = self.observing.row(self.integration, event)
         if not _finite(row):
@@ -255,9 +302,14 @@ class _Course:
         with self.watch.interruption.shield():
             self.recorder.add(row, self.integration)
         outcome = self._look()
-        if outcome is None and self.watch.interruption.asked and event.time < self.prepared.time.until:
+        asked = self._asked()
+        if outcome is None and asked and event.time < self.prepared.time.until:
             return self._interrupted()
         return outcome
+
+    def _asked(self) -> bool:
+        """Whether any of the ranks was asked to stop."""
+        return bool(present().most(int(self.watch.interruption.asked)))
 
     def _look(self) -> Outcome | None:
         """At a save or observe time, where a run may end because it has come to rest."""
@@ -293,4 +345,4 @@ class _Course:
 
 
 def _finite(row: Row) -> bool:
-    return all(np.isfinite(values).all() for values in (row.fields or {}).values())
+    return bool(present().least(int(all(finite(values) for values in (row.fields or {}).values()))))

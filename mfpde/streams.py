@@ -19,10 +19,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
-__all__ = ["Stream", "blas_in_one_thread", "orthonormal_rows", "random_stream", "seed_of_part"]
+__all__ = [
+    "Stream",
+    "blas_in_one_thread",
+    "normal_rows",
+    "orthonormal_rows",
+    "random_stream",
+    "seed_of_part",
+    "uniform_rows",
+]
 
 _WORD = 2**64  # values of an unsigned word
 _PIECE = 2**15  # numbers that a thread makes at a time
+_NUMBERS_PER_COUNT = 4  # of 64 bits, that Philox makes of one value of its counter
 
 
 @dataclass(frozen=True)
@@ -87,6 +96,34 @@ def random_stream(count: int, seed: int, stream: int | None = None) -> np.random
     amount("count", count)
     key = whole("seed", seed, below=_WORD**2 if stream is None else _WORD)
     return np.random.Generator(np.random.Philox(key=key if stream is None else [key, stream]))
+
+
+def uniform_rows(count: int, width: int, seed: int, stream: int | None = None, first: int = 0) -> Float:
+    """Rows `(count, width)` of the uniform numbers of a stream, from that row on; those before cost nothing.
+
+    >>> rows = uniform_rows(10, 3, seed=1)
+    >>> np.array_equal(uniform_rows(4, 3, seed=1, first=5), rows[5:9])
+    True
+    """
+    random = random_stream(count, seed, stream)
+    skipped = first * width
+    if skipped:
+        random.bit_generator.advance(skipped // _NUMBERS_PER_COUNT)  # type: ignore[attr-defined]
+        random.random(skipped % _NUMBERS_PER_COUNT)
+    return random.random((count, width))
+
+
+def normal_rows(count: int, width: int, seed: int, stream: int | None = None, first: int = 0) -> Float:
+    """The same of standard normal numbers. Those before are drawn, since each takes as many uniform ones as it needs,
+    and dropped: they cost time, ten nanoseconds each, and no memory.
+
+    >>> np.array_equal(normal_rows(4, 3, seed=1, first=5), normal_rows(10, 3, seed=1)[5:9])
+    True
+    """
+    random = random_stream(count, seed, stream)
+    for start in range(0, first * width, _PIECE):
+        random.standard_normal(min(_PIECE, first * width - start))
+    return random.standard_normal((count, width))
 
 
 def seed_of_part(seed: int, part: int) -> int:

@@ -40,6 +40,16 @@ class Auto(Solver):
         reasons = "; ".join(f"{name}: {solver.refusal(equation)}" for name, solver in _ready().items())
         raise ProblemError.at("solver", f"no solver can do this equation ({reasons})")
 
+    def beyond(self, task: InitialValueProblem, solver: Solver) -> tuple[Solver, str] | None:
+        """The solver that goes on where that one ends before `task.until`, and why it is taken; None where it does not
+        end, or none goes on."""
+        end = solver.early_end(task)
+        others = [] if end is None else [other for other in fitting(task.equation) if other.follows_clusters]
+        if end is None or not others:
+            return None
+        taken = type(others[0]).model_validate({"tolerance": solver.model_dump()["tolerance"]})
+        return taken, f"auto took {taken.kind}: {solver.kind} ends at t = {end.time:.3g}, where {end.message}"
+
     def refusal(self, equation: Equation) -> str | None:
         return self.unfit(equation)
 

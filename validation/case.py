@@ -11,21 +11,13 @@ from typing import Any
 
 from pydantic import Field
 
-from mfpde.errors import MfpdeError
 from mfpde.problem import Problem
 from mfpde.run import Run
 from mfpde.specification import Real, Specification
 from mfpde.validation.report import Check, Drawing, Report
+from mfpde.validation.solving import UnfinishedError
 
-__all__ = ["Card", "Case", "UnfinishedError", "merged", "solved"]
-
-
-class UnfinishedError(MfpdeError):
-    """A run that a claim rests on ended early."""
-
-    def __init__(self, run: Run) -> None:
-        super().__init__(str(run.outcome))
-        self.run = run
+__all__ = ["Card", "Case", "finished", "merged", "worst"]
 
 
 class Card(Specification):
@@ -77,16 +69,6 @@ def merged(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any
             same = value.get("kind", old.get("kind")) == old.get("kind")
             result[key] = {**old, **value} if same else value
     return result
-
-
-def solved(problem: Problem) -> Run:
-    """The finished run; one that ended early is `UnfinishedError`."""
-    from mfpde.run_loop import solve
-
-    run: Run = solve(problem)
-    if not run.outcome.complete:
-        raise UnfinishedError(run)
-    return run
 
 
 def finished(run: Run) -> Check:

@@ -7,7 +7,7 @@ import io
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,7 +24,7 @@ __all__ = ["Check", "Drawing", "Report"]
 
 #: draws into an empty figure
 Drawing = Callable[["FigureBase"], None]
-_HEIGHT_INCHES = 4.5  # inches for one case
+_HEIGHT_INCHES = 4.5  # of one figure
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,7 @@ class Report:
     claim: str = ""
     own: tuple[Check, ...] = ()
     drawing: Drawing | None = None
+    height_inches: float = _HEIGHT_INCHES
     parts: tuple[Report, ...] = ()
     citations: tuple[str, ...] = field(default=())
     #: how fast errors fall with the number of tokens, by quantity
@@ -116,11 +117,14 @@ class Report:
 
     def figure(self) -> Figure:
         """What was measured against what was expected, one part for each case."""
-        shown = [(report.title, report.drawing) for report in (self, *self.parts) if report.drawing is not None]
+        shown = [
+            (each.height_inches, each.title, each.drawing) for each in (self, *self.parts) if each.drawing is not None
+        ]
+        heights = [height for height, *_ in shown] or [_HEIGHT_INCHES]
         with lookup("view", "look")():
-            figure: Figure = lookup("view", "empty")(_HEIGHT_INCHES * max(len(shown), 1))
-            rows = figure.subfigures(max(len(shown), 1), 1, squeeze=False)[:, 0]
-            for row, (title, draw) in zip(rows, shown, strict=False):
+            figure: Figure = lookup("view", "empty")(sum(heights))
+            rows = figure.subfigures(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
+            for row, (_, title, draw) in zip(rows, shown, strict=False):
                 draw(row)
                 row.suptitle(title)
         return figure
@@ -143,7 +147,7 @@ class Report:
     def to_html(self) -> str:
         """One self-contained page."""
         verdict = "passed" if self.passed else f"{len(self.failed)} of {len(self.checks)} checks failed"
-        body = "\n".join(_section(report) for report in (self, *self.parts) if report.own)
+        body = "\n".join(_section(report) for report in (self, *self.parts) if report.own or report.own_notes)
         head = f"<meta charset='utf-8'><title>{escape(self.title)}</title><style>{_STYLE}</style>"
         heading = f"<h1>{escape(self.title)}: {verdict}</h1>"
         return f"<!DOCTYPE html>\n<html lang='en'><head>{head}</head><body>{heading}\n{body}\n</body></html>\n"
@@ -185,12 +189,13 @@ def _section(report: Report) -> str:
     rows = "\n".join(_row(check) for check in report.own)
     picture = ""
     if report.drawing is not None:
-        data = base64.b64encode(Report(report.title, drawing=report.drawing).png()).decode()
+        data = base64.b64encode(replace(report, parts=()).png()).decode()
         picture = f"<p><img alt='{escape(report.title, quote=True)}' src='data:image/png;base64,{data}'></p>"
     cited = f"<p>Citations: {escape(', '.join(report.citations))}</p>" if report.citations else ""
     cited += "".join(f"<p>{escape(note)}</p>" for note in report.own_notes)
     text = f"<h2>{escape(report.title)}</h2><p>{escape(report.claim)}</p>{cited}"
-    return f"{text}{picture}<table><tr>{header}</tr>\n{rows}</table>"
+    table = f"<table><tr>{header}</tr>\n{rows}</table>" if report.own else ""
+    return f"{text}{picture}{table}"
 
 
 def _row(check: Check) -> str:

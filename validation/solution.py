@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mfpde.contracts import BLOW_UP, INTERRUPTED
+from mfpde.contracts import BLOW_UP
 from mfpde.prepare import chosen_solver
 from mfpde.problem import Problem
 from mfpde.registry import lookup
 from mfpde.run import Run
 from mfpde.validation import bounds, closed_forms, conservation, descent, symmetry, weak_form
-from mfpde.validation.case import UnfinishedError, finished, merged, solved
+from mfpde.validation.case import finished, merged
 from mfpde.validation.examined import Examined, can_observe
 from mfpde.validation.report import Check, Drawing, Report
-from mfpde.validation.second import second_method
+from mfpde.validation.second import Apart, second_method
+from mfpde.validation.solving import solved_so_far
+
+if TYPE_CHECKING:
+    from matplotlib.figure import FigureBase
 
 __all__ = ["examine_solution"]
 
+_HEIGHT_INCHES, _HEIGHT_OF_SECOND_INCHES = 4.5, 2.5  # of the figures of the solution, and of the second method
 _TITLE = "what theory says of every solution"
 #: besides the last, where the solution descends no free energy
 _TIMES_CHECKED = 20
@@ -37,7 +43,10 @@ def examine_solution(problem: Problem, title: str, *, quick: bool = False) -> Re
     flow = descent.descends(problem)
     windows = weak_form.Windows.of(problem, quick=quick)
     also = [] if windows is None else windows.times()
-    run, panels = descent.resolved(problem, _solved, quick, also) if flow else (_solved(_observed(problem, also)), None)
+    if flow:
+        run, panels = descent.resolved(problem, solved_so_far, quick, also)
+    else:
+        run, panels = solved_so_far(_observed(problem, also)), None
     examined = Examined(run, chosen_solver(problem))
     checks = [_end(run), *weak_form.checks(examined, windows), *conservation.checks(examined)]
     checks += [*symmetry.checks(examined), *bounds.checks(examined), *closed_forms.checks(examined)]
@@ -45,18 +54,9 @@ def examine_solution(problem: Problem, title: str, *, quick: bool = False) -> Re
         checks += descent.checks(examined, panels)
     apart = second_method(examined, quick=quick)
     checks += [] if apart is None else [apart.check()]
-    return Report(title, _TITLE, tuple(checks), _drawing(run))
-
-
-def _solved(problem: Problem) -> Run:
-    """The run as far as it comes."""
-    try:
-        run: Run = solved(problem)
-    except UnfinishedError as error:
-        run = error.run
-    if run.outcome.kind == INTERRUPTED:
-        raise KeyboardInterrupt
-    return run
+    height = _HEIGHT_INCHES + (0 if apart is None else _HEIGHT_OF_SECOND_INCHES)
+    notes = () if apart is not None else (_alone(examined),)
+    return Report(title, _TITLE, tuple(checks), _drawing(run, apart), height, own_notes=notes)
 
 
 def _observed(problem: Problem, also: list[float]) -> Problem:
@@ -66,6 +66,12 @@ def _observed(problem: Problem, also: list[float]) -> Problem:
     until = data["time"]["until"]
     times = sorted({*np.linspace(0.0, until, _TIMES_CHECKED + 1).tolist(), *also})
     return Problem.from_dict({**merged(data, {"observe": names}), "time": {"until": until, "save_at": times}})
+
+
+def _alone(examined: Examined) -> str:
+    """What there is where no second method can be asked."""
+    tokens = "; independent tokens are the second one" if examined.shows == "density" else ""
+    return f"no second method shares nothing with solver: {examined.solver.kind} and can do this equation{tokens}"
 
 
 def _end(run: Run) -> Check:
@@ -80,8 +86,17 @@ def _end(run: Run) -> Check:
     return Check.at_least(claim, "outcome of the run", bound=pole, measured=last, tolerance=_POLE_DISTANCE * abs(pole))
 
 
-def _drawing(run: Run) -> Drawing:
-    def draw(figure: object) -> None:
-        lookup("view", "snapshots")(run, figure)
+def _drawing(run: Run, apart: Apart | None) -> Drawing:
+    """The solution, and below it how far a second method is from it."""
+
+    def draw(figure: FigureBase) -> None:
+        if apart is None:
+            lookup("view", "snapshots")(run, figure)
+            return
+        above, below = figure.subfigures(2, 1, squeeze=False, height_ratios=[_HEIGHT_INCHES, _HEIGHT_OF_SECOND_INCHES])[
+            :, 0
+        ]
+        lookup("view", "snapshots")(run, above)
+        apart.draw(below)
 
     return draw

@@ -65,10 +65,10 @@ class Exponential(Head):
 
     def sums(self, measure: Measure, queries: Queries) -> Float:
         query = self.query_matrix(measure.ambient_dimension)
-        if measure.pointlike and np.prod(queries.shape) * measure.nodes()[1].size <= _PLAIN_PAIRS_MAX:
+        if measure.pointlike and np.prod(queries.shape) * measure.node_count <= _PLAIN_PAIRS_MAX:
             return queries.laid(self._sums_of_few(measure, queries.points(), query))
         log_mass, mean = measure.tilt(queries, query, self.factors(measure))
-        return mean if self.normalised else mean * raised(log_mass)
+        return mean if self.normalised else mean * raised(log_mass, measure)
 
     def fixed_kernel(self, queries: Float, keys: Float) -> Float | None:
         if not self.normalised:
@@ -102,14 +102,14 @@ class Exponential(Head):
         mean, log_mass = tilted_mean_masked(
             tilts, positions, keys, measure.positions, weights, self.log_factors(measure)
         )
-        return queries.laid(mean if self.normalised else mean * raised(log_mass)[:, None])
+        return queries.laid(mean if self.normalised else mean * raised(log_mass, measure)[:, None])
 
     def slopes(self, measure: Measure, points: Float) -> Float:
         query = self.query_matrix(measure.ambient_dimension)
         tilts = measure.space.embed(points) @ query.T
         log_mass, mean, spread = measure.tilted_covariance(tilts, self.factors(measure))
         if not self.normalised:
-            spread = raised(log_mass)[:, None, None] * (spread + mean[:, :, None] * mean[:, None, :])
+            spread = raised(log_mass, measure)[:, None, None] * (spread + mean[:, :, None] * mean[:, None, :])
         return spread @ query
 
     def pair_matrix(self, measure: Measure) -> Float:
@@ -126,9 +126,10 @@ class Exponential(Head):
         return pairs, pairs
 
 
-def raised(log_mass: Float) -> Float:
-    """`e^{log M}`, refused where that is beyond a double."""
+def raised(log_mass: Float, measure: Measure | None = None) -> Float:
+    """`e^{log M}` of a measure, refused where that is beyond a double."""
     largest = float(log_mass.max(initial=-np.inf))
+    largest = largest if measure is None else measure.largest_found(largest)
     if largest > _EXPONENT_MAX:
         raise ProblemError.at(
             "attention", f"overflows: unnormalized attention reaches e^{largest:.4g}; softmax has no such limit"

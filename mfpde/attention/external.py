@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from mfpde.attention.quadratic import Quadratic, quadratic_of
 from mfpde.errors import ProblemError
 from mfpde.geometry import CircleSeries, Geometry, HarmonicSeries, SphereSeries
 from mfpde.geometry.gauss import gauss_legendre
 from mfpde.geometry.series import clean
 from mfpde.measure.expression import Expression
 from mfpde.measure.jet import JET_FUNCTIONS, Jet
+from mfpde.measure.seams import seam
 from mfpde.transform.legendre import RingTransform
 from mfpde.transform.ring_fourier import ring_length
 from mfpde.typing import Float, Truths
@@ -26,7 +28,6 @@ _DEGREES = (31, 63, 127, 255)  # of ever finer Gauss grids on S^2
 _SMOOTH_NOISE_MAX = 1e-13
 _POLE_DISTANCE = 1e-150  # sine of the colatitude in place of 0
 _POLAR_SINE = 1e-3  # of the colatitude, below which harmonics are used in place of angles
-_PERIODIC_TO = 1e-9  # of the largest value: what U may differ by after a turn
 
 
 class External:
@@ -80,6 +81,11 @@ class External:
             found[polar] = series.laplacians(points[polar], np.ones(series.degree + 1))
         return np.asarray(found)
 
+    @property
+    def quadratic(self) -> Quadratic | None:
+        """U as a polynomial of degree at most two, on flat spaces."""
+        return quadratic_of(self.expression, tuple(self.geometry.coordinates(_somewhere(self.geometry))))
+
     def _polar(self, points: Float) -> Truths:
         """Where derivatives of colatitude and longitude are too large to add up to those of a smooth U."""
         angles = {"colatitude", "longitude"} & set(self.expression.names)
@@ -116,23 +122,9 @@ class External:
             place = {name: value[worst] for name, value in self.geometry.coordinates(points).items()}
             where = ", ".join(f"{name} = {place[name]:.6g}" for name in self.expression.names)
             raise _wrong(f"is not finite at {where}; a potential is")
-        turning = next((name for name in ("theta", "longitude") if name in self.expression.names), None)
-        if turning is None:
-            return
-        coordinates = self.geometry.coordinates(points)
-        ends = [self.expression({**coordinates, **_turned(coordinates, turning, angle)}) for angle in (0.0, 2 * np.pi)]
-        apart = np.abs(ends[0] - ends[1])
-        if apart.max() > _PERIODIC_TO * np.abs(values).max():
-            worst = int(apart.argmax())
-            raise _wrong(
-                f"is not periodic: {ends[0][worst]:.6g} at {turning} = 0 and {ends[1][worst]:.6g} at {turning} = 2 pi"
-            )
-
-
-def _turned(coordinates: dict[str, Float], name: str, angle: float) -> dict[str, Float]:
-    side = np.sin(coordinates["colatitude"]) if "colatitude" in coordinates else 1.0
-    full = np.full_like(coordinates[name], angle)
-    return {name: full, "x": side * np.cos(full), "y": side * np.sin(full)}
+        jump = seam(self.expression, self.geometry)
+        if jump is not None:
+            raise _wrong(jump)
 
 
 def _wrong(message: str) -> ProblemError:

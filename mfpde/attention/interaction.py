@@ -9,14 +9,16 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
+from mfpde.attention import pair_sums
+from mfpde.attention.affine import AffineDrift
 from mfpde.attention.convolution import Convolution
 from mfpde.attention.external import External
+from mfpde.attention.fast_pair_sums import energy_of_pairs, forces, laplacians
 from mfpde.attention.law import Law
 from mfpde.attention.pair_potential import Degrees, PairPotential
-from mfpde.attention.pair_sums import energy_of_pairs, forces, laplacians
 from mfpde.coefficients import FORMULA, CoefficientFormula
 from mfpde.errors import ProblemError
-from mfpde.geometry import Geometry, Harmonics, Queries
+from mfpde.geometry import Geometry, Harmonics, Queries, euclidean
 from mfpde.measure import Measure
 from mfpde.measure.expression import Expression
 from mfpde.specification import Vector
@@ -25,7 +27,8 @@ from mfpde.typing import AnyArray, Float
 __all__ = ["Interaction"]
 
 _MAX_COEFFICIENT = 1e100  # products of three of them stay finite
-_PAIRS_PER_HARMONIC = 4  # harmonics of one token that cost as much as so many pairs, on S^2
+#: compiled pairs that cost as much as one harmonic of a token
+_PAIRS_PER_HARMONIC_OF_CIRCLE, _PAIRS_PER_HARMONIC_OF_SPHERE = 20, 4
 
 
 def _coefficients_way(value: Any) -> str:
@@ -39,8 +42,8 @@ class Interaction(Law):
     (Onsager's on S^2), `maximum(0, 1 - abs(angle))`. Or `coefficients: [w_1, w_2, ..]`, or as a formula in k, of `W =
     sum_{k>=1} w_k P_k(cosine)`; `P_k` is `cos k theta` on the circle, Legendre's polynomial on S^2, Gegenbauer's, 1 at
     1, on S^{d-1}. Positive coefficients attract. `[1]` is the Kuramoto model, `[0, 1]` its nematic sister.
-    `external`: U in `theta` on the circle, `x`, `y`, `z`, `colatitude`, `longitude` on S^2. On flat spaces, for tokens
-    and characteristics, W is written in `r = |x - y|` and U in `x`, `y`, `z`: `-r**2/2`, `-x**2/2`.
+    `external`: U in `theta` on the circle, `x`, `y`, `z`, `colatitude`, `longitude` on S^2. On flat spaces W is written
+    in `r = |x - y|` and U in `x`, `y`, `z`: `-r**2/2`, `-x**2/2`.
 
     *Good values:* smooth W, of which a few degrees are all there is. Kinks cost as many degrees as the density has.
     *Fails:* a W without integral (1/angle on the circle); for tokens, one that is singular where they meet
@@ -105,7 +108,7 @@ class Interaction(Law):
     @property
     def pair_potential(self) -> PairPotential | None:
         """W, where it is an expression."""
-        return None if self.expression is None else PairPotential(self.expression)
+        return None if self.expression is None else _pair_potential(self.expression)
 
     def external_on(self, geometry: Geometry) -> External | None:
         """U, where there is one."""
@@ -138,6 +141,8 @@ class Interaction(Law):
                 raise ProblemError.at("interaction.expression", f"uses {used}; on the {geometry.name} write {wanted}")
             if geometry.angular:
                 written.check_even()
+            if flat:
+                written.check_distances()
         if flat and self.coefficients is not None:
             raise ProblemError.at(
                 "interaction.coefficients",
@@ -186,8 +191,11 @@ class Interaction(Law):
             return super().quick_convolution(measure)
         if self.expression is not None:
             degrees = self.degrees(measure.space)
-            tokens, top = measure.nodes()[1].size, degrees.potential.size
-            if degrees.rest > 0 or (not measure.by_degree and tokens < _PAIRS_PER_HARMONIC * top**2):
+            tokens, top = measure.node_count, degrees.potential.size
+            pairs = _PAIRS_PER_HARMONIC_OF_CIRCLE * top
+            if not measure.space.angular:
+                pairs = _PAIRS_PER_HARMONIC_OF_SPHERE * top**2
+            if degrees.rest > 0 or (not measure.by_degree and tokens < pairs):
                 return None
             if measure.ambient_dimension > 3:  # there are no harmonics of all orders
                 return None
@@ -200,10 +208,10 @@ class Interaction(Law):
         space = measure.space
         points = queries.points() if queries.native is None else queries.native
         external = self.external_on(space)
-        found = self._pair_forces(measure, points)
+        found = self._pair_forces(measure, queries, points)
         return queries.laid(space.pushed(points, found if external is None else found + external.slopes(points)))
 
-    def _pair_forces(self, measure: Measure, points: Float) -> Float:
+    def _pair_forces(self, measure: Measure, queries: Queries, points: Float) -> Float:
         """`grad (W * mu)` in native components: of tokens, by pairs where W is written."""
         written, flat = self.pair_potential, measure.space.flat
         if written is None and flat:
@@ -213,7 +221,7 @@ class Interaction(Law):
             return pairs.slopes_and_levels(points, measure.harmonics(pairs.top))[0]
         if written.token_unfit is not None:
             raise ProblemError.at("interaction.expression", written.token_unfit)
-        return forces(written, measure.space, points, *measure.nodes())
+        return forces(written, measure, queries)
 
     @property
     def of_pairs(self) -> Interaction:
@@ -231,7 +239,7 @@ class Interaction(Law):
             pairs = _convolution(self.of_pairs, measure.space)
             found = pairs.divergence(x, measure.harmonics(pairs.top))
         else:
-            found = laplacians(written, measure.space, x, *measure.nodes())
+            found = laplacians(written, measure, measure.space.queries(x))
         return found if external is None else found + external.laplacians(x)
 
     def drift_by_quadrature(self, measure: Measure, points: AnyArray, positions: AnyArray | None = None) -> Float:
@@ -245,11 +253,38 @@ class Interaction(Law):
             slopes = harmonics.slopes(queries.points() @ keys.T, listed.size)
             found = ((np.tensordot(np.array([0.0, *listed]), slopes, axes=1)) * weights) @ keys
         elif self.expression is not None:
-            found = measure.space.pushed(x, forces(PairPotential(self.expression), measure.space, x, *measure.nodes()))
+            found = measure.space.pushed(
+                x, pair_sums.forces(PairPotential(self.expression), measure.space, x, *measure.nodes())
+            )
         external = self.external_on(measure.space)
         if external is not None:
             found = found + measure.space.pushed(x, external.slopes(x))
         return queries.answered(queries.tangent(found.T))
+
+    # -- Gaussians
+    # ---------------------------------------------------------------------------------------------------------------
+
+    def gaussian_unfit(self, dimension: int) -> str | None:
+        written, space = self.pair_potential, euclidean(dimension)
+        if self.coefficients is not None:
+            return "coefficients by degree are of circle and spheres"
+        if written is not None and written.stiffness is None:
+            return f"interaction.expression {self.expression} is no quadratic one, as -r**2/2 is"
+        external = self.external_on(space)
+        if external is not None and external.quadratic is None:
+            return f"interaction.external {self.external} is no polynomial of degree two"
+        return None
+
+    def gaussian_drift(self, mean: Float, covariance: Float, factor: Float | None = None) -> AffineDrift:
+        """`w (x - m) + b + H x` of `W = w r^2 / 2` and `U = <b, x> + <x, H x> / 2`."""
+        reason = self.gaussian_unfit(mean.size)
+        if reason is not None:
+            raise ProblemError.at("interaction", f"has no closed form for Gaussians: {reason}")
+        stiffness = None if self.pair_potential is None else self.pair_potential.stiffness
+        own = AffineDrift(np.zeros(mean.size), (0.0 if stiffness is None else stiffness[0]) * np.eye(mean.size))
+        external = self.external_on(euclidean(mean.size))
+        outer = None if external is None else external.quadratic
+        return own if outer is None else own + AffineDrift(outer.slope + outer.bend @ mean, outer.bend)
 
     # -- energies
     # ---------------------------------------------------------------------------------------------------------------
@@ -261,8 +296,11 @@ class Interaction(Law):
         """`iint W dmu dmu / 2 + int U dmu` of nodes."""
         written, external = self.pair_potential, self.external_on(measure.space)
         points, weights = measure.nodes()
-        energy = 0.0 if written is None else energy_of_pairs(written, measure.space, points, weights)
+        energy = 0.0 if written is None else energy_of_pairs(written, measure)
         return energy if external is None else energy + float(np.einsum("n,n->", weights, external.values(points)))
+
+    def gradient_unfit(self, geometry: Geometry) -> str | None:
+        return None if geometry.flat else super().gradient_unfit(geometry)
 
     def energy_unfit(self, geometry: Geometry) -> str | None:
         if geometry.flat:
@@ -286,6 +324,11 @@ def _listed(given: tuple[float, ...] | CoefficientFormula) -> Float:
         return Expression(given.formula, ("k",))({"k": np.arange(1.0, given.count + 1)})
     except ProblemError as error:
         raise ProblemError.at("formula", error.faults[0].message) from None
+
+
+@lru_cache(maxsize=32)
+def _pair_potential(text: str) -> PairPotential:
+    return PairPotential(text)
 
 
 @lru_cache(maxsize=32)

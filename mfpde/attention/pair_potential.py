@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mfpde.attention.pair_quadrature import pair_nodes
+from mfpde.attention.quadratic import quadratic_of
 from mfpde.errors import ProblemError
 from mfpde.geometry import Harmonics
 from mfpde.measure.expression import COORDINATES, Expression
@@ -31,6 +32,7 @@ _COINCIDENT = 1e-60  # angle in place of 0, at which quotients such as sin(angle
 _MAX_SLOPE = 1e3  # at coincident tokens, relative to slopes elsewhere: steeper ones are infinite
 _KINK_SLOPE = 1e-9  # at angle 0, relative to slopes elsewhere, of a W with a kink there
 _SLOPE_MARGIN = 0.01  # of the largest of some thousand slopes, for those between them
+_DISTANCES_CHECKED = 10.0  # up to which a potential in r is looked at before a run
 _EVEN_TO = 1e-12  # of W, relative: its values at an angle and at minus that angle
 
 
@@ -133,6 +135,12 @@ class PairPotential:
         )
 
     @cached_property
+    def stiffness(self) -> tuple[float, float] | None:
+        """(w, c) of `W = c + w r^2 / 2`; None of any other."""
+        found = quadratic_of(self.expression, ("r",))
+        return None if found is None or found.slope.any() else (float(found.bend[0, 0]), found.constant)
+
+    @cached_property
     def _usual_slope(self) -> float:
         """The largest at angles that are not tiny."""
         near = np.linspace(0.01, 0.5 * np.pi, 2000)
@@ -163,6 +171,25 @@ class PairPotential:
                 f"is not even: {here[worst]:.6g} at angle {angles[worst]:.6g} and {there[worst]:.6g} at "
                 f"{-angles[worst]:.6g}; write abs(angle), abs(sin(angle)), or cosine: a potential of two tokens does "
                 "not know which of them is the first",
+            )
+
+    def check_distances(self) -> None:
+        """Fail where W is not a finite number at some distance, or the same at all of them."""
+        r = np.linspace(0.0, _DISTANCES_CHECKED, 2001)[1:]
+        values, slopes, _ = self.jets(r, np.zeros(r.size, dtype=bool))
+        last = int(np.flatnonzero(np.isfinite(values)).max(initial=0))
+        wrong = np.isnan(values) | (~np.isfinite(values) & (np.arange(r.size) < last))  # at last it may overflow
+        worst = int(np.argmax(wrong))
+        if wrong[worst]:
+            raise ProblemError.at(
+                "interaction.expression",
+                f"is {values[worst]:g} at r = {r[worst]:.6g}; a potential of two tokens is a finite number at every "
+                "distance: maximum(0, ..) cuts one off",
+            )
+        if not slopes.any():
+            raise ProblemError.at(
+                "interaction.expression",
+                f"{self.text} is {values[-1]:g} at every distance up to {_DISTANCES_CHECKED:g}: it moves nothing",
             )
 
     def degrees(self, harmonics: Harmonics) -> Degrees:

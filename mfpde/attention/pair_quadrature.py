@@ -19,7 +19,7 @@ from mfpde.typing import Float, Truths
 if TYPE_CHECKING:
     from mfpde.attention.pair_potential import PairPotential
 
-__all__ = ["PairNodes", "pair_nodes"]
+__all__ = ["PairNodes", "kinks_of", "pair_nodes"]
 
 _POINTS = 20  # Gauss points of a panel
 _PANEL_PER_DEGREE = 16.0  # length of a panel times the degree: of waves that the points resolve to rounding
@@ -66,7 +66,7 @@ def pair_nodes(potential: PairPotential, dimension: int, degree: int, shorter: f
     """Gauss panels, halved again and again towards 0, pi and kinks, and so short that degrees up to that are
     integrated to rounding."""
     longest = _PANEL_PER_DEGREE / (shorter * max(degree, 1))
-    cuts = np.array([0.0, *_kinks(potential), np.pi])
+    cuts = np.array([0.0, *kinks_of(potential, np.pi), np.pi])
     parts = []
     for low, high in pairwise(cuts):
         middle = 0.5 * (low + high)
@@ -75,16 +75,16 @@ def pair_nodes(potential: PairPotential, dimension: int, degree: int, shorter: f
     return PairNodes(near, opposite, weights / _area(dimension), values)
 
 
-def _kinks(potential: PairPotential) -> Float:
-    """Angles in between where W may have an edge or a kink."""
+def kinks_of(potential: PairPotential, high: float) -> Float:
+    """Angles, or distances, below the highest where W may have an edge or a kink."""
 
     def values(kink: object) -> object:
-        return of_any_item(lambda t: np.nan_to_num(kink({"cosine": np.cos(t), "angle": t})))  # type: ignore[operator]
+        return of_any_item(lambda t: np.nan_to_num(kink({"cosine": np.cos(t), "angle": t, "r": t})))  # type: ignore[operator]
 
-    kinks = [kink for kink in potential.expression.kinks if "r" not in kink.names]
-    found = crossings([values(kink) for kink in kinks], np.zeros(1), np.full(1, np.pi), _SEARCHED)[1]  # type: ignore[misc]
+    kinks = [values(kink) for kink in potential.expression.kinks]
+    found = crossings(kinks, np.zeros(1), np.full(1, high), _SEARCHED)[1]  # type: ignore[arg-type]
     places = np.unique(found)
-    inside = places[(places > 1e-9) & (places < np.pi - 1e-9)]  # 1 - cosine and the like vanish at the ends themselves
+    inside = places[(places > 1e-9) & (places < high - 1e-9)]  # 1 - cosine and the like vanish at the ends themselves
     return inside[np.concatenate([[True], np.diff(inside) > 1e-12])] if inside.size else inside
 
 

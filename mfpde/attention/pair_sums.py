@@ -10,7 +10,7 @@ from mfpde.attention.pair_potential import PairPotential
 from mfpde.geometry import Geometry
 from mfpde.typing import Float, Truths
 
-__all__ = ["energy_of_pairs", "forces", "laplacians"]
+__all__ = ["energy_of_pairs", "forces", "laplacian_of_pair", "laplacians"]
 
 _ENTRIES_PER_BLOCK = 2**16  # pairs that are looked at together: bounds memory, and stays in the cache
 _SMALLEST_SINE = 1e-60  # of angles between tokens that coincide
@@ -29,15 +29,20 @@ def forces(potential: PairPotential, space: Geometry, points: Float, keys: Float
 def laplacians(potential: PairPotential, space: Geometry, points: Float, keys: Float, weights: Float) -> Float:
     """`Lap (W * mu)`: `W'' + (d - 2) cot(angle) W'`, in R^d `W'' + (d - 1) W' / r`; without what a kink has at
     coincident tokens."""
-    found, more = np.empty(points.shape[0]), space.ambient_dimension - (1 if space.flat else 2)
+    found = np.empty(points.shape[0])
     for here, pairs in _blocks(space, points, keys):
-        _, slopes, bends = potential.jets(pairs.near, pairs.opposite)
-        near = np.maximum(pairs.near, _SMALLEST_SINE)
-        kinked = (pairs.near < _SMALLEST_SINE) & (np.abs(slopes) > np.sqrt(_SMALLEST_SINE))
-        curvature = 1 / near if space.flat else np.where(pairs.opposite, -1.0, 1.0) * np.cos(near) / np.sin(near)
-        side = np.where(kinked, 0.0, slopes) * curvature
-        found[here] = np.einsum("mn,n->m", bends + more * side, weights)
+        found[here] = laplacian_of_pair(potential, space, pairs.near, pairs.opposite) @ weights
     return found
+
+
+def laplacian_of_pair(potential: PairPotential, space: Geometry, near: Float, opposite: Truths) -> Float:
+    """The Laplacian of W at angles, or distances, from one token."""
+    more = space.ambient_dimension - (1 if space.flat else 2)
+    _, slopes, bends = potential.jets(near, opposite)
+    away = np.maximum(near, _SMALLEST_SINE)
+    kinked = (near < _SMALLEST_SINE) & (np.abs(slopes) > np.sqrt(_SMALLEST_SINE))
+    curvature = 1 / away if space.flat else np.where(opposite, -1.0, 1.0) * np.cos(away) / np.sin(away)
+    return np.asarray(bends + more * np.where(kinked, 0.0, slopes) * curvature)
 
 
 def energy_of_pairs(potential: PairPotential, space: Geometry, points: Float, weights: Float) -> float:

@@ -32,7 +32,7 @@ class Pairwise(Bilinear):
         tilts = queries.mapped(self.query_matrix(measure.ambient_dimension)).points()
         if measure.normal is not None:
             return queries.laid(self.sum_of_normal(measure.normal, tilts))
-        return queries.laid(self.sum_over(tilts, *measure.embedded_nodes()))
+        return queries.laid(measure.over_nodes(lambda keys, weights: self.sum_over(tilts, keys, weights)))
 
     def slopes(self, measure: Measure, points: Float) -> Float:
         query = self.query_matrix(measure.ambient_dimension)

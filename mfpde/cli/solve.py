@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,18 @@ def solve(
 
     Ctrl-C ends it cleanly: the file holds everything up to there, and --resume continues it.
     """
+    from mfpde.ranks.launched import launched, launched_number
+
+    if launched_number() > 0:
+        quiet = True
+        _be_silent()
+    with launched():
+        return _solved(file, output, settings, resume=resume, force=force, quiet=quiet, strict=strict)
+
+
+def _solved(
+    file: str, output: str | None, settings: dict[str, str], *, resume: bool, force: bool, quiet: bool, strict: bool
+) -> int:
     from mfpde.cli.compiling import told_of_compiling
     from mfpde.cli.progress import display
     from mfpde.cli.summary import summary
@@ -60,6 +73,11 @@ def solve(
     if strict and run.outcome.complete and not run.outcome.accuracy.kept:
         click.echo(f"check failed: {_broken_promise(run.outcome)}", err=True)
     return exit_code(run, strict=strict)
+
+
+def _be_silent() -> None:
+    """What people are told comes from rank 0."""
+    sys.stdout = sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - to the end
 
 
 def _broken_promise(outcome: Outcome) -> str:

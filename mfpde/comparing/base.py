@@ -1,14 +1,14 @@
-"""Comparison of a run with a companion, a reference solution computed along with it."""
+"""References: whatever else knows the solution. They follow a run (`compare`), and are what validation asks second."""
 
 from __future__ import annotations
 
 from abc import ABC
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
 
 import numpy as np
 from pydantic import BeforeValidator, Field
 
-from mfpde.contracts import Agreement, Comparison, Integration, Series, Solver, State
+from mfpde.contracts import PROMISED, Agreement, Comparison, Progress, Series, Solver, State
 from mfpde.distances import Distance
 from mfpde.errors import ProblemError
 from mfpde.registry import lookup
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mfpde.equation import Equation, InitialValueProblem
     from mfpde.measure import Measure
 
-__all__ = ["ComparedSolution", "SecondSolution"]
+__all__ = ["ComparedSolution", "Going", "SecondSolution"]
 
 
 def _today(distance: Any) -> Any:
@@ -28,6 +28,20 @@ def _today(distance: Any) -> Any:
 
 
 _SLICE_MICROSECONDS = 10_000_000  # work in one call: nothing is reported in between
+
+
+class Going(Protocol):
+    """A solution under way: an integration, or a closed form that is everywhere at once."""
+
+    @property
+    def time(self) -> float:
+        """How far it has come."""
+
+    def advance(self, target: float, budget: int) -> Progress:
+        """Go on to that time."""
+
+    def measure(self) -> Measure:
+        """The solution there."""
 
 
 class ComparedSolution(Comparison, ABC):
@@ -39,18 +53,43 @@ class ComparedSolution(Comparison, ABC):
     )
     tolerance: Real = Field(default=1e-6, gt=0, description="largest distance that passes")
 
-    #: kind of the solver that the companion is computed by
-    by: ClassVar[str]
+    #: kind of the solver that the companion is computed by; empty where it is none
+    by: ClassVar[str] = ""
+    #: what reports call it
+    words: ClassVar[str] = ""
 
-    def solver(self) -> Solver:
+    def solver(self, tolerance: float | None = None) -> Solver:
         """What the companion is computed by."""
-        found: Solver = lookup("solver", self.by)()
+        settings = {} if tolerance is None else {"tolerance": tolerance}
+        found: Solver = lookup("solver", self.by)(**settings)
         return found
+
+    @property
+    def called(self) -> str:
+        """In words, what it is computed by."""
+        return self.words or f"solver: {self.by}"
+
+    def refusal(self, equation: Equation) -> str | None:
+        """Why it does not know the solution of this equation, or None."""
+        return self.solver().refusal(equation)
+
+    @property
+    def preference(self) -> float:
+        """The largest is asked first where nobody has chosen."""
+        return self.solver().preference
+
+    def promise(self, tolerance: float) -> float:
+        """The error that it promises with that tolerance of its solver."""
+        return PROMISED * tolerance
+
+    def begun(self, task: InitialValueProblem, tolerance: float | None = None) -> Going:
+        """The solution at t = 0, with that tolerance of its solver."""
+        return self.solver(tolerance).start(task)
 
     def unfit(self, equation: Equation, solver: Solver) -> str | None:
         if self.measured.of_densities and solver.shows != "density":
             return f"the {self.distance} distance needs a density on a grid, and the {solver.kind} solver shows none"
-        return self.measured.unfit(equation.geometry) or self.solver().refusal(equation)
+        return self.measured.unfit(equation.geometry) or self.refusal(equation)
 
     @property
     def measured(self) -> Distance:
@@ -62,8 +101,8 @@ class ComparedSolution(Comparison, ABC):
         said = f"{self.distance} distance from {self.kind}"
         return {"distance": Series(said, label="distance from the comparison", scale="magnitude", leads=True)}
 
-    def start(self, task: InitialValueProblem) -> SecondSolution:
-        return SecondSolution(self, self.solver().start(task))
+    def start(self, task: InitialValueProblem, tolerance: float | None = None) -> SecondSolution:
+        return SecondSolution(self, self.begun(task, tolerance))
 
     def agreement(self, times: Float, distances: Float) -> Agreement:
         place = int(np.argmax(np.where(np.isnan(distances), np.inf, distances)))
@@ -74,7 +113,7 @@ class ComparedSolution(Comparison, ABC):
 class SecondSolution:
     """A second solution of the same problem, taken along."""
 
-    def __init__(self, comparison: ComparedSolution, integration: Integration) -> None:
+    def __init__(self, comparison: ComparedSolution, integration: Going) -> None:
         self._comparison = comparison
         self._integration = integration
         #: that it ended before the run did, when and why; empty while it goes on
@@ -94,6 +133,10 @@ class SecondSolution:
     def _stop(self, reason: str) -> None:
         end = f"{self._comparison.kind} ends at t = {self._integration.time:.6g}"
         self.end = f"{end}, nothing to compare with after that: {reason}"
+
+    def measure(self) -> Measure:
+        """The solution where it is."""
+        return self._integration.measure()
 
     def distance(self, measure: Measure) -> dict[str, float | Float]:
         """How far the measure is from it; infinite where it has ended."""

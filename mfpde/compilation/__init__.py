@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from mfpde.compilation.cache import KernelCache, watched
+from mfpde.compilation.cache import watched
 from mfpde.compilation.folders import cache_folder, kept
 
-__all__ = ["allocating_kernel", "cache_folder", "kept", "kernel", "part_of_kernel", "watched"]
+__all__ = ["allocating_kernel", "cache_folder", "kept", "kernel", "watched"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -33,16 +33,13 @@ def allocating_kernel(function: Function) -> Function:
     return _compiled(function, counted=True)
 
 
-def part_of_kernel(function: Function) -> Function:
-    """The same for a part that one kernel calls, at one place: it is compiled there, and not once more by itself."""
-    return _compiled(function, counted=False, inline="always")
-
-
-def _compiled(function: Function, *, counted: bool, **inline: str) -> Function:
+def _compiled(function: Function, *, counted: bool) -> Function:
     import numba
 
-    options: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": counted, **inline}
-    compiled: Any = numba.njit(**options)(function)
-    if compiled is not function:  # NUMBA_DISABLE_JIT leaves it as it is
-        compiled._cache = KernelCache(function, options)  # numba has no public hook for a cache
-    return compiled
+    if vars(numba.config)["DISABLE_JIT"]:
+        return function
+    from mfpde.compilation.dispatchers import KernelDispatcher
+
+    options = {"nopython": True, "error_model": "numpy", "nogil": True, "_nrt": counted, "no_cfunc_wrapper": True}
+    dispatcher: Any = KernelDispatcher(function, options)
+    return dispatcher

@@ -19,7 +19,7 @@ from typing import Any
 from mfpde.compilation.folders import kept, mark_used, remove_unused
 from mfpde.compilation.sources import source_digest, surroundings
 
-__all__ = ["KernelCache", "watched"]
+__all__ = ["KernelCache", "KernelFiles", "watched"]
 
 _HASH_BYTES = 32  # of sha256
 _WATCHERS: list[Callable[[bool], None]] = []
@@ -37,56 +37,34 @@ def watched(watcher: Callable[[bool], None]) -> Iterator[None]:
         _WATCHERS.remove(watcher)
 
 
-class KernelCache:
-    """The cache of one kernel, as numba's dispatchers use it."""
+class KernelFiles:
+    """The code of one function, of which there is a file for each signature."""
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         self._function = function
         self._options = options
 
-    @property
-    def cache_path(self) -> str | None:
-        """For numba's statistics."""
-        folder = kept().written
-        return None if folder is None else str(folder)
-
-    def load_overload(self, signature: Any, target: Any) -> Any:
-        """The compiled function for a signature, None if there is none."""
-        from numba.core.compiler import CompileResult
-
-        rebuild: Any = CompileResult._rebuild
-        target.refresh()
-        name = self._file_name(signature, target.codegen())
+    def find(self, signature: Any, codegen: Any) -> Any:
+        """What was kept for a signature, None if nothing was; watchers are told which."""
+        name = self._file_name(signature, codegen)
         for folder in kept().read if name else ():
             payload = _read(folder / name)
             if payload is not None:
                 _tell(compiling=False)
-                return rebuild(target, *pickle.loads(payload))  # noqa: S301  our own, and whole
+                return pickle.loads(payload)  # noqa: S301  our own, and whole
         _tell(compiling=True)
         return None
 
-    def save_overload(self, signature: Any, compiled: Any) -> None:
-        """Keep a compiled function, if there is room; a run does not need it."""
-        from numba.core import serialize
-
-        dumps: Any = serialize.dumps
-        name, folder = self._file_name(signature, compiled.codegen), kept().written
-        if not name or folder is None or compiled.lifted or compiled.library.has_dynamic_globals:
+    def keep(self, signature: Any, codegen: Any, payload: bytes) -> None:
+        """Keep what `find` is to find, pickled, if there is room; a run does not need it."""
+        name, folder = self._file_name(signature, codegen), kept().written
+        if not name or folder is None:
             return
         with contextlib.suppress(OSError):
-            _write(folder / name, dumps(compiled._reduce()))
+            _write(folder / name, payload)
         if folder not in _SWEPT:
             _SWEPT.add(folder)
             remove_unused(folder)
-
-    def enable(self) -> None:
-        """Part of numba's interface; it is always enabled."""
-
-    def disable(self) -> None:
-        """Part of numba's interface."""
-
-    def flush(self) -> None:
-        """Part of numba's interface; files are never stale."""
 
     def _file_name(self, signature: Any, codegen: Any) -> str:
         """Named after all that the code depends on; empty for what cannot be kept."""
@@ -106,6 +84,42 @@ class KernelCache:
         )
         short = hashlib.sha256(repr(key).encode()).hexdigest()[:32]
         return f"{function.__module__.rpartition('.')[2]}.{function.__name__}-{short}.nbc"
+
+
+class KernelCache(KernelFiles):
+    """The cache of one kernel, as numba's dispatchers use it."""
+
+    @property
+    def cache_path(self) -> str | None:
+        """For numba's statistics."""
+        folder = kept().written
+        return None if folder is None else str(folder)
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        """The compiled function for a signature, None if there is none."""
+        from numba.core.compiler import CompileResult
+
+        rebuild: Any = CompileResult._rebuild
+        target.refresh()
+        found = self.find(signature, target.codegen())
+        return None if found is None else rebuild(target, *found)
+
+    def save_overload(self, signature: Any, compiled: Any) -> None:
+        """Keep a compiled function."""
+        from numba.core import serialize
+
+        dumps: Any = serialize.dumps
+        if not (compiled.lifted or compiled.library.has_dynamic_globals):
+            self.keep(signature, compiled.codegen, dumps(compiled._reduce()))
+
+    def enable(self) -> None:
+        """Part of numba's interface; it is always enabled."""
+
+    def disable(self) -> None:
+        """Part of numba's interface."""
+
+    def flush(self) -> None:
+        """Part of numba's interface; files are never stale."""
 
 
 def _described(kind: Any) -> tuple[Any, ...]:

@@ -61,7 +61,7 @@ class Accuracy:
 
     `promised` is what the error of the density (of moments, for Gaussians) was to stay below, relative to its peak;
     `estimate` what the solver knows of the error that was made; `kept` is None where it cannot tell. `cause` says what
-    made the error large or unknown, in one word: edges, kinks, tails, cells, modes or amplification.
+    made the error large or unknown, in one word: edges, kinks, tails, cells, modes, poles or amplification.
 
     >>> import mfpde
     >>> run = mfpde.solve(mfpde.Problem.from_dict({
@@ -98,6 +98,8 @@ _SENTENCES = {
     "kinks": _OF_CELLS,
     "kernel": "the kernel is not smooth, or changes with the density or in time: sums over the grid see its kinks to "
     "second order only",
+    "poles": "in so many dimensions densities at the poles, where there is hardly any mass, are known to {size} only; "
+    "integrals are as promised",
     "amplification": "an unstable state was left, or a pole approached: rounding errors may have grown to {size}",
 }
 
@@ -182,6 +184,8 @@ class Solver(Part, ABC):
     limit: ClassVar[bool] = False
     #: meanings of time that it knows, first the one that it has without `time.clock`
     clocks: ClassVar[tuple[str, ...]] = ("physical",)
+    #: whether it goes on where clusters have become too narrow for a grid or for modes
+    follows_clusters: ClassVar[bool] = False
     #: names of what `Integration.facts` tells
     facts: ClassVar[frozenset[str]] = frozenset()
 
@@ -207,6 +211,14 @@ class Solver(Part, ABC):
     def preference_for(self, equation: Equation) -> int:
         """Its preference among those that fit that equation."""
         return self.preference
+
+    def ranks_unfit(self, equation: Equation) -> str | None:
+        """Why it cannot spread a run of that equation over ranks, or None if it can."""
+        return "it has no ranks"
+
+    def early_end(self, task: InitialValueProblem) -> Progress | None:
+        """How, and when, its run would end before `task.until`, as far as a pilot run of a few seconds tells."""
+        return None
 
     @abstractmethod
     def unfit(self, equation: Equation) -> str | None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from mfpde.errors import ProblemError
 from mfpde.geometry.harmonics import Harmonics
+from mfpde.ranks import Ranks
 from mfpde.typing import AnyArray, Complex, Float
 
 __all__ = ["CircleSeries", "HarmonicSeries", "ZonalSeries", "clean"]
@@ -47,6 +48,10 @@ class HarmonicSeries(ABC):
     @abstractmethod
     def mixed(self, shares: Float, others: Sequence[Self]) -> Self:
         """Of the sum of these measures times their shares; it is the first of them."""
+
+    @abstractmethod
+    def over(self, ranks: Ranks) -> Self:
+        """Of the measure of which every rank has a part, and this one the part that these are of."""
 
     def slopes_on_nodes(self, count: int) -> Float:
         """The gradient of the density relative to the uniform one, in orthonormal directions, `(c, nodes)`: at `count`
@@ -108,6 +113,9 @@ class CircleSeries(HarmonicSeries):
     def mixed(self, shares: Float, others: Sequence[CircleSeries]) -> CircleSeries:
         modes: Complex = sum(share * each.coefficients for share, each in zip(shares, others, strict=True))
         return CircleSeries(modes)
+
+    def over(self, ranks: Ranks) -> CircleSeries:
+        return CircleSeries(ranks.sum(self.coefficients))
 
 
 def _sums_of_waves(theta: Float, *series: Complex) -> list[Float]:
@@ -176,6 +184,9 @@ class ZonalSeries(HarmonicSeries):
     def mixed(self, shares: Float, others: Sequence[ZonalSeries]) -> ZonalSeries:
         weighed = [share * each.coefficients for share, each in zip(shares, others, strict=True)]
         return ZonalSeries(np.concatenate([each.axes for each in others]), np.concatenate(weighed))
+
+    def over(self, ranks: Ranks) -> ZonalSeries:
+        return ZonalSeries(ranks.gathered(self.axes), ranks.gathered(self.coefficients))
 
     def _sums(self, values: Float, factors: Float) -> Float:
         """`sum_k K_k N_k f_k(<x, a_i>) coefficients[i, k]` for values f of each degree, point and axis: `(m, n)`."""

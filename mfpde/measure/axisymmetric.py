@@ -20,7 +20,7 @@ from mfpde.measure.rules import (
     tilt_for,
     times,
 )
-from mfpde.streams import random_stream
+from mfpde.streams import normal_rows, uniform_rows
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["Axisymmetric"]
@@ -78,9 +78,11 @@ class Axisymmetric(Measure):
         return np.asarray(self._harmonics.zonal(np.cos(angle), degree) @ share)
 
     def sample(self, count: int, seed: int = 0) -> Float:
-        turn, direction = (random_stream(count, seed, part) for part in range(2))
-        angle = np.interp(turn.random(count), *self._distribution)
-        side = direction.standard_normal((count, self.axis.size))
+        return self.sample_share(0, count, seed)
+
+    def sample_share(self, first: int, count: int, seed: int = 0) -> Float:
+        angle = np.interp(uniform_rows(count, 1, seed, 0, first)[:, 0], *self._distribution)
+        side = normal_rows(count, self.axis.size, seed, 1, first)
         side -= np.outer(side @ self.axis, self.axis)
         side /= np.linalg.norm(side, axis=1, keepdims=True)
         return np.cos(angle)[:, None] * self.axis + np.sin(angle)[:, None] * side

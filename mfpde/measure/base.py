@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -10,10 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from mfpde.arguments import amount, instance, number, numbers
+from mfpde.arguments import instance, numbers
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry, HarmonicSeries, Lattice, Queries, Scattered, euclidean
 from mfpde.measure.damping import LogFactors, Pair, values_at
+from mfpde.measure.method_checks import CHECKS, NODES_ACCURACY, check_degree, check_reach, checked
 from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:
@@ -22,47 +22,6 @@ if TYPE_CHECKING:
     from mfpde.measure.normal import Normal
 
 __all__ = ["NODES_ACCURACY", "Beside", "Measure"]
-
-
-#: of nodes, unless another is asked for
-NODES_ACCURACY = 1e-14
-
-
-def _check_nodes(accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> None:
-    for name, given in (("accuracy", accuracy), ("refinement", refinement)):
-        if math.isnan(number(name, given)):
-            raise ProblemError.at(name, "must be a number, not NaN")
-    if not 0 < refinement < math.inf:
-        raise ProblemError.at("refinement", f"must be a positive number, not {refinement:g}")
-
-
-def _check_reach(tolerance: float = NODES_ACCURACY, *_: Any, **__: Any) -> None:
-    number("tolerance", tolerance)
-
-
-def _check_count(count: int, *_: Any, **__: Any) -> None:
-    amount("count", count)
-
-
-def _check_degree(degree: int) -> None:
-    amount("degree", degree)
-
-
-_CHECKS: dict[str, Callable[..., None]] = {
-    "nodes": _check_nodes,
-    "reach": _check_reach,
-    "sample": _check_count,
-    "harmonics": _check_degree,
-}
-
-
-def _checked(method: Callable[..., Any], check: Callable[..., None]) -> Callable[..., Any]:
-    @functools.wraps(method)
-    def call(self: Measure, *given: Any, **named: Any) -> Any:
-        check(*given, **named)
-        return method(self, *given, **named)
-
-    return call
 
 
 class Beside(NamedTuple):
@@ -92,9 +51,9 @@ class Measure(ABC):
     def __init_subclass__(cls, **options: Any) -> None:
         """What callers hand to the methods of a measure is looked at before any of its own sees it."""
         super().__init_subclass__(**options)
-        for name, check in _CHECKS.items():
+        for name, check in CHECKS.items():
             if name in vars(cls):
-                setattr(cls, name, _checked(vars(cls)[name], check))
+                setattr(cls, name, checked(vars(cls)[name], check))
 
     _geometry: Geometry | None = None
 
@@ -149,6 +108,20 @@ class Measure(ABC):
         nodes, weights = self.embedded_nodes()
         return tilted_mean(w, nodes, weights, values_at(log_factors, nodes))
 
+    def over_nodes(self, sums: Callable[[Float, Float], Float]) -> Float:
+        """A function of its nodes, as vectors, and their weights that the fast sums make: it adds up what parts of the
+        nodes give."""
+        return sums(*self.embedded_nodes())
+
+    @property
+    def node_count(self) -> int:
+        """How many nodes it has."""
+        return int(self.nodes()[1].size)
+
+    def largest_found(self, value: float) -> float:
+        """The largest of what was found in all processes that its nodes are spread over."""
+        return value
+
     def tilted_covariance(self, w: Float, log_factors: LogFactors = None) -> tuple[Float, Float, Float]:
         """`log M`, its gradient and its Hessian at vectors `(m, d)`."""
         from mfpde.transform import tilted_covariance
@@ -180,6 +153,11 @@ class Measure(ABC):
     def sample(self, count: int, seed: int = 0) -> Float:
         """Independent draws `(count, components)`. The first draws do not depend on `count`."""
 
+    def sample_share(self, first: int, count: int, seed: int = 0) -> Float:
+        """Those `count` draws of `sample` that begin with number `first`: of measures that know better without the
+        memory of all before."""
+        return self.sample(first + count, seed)[first:]
+
     #: made of point masses: sums over its nodes are what it is
     pointlike: ClassVar[bool] = False
 
@@ -193,7 +171,7 @@ class Measure(ABC):
         and of that of each tilted measure `e^{<w, y>} mu`, w the rows of `tilts`; the support when that is bounded."""
         from mfpde.measure.cells import reach_of_nodes
 
-        _check_reach(tolerance)
+        check_reach(tolerance)
         return reach_of_nodes(*self.embedded_nodes(), tolerance, None if tilts is None else self._tilts(tilts))
 
     def cell_averages(self, lattice: Lattice) -> Float:
@@ -220,7 +198,7 @@ class Measure(ABC):
 
     def harmonics(self, degree: int) -> HarmonicSeries:
         """Its harmonics up to a degree, on circle and spheres: on the circle `c_k = int e^{-i k theta} dmu`."""
-        _check_degree(degree)
+        check_degree(degree)
         return self.space.series(*self.nodes(), degree)
 
     @property
@@ -360,6 +338,10 @@ class Measure(ABC):
         weights, density = self.density_nodes()
         there = weights > 0
         return -float(weights[there] @ np.log(density[there]))
+
+    def log_slopes(self) -> Float:
+        """`grad log rho` at the nodes, `(d, n)`."""
+        raise self._no_density("log_slopes")
 
     def minimum(self) -> float:
         """The smallest density."""

@@ -15,7 +15,7 @@ from mfpde.typing import AnyArray, Float
 if TYPE_CHECKING:
     from mfpde.measure.grid_density import GridDensity
 
-__all__ = ["Basin", "Cluster", "clusters_on_grid", "clusters_on_sphere"]
+__all__ = ["Basin", "Cluster", "basins_about_axis", "clusters_on_grid", "clusters_on_sphere"]
 
 Pairs = list[tuple[Any, Any]]  # of indices that hold places and their neighbours, each pair once
 
@@ -79,6 +79,16 @@ def clusters_on_sphere(density: Float, points: Float, masses: Float, prominence:
     high, pairs = density.ravel(), _neighbours_on_sphere(*density.shape)
     labels = _merge_low(high, _ascended(high, pairs), lambda level, height: level > height - depth, pairs)
     return _basins(labels, high, points, masses)
+
+
+def basins_about_axis(relative: Float, prominence: float) -> list[AnyArray]:
+    """Of densities along colatitudes about an axis, relative to the uniform one: which places belong to each peak that
+    stands out like that, a pole or a ring."""
+    if np.ptp(relative) < prominence:
+        return []
+    pairs = _neighbours(1)
+    labels = _merge_low(relative, _ascended(relative, pairs), lambda level, top: level > top - prominence, pairs)
+    return [np.flatnonzero(labels == label) for label in np.unique(labels)]
 
 
 def _of_panel(panel: Panel, density: Float, dip: float) -> list[Basin]:

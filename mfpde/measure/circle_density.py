@@ -14,7 +14,7 @@ from mfpde.measure.circle_clusters import clusters_on_circle
 from mfpde.measure.circle_grid import CircleGrid, lowest
 from mfpde.measure.density_grid import DensityGrid, relative_entropy
 from mfpde.measure.rules import times
-from mfpde.streams import random_stream
+from mfpde.streams import uniform_rows
 from mfpde.typing import AnyArray, Complex, Float
 
 __all__ = ["CircleDensity"]
@@ -143,11 +143,14 @@ class CircleDensity(Measure):
         return raw - np.outer(self.mean, self.mean)
 
     def sample(self, count: int, seed: int = 0) -> Float:
+        return self.sample_share(0, count, seed)
+
+    def sample_share(self, first: int, count: int, seed: int = 0) -> Float:
         grid = max(_TABLE_CELLS, _TABLE_CELLS_PER_MODE * (self.bandwidth or 0))
         theta = np.linspace(0, 2 * np.pi, grid + 1)
         density = np.maximum(self.evaluate(theta), 0.0)
         cumulative = np.concatenate([[0.0], np.cumsum(density[1:] + density[:-1])])
-        uniform = random_stream(count, seed).random(count)
+        uniform = uniform_rows(count, 1, seed, first=first)[:, 0]
         return np.interp(uniform * cumulative[-1], cumulative, theta)[:, None]
 
 

@@ -94,9 +94,8 @@ class Expression:
         judge."""
         missing = [name for name in self.names if name not in coordinates]
         if missing:
-            raise ProblemError.at(
-                "expression", f"uses {', '.join(missing)}, but this space has the coordinates {', '.join(coordinates)}"
-            )
+            has = f"the coordinates {', '.join(coordinates)}" if coordinates else "no coordinates with names"
+            raise ProblemError.at("expression", f"uses {', '.join(missing)}, but this space has {has}")
         size = next(iter(coordinates.values())).shape
         value = self.walked(coordinates, _OF_NUMBERS)
         return np.broadcast_to(np.asarray(value, dtype=float), size).copy()

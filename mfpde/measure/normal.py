@@ -14,7 +14,7 @@ from mfpde.measure.damping import Damping, LogFactors, Pair
 from mfpde.measure.hermite import normal_nodes
 from mfpde.measure.normal_cells import averages_of_normal
 from mfpde.measure.principal import principal
-from mfpde.streams import random_stream
+from mfpde.streams import normal_rows
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["Normal"]
@@ -153,8 +153,10 @@ class Normal(Measure):
         return np.exp(-0.5 * np.sum(z * z, axis=1) - log_volume)
 
     def sample(self, count: int, seed: int = 0) -> Float:
-        random = random_stream(count, seed)
-        return self._mean + random.standard_normal((count, self.rank)) @ self.factor.T
+        return self.sample_share(0, count, seed)
+
+    def sample_share(self, first: int, count: int, seed: int = 0) -> Float:
+        return self._mean + normal_rows(count, self.rank, seed, first=first) @ self.factor.T
 
     def _cell_averages(self, lattice: Lattice) -> Float:
         self._need_density()

@@ -13,7 +13,7 @@ from mfpde.measure.adaptive_plane_quadrature import OfTwo, Rectangles, graded_tw
 from mfpde.measure.adaptive_quadrature import Items
 from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.rules import TILTS, of_sphere, sphere_degree, times
-from mfpde.streams import random_stream
+from mfpde.streams import uniform_rows
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["SphereDensity"]
@@ -101,10 +101,13 @@ class SphereDensity(Measure):
 
     def sample(self, count: int, seed: int = 0) -> Float:
         """From cells of equal area."""
+        return self.sample_share(0, count, seed)
+
+    def sample_share(self, first: int, count: int, seed: int = 0) -> Float:
         heights, turns = _SAMPLE_CELLS
         z, phi = 2 * (np.arange(heights) + 0.5) / heights - 1, 2 * np.pi * (np.arange(turns) + 0.5) / turns
         ends = np.cumsum(self._density(_at(np.repeat(np.arccos(z), turns), np.tile(phi, heights))))
-        draws = random_stream(count, seed).random((count, 3))
+        draws = uniform_rows(count, 3, seed, first=first)
         cell = np.minimum(np.searchsorted(ends, draws[:, 0] * ends[-1], side="right"), np.searchsorted(ends, ends[-1]))
         height = z[cell // turns] + (2 * draws[:, 1] - 1) / heights
         return _at(np.arccos(height), phi[cell % turns] + (2 * draws[:, 2] - 1) * np.pi / turns)

@@ -11,7 +11,7 @@ import numpy as np
 from mfpde.geometry import Axis, Harmonics, HarmonicSeries, Sphere, SphereSeries
 from mfpde.geometry.gauss import gauss_on_sphere
 from mfpde.measure.base import NODES_ACCURACY, Measure
-from mfpde.measure.basins import Cluster, clusters_on_sphere
+from mfpde.measure.basins import Cluster, basins_about_axis, clusters_on_sphere
 from mfpde.measure.density_grid import DensityGrid, known, relative_entropy
 from mfpde.measure.particles import Particles
 from mfpde.measure.rules import about, around_axis, of_sphere
@@ -172,6 +172,18 @@ class ProfileDensity(_GaussDensity):
         around, weights = of_sphere(self.axis.size - 1, 2 * self.values.size)
         masses = self._shares * np.where(known(self.values), self.values, 0.0)
         return about(self.axis, around_axis(angle, around)), np.outer(masses / masses.sum(), weights).ravel()
+
+    def clusters(self, prominence: float, dip: float, least: float, radius: float) -> list[Cluster]:
+        """Around a pole, or along a ring: of each the mean, on the axis, and the width, from `|x| = 1`."""
+        relative = np.exp(self._geometry.harmonics.log_area) * np.where(known(self.values), self.values, 0.0)
+        masses, cosines = self._shares * relative, np.cos(Axis.of_colatitudes(self.values.size, self.axis.size).values)
+        found = []
+        for here in basins_about_axis(relative, prominence):
+            mass = float(masses[here].sum())
+            if mass >= least:
+                height = float(masses[here] @ cosines[here]) / mass
+                found.append(Cluster(height * self.axis, mass, float(np.sqrt((1 - height**2) / self.axis.size))))
+        return found
 
     def density_nodes(self) -> tuple[Float, Float]:
         area = np.exp(self._geometry.harmonics.log_area)

@@ -11,7 +11,7 @@ from mfpde.geometry import Geometry, Lattice
 from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.overlap import shares_in_box
 from mfpde.measure.rules import of_box
-from mfpde.streams import random_stream
+from mfpde.streams import uniform_rows
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["UniformBox", "check_sides"]
@@ -67,8 +67,10 @@ class UniformBox(Measure):
         return np.where(np.all((x >= self.low) & (x <= self.high), axis=1), 1 / np.prod(self.sides), 0.0)
 
     def sample(self, count: int, seed: int = 0) -> Float:
-        draws = random_stream(count, seed).random((count, self.low.size))
-        return self.low + draws * self.sides
+        return self.sample_share(0, count, seed)
+
+    def sample_share(self, first: int, count: int, seed: int = 0) -> Float:
+        return self.low + uniform_rows(count, self.low.size, seed, first=first) * self.sides
 
     def reach(self, tolerance: float = NODES_ACCURACY, tilts: AnyArray | None = None) -> tuple[Float, Float]:
         return self.low.copy(), self.high.copy()

@@ -21,17 +21,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Clusters"]
 
-_ON_GLOBE = 3  # coordinates of the sphere whose densities have grids with longitudes
-
 
 @register("observable", "clusters")
 class Clusters(Observable):
     """A cluster is a local maximum of the density that stands out, with the basin around it; of tokens, those that are
     linked by a chain in which each is within `radius` of the next.
 
-    On the circle, and on S^2, it stands out when the density falls from it, on all sides, by at least `prominence`
+    On the circle and on spheres it stands out when the density falls from it, on all sides, by at least `prominence`
     uniform densities before it rises above it again: ripples on a cluster do not split it, and a nearly uniform state
-    has no cluster. On line and plane, when the density falls below `dip` times its height before it rises above it
+    has no cluster; in more than three dimensions, where densities are about an axis, it is a pole or a ring, with its
+    mean on the axis. On line and plane, when the density falls below `dip` times its height before it rises above it
     again; basins with less mass than `least` are not counted.
 
     Series: `clusters` (their number) and, for the `most` heaviest in the order of their angles (of their first
@@ -61,9 +60,8 @@ class Clusters(Observable):
     radius: Real = Field(default=0.05, gt=0, description="tokens: distance to the next one of a cluster")
 
     def looked_at(self, equation: Equation) -> tuple[str, ...]:
-        flat = equation.geometry.counts_as("circle", "line", "plane")
-        globe = equation.geometry.counts_as("sphere") and _components(equation.geometry) == _ON_GLOBE
-        return self.looks_at if flat or globe else ("particles",)
+        on_grids = equation.geometry.counts_as("circle", "line", "plane", "sphere")
+        return self.looks_at if on_grids else ("particles",)
 
     def most_tokens(self, equation: Equation) -> int | None:
         return None if _components(equation.geometry) <= TREE_DIMENSIONS else MOST_LINKED

@@ -24,8 +24,9 @@ class FreeEnergy(Observable):
 
     On circle and spheres, of area |X|, `F = (1/kappa) int mu log(|X| mu) - sum_{k>=1} W_k |mu_k|^2 / 2` with the
     harmonics of the potential, on the circle `|mu_k|^2 = 2 |c_k|^2`; an external potential U adds `-int U dmu`.
-    Without noise the first term is absent, and point masses will do. Fails: softmax attention, which has no free
-    energy.
+    Without noise the first term is absent, and point masses will do. On the line and the plane, of interactions, it is
+    `(1/kappa) int mu log mu - iint W dmu dmu / 2 - int U dmu` itself: there is no uniform state. Fails: softmax
+    attention, which has no free energy.
 
     Accuracy: 1e-13 of its two terms for smooth densities; a density is taken as 0 where it is below roundoff of its
     maximum.
@@ -41,13 +42,14 @@ class FreeEnergy(Observable):
 
     kind: Literal["free-energy"] = "free-energy"
     citations: ClassVar[tuple[str, ...]] = ("rigollet2025", "carrillo2020")
-    spaces: ClassVar[tuple[str, ...]] = ("circle", "sphere")
+    spaces: ClassVar[tuple[str, ...]] = ("circle", "sphere", "line", "plane")
 
     def series(self, geometry: Geometry) -> dict[str, Series]:
+        relative = not geometry.flat
         return {
             "free-energy": Series(
-                "free energy, minus that of the uniform state",
-                label="free energy (uniform state: 0)",
+                "free energy, minus that of the uniform state" if relative else "free energy",
+                label="free energy (uniform state: 0)" if relative else "free energy",
                 scale="balance",
                 leads=True,
                 falls=True,
@@ -64,11 +66,11 @@ class FreeEnergy(Observable):
         law, measure, reason = instant.equation.law, instant.measure, no_potential(instant.equation)
         if reason is not None:
             raise ProblemError.at("observe", f"free-energy: {reason}")
-        energy = 0.0 if law is None else law.excess_energy(measure)
-        diffusion = instant.equation.noise.diffusion
+        diffusion, flat = instant.equation.noise.diffusion, measure.space.flat
+        energy = 0.0 if law is None else law.energy(measure) if flat else law.excess_energy(measure)
         if diffusion == 0:
             return {"free-energy": -energy}
-        return {"free-energy": diffusion * measure.relative_entropy() - energy}
+        return {"free-energy": diffusion * (-measure.entropy() if flat else measure.relative_entropy()) - energy}
 
 
 def no_potential(equation: Equation) -> str | None:

@@ -39,7 +39,9 @@ class MeanDirection(Observable):
             dimension = geometry.ambient_dimension
             curves = tuple("xyz"[:dimension]) if dimension <= _NAMED else ()
             return {
-                "mean-direction": Series("direction of the mean", extent=(("component", dimension),), curves=curves)
+                "mean-direction": Series(
+                    "direction of the mean", label="mean direction", extent=(("component", dimension),), curves=curves
+                )
             }
         return {"mean-direction": Series("direction of the mean", units="radian", scale="angle")}
 

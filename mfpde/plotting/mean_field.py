@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
-from mfpde.measure import Measure
+from mfpde.measure import Measure, Particles
 from mfpde.plotting.style import CATEGORIES, DASHES, THIN_LINE, sequence, tag
 from mfpde.registry import register
 from mfpde.typing import Float
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["draw_mean_field"]
 
 _BARS, _PLACES = 40, 400  # of a histogram; of a curve
+_DRAWS = 20_000  # of a solution, for the histogram of a coordinate: right to some percent
 _CELLS = 80  # a side of the picture of a density in the plane
 _MARKERS = ("o", "s", "^", "D", "v", "P")  # as many as colours that differ
 
@@ -128,7 +129,8 @@ def _over_picture(axes: Axes, tokens: Measure, solution: Measure) -> None:
 def _of_projections(axes: Axes, tokens: Measure, solution: Measure) -> None:
     """Histograms of the last coordinate, that of the axis."""
     for measure, filled, name in ((tokens, True, "tokens"), (solution, False, "solution")):
-        points, weights = measure.embedded_nodes()
+        draws = measure if measure.pointlike else Particles(measure.sample(_DRAWS), geometry=measure.space)
+        points, weights = draws.embedded_nodes()  # nodes of a quadrature are too many in high dimension
         color = CATEGORIES[5] if filled else CATEGORIES[1]
         outline: Literal["stepfilled", "step"] = "stepfilled" if filled else "step"
         last = points[:, -1]

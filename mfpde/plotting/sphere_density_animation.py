@@ -10,9 +10,9 @@ from mfpde.plotting.animation import Scene
 from mfpde.plotting.run_plot import marginal
 from mfpde.plotting.scales import DensityScale, angle_axis
 from mfpde.plotting.sphere_density_run import draw_spectra
-from mfpde.plotting.sphere_pixels import globe_points, sampled, spectrum
+from mfpde.plotting.sphere_pixels import globe_graticule, globe_points, sampled, spectrum
 from mfpde.plotting.sphere_run import disc
-from mfpde.plotting.style import ALARM, CATEGORIES, LINE, MAP
+from mfpde.plotting.style import ALARM, CATEGORIES, LINE, MAP, REFERENCE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["GlobeScene", "ProfileScene"]
 
 _PIXELS = 260  # along the diameter of a disc
-_TILT = np.radians(25)  # latitude from which the globe is seen
+_TILT = float(np.radians(25))  # latitude from which the globe is seen
 _FAINTEST = 1e-17  # of a spectrum
 
 
@@ -42,20 +42,27 @@ class GlobeScene(Scene):
             self._globe(0), cmap=MAP, norm=self.scale.norm(), origin="lower", extent=(-1, 1, -1, 1)
         )
         self.moves(self.image)
+        (self.lines,) = axes.plot(*globe_graticule(0.0, _TILT), color=REFERENCE, lw=0.5 * LINE)
+        self.moves(self.lines)
         disc(axes)
         bar = figure.colorbar(self.image, ax=axes, shrink=0.7, pad=0.02)
         bar.set_label("probability density")
         self.clock = self.moves(axes.text(-1.2, 1.15, "", ha="left", va="top", size=13))
         draw_spectra(beside, [self.spectra[0]], ["beginning"])
-        (self.curve,) = beside.plot([], [], ".-", color=ALARM, ms=3, lw=0.5 * LINE)
+        (self.curve,) = beside.plot([], [], ".-", color=ALARM, ms=3, lw=0.5 * LINE, label="now")
+        beside.legend(frameon=False)
         self.moves(self.curve)
 
+    def _turn(self, place: int) -> float:
+        """The longitude that the globe is seen from."""
+        return 2 * np.pi * place / len(self.density)
+
     def _globe(self, place: int) -> np.ndarray:
-        turn = 2 * np.pi * place / len(self.density)
-        return sampled(self.density[place], self.shown.colatitudes, globe_points(_PIXELS, turn, float(_TILT)))
+        return sampled(self.density[place], self.shown.colatitudes, globe_points(_PIXELS, self._turn(place), _TILT))
 
     def show(self, place: int) -> None:
         self.image.set_data(self._globe(place))
+        self.lines.set_data(*globe_graticule(self._turn(place), _TILT))
         values = self.spectra[place]
         degree = np.flatnonzero(values > _FAINTEST)
         self.curve.set_data(degree, values[degree])

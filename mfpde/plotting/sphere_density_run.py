@@ -12,7 +12,7 @@ from mfpde.geometry.gauss import gauss_on_sphere
 from mfpde.plotting.annotations import telling, time_texts
 from mfpde.plotting.run_plot import Portrait, marginal, side_by_side
 from mfpde.plotting.scales import DensityScale, angle_axis
-from mfpde.plotting.sphere_pixels import draw_graticule, half_points, map_points, sampled, spectrum
+from mfpde.plotting.sphere_pixels import draw_graticule, draw_half_graticule, half_points, map_points, sampled, spectrum
 from mfpde.plotting.sphere_run import disc
 from mfpde.plotting.style import LINE, MAP, sequence
 from mfpde.registry import register
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.gridspec import GridSpec
+    from matplotlib.image import AxesImage
 
     from mfpde.plotting.animation import Scene
 
@@ -67,12 +68,15 @@ class SphereDensityRun(_DensityRun):
         for number, southern in enumerate((False, True)):
             axes.append(figure.add_subplot(inner[1, 2 * number : 2 * number + 2]))
             half = sampled(last, self.colatitudes, half_points(_PIXELS, southern))
-            draw_image(axes[-1], half, (-1, 1, -1, 1), float(last.max()))
+            image = draw_image(axes[-1], half, (-1, 1, -1, 1), float(last.max()))
+            draw_half_graticule(axes[-1])
             disc(axes[-1])
             for angle, text in zip(np.arange(4) * np.pi / 2, ["0", "π/2", "π", "3π/2"], strict=True):
                 axes[-1].text(1.12 * np.cos(angle), 1.12 * np.sin(angle), text, ha="center", va="center", size=8.5)
             name = "south, seen through the sphere" if southern else f"north at {texts[-1]}"
             axes[-1].text(0, -1.25, name, ha="center", va="top", size=8.5)
+        bar = figure.colorbar(image, ax=axes[-2:], shrink=0.6, aspect=25, pad=0.02)
+        bar.set_label("probability density")
         axes.append(figure.add_subplot(inner[1, 4:]))
         draw_spectra(axes[-1], [spectrum(density[place]) for place in places], texts)
         return axes
@@ -133,10 +137,10 @@ class ProfileRun(_DensityRun):
             return np.abs(moments) * np.sqrt(harmonics.multiplicities(count - 1))
 
 
-def draw_image(axes: Axes, values: Float, extent: tuple[float, float, float, float], largest: float = 0.0) -> None:
+def draw_image(axes: Axes, values: Float, extent: tuple[float, float, float, float], largest: float = 0.0) -> AxesImage:
     """A picture of a density, dark to light up to its largest value, or the largest elsewhere."""
     scale = DensityScale.of(np.append(values[np.isfinite(values)], [0.0, largest]))
-    axes.imshow(values, cmap=MAP, norm=scale.norm(), origin="lower", extent=extent)
+    return axes.imshow(values, cmap=MAP, norm=scale.norm(), origin="lower", extent=extent)
 
 
 def draw_spectra(axes: Axes, spectra: list[Float], texts: list[str]) -> None:

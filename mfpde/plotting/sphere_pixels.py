@@ -15,7 +15,16 @@ from mfpde.typing import Float
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_graticule", "globe_points", "half_points", "map_points", "sampled", "spectrum"]
+__all__ = [
+    "draw_graticule",
+    "draw_half_graticule",
+    "globe_graticule",
+    "globe_points",
+    "half_points",
+    "map_points",
+    "sampled",
+    "spectrum",
+]
 
 _ROOT_2 = float(np.sqrt(2))  # half the height of the map of a unit sphere
 _GRATICULE = 30  # degrees between two meridians, or circles of latitude
@@ -89,6 +98,31 @@ def draw_graticule(axes: Axes) -> None:
         axes.plot(*projected(np.pi * along, end + 0 * along), color=REFERENCE, lw=2 * _GRATICULE_WIDTH)
     axes.set(xlim=(-2.9, 2.9), ylim=(-1.5, 1.5), aspect="equal")
     axes.set_axis_off()
+
+
+def draw_half_graticule(axes: Axes) -> None:
+    """Meridians and circles of latitude of a half in a disc."""
+    turn = np.linspace(0, 2 * np.pi, _GRATICULE_POINTS)
+    for degrees in range(_GRATICULE, 90, _GRATICULE):
+        radius = _ROOT_2 * np.sin(np.radians(degrees) / 2)
+        axes.plot(radius * np.cos(turn), radius * np.sin(turn), color=REFERENCE, lw=_GRATICULE_WIDTH)
+    for angle in np.radians(range(0, 360, _GRATICULE)):
+        axes.plot([0, np.cos(angle)], [0, np.sin(angle)], color=REFERENCE, lw=_GRATICULE_WIDTH)
+
+
+def globe_graticule(turn: float, tilt: float) -> Float:
+    """The same lines on a globe that is seen from there, `(2, places)`: NaN where they are behind it, and between
+    two of them."""
+    along, pause = np.linspace(0, 1, _GRATICULE_POINTS), np.full((2, 1), np.nan)
+    meridians = [(np.pi * along, angle + 0 * along) for angle in np.radians(range(0, 360, _GRATICULE))]
+    parallels = [(angle + 0 * along, 2 * np.pi * along) for angle in np.radians(range(_GRATICULE, 180, _GRATICULE))]
+    lines = []
+    for colatitude, longitude in (*meridians, *parallels):
+        side, height = np.sin(colatitude), np.cos(colatitude)
+        ahead, across = side * np.cos(longitude - turn), side * np.sin(longitude - turn)
+        up, towards = height * np.cos(tilt) - ahead * np.sin(tilt), height * np.sin(tilt) + ahead * np.cos(tilt)
+        lines += [np.where(towards > 0, np.array([across, up]), np.nan), pause]
+    return np.concatenate(lines, axis=1)
 
 
 def spectrum(density: Float) -> Float:

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from mfpde.store.checksums import DamageError, blocks, row_checksums
+from mfpde.ranks.spread import Spread, pieces_of
+from mfpde.store.checksums import DamageError, blocks, contiguous, row_checksums
 from mfpde.store.opening import DAMAGE, attribute, typed
 from mfpde.store.table import LARGE_BYTES, Table, create_chunked
 from mfpde.store.transaction import Transaction
@@ -57,12 +58,13 @@ class Checkpoint:
         told = (*self.counts.values(), self.time, *([self.version] if self.version else []))
         total = zlib.crc32(repr(told).encode())
         for name in sorted(self.state):
-            array = np.ascontiguousarray(self.state[name])
+            array = contiguous(self.state[name])
             total = zlib.crc32(f"{name} {array.dtype.str} {array.shape}".encode(), total)
             if name in self.references:
                 total = zlib.crc32(repr(astuple(self.references[name])).encode(), total)
-            else:
-                total = zlib.crc32(array.reshape(-1).view(np.uint8).data, total)
+                continue
+            for _, piece in pieces_of(array):
+                total = zlib.crc32(piece.view(np.uint8).data, total)
         return total
 
     def referring(self, rows: Iterable[tuple[Reference, AnyArray]]) -> Checkpoint:
@@ -75,7 +77,13 @@ class Checkpoint:
         return replace(self, references=found)
 
 
-def _same_bytes(one: AnyArray, other: AnyArray) -> bool:
+def _array(given: Any) -> Any:
+    return given if isinstance(given, Spread) else np.asarray(given)
+
+
+def _same_bytes(one: Any, other: Any) -> bool:
+    if isinstance(one, Spread) or isinstance(other, Spread):  # rank 0 does not know what the others have
+        return False
     if one.dtype != other.dtype or one.size != other.size or not (one.flags.c_contiguous and other.flags.c_contiguous):
         return False
     if one.ctypes.data == other.ctypes.data:
@@ -94,12 +102,12 @@ def create_slots(group: Any, tables: Sequence[Table], state: Mapping[str, AnyArr
         slot.attrs.create("checksum", 0, dtype="int64")
         slot.attrs.create("time", 0.0)
         for key, array in state.items():
-            _create(slot, key, np.asarray(array))
+            _create(slot, key, _array(array))
 
 
 def _create(slot: Any, key: str, array: AnyArray) -> None:
     size = max(array.size, 1)
-    chunk = min(size, _CHUNK_BYTES_MAX // array.itemsize)
+    chunk = min(size, _CHUNK_BYTES_MAX // array.dtype.itemsize)
     dataset = create_chunked(slot, key, (size,), (chunk,), array.dtype)
     dataset.attrs.create("shape", _about(), dtype="int64")
 
@@ -120,7 +128,7 @@ def write_slot(group: Any, name: str, checkpoint: Checkpoint, tables: Sequence[T
     for key in set(slot) - set(checkpoint.state):
         slot[key].attrs.modify("shape", _about())
     for key, value in checkpoint.state.items():
-        array, reference = np.asarray(value), checkpoint.references.get(key)
+        array, reference = _array(value), checkpoint.references.get(key)
         if key in slot and slot[key].dtype != array.dtype:
             del slot[key]
         if key not in slot:
@@ -143,7 +151,8 @@ def _write(dataset: Any, array: AnyArray, disk: Transaction) -> None:
     chunks = dataset.id.get_num_chunks() if array.nbytes >= LARGE_BYTES else 0
     places = [dataset.id.get_chunk_info(number) for number in range(chunks)]
     with disk.overwriting([(place.byte_offset, place.byte_offset + place.size) for place in places]):
-        dataset[: array.size] = array.reshape(-1)
+        for place, piece in pieces_of(array):
+            dataset[place : place + piece.size] = piece
 
 
 def read_slots(group: Any, tables: Sequence[Table], row: Callable[[str, int], AnyArray]) -> dict[str, Checkpoint]:

@@ -20,6 +20,7 @@ import numpy as np
 
 from mfpde.errors import MfpdeError
 from mfpde.geometry import Axis
+from mfpde.ranks.spread import Spread, pieces_of
 from mfpde.store.opening import attribute, typed
 from mfpde.typing import AnyArray, Float
 
@@ -32,6 +33,7 @@ __all__ = [
     "axis_checksum",
     "blocks",
     "check_rows",
+    "contiguous",
     "read_record",
     "read_rows",
     "record_counts",
@@ -78,8 +80,11 @@ def table_of(rows: str) -> str:
     return f"{GROUP}/{rows}"
 
 
-def row_checksums(name: str, first: int, rows: AnyArray) -> AnyArray:
+def row_checksums(name: str, first: int, rows: Any) -> AnyArray:
     """Of rows of a dataset, the first of which has that number."""
+    if isinstance(rows, Spread):
+        start = text_checksum(f"{name} {rows.shape[1:]}") + first
+        return np.array([_checksum(rows, start & 0xFFFFFFFF)], dtype=np.uint32)
     values = np.ascontiguousarray(rows, dtype=rows.dtype.newbyteorder("<"))
     start, crc = text_checksum(f"{name} {values.shape[1:]}") + first, zlib.crc32
     data = values.reshape(-1).view(np.uint8).data
@@ -88,11 +93,21 @@ def row_checksums(name: str, first: int, rows: AnyArray) -> AnyArray:
     return np.array(sums, dtype=np.uint32)
 
 
-def array_checksum(name: str, values: AnyArray) -> int:
+def array_checksum(name: str, values: Any) -> int:
     """Of an array that is written once: name, type, shape and bytes."""
-    array = np.ascontiguousarray(values)
-    start = text_checksum(f"{name} {array.dtype.str} {np.shape(values)}")
-    return zlib.crc32(array.reshape(-1).view(np.uint8).data, start)
+    array = contiguous(values)
+    return _checksum(array, text_checksum(f"{name} {array.dtype.str} {np.shape(values)}"))
+
+
+def contiguous(values: Any) -> Any:
+    """An array whose bytes are in their order in memory, or that of ranks."""
+    return values if isinstance(values, Spread) else np.ascontiguousarray(values)
+
+
+def _checksum(array: Any, start: int) -> int:
+    for _, piece in pieces_of(array):
+        start = zlib.crc32(piece.view(np.uint8).data, start)
+    return start
 
 
 def axis_checksum(axis: Axis) -> int:

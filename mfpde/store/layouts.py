@@ -11,6 +11,7 @@ import numpy as np
 
 from mfpde.geometry import Axis, Constant, Field, Layout
 from mfpde.geometry.axis import GROWTH_ATTRIBUTES, growth_of
+from mfpde.ranks.spread import Spread, pieces_of
 from mfpde.store.opening import attribute, typed
 from mfpde.typing import Float
 
@@ -34,7 +35,7 @@ def create_layout(file: Any, layout: Layout) -> None:
     for name, size in layout.extents.items():
         extent_scale(file, name, size)
     for name, constant in layout.constants.items():
-        dataset = file.create_dataset(name, data=constant.values, track_times=False)
+        dataset = _create_constant(file, name, constant.values)
         describe(dataset, constant.field)
         attach_scales(dataset, [file[dimension] for dimension in constant.field.dimensions])
     fields = {name: asdict(field) for name, field in layout.fields.items()}
@@ -43,6 +44,15 @@ def create_layout(file: Any, layout: Layout) -> None:
     record = {"form": layout.form, "axes": layout.dimensions, "extents": dict(layout.extents)}
     rows = {"trail": trail, "trail_row": layout.trail_row}
     file.attrs[LAYOUT] = json.dumps({**record, "fields": fields, "constants": constants, **rows})
+
+
+def _create_constant(file: Any, name: str, values: Any) -> Any:
+    if not isinstance(values, Spread):
+        return file.create_dataset(name, data=values, track_times=False)
+    dataset = file.create_dataset(name, values.shape, values.dtype, track_times=False)
+    for place, piece in pieces_of(values):
+        dataset[place : place + piece.size] = piece
+    return dataset
 
 
 def read_layout(file: Any) -> Layout:

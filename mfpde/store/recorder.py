@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
+from mfpde.ranks import Spread
 from mfpde.run import Run
 from mfpde.store.provenance import provenance_of
 from mfpde.store.run_tables import OBSERVATIONS, SNAPSHOTS, STEPS, Row, RunRows
@@ -77,7 +81,7 @@ class MemoryRecorder:
         return Run(
             problem=self._problem,
             times=snapshots["time"],
-            layout=layout,
+            layout=_whole(layout),
             stored={name: snapshots[name] for name in layout.fields},
             series={name: (observed if own_times else snapshots)[name] for name in self._problem.series()},
             series_times=observed["observe_time"] if own_times else snapshots["time"],
@@ -88,3 +92,12 @@ class MemoryRecorder:
 
     def abandon(self) -> None:
         """Nothing to let go."""
+
+
+def _whole(layout: Layout) -> Layout:
+    """With what is spread over ranks in the memory of this one."""
+    constants = {
+        name: replace(one, values=np.asarray(one.values)) if isinstance(one.values, Spread) else one
+        for name, one in layout.constants.items()
+    }
+    return replace(layout, constants=constants)

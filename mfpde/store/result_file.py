@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mfpde.contracts import Outcome
+from mfpde.ranks.spread import Spread, pieces_of
 from mfpde.store import schema
 from mfpde.store.checkpoint import Checkpoint, Reference, create_slots, write_slot
 from mfpde.store.checksums import GROUP, record_counts, row_checksums, table_of
@@ -146,9 +148,9 @@ class ResultFile:
             values = _stacked(rows[name], dataset.dtype)
             _grow(dataset, count)
             if name != table.scale:
-                dataset[first:count] = values
+                _write_rows(dataset, first, values)
             sums.append(row_checksums(name, first, values))
-            last.append((Reference(number, len(last), int(sums[-1][-1])), values[-1:]))
+            last.append((Reference(number, len(last), int(sums[-1][-1])), values if len(values) == 1 else values[-1:]))
         dataset = self.file[table_of(table.name)]
         _grow(dataset, count)
         dataset[first:count] = np.column_stack(sums)
@@ -164,11 +166,23 @@ class ResultFile:
         self._disk.commit()
 
 
-def _stacked(rows: Sequence[Any] | AnyArray, dtype: Any) -> AnyArray:
-    """As one array, without a copy of a row that is alone: it may be as large as the memory."""
+def _stacked(rows: Sequence[Any] | AnyArray, dtype: Any) -> Any:
+    """As one array, without a copy of a row that is alone: it may be as large as the memory, or spread over ranks."""
     if isinstance(rows, np.ndarray):
         return rows.astype(dtype, copy=False)
+    if len(rows) == 1 and isinstance(rows[0], Spread):
+        return rows[0].as_row()
     return np.asarray(rows[0], dtype=dtype)[None] if len(rows) == 1 else np.asarray(rows, dtype=dtype)
+
+
+def _write_rows(dataset: Any, first: int, rows: Any) -> None:
+    if not isinstance(rows, Spread):
+        dataset[first : first + len(rows)] = rows
+        return
+    token = math.prod(rows.shape[2:])  # numbers of one token
+    for place, piece in pieces_of(rows):
+        start, stop = place // token, (place + piece.size) // token
+        dataset[first, start:stop] = piece.reshape(-1, *rows.shape[2:])
 
 
 def _grow(dataset: Any, rows: int) -> None:

@@ -16,6 +16,7 @@ from mfpde.contracts import BLOW_UP
 from mfpde.errors import MfpdeError, ResumeError
 from mfpde.observe.output_times import time_of
 from mfpde.run import Run
+from mfpde.solvers.auto import Auto
 from mfpde.store.atomic_file import companion, is_writable, reason, sweep
 from mfpde.store.checkpoint import Checkpoint
 from mfpde.store.opening import DAMAGE, first_line, opened
@@ -51,6 +52,7 @@ def earlier_run(path: str | Path, problem: Problem) -> tuple[Run, Path, Problem,
     except (MfpdeError, OSError, ValueError) as error:
         raise ResumeError(f"cannot resume: {error}") from None
     before = run.problem
+    problem = _as_chosen(problem, before)
     if _keeps_spacing(problem, before):
         spacing = time_of(before).spacing
         problem, before = _spaced(problem, spacing), _spaced(before, spacing)
@@ -67,6 +69,15 @@ def earlier_run(path: str | Path, problem: Problem) -> tuple[Run, Path, Problem,
         )
     sweep(target)
     return run, target, problem, damage
+
+
+def _as_chosen(problem: Problem, before: Problem) -> Problem:
+    """With the solver that was taken when the run began, where the choice is left to mfpde."""
+    auto, taken = problem.solver or Auto(), before.solver
+    if not isinstance(auto, Auto) or taken is None or isinstance(taken, Auto):
+        return problem
+    same = auto.tolerance in (None, taken.model_dump().get("tolerance"))
+    return problem.model_copy(update={"solver": taken}) if same else problem
 
 
 def _salvaged(path: Path) -> tuple[Run, str]:

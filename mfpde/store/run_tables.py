@@ -96,7 +96,7 @@ class RunRows:
         if row.fields is not None:
             self.saved_time = row.time
             fields = row.on(self.layout)
-            self.bytes += sum(np.asarray(values).nbytes for values in fields.values())
+            self.bytes += sum(values.nbytes for values in fields.values())
             self._append(SNAPSHOTS, {"time": row.time, **fields, **({} if self._own_times else row.values or {})})
         if row.values is not None:
             self.observed_time = row.time

@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from mfpde.contracts import NOT_FINITE, OUTPUT_FAILED, RESOLUTION_LOST, Outcome
+from mfpde.ranks import Spread
 from mfpde.store.atomic_file import reason
 from mfpde.store.checkpoint import Checkpoint
 from mfpde.store.reader import load_run
@@ -79,7 +80,8 @@ class FileRecorder:
             self.rows.add(row)
             if row.fields is not None:
                 self.rows.follow(integration)
-            if grown or self._due():
+            spread = any(isinstance(values, Spread) for values in (row.fields or {}).values())
+            if grown or spread or self._due():  # other ranks keep no row that waits
                 self._commit(integration)
             else:
                 self.rows.keep()

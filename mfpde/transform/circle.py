@@ -12,7 +12,7 @@ import numpy as np
 
 from mfpde.compilation import allocating_kernel
 from mfpde.transform.chebyshev import Panels, chebyshev_points
-from mfpde.transform.direct import log_of, over_largest, plain, tilted_mean_directly
+from mfpde.transform.direct import counts_of, log_of, over_largest, plain, tilted_mean_directly
 from mfpde.transform.exponential import exponential
 from mfpde.transform.fused import fused
 from mfpde.transform.line import MAX_EXPONENT, collect, interpolate_on_line
@@ -99,8 +99,8 @@ def tilted_mean_on_circle(
     """
     queries, nodes, masses = plain(queries), plain(nodes), plain(masses)
     count = max(_MIN_PANELS, math.ceil(math.pi * abs(beta) / MAX_EXPONENT))
-    work = 0.4 * (POINTS * count) ** 2 + 120.0 * (queries.size + nodes.size) + 5e4
-    if work > queries.size * nodes.size:
+    asked, summed = counts_of(queries, nodes)
+    if 0.4 * (POINTS * count) ** 2 + 120.0 * (asked + summed) + 5e4 > asked * summed:
         return tilted_mean_directly(beta * _unit(queries), _unit(nodes), masses, log_factors)
     panels = Panels(0.0, math.pi / count, count)
     log_factors, common = over_largest(log_factors)

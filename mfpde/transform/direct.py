@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mfpde.ranks import shared
 from mfpde.transform.direct_kernels import sum_by_products, sum_directly
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import AnyArray, Float
@@ -12,7 +13,10 @@ from mfpde.typing import AnyArray, Float
 __all__ = [
     "MIN_PAIRS_TO_PLAN",
     "PAIR_NANOSECONDS",
+    "bounds_of",
     "centred",
+    "counts_of",
+    "gathered",
     "has_mass",
     "log_masses_of",
     "log_of",
@@ -37,15 +41,35 @@ def tilted_mean_directly(
     """`(grad log M(w), log M(w))`, `M(w) = sum_j m_j e^{f_j + <w, y_j>}`; queries `(m, d)`, nodes `(n, d)`, masses and
     the factors' logarithms f `(n,)`.
 
-    Cost m n. Exponents of any size: the largest is taken out first.
+    Cost m n. Exponents of any size: the largest is taken out first. Nodes that are shared are gathered.
     """
     queries = plain(queries)
     log_factors, common = over_largest(log_factors)
-    nodes, log_masses = with_mass(plain(nodes), log_masses_of(masses, log_factors))
+    log_masses = shared().gathered(log_masses_of(masses, log_factors))
+    nodes, log_masses = with_mass(shared().gathered(plain(nodes)), log_masses)
     nodes, centre, reach = centred(nodes)
     sum_up = _in_few_dimensions if nodes.shape[1] <= 3 else _in_many_dimensions
     mean, log_mass = sum_up(queries, nodes, log_masses, reach)
     return mean + centre, log_mass + queries @ centre + common
+
+
+def counts_of(queries: Float, nodes: Float) -> tuple[int, int]:
+    """How many queries and nodes there are on all ranks that share the nodes: what plans are made by."""
+    found = shared().sum(np.array([queries.shape[0], nodes.shape[0]]))
+    return int(found[0]), int(found[1])
+
+
+def bounds_of(points: Float) -> tuple[Float, Float]:
+    """The box `(d,)` of points `(n, d)`, and of those that are shared."""
+    columns = points.T  # numpy is ten times slower along the first axis
+    low = np.array([column.min(initial=np.inf) for column in columns])
+    high = np.array([column.max(initial=-np.inf) for column in columns])
+    return shared().least(low), shared().most(high)
+
+
+def gathered(nodes: Float, masses: Float) -> tuple[Float, Float]:
+    """All nodes of all ranks that share them, for sums over pairs."""
+    return shared().gathered(nodes), shared().gathered(masses)
 
 
 def centred(nodes: Float) -> tuple[Float, Float, Float]:
@@ -79,7 +103,7 @@ def with_mass(nodes: Float, log_masses: Float) -> tuple[Float, Float]:
 
 def over_largest(log_factors: Float | None) -> tuple[Float | None, float]:
     """Log factors minus the largest, and the largest: with a common one of 1e4 sums would lose four digits."""
-    largest = -np.inf if log_factors is None else float(np.max(log_factors, initial=-np.inf))
+    largest = -np.inf if log_factors is None else shared().most(float(np.max(log_factors, initial=-np.inf)))
     if log_factors is None or not np.isfinite(largest):
         return log_factors, 0.0
     return log_factors - largest, largest

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mfpde.compilation import kernel, part_of_kernel
+from mfpde.compilation import kernel
 from mfpde.transform.equispaced_blocks import BLOCK, BLOCK_EXPONENT_MAX, BlockRoom, block_room, sums_by_blocks
 from mfpde.transform.exponential import exponential, logarithm
 from mfpde.transform.lanes import LANES, add_multiple, load, store
@@ -61,7 +61,7 @@ def padded(count: int) -> int:
     return -(-count // _BLOCK) * _BLOCK
 
 
-@part_of_kernel
+@kernel
 def _multiply(room: SumRoom, first: Float, second: Float) -> None:
     """first, second = the Toeplitz matrix times masses and moments."""
     matrix, masses, moments, n = room.matrix, room.masses, room.moments, room.masses.size
@@ -95,7 +95,7 @@ def _score(masses: Float, exponents: Float, scores: Float) -> None:
         scores[j] = score if size > _LEAST_MASS else -np.inf
 
 
-@part_of_kernel
+@kernel
 def _sum_by_toeplitz(
     masses: Float, t: float, reverse: bool, room: SumRoom, level: Float, first: Float, second: Float
 ) -> None:
@@ -121,7 +121,7 @@ def _sum_by_toeplitz(
         level[k] = largest + 0.5 * t * (k - middle) * (k - middle)
 
 
-@part_of_kernel
+@kernel
 def _sum_by_pairs(masses: Float, product: float, room: SumRoom, level: Float, first: Float, second: Float) -> None:
     """The same for exponents of any size: the largest of each sum is taken out first."""
     n, exponents = masses.size, room.exponents

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mfpde.compilation import kernel, part_of_kernel
+from mfpde.compilation import kernel
 from mfpde.transform.chebyshev import chebyshev_points, interpolation_matrix
 from mfpde.transform.exponential import exponential
 from mfpde.transform.lanes import LANES, add_multiple, load, store
@@ -66,7 +66,7 @@ def block_room(count: int) -> BlockRoom:
     )
 
 
-@part_of_kernel
+@kernel
 def _fill_tables(t: float, middle: float, room: BlockRoom) -> None:
     half = 0.5 * (BLOCK - 1)
     for j in range(BLOCK):
@@ -81,7 +81,7 @@ def _fill_tables(t: float, middle: float, room: BlockRoom) -> None:
     room.known[0] = t
 
 
-@part_of_kernel
+@kernel
 def _raise(masses: Float, exponents: Float, t: float, middle: float, room: BlockRoom) -> None:
     """raised = `(1, J) m e^{e + t K_r J}` over its largest value in each block of rows."""
     blocks, n, half = room.levels.size, masses.size, 0.5 * (BLOCK - 1)
@@ -106,7 +106,7 @@ def _raise(masses: Float, exponents: Float, t: float, middle: float, room: Block
                 first[j] = zeroth[j] * (j + (start - middle))
 
 
-@part_of_kernel
+@kernel
 def _move(room: BlockRoom) -> None:
     """moved = raised times powers, four rows at a time."""
     powers, raised, moved = room.powers, room.raised, room.moved
@@ -130,7 +130,7 @@ def _move(room: BlockRoom) -> None:
         store(moved[row + 3], LANES, d1)
 
 
-@part_of_kernel
+@kernel
 def _spread(stacked: Float, spread: Float, sums: Float) -> None:
     """sums = stacked times spread, in tiles alone (`products.multiply` has code for other shapes, too)."""
     rows, terms = stacked.shape

@@ -6,10 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mfpde.ranks import shared
 from mfpde.transform.chebyshev import Panels, chebyshev_points, cut, interpolation_weights
 from mfpde.transform.direct import (
     MIN_PAIRS_TO_PLAN,
     PAIR_NANOSECONDS,
+    bounds_of,
+    counts_of,
     log_masses_of,
     over_largest,
     plain,
@@ -61,9 +64,8 @@ class LinePlan(NamedTuple):
     @classmethod
     def of(cls, queries: Float, nodes: Float, extent: float = MAX_EXPONENT) -> LinePlan:
         """For nodes and queries within the boxes of these."""
-        low, high = float(nodes.min()), float(nodes.max())
+        (low, high), (least, most) = ((float(end[0]) for end in bounds_of(each[:, None])) for each in (nodes, queries))
         centre, reach = 0.5 * (low + high), 0.5 * (high - low)
-        least, most = float(queries.min()), float(queries.max())
         # without it large w would need smaller panels of the nodes
         offset = 0.5 * (least + most) if abs(least + most) > most - least else 0.0
         least, most = least - offset, most - offset
@@ -95,11 +97,12 @@ class LinePlan(NamedTuple):
 
 def plan_on_line(queries: Float, nodes: Float, extent: float = MAX_EXPONENT) -> LinePlan | None:
     """How to sum by panels; None where the direct sum is cheaper."""
-    pairs = queries.size * nodes.size
+    counts = counts_of(queries, nodes)
+    pairs = counts[0] * counts[1]
     if pairs < MIN_PAIRS_TO_PLAN:
         return None
     plan = LinePlan.of(queries, nodes, extent)
-    return plan if sum(plan.work(nodes.size + queries.size)) < PAIR_NANOSECONDS * pairs else None
+    return plan if sum(plan.work(sum(counts))) < PAIR_NANOSECONDS * pairs else None
 
 
 def interpolate_on_line(queries: Float, panels: Panels, values: Float, level: Float) -> Float:
@@ -135,7 +138,7 @@ def collect(
         collect_line(local[here], masses[here], panels, points, weights, moved[piece])
 
     run_pieces(work, len(batches))
-    return moved.sum(axis=0), level
+    return shared().sum(moved.sum(axis=0)), level
 
 
 def panel_indices(x: Float, panels: Panels) -> AnyArray:
@@ -150,5 +153,6 @@ def level_out(masses: Float, log_factors: Float, panel: AnyArray, count: int) ->
     log_masses = log_masses_of(masses, log_factors)
     level = np.full(count, -np.inf)
     np.maximum.at(level, panel, log_masses)
+    level = shared().most(level)
     level[level == -np.inf] = 0.0  # no mass there
     return np.exp(log_masses - level[panel]), level

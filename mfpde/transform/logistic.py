@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mfpde.transform.chebyshev import Panels, cut
-from mfpde.transform.direct import MIN_PAIRS_TO_PLAN
+from mfpde.transform.direct import MIN_PAIRS_TO_PLAN, bounds_of, counts_of, gathered
 from mfpde.transform.plane import collect_in_plane, interpolate_in_plane
 from mfpde.typing import Float
 
@@ -25,20 +25,23 @@ _PAIRS_PER_POINT = 300.0  # pairs whose sum costs as much as moving a node or in
 
 #: queries (m, d), nodes (n, d), masses (n,) -> sums (m, c) over all pairs
 Pairs = Callable[[Float, Float, Float], Float]
+Box = tuple[Float, Float]
 
 
 def sum_by_panels(queries: Float, nodes: Float, masses: Float, pairs: Pairs) -> Float:
     """`pairs(queries, nodes, masses)` through Chebyshev points where that costs less; masses of any sign."""
     dimension = nodes.shape[1]
-    direct = queries.shape[0] * nodes.shape[0]
+    counts = counts_of(queries, nodes)
+    direct = counts[0] * counts[1]
     if direct < MIN_PAIRS_TO_PLAN or dimension > 2:
-        return pairs(queries, nodes, masses)
+        return pairs(queries, *gathered(nodes, masses))
     w, y = _in_plane(queries), _in_plane(nodes)
-    centre, middle = (0.5 * (points.min(axis=0) + points.max(axis=0)) for points in (y, w))
-    sources, targets = _panels(y - centre, np.abs(w).max(axis=0)), _panels(w - middle, np.abs(y).max(axis=0))
+    box, range_ = bounds_of(y), bounds_of(w)
+    centre, middle = (0.5 * (low + high) for low, high in (box, range_))
+    sources, targets = _panels(box, centre, range_), _panels(range_, middle, box)
     between = math.prod(float(_ORDER * panels.number) for panels in (*sources, *targets))  # more than an int64 holds
-    if between + _PAIRS_PER_POINT * (queries.shape[0] + nodes.shape[0]) > direct:
-        return pairs(queries, nodes, masses)
+    if between + _PAIRS_PER_POINT * sum(counts) > direct:
+        return pairs(queries, *gathered(nodes, masses))
     moved = collect_in_plane(y, masses, centre, *sources, _ORDER).ravel()
     sums = pairs(_points(targets, middle)[:, :dimension], _points(sources, centre)[:, :dimension], moved)
     first, second = (panels.number for panels in targets)
@@ -54,8 +57,9 @@ def _in_plane(points: Float) -> Float:
     return points if points.shape[1] == 2 else np.column_stack([points, np.zeros(points.shape[0])])
 
 
-def _panels(points: Float, reach: Float) -> tuple[Panels, Panels]:
-    low, high = points.min(axis=0), points.max(axis=0)
+def _panels(box: Box, centre: Float, other: Box) -> tuple[Panels, Panels]:
+    """Of a box about its centre, for the reach of the other argument."""
+    (low, high), reach = (end - centre for end in box), np.maximum(-other[0], other[1])
     first, second = (cut(float(low[i]), float(high[i]), float(reach[i]), _MAX_EXPONENT) for i in range(2))
     return first, second
 

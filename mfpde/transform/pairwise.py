@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfpde.transform.direct import plain
+from mfpde.ranks import shared
+from mfpde.transform.direct import gathered, plain
 from mfpde.transform.half_planes import relu_in_plane
 from mfpde.transform.logistic import sum_by_panels
 from mfpde.transform.pairwise_kernels import sum_over_pairs
@@ -24,6 +25,7 @@ def relu_sum(queries: Float, nodes: Float, masses: Float) -> Float:
     """
     queries, nodes, masses = plain(queries), plain(nodes), plain(masses)
     if nodes.shape[1] > 2:
+        nodes, masses = gathered(nodes, masses)
         return sum_pairs(queries, nodes, nodes, masses, logistic=False, slope=False)
     moments = relu_derivative(queries, nodes, masses)
     product: Float = np.einsum("mij,mj->mi", moments, queries)
@@ -35,10 +37,10 @@ def relu_derivative(queries: Float, nodes: Float, masses: Float) -> Float:
     queries, nodes, masses = plain(queries), plain(nodes), plain(masses)
     if nodes.shape[1] == 1:
         squares = masses * nodes[:, 0] ** 2
-        above, below = squares[nodes[:, 0] > 0.0].sum(), squares[nodes[:, 0] < 0.0].sum()
+        above, below = (shared().sum(float(squares[side].sum())) for side in (nodes[:, 0] > 0.0, nodes[:, 0] < 0.0))
         return np.where(queries > 0.0, above, np.where(queries < 0.0, below, 0.0))[:, :, None]
     if nodes.shape[1] == 2:
-        return relu_in_plane(queries, nodes, masses)
+        return relu_in_plane(queries, *gathered(nodes, masses))
     return _moments(queries, nodes, masses, logistic=False)
 
 

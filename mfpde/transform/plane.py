@@ -6,8 +6,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mfpde.ranks import shared
 from mfpde.transform.chebyshev import Panels, chebyshev_points, cut, interpolation_weights
-from mfpde.transform.direct import MIN_PAIRS_TO_PLAN, PAIR_NANOSECONDS, over_largest, plain, tilted_mean_directly
+from mfpde.transform.direct import (
+    MIN_PAIRS_TO_PLAN,
+    PAIR_NANOSECONDS,
+    bounds_of,
+    counts_of,
+    over_largest,
+    plain,
+    tilted_mean_directly,
+)
 from mfpde.transform.line import level_out, panel_indices
 from mfpde.transform.plane_tilts import tilt_plane
 from mfpde.transform.scattered_plane_kernels import collect_plane, interpolate_plane
@@ -55,8 +64,7 @@ class PlanePlan(NamedTuple):
     @classmethod
     def of(cls, queries: Float, nodes: Float, degree: int = 1) -> PlanePlan:
         """The cheapest for nodes and queries within the boxes of these."""
-        low, high = _box(nodes)
-        least, most = _box(queries)
+        (low, high), (least, most) = bounds_of(nodes), bounds_of(queries)
         centre, reach = 0.5 * (low + high), 0.5 * (high - low)
         middle, half = 0.5 * (least + most), 0.5 * (most - least)
         far = np.abs(middle) > half  # without an offset large w would need smaller panels of the nodes
@@ -68,7 +76,8 @@ class PlanePlan(NamedTuple):
             sources = [cut(-reach[i], reach[i], size[i], extent) for i in range(2)]
             targets = [cut(least[i], most[i], reach[i], extent) for i in range(2)]
             plans.append(cls(order, centre, offset, (sources[0], sources[1]), (targets[0], targets[1])))
-        return min(plans, key=lambda plan: sum(plan.work(nodes.shape[0] + queries.shape[0])))
+        points = sum(counts_of(queries, nodes))
+        return min(plans, key=lambda plan: sum(plan.work(points)))
 
     def work(self, points: int) -> tuple[float, float]:
         """Nanoseconds, roughly: of the sums over Chebyshev points, and for so many nodes and queries."""
@@ -104,16 +113,12 @@ class PlanePlan(NamedTuple):
 
 def plan_in_plane(queries: Float, nodes: Float, degree: int = 1) -> PlanePlan | None:
     """How to sum by panels; None where the direct sum is cheaper."""
-    pairs = queries.shape[0] * nodes.shape[0]
+    counts = counts_of(queries, nodes)
+    pairs = counts[0] * counts[1]
     if pairs < MIN_PAIRS_TO_PLAN:
         return None
     plan = PlanePlan.of(queries, nodes, degree)
-    return plan if sum(plan.work(nodes.shape[0] + queries.shape[0])) < degree * PAIR_NANOSECONDS * pairs else None
-
-
-def _box(points: Float) -> tuple[Float, Float]:
-    columns = points[:, 0], points[:, 1]  # numpy is ten times slower along the first axis
-    return np.array([column.min() for column in columns]), np.array([column.max() for column in columns])
+    return plan if sum(plan.work(sum(counts))) < degree * PAIR_NANOSECONDS * pairs else None
 
 
 def collect_in_plane(nodes: Float, masses: Float, centre: Float, y1: Panels, y2: Panels, order: int) -> Float:
@@ -131,7 +136,7 @@ def collect_in_plane(nodes: Float, masses: Float, centre: Float, y1: Panels, y2:
             collect_plane(first, second, masses[here], y1, y2, points, weights, moved[piece])
 
     run_pieces(work, len(batches))
-    return moved[0] if len(batches) == 1 else moved.sum(axis=0)
+    return shared().sum(moved[0] if len(batches) == 1 else moved.sum(axis=0))
 
 
 def interpolate_in_plane(

@@ -12,9 +12,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from mfpde.ranks import shared
 from mfpde.transform.chebyshev import Panels, interpolation_matrix
 from mfpde.transform.cube import face_points, frames, octant, rotated_to_first
-from mfpde.transform.direct import log_masses_of, over_largest, plain, tilted_mean_directly
+from mfpde.transform.direct import counts_of, log_masses_of, over_largest, plain, tilted_mean_directly
 from mfpde.transform.plane import collect_in_plane, interpolate_in_plane
 from mfpde.transform.products import multiply
 from mfpde.transform.sphere_kernels import gather, gather_octant, sum_for_faces, sum_for_octant, unfold, walsh
@@ -44,8 +45,9 @@ def tilted_mean_on_sphere(
     queries, nodes, masses = plain(queries), plain(nodes), plain(masses)
     count, order = _layout(abs(beta))
     size = 6 * (order * count) ** 2
-    work = 0.35 * float(size) ** 2 + 80.0 * nodes.shape[0] + 200.0 * queries.shape[0] + 1e6
-    if abs(beta) > _MAX_BETA or work > 0.8 * queries.shape[0] * nodes.shape[0]:
+    asked, summed = counts_of(queries, nodes)
+    work = 0.35 * float(size) ** 2 + 80.0 * summed + 200.0 * asked + 1e6
+    if abs(beta) > _MAX_BETA or work > 0.8 * asked * summed:
         return tilted_mean_directly(beta * queries, nodes, masses, log_factors)
     parts = max(math.ceil(3 / count), math.ceil(0.25 * math.pi * abs(beta) / (_FINE_MAX_EXPONENT * count)))
     half = 0.25 * math.pi / (count * parts)
@@ -67,11 +69,12 @@ def _over_the_largest(masses: Float, log_factors: Float | None) -> tuple[Float, 
     """Masses over the largest, and its logarithm: exponents differ by 2 beta at most, so that masses that underflow
     here are negligible for every query."""
     if log_factors is None:
-        largest = float(masses.max())
+        largest = shared().most(float(masses.max(initial=0.0)))
         return masses / largest, math.log(largest)
     log_factors, common = over_largest(log_factors)
     log_masses = log_masses_of(masses, log_factors)
-    return np.exp(log_masses - log_masses.max()), float(log_masses.max()) + common
+    largest = shared().most(float(log_masses.max(initial=-np.inf)))
+    return np.exp(log_masses - largest), largest + common
 
 
 def _layout(beta: float) -> tuple[int, int]:

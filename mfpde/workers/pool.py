@@ -7,7 +7,7 @@ import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
@@ -21,7 +21,7 @@ __all__ = ["Answer", "Pool", "Task", "usable_processors"]
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 _LIVES = 2  # workers that may die of a task before it is given up
 _SECONDS_TO_LEAVE = 5.0  # for a worker that was told to; then it is killed
-_PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from mfpde.workers.worker import serve; serve()"
+_PROGRAM = "import sys; sys.path[:] = sys.argv[2:]; from mfpde.workers.worker import serve; serve(sys.argv[1].split())"
 
 
 class Task(NamedTuple):
@@ -52,8 +52,11 @@ class Pool:
     [(0, 2.0, ''), (1, None, 'ValueError: math domain error')]
     """
 
-    def __init__(self, processes: int) -> None:
-        self.processes = processes
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, processes: int, modules: Sequence[str] = ()) -> None:
+        """modules: what workers import first."""
+        self.processes, self._modules = processes, modules
         self._lock = threading.Lock()
         self._running: set[subprocess.Popen[bytes]] = set()
         self._idle: list[subprocess.Popen[bytes]] = []
@@ -128,7 +131,7 @@ class Pool:
     def _woken(self) -> subprocess.Popen[bytes]:
         """One that has nothing to do, or a new one."""
         environment = os.environ | dict.fromkeys(_ONE_THREAD, "1")
-        command = [sys.executable, "-c", _PROGRAM, *sys.path]
+        command = [sys.executable, "-c", _PROGRAM, " ".join(self._modules), *sys.path]
         with self._lock:
             if self._closed:
                 raise OSError("the pool is closed")

@@ -8,31 +8,45 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from mfpde.errors import MfpdeError
 from mfpde.workers.frames import read_frame, write_frame
 
-__all__ = ["serve"]
+__all__ = ["answered", "serve"]
 
 _SECONDS_BETWEEN_LOOKS = 1.0  # for the parent: a worker does not outlive it by more
 
 
-def serve() -> None:
-    """Answer tasks, `(function, arguments)` with the function as `module:name`, by `(value, error)`."""
+def serve(modules: Sequence[str]) -> None:
+    """Answer tasks, `(function, arguments)` with the function as `module:name`, by `(value, error)`; all of them know
+    the parts that the modules register."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the parent, which ends its workers
     threading.Thread(target=_follow, args=(os.getppid(),), daemon=True).start()
     tasks, answers = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a task prints does not get between answers
     while True:
         try:
-            function, arguments = read_frame(tasks)
+            task = read_frame(tasks)
         except EOFError:
             return
-        write_frame(answers, _answer(function, arguments))
+        missing = _cannot_be_imported(modules)
+        write_frame(answers, (None, missing) if missing else answered(*task))
 
 
-def _answer(function: str, arguments: tuple[Any, ...]) -> tuple[Any, str]:
+def _cannot_be_imported(modules: Sequence[str]) -> str:
+    """What is wrong with the first that cannot; empty where all can."""
+    for module in modules:
+        try:
+            importlib.import_module(module)
+        except Exception as error:  # noqa: BLE001 - of a user's module
+            return f"workers cannot import {module}: {type(error).__name__}: {error}"
+    return ""
+
+
+def answered(function: str, arguments: tuple[Any, ...]) -> tuple[Any, str]:
+    """The value of a task, or what was wrong in words."""
     module, _, name = function.partition(":")
     try:
         return getattr(importlib.import_module(module), name)(*arguments), ""

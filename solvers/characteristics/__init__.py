@@ -51,6 +51,7 @@ class Characteristics(Solver):
     counts: ClassVar[tuple[str, ...]] = ("steps", "nodes")
     preference: ClassVar[int] = -1
     shows: ClassVar[str] = "characteristics"
+    follows_clusters: ClassVar[bool] = True
 
     tolerance: Real = Field(default=1e-11, ge=1e-13, le=1e-2, description="a tenth of the error that is promised")
     max_nodes: Whole = Field(default=20_000, ge=16, le=2_000_000, description="most nodes a run may use")

@@ -115,8 +115,10 @@ class FiniteVolume(Solver):
         kind = equation.geometry.name
         if not equation.geometry.counts_as("line", "plane"):
             return f"it works on the line and on the plane, not on the {kind}"
-        if equation.interaction is not None:
-            return "it knows no interactions in r yet; particles do, and characteristics where there is no noise"
+        law = equation.interaction
+        reason = None if law is None else law.token_unfit(equation.geometry, noisy=True)
+        if reason is not None:
+            return reason
         self._check_axes(equation.geometry.ambient_dimension, kind)
         return None if equation.initial is None else equation.initial.density_unfit
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,16 +15,14 @@ from mfpde.typing import Float
 __all__ = ["ParticlesForm", "mergers_trail", "particles_fields", "particles_layout"]
 
 
-def particles_layout(
-    weights: Float, components: int, positions: Float | None = None, copies: int | None = None
-) -> Layout:
+def particles_layout(weights: Any, components: int, positions: Any = None, copies: int | None = None) -> Layout:
     """`position (particle, component)` in native components, with constant `weight (particle)` and, for masked
     attention, `particle_position (particle)`, which never change; `position (copy, particle, component)` of independent
     copies."""
     alone = ("particle",)
-    constants = {"weight": Constant(Field(alone, "mass of the particle"), np.asarray(weights))}
+    constants = {"weight": Constant(Field(alone, "mass of the particle"), weights)}
     if positions is not None:
-        constants["particle_position"] = Constant(Field(alone, "position s of the particle"), np.asarray(positions))
+        constants["particle_position"] = Constant(Field(alone, "position s of the particle"), positions)
     extents = {"particle": len(weights), "component": components}
     if copies is not None:
         extents = {"copy": copies, **extents}

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mfpde.compilation import kernel, part_of_kernel
+from mfpde.compilation import kernel
 from mfpde.solvers.kernels.finite_volume_closure import GAUSSIAN_FLOOR, RING_FRACTIONS, SHARE_BOUNDS, SHARE_MAX
 from mfpde.solvers.kernels.finite_volume_diffusion import spread_along
 from mfpde.solvers.kernels.finite_volume_transport import GHOSTS, TURNING_SPEED, transport_along, upwind
@@ -132,7 +132,7 @@ def line_moments(density: Float, axis: Float) -> tuple[float, float, float]:
     return mass, middle, spread / mass
 
 
-@part_of_kernel
+@kernel
 def _close(density: Float, axis: Float, width: float, moves: bool, heaviest: bool, closure: Float) -> None:
     """closure = share, mean and variance of the Gaussian that continues a panel (`Closure.of`)."""
     n = axis.size
@@ -198,7 +198,7 @@ def _join(room: LineRoom, count: int) -> None:
         moment[k] = old[k] * moment[k] + level[k] * second[k]
 
 
-@part_of_kernel
+@kernel
 def _whole_gaussian(
     closure: Float, mean: float, matrix: float, tilts: tuple[float, float], room: LineRoom, n: int
 ) -> None:
@@ -212,7 +212,7 @@ def _whole_gaussian(
         second[k] = origin + w * variance
 
 
-@part_of_kernel
+@kernel
 def _tilt(source: int, mean: float, matrix: float, tilts: tuple[float, float], form: float, cells: LineCells,
           room: LineRoom) -> None:  # fmt: skip
     """Add the Laplace transform of a panel, and its slope, at tilts `w_0 + u K` to those of others."""
@@ -262,7 +262,7 @@ def line_drift(panel: int, mean: Float, matrix: Float, heads: LineHeads, stage: 
                 drift[k] += value * (raised * moment[k])
 
 
-@part_of_kernel
+@kernel
 def _move_frame(density: Float, drift: Float, cells: LineCells) -> tuple[float, float]:
     """(c, R) of the regression `c + R z` of the drift under a panel."""
     axis, n = cells.axis, cells.axis.size

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mfpde.compilation import kernel, part_of_kernel
+from mfpde.compilation import kernel
 from mfpde.solvers.kernels.finite_volume_update import combine, limit, update
 from mfpde.solvers.kernels.line_slope import (
     LineCells,
@@ -95,7 +95,7 @@ def _combine(weights: Float, count: int, step: float, flux: Float, out: Float) -
                 combine(flux[stage, panel, 0], step * weights[stage], total)
 
 
-@part_of_kernel
+@kernel
 def _carry_low(
     before: Float, speed: Float, conductivity: float, steps: int, duration: float, cells: LineCells, room: StepRoom
 ) -> None:
@@ -114,7 +114,7 @@ def _carry_low(
         update(room.density, room.still, room.part, room.density)
 
 
-@part_of_kernel
+@kernel
 def _move(
     start: LineState,
     first: LineRates,
@@ -163,7 +163,7 @@ def _sound(density: Float, mean: float, matrix: float) -> bool:
     return math.isfinite(total) and math.isfinite(mean) and math.isfinite(matrix) and matrix != 0.0
 
 
-@part_of_kernel
+@kernel
 def _error(start: LineState, weights: Float, count: int, rough: float, task: StepTask, room: StepRoom) -> float:
     """Of `step sum weights rates`: of densities relative to the largest in units of `rough`, of frames in units of the
     tolerance."""

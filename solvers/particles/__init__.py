@@ -92,6 +92,14 @@ class ParticleSystem(Solver):
         together = None if law is None else law.token_unfit(equation.geometry, is_noisy(equation))
         return together or self._unfit_noise(equation) or self._unfit_normalization(equation)
 
+    def ranks_unfit(self, equation: Equation) -> str | None:
+        if self.copies is not None:
+            return "copies are not spread over ranks: leave copies out, or start one process"
+        merges = not equation.geometry.flat or equation.normalization is not None
+        if self.layers is None and not is_noisy(equation) and (self.merge or (self.merge is None and merges)):
+            return "tokens of different ranks do not merge: give merge: 0, or start one process"
+        return None
+
     def _unfit_noise(self, equation: Equation) -> str | None:
         """Why these settings do not go together with the noise, or without any."""
         if equation.noise.matrix is not None and not equation.geometry.flat:

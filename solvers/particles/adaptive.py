@@ -11,7 +11,7 @@ import numpy as np
 
 from mfpde.contracts import PROMISED, Accuracy, Progress, State
 from mfpde.errors import ProblemError
-from mfpde.measure import Measure, Particles
+from mfpde.measure import Measure
 from mfpde.normalization import Normalization
 from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.forms.particles import mergers_trail
@@ -64,7 +64,8 @@ class AdaptiveIntegration(TokenIntegration):
             self._tokens = tokens.without_places()
         if self._merge > 0:
             self._layout = replace(self._layout, trail=mergers_trail(copies=False), trail_row="merger")
-        self._width, self._march_is_compact = start.shape[1], start.size > _MOST_IN_MANY_ARRAYS
+        self._width = start.shape[1]
+        self._march_is_compact = tokens.total * self._width > _MOST_IN_MANY_ARRAYS
         #: where the points are that merge
         self._space = self._directions or self._geometry
         system = _TokenSystem(self, np.ascontiguousarray(start).ravel())
@@ -78,7 +79,7 @@ class AdaptiveIntegration(TokenIntegration):
 
     def _marching(self) -> March:
         tolerance = STEP_SHARE * self._settings.tolerance
-        implicit = self._system.start.size <= _MOST_IMPLICIT
+        implicit = self._tokens.total * self._width <= _MOST_IMPLICIT
         return March(self._system, tolerance, implicit=implicit, independent=True, compact=self._march_is_compact)
 
     @property
@@ -103,12 +104,12 @@ class AdaptiveIntegration(TokenIntegration):
         return self._space.points(rows[:, :-1] / lengths(rows[:, :-1]))
 
     def slope(self, time: float, state: Float) -> Float:
-        if not float(np.abs(state).max(initial=0.0)) < _MAX_COORDINATE:
+        if not self._largest(state) < _MAX_COORDINATE:
             raise ProblemError.at("points", "are beyond all bounds")
         if self._scheme is not None:
             return self._normed_slope(self._scheme, time, self._rows(state)).ravel()
         points = self._native(state)
-        measure = Particles(points, self._clusters.weights, self._geometry, self._tokens.positions)
+        measure = self._moving.law(points)
         velocity = self._velocity.at(time)
         velocity.prepare(measure, self._before)
         self._before = None if self._march_is_compact else measure
@@ -126,6 +127,9 @@ class AdaptiveIntegration(TokenIntegration):
         turned = (output - along * directions) * size / speed_factor(scheme, time, norms, lengths(output))
         return np.hstack([turned, norm_rate(scheme, time, along, lengths(output))])
 
+    def _largest(self, state: Float) -> float:
+        return self._ranks.most(float(np.abs(state).max(initial=0.0)))
+
     def forget(self) -> None:
         """Forget what was found before (potentials of sinkhorn attention): steps must not depend on it."""
         self._before = None
@@ -134,9 +138,9 @@ class AdaptiveIntegration(TokenIntegration):
         """The largest error of a coordinate, relative to the spread of the tokens."""
         size = 1.0
         if self._directions is None:
-            rounding = ROUNDING / (STEP_SHARE * self._settings.tolerance) * float(np.abs(state).max(initial=0.0))
+            rounding = ROUNDING / (STEP_SHARE * self._settings.tolerance) * self._largest(state)
             size = max(spread(self._rows(state), self._moving), rounding)
-        return lambda error: float(np.abs(error).max(initial=0.0)) / size
+        return lambda error: self._largest(error) / size
 
     def growth_rate(self, time: float, state: Float) -> float:
         """`d/dt log |x|^2` of the token that is farthest out, in R^d."""
@@ -146,7 +150,9 @@ class AdaptiveIntegration(TokenIntegration):
         self.forget()
         squares = np.einsum("nc,nc->n", points, points)
         farthest = int(np.argmax(squares))
-        return 2 * float(points[farthest] @ speed[farthest]) / float(squares[farthest]) if squares.any() else 0.0
+        own = np.array([[squares[farthest], points[farthest] @ speed[farthest]]])
+        square, growth = max(self._ranks.gathered(own).tolist())
+        return 2 * growth / square if square else 0.0
 
     @property
     def time(self) -> float:
@@ -227,7 +233,12 @@ class AdaptiveIntegration(TokenIntegration):
 
     def _cost(self) -> float:
         """Microseconds of one attempted step, from the number of operations."""
-        return 13 * (200 + 1.5e-3 * pairs_worth(self._clusters.weights.size, self._width))
+        return 13 * (200 + 1.5e-3 * pairs_worth(self._left, self._width))
+
+    @property
+    def _left(self) -> int:
+        """How many tokens still move, on all ranks."""
+        return self._tokens.total - self._clusters.gone.size
 
     def points(self) -> Float:
         rows = self._rows(self._state) if self._scheme is None else self._native(self._state)
@@ -249,14 +260,14 @@ class AdaptiveIntegration(TokenIntegration):
         if self._scheme is None:
             return super().residual()
         speed = self._rows(self.slope(self._time, self._state))[:, :-1]
-        return float(np.sqrt(np.einsum("n,nc->", self._clusters.weights, speed**2)))
+        return float(np.sqrt(self._ranks.sum(float(np.einsum("n,nc->", self._clusters.weights, speed**2)))))
 
     def trail(self, since: int) -> dict[str, Float]:
         """Mergers in the order of their times."""
         rows = self._clusters.rows()
         return {name: rows[name][since:] for name in self._layout.trail}
 
-    def state(self) -> dict[str, AnyArray]:
+    def own_state(self) -> dict[str, AnyArray]:
         """What a snapshot has already is referred to by its file; a step into which was looked is made again from its
         beginning."""
         inside = self._time < self._march.time
@@ -280,7 +291,7 @@ class AdaptiveIntegration(TokenIntegration):
 
     def statistics(self) -> dict[str, float]:
         counts = {name: float(value) for name, value in self._march.counts.items()}
-        return {"particles": float(self._clusters.weights.size), **counts}
+        return {"particles": float(self._left), **counts}
 
 
 class _TokenSystem(OrdinarySystem):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mfpde.contracts import Integration
 from mfpde.errors import ProblemError
+from mfpde.ranks import present
 from mfpde.solvers.kernels.token_slope import PairwiseLaw
 from mfpde.solvers.particles import is_noisy
 from mfpde.solvers.particles.adaptive import AdaptiveIntegration
@@ -15,6 +16,7 @@ from mfpde.solvers.particles.gathering import GatheringIntegration
 from mfpde.solvers.particles.layered import LayeredIntegration
 from mfpde.solvers.particles.noisy import NoisyIntegration
 from mfpde.solvers.particles.pairwise import MOST_TOKENS, PairwiseIntegration, may_blow_up, pairwise_law
+from mfpde.solvers.particles.shown import OF_TOKENS
 from mfpde.solvers.particles.span import law_in_span
 from mfpde.solvers.particles.tokens import Tokens, first_tokens
 from mfpde.typing import AnyArray
@@ -39,8 +41,10 @@ def earlier_integration(
     settings: ParticleSystem, task: InitialValueProblem, state: Mapping[str, AnyArray]
 ) -> Integration:
     """As it was left; nothing is drawn again."""
+    ranks = present()
+    state = ranks.handed_out(state, OF_TOKENS)
     positions = state["positions"] if state["positions"].size else None
-    tokens = Tokens(state["tokens"], state["weights"], positions, task.equation.geometry)
+    tokens = Tokens(state["tokens"], state["weights"], positions, task.equation.geometry, ranks)
     integration = _integration(settings, task, tokens)
     integration.restore(state)
     return integration
@@ -63,6 +67,8 @@ def _integration(
         return LayeredIntegration(settings, task, tokens)
     if is_noisy(task.equation):
         return NoisyIntegration(settings, task, tokens)
+    if tokens.ranks.size > 1:
+        return AdaptiveIntegration(settings, task, tokens)
     law = pairwise_law(task.equation, task.clock)
     alone = tokens.copies == 1 and task.clock == "physical"
     several = task.clock == "gradient" and law is not None and law.kinds.size > 1

@@ -103,7 +103,7 @@ class LayeredIntegration(TokenIntegration):
             time, x = self._done * self._length, self._x
             for residual in self._residuals():
                 x = np.stack([self._layer(residual, time, each) for each in x])
-            if not float(np.abs(x).max()) < _MAX_COORDINATE:
+            if not self._ranks.most(float(np.abs(x).max())) < _MAX_COORDINATE:
                 return Progress(State.NOT_FINITE, "tokens diverge", "take more layers, or fewer of them")
             self._x = x
             self._done += 1
@@ -113,8 +113,8 @@ class LayeredIntegration(TokenIntegration):
 
     def _cost(self) -> float:
         """Microseconds of one layer, from the number of operations."""
-        copies, count, width = self._x.shape
-        return copies * (300 + 1.5e-3 * pairs_worth(count, width))
+        copies, _, width = self._x.shape
+        return copies * (300 + 1.5e-3 * pairs_worth(self._tokens.total, width))
 
     def points(self) -> Float:
         if self._directions is None:
@@ -127,7 +127,7 @@ class LayeredIntegration(TokenIntegration):
     def shown(self) -> Float:
         return self.points() if self._scheme is None else self._x
 
-    def state(self) -> dict[str, AnyArray]:
+    def own_state(self) -> dict[str, AnyArray]:
         return {"x": self._x.copy(), "done": np.array(self._done), "time": np.array(self._time), **self.tokens_state()}
 
     def restore(self, state: Mapping[str, AnyArray]) -> None:
@@ -135,4 +135,4 @@ class LayeredIntegration(TokenIntegration):
         self._x, self._done, self._time = state["x"].copy(), int(state["done"]), float(state["time"])
 
     def statistics(self) -> dict[str, float]:
-        return {"particles": float(self._tokens.copies * self._tokens.count), "layers": float(self._done)}
+        return {"particles": float(self._tokens.copies * self._tokens.total), "layers": float(self._done)}

@@ -64,7 +64,7 @@ class NoisyIntegration(TokenIntegration):
         self._steps = 0
         self._x, self._tokens = tokens.points.copy(), tokens.without_places()
         self._drift: Float | None = self._drifts(0.0, self._x)
-        if not np.isfinite(self._drift).all():
+        if not np.isfinite(self._ranks.most(float(np.abs(self._drift).max()))):
             raise ProblemError.at("attention", "moves these tokens at a speed beyond all numbers")
         self._length = self._chosen_step()
         self._y = self._each(moved, self._x, -0.5 * self._length * self._drift)
@@ -100,12 +100,15 @@ class NoisyIntegration(TokenIntegration):
         assert self._drift is not None  # noqa: S101 - at the start
         size = min(spread(points, self._tokens) for points in self._x)
         push = self._normals(0)
-        push *= _DIFFERENCE_STEP * size / max(_root_mean_square(push), 1e-300)
+        push *= _DIFFERENCE_STEP * size / max(self._root_mean_square(push), 1e-300)
         nudged = self._each(moved, self._x, push)
         changed = self._each(carried, self._drifts(0.0, nudged), nudged, self._x) - self._drift
-        rate = max(_root_mean_square(self._drift), _root_mean_square(changed) / _DIFFERENCE_STEP) / size
+        rate = max(self._root_mean_square(self._drift), self._root_mean_square(changed) / _DIFFERENCE_STEP) / size
         noise = 0.0 if self._geometry.flat else max(self._diffusions()) * (self._geometry.ambient_dimension - 1)
         return rate + noise
+
+    def _root_mean_square(self, vectors: Float) -> float:
+        return float(np.sqrt(self._ranks.mean(np.square(vectors).sum(axis=-1))))
 
     # -- what moves tokens
     # ---------------------------------------------------------------------------------------------------------
@@ -139,18 +142,18 @@ class NoisyIntegration(TokenIntegration):
     def _normals(self, step: int, purpose: int = _STEP_NOISE) -> Float:
         """Standard normal numbers of that step for each token."""
         copies, count, components = self._x.shape
-        return self._summed(step, purpose, copies * count, components).reshape(self._x.shape)
+        return self._summed(step, purpose, copies * count, components, self._tokens.first).reshape(self._x.shape)
 
     def _shared_normals(self, step: int, purpose: int = _COMMON_NOISE) -> Float:
         """Those that the tokens of a copy share, `(copies, c)`."""
         return self._summed(step, purpose, len(self._x), self._shared)
 
-    def _summed(self, step: int, purpose: int, rows: int, components: int) -> Float:
+    def _summed(self, step: int, purpose: int, rows: int, components: int, first: int = 0) -> Float:
         """With `increments` the sum of the numbers of so many finer steps."""
         finer = self._settings.increments
         stream, total = Stream(self._settings.seed, 0, purpose), np.zeros((rows, components))
         for part in range(finer):
-            total += stream.normals(step * finer + part, rows, components)
+            total += stream.normals(step * finer + part, rows, components, first)
         return total / np.sqrt(finer)
 
     def _variance(self, start: float, end: float) -> float:
@@ -223,7 +226,7 @@ class NoisyIntegration(TokenIntegration):
                 return Progress(State.UNDER_WAY)
             left -= 1
             self._step()
-            if not float(np.abs(self._x).max()) < _MAX_COORDINATE:
+            if not self._ranks.most(float(np.abs(self._x).max())) < _MAX_COORDINATE:
                 self._stand((self._steps - 1) * self._length, self._view)
                 return Progress(State.NOT_FINITE, "tokens diverge", "end the run earlier, or take shorter steps")
         near = abs(target - self._steps * self._length) <= _SAME_TIME * self._length
@@ -235,7 +238,7 @@ class NoisyIntegration(TokenIntegration):
 
     def _cost(self) -> float:
         """Microseconds of one step, from the number of operations."""
-        copies, count, width = self._x.shape
+        (copies, _, width), count = self._x.shape, self._tokens.total
         return copies * (300 + 1.5e-3 * pairs_worth(count, width) + 0.05 * count * width)
 
     def points(self) -> Float:
@@ -243,7 +246,7 @@ class NoisyIntegration(TokenIntegration):
             return self._view
         return np.mod(self._view, 2 * np.pi)
 
-    def state(self) -> dict[str, AnyArray]:
+    def own_state(self) -> dict[str, AnyArray]:
         moving = {"x": self._x.copy(), "y": self._y.copy(), "view": self._view.copy()}
         numbers = {"steps": np.array(self._steps), "time": np.array(self._time), "length": np.array(self._length)}
         return {**moving, **numbers, **self.tokens_state(), "tokens": self.points()}
@@ -257,8 +260,4 @@ class NoisyIntegration(TokenIntegration):
 
     def statistics(self) -> dict[str, float]:
         counts = {"steps": float(self._steps), "step": self._length}
-        return {"particles": float(self._tokens.copies * self._tokens.count), **counts}
-
-
-def _root_mean_square(vectors: Float) -> float:
-    return float(np.sqrt(np.square(vectors).sum(axis=-1).mean()))
+        return {"particles": float(self._tokens.copies * self._tokens.total), **counts}

@@ -269,7 +269,7 @@ class PairwiseIntegration(TokenIntegration):
         rows = merger_rows(self._copies.merged_into, self._copies.merged_at, self._merged())
         return {name: rows[name][since:] for name in self._layout.trail}
 
-    def state(self) -> dict[str, AnyArray]:
+    def own_state(self) -> dict[str, AnyArray]:
         """All but the mergers that the trail has."""
         kept = {f"copies_{name}": array.copy() for name, array in self._lasting()}
         there = self._merged()

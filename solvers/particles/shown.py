@@ -21,7 +21,11 @@ if TYPE_CHECKING:
     from mfpde.equation import InitialValueProblem
     from mfpde.solvers.particles import ParticleSystem
 
-__all__ = ["TokenIntegration", "lengths", "spread"]
+__all__ = ["OF_TOKENS", "TokenIntegration", "lengths", "spread"]
+
+
+#: arrays of a state that have numbers of every token, one after the other
+OF_TOKENS = frozenset({"march_state", "positions", "tokens", "view", "weights", "x", "y"})
 
 
 class TokenIntegration(Integration):
@@ -39,9 +43,13 @@ class TokenIntegration(Integration):
         self._directions = None if self._geometry.flat else self._geometry
         if self._geometry.flat and self._scheme is not None:
             self._directions = Sphere(dimension=dimension)
+        self._ranks = tokens.ranks
         copies = None if settings.copies is None else tokens.copies
         components = tokens.points.shape[2] if self._scheme is None else self._geometry.ambient_dimension
-        self._layout = particles_layout(tokens.weights, components, tokens.positions, copies)
+        weights, positions = (
+            None if each is None else self._ranks.spread(each) for each in (tokens.weights, tokens.positions)
+        )
+        self._layout = particles_layout(weights, components, positions, copies)
 
     @property
     def layout(self) -> Layout:
@@ -62,7 +70,7 @@ class TokenIntegration(Integration):
         if self._geometry.flat:
             vectors = vectors / self._stretch
         norms = lengths(vectors)
-        if not norms.all():
+        if not self._ranks.least(float(norms.min())):
             raise ProblemError.at("initial", "has a token at 0, which a normalization cannot give a direction")
         return vectors / norms, norms if self._geometry.flat else np.ones_like(norms)
 
@@ -84,11 +92,11 @@ class TokenIntegration(Integration):
 
     def fields(self) -> dict[str, Float]:
         shown = self.shown()
-        return particles_fields(shown if self._settings.copies is not None else shown[0])
+        return particles_fields(shown if self._settings.copies is not None else self._ranks.spread(shown[0]))
 
     def drift(self, time: float, points: Float) -> Float:
         """Of tokens at native points `(n, c)` by their own measure, in native components."""
-        measure = Particles(points, self._tokens.weights, self._geometry, self._tokens.positions)
+        measure = self._tokens.law(points)
         velocity = self._velocity.at(time)
         velocity.prepare(measure)
         return velocity.drift(measure, points, self._tokens.positions)
@@ -97,7 +105,7 @@ class TokenIntegration(Integration):
         """`Att(y_i)`, not projected, of what layers see: unit vectors, or those times a gain, `(n, d)`."""
         space = None if self._gain is not None else self._directions
         points = seen if space is None else space.points(seen)
-        measure = Particles(points, self._tokens.weights, space, self._tokens.positions).concrete
+        measure = self._tokens.law_on(space, points).concrete
         velocity, total = velocity.at(time), np.zeros(seen.shape)
         velocity.prepare(measure)
         if velocity.law is not None:
@@ -108,9 +116,23 @@ class TokenIntegration(Integration):
         """`(sum_i w_i |G(x_i)|^2)^{1/2}` relative to the spread of tokens in R^d; of copies the root mean square."""
         squares = []
         for points in self.points():
-            square = float(np.einsum("n,nc->", self._tokens.weights, self.drift(self.time, points) ** 2))
+            speed = self.drift(self.time, points)
+            square = self._ranks.sum(float(np.einsum("n,nc->", self._tokens.weights, speed**2)))
             squares.append(square / spread(points, self._tokens) ** 2)
         return float(np.sqrt(np.mean(squares)))
+
+    def state(self) -> dict[str, AnyArray]:
+        with self._ranks.called("state"):
+            return {
+                name: self._ranks.spread(array, 1 if array.ndim == 3 else 0)
+                if name in OF_TOKENS and array.size
+                else array
+                for name, array in self.own_state().items()
+            }
+
+    @abstractmethod
+    def own_state(self) -> dict[str, AnyArray]:
+        """What goes on in this process; `OF_TOKENS` names the arrays of which the other ranks have the rest."""
 
     def tokens_state(self) -> dict[str, AnyArray]:
         """What was drawn at the start and never changes."""
@@ -127,7 +149,8 @@ def spread(points: Float, tokens: Tokens) -> float:
     """Root of the mean square distance from the mean; 1 where the space is bounded."""
     if not tokens.geometry.flat:
         return 1.0
-    mean = np.einsum("n,nc->c", tokens.weights, points)
-    deviation = float(np.sqrt(np.einsum("n,nc->", tokens.weights, (points - mean) ** 2)))
-    farthest = float(np.abs(points).max(initial=0.0))
+    mean = tokens.ranks.sum(np.einsum("n,nc->c", tokens.weights, points))
+    variance = tokens.ranks.sum(float(np.einsum("n,nc->", tokens.weights, (points - mean) ** 2)))
+    deviation = float(np.sqrt(variance))
+    farthest = tokens.ranks.most(float(np.abs(points).max(initial=0.0)))
     return deviation if deviation > 1e-14 * farthest else farthest + 1e-200

@@ -12,6 +12,8 @@ from mfpde.distances.law import law_of
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry
 from mfpde.measure import Measure, Particles
+from mfpde.measure.shared_particles import particles_of
+from mfpde.ranks import ALONE, Ranks, present
 from mfpde.streams import Stream
 from mfpde.typing import Float
 
@@ -19,10 +21,12 @@ if TYPE_CHECKING:
     from mfpde.equation import InitialValueProblem
     from mfpde.solvers.particles import ParticleSystem
 
-__all__ = ["Tokens", "first_tokens"]
+__all__ = ["RANK_TOKENS_MIN", "Tokens", "first_tokens"]
 
 #: what random numbers are drawn for: places within parts of equal mass
 _STRATA = 5
+#: tokens of a rank: with fewer it has nothing to do, and sums over all pairs are better
+RANK_TOKENS_MIN = 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +38,12 @@ class Tokens:
     weights: Float
     positions: Float | None
     geometry: Geometry
+    ranks: Ranks = ALONE  # of which each has some of the tokens, of a single system
+    total: int = 0  # of tokens of each system, in all processes together
+
+    def __post_init__(self) -> None:
+        if not self.total:
+            object.__setattr__(self, "total", self.ranks.sum(self.count))
 
     @property
     def copies(self) -> int:
@@ -42,8 +52,13 @@ class Tokens:
 
     @property
     def count(self) -> int:
-        """How many tokens each has."""
+        """How many tokens each has, in this process."""
         return self.points.shape[1]
+
+    @property
+    def first(self) -> int:
+        """The number of the first one of this process."""
+        return self.ranks.share(self.total)[0]
 
     def without_places(self) -> Tokens:
         """As many, all at 0, which takes no memory: for who has their places himself."""
@@ -53,14 +68,22 @@ class Tokens:
         """The law of all tokens at these points `(copies, n, c)`."""
         every = points.reshape(-1, points.shape[-1])
         if self.copies == 1:
-            return Particles(every, self.weights, self.geometry, self.positions)
+            return self.law(every)
         weights = np.tile(self.weights / self.copies, self.copies)
         positions = None if self.positions is None else np.tile(self.positions, self.copies)
         return Particles(every, weights, self.geometry, positions)
 
     def laws(self, points: Float) -> list[Measure]:
         """Of each system."""
-        return [Particles(each, self.weights, self.geometry, self.positions) for each in points]
+        return [self.law(each) for each in points]
+
+    def law(self, points: Float) -> Particles:
+        """Of one system, at native points `(n, c)`."""
+        return self.law_on(self.geometry, points)
+
+    def law_on(self, space: Geometry | None, points: Float) -> Particles:
+        """The same on another space."""
+        return particles_of(points, self.weights, space, self.positions, self.ranks)
 
 
 def first_tokens(settings: ParticleSystem, task: InitialValueProblem) -> Tokens:
@@ -75,26 +98,41 @@ def first_tokens(settings: ParticleSystem, task: InitialValueProblem) -> Tokens:
         if settings.count not in (None, len(points)):
             wanted = f"the initial measure has {len(points)} points, not {settings.count}; leave count out"
             raise ProblemError.at("solver.count", wanted)
-        positions = given.positions
+        positions, ranks = given.positions, present()
         if positions is None and measure.positions is not None:  # a mask without positions: in the order of the tokens
             positions = np.arange(1, len(points) + 1) / len(points)
-        return Tokens(points[None], weights, positions, geometry)
+        low, high = _share(ranks, len(points))
+        positions = None if positions is None else positions[low:high]
+        return Tokens(points[None, low:high], weights[low:high], positions, geometry, ranks)
     count = settings.count
     if count is None:
         raise ProblemError.at("solver.count", "is missing: how many tokens are to be drawn?")
-    need_memory("solver.count", copies * count * geometry.ambient_dimension)
+    low, high = _share(present(), count)
+    own = high - low
+    need_memory("solver.count", copies * own * geometry.ambient_dimension)
     if settings.sampling == "stratified":
-        drawn = np.concatenate([_stratified(measure, count, settings.seed, copy) for copy in range(copies)])
+        shares = [_stratified(measure, count, settings.seed, copy, low, own) for copy in range(copies)]
+        drawn = np.concatenate(shares)
     else:
-        drawn = measure.sample(copies * count, settings.seed)
+        drawn = measure.sample_share(copies * low, copies * own, settings.seed)
     positions = measure.sample_positions(count, settings.seed)
-    return Tokens(drawn.reshape(copies, count, -1), np.full(count, 1 / count), positions, geometry)
+    positions = None if positions is None else positions[low:high]
+    return Tokens(drawn.reshape(copies, own, -1), np.full(own, 1 / count), positions, geometry, present())
 
 
-def _stratified(measure: Measure, count: int, seed: int, copy: int) -> Float:
-    """One draw from each of `count` parts of equal mass, on the line and on the circle: `(count, 1)`, ascending."""
+def _share(ranks: Ranks, count: int) -> tuple[int, int]:
+    """The tokens of this process."""
+    if count < RANK_TOKENS_MIN * ranks.size and ranks.size > 1:
+        wanted = f"{count} tokens are too few for {ranks.size} ranks: each is to have {RANK_TOKENS_MIN}"
+        raise ProblemError.at("solver.count", wanted)
+    return ranks.share(count)
+
+
+def _stratified(measure: Measure, count: int, seed: int, copy: int, first: int, own: int) -> Float:
+    """One draw from each of `own` of `count` parts of equal mass, from that one on, on the line and on the circle:
+    `(own, 1)`, ascending."""
     space = measure.space
     if measure.positions is not None or not (space.angular or (space.flat and space.ambient_dimension == 1)):
         raise ProblemError.at("solver.sampling", "stratified draws are for the line and the circle, without positions")
-    shares = Stream(seed, copy, _STRATA).uniforms(0, count)[:, 0]
-    return law_of(measure).quantile_and_mean((np.arange(count) + shares) / count)[0][:, None]
+    shares = Stream(seed, copy, _STRATA).uniforms(0, own, first=first)[:, 0]
+    return law_of(measure).quantile_and_mean((first + np.arange(own) + shares) / count)[0][:, None]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from mfpde.contracts.solver import Integration, Solver
+from mfpde.contracts.solver import Integration, Progress, Solver, State
 from mfpde.registry import register
 from mfpde.specification import Real, Whole
 
@@ -20,6 +21,7 @@ __all__ = ["Spectral"]
 
 _MOST_DEGREES = 511  # on spheres, unless told
 _BEHIND_CHARACTERISTICS = -2  # whose preference is -1
+_PILOT_STEPS, _PILOT_MICROSECONDS = 4000, 500_000  # of the run that tells whether modes last until the end
 _LEAST_DIMENSION = 3  # of the space around a sphere
 
 
@@ -50,11 +52,25 @@ class Spectral(Solver):
             return "it works on the circle and on spheres only"
         if equation.geometry.counts_as("sphere") and (reason := _unfit_on_sphere(equation)) is not None:
             return reason
-        return None
+        return _unfit_initial(equation)
 
     def preference_for(self, equation: Equation) -> int:
         """Without noise a general law makes clusters that characteristics follow farther."""
         return self.preference if _by_degree(equation) or equation.noise.diffuses else _BEHIND_CHARACTERISTICS
+
+    def early_end(self, task: InitialValueProblem) -> Progress | None:
+        """On the circle without noise: where clusters have become too narrow for the modes. On spheres characteristics
+        may end before harmonics do, and no pilot run is made."""
+        equation = task.equation
+        if equation.noise.diffuses or not equation.geometry.counts_as("circle") or not _by_degree(equation):
+            return None
+        integration = self.start(task)
+        progress = integration.advance(task.until, _PILOT_MICROSECONDS)
+        while progress.state is State.UNDER_WAY and (integration.statistics()["steps"] < _PILOT_STEPS):
+            progress = integration.advance(task.until, _PILOT_MICROSECONDS)
+        if progress.state is not State.RESOLUTION_LOST:
+            return None
+        return replace(progress, time=integration.time)
 
     def start(self, task: InitialValueProblem) -> Integration:
         kind, settings = self._integration(task.equation)
@@ -101,6 +117,18 @@ def _known(settings: Spectral, equation: Equation) -> Spectral:
     if found is None or not found.cut or settings.max_modes <= found.degree:
         return settings
     return settings.model_copy(update={"max_modes": found.degree})
+
+
+def _unfit_initial(equation: Equation) -> str | None:
+    """Why harmonics do not show how that equation begins, or None."""
+    initial, law = equation.initial, equation.law
+    if initial is None:
+        return None
+    if initial.pointlike and law is not None:
+        singular = law.token_unfit(equation.geometry, noisy=True)
+        if singular is not None:
+            return f"the velocity of point masses is infinite: {singular}"
+    return initial.seam(equation.geometry)
 
 
 def _unfit_on_sphere(equation: Equation) -> str | None:

@@ -252,7 +252,8 @@ class CircleIntegration(Integration):
             return Progress(
                 State.RESOLUTION_LOST,
                 f"the density has become narrower than {self._settings.max_modes} modes can show",
-                "stop earlier, add noise (a smaller noise.kappa), or raise solver.max_modes",
+                "stop earlier, add noise (a smaller noise.kappa), or raise solver.max_modes"
+                + ("" if self._diffusion else "; solver.kind: characteristics goes on into clusters of any width"),
             )
         if status == loop.STEP_VANISHED:
             return Progress(

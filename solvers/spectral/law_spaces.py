@@ -15,9 +15,8 @@ from mfpde.measure import CircleDensity, Measure
 from mfpde.solvers.spectral.cut_data import cut_of
 from mfpde.solvers.spectral.law_grids import Grid, MeridianGrid, ModeGrid, RingGrid
 from mfpde.solvers.spectral.law_symmetry import keeps, keeps_axis
-from mfpde.solvers.spectral.sphere_data import axis_of, gauss_points, profile_of, symmetry_of, table_of
-from mfpde.solvers.spectral.sphere_shown import AboutAxis, OnSphere, Shown, shown_on
-from mfpde.transform.ring_fourier import ring_length
+from mfpde.solvers.spectral.sphere_data import axis_of, profile_of, symmetry_of, table_of
+from mfpde.solvers.spectral.sphere_shown import AboutAxis, OnSphere, Shown
 from mfpde.typing import AnyArray, Complex, Float
 
 __all__ = ["OnHarmonics", "OnModes", "OnProfile", "Space", "restored_space", "space_of"]
@@ -161,12 +160,7 @@ class _OnSpheres(Space):
         return self._shown.layout(count)
 
     def cut_error(self, law: Measure, found: Float | Complex) -> float:
-        """Infinite for point masses and where nobody can tell."""
-        if law.pointlike or np.ndim(found) != 2:
-            return np.inf
-        count = ring_length(2 * len(found))
-        density = law.evaluate(gauss_points(count))
-        return float(np.abs(shown_on(np.asarray(found), count).ravel() - density).max() / density.max())
+        return self._shown.cut_error(law, found)
 
     def arrays(self) -> dict[str, AnyArray]:
         return self._shown.arrays()

@@ -12,17 +12,18 @@ from mfpde.geometry import Harmonics
 from mfpde.solvers.kernels import circle as loop
 from mfpde.solvers.kernels.circle_work import Work
 from mfpde.solvers.spectral.axis_room import axis_room
+from mfpde.solvers.spectral.degree_limits import Limits, Verdict
 from mfpde.solvers.spectral.sphere_basis import Basis
-from mfpde.solvers.spectral.sphere_stepping import Limits, Stepping, Verdict
+from mfpde.solvers.spectral.sphere_stepping import Stepping
 from mfpde.solvers.steppers.gif853 import STAGES
 from mfpde.solvers.stepping.controller import Controller
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["AxisBasis", "AxisStepping"]
+__all__ = ["COEFFICIENT_ROUNDING", "AxisBasis", "AxisStepping"]
 
 _TABLES = 12  # step sizes whose exponentials are kept
 _TABLE_NUMBERS = 2**24  # of all these tables
-_ROUNDING = 32 * float(np.finfo(float).eps)  # of the largest coefficient: what a step leaves of every other
+COEFFICIENT_ROUNDING = 32 * float(np.finfo(float).eps)  # of the largest one: what a step leaves of every other
 _SPARE = 12  # coefficients beyond the last that sums read
 _VERDICTS = {
     loop.REACHED: Verdict.REACHED,
@@ -140,7 +141,7 @@ class AxisStepping(Stepping):
             pulls=self._pulls()[: reach + 1],
             peaks=0.5 * basis.peaks,
             copies=1.0,
-            rounding=_ROUNDING,
+            rounding=COEFFICIENT_ROUNDING,
             points=4 * room.rings.cosines.size,
             axis=room,
         )

@@ -14,10 +14,11 @@ from mfpde.geometry.gauss import gauss_legendre, gauss_on_sphere
 from mfpde.measure import Measure
 from mfpde.measure.sphere_grid import ProfileDensity, SphereGridDensity
 from mfpde.solvers.forms.sphere import profile_layout, sphere_layout
-from mfpde.solvers.spectral.sphere_axis import AxisBasis, AxisStepping
+from mfpde.solvers.spectral.degree_limits import Limits
+from mfpde.solvers.spectral.sphere_axis import COEFFICIENT_ROUNDING, AxisBasis, AxisStepping
 from mfpde.solvers.spectral.sphere_basis import Basis, SphereBasis
-from mfpde.solvers.spectral.sphere_data import AxialData, Symmetry, table_about
-from mfpde.solvers.spectral.sphere_stepping import HarmonicStepping, Limits, Stepping
+from mfpde.solvers.spectral.sphere_data import AxialData, Symmetry, gauss_points, table_about
+from mfpde.solvers.spectral.sphere_stepping import HarmonicStepping, Stepping
 from mfpde.transform.legendre import RingTransform
 from mfpde.transform.ring_fourier import ring_length
 from mfpde.typing import AnyArray, Complex, Float
@@ -62,6 +63,24 @@ class Shown(ABC):
     @abstractmethod
     def product(self, basis: Basis, state: Float, other: Float) -> Float:
         """Coefficients of the product with another function of the same symmetries, up to the degree."""
+
+    def cut_error(self, measure: Measure, found: Float | Complex) -> float:
+        """`max|cut - density| / max density` of the coefficients that were found of a measure; infinite for point
+        masses."""
+        if measure.pointlike:
+            return np.inf
+        cut, density = self.compared(measure, found)
+        error = float(np.abs(cut - density).max() / density.max())
+        return error if np.isfinite(error) else np.inf
+
+    @abstractmethod
+    def compared(self, measure: Measure, found: Float | Complex) -> tuple[Float, Float]:
+        """The density of these coefficients and that of the measure, at places as near as waves are long."""
+
+    def pole_error(self, basis: Basis, state: Float, count: int) -> float:
+        """About what a snapshot with `count` colatitudes is off at the poles, between which and its first place nothing
+        is known, relative to the largest density."""
+        return 0.0
 
     @abstractmethod
     def arrays(self) -> dict[str, AnyArray]:
@@ -122,6 +141,10 @@ class OnSphere(Shown):
         transform = _transform(count, 2 * count, basis.degree)
         values = [transform.synthesize(transform.packed(self.table(basis, each))) for each in (state, other)]
         return self.packed(basis, transform.listed(transform.analyze(values[0] * values[1]))) * self.kept(basis)
+
+    def compared(self, measure: Measure, found: Float | Complex) -> tuple[Float, Float]:
+        count = ring_length(2 * len(found))
+        return shown_on(np.asarray(found), count).ravel(), measure.evaluate(gauss_points(count))
 
     def arrays(self) -> dict[str, AnyArray]:
         return {"symmetry": np.array([self.symmetry.period, *np.ravel(self.symmetry.kept)], dtype=np.int64)}
@@ -187,6 +210,35 @@ class AboutAxis(Shown):
         found = np.zeros_like(state)
         found[0, : basis.degree + 1] = functions @ (weights * values[0] * values[1])
         return found * self.kept(basis)
+
+    def pole_error(self, basis: Basis, state: Float, count: int) -> float:
+        """Zonal harmonics are `N_l^{1/2}` there, in many dimensions more than 1 / eps: what is nothing in the mean, of
+        degrees beyond the last or of rounding, is not nothing at the poles. Degrees go on falling as the last do; a
+        snapshot has rounding in as many as it has places."""
+        if self.dimension == 3:
+            return 0.0
+        known = np.abs(state[0, : basis.degree + 1])
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            heights_of_all = np.sqrt(Harmonics(self.dimension).multiplicities(max(count - 1, basis.degree)))
+            heights = heights_of_all[: known.size]
+            poles = [float(np.abs((state[0, : known.size] * sign**basis.degrees) @ heights)) for sign in (1, -1)]
+            peak = max(1.0, *poles)
+            before, last = (known * heights)[-4:-2].max(), (known * heights)[-2:].max()
+            beyond = last * np.sqrt(last / before) / (1 - np.sqrt(last / before)) if before > 0 else last
+            found = (COEFFICIENT_ROUNDING * known.max() * heights_of_all.sum() + beyond) / peak
+        return float(found) if 0 <= found < np.inf else np.inf
+
+    def compared(self, measure: Measure, found: Float | Complex) -> tuple[Float, Float]:
+        harmonics, degree = Harmonics(self.dimension), len(found) - 1
+        cosines = gauss_on_sphere(2 * len(found), self.dimension)[0]
+        away = np.eye(self.dimension)[int(np.abs(self.axis).argmin())]
+        away = away - (away @ self.axis) * self.axis
+        sines = np.sqrt((1 - cosines) * (1 + cosines))
+        places = np.outer(cosines, self.axis) + np.outer(sines, away / np.linalg.norm(away))
+        with np.errstate(over="ignore", invalid="ignore"):
+            strengths = np.real(found) * np.sqrt(harmonics.multiplicities(degree))
+            cut = strengths @ harmonics.zonal(cosines, degree) / np.exp(harmonics.log_area)
+        return cut, measure.evaluate(places)
 
     def arrays(self) -> dict[str, AnyArray]:
         return {"axis": self.axis, "even": np.array([int(self.even)])}

@@ -5,8 +5,6 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 import mfpde as package
 from mfpde.cli.cite import bibliography
 from mfpde.registry import FAMILIES, members
@@ -76,12 +74,6 @@ def test_an_example_with_a_base_brings_it_along(mfpde, here):
     assert mfpde("check", "below.yaml").exit_code == 0
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_every_example_runs_to_its_end(path, mfpde):
-    result = mfpde("solve", str(path), "-o", "run.h5")
-    assert result.exit_code == (3 if path.stem == "blow-up" else 0), result.output
-
-
 def test_a_copy_that_does_not_fit_leaves_nothing(mfpde, here, monkeypatch):
     def fill(path, text, **_):
         path.write_bytes(text.encode()[:10])
@@ -137,8 +129,10 @@ def test_doctor_knows_its_surroundings_and_passes(mfpde):
 
 
 def test_doctor_fails_when_the_solver_is_wrong(mfpde, monkeypatch):
-    monkeypatch.setattr("mfpde.cli.doctor.KAPPA", 4.0)
-    monkeypatch.setattr("scipy.optimize.brentq", lambda *_, **__: 0.5)
+    from mfpde.comparing import moebius
+
+    image = moebius.moebius_image
+    monkeypatch.setattr(moebius, "moebius_image", lambda theta, time, initial: image(theta, 1.001 * time, initial))
     assert mfpde("doctor").exit_code == 1
 
 

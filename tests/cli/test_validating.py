@@ -54,6 +54,9 @@ def test_an_interrupted_study_goes_on(command, here):
     [
         (("--counts", "10,100"), "counts: must be at least 3 numbers of tokens, not 2"),
         (("--counts", "10,ten"), "--counts: must be whole numbers such as 100,1000,10000, not '10,ten'"),
+        (("--counts", "5"), "counts: must be at least 3 numbers of tokens, not 1"),
+        (("--seconds", "-1"), "seconds: must be"),
+        (("--seconds", "nan"), "seconds: must be"),
         (("--repeats", "1"), "repeats: must be at least 4, not 1"),
         (("--resume",), "resume needs the folder in which the measurements are"),
         (("--only", "nothing*"), "--only: no case matches 'nothing*'"),
@@ -63,6 +66,23 @@ def test_what_is_refused(mfpde, arguments, words):
     result = mfpde("validate", "small.yaml", *arguments)
     assert result.exit_code == 2
     assert words in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("time:", "# time:", "time: is missing: solving needs to know until when"),
+        ("noise:     {kappa: 4}", "solver: {kind: hardmax}", "hardmax"),
+    ],
+)
+def test_files_that_cannot_be_validated(mfpde, old, new, words):
+    Path("small.yaml").write_text(Path("small.yaml").read_text().replace(old, new))
+    result = mfpde("validate", "small.yaml", "--counts", "10,100,1000", "--report", "report")
+    assert result.exit_code == 2, result.output
+    assert words in result.stderr
+    assert "Traceback" not in result.stderr
+    assert not Path("report/small.measurements.jsonl").exists()
+    assert mfpde("validate", "missing.yaml", "--quick").exit_code == 2
 
 
 def test_what_has_no_limit_is_told_so(mfpde):

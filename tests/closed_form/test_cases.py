@@ -127,19 +127,19 @@ PROBLEM = {
 }
 
 
-@pytest.mark.parametrize(
-    "equation",
-    [
-        {"attention": {"kind": "unnormalized", "beta": 2}, "noise": {"kappa": 2}},
-        {"attention": {"kind": "unnormalized", "beta": 1}, "time": {"until": 0.5}},
-        {"attention": {"kind": "softmax", "beta": 5}, "noise": {"kappa": 10}},
-        {"interaction": {"coefficients": [0, 1]}, "noise": {"kappa": 4}},
-        {"noise": {"kappa": 1}},
-    ],
-    ids=["unnormalized", "noiseless", "softmax", "interaction", "diffusion"],
-)
+EQUATIONS = {
+    "unnormalized": {"attention": {"kind": "unnormalized", "beta": 2}, "noise": {"kappa": 2}},
+    "noiseless": {"attention": {"kind": "unnormalized", "beta": 1}, "time": {"until": 0.5}},
+    "softmax": {"attention": {"kind": "softmax", "beta": 5}, "noise": {"kappa": 10}},
+    "interaction": {"interaction": {"coefficients": [0, 1]}, "noise": {"kappa": 4}},
+    "diffusion": {"noise": {"kappa": 1}},
+}
+EVERY_EQUATION = pytest.mark.parametrize("equation", EQUATIONS.values(), ids=EQUATIONS)
+
+
+@EVERY_EQUATION
 def test_any_problem_can_be_checked(equation):
-    report = mfpde.validate(mfpde.Problem.from_dict({**PROBLEM, **equation}), quick=True)
+    report = mfpde.validate(mfpde.Problem.from_dict({**PROBLEM, **equation}), quick=True, limit=False)
     assert report.failed == ()
     claims = " ".join(check.claim for check in report.checks)
     assert "mass" in claims
@@ -147,11 +147,20 @@ def test_any_problem_can_be_checked(equation):
     assert ("free energy" in claims) == (equation.get("attention", {}).get("kind") != "softmax")
 
 
+@pytest.mark.long
+@EVERY_EQUATION
+def test_tokens_tend_to_any_problem(equation):
+    """Reduced to the limit alone: tests/unit/validation/test_mean_field.py."""
+    report = mfpde.validate(mfpde.Problem.from_dict({**PROBLEM, **equation}), quick=True)
+    assert report.failed == ()
+    assert report.rates
+
+
 def test_a_problem_file_can_be_checked(tmp_path):
     problem = mfpde.Problem.from_dict({**PROBLEM, "attention": {"kind": "unnormalized", "beta": 0}})
     (tmp_path / "problem.yaml").write_text(problem.to_yaml(), encoding="utf-8")
     for given in (tmp_path / "problem.yaml", str(tmp_path / "problem.yaml")):
-        report = mfpde.validate(given, quick=True)
+        report = mfpde.validate(given, quick=True, limit=False)
         assert report.passed
         assert report.title == "problem.yaml"
 
@@ -159,7 +168,7 @@ def test_a_problem_file_can_be_checked(tmp_path):
 def test_checks_of_a_problem_can_fail(monkeypatch):
     from mfpde.validation import solution
 
-    solved = solution.solved
+    solved = solution.solved_so_far
 
     def wrong(problem):
         run = solved(problem)
@@ -171,9 +180,9 @@ def test_checks_of_a_problem_can_fail(monkeypatch):
         }
         return dataclasses.replace(run, series=series, stored={"density": run.density * np.array([[1]])})
 
-    monkeypatch.setattr(solution, "solved", wrong)
+    monkeypatch.setattr(solution, "solved_so_far", wrong)
     problem = {**PROBLEM, "attention": {"kind": "unnormalized", "beta": 2}, "noise": {"kappa": 2}}
-    report = mfpde.validate(mfpde.Problem.from_dict(problem), quick=True)
+    report = mfpde.validate(mfpde.Problem.from_dict(problem), quick=True, limit=False)
     assert len(report.failed) == 4
 
 

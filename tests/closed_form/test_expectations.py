@@ -7,9 +7,10 @@ import pytest
 from reference import closed_forms
 
 import mfpde
+from mfpde.comparing.moebius import moebius_image
 from mfpde.validation.cases.growth_rates import growth_rate
 from mfpde.validation.cases.kuramoto_order_parameter import order_parameter
-from mfpde.validation.cases.moebius import moebius_density, poisson_order_parameter
+from mfpde.validation.cases.moebius import poisson_order_parameter
 
 
 @pytest.mark.parametrize("kappa", [0.5, 1.999, 2.0, 2.0001, 2.01, 2.5, 4.0, 20.0, 1000.0])
@@ -34,15 +35,15 @@ def test_poisson_order_parameter():
             assert poisson_order_parameter(start, time) == pytest.approx(exact, rel=1e-13)
 
 
-def test_moebius_density():
+def test_moebius_image():
     initial = mfpde.Density(expression="1 + 0.5*cos(theta - 1) + 0.3*sin(2*theta)")
     theta, times = np.linspace(0, 6, 50), np.array([0.0, 0.5, 2.0])
-    found = moebius_density(theta, times, initial)
-    for index, time in enumerate(times):
+    measure = initial.on(mfpde.Circle())
+    for time in times:
         exact = closed_forms.moebius_density(
             theta, time, lambda t: 1 + np.cos(t - 1) / 2 + 3 * np.sin(2 * t) / 10, nodes=512
         )
-        np.testing.assert_allclose(found[index], exact, atol=1e-11)
+        np.testing.assert_allclose(moebius_image(theta, time, measure), exact, atol=1e-11)
 
 
 def test_a_poisson_kernel_moves_along_its_closed_form():
@@ -51,4 +52,4 @@ def test_a_poisson_kernel_moves_along_its_closed_form():
     theta, time = np.linspace(0, 6, 50), 2.0
     s = poisson_order_parameter(r, time)
     exact = (1 - s**2) / (1 + s**2 - 2 * s * np.cos(theta - turn)) / (2 * np.pi)
-    np.testing.assert_allclose(moebius_density(theta, np.array([0.0, time]), initial)[1], exact, rtol=1e-11)
+    np.testing.assert_allclose(moebius_image(theta, time, initial.on(mfpde.Circle())), exact, rtol=1e-11)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from reference.sphere import about_axis
+from reference.sphere import about_axis, carried
 from reference.sphere import solve as solve_without_harmonics
 from scipy.integrate import solve_ivp
 
@@ -12,8 +12,8 @@ from mfpde.contracts import State
 from mfpde.equation import InitialValueProblem
 from mfpde.geometry import Sphere
 from mfpde.solvers.spectral import sphere
+from mfpde.solvers.spectral.degree_limits import Limits, Verdict
 from mfpde.solvers.spectral.sphere_shown import AboutAxis
-from mfpde.solvers.spectral.sphere_stepping import Limits, Verdict
 
 
 def solved(expression, until, *, law=None, kappa=None, tolerance=1e-8, **more):
@@ -89,17 +89,58 @@ def test_conformal_maps_of_the_uniform_measure(attention):
     assert np.abs(4 * np.pi * run.measure(-1).evaluate(places()) - expected).max() < 1e-8 * expected.max()
 
 
-@pytest.mark.parametrize(("kind", "normalised"), [("unnormalized", False), ("softmax", True)])
-@pytest.mark.parametrize("tolerance", [1e-4, 1e-10])
-def test_data_without_an_axis_agree_with_another_method(kind, normalised, tolerance):
-    def initial(points):
-        return 1 + 0.5 * points[:, 0] + 0.3 * points[:, 1] * points[:, 2] + 0.2 * points[:, 2]
+def without_axis(points):
+    """Some density of degrees up to 3."""
+    x, y, z = points.T
+    return 1 + 0.5 * x + 0.3 * y * z + 0.2 * z + 0.2 * (x * x - y * y) * z
 
-    points, (expected,) = solve_without_harmonics(initial, [0.3], 1.0, 2.0, normalised, 11, 14)
-    run = solved("1 + 0.5*x + 0.3*y*z + 0.2*z", 0.3, law={"kind": kind, "beta": 1.0}, kappa=2.0, tolerance=tolerance)
-    error = np.abs(run.measure(-1).evaluate(points) - expected).max() / expected.max()
-    assert error < max(10 * tolerance, 1e-9)
-    assert error < 1e-6
+
+WRITTEN = "1 + 0.5*x + 0.3*y*z + 0.2*z + 0.2*(x**2 - y**2)*z"
+
+
+@pytest.mark.parametrize(("kind", "normalised"), [("unnormalized", False), ("softmax", True)])
+@pytest.mark.parametrize(
+    ("beta", "kappa", "until", "degree"),
+    [
+        (1.0, 2.0, 0.3, 12),
+        (-3.0, 1.0, 0.15, 15),
+        (4.0, 2.0, 0.05, 18),
+        pytest.param(18.0, None, None, 26, marks=pytest.mark.long),
+    ],
+)
+def test_data_without_an_axis_agree_with_another_method(kind, normalised, beta, kappa, until, degree):
+    """Tests with polynomials and dense kernels; at all output times."""
+    if kappa is None:
+        kappa, until = (190.0, 0.3) if normalised else (5.2e-6, 4e-7)
+    times, count = [0.0, until / 2, until], degree + (2 if degree < 20 else 10)
+    points, expected = solve_without_harmonics(without_axis, times, beta, kappa, normalised, degree, count)
+    for tolerance in (1e-4, 1e-7, 1e-11):
+        run = solved(
+            WRITTEN,
+            until,
+            law={"kind": kind, "A": beta},
+            kappa=kappa,
+            tolerance=tolerance,
+            time={"until": until, "save_at": times},
+        )
+        for k, density in enumerate(expected):
+            error = np.abs(run.measure(k).evaluate(points) - density).max() / density.max()
+            assert error < max(10 * tolerance, 1e-10)
+
+
+@pytest.mark.parametrize(("kind", "normalised"), [("unnormalized", False), ("softmax", True)])
+@pytest.mark.parametrize(("beta", "count"), [(-3.0, 16), (4.0, 18), pytest.param(18.0, 34, marks=pytest.mark.long)])
+def test_data_without_an_axis_and_noise_move_with_their_tokens(kind, normalised, beta, count):
+    """Densities where tokens are, by sums over nodes that move: no harmonics, no kernel degree by degree."""
+    level = 1.0 if normalised else np.sinh(beta) / beta
+    times = [0.0, 0.15 / level, 0.3 / level]
+    expected = carried(without_axis, places(6), times, beta, normalised, count)
+    for tolerance in (1e-4, 1e-7, 1e-11):
+        law, time = {"kind": kind, "A": beta}, {"until": times[-1], "save_at": times}
+        run = solved(WRITTEN, times[-1], law=law, tolerance=tolerance, time=time)
+        for k, (x, density) in enumerate(expected):
+            peak = np.max(run.density[k])
+            assert np.abs(run.measure(k).evaluate(x) - density).max() / peak < max(10 * tolerance, 1e-10)
 
 
 STRONG = [  # law, beta, kappa, until: 0.1 to 10 times the critical kappa

@@ -34,6 +34,7 @@ LAYERS = {
         "mfpde.arguments",
         "mfpde.compilation",
         "mfpde.errors",
+        "mfpde.ranks",
         "mfpde.registry",
         "mfpde.coefficients",
         "mfpde.specification",

@@ -62,6 +62,21 @@ def test_rotated_data_have_a_rotated_solution(law, beta, random):
     assert np.abs(there - here).max() < 10 * tolerance * np.abs(here).max()
 
 
+def test_rotated_matrices_and_data_have_a_rotated_solution(random):
+    """General A and V: `A -> R A R^T`, `V -> R V R^T`."""
+    turn, tolerance = Rotation.random(rng=random), 1e-5
+    points, r = Rotation.random(40, rng=random).apply([0.0, 0.0, 1.0]), turn.as_matrix()
+    A, V = np.array([[1, 0.4, 0], [-0.2, 0.8, 0.3], [0.1, 0, 0.5]]), np.array([[1, 0, 0.2], [0.3, 0.7, 0], [0, 0.1, 1]])
+
+    def law_of(directions, a, v):
+        given = problem(bumps(*directions), law="softmax", tolerance=tolerance, until=0.2)
+        return mfpde.solve(given.altered({"attention": mfpde.Softmax(A=a.tolist(), V=v.tolist())})).measure(-1)
+
+    one, other = law_of(THREE, A, V), law_of(turn.apply(THREE), r @ A @ r.T, r @ V @ r.T)
+    here = one.evaluate(points)
+    assert np.abs(other.evaluate(turn.apply(points)) - here).max() < 10 * tolerance * here.max()
+
+
 @pytest.mark.parametrize("law", ["unnormalized", "softmax"])
 def test_mass_is_kept(law):
     run = mfpde.solve(problem("1 + 0.5*x + 0.3*y*z", law=law, tolerance=1e-4))

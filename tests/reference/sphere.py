@@ -2,8 +2,8 @@
 
 Points are Gauss colatitudes times equispaced longitudes. The drift is a sum over all points, kernel by kernel. The
 equation is solved for the flow of tokens and of the noise by its weak form: with test functions `e_p`, polynomials in
-x, y, z, the moments `int e_p dmu` obey `d/dt int e = int <grad e, v> + (1/kappa) Lap e dmu`, and monomials of degree up
-to n are a basis of the functions on the sphere up to that degree, whose gradients and Laplacians are written down.
+x, y, z that are made orthonormal on the grid, the moments `int e_p dmu` obey `d/dt int e = int <grad e, v> + (1/kappa)
+Lap e dmu`.
 """
 
 from __future__ import annotations
@@ -26,6 +26,17 @@ def grid(count: int) -> tuple[Array, Array]:
     return points.reshape(-1, 3), np.repeat(w, 2 * count) * np.pi / count
 
 
+def marched(change: Callable[[float, Array], Array], state: Array, times: list[float]) -> list[Array]:
+    """States at the times, at each of which a step ends: between steps SciPy interpolates to fewer digits."""
+    found, now = [], 0.0
+    for time in times:
+        if time > now:
+            state = solve_ivp(change, (now, time), state, "DOP853", t_eval=[time], rtol=1e-12, atol=1e-13).y[:, -1]
+            now = time
+        found.append(state)
+    return found
+
+
 def drift(points: Array, targets: Array, masses: Array, beta: float, normalised: bool) -> Array:
     """`P_x int k(x, y) y dmu(y)`, one target after the other."""
     found = np.empty_like(targets)
@@ -36,37 +47,34 @@ def drift(points: Array, targets: Array, masses: Array, beta: float, normalised:
     return found
 
 
-def monomials(points: Array, degree: int) -> tuple[Array, Array, Array]:
-    """Values, tangential gradients and surface Laplacians of `x^a y^b z^c`, c < 2: as many as there are harmonics.
+def polynomials(points: Array, weights: Array, degree: int) -> tuple[Array, Array, Array]:
+    """Orthonormal polynomials in x, y, z up to a degree, as many as there are harmonics, with tangential gradients and
+    surface Laplacians: those of one degree more are x, y and z times the last ones, without all that came before.
 
-    `grad f = D f - (x . D f) x`, and for a homogeneous f of degree n `Lap f = (sum d^2 f) - n (n + 1) f`.
+    `grad (x_i e) = e P e_i + x_i grad e` and `Lap (x_i e) = -2 x_i e + 2 <e_i, grad e> + x_i Lap e`.
     """
-    values, gradients, laplacians = [], [], []
-    x, y, z = points.T
-
-    def power(base: Array, exponent: int) -> Array:
-        return base**exponent if exponent >= 0 else np.zeros_like(base)
-
-    for c in (0, 1):
-        for a in range(degree + 1 - c):
-            for b in range(degree + 1 - c - a):
-                n = a + b + c
-                value = power(x, a) * power(y, b) * power(z, c)
-                ambient = np.stack(
-                    [
-                        a * power(x, a - 1) * power(y, b) * power(z, c),
-                        b * power(x, a) * power(y, b - 1) * power(z, c),
-                        c * power(x, a) * power(y, b) * power(z, c - 1),
-                    ],
-                    -1,
-                )
-                second = (a * (a - 1) * power(x, a - 2) * power(y, b) + b * (b - 1) * power(x, a) * power(y, b - 2)) * (
-                    power(z, c)
-                )
-                values.append(value)
-                gradients.append(ambient - n * value[:, None] * points)
-                laplacians.append(second - n * (n + 1) * value)
-    return np.array(values), np.array(gradients), np.array(laplacians)
+    size = np.sqrt(weights.sum())
+    values, gradients = np.ones((1, len(points))) / size, np.zeros((1, len(points), 3))
+    laplacians, last = np.zeros((1, len(points))), slice(0, 1)
+    for k in range(1, degree + 1):
+        e, de, le = values[last], gradients[last], laplacians[last]
+        new = np.concatenate([points[:, i] * e for i in range(3)])
+        slope = np.concatenate(
+            [e[:, :, None] * (np.eye(3)[i] - points[:, i : i + 1] * points) + points[:, i, None] * de for i in range(3)]
+        )
+        bend = np.concatenate([-2 * points[:, i] * e + 2 * de[:, :, i] + points[:, i] * le for i in range(3)])
+        for _ in range(2):
+            part = (new * weights) @ values.T
+            new = new - part @ values
+            slope = slope - np.tensordot(part, gradients, axes=1)
+            bend = bend - part @ laplacians
+        turned, sizes, _ = np.linalg.svd(new * np.sqrt(weights), full_matrices=False)
+        mixed = (turned / sizes).T[: 2 * k + 1]
+        last = slice(len(values), len(values) + 2 * k + 1)
+        values = np.concatenate([values, mixed @ new])
+        gradients = np.concatenate([gradients, np.tensordot(mixed, slope, axes=1)])
+        laplacians = np.concatenate([laplacians, mixed @ bend])
+    return values, gradients, laplacians
 
 
 def solve(
@@ -83,12 +91,8 @@ def solve(
     """The grid's points and the densities there at the times; kernels `e^{<Ax, y>}` for a `matrix` A in place of
     beta, and a `value` matrix V."""
     points, weights = grid(count)
-    values, gradients, laplacians = monomials(points, degree)
-    gram = (values * weights) @ values.T
-    basis = np.linalg.cholesky(gram)
-    values = np.linalg.solve(basis, values)
-    gradients = np.linalg.solve(basis, gradients.reshape(len(basis), -1)).reshape(gradients.shape)
-    laplacians = np.linalg.solve(basis, laplacians)
+    values, gradients, laplacians = polynomials(points, weights, degree)
+    flat = gradients.reshape(len(values), -1)
     scores = beta * points @ points.T if matrix is None else points @ matrix.T @ points.T
     kernel = np.exp(scores) * weights
     moved_by = np.eye(3) if value is None else value
@@ -99,15 +103,51 @@ def solve(
         if normalised:
             pull /= (kernel @ density)[:, None]
         flux = density[:, None] * (pull @ moved_by.T)  # gradients are tangential: what is not does not matter
-        moved = np.einsum("pni,ni->p", gradients, flux * weights[:, None])
+        moved = flat @ (flux * weights[:, None]).ravel()
         return moved + (laplacians @ (weights * density)) / kappa
 
     start = initial(points)
     start = start / (weights @ start)
-    found = solve_ivp(
-        change, (0.0, times[-1]), values @ (weights * start), "DOP853", t_eval=times, rtol=1e-12, atol=1e-13
-    )
-    return points, [column @ values for column in found.y.T]
+    return points, [each @ values for each in marched(change, values @ (weights * start), times)]
+
+
+def carried(
+    initial: Callable[[Array], Array],
+    places: Array,
+    times: list[float],
+    beta: float,
+    normalised: bool,
+    count: int,
+) -> list[tuple[Array, Array]]:
+    """Without noise: where tokens that begin at `places` are at the times, and the densities there.
+
+    Nodes of a grid and these tokens move by sums over the nodes; `d/dt log rho = -div v`, with the Laplacian of
+    `f(t) = e^{beta t} / beta`, t = <x, y>, written as `(1 - t^2) f'' - 2 t f'`.
+    """
+    nodes, weights = grid(count)
+    masses = initial(nodes) * weights
+    masses = masses / masses.sum()
+    total = weights @ initial(nodes)
+    first = np.vstack([nodes, places])
+
+    def change(_time: float, state: Array) -> Array:
+        x = state[: first.size].reshape(first.shape)
+        cosine = x @ x[: len(nodes)].T
+        kernel = np.exp(beta * cosine) * masses
+        pull = kernel @ x[: len(nodes)]
+        speed = pull - np.einsum("ni,ni->n", pull, x)[:, None] * x
+        here = slice(len(nodes), None)
+        spread = (kernel[here] * ((1 - cosine[here] ** 2) * beta - 2 * cosine[here])).sum(axis=1)
+        if normalised:
+            level = kernel.sum(axis=1)
+            speed = speed / level[:, None]
+            spread = spread / level[here] - beta * (speed[here] ** 2).sum(axis=1)
+        return np.concatenate([speed.ravel(), -spread])
+
+    start = np.concatenate([first.ravel(), np.log(initial(places) / total)])
+    found = marched(change, start, times)
+    ends = [(each[: first.size].reshape(first.shape)[len(nodes) :], each[first.size :]) for each in found]
+    return [(x / np.linalg.norm(x, axis=1)[:, None], np.exp(log)) for x, log in ends]
 
 
 def about_axis(initial: Callable[[Array], Array], times: list[float], beta: float, kappa: float, normalised: bool):
@@ -143,7 +183,6 @@ def about_axis(initial: Callable[[Array], Array], times: list[float], beta: floa
 
     start = initial(y)
     start = basis @ (w * start) / (w @ start)
-    found = solve_ivp(change, (0.0, times[-1]), start, "DOP853", t_eval=times, rtol=1e-12, atol=1e-13)
 
     def shown(moments: Array) -> Callable[[Array], Array]:
         def density(x: Array) -> Array:
@@ -155,4 +194,4 @@ def about_axis(initial: Callable[[Array], Array], times: list[float], beta: floa
 
         return density
 
-    return [shown(column) for column in found.y.T]
+    return [shown(each) for each in marched(change, start, times)]

@@ -52,6 +52,9 @@ class Drift:
 
     refusal = unfit
 
+    def early_end(self, task: InitialValueProblem) -> Progress | None:
+        return None
+
     @property
     def clocks(self) -> frozenset[str]:
         return frozenset({"physical"})

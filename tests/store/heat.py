@@ -41,6 +41,9 @@ class Heat:
 
     refusal = unfit
 
+    def early_end(self, task: InitialValueProblem) -> Progress | None:
+        return None
+
     @property
     def clocks(self) -> frozenset[str]:
         return frozenset({"physical"})

@@ -5,6 +5,7 @@ Random kills hit the moments that last; here each write is recorded and the file
 
 import contextlib
 import os
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,7 @@ from mfpde.store.transaction import Transaction
 from mfpde.store.writer import FileRecorder
 
 SMALL = Heat(points=8, step=1.0)
+ALIKE = 3  # commits of as many writes that are looked into
 
 
 @dataclass
@@ -34,10 +36,6 @@ class Tape:
     writes: list[tuple[int, bytes | None]] = field(default_factory=list)
     commits: list[tuple[int, int]] = field(default_factory=list)
     start: bytes = b""  # what is written to
-
-    def usual(self) -> int:
-        lengths = np.diff([0, *(stop for stop, _ in self.commits)])
-        return int(np.median(lengths))
 
 
 @pytest.fixture
@@ -118,10 +116,11 @@ def check(place: Path, whole: mfpde.Run, committed: int) -> None:
 
 
 def unusual(tape: Tape, always: int) -> list[bool]:
-    """Writes of the first commits, of the last, and of those that write more than the others (a tree grows)."""
-    usual, wanted, start = tape.usual(), [False] * len(tape.writes), 0
+    """Writes of the first commits, of the last, and of the first few of every length (some grow a tree)."""
+    wanted, start, alike = [False] * len(tape.writes), 0, Counter()
     for index, (stop, _) in enumerate(tape.commits):
-        if index < always or index > len(tape.commits) - 3 or stop - start > usual:
+        alike[stop - start] += 1
+        if index < always or index > len(tape.commits) - 3 or alike[stop - start] <= ALIKE:
             wanted[start:stop] = [True] * (stop - start)
         start = stop
     wanted[start:] = [True] * (len(wanted) - start)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mfpde.errors import ProblemError
-from mfpde.prepare import chosen_solver, faults
+from mfpde.prepare import chosen_solver, faults, prepare
 from mfpde.problem import Problem
 
 GOOD = {
@@ -116,6 +116,29 @@ def test_auto_hands_its_tolerance_on():
     problem = Problem.from_dict({**GOOD, "solver": {"kind": "auto", "tolerance": 1e-4}})
     assert chosen_solver(problem).canonical() == {"kind": "spectral", "tolerance": 1e-4, "max_modes": 1024}
     assert chosen_solver(Problem.from_dict(GOOD)).canonical()["kind"] == "spectral"
+
+
+SHARPENING = {
+    "geometry": {"kind": "circle"},
+    "attention": {"kind": "softmax", "beta": 2},
+    "initial": {"kind": "density", "expression": "1 + 0.3*cos(theta)"},
+}
+
+
+def test_auto_goes_on_by_characteristics_where_modes_end():
+    """A noiseless cluster is too narrow for 1024 modes at t = 9.2; a choice that was made is not made again."""
+
+    def taken(until, **more):
+        return prepare(Problem.from_dict({**SHARPENING, "time": {"until": until}, **more}))
+
+    assert (taken(5).solver.kind, taken(5).choice) == ("spectral", "")
+    late = taken(12)
+    assert late.solver.canonical()["kind"] == late.problem.canonical()["solver"]["kind"] == "characteristics"
+    assert late.solver.tolerance == 1e-8
+    assert late.choice.startswith("auto took characteristics: spectral ends at t = 9.2")
+    assert taken(12, solver={"kind": "spectral"}).solver.kind == "spectral"
+    assert taken(12, observe=["clusters"]).solver.kind == "spectral"  # which characteristics do not show
+    assert taken(12, noise={"kappa": 50}).solver.kind == "spectral"
 
 
 def test_auto_says_why_nothing_fits():

@@ -11,8 +11,9 @@ import numpy as np
 from mfpde.registry import register
 from mfpde.run import Run
 from mfpde.typing import Float
-from mfpde.validation.case import Case, solved, worst
+from mfpde.validation.case import Case, worst
 from mfpde.validation.report import Check, Drawing
+from mfpde.validation.solving import solved
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mfpde.registry import register
-from mfpde.validation.case import Case, solved
+from mfpde.validation.case import Case
 from mfpde.validation.report import Check, Drawing
+from mfpde.validation.solving import solved
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase

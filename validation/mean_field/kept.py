@@ -26,6 +26,13 @@ class Kept:
         else:
             self._write(json.dumps(subject) + "\n", fresh=True)
 
+    @staticmethod
+    def subject_in(path: Path) -> dict[str, Any] | None:
+        """Of a study that was begun."""
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)[:1] if path.exists() else []
+        found: dict[str, Any] | None = json.loads(lines[0]) if lines and lines[0].endswith("\n") else None
+        return found
+
     def add(self, measurement: dict[str, Any]) -> None:
         """Once it is done."""
         self.measurements[measurement["count"], measurement["repeat"]] = measurement
@@ -36,7 +43,7 @@ class Kept:
         assert self._path is not None  # noqa: S101 - for the type checker
         lines = self._path.read_text(encoding="utf-8").splitlines(keepends=True)
         whole = [line for line in lines if line.endswith("\n")]
-        found = json.loads(whole[0]) if whole else {}
+        found = self.subject_in(self._path) or {}
         for name, value in subject.items():
             if found.get(name) != json.loads(json.dumps(value)):
                 raise ResumeError(f"{self._path} was measured for another {name}; without --resume it begins again")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from mfpde.problem import Problem
 from mfpde.run import Run
 from mfpde.typing import Float
 from mfpde.validation.mean_field.limit import Limit, limit_in, on_line_or_circle
+from mfpde.validation.solving import solved_so_far
 from mfpde.validation.waves import Complex
 
 __all__ = ["MEASURE", "as_complex", "measure", "snapshots_measured", "solved_tokens"]
@@ -31,9 +32,9 @@ _TIMES_OF_DISTANCES = 4  # the last ones: waves are looked at at all times
 
 def measure(problem: dict[str, Any], path: str, count: int, repeat: int) -> dict[str, Any]:
     """Solve for `count` independent tokens by the seed that belongs to the repeat, and hold them against the limit."""
-    began = perf_counter()
+    began = process_time()
     run = solved_tokens(problem, count, repeat)
-    solved, limit = perf_counter(), limit_in(path)
+    solved, limit = process_time(), limit_in(path)
     tokens = [run.measure(index) for index in range(run.times.size)]
     apart = np.array([limit.waves.means(each) for each in tokens]) - _means(path)
     found: dict[str, Any] = {
@@ -45,15 +46,13 @@ def measure(problem: dict[str, Any], path: str, count: int, repeat: int) -> dict
     if limit.problem.geometry.angular:
         modes = [each.harmonics(_DEGREES).coefficients[1:] for each in tokens]
         found["harmonics"] = _pairs(np.array(modes))
-    return found | {"solving": solved - began, "measuring": perf_counter() - solved}
+    return found | {"solving": solved - began, "measuring": process_time() - solved}
 
 
 def solved_tokens(problem: dict[str, Any], count: int, repeat: int) -> Run:
     """The run of so many independent tokens."""
-    from mfpde.run_loop import solve
-
     solver = {**problem["solver"], "count": count, "seed": repeat}
-    run: Run = solve(Problem.from_dict({**problem, "solver": solver}))
+    run = solved_so_far(Problem.from_dict({**problem, "solver": solver}))
     if run.outcome.kind != FINISHED:
         raise MfpdeError(f"{count:,} tokens by seed {repeat}: {run.outcome}")
     return run

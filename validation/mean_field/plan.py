@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from mfpde.arguments import whole
+from mfpde.arguments import number, whole
 from mfpde.contracts import Solver
 from mfpde.errors import ProblemError
 from mfpde.prepare import chosen_solver
@@ -23,13 +23,15 @@ __all__ = ["LEAST_COUNTS", "Plan", "no_limit"]
 #: numbers of tokens
 _COUNTS = (100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 _REPEATS = 32  # systems of each
-#: of the quick form: up to a second a system
+#: of the quick form
 _COUNTS_QUICK = (100, 300, 900, 3600)
 _REPEATS_QUICK = 24  # systems of each
-#: seconds for the measurements, where counts are not given: more tokens are left out when they are used up
-_SECONDS, _SECONDS_QUICK = 60.0, 8.0
-_FEWEST_REPEATS = 8  # where nobody asks for a number and systems take long
+#: where systems of some hundred take too long: the law of large numbers hardly shows with fewer
+_COUNTS_SPARE = (25, 50)
+#: of processor time on each core for the measurements, where counts are not given: what does not fit is left out
+_SECONDS, _SECONDS_QUICK = 60.0, 10.0
 _LEAST_REPEATS = 4  # of which a deviation can be made
+_FEWER_REPEATS = (8, _LEAST_REPEATS)  # tried in turn where nobody asks for a number and systems take long
 #: of which a slope with its uncertainty can be made: so many are measured however long it takes
 LEAST_COUNTS = 3
 #: shares of the time at which tokens are looked at
@@ -51,8 +53,9 @@ class Plan:
     limit: Problem | None  # None: there is no solver for it
     counts: tuple[int, ...]
     repeats: int
-    seconds: float  # infinite where counts are given
-    fewest: int  # repeats, where there is no time for all: as many, where they are given
+    seconds: float  # of processor time on each core; infinite where counts are given
+    fewer: tuple[int, ...]  # repeats, where there is no time for all: as many, where they are given
+    spare: tuple[int, ...] = ()  # fewer tokens than the counts, for systems that take long; none where counts are given
 
     @classmethod
     def of(
@@ -73,9 +76,41 @@ class Plan:
             _of_limit(problem, data),
             given or (_COUNTS_QUICK if quick else _COUNTS),
             times,
-            usual if seconds is None else seconds,
-            times if repeats is not None else _FEWEST_REPEATS,
+            usual if seconds is None else _positive(seconds),
+            _FEWER_REPEATS if repeats is None else (times,),
+            _COUNTS_SPARE if given is None else (),
         )
+
+    @property
+    def asked(self) -> bool:
+        """Whether the counts are those that somebody asked for."""
+        return not self.spare
+
+    def until(self, time: float) -> Plan:
+        """The same for a shorter time."""
+        shorter = {"time": {"until": time, "save_at": [share * time for share in _TIME_SHARES]}}
+        limit = None if self.limit is None else Problem.from_dict({**self.limit.canonical(), **shorter})
+        return replace(self, tokens={**self.tokens, **shorter}, limit=limit)
+
+    @property
+    def systems(self) -> list[tuple[int, int]]:
+        """Numbers of tokens and of the repeat."""
+        return [(count, repeat) for count in self.counts for repeat in range(1, self.repeats + 1)]
+
+    @property
+    def subject(self) -> dict[str, Any]:
+        """What is measured, however often."""
+        return {"problem": self.tokens, "limit": self.limit_problem.canonical()}
+
+    @property
+    def tokens_for_limit(self) -> int:
+        """Where nothing else knows it, in place of the most tokens measured."""
+        return 0 if self.limit is not None else _TOKENS_FOR_LIMIT
+
+    def for_limit(self, limit: dict[str, Any]) -> Plan:
+        """The counts that a limit of that many tokens was made for."""
+        most = limit["solver"]["count"] // _TOKENS_FOR_LIMIT
+        return replace(self, counts=tuple(count for count in (*self.spare, *self.counts) if count <= most))
 
     @property
     def limit_problem(self) -> Problem:
@@ -120,6 +155,13 @@ def _counts(given: Sequence[int]) -> tuple[int, ...]:
             f"must be at least {LEAST_COUNTS} numbers of tokens, not {len(counts)}: a rate has no interval otherwise",
         )
     return counts
+
+
+def _positive(seconds: float) -> float:
+    given = number("seconds", seconds)
+    if not given > 0:
+        raise ProblemError.at("seconds", f"must be a positive number, not {given:g}")
+    return given
 
 
 def _repeats(given: int | None, usual: int) -> int:

@@ -13,6 +13,7 @@ from mfpde.typing import Float
 __all__ = ["MARGIN", "Rate", "fitted"]
 
 _CONFIDENCE = 0.95  # of the interval
+_REFUSED = 3 / 1.96  # half intervals: three standard deviations, as a report has some ten rates that chance can miss
 MARGIN = 0.05  # by which the slope of few counts may miss that of many: bias of order 1/n, corrections of the rate
 
 
@@ -46,7 +47,12 @@ class Rate:
         if self.expected is None:
             return None
         slope, half = self._last
-        return bool(max(self.interval[0], slope - half) <= self.expected + MARGIN)
+        return bool(max(self.exponent - self.uncertainty, slope - _REFUSED * half) <= self.expected + MARGIN)
+
+    @property
+    def uncertainty(self) -> float:
+        """By which the exponent must miss what is expected to be refused, besides the margin."""
+        return _REFUSED * 0.5 * (self.interval[1] - self.interval[0])
 
     @property
     def _last(self) -> tuple[float, float]:

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import median
-from time import perf_counter
 from typing import Any
 
 from mfpde.activity import doing
-from mfpde.contracts import FINISHED, INTERRUPTED
 from mfpde.errors import MfpdeError
-from mfpde.run import Run
+from mfpde.validation.mean_field.costs import Costs, affordable
 from mfpde.validation.mean_field.findings import Findings
 from mfpde.validation.mean_field.kept import Kept
 from mfpde.validation.mean_field.limit import Limit
 from mfpde.validation.mean_field.measuring import MEASURE
-from mfpde.validation.mean_field.plan import LEAST_COUNTS, Plan
+from mfpde.validation.mean_field.plan import Plan
 from mfpde.validation.report import Report
+from mfpde.validation.solving import UnfinishedError, solved
 from mfpde.watching.watch import Watch
-from mfpde.workers import Answer, Pool, Task, usable_processors
+from mfpde.workers import Processes, Task, processes_for, usable_processors
 
 __all__ = ["examine_limit"]
 
+_SHARE_OF_END = 0.5  # of the time at which a solution ends: tokens blow up earlier or later than it
 _MOST_PROCESSES = 16  # that measure at once
 
 
@@ -36,7 +35,6 @@ class _Study:
     position: int = 0
     label: str = "measurement"
     tokens: int = 0
-    seconds: dict[int, list[float]] = field(default_factory=dict)
 
     def counts(self) -> dict[str, int]:
         """The number of tokens it has come to."""
@@ -47,86 +45,103 @@ def examine_limit(
     plan: Plan, watch: Watch, *, of: str = "problem", kept: Path | None = None, resume: bool = False
 ) -> Report:
     """Measure, fit, judge; `of` names the problem. Measurements are `kept` in that file as they are made, and not made
-    again by `resume`."""
-    subject = {"problem": plan.tokens, "limit": plan.limit_problem.canonical()}
-    measured = Kept(kept, subject, resume=resume)
-    with tempfile.TemporaryDirectory() as place:
-        doing("solving for the limit")
-        path = Path(place) / "limit.h5"
-        limit = Limit.of(_solved(plan, path))
-        study = _Study(len(plan.counts) * plan.repeats)
-        watch.begin(study, patient=False)
-        with Pool(min(usable_processors(), _MOST_PROCESSES)) as pool:
-            plan = _thrifty(
-                plan, lambda few: _measure(few, plan.counts[0], str(path), pool, measured, study, watch), study
-            )
-            study.end, study.position = len(plan.counts) * plan.repeats, 0
-            for count in _affordable(plan, study):
-                _measure(plan, count, str(path), pool, measured, study, watch)
+    again by `resume`. A solution that ends early is the limit for a part of the time that it lasts."""
+    title = f"the mean-field limit of {of}"
+    try:
+        return _examined(title, plan, watch, kept, resume)
+    except UnfinishedError as error:
+        ended = error.run.outcome
+    until = _SHARE_OF_END * float(ended.time)
+    if not until > 0:
+        return Report(title, own_notes=(f"the limit is not known: {ended}",))
+    report = _examined(title, plan.until(until), watch, kept, resume)
+    said = f"the solution does not last until t = {plan.times[-1]:.6g} ({ended}): tokens follow it to t = {until:.6g}"
+    return replace(report, own_notes=(said, *report.own_notes))
+
+
+def _examined(title: str, plan: Plan, watch: Watch, kept: Path | None, resume: bool) -> Report:
+    with tempfile.TemporaryDirectory() as place, processes_for(min(usable_processors(), _MOST_PROCESSES)) as workers:
+        measuring = _Measuring(workers, watch, Path(place))
+        if plan.limit is None:
+            chosen = measuring.with_tokens_for_limit(plan, kept if resume else None)
+            limit = measuring.against(chosen)
+            measured = Kept(kept, chosen.subject, resume=resume)
+        else:
+            limit = measuring.against(plan)
+            measured = Kept(kept, plan.subject, resume=resume)
+            chosen = measuring.affordable(plan, measured)
+        measuring.measure(chosen.systems, measured)
         watch.done()
-    findings = Findings.of(plan, limit, measured)
-    checks, notes = tuple(findings.checks()), findings.notes
-    return Report(
-        f"the mean-field limit of {of}",
-        findings.claim,
-        checks,
-        findings.draw,
-        own_rates=findings.rates,
-        own_notes=notes,
-    )
+    notes = (*measuring.left_out(plan, chosen), *workers.notes)
+    if not chosen.counts:
+        return Report(title, own_notes=notes)
+    findings = Findings.of(chosen, limit, measured)
+    checks, drawing, rates = tuple(findings.checks()), findings.draw, findings.rates
+    return Report(title, findings.claim, checks, drawing, own_rates=rates, own_notes=(*findings.notes, *notes))
 
 
-def _solved(plan: Plan, path: Path) -> Run:
-    from mfpde.run_loop import solve
+class _Measuring:
+    """Systems of tokens measured by workers, and what they cost."""
 
-    run: Run = solve(plan.limit_problem, path)
-    if run.outcome.kind == INTERRUPTED:
-        raise KeyboardInterrupt
-    if run.outcome.kind != FINISHED:
-        raise MfpdeError(f"the limit is not known up to t = {plan.times[-1]:.6g}: {run.outcome}")
-    return run
+    def __init__(self, workers: Processes, watch: Watch, place: Path) -> None:
+        self._workers, self._watch, self._place = workers, watch, place
+        self._study, self._costs = _Study(0), Costs()
+        self._tokens: dict[str, Any] = {}
+        watch.begin(self._study, patient=False)
 
+    def against(self, plan: Plan) -> Limit:
+        """Solve for the limit, which what is measured from now on is held against."""
+        doing("solving for the limit")
+        problem, self._tokens = plan.limit_problem, plan.tokens
+        self._path = self._place / f"limit-{len(list(self._place.iterdir()))}.h5"
+        return Limit.of(solved(problem, self._path))
 
-def _thrifty(plan: Plan, measured: Callable[[Plan], None], study: _Study) -> Plan:
-    """With fewer repeats where some systems of the fewest tokens show that there is no time for all."""
-    few = replace(plan, repeats=min(plan.fewest, plan.repeats))
-    measured(few)
-    usual = median(study.seconds[plan.counts[0]])
-    return few if usual * plan.repeats * LEAST_COUNTS / usable_processors() > plan.seconds else plan
+    def with_tokens_for_limit(self, plan: Plan, kept: Path | None) -> Plan:
+        """Where many more tokens stand for the limit, its size depends on what there is time for. Costs are those of a
+        trial against few tokens; a study that goes on keeps to the size it began with."""
+        before = None if kept is None else Kept.subject_in(kept)
+        if before is not None:
+            return plan.for_limit(before["limit"])
+        self.against(replace(plan, counts=(*plan.spare, *plan.counts)[:1]))
+        return self.affordable(plan, Kept(None, {}, resume=False))
 
+    def affordable(self, plan: Plan, kept: Kept) -> Plan:
+        """What there is time for, from a few measurements of every number of tokens."""
+        few = range(1, min(self._workers.processes, *plan.fewer) + 1)
+        for count in self._costs.probes(plan):
+            repeats = [*few, *(each + len(few) for each in few)] if self._costs.empty else few
+            self.measure([(count, repeat) for repeat in repeats], kept)
+        return affordable(plan, self._costs)
 
-def _affordable(plan: Plan, study: _Study) -> Iterator[int]:
-    """Counts in ascending order, as long as there seems to be time for the next one."""
-    began, before = perf_counter(), 0
-    for place, count in enumerate(plan.counts):
-        if place >= LEAST_COUNTS:
-            usual = median(study.seconds[before]) * count / before * plan.repeats / usable_processors()
-            if perf_counter() - began + usual > plan.seconds:
-                study.end = study.position
-                return
-        before = count
-        yield count
+    def measure(self, systems: Sequence[tuple[int, int]], kept: Kept) -> None:
+        """These numbers of tokens and repeats, but for those that are kept; those that take longest first."""
+        missing = sorted((each for each in systems if each not in kept.measurements), reverse=True)
+        self._study.end = self._study.position + len(missing)
+        for found in self._answers(missing):
+            self._study.tokens = found["count"]
+            self._study.position += 1
+            kept.add(found)
+            self._watch.see()
+        for system in systems:
+            found = kept.measurements[system]
+            self._costs.add(system[0], found["solving"] + found["measuring"])
 
+    def left_out(self, plan: Plan, chosen: Plan) -> tuple[str, ...]:
+        """In words, what there was no time for."""
+        missing = [f"{count:,}" for count in plan.counts if count not in chosen.counts]
+        last, seconds = self._costs.last
+        took = f"one of {last:,} takes {seconds:.2g} s of processor time, and {plan.seconds:g} s of each core are given"
+        found = []
+        if missing:
+            found.append(f"there was no time for systems of {', '.join(missing)} tokens: {took}")
+        if chosen.counts and chosen.repeats < plan.repeats:
+            found.append(f"there was time for {chosen.repeats} systems of each number of tokens, not {plan.repeats}")
+        return tuple(found)
 
-def _measure(plan: Plan, count: int, limit: str, pool: Pool, kept: Kept, study: _Study, watch: Watch) -> None:
-    """All repeats for so many tokens."""
-    study.tokens, study.seconds[count] = count, [0.0]
-    missing = [repeat for repeat in range(1, plan.repeats + 1) if (count, repeat) not in kept.measurements]
-    study.position += plan.repeats - len(missing)
-    for answer in pool.answers(_tasks(plan, count, limit, missing)):
-        found = _value(answer)
-        kept.add(found)
-        study.seconds[count].append(found["solving"] + found["measuring"])
-        study.position += 1
-        watch.see()
-
-
-def _tasks(plan: Plan, count: int, limit: str, repeats: Sequence[int]) -> Iterator[Task]:
-    yield from (Task(MEASURE, (plan.tokens, limit, count, repeat)) for repeat in repeats)
-
-
-def _value(answer: Answer) -> dict[str, Any]:
-    if answer.error:
-        raise MfpdeError(f"a measurement failed: {answer.error}")
-    found: dict[str, Any] = answer.value
-    return found
+    def _answers(self, systems: Sequence[tuple[int, int]]) -> Iterator[dict[str, Any]]:
+        path = str(self._path)
+        tasks = (Task(MEASURE, (self._tokens, path, count, repeat)) for count, repeat in systems)
+        for answer in self._workers.answers(tasks):
+            if answer.error:
+                raise MfpdeError(f"a measurement failed: {answer.error}")
+            yield answer.value

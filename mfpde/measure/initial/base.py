@@ -76,6 +76,11 @@ class Initial(Specification, Measure, ABC):
         """Why it has no density, or None."""
         return None
 
+    def seam(self, geometry: Geometry) -> str | None:
+        """How what is written jumps where coordinates of that space end, which no harmonics show; None where it does
+        not."""
+        return None
+
     def unfit(self, geometry: Geometry, instead: str) -> ProblemError:
         """The error for a space on which this measure makes no sense."""
         mine = self.model_dump().get("kind", type(self).__name__)
@@ -86,7 +91,7 @@ _PROPERTIES = ("mass", "by_degree", "normal", "summands", "slices", "lattices", 
 _METHODS = (
     *("up_to", "positions_at", "node_queries", "sizes", "fingerprint", "harmonics", "density_grids", "density_nodes"),
     *("entropy", "relative_entropy", "minimum", "clusters", "places", "share_at_edge", "pair_excess", "beside"),
-    *("tilted_covariance", "sample_positions"),
+    *("tilted_covariance", "sample_positions", "sample_share"),
     "point_masses",
 )
 for _names, _made in ((_PROPERTIES, _told), (_METHODS, _asked)):

@@ -16,6 +16,7 @@ from mfpde.measure.expression import Expression
 from mfpde.measure.flat_density import FlatDensity
 from mfpde.measure.initial.base import Initial
 from mfpde.measure.positioned import Positioned
+from mfpde.measure.seams import seam
 from mfpde.measure.sphere_density import SphereDensity
 from mfpde.measure.written_density import WrittenDensity
 from mfpde.registry import register
@@ -59,6 +60,11 @@ class Density(Initial):
         if "theta" in names or not names & {"x", "y"}:
             return Circle()
         return Plane() if "y" in names else Line()
+
+    def seam(self, geometry: Geometry) -> str | None:
+        expression = Expression(self.expression)
+        jump = None if "s" in expression.names else seam(expression, geometry)
+        return None if jump is None else f"initial.expression {jump}"
 
     def over_positions(self, geometry: Geometry, positions: Sequence[float]) -> Positioned:
         """The slices at positions s of a density in s and the coordinates of the space."""

@@ -80,6 +80,9 @@ class Mixture(Initial):
     def on(self, geometry: Geometry) -> Measure:
         return together(self.shares, self._each(lambda part: part.on(geometry)))
 
+    def seam(self, geometry: Geometry) -> str | None:
+        return next(filter(None, (part.seam(geometry) for part in self.components)), None)
+
     def over_positions(self, geometry: Geometry, positions: Sequence[float]) -> Positioned:
         parts = self._each(lambda part: part.over_positions(geometry, positions))
         laws, masses = [], []

@@ -24,7 +24,7 @@ def task(dimension=1, **compare):
 @pytest.fixture(autouse=True)
 def companion(monkeypatch):
     """The stand-in as its own companion: the closed form of what its grids show."""
-    monkeypatch.setattr(GaussianClosedForm, "solver", lambda _: Drift("gaussian"))
+    monkeypatch.setattr(GaussianClosedForm, "solver", lambda *_: Drift("gaussian"))
 
 
 @pytest.mark.parametrize("form", ["grid", "panels"])
@@ -66,7 +66,7 @@ def test_a_resumed_run_is_compared_by_the_same_steps(tmp_path):
 
 
 def test_a_companion_that_ends_is_infinitely_far(monkeypatch):
-    monkeypatch.setattr(GaussianClosedForm, "solver", lambda _: Drift("gaussian", lost=0.55))
+    monkeypatch.setattr(GaussianClosedForm, "solver", lambda *_: Drift("gaussian", lost=0.55))
     run = solve(task(), None)
     assert np.isfinite(run["distance"][:6]).all()
     assert np.isinf(run["distance"][6:]).all()
@@ -86,7 +86,7 @@ def test_a_companion_that_fails_is_not_the_run_that_fails(monkeypatch):
             super()._step(stop)
 
     monkeypatch.setattr(Drift, "start", lambda self, task: (Overflowing if self.step == 1 else Drifting)(self, task))
-    monkeypatch.setattr(GaussianClosedForm, "solver", lambda _: Drift("gaussian", step=1))
+    monkeypatch.setattr(GaussianClosedForm, "solver", lambda *_: Drift("gaussian", step=1))
     run = solve(task(), None)
     assert run.outcome.kind == "finished"
     assert run.outcome.message.endswith("t = 0.5, nothing to compare with after that: overflows: e^800")
@@ -100,7 +100,7 @@ def test_a_companion_that_cannot_start_is_a_fault_of_the_comparison(monkeypatch)
         return Drifting(self, task)
 
     monkeypatch.setattr(Drift, "start", start)
-    monkeypatch.setattr(GaussianClosedForm, "solver", lambda _: Drift("gaussian", step=1))
+    monkeypatch.setattr(GaussianClosedForm, "solver", lambda *_: Drift("gaussian", step=1))
     with pytest.raises(ProblemError, match=r"^compare: gaussian-closed-form cannot be compared with: has no nodes"):
         solve(task(), None)
 

@@ -36,15 +36,6 @@ def difference(pair: Pair) -> float:
     return pair.first - pair.second
 
 
-@pytest.fixture
-def place(tmp_path, monkeypatch) -> Path:
-    """An empty folder in which code is kept."""
-    folder = tmp_path / "kernels"
-    folder.mkdir()
-    monkeypatch.setattr("mfpde.compilation.cache.kept", lambda: Kept(folder, (folder,), folder, None))
-    return folder
-
-
 def compiles(function: Callable[..., float], *arguments: object) -> tuple[float, bool]:
     """What a fresh kernel answers, and whether it had to be compiled."""
     needed: list[bool] = []

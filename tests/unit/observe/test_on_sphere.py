@@ -1,5 +1,7 @@
 """Observables on spheres against sums over many points that know no harmonics."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -86,3 +88,29 @@ def test_moments_of_a_profile_are_those_of_its_law():
     profile = ProfileDensity(law.evaluate(points), axis, geometry)
     assert np.abs(profile.mean - law.mean).max() < 1e-14
     assert np.abs(profile.covariance - law.covariance).max() < 1e-14
+
+
+def test_clusters_about_an_axis_are_poles_and_rings():
+    """Two poles and a ring in five dimensions, by sums over colatitudes alone."""
+    geometry, axis = Sphere(dimension=5), np.array([0, 0, 0.6, 0.8, 0])
+    angle = Axis.of_colatitudes(120, 5).values
+
+    def written(a):
+        return 3 * np.exp(40 * (np.cos(a) - 1)) + np.exp(40 * (-np.cos(a) - 1)) + 2 * np.exp(-50 * (a - 1.5) ** 2)
+
+    a = np.linspace(0, np.pi, 20_001)
+    weight = written(a) * np.sin(a) ** 3
+    total = np.trapezoid(weight, a)
+    values = written(angle) / (total * 2 * np.pi**2)  # area of S^3
+    equation = mfpde.Equation(geometry=geometry)
+    instant = Instant(0.0, ProfileDensity(values, axis, geometry), equation, lambda: 0.0)
+    found = lookup("observable", "clusters")(most=4, prominence=1e-3).evaluate(instant)
+    assert found["clusters"] == 3
+    cuts = [0, a[a < 1.2][written(a[a < 1.2]).argmin()], a[a > 1.8][written(a[a > 1.8]).argmin()], np.pi]
+    for row, (low, high) in zip((2, 1, 0), pairwise(cuts), strict=True):  # in the order of places
+        here = (a >= low) & (a <= high)
+        mass = np.trapezoid(weight[here], a[here])
+        height = np.trapezoid(weight[here] * np.cos(a[here]), a[here]) / mass
+        assert found["clusters-mass"][row] == pytest.approx(mass / total, rel=1e-3)
+        assert found["clusters-position"][row] == pytest.approx(height * axis, abs=1e-3)
+        assert found["clusters-width"][row] == pytest.approx(np.sqrt((1 - height**2) / 5), rel=1e-3)

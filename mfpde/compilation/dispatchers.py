@@ -1,0 +1,115 @@
+"""Kernels as Python calls them, and as other kernels do.
+
+numba makes machine code, optimised for itself, of every function that a function calls, and then once more of both
+together: at depth n the innermost is optimised n times. Here what a kernel calls is translated once and linked into it,
+and the kernel is optimised as a whole: the first solve compiles in half the time. numba has no public hook for that,
+nor for a cache of one's own.
+"""
+
+# numba's types cover what it documents, and these are its insides
+# mypy: disable-error-code="assignment, attr-defined, misc, no-untyped-call"
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba.core import codegen, compiler, serialize, sigutils, types
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import CPUDispatcher
+
+from mfpde.compilation.cache import KernelCache, KernelFiles
+
+__all__ = ["CalleeDispatcher", "KernelDispatcher"]
+
+#: beside those of the kernel: what a callee is not asked for
+_CALLEE_OPTIONS = {"no_cpython_wrapper": True}
+
+
+class KernelDispatcher(CPUDispatcher):
+    """What Python calls. Kernels that mention it call its `CalleeDispatcher`."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        super().__init__(function, targetoptions=options)
+        self._cache = KernelCache(function, options)
+        self._callee = CalleeDispatcher(function, options)
+
+    @property
+    def _numba_type_(self) -> Any:
+        return types.Dispatcher(self._callee)
+
+
+class CalleeDispatcher(CPUDispatcher):
+    """What kernels call: code that is linked into theirs, of which nobody makes machine code."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        super().__init__(function, targetoptions=options | _CALLEE_OPTIONS)
+        self._files = KernelFiles(function, self.targetoptions)
+
+    def compile(self, sig: Any) -> Any:
+        """numba's key of the code for a signature."""
+        arguments, _ = sigutils.normalize_signature(sig)
+        with global_compiler_lock, self._compiling_counter:
+            if arguments not in self.overloads:
+                callee = self._kept(arguments) or self._translated(arguments)
+                self.targetctx.insert_user_function(callee.entry_point, callee.fndesc, [callee.library])
+                self.overloads[arguments] = callee
+            return self.overloads[arguments].entry_point
+
+    def _translated(self, arguments: tuple[Any, ...]) -> Any:
+        """By numba, as far as the optimisation of single functions."""
+        flags = compiler.Flags()
+        self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
+        flags.no_compile = True
+        library = CalleeLibrary(self.targetctx.codegen(), self.py_func.__qualname__)
+        made = compiler.compile_extra(
+            self.typingctx, self.targetctx, self.py_func, arguments, None, flags, {}, library=library
+        )
+        library.finalize()
+        if not (made.lifted or library.has_dynamic_globals):
+            made.fndesc.typemap = made.fndesc.calltypes = None  # compiling is over; types need not be picklable
+            described = (made.fndesc, made.environment, made.signature)
+            self._files.keep(arguments, library.codegen, serialize.dumps((library.as_bitcode(), *described)))
+        return made._replace(entry_point=object())
+
+    def _kept(self, arguments: tuple[Any, ...]) -> Any:
+        """As `_translated` has left it; None where it has not."""
+        target = self.targetctx
+        target.refresh()
+        found = self._files.find(arguments, target.codegen())
+        if found is None:
+            return None
+        bitcode, description, environment, signature = found
+        library = CalleeLibrary(target.codegen(), self.py_func.__qualname__)
+        library.read(bitcode)
+        return compiler.compile_result(
+            library=library,
+            fndesc=description,
+            environment=environment,
+            signature=signature,
+            entry_point=object(),
+            objectmode=False,
+        )
+
+
+class CalleeLibrary(codegen.JITCodeLibrary):
+    """Code with all that it calls, to be linked into other code and optimised there."""
+
+    def finalize(self) -> None:
+        """Link what is called."""
+        self._raise_if_finalized()
+        for library in dict.fromkeys(self._linking_libraries):
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        if any(one.name.startswith(codegen.RuntimeLinker.PREFIX) for one in self._final_module.global_variables):
+            raise NotImplementedError(f"{self.name} calls itself with other types: write the loop")
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def as_bitcode(self) -> bytes:
+        """What `read` reads."""
+        return self._final_module.as_bitcode()
+
+    def read(self, bitcode: bytes) -> None:
+        """Become the library that `bitcode` was made of."""
+        self._final_module = codegen.ll.parse_bitcode(bitcode)
+        self._finalized = True

@@ -1,0 +1,161 @@
+"""From scattered points to the nodes of a regular grid and back, by local polynomials of degree 15.
+
+A sum of a smooth function of differences, `sum_j m_j F(x_i - y_j)`, is then a convolution on the grid, which Fourier
+transforms do: masses are spread to nodes by the transpose of interpolation, convolved, and interpolated. Time linear in
+points, and N log N in nodes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mfpde.compilation import allocating_kernel, kernel
+from mfpde.transform.fused import fused
+from mfpde.transform.scattered_kernels import POINTS_PER_BLOCK, lagrange_rows
+from mfpde.transform.threads import pieces, run_pieces
+from mfpde.typing import AnyArray, Float
+
+__all__ = ["STENCIL", "STENCIL_NODES", "RegularGrid", "interpolated", "lagrange_basis", "spread"]
+
+STENCIL = 16  # nodes along an axis that a point is interpolated from
+_BEFORE = STENCIL // 2 - 1  # of them, up to the one before the point
+_POINTS_PER_PIECE = 1 << 14  # whose numbers stay in the cache
+_BATCHES = 8  # of masses, each with a grid of its own, whatever the number of threads
+
+#: of a stencil, where its two middle ones are 0 and 1
+STENCIL_NODES: Float = np.arange(-_BEFORE, STENCIL - _BEFORE, dtype=float)
+_WEIGHTS: Float = np.array([1.0 / np.prod([x - y for y in STENCIL_NODES if y != x]) for x in STENCIL_NODES])
+
+
+class RegularGrid(NamedTuple):
+    """Nodes `start + spacing k` along each axis, `shape` of them."""
+
+    start: Float
+    spacing: float
+    shape: tuple[int, ...]
+
+
+def lagrange_basis(t: Float) -> Float:
+    """Values `(STENCIL, n)` of the polynomials of a stencil's nodes, at places t in [0, 1] between its middle ones."""
+    found = np.empty((STENCIL, t.size))
+    lagrange_rows(t, STENCIL_NODES, _WEIGHTS, np.empty(t.size), found)
+    return found
+
+
+@kernel
+def _places(x: Float, start: float, spacing: float, count: int, first: AnyArray, t: Float) -> None:
+    """The first node of each point's stencil, and the place of the point in it."""
+    for q in range(x.size):
+        u = (x[q] - start) / spacing
+        cell = min(max(int(np.floor(u)), _BEFORE), count - 1 - STENCIL + _BEFORE)
+        first[q], t[q] = cell - _BEFORE, u - cell
+
+
+@kernel
+def _add_rows(factors: Float, row: Float, out: Float) -> None:
+    """out[i, k] += factors[i] row[k]."""
+    for i in range(factors.size):
+        line, factor = out[i], factors[i]
+        for k in range(row.size):
+            line[k] = fused(factor, row[k], line[k])
+
+
+@kernel
+def _sum_rows(factors: Float, field: Float, row: Float) -> None:
+    """row[k] = sum_i factors[i] field[i, k]."""
+    for k in range(row.size):
+        row[k] = 0.0
+    for i in range(factors.size):
+        line, factor = field[i], factors[i]
+        for k in range(row.size):
+            row[k] = fused(factor, line[k], row[k])
+
+
+@allocating_kernel
+def _spread(
+    points: Float, masses: Float, start: Float, spacing: float, nodes: Float, weights: Float, out: Float
+) -> None:
+    """out `(n_1, n_2)` += masses at points `(2, m)`; where n_1 = 1 those of the first axis count for nothing."""
+    size, line = nodes.size, out.shape[0] == 1
+    first, t = np.zeros((2, POINTS_PER_BLOCK), dtype=np.int64), np.empty(POINTS_PER_BLOCK)
+    ahead, basis = np.empty(POINTS_PER_BLOCK), np.ones((2, size, POINTS_PER_BLOCK))
+    row, factors = np.empty(size), np.ones(1 if line else size)
+    for low in range(0, masses.size, POINTS_PER_BLOCK):
+        width = min(POINTS_PER_BLOCK, masses.size - low)
+        for k in range(1 if line else 0, 2):
+            _places(points[k, low : low + width], start[k], spacing, out.shape[k], first[k], t)
+            lagrange_rows(t[:width], nodes, weights, ahead, basis[k])
+        for q in range(width):
+            for k in range(size):
+                row[k] = masses[low + q] * basis[1, k, q]
+            for i in range(factors.size):
+                factors[i] = basis[0, i, q]
+            top, left = first[0, q], first[1, q]
+            _add_rows(factors, row, out[top : top + factors.size, left : left + size])
+
+
+@allocating_kernel
+def _interpolate(
+    points: Float, fields: Float, start: Float, spacing: float, nodes: Float, weights: Float, out: Float
+) -> None:
+    """out `(parts, m)` = fields `(parts, n_1, n_2)` at points `(2, m)`."""
+    size, line = nodes.size, fields.shape[1] == 1
+    first, t = np.zeros((2, POINTS_PER_BLOCK), dtype=np.int64), np.empty(POINTS_PER_BLOCK)
+    ahead, basis = np.empty(POINTS_PER_BLOCK), np.ones((2, size, POINTS_PER_BLOCK))
+    row, factors = np.empty(size), np.ones(1 if line else size)
+    for low in range(0, points.shape[1], POINTS_PER_BLOCK):
+        width = min(POINTS_PER_BLOCK, points.shape[1] - low)
+        for k in range(1 if line else 0, 2):
+            _places(points[k, low : low + width], start[k], spacing, fields.shape[k + 1], first[k], t)
+            lagrange_rows(t[:width], nodes, weights, ahead, basis[k])
+        for q in range(width):
+            top, left = first[0, q], first[1, q]
+            for i in range(factors.size):
+                factors[i] = basis[0, i, q]
+            for part in range(fields.shape[0]):
+                _sum_rows(factors, fields[part, top : top + factors.size, left : left + size], row)
+                total = 0.0
+                for k in range(size):
+                    total = fused(row[k], basis[1, k, q], total)
+                out[part, low + q] = total
+
+
+def _columns(points: Float, grid: RegularGrid) -> tuple[Float, Float]:
+    """Points `(2, m)` and start of the grid `(2,)`, the line as the second axis."""
+    if len(grid.shape) == 2:
+        return np.ascontiguousarray(points.T), grid.start
+    return np.ascontiguousarray(np.broadcast_to(points.T, (2, points.shape[0]))), np.repeat(grid.start, 2)
+
+
+def spread(points: Float, masses: Float, grid: RegularGrid) -> Float:
+    """Masses at points `(m, d)` moved to the nodes, in the grid's shape; d is 1 or 2."""
+    batches = pieces(masses.size, max(_POINTS_PER_PIECE, -(-masses.size // _BATCHES)))
+    moved = np.zeros((len(batches), *_matrix_shape(grid)))
+
+    def work(piece: int) -> None:
+        here = slice(*batches[piece])
+        columns, start = _columns(points[here], grid)
+        _spread(columns, masses[here], start, grid.spacing, STENCIL_NODES, _WEIGHTS, moved[piece])
+
+    run_pieces(work, len(batches))
+    return moved.sum(axis=0).reshape(grid.shape)
+
+
+def interpolated(points: Float, fields: Float, grid: RegularGrid) -> Float:
+    """Fields `(parts, *shape)` at points `(m, d)`: `(parts, m)`."""
+    stretches, out = pieces(points.shape[0], _POINTS_PER_PIECE), np.empty((fields.shape[0], points.shape[0]))
+    tables = np.ascontiguousarray(fields).reshape(-1, *_matrix_shape(grid))
+
+    def work(piece: int) -> None:
+        here = slice(*stretches[piece])
+        columns, start = _columns(points[here], grid)
+        _interpolate(columns, tables, start, grid.spacing, STENCIL_NODES, _WEIGHTS, out[:, here])
+
+    run_pieces(work, len(stretches))
+    return out
+
+
+def _matrix_shape(grid: RegularGrid) -> tuple[int, int]:
+    return (1, grid.shape[0]) if len(grid.shape) == 1 else (grid.shape[0], grid.shape[1])

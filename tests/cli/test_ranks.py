@@ -1,0 +1,215 @@
+"""One simulation over the processes that mpiexec starts: real ranks, held against one process."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import h5py
+import numpy as np
+import psutil
+import pytest
+
+import mfpde
+from mfpde.prepare import faults
+from mfpde.ranks import ALONE, Ranks, Spread, working
+
+ROOT = Path(__file__).resolve().parents[2]
+MPIEXEC = Path(sys.executable).parent / "mpiexec"
+LINE = """\
+geometry:  {kind: line}
+attention: {kind: softmax, A: 0.5, V: -1}
+noise:     {kappa: 4}
+initial:   {kind: gaussian, mean: 0.3, covariance: 1}
+solver:    {kind: particles, count: 3001, step: 0.01}
+time:      {until: 0.2, save_every: 0.1}
+observe:   [mean]
+"""
+ENDLESS = ("--set", "time={until: 1000, save_every: 1000}", "--set", "solver.count=20001")
+
+
+@pytest.fixture
+def ranks(tmp_path):
+    """Starts so many processes of a line of Python; the folder has a problem."""
+    (tmp_path / "line.yaml").write_text(LINE, encoding="utf-8")
+    surroundings = {**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_NUM_THREADS": "1"}
+    started = []
+
+    def start(count, *line, **options):
+        command = [MPIEXEC, "-n", str(count), sys.executable, *line]
+        settings = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": surroundings, **options}
+        started.append(subprocess.Popen(command, cwd=tmp_path, start_new_session=True, **settings))
+        return started[-1]
+
+    start.folder = tmp_path
+    yield start
+    for process in started:
+        for each in [*children(process), process]:
+            each.kill()
+        process.communicate()
+
+
+def children(process):
+    try:
+        return psutil.Process(process.pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+
+
+def finished(process, seconds=100):  # of a busy machine, kernels to be compiled included
+    out, err = process.communicate(timeout=seconds)
+    return process.returncode, out, err
+
+
+def solve(ranks, count, *arguments):
+    return ranks(count, "-m", "mfpde", "solve", "line.yaml", *arguments)
+
+
+EVERYWHERE = ("circle", "sphere", "line", "plane")
+
+
+@pytest.mark.parametrize(
+    ("laws", "cases"), [(EVERYWHERE, 9), pytest.param((), 16, id="every law", marks=pytest.mark.long)]
+)
+def test_ranks_agree_with_one_process(laws, cases, ranks):
+    code, out, err = finished(ranks(3, "-m", "mpi4py", str(ROOT / "tests/cli/solved_by_ranks.py"), *laws))
+    assert code == 0, err
+    found = json.loads(out)
+    assert len(found) == cases
+    assert {name: size for name, size in found.items() if not size < 3e-12} == {}
+
+
+def test_a_run_resumes_on_another_number_of_ranks(ranks, monkeypatch):
+    monkeypatch.chdir(ranks.folder)
+    assert finished(solve(ranks, 2, "-o", "some.h5", "--quiet")) == (0, "", "")
+    code, out, _ = finished(solve(ranks, 3, "-o", "some.h5", "--resume", "--set", "time.until=0.4"))
+    assert (code, out.count("finished at t = 0.4")) == (0, 1)
+    whole = mfpde.solve(mfpde.Problem.from_yaml("line.yaml", settings={"time.until": "0.4"}))
+    parts = mfpde.load("some.h5")
+    assert np.abs(np.asarray(parts.positions) - whole.positions).max() < 1e-12
+    assert np.abs(parts["mean"] - whole["mean"]).max() < 1e-12
+    alone = mfpde.solve(parts.problem, "some.h5", resume=True)
+    assert alone.times[-1] == 0.4
+
+
+@pytest.mark.parametrize("number", ["1", pytest.param("0", marks=pytest.mark.long)])
+def test_a_rank_that_is_killed_leaves_a_run_to_resume(number, ranks):
+    process = solve(ranks, 2, "-o", "some.h5", *ENDLESS)
+    end = wait_for_steps(ranks.folder)
+    (victim,) = [each for each in children(process) if each.environ().get("PMI_RANK") == number]
+    time.sleep(0.3 * np.random.default_rng(int(end * 1e6)).random())
+    victim.kill()
+    assert finished(process)[0] != 0
+    run = mfpde.load(ranks.folder / "some.h5")
+    assert (run.outcome.kind, run.positions.shape) == ("interrupted", (1, 20001, 1))
+    again = solve(ranks, 3, "-o", "some.h5", "--resume", *ENDLESS)
+    wait_for_steps(ranks.folder, after=end)
+    again.send_signal(signal.SIGINT)
+    assert finished(again)[0] == 130
+
+
+def wait_for_steps(folder, after=0.0, seconds=60):
+    """Until a status file says that steps are taken; when that was."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        status = folder / "some.status.json"
+        if status.exists() and status.stat().st_mtime > after and json.loads(status.read_text()).get("time", 0) > 0:
+            return time.time()
+        time.sleep(0.05)
+    raise AssertionError("no step was taken")
+
+
+def test_interrupted_ranks_end_alike(ranks):
+    process = solve(ranks, 2, "-o", "some.h5", *ENDLESS)
+    wait_for_steps(ranks.folder)
+    (second,) = [each for each in children(process) if each.environ().get("PMI_RANK") == "1"]
+    second.send_signal(signal.SIGTERM)  # whichever is asked
+    code, out, err = finished(process)
+    assert (code, "interrupted" in out, "Traceback" in err) == (130, True, False)
+    with h5py.File(ranks.folder / "some.h5") as file:
+        assert file["checkpoint/0"].attrs["time"] > 0 or file["checkpoint/1"].attrs["time"] > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--set", "solver.count=1000"], "1000 tokens are too few for 2 ranks: each is to have 512"),
+        pytest.param(["-o", "no/folder/run.h5"], "cannot write no/folder/run.h5", marks=pytest.mark.long),
+    ],
+)
+def test_bad_input_is_told_once(arguments, said, ranks):
+    code, out, err = finished(solve(ranks, 2, *arguments))
+    assert (code, out, err.count(said)) == (2, "", 1), err
+    assert len(err.splitlines()) == 1
+
+
+class Two(Ranks):
+    size = 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"solver": {"kind": "gaussian"}}, "gaussian cannot solve this: it has no ranks; solvers that can: particles"),
+        ({"solver": {"kind": "particles", "count": 2000, "copies": 2}}, "copies are not spread over ranks"),
+        (
+            {
+                "geometry": {"kind": "circle"},
+                "attention": {"kind": "softmax", "beta": 1},
+                "initial": {"kind": "uniform"},
+                "solver": {"kind": "particles", "count": 2000},
+            },
+            "tokens of different ranks do not merge: give merge: 0, or start one process",
+        ),
+    ],
+)
+def test_what_has_no_ranks_is_refused(changes, said):
+    written = {
+        "geometry": {"kind": "line"},
+        "attention": {"kind": "softmax", "A": 0.5, "V": -1},
+        "initial": {"kind": "gaussian", "mean": 0, "covariance": 1},
+        "time": {"until": 1},
+    }
+    problem = mfpde.Problem.from_dict(written | changes)
+    assert [fault for fault in faults(problem) if said in fault.message] == []
+    with working(Two()):
+        (fault,) = faults(problem)
+    assert said in fault.message
+
+
+def test_ranks_without_mpi_are_refused(here, command):
+    (here / "mpi4py.py").unlink(missing_ok=True)
+    block = "import sys; sys.modules['mpi4py'] = None; from mfpde.cli import main; main()"
+    surroundings = {**os.environ, "PYTHONPATH": str(ROOT), "PMI_SIZE": "2", "PMI_RANK": "0"}
+    line = [sys.executable, "-c", block, "solve", "small.yaml"]
+    done = subprocess.run(line, cwd=here, env=surroundings, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "2 processes were started together, and mpi4py is not installed: each would solve all of it, and write the "
+        "same file; pip install 'mfpde[mpi]', or start one\n"
+    )
+    assert not (here / "small.h5").exists()
+
+
+def test_a_launcher_of_another_mpi_is_refused(here, command):
+    surroundings = {**os.environ, "PYTHONPATH": str(ROOT), "OMPI_COMM_WORLD_SIZE": "4"}
+    code, _, err = finished(command("solve", "small.yaml", env=surroundings))
+    assert (code, "4 processes were started together, and mpi4py sees 1" in err) == (2, True)
+
+
+def test_shares_are_all_there_is():
+    class Some(Ranks):
+        size = 3
+
+        def __init__(self, number):
+            self.number = number
+
+    for count in (3, 10, 1001):
+        ends = [Some(number).share(count) for number in range(3)]
+        assert [low for low, _ in ends] == [0, *(high for _, high in ends[:-1])]
+        assert ends[-1][1] == count
+    assert ALONE.share(7) == (0, 7)
+    assert not isinstance(ALONE.spread(np.ones(3)), Spread)
