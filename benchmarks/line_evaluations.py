@@ -95,7 +95,7 @@ def compiled_share(task: mfpde.Problem) -> None:
         return call
 
     mfpde.solve(task)
-    owners = [(line_system.slope, name) for name in ("line_slope", "line_fluxes", "line_drift", "close_panels")]
+    owners = [(line_system.slope, name) for name in ("line_slope", "line_fluxes")]
     owners.append((line_system.steps, "line_step"))
     plain = [getattr(module, name) for module, name in owners]
     for (module, name), function in zip(owners, plain, strict=True):

@@ -19,7 +19,6 @@ from mfpde.solvers.finite_volume.system import STAGGERED, CellSystem, Fluxes, Ra
 from mfpde.solvers.kernels import line_slope as slope
 from mfpde.solvers.kernels import line_steps as steps
 from mfpde.solvers.kernels.finite_volume_update import outflow
-from mfpde.transform.equispaced import padded
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
@@ -55,19 +54,23 @@ class LineSystem(CellSystem):
         terms = [] if velocity.law is None else velocity.law.at(0.0).terms(1)
         return (velocity.law is None or bool(terms)) and all(term.head.pair_kernel in _KERNELS for term in terms)
 
-    def rhs(self, time: float, state: Solution, nearby: Rates | None = None) -> Rates:
-        panels, cells = len(state.mean), self._line_cells()
+    def _slope(self, time: float, state: Solution, cells: slope.LineCells) -> slope.LineRates:
+        panels, count = len(state.mean), cells.axis.size
         rates = slope.LineRates(
-            np.empty((panels, 1, cells.axis.size + 1)),
-            np.empty((panels, 1, 1, cells.axis.size)),
+            np.empty((panels, 1, count + 1)),
+            np.empty((panels, 1, 1, count)),
             np.empty_like(state.mean),
             np.empty_like(state.matrix),
             np.empty_like(state.matrix),
         )
         slope.line_slope(*state, self._heads_at([time]), 0, cells, self._room(panels), rates)
+        return rates
+
+    def rhs(self, time: float, state: Solution, nearby: Rates | None = None) -> Rates:
+        rates = self._slope(time, state, self._line_cells())
         if not np.isfinite(rates.speeds).all():
             super().rhs(time, state)  # says why, where something is to be said
-        fluxes = Fluxes(np.zeros((panels, 2, cells.axis.size)), rates.flux)
+        fluxes = Fluxes(np.zeros((len(state.mean), 2, self.grid.cells[0])), rates.flux)
         share = max(outflow(speeds, self.grid.widths, 0, 1) for speeds in rates.speeds)
         emptying = float(share), self.spreading(rates.conductivity)
         return Rates(fluxes, None, rates.mean, rates.matrix, rates.speeds, rates.conductivity, *emptying)
@@ -104,18 +107,12 @@ class LineSystem(CellSystem):
     def doubt(self, time: float, solution: Solution) -> float:
         if not self.scheme.closed:
             return 0.0
-        heads, cells, line = self._heads_at([time]), self._line_cells(), self._room(len(solution.mean))
-        drifts = np.empty((2, len(solution.mean), padded(cells.axis.size)))
-        for heaviest, each in enumerate(drifts):
-            slope.close_panels(solution.density, cells, bool(heaviest), line)
-            for panel, drift in enumerate(each):
-                slope.line_drift(panel, solution.mean, solution.matrix, heads, 0, cells, line, drift)
+        at_rest = self._line_cells()._replace(moves=False)
+        light, heavy = (self._slope(time, solution, at_rest._replace(heaviest=each)).speeds for each in (False, True))
         largest = 0.0
-        for panel, apart in enumerate(np.abs(drifts[1] - drifts[0])[:, : cells.axis.size]):
-            density = solution.density[panel, 0]
-            mass, _, variance = slope.line_moments(density, cells.axis)
-            average = float(apart @ density) / mass / abs(float(solution.matrix[panel, 0, 0]))
-            largest = max(largest, average / math.sqrt(variance))
+        for density, apart in zip(solution.density[:, 0], np.abs(heavy - light)[:, 0, 0], strict=True):
+            mass, _, variance = slope.line_moments(density, at_rest.axis)
+            largest = max(largest, float(apart @ density) / mass / math.sqrt(variance))
         return largest
 
     def restored(self, before: Solution, after: Solution, start: float, end: float) -> Solution:
@@ -159,6 +156,8 @@ class LineSystem(CellSystem):
                 walls=scheme.walls,
                 closed=scheme.closed,
                 moves=self.frame.gaussian,
+                gaussian=self.frame.gaussian,
+                heaviest=False,
                 positions=positions,
             )
             self._cells = grid, table

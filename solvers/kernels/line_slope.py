@@ -25,8 +25,6 @@ __all__ = [
     "LineHeads",
     "LineRates",
     "LineRoom",
-    "close_panels",
-    "line_drift",
     "line_fluxes",
     "line_moments",
     "line_room",
@@ -61,6 +59,8 @@ class LineCells(NamedTuple):
     walls: bool
     closed: bool
     moves: bool
+    gaussian: bool  # whether closures are N(0, I)
+    heaviest: bool  # whether they are the heaviest that edges allow
     positions: Float  # of panels
 
 
@@ -133,11 +133,11 @@ def line_moments(density: Float, axis: Float) -> tuple[float, float, float]:
 
 
 @kernel
-def _close(density: Float, axis: Float, width: float, moves: bool, heaviest: bool, closure: Float) -> None:
+def _close(density: Float, axis: Float, width: float, standard: bool, heaviest: bool, closure: Float) -> None:
     """closure = share, mean and variance of the Gaussian that continues a panel (`Closure.of`)."""
     n = axis.size
     mass, middle, spread = line_moments(density, axis)
-    if moves:
+    if standard:
         middle, spread = 0.0, 1.0
     least, most = np.inf, 0.0
     for fraction in range(2):
@@ -159,7 +159,7 @@ def _close(density: Float, axis: Float, width: float, moves: bool, heaviest: boo
 
 
 @kernel
-def close_panels(density: Float, cells: LineCells, heaviest: bool, room: LineRoom) -> None:
+def _close_panels(density: Float, cells: LineCells, room: LineRoom) -> None:
     """Masses of cells, without and with the Gaussian outside of them."""
     axis, width = cells.axis, cells.width
     for panel in range(density.shape[0]):
@@ -171,7 +171,7 @@ def close_panels(density: Float, cells: LineCells, heaviest: bool, room: LineRoo
         )
         closure[0] = 0.0
         if cells.closed:
-            _close(u, axis, width, cells.moves, heaviest, closure)
+            _close(u, axis, width, cells.gaussian, cells.heaviest, closure)
         for j in range(axis.size):
             masses[j] = u[j] * width
         if closure[0] > 0.0:
@@ -237,7 +237,7 @@ def _tilt(source: int, mean: float, matrix: float, tilts: tuple[float, float], f
 
 
 @kernel
-def line_drift(panel: int, mean: Float, matrix: Float, heads: LineHeads, stage: int, cells: LineCells, room: LineRoom,
+def _drift(panel: int, mean: Float, matrix: Float, heads: LineHeads, stage: int, cells: LineCells, room: LineRoom,
            drift: Float) -> None:  # fmt: skip
     """drift = the velocity in the cells of a panel."""
     axis, n = cells.axis, cells.axis.size
@@ -322,10 +322,10 @@ def line_slope(
 ) -> None:
     """rates = those of a solution, with the coefficients of a stage."""
     n, noise = cells.axis.size, heads.noise[stage]
-    close_panels(density, cells, False, room)
+    _close_panels(density, cells, room)
     for panel in range(density.shape[0]):
         drift, speed = room.drift, rates.speeds[panel, 0, 0]
-        line_drift(panel, mean, matrix, heads, stage, cells, room, drift)
+        _drift(panel, mean, matrix, heads, stage, cells, room, drift)
         inverse = 1.0 / matrix[panel, 0, 0]
         constant, slope = 0.0, 0.0
         if cells.moves:
