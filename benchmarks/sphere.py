@@ -12,7 +12,8 @@ degree that mfpde comes to, dense tables by order and ETDRK4, with the fewest st
 same error.
 
 `--dedalus` names a Python that has Dedalus 3, which then runs the same problem at degree 127 with its sphere basis, the
-convolution applied to coefficients, until its error is below 1e-6: the fewest steps, of powers of two, of each scheme.
+convolution applied to coefficients, until its error is below 1e-6: the fewest steps, of powers of two, of each scheme,
+beside the largest tolerance of mfpde, of powers of ten, that is as exact. Steps too long for Dedalus overflow (nan).
 
 `--axis` compares steps about an axis in some dimensions with those of the circle.
 """
@@ -29,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # SHTns
 
 import numpy as np
 from baselines import numpy_sphere
@@ -43,7 +45,8 @@ Array = np.ndarray[Any, Any]
 DEGREES = (31, 63, 127, 255, 511)
 BETA, KAPPA = 4.0, 4.0
 DEALT = 127  # degree of the race with Dedalus
-_MOST_STEPS = 16384
+RACED_ERROR = 1e-6  # max|error| / max density that the race with Dedalus is to
+_MOST_STEPS = 65536
 EXPRESSION = "1 + 0.5*x + 0.3*y*z - 0.2*x*y*z + 0.1*z"
 
 
@@ -161,11 +164,17 @@ def posed(until: float, tolerance: float) -> mfpde.Problem:
 def race_dedalus(python: str, until: float, repeats: int) -> None:
     """Dedalus beside mfpde, to 1e-6."""
     reference = mfpde.solve(posed(until, 1e-8)).measure(-1).series.resized(DEALT).on_grid(DEALT + 1)
-    chosen = posed(until, 1e-6)
+
+    def error_of(problem: mfpde.Problem) -> float:
+        found = mfpde.solve(problem).measure(-1).series.resized(DEALT).on_grid(DEALT + 1)
+        return float(np.abs(found - reference).max() / reference.max())
+
+    for tolerance in (1e-3, 1e-4, 1e-5, 1e-6):
+        chosen = posed(until, tolerance)
+        if error_of(chosen) <= RACED_ERROR:
+            break
     taken = fastest(lambda: mfpde.solve(chosen), repeats) / 1e6
-    found = mfpde.solve(chosen).measure(-1).series.resized(DEALT).on_grid(DEALT + 1)
-    error = np.abs(found - reference).max() / reference.max()
-    print(f"\nmfpde, until {until:g}: {taken:.3f} s, error {error:.1e}")
+    print(f"\nmfpde, until {until:g}, tolerance {tolerance:g}: {taken:.3f} s, error {error_of(chosen):.1e}", flush=True)
     multipliers = chosen.equation.law.convolution(chosen.equation.geometry).potential
     baseline = Path(__file__).resolve().parent / "baselines" / "dedalus_sphere.py"
     with tempfile.TemporaryDirectory() as folder:
@@ -181,12 +190,13 @@ def race_dedalus(python: str, until: float, repeats: int) -> None:
         )
         for scheme in ("SBDF4", "RK443", "RK222"):
             steps, off = 64, np.inf
-            while off > 1e-6 and steps <= _MOST_STEPS:
+            while not off <= RACED_ERROR and steps <= _MOST_STEPS:
                 command = [python, str(baseline), str(data), scheme, str(steps)]
                 done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 - named by hand
                 told = json.loads(done.stdout)
                 off, spent = told["error"], told["seconds"]
-                print(f"Dedalus, {scheme}, {steps} steps: {spent:.2f} s ({spent / taken:.0f} x), error {off:.1e}")
+                text = f"Dedalus, {scheme}, {steps} steps: {spent:.2f} s ({spent / taken:.0f} x), error {off:.1e}"
+                print(text, flush=True)
                 steps *= 2
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +14,12 @@ from mfpde.geometry.harmonics import Harmonics
 from mfpde.geometry.series import HarmonicSeries
 from mfpde.typing import Complex, Float
 
+if TYPE_CHECKING:
+    from mfpde.transform.legendre import RingTransform
+
 __all__ = ["SphereSeries", "associated_legendre", "legendre_derivatives"]
 
-_TABLE_ENTRIES = 2**21  # entries of the tables of associated Legendre functions that are made at a time
+_TABLE_ENTRIES = 2**21  # of the tables of associated Legendre functions that are made at a time, 16 MiB
 
 
 def associated_legendre(cosines: Float, degree: int) -> Float:
@@ -64,6 +68,46 @@ def _tables(latitudes: int, degree: int) -> tuple[Float, Float, Float]:
     return table, *legendre_derivatives(table)
 
 
+def _tabulated(latitudes: int, degree: int) -> bool:
+    """Whether such tables are small enough to keep: at 512 colatitudes and degree 511 they would take 3 GiB."""
+    return latitudes * (degree + 1) ** 2 <= _TABLE_ENTRIES
+
+
+@lru_cache(maxsize=4)
+def _transform(latitudes: int, longitudes: int, degree: int) -> RingTransform:
+    """The same by recurrences, on rings of a length that has fast transforms. Rings come in pairs: the equator of an
+    odd number stands twice, with half its weight."""
+    from mfpde.transform.legendre import RingTransform
+    from mfpde.transform.ring_fourier import ring_length
+
+    cosines, weights = gauss_on_sphere(latitudes, 3)
+    if latitudes % 2:
+        middle = latitudes // 2
+        weights = np.insert(weights, middle, weights[middle])
+        weights[middle : middle + 2] /= 2
+        cosines = np.insert(cosines, middle, cosines[middle])
+    return RingTransform(degree, cosines, weights, ring_length(max(longitudes, 2 * degree + 2)))
+
+
+def _resampled(values: Float, longitudes: int) -> Float:
+    """Values on rings of another length, of the waves that both show."""
+    if values.shape[-1] == longitudes:
+        return values
+    shown = (min(values.shape[-1], longitudes) - 1) // 2 + 1
+    waves = np.fft.rfft(values, axis=-1)[..., :shown]
+    return np.fft.irfft(waves, longitudes, axis=-1) * (longitudes / values.shape[-1])
+
+
+def _without_twin(values: Float, latitudes: int) -> Float:
+    """Once the equator, where it stands twice."""
+    return np.delete(values, latitudes // 2, axis=-2) if latitudes % 2 else values
+
+
+def _with_twin(values: Float, latitudes: int) -> Float:
+    """The equator twice, where the number of rings is odd."""
+    return np.insert(values, latitudes // 2, values[latitudes // 2], axis=-2) if latitudes % 2 else values
+
+
 @dataclass(frozen=True, eq=False)
 class SphereSeries(HarmonicSeries):
     """`c_ml = int conj(Y_lm) dmu`, order m and degree l from 0 to the degree, 0 where m > l."""
@@ -89,6 +133,11 @@ class SphereSeries(HarmonicSeries):
         weights = gauss_on_sphere(latitudes, 3)[1][::-1]
         waves = np.fft.rfft(density, axis=1)[:, : shown + 1] * (4 * np.pi / longitudes)
         found = np.zeros((degree + 1, degree + 1), dtype=complex)
+        if not _tabulated(latitudes, degree):
+            transform = _transform(latitudes, longitudes, degree)
+            rings = _resampled(_with_twin(density, latitudes), transform.longitudes)
+            found[: shown + 1] = 4 * np.pi * transform.listed(transform.analyze(rings)).T[: shown + 1]
+            return cls(found)
         table = _tables(latitudes, degree)[0][: shown + 1]
         found[: shown + 1] = np.einsum("mln,nm,n->ml", table, waves, weights)
         return cls(found)
@@ -118,11 +167,19 @@ class SphereSeries(HarmonicSeries):
 
     def on_grid(self, latitudes: int) -> Float:
         """Densities relative to the uniform one on a Gauss grid with twice as many longitudes."""
+        if not _tabulated(latitudes, self.degree):
+            transform = _transform(latitudes, 2 * latitudes, self.degree)
+            rings = transform.synthesize(transform.packed(self.coefficients.T))
+            return _resampled(_without_twin(rings, latitudes), 2 * latitudes)
         return _synthesised(self.coefficients, _tables(latitudes, self.degree)[0], 2 * latitudes)
 
     def slopes_on_grid(self, latitudes: int, potential: Float | None = None) -> Float:
         """`grad (W * mu)` on the grid, or of the density where there is no W: southwards and eastwards, `(2, ..)`."""
         coefficients = (self if potential is None else self.multiplied(potential)).coefficients
+        if not _tabulated(latitudes, self.degree):
+            transform = _transform(latitudes, 2 * latitudes, self.degree)
+            rings = transform.gradient(transform.packed(coefficients.T))
+            return _resampled(_without_twin(rings, latitudes), 2 * latitudes)
         _, downhill, sideways = _tables(latitudes, self.degree)
         south = _synthesised(coefficients, downhill, 2 * latitudes)
         return np.stack([south, _synthesised(1j * coefficients, sideways, 2 * latitudes)])

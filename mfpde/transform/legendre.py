@@ -11,6 +11,7 @@ from mfpde.transform.ring_fields import (
     analyze_values,
     prepare_field,
     prepare_slopes,
+    synthesize_gradient,
     synthesize_values,
     vector_products,
 )
@@ -43,7 +44,7 @@ class RingTransform:
         self._work = np.zeros(WORK)
         widest = int(np.diff(self.rings.bounds).max()) * longitudes
         self._fields, self._spare = (np.zeros((2, 2, widest)) for _ in range(2))
-        self._prepared, self._second = (np.zeros((2, self.orders.size)) for _ in range(2))
+        self._prepared = np.zeros((2, 2, self.orders.size))
 
     def listed(self, coefficients: Float) -> Complex:
         """By degree and order."""
@@ -65,15 +66,21 @@ class RingTransform:
     def synthesize(self, coefficients: Float) -> Float:
         """Values `(2 n, longitudes)`, the northernmost ring first."""
         top, ones = self.orders.top, np.ones(self.orders.top + 2)
-        prepare_field(self.orders, coefficients, ones, top, self._prepared)
-        return self._synthesized(self._prepared, top)
+        prepare_field(self.orders, coefficients, ones, top, self._prepared[0])
+        values, (field, spare) = np.empty((2 * self.pairs, self.longitudes)), (self._fields[0], self._spare[0])
+        synthesize_values(self.orders, self.rings, self._prepared[0], top, self._work, field, spare, values)
+        return values
 
     def gradient(self, coefficients: Float) -> Float:
         """Components towards the south and the east, `(2, 2 n, longitudes)`."""
         top, ones = self.orders.top, np.ones(self.orders.top + 2)
-        prepare_slopes(self.orders, coefficients, ones, top, self._prepared, self._second)
-        fields = np.array([self._synthesized(self._prepared, top + 1), self._synthesized(self._second, top)])
-        return fields * self._spread(np.sqrt(self.rings.inverse_squares))[:, None]
+        prepare_slopes(self.orders, coefficients, ones, top, self._prepared[0], self._prepared[1])
+        fields = np.empty((2, 2 * self.pairs, self.longitudes))
+        synthesize_gradient(
+            self.orders, self.rings, self._prepared, top + 1, self._work, self._fields, self._spare, fields
+        )
+        fields *= self._spread(np.sqrt(self.rings.inverse_squares))[:, None]
+        return fields
 
     def analyze(self, values: Float) -> Float:
         """`int f conj(Y_lm)` over the uniform measure of mass 1."""
@@ -91,11 +98,6 @@ class RingTransform:
 
     def _spread(self, by_pair: Float) -> Float:
         return np.concatenate([by_pair[: self.pairs], by_pair[: self.pairs][::-1]])
-
-    def _synthesized(self, prepared: Float, top: int) -> Float:
-        values, (field, spare) = np.empty((2 * self.pairs, self.longitudes)), (self._fields[0], self._spare[0])
-        synthesize_values(self.orders, self.rings, prepared, top, self._work, field, spare, values)
-        return values
 
     def _sums(self, one: Float, two: Float) -> Float:
         sums, given = np.empty((2, 2, self.orders.size)), [np.ascontiguousarray(each) for each in (one, two)]

@@ -27,6 +27,7 @@ __all__ = [
     "load_rings",
     "start_order",
     "sum_order",
+    "sum_order_of_two",
 ]
 
 #: most pairs of rings in a block, and the distance between rows of the work array
@@ -57,21 +58,25 @@ def start_order(work: Float, sectoral: Float, count: int) -> None:
 
 
 @kernel
+def _onward(x: float, q0: float, q1: float, steps: Float, degree: int) -> tuple[float, float, float, float]:
+    """The four degrees after two of them."""
+    q2 = fused(steps[degree + 2] * x, q1, q0)
+    q3 = fused(steps[degree + 3] * x, q2, q1)
+    q4 = fused(steps[degree + 4] * x, q3, q2)
+    return q2, q3, q4, fused(steps[degree + 5] * x, q4, q3)
+
+
+@kernel
 def sum_order(work: Float, steps: Float, real: Float, imaginary: Float, degrees: int, count: int) -> None:
     """One field: sums over the even degrees in rows 0 and 1 of SUMS (real, imaginary), over the odd ones in 2 and 3."""
     for ring in range(4 * ROOM):
         work[SUMS + ring] = 0.0
     for degree in range(0, degrees, 4):
-        c2, c3, c4, c5 = steps[degree + 2], steps[degree + 3], steps[degree + 4], steps[degree + 5]
         a0, a1, a2, a3 = real[degree], real[degree + 1], real[degree + 2], real[degree + 3]
         b0, b1, b2, b3 = imaginary[degree], imaginary[degree + 1], imaginary[degree + 2], imaginary[degree + 3]
         for ring in range(count):
             x, q0, q1 = work[ring], work[OLDER + ring], work[NEWER + ring]
-            q2 = fused(c2 * x, q1, q0)
-            q3 = fused(c3 * x, q2, q1)
-            q4 = fused(c4 * x, q3, q2)
-            work[OLDER + ring] = q4
-            work[NEWER + ring] = fused(c5 * x, q4, q3)
+            q2, q3, work[OLDER + ring], work[NEWER + ring] = _onward(x, q0, q1, steps, degree)
             work[SUMS + ring] = fused(a2, q2, fused(a0, q0, work[SUMS + ring]))
             work[SUMS + ROOM + ring] = fused(b2, q2, fused(b0, q0, work[SUMS + ROOM + ring]))
             work[SUMS + 2 * ROOM + ring] = fused(a3, q3, fused(a1, q1, work[SUMS + 2 * ROOM + ring]))
@@ -79,16 +84,44 @@ def sum_order(work: Float, steps: Float, real: Float, imaginary: Float, degrees:
 
 
 @kernel
+def sum_order_of_two(
+    work: Float,
+    steps: Float,
+    real: Float,
+    imaginary: Float,
+    real_2: Float,
+    imaginary_2: Float,
+    degrees: int,
+    count: int,
+) -> None:
+    """The same for two fields by one recurrence, the second in rows 0 to 3 of FIELDS."""
+    for ring in range(4 * ROOM):
+        work[SUMS + ring] = 0.0
+        work[FIELDS + ring] = 0.0
+    for degree in range(0, degrees, 4):
+        a0, a1, a2, a3 = real[degree], real[degree + 1], real[degree + 2], real[degree + 3]
+        b0, b1, b2, b3 = imaginary[degree], imaginary[degree + 1], imaginary[degree + 2], imaginary[degree + 3]
+        c0, c1, c2, c3 = real_2[degree], real_2[degree + 1], real_2[degree + 2], real_2[degree + 3]
+        d0, d1, d2, d3 = imaginary_2[degree], imaginary_2[degree + 1], imaginary_2[degree + 2], imaginary_2[degree + 3]
+        for ring in range(count):
+            x, q0, q1 = work[ring], work[OLDER + ring], work[NEWER + ring]
+            q2, q3, work[OLDER + ring], work[NEWER + ring] = _onward(x, q0, q1, steps, degree)
+            work[SUMS + ring] = fused(a2, q2, fused(a0, q0, work[SUMS + ring]))
+            work[SUMS + ROOM + ring] = fused(b2, q2, fused(b0, q0, work[SUMS + ROOM + ring]))
+            work[SUMS + 2 * ROOM + ring] = fused(a3, q3, fused(a1, q1, work[SUMS + 2 * ROOM + ring]))
+            work[SUMS + 3 * ROOM + ring] = fused(b3, q3, fused(b1, q1, work[SUMS + 3 * ROOM + ring]))
+            work[FIELDS + ring] = fused(c2, q2, fused(c0, q0, work[FIELDS + ring]))
+            work[FIELDS + ROOM + ring] = fused(d2, q2, fused(d0, q0, work[FIELDS + ROOM + ring]))
+            work[FIELDS + 2 * ROOM + ring] = fused(c3, q3, fused(c1, q1, work[FIELDS + 2 * ROOM + ring]))
+            work[FIELDS + 3 * ROOM + ring] = fused(d3, q3, fused(d1, q1, work[FIELDS + 3 * ROOM + ring]))
+
+
+@kernel
 def _four_degrees(work: Float, steps: Float, degree: int, count: int) -> None:
     """Rows D0 .. D3: the next four degrees."""
-    c2, c3, c4, c5 = steps[degree + 2], steps[degree + 3], steps[degree + 4], steps[degree + 5]
     for ring in range(count):
         x, q0, q1 = work[ring], work[OLDER + ring], work[NEWER + ring]
-        q2 = fused(c2 * x, q1, q0)
-        q3 = fused(c3 * x, q2, q1)
-        q4 = fused(c4 * x, q3, q2)
-        work[OLDER + ring] = q4
-        work[NEWER + ring] = fused(c5 * x, q4, q3)
+        q2, q3, work[OLDER + ring], work[NEWER + ring] = _onward(x, q0, q1, steps, degree)
         work[D0 + ring] = q0
         work[D1 + ring] = q1
         work[D2 + ring] = q2
@@ -125,19 +158,10 @@ def analyze_order(
 @kernel
 def _eight_degrees(work: Float, steps: Float, degree: int, count: int) -> None:
     """Rows from EIGHT on: the next eight degrees."""
-    c2, c3, c4, c5 = steps[degree + 2], steps[degree + 3], steps[degree + 4], steps[degree + 5]
-    c6, c7, c8, c9 = steps[degree + 6], steps[degree + 7], steps[degree + 8], steps[degree + 9]
     for ring in range(count):
         x, q0, q1 = work[ring], work[OLDER + ring], work[NEWER + ring]
-        q2 = fused(c2 * x, q1, q0)
-        q3 = fused(c3 * x, q2, q1)
-        q4 = fused(c4 * x, q3, q2)
-        q5 = fused(c5 * x, q4, q3)
-        q6 = fused(c6 * x, q5, q4)
-        q7 = fused(c7 * x, q6, q5)
-        q8 = fused(c8 * x, q7, q6)
-        work[OLDER + ring] = q8
-        work[NEWER + ring] = fused(c9 * x, q8, q7)
+        q2, q3, q4, q5 = _onward(x, q0, q1, steps, degree)
+        q6, q7, work[OLDER + ring], work[NEWER + ring] = _onward(x, q4, q5, steps, degree + 4)
         work[EIGHT + ring] = q0
         work[EIGHT + ROOM + ring] = q1
         work[EIGHT + 2 * ROOM + ring] = q2

@@ -16,6 +16,7 @@ from mfpde.transform.legendre_kernels import (
     load_rings,
     start_order,
     sum_order,
+    sum_order_of_two,
 )
 from mfpde.transform.legendre_tables import Orders, Rings
 from mfpde.transform.ring_fourier import transform_rings
@@ -28,6 +29,8 @@ __all__ = [
     "prepare_field",
     "prepare_slopes",
     "synthesize_block",
+    "synthesize_block_of_two",
+    "synthesize_gradient",
     "synthesize_values",
     "vector_products",
 ]
@@ -68,19 +71,29 @@ def prepare_slopes(orders: Orders, coefficients: Float, factors: Float, top: int
 
 
 @kernel
-def _place(work: Float, field: Float, row: int, length: int, count: int) -> None:
-    """Spectra of a pair's two rings, from even and odd sums, as one complex spectrum with its parts exchanged."""
-    real, imaginary = field[0], field[1]
+def _place(work: Float, sums: int, field: Float, row: int, length: int, count: int) -> None:
+    """Spectra of a pair's two rings, from even and odd sums in four rows of `work`, as one complex spectrum with its
+    parts exchanged."""
+    real, imaginary, four = field[0], field[1], work[sums : sums + 4 * ROOM]
     here, there = row * count, (length - row) % length * count
     forth_real, forth_imaginary = real[here : here + count], imaginary[here : here + count]
     back_real, back_imaginary = real[there : there + count], imaginary[there : there + count]
     for ring in range(count):
-        even_re, even_im = work[SUMS + ring], work[SUMS + ROOM + ring]
-        odd_re, odd_im = work[SUMS + 2 * ROOM + ring], work[SUMS + 3 * ROOM + ring]
+        even_re, even_im = four[ring], four[ROOM + ring]
+        odd_re, odd_im = four[2 * ROOM + ring], four[3 * ROOM + ring]
         north_re, south_re = even_re + odd_re, even_re - odd_re
         north_im, south_im = even_im + odd_im, even_im - odd_im
         back_imaginary[ring], back_real[ring] = north_re + south_im, south_re - north_im
         forth_imaginary[ring], forth_real[ring] = north_re - south_im, south_re + north_im
+
+
+@kernel
+def _clear_between(field: Float, rows: int, length: int, count: int) -> None:
+    """No waves of orders from number `rows` on."""
+    for part in range(2):
+        between = field[part, rows * count : (length - rows + 1) * count]
+        for column in range(between.size):
+            between[column] = 0.0
 
 
 @kernel
@@ -93,17 +106,40 @@ def synthesize_block(
     while rows > 1 and orders.order[rows - 1] > top:
         rows -= 1
     load_rings(work, rings.cosines[first : first + count], count)
-    for part in range(2):
-        between = field[part, rows * count : (length - rows + 1) * count]
-        for column in range(between.size):
-            between[column] = 0.0
+    _clear_between(field, rows, length, count)
     for row in range(rows):
         start = orders.first[row]
         degrees = min(orders.counts[row], int(top - orders.order[row]) + 1)
         start_order(work, rings.sectoral[row, first : first + count], count)
         sum_order(work, orders.step[start:], prepared[0, start:], prepared[1, start:], degrees, count)
-        _place(work, field, row, length, count)
+        _place(work, SUMS, field, row, length, count)
     return transform_rings(field, spare, rings.roots, count)
+
+
+@kernel
+def synthesize_block_of_two(
+    orders: Orders, rings: Rings, block: int, prepared: Float, top: int, work: Float, fields: Float, spare: Float
+) -> bool:
+    """Two fields by one recurrence, of `prepared[0]` and `prepared[1]`, in two of `fields`, or of `spare`."""
+    first, count = rings.bounds[block], rings.bounds[block + 1] - rings.bounds[block]
+    length, rows = rings.roots.shape[1], min(orders.order.size, rings.reach[block])
+    while rows > 1 and orders.order[rows - 1] > top:
+        rows -= 1
+    load_rings(work, rings.cosines[first : first + count], count)
+    for which in range(2):
+        _clear_between(fields[which], rows, length, count)
+    one, two = prepared[0], prepared[1]
+    for row in range(rows):
+        start = orders.first[row]
+        degrees = min(orders.counts[row], int(top - orders.order[row]) + 1)
+        start_order(work, rings.sectoral[row, first : first + count], count)
+        sum_order_of_two(
+            work, orders.step[start:], one[0, start:], one[1, start:], two[0, start:], two[1, start:], degrees, count
+        )
+        _place(work, SUMS, fields[0], row, length, count)
+        _place(work, FIELDS, fields[1], row, length, count)
+    transform_rings(fields[0], spare[0], rings.roots, count)
+    return transform_rings(fields[1], spare[1], rings.roots, count)
 
 
 @kernel
@@ -209,6 +245,20 @@ def synthesize_values(
         first, count = rings.bounds[block], rings.bounds[block + 1] - rings.bounds[block]
         moved = synthesize_block(orders, rings, block, prepared, top, work, field, spare)
         _spread_block(spare if moved else field, first, count, pairs, length, values)
+
+
+@kernel
+def synthesize_gradient(
+    orders: Orders, rings: Rings, prepared: Float, top: int, work: Float, fields: Float, spare: Float, values: Float
+) -> None:
+    """Values of two fields on all rings, `(2, 2 pairs, length)`."""
+    pairs, length = values.shape[1] // 2, values.shape[2]
+    for block in range(rings.bounds.size - 1):
+        first, count = rings.bounds[block], rings.bounds[block + 1] - rings.bounds[block]
+        moved = synthesize_block_of_two(orders, rings, block, prepared, top, work, fields, spare)
+        made = spare if moved else fields
+        for which in range(2):
+            _spread_block(made[which], first, count, pairs, length, values[which])
 
 
 @kernel

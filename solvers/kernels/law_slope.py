@@ -23,9 +23,11 @@ class TableWork(NamedTuple):
     """Tables, and room for the compiled steps; nothing in it outlives a step but `start`, which follows from the
     state.
 
-    `numerators (terms, columns, points)` and `denominators`, of the first of these terms; columns are the real parts of
-    the modes, then the imaginary ones, a multiple of four. `fixed` is what moves every token on its own. A slice sees
-    the `masses` of those before it where it is masked.
+    `numerators (terms, columns, points / 2)` and `denominators`, of the first of these terms, at the points of half a
+    circle: kernels of `<Ax, y>` have k(-x, -y) = k(x, y), so that at the antipodes columns of odd modes change their
+    signs. Columns are the real parts of the even modes, then the imaginary ones, then those of the odd modes, each a
+    multiple of two. `fixed` is what moves every token on its own. A slice sees the `masses` of those before it where it
+    is masked.
 
     Without denominators the velocity may be a sum of few modes: `waves (columns, 2 (J + 1))` then make their real
     parts, and the imaginary ones, of the columns, `pull` is what `fixed` has of them, and products are made mode by
@@ -50,6 +52,7 @@ class TableWork(NamedTuple):
     above: Float
     below: Float
     roots: Float
+    half_roots: Float
     start: Float
     slope: Float
     stage: Float
@@ -76,8 +79,18 @@ def _see(w: TableWork, state: Float, first: int, number: int) -> None:
     for part in range(2):
         row = state[part, first:]
         for order in range(min(modes, w.kept.shape[1] // w.masses.size)):
-            before = w.seen[part * modes + order] if w.masked and number > 0 else 0.0
-            w.seen[part * modes + order] = before + share * row[order]
+            column = order % 2 * modes + part * (modes // 2) + order // 2
+            before = w.seen[column] if w.masked and number > 0 else 0.0
+            w.seen[column] = before + share * row[order]
+
+
+@kernel
+def _combine_parities(table: Float, weights: Float, out: Float) -> None:
+    """out[0], out[1] = the sums over even and over odd modes."""
+    half = weights.size // 2
+    for parity in range(2):
+        first = parity * half
+        _combine(table[first : first + half], weights[first : first + half], out[parity])
 
 
 @kernel
@@ -85,19 +98,23 @@ def _speed(w: TableWork) -> None:
     """w.speed on the grid; |v| <= bound holds for every measure where a term has a normaliser, and is kept where that
     has sunk below roundoff."""
     speed, above, below = w.speed, w.above, w.below
+    half = speed.size // 2
     for point in range(speed.size):
         speed[point] = w.fixed[point]
     for term in range(w.numerators.shape[0]):
-        _combine(w.numerators[term], w.seen, above)
-        if term >= w.denominators.shape[0]:
-            for point in range(speed.size):
-                speed[point] += above[point]
-            continue
-        _combine(w.denominators[term], w.seen, below)
-        bound = w.bounds[term]
-        for point in range(speed.size):
-            ratio = above[point] / below[point]
-            speed[point] += min(bound, max(-bound, ratio)) if below[point] > 0.0 else 0.0
+        _combine_parities(w.numerators[term], w.seen, above)
+        normalised = term < w.denominators.shape[0]
+        if normalised:
+            _combine_parities(w.denominators[term], w.seen, below)
+        bound = w.bounds[term] if normalised else 0.0
+        for side in range(2):
+            sign, there = 1.0 - 2.0 * side, speed[side * half : (side + 1) * half]
+            for point in range(half):
+                value = above[0, point] + sign * above[1, point]
+                if normalised:
+                    level = below[0, point] + sign * below[1, point]
+                    value = min(bound, max(-bound, value / level)) if level > 0.0 else 0.0
+                there[point] += value
 
 
 @kernel
@@ -147,32 +164,55 @@ def _slope_by_waves(w: TableWork, state: Float, slope: Float) -> float:
 
 
 @kernel
+def _unfolded(data: Float, roots: Float, order: int) -> tuple[float, float]:
+    """`sum_n f_n e^{-2 pi i k n / length}` of a real f, from the transform of `f_{2j} + i f_{2j+1}`."""
+    half = data.shape[1]
+    there = (half - order) % half
+    a, b, c, d = data[0, order], data[1, order], data[0, there], data[1, there]
+    even, even_imaginary, odd, odd_imaginary = 0.5 * (a + c), 0.5 * (b - d), 0.5 * (b + d), 0.5 * (c - a)
+    re, im = roots[0, order], roots[1, order]
+    return even + (re * odd - im * odd_imaginary), even_imaginary + (re * odd_imaginary + im * odd)
+
+
+@kernel
+def _fold(real: Float, imaginary: Float, roots: Float, data: Float) -> None:
+    """The transform of `f_{2j} + i f_{2j+1}`, its parts exchanged, from the modes of a real f: `forward` then acts as
+    the inverse."""
+    half, modes = data.shape[1], real.size
+    for order in range(half):
+        there = half - order
+        a, b = (real[order], imaginary[order]) if order < modes else (0.0, 0.0)
+        c, d = (real[there], -imaginary[there]) if there < modes else (0.0, 0.0)
+        re, im = roots[0, order], -roots[1, order]
+        g, h = a - c, b - d
+        data[1, order], data[0, order] = a + c - (re * h + im * g), b + d + (re * g - im * h)
+
+
+@kernel
 def slope_by_tables(w: TableWork, state: Float, slope: Float) -> float:
     """slope = N(state). Returns the largest of the last modes that the grid tells apart of the flux."""
     if w.waves.size > 0:
         return _slope_by_waves(w, state, slope)
-    density, length, slices = w.density, w.density.shape[1], w.masses.size
+    density, length, slices = w.density, w.speed.size, w.masses.size
     modes, spill = w.kept.shape[1] // slices, 0.0
     for number in range(slices):
         first = number * modes
         _see(w, state, first, number)
         _speed(w)
-        real, imaginary = state[0, first : first + modes], state[1, first : first + modes]
-        density[:] = 0.0
-        density[1, 0] = real[0]
-        for mode in range(1, modes):  # parts exchanged: `forward` acts as the inverse
-            density[1, mode], density[0, mode] = real[mode], imaginary[mode]
-            density[1, length - mode], density[0, length - mode] = real[mode], -imaginary[mode]
-        forward(density, w.scratch, w.roots)
-        for point in range(length):
-            density[0, point] = w.speed[point] * density[1, point] / length
-            density[1, point] = 0.0
-        forward(density, w.scratch, w.roots)
+        _fold(state[0, first : first + modes], state[1, first : first + modes], w.roots, density)
+        forward(density, w.scratch, w.half_roots)
+        for point in range(length // 2):
+            even, odd = density[1, point], density[0, point]
+            density[0, point] = w.speed[2 * point] * even / length
+            density[1, point] = w.speed[2 * point + 1] * odd / length
+        forward(density, w.scratch, w.half_roots)
         for order in range(length // 2 - length // _WATCHED_SHARE, length // 2):
-            spill = max(spill, abs(density[0, order]), abs(density[1, order]))
+            real, imaginary = _unfolded(density, w.roots, order)
+            spill = max(spill, abs(real), abs(imaginary))
         for mode in range(modes):
-            slope[0, first + mode] = mode * density[1, mode] * w.kept[0, first + mode]
-            slope[1, first + mode] = -mode * density[0, mode] * w.kept[1, first + mode]
+            real, imaginary = _unfolded(density, w.roots, mode)
+            slope[0, first + mode] = mode * imaginary * w.kept[0, first + mode]
+            slope[1, first + mode] = -mode * real * w.kept[1, first + mode]
     return spill
 
 

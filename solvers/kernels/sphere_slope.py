@@ -19,6 +19,7 @@ from mfpde.transform.ring_fields import (
     prepare_field,
     prepare_slopes,
     synthesize_block,
+    synthesize_block_of_two,
     vector_products,
 )
 from mfpde.transform.ring_fourier import transform_rings
@@ -123,8 +124,8 @@ def slope_on_sphere(w: HarmonicWork, state: Float, slope: Float) -> float:
     for block in range(rings.bounds.size - 1):
         first, count = rings.bounds[block], rings.bounds[block + 1] - rings.bounds[block]
         moved = synthesize_block(orders, rings, block, w.prepared[0], top, w.work, w.fields[0], w.spare[0])
-        synthesize_block(orders, rings, block, w.prepared[1], w.reach + 1, w.work, w.fields[1], w.spare[1])
-        synthesize_block(orders, rings, block, w.prepared[2], w.reach, w.work, w.fields[2], w.spare[2])
+        downhill, fields, spare = w.prepared[1:3], w.fields[1:3], w.spare[1:3]
+        synthesize_block_of_two(orders, rings, block, downhill, w.reach + 1, w.work, fields, spare)
         if w.normaliser.size > 0:
             synthesize_block(orders, rings, block, w.prepared[3], w.reach, w.work, w.fields[3], w.spare[3])
         here, there = (w.spare, w.fields) if moved else (w.fields, w.spare)

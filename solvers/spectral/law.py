@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from copy import copy
 from typing import TYPE_CHECKING
@@ -9,18 +10,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mfpde.activity import doing
-from mfpde.contracts import PROMISED, Accuracy, Integration, Progress, State
+from mfpde.contracts import PROMISED, Accuracy, Integration
 from mfpde.errors import ProblemError
 from mfpde.geometry import Layout
 from mfpde.measure import Measure, Positioned
 from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.forms.positioned import positioned_layout
-from mfpde.solvers.spectral.cut_data import NOT_CUT, Cut, smooth_from
+from mfpde.solvers.spectral.cut_data import NOT_CUT, Cut
+from mfpde.solvers.spectral.degree_limits import degrees_for
+from mfpde.solvers.spectral.harmonic_integration import HarmonicIntegration
 from mfpde.solvers.spectral.law_flow import Flow
 from mfpde.solvers.spectral.law_grids import Grid
+from mfpde.solvers.spectral.law_part import bounds_of
 from mfpde.solvers.spectral.law_spaces import Space, restored_space, space_of
 from mfpde.solvers.spectral.law_stepping import LawStepping
-from mfpde.solvers.spectral.sphere_stepping import STEPS_BETWEEN_LOOKS, Limits, Verdict, degrees_for
 from mfpde.solvers.stepping.steady_state import PUSH, Rest
 from mfpde.typing import AnyArray, Complex, Float
 
@@ -31,31 +34,25 @@ if TYPE_CHECKING:
 __all__ = ["LawIntegration"]
 
 _SPARE_DEGREES = 4  # beyond those of the initial measure
+_FIRST_DEGREE_MAX = 40  # of a guess: 128 points hold it
 
 
-class LawIntegration(Integration):
+class LawIntegration(HarmonicIntegration):
     """`dc_lm/dt = -D l (l + d - 2) c_lm + int grad conj(Y_lm) . v dmu` for any velocity v, one law for each position of
     masked attention."""
+
+    first_activity = "compiling, or reading, the steps of general laws"
 
     def __init__(
         self, settings: Spectral, equation: Equation, space: Space, positions: Float | None, masses: Float
     ) -> None:
-        self._settings, self._equation, self._space = settings, equation, space
-        self._limits = Limits.of(settings.tolerance)
-        self._flow = Flow(equation, positions, masses)
+        self._space, self._flow = space, Flow(equation, positions, masses)
+        super().__init__(settings, equation, space.axis_points, max(self._flow.breaks, default=0.0))
         self._stepping = self._begin_stepping()
-        self._cut, self._axis = NOT_CUT, space.axis_points
-        self._rest = Rest(self._limits.error, max(self._flow.breaks, default=0.0))
-        self._amplification = Amplification(equation.autonomous)
 
     def _begin_stepping(self) -> LawStepping:
         flow = Flow(self._equation, self._flow.positions, self._flow.masses)
         return LawStepping(flow, self._space.grid, self._space.kept, self._limits, self._most)
-
-    @property
-    def _most(self) -> int:
-        """The largest degree."""
-        return self._settings.max_modes - (self._space.unit == "modes")
 
     @classmethod
     def begun(cls, settings: Spectral, task: InitialValueProblem) -> LawIntegration:
@@ -68,7 +65,7 @@ class LawIntegration(Integration):
         made = cls(settings, task.equation, space, np.array(places) if places else None, masses)
         degree = max(_last(each, made._limits.truncation) for each in found)
         made._cut = made._cut_of([law for _, _, law in slices], found, degree)
-        top = degrees_for(max(degree + _SPARE_DEGREES, space.least_degree), most)
+        top = degrees_for(max(degree + _SPARE_DEGREES, space.least_degree, made._degree_of_rest()), most)
         grid = space.grid(top, top)
         values = np.stack([space.packed(grid, each) for each in found])
         values /= values[:, :1, :1]
@@ -76,6 +73,15 @@ class LawIntegration(Integration):
         made._stepping.lay(top, top, values)
         made._stepping.first_step(settings.tolerance)
         return made
+
+    def _degree_of_rest(self) -> int:
+        """Of `e^{z cos theta}`, z = |v| / D: a state that noise and a velocity as large as the bound could keep, whose
+        modes fall like `e^{-k^2 / (2 z)}`. To begin with it saves changes, which cost more than the degrees."""
+        law, diffusion = self._equation.law, self._diffusion
+        if law is None or diffusion == 0 or self._space.unit != "modes":
+            return 0
+        ratio = sum(bounds_of(law.terms(2))) / diffusion
+        return int(min(_FIRST_DEGREE_MAX, math.sqrt(2.0 * ratio * -math.log(self._limits.truncation))))
 
     @classmethod
     def resumed(cls, settings: Spectral, task: InitialValueProblem, state: Mapping[str, AnyArray]) -> LawIntegration:
@@ -105,8 +111,35 @@ class LawIntegration(Integration):
     # ---------------------------------------------------------------------------------------------------------------
 
     @property
-    def time(self) -> float:
-        return self._stepping.time
+    def _steps(self) -> LawStepping:
+        return self._stepping
+
+    @property
+    def _most(self) -> int:
+        return self._settings.max_modes - (self._space.unit == "modes")
+
+    @property
+    def _modes(self) -> int:
+        return self._stepping.grid.degree + (self._space.unit == "modes")
+
+    @property
+    def _diffusion(self) -> float:
+        return self._equation.noise.diffusion_at(0.0)
+
+    @property
+    def _finest(self) -> str:
+        return f"{self._settings.max_modes} {self._space.unit}"
+
+    def _shown_points(self) -> int:
+        return self._space.points_for(self._stepping.grid.degree)
+
+    def _arrays(self) -> dict[str, AnyArray]:
+        positions = self._flow.positions
+        return {
+            **self._space.arrays(),
+            "positions": np.zeros(0) if positions is None else positions,
+            "masses": self._flow.masses,
+        }
 
     @property
     def layout(self) -> Layout:
@@ -114,54 +147,11 @@ class LawIntegration(Integration):
         single, positions = self._space.layout(self._axis), self._flow.positions
         return single if positions is None else positioned_layout(single, positions.tolist())
 
-    def _lengthen_axis(self) -> None:
-        """Until it shows all degrees."""
-        while self._axis < self._space.points_for(self._stepping.grid.degree):
-            self._axis *= 2
-
-    def advance(self, target: float, budget: int) -> Progress:
-        stepping = self._stepping
-        doing("compiling, or reading, the steps of general laws")
-        if (
-            stepping.steps % STEPS_BETWEEN_LOOKS == 0
-            and self._rest.due(self.time)
-            and not self._rest.look(self, budget)
-        ):
-            return Progress(State.UNDER_WAY)
-        if self._rest.found:
-            stepping.time = target
-        verdict = stepping.advance(target, max(1, int(budget / stepping.cost)))
-        if verdict is Verdict.REACHED and not (self._cut.hides_modes and self._still_rough(target)):
-            self._amplification.see(self.residual())
-            return Progress(State.REACHED, self._message())
-        if verdict in (Verdict.REACHED, Verdict.RESOLUTION_LOST):
-            return Progress(
-                State.RESOLUTION_LOST,
-                f"the density has become narrower than {self._settings.max_modes} {self._space.unit} can show",
-                "stop earlier, add noise (a smaller noise.kappa), or raise solver.max_modes",
-            )
-        if verdict is Verdict.STEP_VANISHED:
-            return Progress(
-                State.NOT_FINITE,
-                "the step size has shrunk to nothing",
-                "check the size of the coefficients against time.until",
-            )
-        return Progress(State.UNDER_WAY)
-
-    def _message(self) -> str:
-        if self._cut.error == 0:
-            return ""
-        return self._cut.message(
-            self._settings.max_modes, self._equation.noise.diffusion_at(0.0), self._settings.tolerance
-        )
-
-    def _still_rough(self, time: float) -> bool:
-        """Whether degrees of the initial measure beyond the limit can matter at that time: only noise damps them."""
-        diffusion = self._equation.noise.diffusion_at(0.0)
-        return time > 0 and (diffusion == 0 or time < smooth_from(self._most, diffusion, self._settings.tolerance))
-
     # -- rest
     # -----------------------------------------------------------------------------------------------------------------
+
+    def _look_for_rest(self, budget: int) -> bool:
+        return self._rest.look(self, budget)
 
     def fastest_rate(self) -> float:
         """Of the linear part, and of transport."""
@@ -212,42 +202,11 @@ class LawIntegration(Integration):
         found = [np.linalg.norm(self._stepping.grid.sizes(each)) for each in self._stepping.slope()]
         return float(self._flow.masses @ np.array(found))
 
-    def state(self) -> dict[str, AnyArray]:
-        positions = self._flow.positions
-        return {
-            **self._stepping.arrays(),
-            **self._space.arrays(),
-            "positions": np.zeros(0) if positions is None else positions,
-            "masses": self._flow.masses,
-            "shown": np.array([self._axis]),
-            "cut": np.array(self._cut),
-            **self._rest.arrays(),
-            **self._amplification.arrays(),
-        }
-
-    def restore(self, state: Mapping[str, AnyArray]) -> None:
-        """Go on from there."""
-        hides_modes, error = state["cut"]
-        self._cut, self._axis = Cut(bool(hides_modes), float(error)), int(state["shown"][0])
-        self._stepping.restore(dict(state))
-        self._rest.restore(state)
-        self._amplification.restore(state)
-
     def accuracy(self) -> Accuracy:
-        found = self._cut.accuracy(self._settings.tolerance, self._amplification)
+        found = super().accuracy()
         if found.kept and self._stepping.kinked:
             return Accuracy(found.promised, None, None, "kernel")
         return found
-
-    def statistics(self) -> dict[str, float]:
-        stepping = self._stepping
-        return {
-            "modes": float(stepping.grid.degree + (self._space.unit == "modes")),
-            "steps": float(stepping.steps),
-            "rejected": float(stepping.rejected),
-            "evaluations": float(stepping.evaluations),
-            "step": stepping.step,
-        }
 
 
 def _last(found: Float | Complex, truncation: float) -> int:

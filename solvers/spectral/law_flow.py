@@ -51,10 +51,11 @@ class Flow:
     def _change(self, time: float) -> None:
         """To the coefficients of that time."""
         velocity, grid = self._velocity if self._constant else self._velocity.at(time), self._grid
-        known = None if self.part is None or velocity.law != self._law else self.part.on(grid)
+        before = None if velocity.law != self._law else self.part
+        known, nodes = (None, 0) if before is None else (before.on(grid), before.nodes)
         self._law, self.part = velocity.law, known
         if velocity.law is not None and known is None:
-            self.part = part_of(velocity.law, grid, self.positions, self.masses, self.lasting)
+            self.part = part_of(velocity.law, grid, self.positions, self.masses, self.lasting, nodes)
         #: components `(c, n)` of what moves every token on its own
         self.fixed = np.zeros((len(grid.frame), len(grid.points)))
         if velocity.pointwise is not None:

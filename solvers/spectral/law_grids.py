@@ -131,7 +131,12 @@ class ModeGrid(Grid):
         kept = min(self.size, degree + 1)
         low = np.zeros((2, degree + 1))
         low[:, :kept] = values[:, :kept]
-        return low.ravel()
+        return self.columns(*low)
+
+    @staticmethod
+    def columns(real: Float, imaginary: Float) -> Float:
+        """Rows of even modes, real and imaginary, then of odd ones, from rows of all modes."""
+        return np.concatenate([part[parity::2] for parity in range(2) for part in (real, imaginary)])
 
     @property
     def cost(self) -> float:

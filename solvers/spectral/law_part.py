@@ -28,6 +28,8 @@ class Part(ABC):
     bound: float
     #: whether sums over nodes see kinks of its kernels
     kinked: bool = False
+    #: of a rule that is known to resolve its kernels
+    nodes: int = 0
 
     @property
     @abstractmethod

@@ -15,9 +15,9 @@ from mfpde.typing import Float
 __all__ = ["Sums", "part_of"]
 
 
-def part_of(law: Law, grid: Grid, positions: Float | None, masses: Float, lasting: bool) -> Part:
+def part_of(law: Law, grid: Grid, positions: Float | None, masses: Float, lasting: bool, nodes: int = 0) -> Part:
     """Of a law that does not depend on time: by degree, by tables, or by sums over the nodes of the grid. What is not
-    `lasting` gets no tables."""
+    `lasting` gets no tables; others are made by a rule of at least so many `nodes`."""
     convolution = None if positions is not None else law.convolution(grid.geometry)
     masked, terms = positions is not None, law.terms(grid.geometry.ambient_dimension)
     found: Part | None = None
@@ -28,7 +28,7 @@ def part_of(law: Law, grid: Grid, positions: Float | None, masses: Float, lastin
     elif convolution is not None:
         return tables_of_convolution(convolution, grid)  # type: ignore[arg-type]
     elif terms and lasting:
-        found = tables_of_terms(terms, grid, masses, masked)  # type: ignore[arg-type]
+        found = tables_of_terms(terms, grid, masses, masked, nodes)  # type: ignore[arg-type]
     return found or Sums(law, grid, positions, masses)
 
 

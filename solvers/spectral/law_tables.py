@@ -20,9 +20,11 @@ from mfpde.typing import Complex, Float
 __all__ = ["Tables", "tables_of_convolution", "tables_of_terms", "waves_of"]
 
 _FIRST_NODES, _LAST_NODES = 32, 4096  # of rules that resolve a kernel: each has twice as many as the one before
+_CIRCLE_NODES = 64  # fewer cost no less there
 _LAST_RINGS = 256  # about an axis, where nodes are as many on every ring
 _KINK_NODES = 24  # Gauss nodes of a half circle beside one for every mode
 _TRIED_SHARE = 8  # every so many points are tried first
+_UNTRIED_PAIRS_MAX = 2**13  # of points and nodes, which cost less than to try few points first
 _POINTS_AT_A_TIME = 64  # of which kernels are evaluated against whole rings: bounds memory
 
 #: of every point of a grid, integrals against harmonics `(degree + 1, n)` of the component of `V k y`, and of k. On the
@@ -32,8 +34,9 @@ Waves = tuple[Complex, Complex]
 
 @dataclass
 class Tables(Part):
-    """`v = sum_h (numerators[h] . c) / (denominators[h] . c)`, `(terms, columns, n)`; the last terms have no
-    denominator. Columns are coefficients up to a degree, on the circle real parts, then imaginary ones."""
+    """`v = fixed + sum_h (numerators[h] . c) / (denominators[h] . c)`, `(terms, columns, n)`; the last terms have no
+    denominator. Columns are coefficients up to a degree as `Grid.seen` lists them. `fixed` is the pull of an external
+    potential, the same for every measure."""
 
     degree: int
     numerators: Float
@@ -45,6 +48,9 @@ class Tables(Part):
     grid: Grid
     #: whether the kernels have no more harmonics, and not only as many as the grid had
     complete: bool
+    fixed: Float
+    #: of a rule that resolves the kernels
+    nodes: int
 
     @property
     def cost(self) -> float:
@@ -67,28 +73,44 @@ class Tables(Part):
                 ratio = np.divide(above, below, out=np.zeros_like(above), where=below > 0)
                 above = np.clip(ratio, -self.bounds[term], self.bounds[term])
             speed += above
-        return speed[:, None]
+        return (speed + self.fixed)[:, None]
 
 
-def tables_of_terms(terms: list[Term], grid: ModeGrid | MeridianGrid, masses: Float, masked: bool) -> Tables | None:
-    """None where a kernel depends on the measure, or has no harmonics that end."""
+def tables_of_terms(
+    terms: list[Term], grid: ModeGrid | MeridianGrid, masses: Float, masked: bool, nodes: int = 0
+) -> Tables | None:
+    """None where a kernel depends on the measure, or has no harmonics that end. So many `nodes` are tried first."""
     make = _on_circle if isinstance(grid, ModeGrid) else _about_axis
-    bounds, above, below, plain = bounds_of(terms), [], [], []
+    bounds, above, below, plain, most = bounds_of(terms), [], [], [], 0
     for term in terms:
-        found = make(term, grid)  # type: ignore[arg-type]
+        found = make(term, grid, max(nodes, _FIRST_NODES))  # type: ignore[arg-type]
         if found is None:
             return None
+        waves, count = found
+        most = max(most, count)
         if term.head.normalised:
-            above.append(found[0])
-            below.append(found[1])
+            above.append(waves[0])
+            below.append(waves[1])
         else:
-            plain.append(found[0])
-    known = [bound for term, bound in zip(terms, bounds, strict=True) if term.head.normalised]
+            plain.append(waves[0])
+    known = np.array([bound for term, bound in zip(terms, bounds, strict=True) if term.head.normalised])
     length = max(map(len, [*above, *below, *plain]))
     if plain:
         above.append(np.sum([_padded(each, length) for each in plain], axis=0))
-    complete = not any(term.head.kinked for term in terms)
-    return _packed(grid, length, above, below, known, sum(bounds), masses, masked, complete)
+    degree, numerators, denominators = _columns(grid, length, above, below)
+    return Tables(
+        degree=degree,
+        numerators=numerators,
+        denominators=denominators,
+        bounds=known,
+        bound=sum(bounds),
+        masses=masses,
+        masked=masked,
+        grid=grid,
+        complete=not any(term.head.kinked for term in terms),
+        fixed=np.zeros(len(grid.points)),
+        nodes=most,
+    )
 
 
 def tables_of_convolution(convolution: Convolution, grid: ModeGrid | MeridianGrid) -> Tables:
@@ -101,31 +123,38 @@ def tables_of_convolution(convolution: Convolution, grid: ModeGrid | MeridianGri
     else:
         waves, slopes = (each + 0j for each in (grid.functions(grid.cosines, degree), grid.slopes(degree)))
     above, normaliser = [convolution.potential[: degree + 1, None] * slopes], convolution.normaliser
-    above[0][0] += pull_of_uniform(convolution, grid)[0]  # times the coefficient of degree 0, which is 1
     below = [] if normaliser is None else [normaliser[: degree + 1, None] * waves]
-    bounds = [convolution.bound] * len(below)
-    return _packed(grid, degree + 1, above, below, bounds, convolution.bound, np.ones(1), False)
+    known, numerators, denominators = _columns(grid, degree + 1, above, below)
+    return Tables(
+        degree=known,
+        numerators=numerators,
+        denominators=denominators,
+        bounds=np.full(len(below), convolution.bound),
+        bound=convolution.bound,
+        masses=np.ones(1),
+        masked=False,
+        grid=grid,
+        complete=True,
+        fixed=pull_of_uniform(convolution, grid)[0],
+        nodes=0,
+    )
 
 
-def _packed(
-    grid: ModeGrid | MeridianGrid,
-    length: int,
-    above: list[Complex],
-    below: list[Complex],
-    bounds: list[float],
-    bound: float,
-    masses: Float,
-    masked: bool,
-    complete: bool = True,
-) -> Tables:
-    length += length % 2  # compiled loops take four columns together
+def _columns(
+    grid: ModeGrid | MeridianGrid, length: int, above: list[Complex], below: list[Complex]
+) -> tuple[int, Float, Float]:
+    """The degree of the columns, and those of numerators and denominators."""
+    length += -length % 4  # compiled loops take four columns of one parity together
 
     def columns(waves: list[Complex]) -> Float:
-        full = np.array([_padded(each, length) for each in waves]).reshape(-1, length, len(grid.points))
-        parts = [full.real, full.imag] if isinstance(grid, ModeGrid) else [full.real]
-        return np.ascontiguousarray(np.concatenate(parts, axis=1))
+        if not waves:
+            return np.zeros((0, 2 * length if isinstance(grid, ModeGrid) else length, len(grid.points)))
+        full = [_padded(each, length) for each in waves]
+        if isinstance(grid, ModeGrid):
+            return np.stack([grid.columns(each.real, each.imag) for each in full])
+        return np.ascontiguousarray(np.stack(full).real)
 
-    return Tables(length - 1, columns(above), columns(below), np.array(bounds), bound, masses, masked, grid, complete)
+    return length - 1, columns(above), columns(below)
 
 
 def waves_of(numerator: Float, fixed: Float) -> tuple[Float, Float]:
@@ -166,22 +195,32 @@ def _directed(term: Term, grid: ModeGrid | MeridianGrid) -> Float:
 # ---------------------------------------------------------------------------------------------------------
 
 
-def _on_circle(term: Term, grid: ModeGrid) -> Waves | None:
-    if term.head.kinked:
-        return _between_kinks(term, grid)
-    count, directed = _FIRST_NODES, _directed(term, grid)
+def _on_circle(term: Term, grid: ModeGrid, first: int) -> tuple[Waves, int] | None:
+    """At the points of half a circle, and by symmetry at their antipodes."""
+    half = slice(grid.length // 2)
+    found = _between_kinks(term, grid, half) if term.head.kinked else _between_nodes(term, grid, half, first)
+    if found is None:
+        return None
+    (above, below), count = found
+    signs = 1.0 - 2.0 * (np.arange(len(above)) % 2)[:, None]
+    return (np.hstack([above, signs * above]), np.hstack([below, signs * below])), count
+
+
+def _between_nodes(term: Term, grid: ModeGrid, half: slice, count: int) -> tuple[Waves, int] | None:
+    queries, directed, count = grid.vectors[half], _directed(term, grid)[half], max(count, _CIRCLE_NODES)
     while count <= _LAST_NODES:
         theta = 2 * np.pi / count * np.arange(count)
         keys = np.stack([np.cos(theta), np.sin(theta)], axis=-1)
-        for rows in (slice(None, None, _TRIED_SHARE), slice(None)):  # few points tell that nodes do not do
-            kernel = kernel_between(term, grid.vectors[rows], keys)
+        few = [slice(None, None, _TRIED_SHARE)] if count * len(queries) > _UNTRIED_PAIRS_MAX else []
+        for rows in (*few, slice(None)):  # few points tell that nodes do not do
+            kernel = kernel_between(term, queries[rows], keys)
             if kernel is None:
                 return None
             found = _shortened((_doubled(kernel * (directed[rows] @ keys.T)), _doubled(kernel)))
             if found is None:
                 break
         if found is not None:
-            return found
+            return found, count
         count *= 2
     return None
 
@@ -194,9 +233,9 @@ def _doubled(rows: Float) -> Complex:
     return waves
 
 
-def _between_kinks(term: Term, grid: ModeGrid) -> Waves | None:
+def _between_kinks(term: Term, grid: ModeGrid, half: slice) -> tuple[Waves, int] | None:
     """By Gauss rules on the two half circles between which `<Ax, y>` changes its sign, for all modes of the grid."""
-    tilts, directed = grid.vectors @ term.head.query_matrix(2).T, _directed(term, grid)
+    tilts, directed = grid.vectors[half] @ term.head.query_matrix(2).T, _directed(term, grid)[half]
     x, weights = gauss_legendre(grid.degree + _KINK_NODES)
     turn, share = np.concatenate([0.5 * np.pi * x, 0.5 * np.pi * x + np.pi]), np.concatenate([weights, weights]) / 2
     middle = np.arctan2(tilts[:, 1], tilts[:, 0])
@@ -211,16 +250,16 @@ def _between_kinks(term: Term, grid: ModeGrid) -> Waves | None:
     order = np.arange(grid.degree + 1)
     waves = np.exp(-1j * np.outer(turn, order))
     turned = np.exp(-1j * np.outer(middle, order)) * np.where(order == 0, 1.0, 2.0)
-    return np.asarray(((above @ waves) * turned).T), np.asarray(((below @ waves) * turned).T)
+    found = np.asarray(((above @ waves) * turned).T), np.asarray(((below @ waves) * turned).T)
+    return found, _FIRST_NODES
 
 
 # -- about an axis
 # ---------------------------------------------------------------------------------------------------------
 
 
-def _about_axis(term: Term, grid: MeridianGrid) -> Waves | None:
+def _about_axis(term: Term, grid: MeridianGrid, count: int) -> tuple[Waves, int] | None:
     """By Gauss colatitudes and whole rings."""
-    count = _FIRST_NODES
     while count <= _LAST_RINGS:
         cosines, weights = gauss_on_sphere(count, grid.axis.size)
         rings, share = grid.around(cosines, count)
@@ -237,6 +276,6 @@ def _about_axis(term: Term, grid: MeridianGrid) -> Waves | None:
         waves: Waves = np.asarray(functions @ above.T + 0j), np.asarray(functions @ below.T + 0j)
         found = _shortened(waves, np.sqrt(Harmonics(grid.axis.size).multiplicities(count - 1)))
         if found is not None:
-            return found
+            return found, count
         count *= 2
     return None

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mfpde.activity import doing
 from mfpde.attention import Convolution
-from mfpde.contracts import PROMISED, Accuracy, Integration, Progress, State
+from mfpde.contracts import PROMISED, Integration
 from mfpde.errors import ProblemError
 from mfpde.geometry import Layout
 from mfpde.measure import Measure
 from mfpde.solvers.amplification import Amplification
-from mfpde.solvers.spectral.cut_data import NOT_CUT, Cut, smooth_from
+from mfpde.solvers.spectral.cut_data import NOT_CUT, Cut
+from mfpde.solvers.spectral.degree_limits import degrees_for
+from mfpde.solvers.spectral.harmonic_integration import HarmonicIntegration
 from mfpde.solvers.spectral.sphere_data import axis_of, gauss_points, profile_of, symmetry_of, table_of
 from mfpde.solvers.spectral.sphere_shown import AboutAxis, OnSphere, Shown, shown_on
-from mfpde.solvers.spectral.sphere_stepping import STEPS_BETWEEN_LOOKS, Limits, Verdict, degrees_for
+from mfpde.solvers.spectral.sphere_stepping import Stepping
 from mfpde.solvers.stepping.steady_state import PUSH, Rest
 from mfpde.transform.ring_fourier import ring_length
 from mfpde.typing import AnyArray, Complex, Float
@@ -35,22 +36,21 @@ _SPARE_DEGREES = 4  # beyond those of the initial measure
 _PUSHED_DEGREES = 8  # of the function that a density is pushed by
 
 
-class SphereIntegration(Integration):
+class SphereIntegration(HarmonicIntegration):
     """`dc_lm/dt = -D l (l + d - 2) c_lm + int grad conj(Y_lm) . v dmu`, with as many degrees as the tolerance asks
     for."""
 
+    first_activity = "compiling, or reading, the steps of the sphere"
+
     def __init__(self, settings: Spectral, equation: Equation, shown: Shown) -> None:
-        self._settings, self._equation, self._shown = settings, equation, shown
+        super().__init__(settings, equation, _SHORTEST_AXIS)
+        self._shown = shown
         harmonics = equation.geometry.harmonics
         assert harmonics is not None  # noqa: S101 - for the type checker
         found = None if equation.law is None else equation.law.convolution(equation.geometry)
-        self._limits = Limits.of(settings.tolerance)
         self._stepping = shown.stepping(
             found or Convolution.none(harmonics), equation.noise.diffusion, self._limits, settings.max_modes
         )
-        self._cut, self._axis = NOT_CUT, _SHORTEST_AXIS
-        self._rest = Rest(self._limits.error)
-        self._amplification = Amplification(equation.autonomous)
 
     @classmethod
     def begun(cls, settings: Spectral, task: InitialValueProblem) -> SphereIntegration:
@@ -96,56 +96,43 @@ class SphereIntegration(Integration):
     # ---------------------------------------------------------------------------------------------------------------
 
     @property
-    def time(self) -> float:
-        return self._stepping.time
+    def _steps(self) -> Stepping:
+        return self._stepping
+
+    @property
+    def _most(self) -> int:
+        return self._settings.max_modes
+
+    @property
+    def _modes(self) -> int:
+        return self._stepping.basis.degree
+
+    @property
+    def _diffusion(self) -> float:
+        return self._stepping.diffusion
+
+    @property
+    def _finest(self) -> str:
+        return f"degree {self._settings.max_modes}"
+
+    def _farther(self) -> str:
+        return "" if self._diffusion else "; solver.kind: characteristics or particles follow tokens farther"
+
+    def _shown_points(self) -> int:
+        return self._stepping.basis.degree + 1
+
+    def _arrays(self) -> dict[str, AnyArray]:
+        return self._shown.arrays()
 
     @property
     def layout(self) -> Layout:
         self._lengthen_axis()
         return self._shown.layout(self._axis)
 
-    def _lengthen_axis(self) -> None:
-        """Until it shows all degrees."""
-        while self._axis < self._stepping.basis.degree + 1:
-            self._axis *= 2
-
-    def advance(self, target: float, budget: int) -> Progress:
-        stepping = self._stepping
-        doing("compiling, or reading, the steps of the sphere")
-        if stepping.steps % STEPS_BETWEEN_LOOKS == 0 and self._rest.due(self.time) and not self._look_for_rest(budget):
-            return Progress(State.UNDER_WAY)
-        if self._rest.found:
-            self._pass_over(target)
-        verdict = stepping.advance(target, max(1, int(budget / (13 * stepping.basis.cost))))
-        if verdict is Verdict.REACHED and not (self._cut.hides_modes and self._still_rough(target)):
-            self._amplification.see(self.residual())
-            message = self._cut.message(self._settings.max_modes, stepping.diffusion, self._settings.tolerance)
-            return Progress(State.REACHED, message)
-        if verdict in (Verdict.REACHED, Verdict.RESOLUTION_LOST):
-            return Progress(
-                State.RESOLUTION_LOST,
-                f"the density has become narrower than degree {self._settings.max_modes} can show",
-                "stop earlier, add noise (a smaller noise.kappa), or raise solver.max_modes"
-                + ("" if stepping.diffusion else "; solver.kind: characteristics or particles follow tokens farther"),
-            )
-        if verdict is Verdict.STEP_VANISHED:
-            return Progress(
-                State.NOT_FINITE,
-                "the step size has shrunk to nothing",
-                "check the size of the coefficients against time.until",
-            )
-        return Progress(State.UNDER_WAY)
-
-    def _still_rough(self, time: float) -> bool:
-        """Whether degrees of the initial measure beyond the limit can matter at that time: only noise damps them."""
-        modes, diffusion = self._settings.max_modes, self._stepping.diffusion
-        return time > 0 and (diffusion == 0 or time < smooth_from(modes, diffusion, self._settings.tolerance))
-
     # -- rest
     # -----------------------------------------------------------------------------------------------------------------
 
     def _look_for_rest(self, budget: int) -> bool:
-        """False when the look takes more than that budget."""
         self._rest.found = self._fades()
         return self._rest.found or self._rest.look(self, budget)
 
@@ -158,7 +145,7 @@ class SphereIntegration(Integration):
         return bool((self._stepping.uniform_rates()[1:][excited > 0] <= 0).all())
 
     def _pass_over(self, target: float) -> None:
-        """To a time without steps: nothing moves, or degrees decay that feel nothing of each other."""
+        """Nothing moves, or degrees decay that feel nothing of each other."""
         stepping = self._stepping
         if self._fades():
             rates = np.minimum(stepping.uniform_rates(), 0.0)
@@ -214,37 +201,6 @@ class SphereIntegration(Integration):
     def residual(self) -> float:
         """A bound of `int |d_t mu|`: the root of the mean square."""
         return float(np.linalg.norm(self._stepping.basis.sizes(self._stepping.slope())))
-
-    def state(self) -> dict[str, AnyArray]:
-        return {
-            **self._stepping.arrays(),
-            **self._shown.arrays(),
-            "shown": np.array([self._axis]),
-            "cut": np.array(self._cut),
-            **self._rest.arrays(),
-            **self._amplification.arrays(),
-        }
-
-    def restore(self, state: Mapping[str, AnyArray]) -> None:
-        """Go on from there."""
-        hides_modes, error = state["cut"]
-        self._cut, self._axis = Cut(bool(hides_modes), float(error)), int(state["shown"][0])
-        self._stepping.restore(dict(state))
-        self._rest.restore(state)
-        self._amplification.restore(state)
-
-    def accuracy(self) -> Accuracy:
-        return self._cut.accuracy(self._settings.tolerance, self._amplification)
-
-    def statistics(self) -> dict[str, float]:
-        stepping = self._stepping
-        return {
-            "modes": float(stepping.basis.degree),
-            "steps": float(stepping.steps),
-            "rejected": float(stepping.rejected),
-            "evaluations": float(stepping.evaluations),
-            "step": stepping.step,
-        }
 
 
 def _external_table(equation: Equation) -> Complex | None:

@@ -12,8 +12,9 @@ from mfpde.geometry import Harmonics
 from mfpde.solvers.kernels import circle as loop
 from mfpde.solvers.kernels.circle_work import Work
 from mfpde.solvers.spectral.axis_room import axis_room
+from mfpde.solvers.spectral.degree_limits import Limits, Verdict
 from mfpde.solvers.spectral.sphere_basis import Basis
-from mfpde.solvers.spectral.sphere_stepping import Limits, Stepping, Verdict
+from mfpde.solvers.spectral.sphere_stepping import Stepping
 from mfpde.solvers.steppers.gif853 import STAGES
 from mfpde.solvers.stepping.controller import Controller
 from mfpde.typing import AnyArray, Float

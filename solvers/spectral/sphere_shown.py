@@ -14,10 +14,11 @@ from mfpde.geometry.gauss import gauss_legendre, gauss_on_sphere
 from mfpde.measure import Measure
 from mfpde.measure.sphere_grid import ProfileDensity, SphereGridDensity
 from mfpde.solvers.forms.sphere import profile_layout, sphere_layout
+from mfpde.solvers.spectral.degree_limits import Limits
 from mfpde.solvers.spectral.sphere_axis import AxisBasis, AxisStepping
 from mfpde.solvers.spectral.sphere_basis import Basis, SphereBasis
 from mfpde.solvers.spectral.sphere_data import AxialData, Symmetry, table_about
-from mfpde.solvers.spectral.sphere_stepping import HarmonicStepping, Limits, Stepping
+from mfpde.solvers.spectral.sphere_stepping import HarmonicStepping, Stepping
 from mfpde.transform.legendre import RingTransform
 from mfpde.transform.ring_fourier import ring_length
 from mfpde.typing import AnyArray, Complex, Float

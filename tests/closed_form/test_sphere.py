@@ -12,8 +12,8 @@ from mfpde.contracts import State
 from mfpde.equation import InitialValueProblem
 from mfpde.geometry import Sphere
 from mfpde.solvers.spectral import sphere
+from mfpde.solvers.spectral.degree_limits import Limits, Verdict
 from mfpde.solvers.spectral.sphere_shown import AboutAxis
-from mfpde.solvers.spectral.sphere_stepping import Limits, Verdict
 
 
 def solved(expression, until, *, law=None, kappa=None, tolerance=1e-8, **more):

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde.equation import Equation
+from mfpde.equation import Equation, InitialValueProblem
 from mfpde.solvers.kernels.law_slope import attempt_by_tables
+from mfpde.solvers.spectral.degree_limits import Limits
 from mfpde.solvers.spectral.law_flow import Flow
 from mfpde.solvers.spectral.law_grids import MeridianGrid, ModeGrid, RingGrid
 from mfpde.solvers.spectral.law_parts import Sums, part_of
@@ -14,7 +15,6 @@ from mfpde.solvers.spectral.law_spaces import OnHarmonics, OnModes
 from mfpde.solvers.spectral.law_stepping import LawStepping
 from mfpde.solvers.spectral.sphere_data import Symmetry
 from mfpde.solvers.spectral.sphere_shown import OnSphere
-from mfpde.solvers.spectral.sphere_stepping import Limits
 from mfpde.solvers.steppers.gif853 import STAGES
 
 A, V = np.array([[2.0, 1.0], [-0.5, 1.5]]), np.array([[1.0, 0.3], [-0.4, 0.8]])
@@ -94,3 +94,20 @@ def test_compiled_slopes_are_those_of_numpy(name, slices, random):
     assert np.abs(found - wanted).max() < 1e-13 * np.abs(wanted).max()
     spill = attempt_by_tables(stepping._work, stepping.state, np.zeros((3, STAGES, 0)), 0.0) / flow.bound
     assert spill == pytest.approx(flow.spill(0.0, stepping.split(stepping.state)), abs=1e-14, rel=0.5)
+
+
+@pytest.mark.parametrize(("kappa", "size", "degree"), [(60, 3.0, 40), (4, 1.0, 20), (None, 3.0, 20)])
+def test_a_run_begins_with_the_degrees_that_noise_and_velocity_balance(kappa, size, degree):
+    """`e^{z cos theta}`, z = 1.2 kappa; at least those of the shortest transforms."""
+    problem = mfpde.Problem.from_dict(
+        {
+            "geometry": {"kind": "circle"},
+            "attention": {"kind": "softmax", "A": (size * A).tolist(), "V": V.tolist()},
+            "initial": {"kind": "density", "expression": "1 + 0.5*cos(theta)"},
+            "solver": {"kind": "spectral", "tolerance": 1e-5},
+            "time": {"until": 0.1},
+            **({"noise": {"kappa": kappa}} if kappa else {}),
+        }
+    )
+    integration = problem.solver.start(InitialValueProblem(problem.equation, 0.1))
+    assert integration._stepping.degree == degree

@@ -7,11 +7,12 @@ from mfpde.attention import Interaction, Softmax, Unnormalized
 from mfpde.geometry import Harmonics, Sphere, SphereSeries
 from mfpde.geometry.gauss import gauss_legendre, gauss_on_sphere
 from mfpde.solvers.kernels.exponential_step import fill_table
+from mfpde.solvers.spectral.degree_limits import Limits
 from mfpde.solvers.spectral.sphere_axis import AxisBasis, AxisStepping
 from mfpde.solvers.spectral.sphere_basis import SphereBasis
 from mfpde.solvers.spectral.sphere_data import gauss_points
-from mfpde.solvers.spectral.sphere_stepping import Limits
 from mfpde.solvers.steppers.gif853 import STAGES
+from mfpde.transform import threads
 from mfpde.transform.legendre import RingTransform
 
 LAWS = [Unnormalized(beta=0), Unnormalized(beta=3), Softmax(beta=3), Softmax(A=-2)]
@@ -92,3 +93,12 @@ def test_a_step_without_drift_is_the_decay(random):
     basis.attempt(work, state, table, 0.0)
     basis.attempt(work, state, table, 0.7)
     assert np.abs(work.stage - state * np.exp(-0.7 * rates)).max() < 1e-15
+
+
+def test_steps_are_made_by_one_thread(random, monkeypatch):
+    """However many there may be: blocks of rings are too few and too short to be shared out."""
+    asked = []
+    monkeypatch.setattr(threads, "thread_count", lambda: asked.append(1) or 2)
+    basis = SphereBasis(127, 20)
+    slope_of(basis, Unnormalized(beta=3.0).convolution(Sphere()), smooth_state(basis, random))
+    assert not asked
