@@ -81,7 +81,7 @@ class LawIntegration(HarmonicIntegration):
         law, diffusion = self._equation.law, self._diffusion
         if law is None or diffusion == 0 or self._space.unit != "modes":
             return 0
-        ratio = sum(bounds_of(law.terms(2))) / diffusion
+        ratio = sum(bounds_of(law.at(0.0).terms(2))) / diffusion
         return int(min(_FIRST_DEGREE_MAX, math.sqrt(2.0 * ratio * -math.log(self._limits.truncation))))
 
     @classmethod
