@@ -12,7 +12,7 @@ import numpy as np
 from mfpde.activity import doing
 from mfpde.attention import Convolution
 from mfpde.contracts import Accuracy, Integration, Progress, State
-from mfpde.errors import ProblemError
+from mfpde.errors import ProblemError, ResumeError
 from mfpde.geometry import Circle, Layout
 from mfpde.measure import CircleDensity, Measure
 from mfpde.solvers.amplification import Amplification
@@ -21,10 +21,10 @@ from mfpde.solvers.kernels.circle_work import Work
 from mfpde.solvers.kernels.fast_fourier import roots_of_unity
 from mfpde.solvers.spectral.axis_room import no_axis
 from mfpde.solvers.spectral.cut_data import NOT_CUT, Cut, cut_of, smooth_from
-from mfpde.solvers.spectral.degree_limits import Limits, width_under
+from mfpde.solvers.spectral.degree_limits import Limits
 from mfpde.solvers.steppers.gif853 import STAGES
 from mfpde.solvers.stepping.controller import Controller
-from mfpde.solvers.stepping.steady_state import PUSH, REST_SHARE, Rest
+from mfpde.solvers.stepping.steady_state import PUSH, Rest
 from mfpde.typing import AnyArray, Complex, Float
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class CircleIntegration(Integration):
         self._axis = _AXIS_POINTS_MIN
         self._finer, self._length = 1, _GRID_POINTS_MIN
         self._state = np.zeros((2, 0))
-        self._rest = Rest(REST_SHARE * settings.tolerance)
+        self._rest = Rest(float(self._limits[loop.TOLERANCE]))
         self._amplification = Amplification(equation.autonomous)
 
     @classmethod
@@ -101,7 +101,7 @@ class CircleIntegration(Integration):
     # ---------------------------------------------------------------------------------------------------------
 
     def _make_limits(self, tolerance: float) -> Float:
-        limits = Limits.of(tolerance, width_under(self._convolution, self._diffusion))
+        limits = Limits.of(tolerance)
         return np.array([*limits[:3], self._convolution.bound, *limits[3:]])
 
     def _modes_for(self, initial: Complex) -> int:
@@ -136,15 +136,17 @@ class CircleIntegration(Integration):
     def _make_room(self, modes: int) -> None:
         """Arrays for that many modes, and a grid of three times as many points (more if the drift turned out to need
         it)."""
-        if (
-            self._convolution.normaliser is not None
-            or modes * min(modes, self._convolution.potential.size) > _CONVOLUTION_PRODUCTS_MAX
-        ):
-            shown = max(modes, self._external.size)
-            length = max(_GRID_POINTS_MIN, 2 ** math.ceil(math.log2(3 * shown))) * self._finer
-            self._length = max(self._length, length)
+        self._length = max(self._length, self._grid_length(modes))
         if modes > self._state.shape[1] or self._length > self._work.density.shape[1]:
             self._allocate(modes)
+
+    def _grid_length(self, modes: int) -> int:
+        """At least, of a grid for that many modes; 0 where products are convolutions of modes."""
+        products = modes * min(modes, self._convolution.potential.size)
+        if self._convolution.normaliser is None and products <= _CONVOLUTION_PRODUCTS_MAX:
+            return 0
+        shown = max(modes, self._external.size)
+        return max(_GRID_POINTS_MIN, 2 ** math.ceil(math.log2(3 * shown))) * self._finer
 
     def _allocate(self, modes: int) -> None:
         kept, capacity = self._state, max(64, 2 ** math.ceil(math.log2(modes)))
@@ -372,7 +374,10 @@ class CircleIntegration(Integration):
         hides_modes, error = state["cut"]
         self._cut = Cut(bool(hides_modes), float(error))
         self._axis, self._finer, self._length = (int(size) for size in state["sizes"])
-        self._allocate(int(self._counts[loop.MODES]))
+        modes = int(self._counts[loop.MODES])
+        if self._length < self._grid_length(modes):
+            raise ResumeError(f"the checkpoint has {modes} modes and a grid of {self._length} points, which hold fewer")
+        self._allocate(modes)
         self._state[:] = 0.0
         self._state[:, : state["modes"].shape[1]] = state["modes"]
         evaluations = self._counts[loop.EVALUATIONS]
