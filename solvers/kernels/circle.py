@@ -137,18 +137,24 @@ def _noise(sizes: Float, rounding: float, modes: int) -> float:
 
 @kernel
 def _error_size(error: Float, work: Work, modes: int, floor: float) -> float:
-    """Bounds of max|error| / max(density) and of int |error|, and the relative error of every mode that can grow."""
+    """Bounds of max|error| / max(density) and of int |error|, and the relative error of every mode that can grow.
+
+    The floor of that is relative to all modes together, since their rounding is: next to the uniform state velocities
+    are small, and products with the density keep their digits.
+    """
     sizes, here, peaks = work.error_sizes, work.state_sizes, work.peaks
     _sizes(error, 0, modes, sizes)
     noise = _noise(here, work.rounding, modes)
-    total, error_total, error_square, relative = 0.5, 0.0, 0.0, 0.0
+    excited, error_total, error_square, relative = 0.0, 0.0, 0.0, 0.0
     for mode in range(1, modes):
-        total += peaks[mode] * here[mode]
+        excited += peaks[mode] * here[mode]
         error_total += peaks[mode] * max(sizes[mode] - noise, 0.0)
         error_square += sizes[mode] * sizes[mode]
-    for mode in range(1, min(work.watched, modes)):
-        relative = max(relative, sizes[mode] / (here[mode] + floor * peaks[mode]))
-    return max(error_total / total, math.sqrt(work.copies * error_square), relative)
+    if excited > 0.0:
+        floor *= min(1.0, excited)
+        for mode in range(1, min(work.watched, modes)):
+            relative = max(relative, sizes[mode] / (here[mode] + floor * peaks[mode]))
+    return max(error_total / (0.5 + excited), math.sqrt(work.copies * error_square), relative)
 
 
 @kernel
