@@ -58,7 +58,7 @@ def evaluate_slope(
     modes = counts[MODES]
     if choices[ABOUT_AXIS] == 1:
         _axis_slope(work, numbers, counts, limits, slope, looks)
-    elif choices[DIRECT] >= modes * min(modes, work.potential.size):
+    elif choices[DIRECT] >= modes * min(modes, work.potential.shape[1]):
         convolution_slope(
             work.padded, work.offset, work.potential, work.external, modes, counts[DRIFT_MODES], work.drift, slope
         )
@@ -84,11 +84,11 @@ def _axis_slope(work: Work, numbers: Float, counts: AnyArray, limits: Float, slo
     """The same about an axis."""
     modes, coefficients = counts[MODES], work.padded[0, work.offset :]
     if work.normaliser.size == 0:
-        series_slope(work.axis, coefficients, work.potential, counts[DRIFT_MODES], modes, slope)
+        series_slope(work.axis, coefficients, work.potential[0], counts[DRIFT_MODES], modes, slope)
         numbers[SPILL] = 0.0
     else:
         spill = quotient_slope(
-            work.axis, coefficients, work.potential, work.normaliser, limits[BOUND], modes, looks, slope
+            work.axis, coefficients, work.potential[0], work.normaliser, limits[BOUND], modes, looks, slope
         )
         total, largest = 0.5, 1.0
         for mode in range(1, modes):

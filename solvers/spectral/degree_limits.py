@@ -63,6 +63,7 @@ def width_under(convolution: Convolution, diffusion: float) -> float:
     if convolution.external is not None or diffusion == 0:
         return 0.0
     rate = float(np.abs(convolution.growth_rates()).sum())
+    rate += float(np.abs(np.arange(convolution.degree + 1) * convolution.turning_rates()).sum())
     return math.sqrt(diffusion / (diffusion + rate))
 
 
