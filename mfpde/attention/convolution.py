@@ -20,9 +20,9 @@ class Convolution:
     `potential[k]` and `normaliser[k]` multiply harmonics of degree k (`W = W_0 + sum_k W_k N_k P_k(<x, y>)`, N_k their
     number). On the circle W may have an odd part `sum_k 2 S_k sin(k angle)`, `sines[k]` = S_k: then mode k > 0 is
     multiplied by `W_k - i S_k`, and tokens ascend no energy. `bound` is what |v| never exceeds. The energy is `E =
-    energy_offset + energy_scale sum_{k>=1} W_k |mu_k|^2 / 2`, plus `int U dmu`; without normaliser and sines the drift is
-    its gradient flow. `external`: U by the harmonics of the measure that has it as density relative to the uniform one,
-    where there is one (and no normaliser). `cut`: W has more degrees than are listed.
+    energy_offset + energy_scale sum_{k>=1} W_k |mu_k|^2 / 2`, plus `int U dmu`; without normaliser and sines the drift
+    is its gradient flow. `external`: U by the harmonics of the measure that has it as density relative to the uniform
+    one, where there is one (and no normaliser). `cut`: W has more degrees than are listed.
     """
 
     harmonics: Harmonics
