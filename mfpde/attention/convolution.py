@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mfpde.geometry import Harmonics, HarmonicSeries
-from mfpde.typing import Float
+from mfpde.typing import AnyArray, Float
 
 __all__ = ["Convolution"]
 
@@ -18,10 +18,11 @@ class Convolution:
     is a normaliser.
 
     `potential[k]` and `normaliser[k]` multiply harmonics of degree k (`W = W_0 + sum_k W_k N_k P_k(<x, y>)`, N_k their
-    number). `bound` is what |v| never exceeds. The energy is `E = energy_offset + energy_scale sum_{k>=1} W_k |mu_k|^2
-    / 2`, plus `int U dmu`; without a normaliser the drift is its gradient flow. `external`: U by the harmonics of the
-    measure that has it as density relative to the uniform one, where there is one (and no normaliser). `cut`: W has
-    more degrees than are listed.
+    number). On the circle W may have an odd part `sum_k 2 S_k sin(k angle)`, `sines[k]` = S_k: then mode k > 0 is
+    multiplied by `W_k - i S_k`, and tokens ascend no energy. `bound` is what |v| never exceeds. The energy is `E =
+    energy_offset + energy_scale sum_{k>=1} W_k |mu_k|^2 / 2`, plus `int U dmu`; without normaliser and sines the drift
+    is its gradient flow. `external`: U by the harmonics of the measure that has it as density relative to the uniform
+    one, where there is one (and no normaliser). `cut`: W has more degrees than are listed.
     """
 
     harmonics: Harmonics
@@ -32,6 +33,7 @@ class Convolution:
     energy_scale: float = 1.0
     external: HarmonicSeries | None = None
     cut: bool = False
+    sines: Float | None = None
 
     @classmethod
     def none(cls, harmonics: Harmonics) -> Convolution:
@@ -49,12 +51,25 @@ class Convolution:
 
     @property
     def gradient_flow(self) -> bool:
-        return self.normaliser is None
+        return self.normaliser is None and self.sines is None
+
+    @property
+    def multipliers(self) -> AnyArray:
+        """What W multiplies each degree by, complex where it has sines."""
+        return self.potential if self.sines is None else self.potential - 1j * self.sines
 
     def growth_rates(self) -> Float:
         """`k (k + d - 2) W_k / N_0`, how fast degree k of the uniform state grows without noise (physics section 5)."""
         uniform_level = 1.0 if self.normaliser is None else self.normaliser[0]
         return self.harmonics.eigenvalues(self.degree) * self.potential / uniform_level
+
+    def turning_rates(self) -> Float:
+        """`k S_k`, the angular velocity at which mode k of the uniform state turns; zeros without sines."""
+        return np.zeros(self.degree + 1) if self.sines is None else np.arange(self.degree + 1) * self.sines
+
+    def largest_rate(self) -> float:
+        """Of growth, decay and turning of modes of the uniform state."""
+        return float(np.abs(self.growth_rates() - 1j * np.arange(self.degree + 1) * self.turning_rates()).max())
 
     def excess_energy(self, series: HarmonicSeries) -> float:
         """`sum_{k>=1} W_k |mu_k|^2 / 2`, and `int U dmu` without the mean of U: 0 for the uniform state."""
@@ -65,7 +80,7 @@ class Convolution:
     def slopes_and_levels(self, points: Float, series: HarmonicSeries) -> tuple[Float, Float]:
         """`grad (W * mu + U)` in native components, `(m, c)`, and `N * mu`, `(m,)`; ones where there is no
         normaliser."""
-        slopes, levels = series.slopes_and_levels(points, self.potential, self.normaliser)
+        slopes, levels = series.slopes_and_levels(points, self.multipliers, self.normaliser)
         if self.external is not None:
             slopes = slopes + self.external.slopes_and_levels(points, self._ones, None)[0]
         return slopes, levels
@@ -81,13 +96,13 @@ class Convolution:
 
     def divergence(self, points: Float, series: HarmonicSeries) -> Float:
         """`Lap (W * mu + U)`: of a drift without normaliser."""
-        found = series.laplacians(points, self.potential)
+        found = series.laplacians(points, self.multipliers)
         return found if self.external is None else found + self.external.laplacians(points, self._ones)
 
     def variation(self, points: Float, series: HarmonicSeries, change: HarmonicSeries) -> Float:
         """How v changes with the measure, `(grad (W * nu) - v N * nu) / N * mu` for a change nu of it (of mass 0 or
         not): the Jacobian of the drift in the harmonics, by its columns."""
-        slopes, levels = change.slopes_and_levels(points, self.potential, self.normaliser)
+        slopes, levels = change.slopes_and_levels(points, self.multipliers, self.normaliser)
         if self.normaliser is None:
             return slopes
         here, level = self.slopes_and_levels(points, series)

@@ -15,6 +15,7 @@ from mfpde.attention.convolution import Convolution
 from mfpde.attention.external import External
 from mfpde.attention.fast_pair_sums import energy_of_pairs, forces, laplacians
 from mfpde.attention.law import Law
+from mfpde.attention.listed_potential import convolution_of, listed, listed_degrees
 from mfpde.attention.pair_potential import Degrees, PairPotential
 from mfpde.coefficients import FORMULA, CoefficientFormula
 from mfpde.errors import ProblemError
@@ -31,8 +32,18 @@ _MAX_COEFFICIENT = 1e100  # products of three of them stay finite
 _PAIRS_PER_HARMONIC_OF_CIRCLE, _PAIRS_PER_HARMONIC_OF_SPHERE = 20, 4
 
 
+#: why there is no energy
+_TURNS = "an interaction with sines, which is odd in the angle, turns tokens and ascends no energy"
+
+
 def _coefficients_way(value: Any) -> str:
     return FORMULA if isinstance(value, Mapping | CoefficientFormula) else "list"
+
+
+_BY_DEGREE = Annotated[
+    Annotated[Vector, Field(min_length=1), Tag("list")] | Annotated[CoefficientFormula, Tag(FORMULA)],
+    Discriminator(_coefficients_way),
+]
 
 
 class Interaction(Law):
@@ -41,7 +52,9 @@ class Interaction(Law):
     `expression`: W in `cosine` or `angle`, of the angle between two tokens: `exp(3*cosine)`, `-sqrt(1 - cosine**2)`
     (Onsager's on S^2), `maximum(0, 1 - abs(angle))`. Or `coefficients: [w_1, w_2, ..]`, or as a formula in k, of `W =
     sum_{k>=1} w_k P_k(cosine)`; `P_k` is `cos k theta` on the circle, Legendre's polynomial on S^2, Gegenbauer's, 1 at
-    1, on S^{d-1}. Positive coefficients attract. `[1]` is the Kuramoto model, `[0, 1]` its nematic sister.
+    1, on S^{d-1}. Positive coefficients attract. `[1]` is the Kuramoto model, `[0, 1]` its nematic sister. On the
+    circle `sine_coefficients: [s_1, s_2, ..]` add `sum_k s_k sin(k theta)`, as does an expression that is not even in
+    `angle`, there from the token that pulls to the one that is pulled: tokens then turn, and ascend no energy.
     `external`: U in `theta` on the circle, `x`, `y`, `z`, `colatitude`, `longitude` on S^2. On flat spaces W is written
     in `r = |x - y|` and U in `x`, `y`, `z`: `-r**2/2`, `-x**2/2`.
 
@@ -58,24 +71,23 @@ class Interaction(Law):
     """
 
     citations: ClassVar[tuple[str, ...]] = ("carrillo2020",)
-    coefficients: (
-        Annotated[
-            Annotated[Vector, Field(min_length=1), Tag("list")] | Annotated[CoefficientFormula, Tag(FORMULA)],
-            Discriminator(_coefficients_way),
-        ]
-        | None
-    ) = Field(default=None, description="`w_1, w_2, ...` of the potential, a list or a formula in k")
+    coefficients: _BY_DEGREE | None = Field(
+        default=None, description="`w_1, w_2, ...` of the potential, a list or a formula in k"
+    )
+    sine_coefficients: _BY_DEGREE | None = Field(
+        default=None, description="`s_1, s_2, ...` of the odd part of the potential, on the circle"
+    )
     expression: str | None = Field(default=None, description="the potential W in cosine, or angle, between tokens")
     external: str | None = Field(default=None, description="a potential U of each token, in the coordinates")
 
-    @field_validator("coefficients")
+    @field_validator("coefficients", "sine_coefficients")
     @classmethod
     def _finite(
         cls, given: tuple[float, ...] | CoefficientFormula | None
     ) -> tuple[float, ...] | CoefficientFormula | None:
         if given is None:
             return None
-        values = _listed(given)
+        values = listed(given)
         if not np.isfinite(values).all() or not values.any():
             raise ValueError("must be finite and not all zero")
         if np.abs(values).max() > _MAX_COEFFICIENT:
@@ -89,9 +101,9 @@ class Interaction(Law):
 
     @model_validator(mode="after")
     def _one_potential(self) -> Interaction:
-        if self.coefficients is not None and self.expression is not None:
+        if self._listed and self.expression is not None:
             raise ProblemError.at("expression", "coefficients and expression cannot both be given: each is all of W")
-        if self.coefficients is None and self.expression is None and self.external is None:
+        if not self._listed and self.expression is None and self.external is None:
             raise ProblemError.at("", "needs coefficients or an expression (of W), or an external potential")
         for key, parse in (("expression", lambda text: PairPotential(text).expression), ("external", Expression)):
             text = getattr(self, key)
@@ -101,6 +113,11 @@ class Interaction(Law):
             except ProblemError as error:
                 raise ProblemError.at(key, error.faults[0].message) from None
         return self
+
+    @property
+    def _listed(self) -> bool:
+        """Whether W is given by coefficients."""
+        return self.coefficients is not None or self.sine_coefficients is not None
 
     # -- W and U
     # ----------------------------------------------------------------------------------------------------------------
@@ -120,10 +137,14 @@ class Interaction(Law):
         written = self.pair_potential
         if written is not None:
             return written.degrees(harmonics)
-        if self.coefficients is None:
+        if not self._listed:
             return Degrees(np.zeros(2), 0.0, np.inf)
-        listed = np.concatenate([[0.0], _listed(self.coefficients)])
-        return Degrees(listed / harmonics.multiplicities(listed.size - 1), 0.0, np.inf)
+        return listed_degrees(harmonics, self.coefficients, self.sine_coefficients)
+
+    def _turns(self, geometry: Geometry) -> bool:
+        """Whether W has an odd part."""
+        written = self.pair_potential
+        return geometry.angular and (self.sine_coefficients is not None if written is None else written.turns)
 
     def _harmonics(self, geometry: Geometry) -> Harmonics:
         if geometry.harmonics is None:
@@ -140,13 +161,18 @@ class Interaction(Law):
                 used, wanted = (", ".join(alien), "r") if flat else (other, own)
                 raise ProblemError.at("interaction.expression", f"uses {used}; on the {geometry.name} write {wanted}")
             if geometry.angular:
-                written.check_even()
+                written.check_turn()
             if flat:
                 written.check_distances()
         if flat and self.coefficients is not None:
             raise ProblemError.at(
                 "interaction.coefficients",
                 f"are by degrees of harmonics, on circle and spheres; on the {geometry.name} write an expression in r",
+            )
+        if self.sine_coefficients is not None and not geometry.angular:
+            raise ProblemError.at(
+                "interaction.sine_coefficients",
+                f"are of the circle; on the {geometry.name} the angle between two tokens has no sign",
             )
         if not flat:
             self.degrees(geometry)
@@ -183,13 +209,20 @@ class Interaction(Law):
 
     def token_unfit(self, geometry: Geometry, noisy: bool) -> str | None:
         written = self.pair_potential
-        return None if written is None else written.token_unfit or (None if noisy else written.collision)
+        if written is None:
+            return None
+        if self._turns(geometry) and self.degrees(geometry).rest > 0:
+            return (
+                f"interaction.expression {self.expression} is not even and has a kink or a singularity; spectral "
+                "solves for its density"
+            )
+        return written.token_unfit or (None if noisy or self._turns(geometry) else written.collision)
 
     def quick_convolution(self, measure: Measure) -> Convolution | None:
         """Of point masses by degrees only where that is exact, and cheaper than pairs."""
         if not measure.pointlike or measure.space.harmonics is None:
             return super().quick_convolution(measure)
-        if self.expression is not None:
+        if self.expression is not None and not self._turns(measure.space):
             degrees = self.degrees(measure.space)
             tokens, top = measure.node_count, degrees.potential.size
             pairs = _PAIRS_PER_HARMONIC_OF_CIRCLE * top
@@ -216,12 +249,16 @@ class Interaction(Law):
         written, flat = self.pair_potential, measure.space.flat
         if written is None and flat:
             return np.zeros(points.shape)
-        if written is None or not (measure.pointlike or flat):
+        if written is None or not self._by_pairs(measure):
             pairs = _convolution(self.of_pairs, measure.space)
             return pairs.slopes_and_levels(points, measure.harmonics(pairs.top))[0]
         if written.token_unfit is not None:
             raise ProblemError.at("interaction.expression", written.token_unfit)
         return forces(written, measure, queries)
+
+    def _by_pairs(self, measure: Measure) -> bool:
+        """Whether a written W is summed over pairs of tokens: one that is not even has degrees only."""
+        return measure.space.flat or (measure.pointlike and not self._turns(measure.space))
 
     @property
     def of_pairs(self) -> Interaction:
@@ -235,7 +272,7 @@ class Interaction(Law):
             return convolution.divergence(x, measure.harmonics(convolution.top))
         if written is None and measure.space.flat:
             found = np.zeros(x.shape[0])
-        elif written is None or not (measure.pointlike or measure.space.flat):
+        elif written is None or not self._by_pairs(measure):
             pairs = _convolution(self.of_pairs, measure.space)
             found = pairs.divergence(x, measure.harmonics(pairs.top))
         else:
@@ -249,12 +286,16 @@ class Interaction(Law):
         if self.coefficients is not None:
             harmonics = self._harmonics(measure.space)
             keys, weights = measure.embedded_nodes()
-            listed = _listed(self.coefficients)
-            slopes = harmonics.slopes(queries.points() @ keys.T, listed.size)
-            found = ((np.tensordot(np.array([0.0, *listed]), slopes, axes=1)) * weights) @ keys
-        elif self.expression is not None:
+            strengths = listed(self.coefficients)
+            slopes = harmonics.slopes(queries.points() @ keys.T, strengths.size)
+            found = ((np.tensordot(np.array([0.0, *strengths]), slopes, axes=1)) * weights) @ keys
+        if self.sine_coefficients is not None:
+            strengths = listed(self.sine_coefficients)
+            found = found + measure.space.pushed(x, pair_sums.sine_forces(strengths, x, *measure.nodes()))
+        if self.expression is not None:
+            signed = self._turns(measure.space)
             found = measure.space.pushed(
-                x, pair_sums.forces(PairPotential(self.expression), measure.space, x, *measure.nodes())
+                x, pair_sums.forces(PairPotential(self.expression), measure.space, x, *measure.nodes(), signed=signed)
             )
         external = self.external_on(measure.space)
         if external is not None:
@@ -300,30 +341,24 @@ class Interaction(Law):
         return energy if external is None else energy + float(np.einsum("n,n->", weights, external.values(points)))
 
     def gradient_unfit(self, geometry: Geometry) -> str | None:
-        return None if geometry.flat else super().gradient_unfit(geometry)
+        if geometry.flat:
+            return None
+        return _TURNS if self._turns(geometry) else super().gradient_unfit(geometry)
 
     def energy_unfit(self, geometry: Geometry) -> str | None:
         if geometry.flat:
             return None
+        if self._turns(geometry):
+            return _TURNS
         return super().energy_unfit(geometry) if self.external is None else self.gradient_unfit(geometry)
 
     def excess_energy(self, measure: Measure) -> float:
         convolution = self.convolution(measure.space)
-        if not measure.pointlike or self.coefficients is not None or convolution is None:
+        if not measure.pointlike or self._listed or convolution is None:
             return super().excess_energy(measure)
         if self.quick_convolution(measure) is not None:
             return super().excess_energy(measure)
         return self._sum_over_nodes(measure) - convolution.energy_offset
-
-
-def _listed(given: tuple[float, ...] | CoefficientFormula) -> Float:
-    """`w_1, w_2, ..`."""
-    if not isinstance(given, CoefficientFormula):
-        return np.asarray(given, dtype=float)
-    try:
-        return Expression(given.formula, ("k",))({"k": np.arange(1.0, given.count + 1)})
-    except ProblemError as error:
-        raise ProblemError.at("formula", error.faults[0].message) from None
 
 
 @lru_cache(maxsize=32)
@@ -338,20 +373,5 @@ def _external(text: str, geometry: Geometry) -> External:
 
 @lru_cache(maxsize=64)
 def _convolution(law: Interaction, geometry: Geometry) -> Convolution:
-    harmonics, external = law._harmonics(geometry), law.external_on(geometry)
-    potential = np.copy(law.degrees(geometry).potential)
-    mean, potential[0] = float(potential[0]), 0.0
-    degree = potential.size - 1
-    with np.errstate(over="ignore", invalid="ignore"):
-        strengths = harmonics.multiplicities(degree) * harmonics.largest_slopes(degree)
-        bound = float(np.nan_to_num(np.abs(potential) * strengths, posinf=0.0).sum())
-    written = law.pair_potential
-    if written is not None:
-        bound = min(bound, written.largest_slope)
-    cut = law.degrees(geometry).rest > 0
-    if external is None:
-        return Convolution(harmonics, potential, None, bound, 0.5 * mean, cut=cut)
-    series = external.series()
-    assert series is not None  # noqa: S101 - `convolution_unfit` has said so
-    offset = 0.5 * mean + float(np.real(series.coefficients.flat[0]))
-    return Convolution(harmonics, potential, None, bound + external.largest_slope, offset, external=series, cut=cut)
+    degrees, external = law.degrees(geometry), law.external_on(geometry)
+    return convolution_of(law._harmonics(geometry), degrees, law.pair_potential, external)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -34,16 +34,19 @@ _KINK_SLOPE = 1e-9  # at angle 0, relative to slopes elsewhere, of a W with a ki
 _SLOPE_MARGIN = 0.01  # of the largest of some thousand slopes, for those between them
 _DISTANCES_CHECKED = 10.0  # up to which a potential in r is looked at before a run
 _EVEN_TO = 1e-12  # of W, relative: its values at an angle and at minus that angle
+_PART_ROUNDING = 4 * float(np.finfo(float).eps)  # of W, in its even and odd parts
 
 
 @dataclass(frozen=True, eq=False)
 class Degrees:
     """`W_k`, k = 0, 1, .., of `W = sum_k W_k N_k P_k(cosine)`; `rest`: root mean square of what degrees beyond leave of
-    W, relative to that of W minus its mean; 0 where nothing is left but rounding. `power`: they fall like k^-power."""
+    W, relative to that of W minus its mean; 0 where nothing is left but rounding. `power`: they fall like k^-power.
+    `sines`: on the circle `S_k` of a part `sum_k 2 S_k sin(k angle)`, as many; None of even W."""
 
     potential: Float
     rest: float
     power: float
+    sines: Float | None = None
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,8 @@ class PairPotential:
     distance `r`, which is then in place of angles.
 
     Angles are given by the distance `near` to the nearer one of 0 and pi, and whether that is pi (`opposite`), so that
-    `1 - cosine` keeps its digits for tokens that are close.
+    `1 - cosine` keeps its digits for tokens that are close. On the circle W may depend on the sign of the angle, from
+    the token that exerts the force to the one that feels it; `part`: of which values are, for angles from 0 to pi.
 
     >>> hat = PairPotential("maximum(0, 1 - angle)")
     >>> hat.jets(np.array([0.25]), np.array([False]))[1]          # its slope
@@ -60,6 +64,7 @@ class PairPotential:
     """
 
     text: str
+    part: Literal["whole", "even", "odd"] = "whole"
 
     @cached_property
     def expression(self) -> Expression:
@@ -78,15 +83,24 @@ class PairPotential:
     # ----------------------------------------------------------------------------------------------------------------
 
     def values(self, near: Float, opposite: Truths) -> Float:
-        """W at angles."""
-        found = self.expression.walked(self._variables(near, opposite), WIDE_FUNCTIONS)
+        """W at angles, or that part of it."""
+        here = self._signed_values(near, opposite, 1.0)
+        if self.part == "whole":
+            return here
+        there = self._signed_values(near, opposite, -1.0)
+        part = 0.5 * (here - there if self.part == "odd" else here + there)
+        part[np.abs(part) <= _PART_ROUNDING * (np.abs(here) + np.abs(there))] = 0.0
+        return part
+
+    def _signed_values(self, near: Float, opposite: Truths, sign: float) -> Float:
+        found = self.expression.walked(self._variables(near, opposite, sign), WIDE_FUNCTIONS)
         return np.broadcast_to(np.asarray(rounded(found), dtype=float), near.shape).copy()
 
-    def jets(self, near: Float, opposite: Truths) -> tuple[Float, Float, Float]:
-        """W and its first two derivatives by the angle."""
+    def jets(self, near: Float, opposite: Truths, sign: float = 1.0) -> tuple[Float, Float, Float]:
+        """W and its first two derivatives by the angle, which has that sign."""
         near = np.maximum(near, _COINCIDENT)
-        wide = self._variables(near, opposite)
-        sine, cosine = np.sin(near), np.where(opposite, -np.cos(near), np.cos(near))
+        wide = self._variables(near, opposite, sign)
+        sine, cosine = sign * np.sin(near), np.where(opposite, -np.cos(near), np.cos(near))
         variables = {
             "cosine": Jet(wide["cosine"], -sine, -cosine),
             "angle": Jet(wide["angle"], 1.0, 0.0),
@@ -95,18 +109,35 @@ class PairPotential:
         found = Jet.of(self.expression.walked({**wide, **variables}, JET_FUNCTIONS))
         return found.spread(near.shape)
 
-    def _variables(self, near: Float, opposite: Truths) -> dict[str, Any]:
+    def _variables(self, near: Float, opposite: Truths, sign: float) -> dict[str, Any]:
         half = np.sin(0.5 * near)
         cosine, angle = Wide.total(1.0, -2 * half * half), WIDE_PI - near
         return {
             "cosine": Wide(*(np.where(opposite, -part, part) for part in (cosine.high, cosine.low))),
-            "angle": Wide(np.where(opposite, angle.high, near), np.where(opposite, angle.low, np.zeros_like(near))),
+            "angle": Wide(
+                sign * np.where(opposite, angle.high, near), sign * np.where(opposite, angle.low, np.zeros_like(near))
+            ),
             "r": near,
             "pi": WIDE_PI,
         }
 
     # -- what it is
     # ------------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def turns(self) -> bool:
+        """Whether it depends on the sign of the angle, which has none on spheres but one on the circle."""
+        if "angle" not in self.expression.names:
+            return False
+        angles = np.linspace(0.05, np.pi, 50)[:-1]
+        here, there = (self._at(sign * angles) for sign in (1.0, -1.0))
+        with np.errstate(invalid="ignore"):
+            return bool((np.abs(here - there) > _EVEN_TO * (np.abs(here) + np.abs(there))).any())
+
+    def _at(self, angles: Float) -> Float:
+        """W at signed angles, plainly."""
+        found = self.expression({"angle": angles, "cosine": np.cos(angles), "r": angles})
+        return np.broadcast_to(np.asarray(found, dtype=float), angles.shape)
 
     @cached_property
     def token_unfit(self) -> str | None:
@@ -144,33 +175,36 @@ class PairPotential:
     def _usual_slope(self) -> float:
         """The largest at angles that are not tiny."""
         near = np.linspace(0.01, 0.5 * np.pi, 2000)
-        slopes = np.concatenate([self.jets(near, np.full(near.size, side))[1] for side in (False, True)])
+        slopes = np.concatenate(
+            [self.jets(near, np.full(near.size, side), sign)[1] for side in (False, True) for sign in self.signs]
+        )
         return max(float(np.abs(slopes[np.isfinite(slopes)]).max(initial=0.0)), 1e-300)
+
+    @property
+    def signs(self) -> tuple[float, ...]:
+        """Of the angles that matter."""
+        return (1.0,) if self.part == "whole" else (1.0, -1.0)
 
     @property
     def largest_slope(self) -> float:
         """A bound of |W'|; infinite where it is at angle 0 or pi."""
-        ends = [self.jets(np.zeros(1), np.full(1, side))[1] for side in (False, True)]
+        ends = [self.jets(np.zeros(1), np.full(1, side), sign)[1] for side in (False, True) for sign in self.signs]
         largest = max(float(np.abs(end[0])) for end in ends)
         if not largest <= _MAX_SLOPE * self._usual_slope:
             return np.inf
         return (1 + _SLOPE_MARGIN) * max(largest, self._usual_slope)
 
-    def check_even(self) -> None:
-        """Fail where W depends on the sign of the angle, which has none on spheres but one on the circle."""
-        angles = np.linspace(0.05, np.pi, 50)[:-1]
-        here, there = (
-            self.expression({"angle": sign * angles, "cosine": np.cos(angles), "r": angles}) for sign in (1.0, -1.0)
-        )
-        with np.errstate(invalid="ignore"):
-            apart = np.abs(here - there) > _EVEN_TO * (np.abs(here) + np.abs(there))
-        worst = int(np.argmax(apart))
-        if apart[worst]:
+    def check_turn(self) -> None:
+        """Fail where W jumps from one end of the circle to the other, where tokens are opposite."""
+        if not self.turns:
+            return
+        here, there = (float(self._at(np.array([sign * np.pi]))[0]) for sign in (1.0, -1.0))
+        size = max(float(np.abs(self._at(sign * np.linspace(0.05, np.pi, 50))).max()) for sign in (1.0, -1.0))
+        if not abs(here - there) <= _EVEN_TO * size:
             raise ProblemError.at(
                 "interaction.expression",
-                f"is not even: {here[worst]:.6g} at angle {angles[worst]:.6g} and {there[worst]:.6g} at "
-                f"{-angles[worst]:.6g}; write abs(angle), abs(sin(angle)), or cosine: a potential of two tokens does "
-                "not know which of them is the first",
+                f"is {here:.6g} at angle pi and {there:.6g} at -pi, which is the same angle; write abs(angle), cosine, "
+                "or what has the period 2 pi, as sin(angle) has",
             )
 
     def check_distances(self) -> None:
@@ -213,6 +247,16 @@ def _of_one_token(text: str) -> ProblemError | None:
 
 @lru_cache(maxsize=32)
 def _degrees(potential: PairPotential, harmonics: Harmonics) -> Degrees:
+    if harmonics.dimension > 2 or not potential.turns:
+        return _of_part(potential, harmonics)
+    even, odd = (_of_part(PairPotential(potential.text, part), harmonics) for part in ("even", "odd"))
+    length = max(even.potential.size, odd.potential.size)
+    cosines, sines = (np.pad(each.potential, (0, length - each.potential.size)) for each in (even, odd))
+    return Degrees(cosines, max(even.rest, odd.rest), min(even.power, odd.power), sines)
+
+
+def _of_part(potential: PairPotential, harmonics: Harmonics) -> Degrees:
+    """By cosines of multiples of the angle, or on the circle of an odd part by sines."""
     most = _MOST_DEGREES.get(harmonics.dimension, _MOST_DEGREES_ON_SPHERES)
     count = _FIRST_DEGREES
     while True:

@@ -14,7 +14,7 @@ from mfpde.geometry import Harmonics
 from mfpde.geometry.gauss import gauss_legendre
 from mfpde.measure.adaptive_quadrature import of_any_item
 from mfpde.measure.edge_search import crossings
-from mfpde.typing import Float, Truths
+from mfpde.typing import Complex, Float, Truths
 
 if TYPE_CHECKING:
     from mfpde.attention.pair_potential import PairPotential
@@ -32,12 +32,14 @@ _DIVERGING_RATIO = 0.98  # of |W| on one halved panel to the one before, from wh
 
 @dataclass(frozen=True, eq=False)
 class PairNodes:
-    """Angles by their distance to the nearer of 0 and pi, weights of sum 1 for the uniform measure, values of W."""
+    """Angles by their distance to the nearer of 0 and pi, weights of sum 1 for the uniform measure, values of W, or of
+    its `odd` part."""
 
     near: Float
     opposite: Truths
     weights: Float
     values: Float
+    odd: bool = False
 
     @property
     def size(self) -> float:
@@ -45,7 +47,8 @@ class PairNodes:
         return float(np.einsum("n,n->", self.weights, np.abs(self.values)))
 
     def moments(self, harmonics: Harmonics, degree: int) -> Float:
-        """`int W P_k` over the uniform measure of mass 1, k = 0 .. degree.
+        """`int W P_k` over the uniform measure of mass 1, k = 0 .. degree; of an odd W with sin(k angle) in place of
+        P_k.
 
         By einsum, not BLAS, whose bits depend on the number of threads."""
         weighted, found = self.weights * self.values, np.empty(degree + 1)
@@ -53,13 +56,17 @@ class PairNodes:
             signed = np.where(self.opposite, -weighted, weighted)
             wave, turn = np.ones(weighted.size, dtype=complex), np.exp(1j * self.near)
             for k in range(degree + 1):
-                found[k] = np.einsum("n,n->", signed if k % 2 else weighted, wave.real)
+                found[k] = np.einsum("n,n->", signed if (k + self.odd) % 2 else weighted, _part(wave, self.odd))
                 wave = wave * turn if (k + 1) % _PRODUCTS_BEFORE_POWER else np.exp(1j * (k + 1) * self.near)
             return found
         cosine = np.where(self.opposite, -np.cos(self.near), np.cos(self.near))
         for k, values in enumerate(harmonics.each_zonal(cosine, degree)):
             found[k] = np.einsum("n,n->", weighted, values)
         return found
+
+
+def _part(wave: Complex, odd: bool) -> Float:
+    return wave.imag if odd else wave.real
 
 
 def pair_nodes(potential: PairPotential, dimension: int, degree: int, shorter: float = 1.0) -> PairNodes:
@@ -72,16 +79,16 @@ def pair_nodes(potential: PairPotential, dimension: int, degree: int, shorter: f
         middle = 0.5 * (low + high)
         parts += [_half(potential, dimension, low, middle, longest), _half(potential, dimension, high, middle, longest)]
     near, opposite, weights, values = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return PairNodes(near, opposite, weights / _area(dimension), values)
+    return PairNodes(near, opposite, weights / _area(dimension), values, potential.part == "odd")
 
 
 def kinks_of(potential: PairPotential, high: float) -> Float:
     """Angles, or distances, below the highest where W may have an edge or a kink."""
 
-    def values(kink: object) -> object:
-        return of_any_item(lambda t: np.nan_to_num(kink({"cosine": np.cos(t), "angle": t, "r": t})))  # type: ignore[operator]
+    def values(kink: object, sign: float) -> object:
+        return of_any_item(lambda t: np.nan_to_num(kink({"cosine": np.cos(t), "angle": sign * t, "r": t})))  # type: ignore[operator]
 
-    kinks = [values(kink) for kink in potential.expression.kinks]
+    kinks = [values(kink, sign) for kink in potential.expression.kinks for sign in potential.signs]
     found = crossings(kinks, np.zeros(1), np.full(1, high), _SEARCHED)[1]  # type: ignore[arg-type]
     places = np.unique(found)
     inside = places[(places > 1e-9) & (places < high - 1e-9)]  # 1 - cosine and the like vanish at the ends themselves

@@ -10,19 +10,32 @@ from mfpde.attention.pair_potential import PairPotential
 from mfpde.geometry import Geometry
 from mfpde.typing import Float, Truths
 
-__all__ = ["energy_of_pairs", "forces", "laplacian_of_pair", "laplacians"]
+__all__ = ["energy_of_pairs", "forces", "laplacian_of_pair", "laplacians", "sine_forces"]
 
 _ENTRIES_PER_BLOCK = 2**16  # pairs that are looked at together: bounds memory, and stays in the cache
 _SMALLEST_SINE = 1e-60  # of angles between tokens that coincide
 
 
-def forces(potential: PairPotential, space: Geometry, points: Float, keys: Float, weights: Float) -> Float:
+def forces(
+    potential: PairPotential, space: Geometry, points: Float, keys: Float, weights: Float, signed: bool = False
+) -> Float:
     """`grad (W * mu)` at native points, `(m, c)`. Tokens in one place, and at opposite ones, do not move each other:
-    there is no direction that they could."""
+    there is no direction that they could; on the circle there is one where angles are `signed`."""
     found = np.empty(points.shape)
     for here, pairs in _blocks(space, points, keys):
-        slopes = potential.jets(pairs.near, pairs.opposite)[1] * weights
-        found[here] = pairs.along(slopes)
+        if signed:
+            assert isinstance(pairs, _OnCircle)  # noqa: S101 - angles have signs nowhere else
+            found[here] = pairs.signed_slopes(potential) @ weights[:, None]
+        else:
+            found[here] = pairs.along(potential.jets(pairs.near, pairs.opposite)[1] * weights)
+    return found
+
+
+def sine_forces(coefficients: Float, points: Float, keys: Float, weights: Float) -> Float:
+    """`sum_k k s_k cos(k (theta - phi))` over tokens, at angles `(m, 1)`."""
+    found, apart = np.zeros(points.shape), points - keys[:, 0]
+    for k, strength in enumerate(coefficients, start=1):
+        found += k * strength * np.cos(k * apart) @ weights[:, None]
     return found
 
 
@@ -63,6 +76,11 @@ class _OnCircle:
         self._side = np.where(size < np.pi, np.sign(apart), 0.0)
         self.opposite: Truths = size > 0.5 * np.pi
         self.near: Float = np.where(self.opposite, np.pi - size, size)
+
+    def signed_slopes(self, potential: PairPotential) -> Float:
+        """W' at the angles from keys to points, `(m, n)`."""
+        ahead, behind = (potential.jets(self.near, self.opposite, sign)[1] for sign in (1.0, -1.0))
+        return np.where(self._side < 0, behind, ahead)
 
     def along(self, slopes: Float) -> Float:
         """Slopes by the angle as velocities of the points, summed over keys."""

@@ -86,6 +86,10 @@ def _of_convolution(found: Convolution) -> Multipliers:
             "interaction.external",
             "stationary states are followed from the uniform one, which is none with a potential",
         )
+    if found.sines is not None:
+        raise ProblemError.at(
+            "interaction", "has sines: what leaves the uniform state turns, and is followed by no stationary states"
+        )
     values = np.concatenate([[0.0], found.potential[1:]])
     if not values.any():
         raise ProblemError.at("attention", "tokens do not move each other: only the uniform state is there")

@@ -23,7 +23,8 @@ _PRODUCTS_BEFORE_POWER = 64  # products that make powers of e^{-i theta}, before
 class HarmonicSeries(ABC):
     """`int Y_kj dmu` for the harmonics of degree 0 .. `degree`, in a form that does for what is asked of them.
 
-    Points are native ones. `potential[k]` and `normaliser[k]` multiply degree k; where they are shorter the rest is 0.
+    Points are native ones. `potential[k]` and `normaliser[k]` multiply degree k, modes k > 0 of the circle by a complex
+    one where potentials have sines; where they are shorter the rest is 0.
     """
 
     #: the numbers it is made of; the last axis is the degree
@@ -38,11 +39,11 @@ class HarmonicSeries(ABC):
         """`sum_j int Y_kj dmu int Y_kj dnu`, k = 0 .. the smaller degree."""
 
     @abstractmethod
-    def slopes_and_levels(self, points: Float, potential: Float, normaliser: Float | None) -> tuple[Float, Float]:
+    def slopes_and_levels(self, points: Float, potential: AnyArray, normaliser: Float | None) -> tuple[Float, Float]:
         """`grad (W * mu)` in native components, `(m, c)`, and `N * mu`, `(m,)`: ones without a normaliser."""
 
     @abstractmethod
-    def laplacians(self, points: Float, potential: Float) -> Float:
+    def laplacians(self, points: Float, potential: AnyArray) -> Float:
         """`Lap (W * mu)`, `(m,)`."""
 
     @abstractmethod
@@ -90,7 +91,7 @@ class CircleSeries(HarmonicSeries):
         found[:1] *= 0.5
         return found
 
-    def slopes_and_levels(self, points: Float, potential: Float, normaliser: Float | None) -> tuple[Float, Float]:
+    def slopes_and_levels(self, points: Float, potential: AnyArray, normaliser: Float | None) -> tuple[Float, Float]:
         theta, slope = points[:, 0], self._times(2j * np.arange(potential.size) * potential)
         if normaliser is None:
             return _sums_of_waves(theta, slope)[0][:, None], np.ones(theta.size)
@@ -103,7 +104,7 @@ class CircleSeries(HarmonicSeries):
         shown[:size] = 1j * np.arange(size) * self.coefficients[:size]
         return np.fft.irfft(shown, count)[None] * count
 
-    def laplacians(self, points: Float, potential: Float) -> Float:
+    def laplacians(self, points: Float, potential: AnyArray) -> Float:
         return _sums_of_waves(points[:, 0], self._times(-2 * np.arange(potential.size) ** 2 * potential))[0]
 
     def _times(self, factors: AnyArray) -> Complex:

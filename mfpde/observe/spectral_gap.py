@@ -104,13 +104,15 @@ def _gap(waves: _Waves, measure: Measure, convolution: Convolution | None, diffu
     matrix = np.diag(-diffusion * waves.degrees * (waves.degrees + slopes.shape[0] - 1.0))
     if convolution is not None:
         drift, level = _drift(waves, measure, convolution)
-        seen = np.zeros((2, waves.degrees.size))
+        seen = np.zeros((3, waves.degrees.size))
         inside = waves.degrees <= convolution.degree
         seen[0, inside] = convolution.potential[waves.degrees[inside]]
         if convolution.normaliser is not None:
             seen[1, inside] = convolution.normaliser[waves.degrees[inside]]
+        if convolution.sines is not None:  # of cos(k theta) and sin(k theta) as of e^{ik theta}
+            seen[2, inside] = (waves.degrees * convolution.sines[np.minimum(waves.degrees, convolution.degree)])[inside]
         for slope, speed in zip(slopes, drift, strict=True):
-            change = (slope * seen[0] - values * seen[1] * speed[:, None]) / level[:, None]
+            change = (slope * seen[0] + values * seen[2] - values * seen[1] * speed[:, None]) / level[:, None]
             matrix += slope.T @ (heavy * (speed[:, None] * values + ratio[:, None] * change))
     turned = sum(slope.T @ (heavy * ratio[:, None] * turn) for slope, turn in zip(slopes, waves.turns, strict=True))
     keep = _complement(np.asarray(turned))

@@ -58,7 +58,7 @@ def evaluate_slope(
     modes = counts[MODES]
     if choices[ABOUT_AXIS] == 1:
         _axis_slope(work, numbers, counts, limits, slope, looks)
-    elif choices[DIRECT] >= modes * min(modes, work.potential.size):
+    elif choices[DIRECT] >= modes * min(modes, work.potential.shape[1]):
         convolution_slope(
             work.padded, work.offset, work.potential, work.external, modes, counts[DRIFT_MODES], work.drift, slope
         )
@@ -84,11 +84,11 @@ def _axis_slope(work: Work, numbers: Float, counts: AnyArray, limits: Float, slo
     """The same about an axis."""
     modes, coefficients = counts[MODES], work.padded[0, work.offset :]
     if work.normaliser.size == 0:
-        series_slope(work.axis, coefficients, work.potential, counts[DRIFT_MODES], modes, slope)
+        series_slope(work.axis, coefficients, work.potential[0], counts[DRIFT_MODES], modes, slope)
         numbers[SPILL] = 0.0
     else:
         spill = quotient_slope(
-            work.axis, coefficients, work.potential, work.normaliser, limits[BOUND], modes, looks, slope
+            work.axis, coefficients, work.potential[0], work.normaliser, limits[BOUND], modes, looks, slope
         )
         total, largest = 0.5, 1.0
         for mode in range(1, modes):
@@ -137,18 +137,24 @@ def _noise(sizes: Float, rounding: float, modes: int) -> float:
 
 @kernel
 def _error_size(error: Float, work: Work, modes: int, floor: float) -> float:
-    """Bounds of max|error| / max(density) and of int |error|, and the relative error of every mode that can grow."""
+    """Bounds of max|error| / max(density) and of int |error|, and the relative error of every mode that can grow.
+
+    The floor of that is relative to all modes together, since their rounding is: next to the uniform state velocities
+    are small, and products with the density keep their digits.
+    """
     sizes, here, peaks = work.error_sizes, work.state_sizes, work.peaks
     _sizes(error, 0, modes, sizes)
     noise = _noise(here, work.rounding, modes)
-    total, error_total, error_square, relative = 0.5, 0.0, 0.0, 0.0
+    excited, error_total, error_square, relative = 0.0, 0.0, 0.0, 0.0
     for mode in range(1, modes):
-        total += peaks[mode] * here[mode]
+        excited += peaks[mode] * here[mode]
         error_total += peaks[mode] * max(sizes[mode] - noise, 0.0)
         error_square += sizes[mode] * sizes[mode]
-    for mode in range(1, min(work.watched, modes)):
-        relative = max(relative, sizes[mode] / (here[mode] + floor * peaks[mode]))
-    return max(error_total / total, math.sqrt(work.copies * error_square), relative)
+    if excited > 0.0:
+        floor *= min(1.0, excited)
+        for mode in range(1, min(work.watched, modes)):
+            relative = max(relative, sizes[mode] / (here[mode] + floor * peaks[mode]))
+    return max(error_total / (0.5 + excited), math.sqrt(work.copies * error_square), relative)
 
 
 @kernel

@@ -13,8 +13,9 @@ __all__ = ["Work"]
 class Work(NamedTuple):
     """Room for the compiled loop; nothing in it outlives a step but `start`, which follows from the state.
 
-    `peaks` are half the largest values of the functions of modes, of which there are `copies`; `pulls` the drift that a
-    mode of size 1 may make; `rounding` what the largest mode leaves of all; `points` the places on a great circle where
+    `potential` has a row of real and one of imaginary parts, about axes only the real one. `peaks` are half the largest
+    values of the functions of modes, of which there are `copies`; `pulls` the drift that a mode of size 1 may make;
+    `rounding` what the largest mode leaves of all; `points` the places on a great circle where
     products are made.
     """
 

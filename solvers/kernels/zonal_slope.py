@@ -1,5 +1,5 @@
 """The nonlinear part of the circle's equation in mode space: `N_k = -i k m_k`, `m_k = int e^{-ik theta} v dmu`, v the
-zonal drift `v = grad (W * mu + U)`, `external` the modes of U.
+zonal drift `v = grad (W * mu + U)`, `potential` the numbers that W multiplies modes by, `external` the modes of U.
 
 Modes are rows of real and imaginary parts, `(2, modes)`; stages live in padded rows, mode k in column `offset + k`.
 """
@@ -56,10 +56,10 @@ def _drift_modes(padded: Float, offset: int, potential: Float, external: Float, 
     """drift[:, j] = i j (W_j c_j + U_j) below count, zeros beyond."""
     real, imaginary = padded[0, offset : offset + count], padded[1, offset : offset + count]
     drift[:, :count] = 0.0
-    for order in range(min(count, potential.size)):
-        weight = order * potential[order]
-        drift[0, order] = -weight * imaginary[order]
-        drift[1, order] = weight * real[order]
+    for order in range(min(count, potential.shape[1])):
+        even, odd = order * potential[0, order], order * potential[1, order]
+        drift[0, order] = -even * imaginary[order] - odd * real[order]
+        drift[1, order] = even * real[order] - odd * imaginary[order]
     for order in range(external.shape[1]):
         drift[0, order] -= order * external[1, order]
         drift[1, order] += order * external[0, order]
@@ -132,8 +132,8 @@ def _speed(
     speed = room.speed
     length = speed.shape[1]
     speed[:] = 0.0
-    for order in range(min(potential.size, modes)):
-        weight = order * potential[order]
+    for order in range(min(potential.shape[1], modes)):
+        weight = order * potential[0, order]
         share = normaliser[order]
         re, im = padded[0, offset + order], padded[1, offset + order]
         _place((share * re, share * im), (-weight * im, weight * re), speed, order, length)
@@ -164,8 +164,10 @@ def grid_slope(
         _speed(padded, offset, potential, normaliser, bound, modes, room)
     for order in range(modes):
         re, im = padded[0, offset + order], padded[1, offset + order]
-        weight = order * potential[order] if normaliser.size == 0 and order < potential.size else 0.0
-        down, up = -weight * im, weight * re
+        down, up = 0.0, 0.0
+        if normaliser.size == 0 and order < potential.shape[1]:
+            even, odd = order * potential[0, order], order * potential[1, order]
+            down, up = -even * im - odd * re, even * re - odd * im
         if order < external.shape[1]:
             down, up = down - order * external[1, order], up + order * external[0, order]
         _place((re, im), (down, up), density, order, length)

@@ -127,9 +127,11 @@ class CircleIntegration(Integration):
         choices = np.zeros(6, dtype=np.int64)
         choices[loop.MOST_MODES] = self._settings.max_modes
         choices[loop.DIRECT] = _CONVOLUTION_PRODUCTS_MAX if self._convolution.normaliser is None else -1
-        choices[loop.EVEN] = int(not initial.imag.any() and not self._external.imag.any())
+        choices[loop.EVEN] = int(
+            not initial.imag.any() and not self._external.imag.any() and self._convolution.sines is None
+        )
         choices[loop.PERIOD] = period
-        fastest = int(np.argmax(np.abs(self._convolution.growth_rates())))
+        fastest = int(np.argmax(np.arange(self._convolution.degree + 1) ** 2 * np.abs(self._convolution.multipliers)))
         choices[loop.WINDOW] = max(fastest + 2, period if period < self._settings.max_modes else 0)
         return choices
 
@@ -152,8 +154,8 @@ class CircleIntegration(Integration):
         kept, capacity = self._state, max(64, 2 ** math.ceil(math.log2(modes)))
         self._state = np.zeros((2, capacity))
         self._state[:, : min(kept.shape[1], capacity)] = kept[:, :capacity]
-        potential, normaliser = self._convolution.potential, self._convolution.normaliser
-        offset = max(potential.size, self._external.size) + 4
+        multipliers, normaliser = self._convolution.multipliers, self._convolution.normaliser
+        offset = max(multipliers.size, self._external.size) + 4
         growth = np.zeros(capacity)
         rates = self._convolution.growth_rates()[:capacity]
         growth[: rates.size] = rates
@@ -162,7 +164,7 @@ class CircleIntegration(Integration):
         self._work = Work(
             padded=np.zeros((2, capacity + 2 * offset)),
             offset=offset,
-            potential=potential,
+            potential=np.array([multipliers.real, multipliers.imag]),
             normaliser=np.zeros(0) if normaliser is None else normaliser,
             external=np.array([self._external.real, self._external.imag]),
             drift=np.zeros((2, offset)),
@@ -181,7 +183,7 @@ class CircleIntegration(Integration):
             watched=int(np.flatnonzero(growth > self._diffusion * order**2).max(initial=0)) + 1,
             error_sizes=np.zeros(capacity),
             state_sizes=np.zeros(capacity),
-            pulls=np.arange(1.0 * potential.size) * np.abs(potential),
+            pulls=np.arange(1.0 * multipliers.size) * np.abs(multipliers),
             peaks=np.ones(capacity),
             copies=2.0,
             rounding=0.0,
@@ -195,13 +197,13 @@ class CircleIntegration(Integration):
         modes = int(self._counts[loop.MODES])
         order = np.arange(min(modes, self._convolution.potential.size))
         weights = (
-            self._convolution.potential[: order.size]
+            self._convolution.multipliers[: order.size]
             * order
             / (1.0 if self._convolution.normaliser is None else self._convolution.normaliser[0])
         )
-        speed = float(np.abs(weights * self._state[:, : order.size]).sum())
+        speed = float(np.abs(np.abs(weights) * self._state[:, : order.size]).sum())
         speed += float(np.abs(np.arange(self._external.size) * self._external).sum())
-        rate = modes * speed + modes**2 * self._diffusion + float(np.abs(self._convolution.growth_rates()).max())
+        rate = modes * speed + modes**2 * self._diffusion + self._convolution.largest_rate()
         return 0.3 * float(self._settings.tolerance) ** 0.125 / rate if rate > 0 else 1.0
 
     def _restart(self) -> None:
@@ -267,6 +269,8 @@ class CircleIntegration(Integration):
 
     def _fades(self) -> bool:
         """Whether the density is uniform but for modes so small that each is known to decay, or to stay, by itself."""
+        if self._convolution.sines is not None:  # they turn
+            return False
         count = int(self._counts[loop.MODES])
         excited = np.abs(self._state[:, 1:count]).sum(axis=0)
         if self._external.size or excited.sum() > _LINEAR_AMPLITUDE:
@@ -291,9 +295,7 @@ class CircleIntegration(Integration):
 
     def fastest_rate(self) -> float:
         """Of the linear part, and of the uniform state's growth."""
-        return float(
-            self._work.rates[int(self._counts[loop.MODES]) - 1] + np.abs(self._convolution.growth_rates()).max()
-        )
+        return float(self._work.rates[int(self._counts[loop.MODES]) - 1]) + self._convolution.largest_rate()
 
     def pushed(self) -> CircleIntegration:
         """A copy of the density times `1 + PUSH (cos(p theta - a) + cos(2 p theta - b))`, in which symmetries stay."""

@@ -62,6 +62,7 @@ class LawIntegration(HarmonicIntegration):
         space, found = space_of(task.equation, [law for _, _, law in slices], most)
         places = [place for place, _, _ in slices if place is not None]
         masses = np.array([share for _, share, _ in slices])
+        space.check_room(settings.max_modes)
         made = cls(settings, task.equation, space, np.array(places) if places else None, masses)
         degree = max(_last(each, made._limits.truncation) for each in found)
         made._cut = made._cut_of([law for _, _, law in slices], found, degree)
@@ -129,6 +130,12 @@ class LawIntegration(HarmonicIntegration):
     @property
     def _finest(self) -> str:
         return f"{self._settings.max_modes} {self._space.unit}"
+
+    def _farther(self) -> str:
+        if self._equation.noise.diffuses:
+            return ""
+        follows = "characteristics goes on" if self._equation.geometry.ambient_dimension <= 3 else "particles goes on"
+        return f"; solver.kind: {follows} into clusters of any width"
 
     def _shown_points(self) -> int:
         return self._space.points_for(self._stepping.grid.degree)

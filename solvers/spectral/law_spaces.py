@@ -15,8 +15,8 @@ from mfpde.measure import CircleDensity, Measure
 from mfpde.solvers.spectral.cut_data import cut_of
 from mfpde.solvers.spectral.law_grids import Grid, MeridianGrid, ModeGrid, RingGrid
 from mfpde.solvers.spectral.law_symmetry import keeps, keeps_axis
-from mfpde.solvers.spectral.sphere_data import axis_of, profile_of, symmetry_of, table_of
-from mfpde.solvers.spectral.sphere_shown import AboutAxis, OnSphere, Shown
+from mfpde.solvers.spectral.sphere_data import axis_of, profile_of, symmetry_of
+from mfpde.solvers.spectral.sphere_shown import AboutAxis, OnSphere, Shown, table_with_room
 from mfpde.typing import AnyArray, Complex, Float
 
 __all__ = ["OnHarmonics", "OnModes", "OnProfile", "Space", "restored_space", "space_of"]
@@ -34,6 +34,9 @@ class Space(ABC):
     least_degree: int
     #: the word for what `max_modes` counts
     unit: str
+
+    def check_room(self, most: int) -> None:  # noqa: B027 - modes and profiles fit always
+        """Refuse more degrees than there is memory for."""
 
     @abstractmethod
     def grid(self, degree: int, bandwidth: int) -> Grid: ...
@@ -171,6 +174,9 @@ class OnHarmonics(_OnSpheres):
 
     _shown: OnSphere
 
+    def check_room(self, most: int) -> None:
+        self._shown.check_room(most)
+
     def grid(self, degree: int, bandwidth: int) -> RingGrid:
         return RingGrid(degree, bandwidth, self._geometry)
 
@@ -238,7 +244,7 @@ def space_of(equation: Equation, laws: Sequence[Measure], most: int) -> tuple[Sp
         return OnModes.of(equation, modes), list(modes)
     if geometry.ambient_dimension > 3:
         return _about_axis(equation, laws, most)
-    found = [table_of(law, most) for law in laws]
+    found = [table_with_room(law, most) for law in laws]
     if len(found) == 1 and not _kinked(equation):  # rings about an axis would see kinks to second order only
         axial = axis_of(np.asarray(found[0], dtype=complex))
         if axial is not None and keeps_axis(equation, axial.axis):

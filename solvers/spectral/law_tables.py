@@ -122,7 +122,7 @@ def tables_of_convolution(convolution: Convolution, grid: ModeGrid | MeridianGri
         slopes = -1j * order * waves
     else:
         waves, slopes = (each + 0j for each in (grid.functions(grid.cosines, degree), grid.slopes(degree)))
-    above, normaliser = [convolution.potential[: degree + 1, None] * slopes], convolution.normaliser
+    above, normaliser = [convolution.multipliers[: degree + 1, None].conj() * slopes], convolution.normaliser
     below = [] if normaliser is None else [normaliser[: degree + 1, None] * waves]
     known, numerators, denominators = _columns(grid, degree + 1, above, below)
     return Tables(

@@ -17,8 +17,8 @@ from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.spectral.cut_data import NOT_CUT, Cut
 from mfpde.solvers.spectral.degree_limits import degrees_for
 from mfpde.solvers.spectral.harmonic_integration import HarmonicIntegration
-from mfpde.solvers.spectral.sphere_data import axis_of, profile_of, symmetry_of, table_of
-from mfpde.solvers.spectral.sphere_shown import AboutAxis, OnSphere, Shown
+from mfpde.solvers.spectral.sphere_data import axis_of, profile_of, symmetry_of
+from mfpde.solvers.spectral.sphere_shown import AboutAxis, OnSphere, Shown, table_with_room
 from mfpde.solvers.spectral.sphere_stepping import Stepping
 from mfpde.solvers.stepping.steady_state import PUSH, Rest
 from mfpde.typing import AnyArray, Complex, Float
@@ -221,7 +221,7 @@ def _started(task: InitialValueProblem, most: int) -> tuple[Shown, Float | Compl
     """The space of the solution, its first coefficients (a profile, or a table by degree and order), their degree."""
     external = _external_table(task.equation)
     if external is not None:  # it need not have the axis of the data
-        table = table_of(task.initial, most)
+        table = table_with_room(task.initial, most)
         return OnSphere(symmetry_of(table, external)), table, len(table) - 1
     found = profile_of(task.initial, most)
     if found is None and task.equation.geometry.ambient_dimension > 3:
@@ -229,7 +229,7 @@ def _started(task: InitialValueProblem, most: int) -> tuple[Shown, Float | Compl
             "initial", "has no axis, and in more than three dimensions only densities about an axis can be solved"
         )
     if found is None:
-        table = table_of(task.initial, most)
+        table = table_with_room(task.initial, most)
         found = axis_of(table)
         if found is None:
             return OnSphere(symmetry_of(table)), table, len(table) - 1

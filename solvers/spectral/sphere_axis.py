@@ -119,7 +119,7 @@ class AxisStepping(Stepping):
         self._work = Work(
             padded=np.zeros((2, modes + 2 * offset)),
             offset=offset,
-            potential=self.convolution.potential[: reach + 1].copy(),
+            potential=self.convolution.potential[None, : reach + 1].copy(),
             normaliser=np.zeros(0) if normaliser is None else normaliser[: reach + 1].copy(),
             external=np.zeros((2, 0)),
             drift=np.zeros((2, 1)),

@@ -17,17 +17,34 @@ from mfpde.solvers.forms.sphere import profile_layout, sphere_layout
 from mfpde.solvers.spectral.degree_limits import Limits
 from mfpde.solvers.spectral.sphere_axis import COEFFICIENT_ROUNDING, AxisBasis, AxisStepping
 from mfpde.solvers.spectral.sphere_basis import Basis, SphereBasis
-from mfpde.solvers.spectral.sphere_data import AxialData, Symmetry, gauss_points, table_about
+from mfpde.solvers.spectral.sphere_data import AxialData, Symmetry, gauss_points, table_about, table_of
 from mfpde.solvers.spectral.sphere_stepping import HarmonicStepping, Stepping
 from mfpde.transform.legendre import RingTransform
 from mfpde.transform.ring_fourier import ring_length
 from mfpde.typing import AnyArray, Complex, Float
 
-__all__ = ["AboutAxis", "OnSphere", "Shown"]
+__all__ = ["AboutAxis", "OnSphere", "Shown", "table_with_room"]
 
 _MIN_DEGREES = 12  # of a basis of nothing yet
 _MOST_DEGREES = 1500  # of all harmonics: functions of larger orders underflow where they are not small yet
 _ARRAYS = 110  # of coefficients, real and imaginary parts, that a run holds, tables of exponentials included
+
+
+def table_with_room(measure: Measure, most: int) -> Complex:
+    """The table of a measure that may turn out to have an axis; refused where it has more degrees than there is memory
+    for without one, before it is made."""
+    found = table_of(measure, min(most, _MOST_DEGREES))
+    if most > _MOST_DEGREES and len(found) > 15 * _MOST_DEGREES // 16:
+        raise _too_many(most)
+    return found
+
+
+def _too_many(most: int) -> ProblemError:
+    return ProblemError.at(
+        "solver.max_modes",
+        f"is {most}; without an axis it may be {_MOST_DEGREES} at most, and so many degrees would take "
+        f"{_ARRAYS * 8 * most**2 / 2**30:.0f} GiB",
+    )
 
 
 class Shown(ABC):
@@ -107,12 +124,7 @@ class OnSphere(Shown):
 
     def check_room(self, most: int) -> None:
         if most > _MOST_DEGREES:
-            room = _ARRAYS * 8 * most**2
-            raise ProblemError.at(
-                "solver.max_modes",
-                f"is {most}; without an axis it may be {_MOST_DEGREES} at most, and so many degrees would take "
-                f"{room / 2**30:.0f} GiB",
-            )
+            raise _too_many(most)
 
     def layout(self, count: int) -> Layout:
         return sphere_layout(count)

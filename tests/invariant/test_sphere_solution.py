@@ -173,8 +173,11 @@ def test_points_without_noise_are_refused():
 
 
 def test_degrees_beyond_memory_are_said_in_bytes():
-    with pytest.raises(mfpde.ProblemError, match="GiB"):
-        mfpde.solve(problem("1 + 0.5*x + 0.3*y*z + 0.2*z", max_modes=4096))
+    points = {"kind": "points", "values": [[0, 0, 1], [0, 1, 0], [1, 0, 0]]}
+    for matrix in (2.0, [[1, 0.5, 0], [0, 1, 0], [0, 0, 2]]):
+        for initial in ("1 + 0.5*x + 0.3*y*z + 0.2*z", points):
+            with pytest.raises(mfpde.ProblemError, match="GiB"):
+                mfpde.solve(problem(initial, max_modes=4096, beta=matrix))
     assert mfpde.solve(problem("1 + 0.5*z", max_modes=4096, until=0.01)).outcome.kind == "finished"
 
 

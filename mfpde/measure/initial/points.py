@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from lzma import LZMAError
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 from zipfile import BadZipFile
 from zlib import error as ZlibError  # noqa: N812
 
@@ -15,7 +15,11 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from mfpde.errors import Fault, ProblemError
 from mfpde.geometry import Circle, Geometry, euclidean
+from mfpde.measure.base import Measure
 from mfpde.measure.initial.base import Initial, fields_like_properties
+from mfpde.measure.initial.mixture import together
+from mfpde.measure.initial.von_mises import VonMises
+from mfpde.measure.normal import Normal
 from mfpde.measure.particles import Particles
 from mfpde.measure.positioned import Positioned
 from mfpde.measure.random_points import Recipe, check_recipe, points_of_recipe
@@ -41,7 +45,9 @@ with fields_like_properties("positions"):
         arrays `points` and, where there are, `weights` of an .npz) or drawn at `random`, with optional `weights`.
 
         On the circle a point is an angle, on the sphere a unit vector. Point masses have no density: a spectral
-        solver needs noise to show what becomes of them.
+        solver needs noise to show what becomes of them. A `width` smooths each of them, to a von Mises(-Fisher) law of
+        concentration `1/width^2` on circle and spheres, and to `N(point, width^2 I)` elsewhere: width is the standard
+        deviation in each direction, on circle and spheres for small ones.
 
         Drawn are `count` points by a `seed`: `uniform-sphere` (unit vectors), `normal` (on R^d; `scale` is the standard
         deviation), `box` (uniform; default [-1, 1] in each coordinate, on the circle all angles) or `equiangular` (unit
@@ -53,7 +59,6 @@ with fields_like_properties("positions"):
         """
 
         kind: Literal["points"] = "points"
-        pointlike: ClassVar[bool] = True
         values: Annotated[tuple[tuple[float, ...], ...] | None, BeforeValidator(_rows)] = Field(
             default=None, description="the points: angles, or one list for each"
         )
@@ -67,6 +72,9 @@ with fields_like_properties("positions"):
         box: tuple[Vector, ...] | None = Field(default=None, description="box: one pair `[from, to]` per coordinate")
         cosine: Real | None = Field(default=None, ge=-1, le=1, description="equiangular: of the angle between any two")
         weights: Vector | None = Field(default=None, description="one for each point; equal by default")
+        width: Real | None = Field(
+            default=None, ge=1e-3, lt=np.inf, description="to which each point is smoothed: a standard deviation"
+        )
         positions: Vector | None = Field(default=None, description="where each stands in [0, 1], for masked attention")
 
         @model_validator(mode="after")
@@ -77,14 +85,23 @@ with fields_like_properties("positions"):
             return self
 
         @property
+        def pointlike(self) -> bool:  # type: ignore[override]
+            """Whether it has no density."""
+            return self.width is None
+
+        @property
         def density_unfit(self) -> str | None:
-            return "point masses have no density"
+            return "point masses have no density; a width smooths them" if self.pointlike else None
 
         def natural_geometry(self) -> Geometry:
             components = len(self.values[0]) if self.values is not None else len(self.box or (1,))
             return Circle() if components == 1 else euclidean(components)
 
-        def on(self, geometry: Geometry) -> Particles:
+        def on(self, geometry: Geometry) -> Measure:
+            masses = self._masses(geometry)
+            return masses if self.width is None else _smoothed(masses, self.width, geometry)
+
+        def _masses(self, geometry: Geometry) -> Particles:
             points = self._points(geometry)
             try:
                 return Particles(points, self._weights(), geometry, _array(self.__dict__["positions"]))
@@ -114,12 +131,23 @@ with fields_like_properties("positions"):
             """At their own positions, where they have them."""
             if self.__dict__["positions"] is None:
                 return super().over_positions(geometry, positions)
-            own = self.on(geometry)
+            own = self._masses(geometry)
             places = np.array(self.__dict__["positions"])
             unique = np.unique(places)
             groups = [places == place for place in unique]
-            slices = [Particles(own.points[here], own.weights[here], geometry) for here in groups]
+            masses = [Particles(own.points[here], own.weights[here], geometry) for here in groups]
+            width = self.width
+            slices = masses if width is None else [_smoothed(each, width, geometry) for each in masses]
             return Positioned(unique, slices, np.array([own.weights[here].sum() for here in groups]))
+
+
+def _smoothed(masses: Particles, width: float, geometry: Geometry) -> Measure:
+    points, weights = masses.nodes()
+    if geometry.flat:
+        parts: list[Measure] = [Normal(point, width**2 * np.eye(point.size), geometry) for point in points]
+    else:
+        parts = [VonMises(direction=point, concentration=width**-2).on(geometry) for point in points]
+    return together(weights / weights.sum(), parts)
 
 
 def _array(values: tuple[float, ...] | None) -> Float | None:

@@ -273,7 +273,7 @@ def test_a_potential_with_kinks_is_for_tokens_alone():
     [
         (SPHERE, {"expression": "-r"}, "expression", "r, the distance on flat spaces"),
         (CIRCLE, {"expression": "cos(theta)"}, "expression", "theta, a coordinate of one token"),
-        (CIRCLE, {"expression": "sin(angle)"}, "expression", "is not even"),
+        (CIRCLE, {"expression": "sin(angle/2)"}, "expression", "is 1 at angle pi and -1 at -pi"),
         (CIRCLE, {"expression": "1/abs(angle)"}, "expression", "not finite: |W| has no integral near angle = 0"),
         (SPHERE, {"expression": "1/(1 - cosine)"}, "expression", "not finite"),
         (SPHERE, {"expression": "log(cosine)"}, "expression", "is not a finite number at angle = 1.57"),
