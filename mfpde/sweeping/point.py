@@ -19,10 +19,24 @@ from mfpde.sweeping.collecting import reduced
 from mfpde.sweeping.plan import Plan
 from mfpde.typing import Float
 from mfpde.watching.progress import ProgressReport
+from mfpde.workers.worker import ended_after
 
-__all__ = ["FAILED", "TIMED_OUT", "PointRow", "ready", "run_name", "solve_points"]
+__all__ = [
+    "FAILED",
+    "TIMED_OUT",
+    "TRANSIENT",
+    "WORKER_DIED",
+    "PointRow",
+    "hard_limit",
+    "ready",
+    "run_name",
+    "solve_points",
+]
 
-FAILED, TIMED_OUT = "failed", "timed out"  # beside the outcomes of runs
+FAILED, TIMED_OUT, WORKER_DIED = "failed", "timed out", "worker died"  # beside the outcomes of runs
+#: outcomes that another time, or another machine, may change
+TRANSIENT = (TIMED_OUT, WORKER_DIED)
+_CALL_SECONDS_MIN = 20.0  # beyond the timeout that one call may take: compiling does, on a busy machine
 
 
 @dataclass(frozen=True)
@@ -52,7 +66,12 @@ def solve_points(problem: bytes, first: int, stop: int, runs: str | None) -> lis
     plan = _plan(problem)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # what overflows is told by the outcome, not by numpy
-        return [_solved(plan, number, runs) for number in range(first, stop)]
+        return [_within_limit(plan, number, runs) for number in range(first, stop)]
+
+
+def hard_limit(timeout: float) -> float:
+    """Seconds after which the worker of a point is ended: a call that does not come back cannot be asked to stop."""
+    return timeout + max(timeout, _CALL_SECONDS_MIN)
 
 
 @lru_cache(maxsize=1)
@@ -60,6 +79,12 @@ def _plan(problem: bytes) -> Plan:
     whole = pickle.loads(problem)  # noqa: S301 - of our own parent
     assert isinstance(whole, Problem)  # noqa: S101 - for the type checker
     return Plan(whole)
+
+
+def _within_limit(plan: Plan, number: int, runs: str | None) -> PointRow:
+    timeout = plan.block.timeout
+    with ended_after(None if timeout is None else hard_limit(timeout)):
+        return _solved(plan, number, runs)
 
 
 def _solved(plan: Plan, number: int, runs: str | None) -> PointRow:

@@ -122,7 +122,7 @@ def test_points_whose_workers_die_are_tried_alone_and_then_rows(heat, monkeypatc
     monkeypatch.setattr("mfpde.sweeping.batches.Batches._size", lambda self: 1 if self.alone or not self.sent else 3)
     found = mfpde.sweep(heat())
     assert [points for points in here.batches if 4 in points] == [range(4, 6), range(4, 5)]
-    assert found["outcome"].reshape(-1).tolist() == ["finished"] * 4 + ["failed", "finished"]
+    assert found["outcome"].reshape(-1).tolist() == ["finished"] * 4 + ["worker died", "finished"]
     assert found["message"][2, 0] == "its worker process died (signal 9)"
 
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from mfpde import registry
-from mfpde.workers import InProcess, Pool, Task, processes_for
+from mfpde.workers import InProcess, Pool, Task, workers_for
 
 MODULE = '''
 from mfpde.attention import Softmax
@@ -37,7 +37,7 @@ def of_mine(tmp_path, monkeypatch):
 
 def test_workers_import_the_modules_of_parts(of_mine):
     assert registry.own_modules() == ["parts_of_mine"]
-    with processes_for(1) as workers:
+    with workers_for(1) as workers:
         assert isinstance(workers, Pool)
         assert workers.notes == ()
         (answer,) = workers.answers([Task("mfpde.registry:lookup", ("attention", "softmax"))])
@@ -51,7 +51,7 @@ def test_workers_import_the_modules_of_parts(of_mine):
 
 def test_parts_of_the_script_itself_keep_tasks_in_this_process(of_mine, monkeypatch):
     monkeypatch.setattr(of_mine.OfMine, "__module__", "__main__")
-    with processes_for(2) as workers:
+    with workers_for(2) as workers:
         assert isinstance(workers, InProcess)
         found = workers.answers([Task("mfpde.registry:lookup", ("attention", name)) for name in ("of-mine", "nothing")])
         errors = [answer.error[:30] for answer in found]
@@ -62,7 +62,7 @@ def test_parts_of_the_script_itself_keep_tasks_in_this_process(of_mine, monkeypa
 def test_a_module_that_cannot_be_imported_again_is_told_of(of_mine, tmp_path):
     (tmp_path / "parts_of_mine.py").write_text("raise RuntimeError('once only')")
     importlib.invalidate_caches()
-    with processes_for(1) as workers:
+    with workers_for(1) as workers:
         (answer,) = workers.answers([Task("math:sqrt", (4.0,))])
     assert answer.error == "workers cannot import parts_of_mine: RuntimeError: once only"
 
