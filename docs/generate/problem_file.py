@@ -19,7 +19,7 @@ from mfpde.normalization import Normalization
 from mfpde.observe import Observable
 from mfpde.problem import Bifurcation, Problem, Time
 from mfpde.registry import members
-from mfpde.sweep_blocks import Collected, SweepBlock
+from mfpde.sweep_block import Collected, SweepBlock
 
 __all__ = ["BLOCKS", "block", "fields_of", "kinds", "top"]
 

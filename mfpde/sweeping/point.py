@@ -11,14 +11,15 @@ from time import perf_counter
 
 import numpy as np
 
+from mfpde.contracts import Outcome
 from mfpde.errors import MfpdeError
 from mfpde.problem import Problem
-from mfpde.run import Run
 from mfpde.run_loop import solve
 from mfpde.sweeping.collecting import reduced
 from mfpde.sweeping.plan import Plan
 from mfpde.typing import Float
 from mfpde.watching.progress import ProgressReport
+from mfpde.watching.watch import Show
 from mfpde.workers.worker import ended_after
 
 __all__ = [
@@ -97,24 +98,32 @@ def _solved(plan: Plan, number: int, runs: str | None) -> PointRow:
 
     output = None if runs is None else Path(runs) / run_name(plan, number)
     try:
-        problem = plan.problem(number)
-        run = solve(problem, output, progress=False if timeout is None else watch, force=output is not None)
-        values = _collected(plan, problem, run)
+        progress: Show = False if timeout is None else watch
+        outcome, values = (_of_states if plan.of_states else _of_run)(plan, plan.problem(number), output, progress)
     except _TimedOutError:
         return PointRow(TIMED_OUT, seconds=perf_counter() - began, message=f"not done after {timeout:g} s")
     except MfpdeError as error:
         return PointRow(FAILED, seconds=perf_counter() - began, message=str(error))
     except Exception as error:  # noqa: BLE001 - a row like any other
         return PointRow(FAILED, seconds=perf_counter() - began, message=f"{type(error).__name__}: {error}")
-    outcome, accuracy = run.outcome, run.outcome.accuracy
+    accuracy = outcome.accuracy
     estimate = np.nan if accuracy.estimate is None else accuracy.estimate
     message = "" if outcome.complete else str(outcome)
     return PointRow(outcome.kind, estimate, accuracy.kept, perf_counter() - began, message, values)
 
 
-def _collected(plan: Plan, problem: Problem, run: Run) -> Float:
+def _of_run(plan: Plan, problem: Problem, output: Path | None, progress: Show) -> tuple[Outcome, Float]:
+    run = solve(problem, output, progress=progress, force=output is not None)
     assert problem.time is not None  # noqa: S101 - it was solved
-    return reduced(plan.variables, run.series, run.series_times, problem.time.until)
+    return run.outcome, reduced(plan.variables, run.series, run.series_times, problem.time.until)
+
+
+def _of_states(plan: Plan, problem: Problem, output: Path | None, progress: Show) -> tuple[Outcome, Float]:
+    from mfpde.bifurcation.bifurcating import bifurcate  # what runs do not need is not loaded for them
+    from mfpde.sweeping.stationary import stationary_values
+
+    diagram = bifurcate(problem, output, progress=progress, force=output is not None)
+    return diagram.outcome, stationary_values(plan.variables, diagram)
 
 
 def run_name(plan: Plan, number: int) -> str:
