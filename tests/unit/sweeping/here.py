@@ -12,7 +12,7 @@ class Here(Workers):
     def __init__(self, dies: Callable[[range], bool] = lambda _: False, processes: int = 1) -> None:
         self._processes = processes
         self.batches: list[range] = []
-        self.closed = False
+        self.closed = self.late = False
         self._dies = dies
 
     @property
@@ -25,7 +25,7 @@ class Here(Workers):
             points = range(*task.arguments[1:3]) if task.arguments else range(0)
             self.batches.append(points)
             if self._dies(points):
-                yield Answer(number, None, "its worker process died (signal 9)", died=True)
+                yield Answer(number, None, "its worker process died (signal 9)", died=True, late=self.late)
             else:
                 yield Answer(number, *answer(task.function, task.arguments))
 

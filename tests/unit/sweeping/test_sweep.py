@@ -126,6 +126,30 @@ def test_points_whose_workers_die_are_tried_alone_and_then_rows(heat, monkeypatc
     assert found["message"][2, 0] == "its worker process died (signal 9)"
 
 
+def test_a_call_that_does_not_come_back_is_a_row(heat, here):
+    here._dies, here.late = (lambda points: 1 in points), True
+    found = mfpde.sweep(heat(sweep={"noise.kappa": [1, 2], "timeout": 30}))
+    assert found["outcome"].tolist() == ["finished", "timed out"]
+    assert found["message"][1] == "one call took longer than 30 s"
+
+
+def test_points_that_may_come_further_are_tried_again(heat, here, tmp_path, caplog):
+    """Those that had no time or lost their worker, not those that failed or blew up."""
+    path = tmp_path / "sweep.h5"
+    here._dies = lambda points: 0 in points
+    blocks = {"time.save_every": [None, 0.25], "time.save_at": [None, [0.5]]}  # the second ones do not go together
+    mfpde.sweep(heat(sweep={**blocks, "timeout": 100}), path)
+    before = mfpde.load(path)
+    assert before["outcome"].tolist() == [["worker died", "finished"], ["finished", "failed"]]
+    here._dies = lambda _: False
+    here.batches.clear()
+    found = mfpde.sweep(heat(sweep={**blocks, "timeout": 200}), path, resume=True)
+    assert here.batches == [range(1)]
+    assert found["outcome"].tolist() == [["finished", "finished"], ["finished", "failed"]]
+    assert "points that are tried again: 1 worker died" in caplog.text
+    np.testing.assert_array_equal(found["order-parameter"][1], before["order-parameter"][1])
+
+
 def test_it_goes_on_with_the_points_that_are_missing(heat, here, tmp_path, monkeypatch):
     path, whole = tmp_path / "sweep.h5", mfpde.sweep(heat())
     add, left = SweepFile.add, iter(range(3))

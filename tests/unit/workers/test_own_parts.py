@@ -93,3 +93,34 @@ def test_the_limit_of_a_problem_with_parts_of_its_own(script, in_this_process, t
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("[]\n")
     assert ("known to this process alone" in done.stdout) is in_this_process
+
+
+SWEPT = """
+import mfpde
+problem = mfpde.Problem.from_dict({
+    "geometry": {"kind": "line"},
+    "attention": {"kind": "of-mine", "A": 0.5, "V": -1.0},
+    "initial": {"kind": "uniform", "box": [[-1, 1]]},
+    "solver": {"kind": "particles", "count": 10},
+    "time": {"until": 0.1},
+    "sweep": {"attention.V": [-1.0, -0.5]},
+    "collect": ["mean"],
+})
+if __name__ == "__main__":
+    found = mfpde.sweep(problem, workers=1)
+    print(found["outcome"].tolist(), found["message"].tolist())
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "in_this_process"),
+    [("import parts_of_mine" + SWEPT, False), (MODULE + SWEPT, True)],
+    ids=["module", "script"],
+)
+@pytest.mark.slow
+def test_a_sweep_over_parts_of_its_own(script, in_this_process, tmp_path):
+    (tmp_path / "parts_of_mine.py").write_text(MODULE)
+    (tmp_path / "script.py").write_text(script)
+    done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout == "['finished', 'finished'] ['', '']\n", done.stderr
+    assert ("known to this process alone" in done.stderr) is in_this_process
