@@ -237,3 +237,20 @@ def test_what_is_wrong_is_told_before_the_first_point(heat, here, blocks, told):
         mfpde.sweep(heat(**blocks))
     assert told in str(caught.value)
     assert here.batches == []
+
+
+def test_vectors_of_one_component_are_drawn(here):
+    blocks = {
+        "geometry": {"kind": "line"},
+        "attention": {"kind": "softmax", "A": 0.5, "V": -1},
+        "initial": {"kind": "gaussian", "mean": 1, "covariance": 1},
+        "solver": {"kind": "gaussian"},
+        "time": {"until": 0.1},
+        "sweep": {"attention.V": [-1]},
+        "collect": ["covariance", "mean"],
+    }
+    found = mfpde.sweep(mfpde.Problem.from_dict(blocks))
+    drawn = found.plot()
+    labels = [axes.get_ylabel() for axes in drawn.axes]
+    assert labels == ["covariance", "covariance-eigenvalues", "mean"]
+    assert [axes.lines[0].get_ydata().tolist() for axes in drawn.axes] == [[found[name].item()] for name in labels]
