@@ -37,7 +37,7 @@ def serve(modules: Sequence[str]) -> None:
         try:
             function, arguments = read_frame(tasks)
             write_frame(answers, answer(function, arguments, modules))
-        except EOFError:
+        except (EOFError, KeyboardInterrupt):  # nothing more comes, or SIGTERM was sent to parent and workers
             return
         except BrokenPipeError:  # the parent was killed; what is left in the buffer cannot be written at exit either
             os._exit(1)
