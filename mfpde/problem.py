@@ -11,6 +11,7 @@ from pydantic import Field, field_validator, model_validator
 from pydantic.fields import FieldInfo
 
 from mfpde.attention import Attention, Interaction, PointwiseDrift
+from mfpde.collect_block import Collected
 from mfpde.contracts import Comparison, Observable, Series, Solver
 from mfpde.equation import Equation, InitialValueProblem, Noise
 from mfpde.errors import ProblemError, nearest, shown
@@ -19,7 +20,7 @@ from mfpde.measure import Initial
 from mfpde.normalization import Normalization
 from mfpde.registry import lookup
 from mfpde.specification import OfFamily, Real, Specification, Truth, Vector, Whole
-from mfpde.sweep_blocks import Collected, SweepBlock
+from mfpde.sweep_block import SweepBlock
 
 __all__ = ["Bifurcation", "Problem", "Time"]
 
@@ -265,6 +266,11 @@ class Problem(Specification):
         for observable in self.observe:
             found.update(self.series_of(observable))
         return found if self.compare is None else {**found, **self.compare.series()}
+
+    @property
+    def of_states(self) -> bool:
+        """Whether it asks for stationary states: it has the block `bifurcation`, and no `time`."""
+        return self.bifurcation is not None and self.time is None
 
     def series_of(self, observable: Observable) -> dict[str, Series]:
         """Those of one observable."""

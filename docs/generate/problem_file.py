@@ -11,6 +11,7 @@ from typing import Any
 
 from generate.tables import table
 from mfpde.attention import Interaction
+from mfpde.collect_block import Collected
 from mfpde.contracts.solver import Solver
 from mfpde.equation import Noise
 from mfpde.geometry import Circle, Geometry, Plane
@@ -19,7 +20,7 @@ from mfpde.normalization import Normalization
 from mfpde.observe import Observable
 from mfpde.problem import Bifurcation, Problem, Time
 from mfpde.registry import members
-from mfpde.sweep_blocks import Collected, SweepBlock
+from mfpde.sweep_block import SweepBlock
 
 __all__ = ["BLOCKS", "block", "fields_of", "kinds", "top"]
 

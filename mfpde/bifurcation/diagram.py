@@ -16,8 +16,9 @@ from mfpde.bifurcation.selection import choose, coexistence, solve_between
 from mfpde.bifurcation.states import Family
 from mfpde.bifurcation.stationary import StationaryState, state_from_moments
 from mfpde.bifurcation.trail import Trail, no_trail
-from mfpde.contracts import FINISHED, Outcome, Result, Summary
+from mfpde.contracts import FINISHED, Observable, Outcome, Result, Summary
 from mfpde.contracts.observable import Instant
+from mfpde.equation import Equation
 from mfpde.errors import MfpdeError, ProblemError
 from mfpde.measure import Measure
 from mfpde.registry import lookup, members
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from mfpde.problem import Problem
 
-__all__ = ["ENDED", "Branch", "Diagram", "SpecialPoint", "meeting"]
+__all__ = ["ENDED", "Branch", "Diagram", "SpecialPoint", "meeting", "observed_state"]
 
 #: of a search that came to its end; it has no time
 ENDED = Outcome(FINISHED, np.nan)
@@ -183,6 +184,11 @@ def _meets(branch: Branch, parameter: float) -> bool:
     return bool(np.any(bare & (np.abs(branch.parameter - parameter) < width)))
 
 
+def observed_state(observable: Observable, state: StationaryState, equation: Equation) -> dict[str, float | Float]:
+    """What an observable says of a state of that equation."""
+    return observable.evaluate(Instant(0.0, state.measure, equation, _at_rest))
+
+
 def _at_rest() -> float:
     """The speed of a stationary state."""
     return 0.0
@@ -268,7 +274,7 @@ class Diagram(Result):
             why = observable.unfit(equation)
             if why is not None:
                 raise MfpdeError(f"{name}: {why}")
-            found = observable.evaluate(Instant(0.0, branch.state(point).measure, equation, _at_rest)).get(name)
+            found = observed_state(observable, branch.state(point), equation).get(name)
             if found is None or np.ndim(found):
                 raise MfpdeError(f"{name} is more than one number")
             values.append(found)

@@ -10,7 +10,7 @@ import numpy as np
 from mfpde.bifurcation.continuation import Tracer
 from mfpde.bifurcation.launching import tracer_of
 from mfpde.bifurcation.quadrature import harmonic_counts
-from mfpde.bifurcation.stationary import StationaryState
+from mfpde.bifurcation.stationary import StationaryState, state_from_moments
 from mfpde.bifurcation.symmetry import stride_of_moments
 from mfpde.errors import MfpdeError
 from mfpde.typing import Float
@@ -28,8 +28,8 @@ def solve_between(branch: Branch, point: int, parameter: float) -> StationarySta
     family = branch.family
     rows = np.nan_to_num(branch.moments[point : point + 2])
     stride = int(np.gcd.reduce([max(stride_of_moments(row, family.dimension), 0) for row in rows]))
-    if stride == 0:
-        return branch.state(point)
+    if stride == 0:  # the uniform state is one at every value of the parameter
+        return StationaryState(state_from_moments(family.make(parameter), rows[0]), max(branch.mode, 1))
     tracer = tracer_of(family, stride, family.place(parameter), 0)
     share = (parameter - branch.parameter[point]) / (branch.parameter[point + 1] - branch.parameter[point])
     moments = (1 - share) * rows[0] + share * rows[1]

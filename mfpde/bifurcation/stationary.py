@@ -83,6 +83,12 @@ class StationaryState:
         values = np.repeat([mode.rate for mode in self.modes], [mode.multiplicity for mode in self.modes])[:KEPT_RATES]
         return values.real if not np.iscomplexobj(values) or np.all(values.imag == 0) else values
 
+    @property
+    def spectral_gap(self) -> float:
+        """Minus the largest real part of the rates without rotation: how fast the state is come back to, at the latest;
+        negative where a direction grows."""
+        return -max(float(np.real(mode.rate)) for mode in self.modes if not mode.rotation)
+
     @cached_property
     def unstable(self) -> int:
         """The number of growing directions."""

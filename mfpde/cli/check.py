@@ -40,12 +40,12 @@ def _checked(file: str, settings: dict[str, str]) -> dict[str, Any]:
         return {"file": file, "ok": False, "solver": None, "faults": list(error.faults)}
     problem = document.problem
     try:
-        if problem.bifurcation is not None and problem.time is None and problem.initial is None:
-            check_bifurcation(problem)
-            return {"file": file, "ok": True, "solver": None, "told": "its branches can be followed", "faults": []}
         if problem.sweep is not None:
             told = f"its {check_sweep(problem).size} points can be solved"
             return {"file": file, "ok": True, "solver": None, "told": told, "faults": []}
+        if problem.bifurcation is not None and problem.time is None and problem.initial is None:
+            check_bifurcation(problem)
+            return {"file": file, "ok": True, "solver": None, "told": "its branches can be followed", "faults": []}
         solver = prepare(problem).solver.kind
         law = problem.equation.law
         remarks = [] if law is None else list(law.remarks(problem.geometry))

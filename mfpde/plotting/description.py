@@ -29,7 +29,11 @@ def describe(problem: Problem) -> str:
         parts.append(f"drift: {_block(problem.drift)}")
     if problem.normalization is not None:
         parts.append(f"normalization: {_block(problem.normalization)}")
-    parts.append(_noise(problem.noise))
+    if problem.bifurcation is not None and problem.of_states:
+        low, high = problem.bifurcation.range
+        parts.append(f"stationary states for {problem.bifurcation.parameter} from {low:g} to {high:g}")
+    if not problem.of_states or problem.noise.kappa != math.inf:
+        parts.append(_noise(problem.noise))
     if problem.solver is not None:
         parts.append(f"solver: {getattr(problem.solver, 'kind', type(problem.solver).__name__)}")
     return "; ".join(parts)

@@ -39,7 +39,7 @@ def sweep_figure(sweep: Sweep, path: str | Path | None = None) -> Figure:
         extension_of(path, FIGURES, "figure")
     panels = [panel for name in sweep.names for panel in _panels(sweep, name)]
     if not panels:
-        raise MfpdeError("this sweep has no points that can be drawn")
+        raise MfpdeError("nothing that this sweep collected is a number at each point, which is what can be drawn")
     lines = _header(sweep)
     with look():
         columns = 1 if len(panels) == 1 else _COLUMNS

@@ -56,7 +56,11 @@ def shown_of(sweep: Sweep, name: str) -> Shown | None:
     """A collected value; None where it is not a number for each point, time and repeat."""
     about = sweep.layout.fields[name]
     time = SweptAxis(("time",), (tuple(sweep.observe_times.tolist()),))
-    own = [time if one == OBSERVE_TIME else one for one in about.dimensions]
+    values = np.asarray(sweep[name], dtype=float)
+    single = [place for place, one in enumerate(about.dimensions) if sweep.layout.extents[one] == 1]
+    values = values.squeeze(tuple(len(sweep.axes) + place for place in single))  # a vector of one component
+    dimensions = [one for place, one in enumerate(about.dimensions) if place not in single]
+    own = [time if one == OBSERVE_TIME else one for one in dimensions]
     if any(isinstance(one, str) and one not in _REPEATS for one in own):
         return None
     axes: list[Any] = [*sweep.axes, *own]
@@ -64,7 +68,7 @@ def shown_of(sweep: Sweep, name: str) -> Shown | None:
     order = sorted((place for place in range(len(axes)) if place not in repeats), key=lambda place: _rank(axes, place))
     if not order:
         return None
-    values = np.moveaxis(np.asarray(sweep[name], dtype=float), [*order, *repeats], range(len(axes)))
+    values = np.moveaxis(values, [*order, *repeats], range(len(axes)))
     values = values.reshape(*values.shape[: len(order)], -1) if repeats else values
     return Shown(name, about.long_name, values, tuple(axes[place] for place in order), bool(repeats))
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from mfpde.collect_block import collect_in_full
 from mfpde.errors import Fault, ProblemError
 from mfpde.problem import Problem
 from mfpde.registry import register
@@ -15,7 +16,6 @@ from mfpde.spec.error_location import spot
 from mfpde.spec.messages import Found, sentence
 from mfpde.spec.plain_values import native
 from mfpde.specification import Specification
-from mfpde.sweep_blocks import collect_in_full
 
 __all__ = ["schema_faults"]
 

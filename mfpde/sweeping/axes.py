@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mfpde.sweep_blocks import SweepBlock
+from mfpde.sweep_block import SweepBlock
 from mfpde.typing import AnyArray
 
 __all__ = ["SEED", "SweptAxis", "axes_of", "values_of"]

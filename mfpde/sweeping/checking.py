@@ -31,11 +31,22 @@ def check_sweep(problem: Problem, *, force: bool = False) -> Plan:
         raise ProblemError.at("sweep", told)
     if not problem.collect:
         raise ProblemError.at("collect", "is missing: a sweep needs to know what to keep, e.g. collect: [mass]")
-    found = list(_faults(plan))
+    found = list(_misplaced(plan)) or list(_faults(plan))
     if found:
         raise ProblemError(dict.fromkeys(found))
     _check_variables(plan)
     return plan
+
+
+def _misplaced(plan: Plan) -> Iterator[Fault]:
+    """Entries of stationary states where points are runs, and of runs where they are states."""
+    for place, entry in enumerate(plan.whole.collect):
+        if plan.of_states and not entry.of_state:
+            told = "is of stationary states here (bifurcation, no time): of which? add e.g. branch: mode 1, and at: 2"
+            yield Fault(("collect", place), told)
+        elif entry.of_state and not plan.of_states:
+            told = "is of stationary states, and points are runs: it needs the block bifurcation, and no time"
+            yield Fault(("collect", place), told)
 
 
 def _faults(plan: Plan) -> Iterator[Fault]:
@@ -53,7 +64,12 @@ def _faults(plan: Plan) -> Iterator[Fault]:
 def _point_faults(plan: Plan, settings: dict[str, Any], *, thorough: bool) -> Iterator[Fault]:
     try:
         problem = plan.changed(settings)
-        found = faults(problem) if thorough else []
+        if plan.of_states:
+            from mfpde.sweeping.stationary import stationary_faults  # what runs do not need is not loaded for them
+
+            found = list(stationary_faults(problem, plan.whole.collect))
+        else:
+            found = faults(problem) if thorough else []
     except ProblemError as error:
         found = list(error.faults)
     for fault in found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import queue
 import threading
 from collections.abc import Iterable, Iterator
@@ -10,11 +11,13 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from mfpde._version import __version__
 from mfpde.errors import MfpdeError
-from mfpde.workers import Answer, Task
-from mfpde.workers.worker import answer
+from mfpde.registry import own_modules
+from mfpde.workers import Answer, Task, Workers, known_here_alone
+from mfpde.workers.worker import answer_elsewhere, version_here
 
-__all__ = ["Cluster", "SchedulerLostError"]
+__all__ = ["Cluster", "ClusterLostError"]
 
 _ANSWER_SECONDS_MAX = 10  # until a scheduler counts as absent: promised
 _WORKERS_SECONDS_MAX = 60  # that a scheduler without any worker is given to get one
@@ -26,14 +29,17 @@ _LAST, _FAILURE = -1, -2  # news that is no number of a task
 _INSTALL = 'a scheduler needs Dask, which is not installed: pip install "mfpde[sweep]"'
 
 
-class SchedulerLostError(MfpdeError):
-    """The scheduler has gone away in the middle of a sweep."""
+class ClusterLostError(MfpdeError):
+    """The scheduler has gone away in the middle of a sweep, or a worker came that cannot go on with it."""
 
 
-class Cluster:
+class Cluster(Workers):
     """The workers of the scheduler at an address. They may come and go; tasks of one that dies are done by another."""
 
     def __init__(self, address: str) -> None:
+        why = known_here_alone()
+        if why:
+            raise MfpdeError(f"{why}; put them in a module that the workers of a scheduler can import")
         try:
             from distributed import Client
         except ImportError:
@@ -48,7 +54,9 @@ class Cluster:
             told = f"no scheduler answers at {address} within {_ANSWER_SECONDS_MAX} s{why}"
             raise MfpdeError(f"{told}; dask scheduler starts one, tcp://HOST:8786") from None
         try:
+            self._need_workers()
             self._need_single_threads()
+            self._need_same_version()
         except BaseException:
             self._client.close(timeout=_LOOK_SECONDS)
             raise
@@ -58,7 +66,7 @@ class Cluster:
         return max(sum(self._threads().values()), 1)
 
     def awaited(self, tasks: Iterable[Task], seconds: float | None) -> Iterator[Answer | None]:
-        """As `Workers.awaited`; `SchedulerLostError` when there is no scheduler any more."""
+        """As `Workers.awaited`; `ClusterLostError` when there is no scheduler any more."""
         course = _Course(self, self._client, tasks)
         threading.Thread(target=course.feed, daemon=True).start()
         return course.answers(min(seconds or _LOOK_SECONDS, _LOOK_SECONDS))
@@ -71,26 +79,29 @@ class Cluster:
     def answered(self, number: int, future: Any) -> Answer:
         """What became of a task."""
         if future.status == "finished":
-            value, error = future.result(timeout=_ANSWER_SECONDS_MAX)
+            version, value, error = future.result(timeout=_ANSWER_SECONDS_MAX)
+            if version != __version__:
+                raise ClusterLostError(f"a worker came {_other_version(version)}")
             return Answer(number, value, error)
         self.need_scheduler()
         if future.status == "error":
             error = future.exception(timeout=_ANSWER_SECONDS_MAX)
             died = type(error).__name__ == "KilledWorker"
-            return Answer(number, None, "its worker process died" if died else f"{type(error).__name__}: {error}")
-        raise SchedulerLostError(f"the scheduler at {self.address} has dropped what it was to do")
+            told = "its worker processes died" if died else f"{type(error).__name__}: {error}"
+            return Answer(number, None, told, died)
+        raise ClusterLostError(f"the scheduler at {self.address} has dropped what it was to do")
 
     def need_scheduler(self) -> None:
         """Fail when it is gone."""
         if self._client.status != "running":
-            raise SchedulerLostError(f"the scheduler at {self.address} went away")
+            raise ClusterLostError(f"the scheduler at {self.address} went away")
 
     def _threads(self) -> dict[str, int]:
         """Of each worker, by address."""
         found: dict[str, int] = self._client.nthreads()
         return found
 
-    def _need_single_threads(self) -> None:
+    def _need_workers(self) -> None:
         from distributed import TimeoutError as Late
 
         try:
@@ -98,9 +109,22 @@ class Cluster:
         except Late:
             told = f"the scheduler at {self.address} has no workers: dask worker {self.address} --nthreads 1"
             raise MfpdeError(told) from None
+
+    def _need_single_threads(self) -> None:
         wide = [address for address, threads in self._threads().items() if threads > 1]
         if wide:
             raise MfpdeError(f"worker {wide[0]} has more than one thread; start it with --nthreads 1")
+
+    def _need_same_version(self) -> None:
+        for address, version in self._client.run(version_here, on_error="return").items():
+            if isinstance(version, BaseException):
+                raise MfpdeError(f"worker {address} cannot import mfpde: {type(version).__name__}: {version}")
+            if version != __version__:
+                raise MfpdeError(f"worker {address} came {_other_version(version)}")
+
+
+def _other_version(version: str) -> str:
+    return f"with mfpde {version}, and the sweep is of mfpde {__version__}: values would not be those of one program"
 
 
 class _Course:
@@ -108,6 +132,7 @@ class _Course:
 
     def __init__(self, cluster: Cluster, client: Any, tasks: Iterable[Task]) -> None:
         self._cluster, self._client, self._tasks = cluster, client, tasks
+        self._modules = own_modules()
         self._waiting: dict[int, Any] = {}
         self._freed = threading.Event()
         self._news: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
@@ -121,7 +146,7 @@ class _Course:
                 while len(self._waiting) >= _TASKS_PER_THREAD * self._cluster.processes:
                     self._freed.wait(_LOOK_SECONDS)
                     self._freed.clear()
-                future = self._client.submit(answer, task.function, task.arguments, pure=False)
+                future = self._client.submit(answer_elsewhere, os.getpid(), *task, self._modules, pure=False)
                 self._waiting[number] = future
                 future.add_done_callback(partial(self._tell, number))
         except BaseException as error:  # noqa: BLE001 - of the source of tasks, or of a client that lost its scheduler

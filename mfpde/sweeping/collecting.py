@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mfpde.collect_block import Collected
 from mfpde.contracts import Series
 from mfpde.errors import ProblemError
-from mfpde.sweep_blocks import Collected
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
@@ -19,6 +19,14 @@ if TYPE_CHECKING:
 __all__ = ["OBSERVE_TIME", "Variable", "reduced", "variables_of"]
 
 OBSERVE_TIME = "observe_time"  # the dimension of series that are kept whole, as in the files of runs
+#: quantities of stationary states: what files call them, and what they are
+_STATE_WORDS = {
+    "count": ("states", "number of states"),
+    "stable-count": ("stable-states", "number of stable states"),
+    "amplitude": ("amplitude", "amplitude"),
+    "spectral-gap": ("spectral-gap", "spectral gap"),
+    "unstable": ("unstable", "growing directions"),
+}
 
 
 @dataclass(frozen=True)
@@ -50,6 +58,8 @@ class Variable:
     def long_name(self) -> str:
         """What files and figures say of it."""
         said = self.about.long_name
+        if self.entry.of_state:
+            return said
         match self.entry.reduce:
             case "max":
                 return f"largest {said}"
@@ -66,19 +76,42 @@ def variables_of(problem: Problem, observe_times: int) -> tuple[Variable, ...]:
     """What the block `collect` comes to; `ProblemError` where two get one name, or a size is not known beforehand."""
     found: dict[str, Variable] = {}
     for place, entry in enumerate(problem.collect):
-        known = problem.series_of(entry.observe)
+        known = _series_of(problem, entry)
         names = [name for name, about in known.items() if not about.direction_of]
         for name in names:
             about = known[name]
             if any(size is None for _, size in about.extent):
                 raise ProblemError.at(f"collect.{place}", f"{name} has no size that is known beforehand")
             extent = tuple((axis, size) for axis, size in about.extent if size is not None)
+            if entry.of_state and extent:
+                raise ProblemError.at(f"collect.{place}", f"{name} is more than one number")
             extent = ((OBSERVE_TIME, observe_times), *extent) if entry.reduce == "series" else extent
             called = _name(entry, name, alone=len(names) == 1)
             if called in found:
                 raise ProblemError.at(f"collect.{place}", f"{called!r} is collected already; give it a `name`")
             found[called] = Variable(called, name, entry, about, extent)
     return tuple(found.values())
+
+
+def _series_of(problem: Problem, entry: Collected) -> dict[str, Series]:
+    """What it can be, by name: series, or a quantity of stationary states."""
+    if not entry.of_state:
+        return {} if entry.observe is None else problem.series_of(entry.observe)
+    parameter = "the parameter" if problem.bifurcation is None else problem.bifurcation.parameter
+    if entry.observe is not None:
+        known = problem.series_of(entry.observe)
+        return {name: replace(one, long_name=one.long_name + _where(entry, parameter)) for name, one in known.items()}
+    if entry.state == "parameter":
+        return {entry.special or parameter: Series(f"{parameter}{_where(entry, parameter)}")}
+    name, words = _STATE_WORDS[entry.state or "count"]
+    return {name: Series(words + _where(entry, parameter))}
+
+
+def _where(entry: Collected, parameter: str) -> str:
+    """Of which states, in words."""
+    branch = f"branch {entry.branch}" if isinstance(entry.branch, int) else str(entry.branch)
+    on = "" if entry.branch is None else f" of {branch}" if entry.side is None else f" of {branch}, {entry.side}"
+    return f"{on}, {entry.special}" if entry.at is None else f"{on}, {parameter} = {entry.at:g}"
 
 
 def _name(entry: Collected, series: str, *, alone: bool) -> str:

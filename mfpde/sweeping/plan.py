@@ -12,7 +12,7 @@ import numpy as np
 from mfpde.observe.output_times import events
 from mfpde.problem import Problem, Time
 from mfpde.registry import lookup
-from mfpde.sweep_blocks import Refinement, SweepBlock
+from mfpde.sweep_block import Refinement, SweepBlock
 from mfpde.sweeping.axes import SweptAxis, axes_of
 from mfpde.sweeping.collecting import Variable, variables_of
 
@@ -66,6 +66,11 @@ class Plan:
         return self.block.keep == "runs"
 
     @property
+    def of_states(self) -> bool:
+        """Whether points are diagrams of stationary states, not runs."""
+        return self.whole.of_states
+
+    @property
     def refinement(self) -> Refinement | None:
         """Where cells are halved."""
         return self.block.refine
@@ -116,7 +121,8 @@ class Plan:
     @cached_property
     def _base(self) -> Problem:
         """The problem without what makes a sweep of it; what it observes is added to what is collected."""
-        collected = tuple(dict.fromkeys(entry.observe for entry in self.whole.collect))
+        entries = () if self.of_states else self.whole.collect
+        collected = tuple(dict.fromkeys(entry.observe for entry in entries if entry.observe is not None))
         observe = (*self.whole.observe, *(one for one in collected if one not in self.whole.observe))
         base = self.whole.altered({"sweep": None, "collect": (), "observe": observe if self.keeps_runs else collected})
         base.__pydantic_fields_set__.difference_update(("sweep", "collect"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
 from collections.abc import Mapping, Sequence
@@ -20,15 +21,15 @@ from mfpde.registry import lookup
 from mfpde.store.atomic_file import check_target, companion, made_folder, reason
 from mfpde.sweeping.batches import Batches, ranges_of
 from mfpde.sweeping.checking import check_sweep
-from mfpde.sweeping.cluster import Cluster, SchedulerLostError
+from mfpde.sweeping.cluster import Cluster, ClusterLostError
 from mfpde.sweeping.columns import FINISHED_MARK, columns_of_rows, empty_columns, layout_of
 from mfpde.sweeping.plan import Plan
-from mfpde.sweeping.point import FAILED, PointRow
+from mfpde.sweeping.point import FAILED, TIMED_OUT, WORKER_DIED, PointRow, hard_limit
 from mfpde.sweeping.refining import coarse_points, halved_cells
 from mfpde.sweeping.result import Sweep
 from mfpde.typing import Float, Integers, Truths
 from mfpde.watching.watch import Show, Watch, check_progress
-from mfpde.workers import Answer, Pool, Task, Workers, usable_processors
+from mfpde.workers import Answer, Task, Workers, usable_processors, workers_for
 
 __all__ = ["WORKERS_LOST", "sweep"]
 
@@ -105,20 +106,19 @@ def sweep(
         if plan.keeps_runs and output is None:
             raise OutputError("keep: runs needs the output beside which they are kept")
         target = None if output is None else check_target(output, force=force or resume)
-        where = _workers(min(count, plan.size), scheduler)
-        try:
+        with _workers(min(count, plan.size), scheduler) as where:
+            for note in where.notes:
+                logging.getLogger("mfpde").warning(note)
             if target is not None:
                 watch.write_status(target)
             keeper = _keeper(plan, target, resume=resume, force=force)
             course = _Course(plan, keeper, where, watch, target)
             return course.run() if course.missing().size or plan.refinement else course.complete()
-        finally:
-            where.close()
 
 
 def _workers(count: int, scheduler: str | None) -> Workers:
     if scheduler is None:
-        return Pool(count)
+        return workers_for(count)
     return Cluster(scheduler)
 
 
@@ -222,7 +222,7 @@ class _Course:
         except KeyboardInterrupt:
             told = f"stopped when asked to; {self.done} of {self.expected} points are there"
             return Outcome(INTERRUPTED, np.nan, told, _CONTINUE if self.target else "")
-        except SchedulerLostError as error:
+        except ClusterLostError as error:
             return Outcome(WORKERS_LOST, np.nan, str(error), _CONTINUE if self.target else "")
         except OSError as error:
             return Outcome(OUTPUT_FAILED, np.nan, reason(error), f"make room; {_CONTINUE}")
@@ -267,12 +267,19 @@ class _Course:
             batches.learn(0.0, 0)
             return
         if answer.error and batch:
-            rows = [PointRow(FAILED, message=answer.error)]
+            rows = [self._lost(answer)]
         if batch:
             batches.learn(sum(row.seconds for row in rows), len(rows))
             self.keeper.add(batch.start, rows)
             self.done += len(rows)
             self.early += sum(bool(row.message) for row in rows)
+
+    def _lost(self, answer: Answer) -> PointRow:
+        """The row of a point whose worker did not answer."""
+        timeout = self.plan.block.timeout
+        if answer.late and timeout is not None:
+            return PointRow(TIMED_OUT, seconds=hard_limit(timeout), message=f"one call took longer than {timeout:g} s")
+        return PointRow(WORKER_DIED if answer.died else FAILED, message=answer.error)
 
     def _runs_folder(self) -> str | None:
         if not self.plan.keeps_runs or self.target is None:

@@ -9,13 +9,13 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 from mfpde.workers.frames import read_frame, write_frame
+from mfpde.workers.worker import LATE_SIGNAL
+from mfpde.workers.workers import Answer, Task, Workers
 
-__all__ = ["Answer", "Pool", "Task", "Workers", "usable_processors"]
+__all__ = ["Pool"]
 
 #: set before NumPy is imported: every worker has one processor
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -24,38 +24,7 @@ _SECONDS_TO_LEAVE = 5.0  # for a worker that was told to; then it is killed
 _PROGRAM = "import sys; sys.path[:] = sys.argv[2:]; from mfpde.workers.worker import serve; serve(sys.argv[1].split())"
 
 
-class Task(NamedTuple):
-    """A function of a module, `module:name`, and what it is called with; all of it can be pickled."""
-
-    function: str
-    arguments: tuple[Any, ...]
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a task, by its number, came to: a value, or an error in words."""
-
-    number: int
-    value: Any = None
-    error: str = ""
-
-
-class Workers(Protocol):
-    """Wherever tasks are done: in processes of this machine, or on others."""
-
-    @property
-    def processes(self) -> int:
-        """How many tasks are done at a time."""
-
-    def awaited(self, tasks: Iterable[Task], seconds: float | None) -> Iterator[Answer | None]:
-        """Answers as they come, and None whenever so many seconds have brought none. Tasks are taken from their source
-        when there is somebody to do them."""
-
-    def close(self) -> None:
-        """End what is under way."""
-
-
-class Pool:
+class Pool(Workers):
     """So many worker processes, which are started when there is something to do and wait for more until it is closed.
 
     A worker that dies is replaced, and its task is tried once more. Functions are found by name: nothing of a user's
@@ -67,8 +36,6 @@ class Pool:
     [(0, 2.0, ''), (1, None, 'ValueError: math domain error')]
     """
 
-    notes: tuple[str, ...] = ()
-
     def __init__(self, processes: int, modules: Sequence[str] = ()) -> None:
         """modules: what workers import first."""
         self._processes, self._modules = processes, modules
@@ -76,14 +43,6 @@ class Pool:
         self._running: set[subprocess.Popen[bytes]] = set()
         self._idle: list[subprocess.Popen[bytes]] = []
         self._closed = False
-
-    def __enter__(self) -> Pool:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     @property
     def processes(self) -> int:
@@ -98,12 +57,7 @@ class Pool:
         for worker in self._idle:
             self._dismissed(worker)
 
-    def answers(self, tasks: Iterable[Task]) -> Iterator[Answer]:
-        """In the order in which they come. Tasks are taken from their source when a worker is free."""
-        return (answer for answer in self.awaited(tasks, None) if answer is not None)
-
     def awaited(self, tasks: Iterable[Task], seconds: float | None) -> Iterator[Answer | None]:
-        """The same, and None whenever so many seconds have brought no answer."""
         numbered, lock = enumerate(tasks), threading.Lock()
         done: queue.SimpleQueue[Answer | BaseException | None] = queue.SimpleQueue()
 
@@ -139,14 +93,15 @@ class Pool:
                 for life in range(_LIVES):
                     worker = worker or self._woken()
                     try:
-                        value, error = self._asked(worker, task)
+                        answer = Answer(number, *self._asked(worker, task))
                         break
                     except (EOFError, OSError):
                         code, worker = self._buried(worker), None
-                        if self._closed or life + 1 == _LIVES:
-                            value, error = None, f"its worker process died ({_death(code)})"
+                        late = code == -LATE_SIGNAL
+                        if self._closed or late or life + 1 == _LIVES:
+                            answer = Answer(number, None, f"its worker process died ({_death(code)})", True, late)
                             break
-                done.put(Answer(number, value, error))
+                done.put(answer)
         except BaseException as error:  # noqa: BLE001 - of the source of tasks, or of a start that failed
             done.put(error)
         finally:
@@ -205,8 +160,3 @@ class Pool:
 
 def _death(code: int) -> str:
     return f"signal {-code}" if code < 0 else f"exit code {code}"
-
-
-def usable_processors() -> int:
-    """Those that this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -8,20 +8,27 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
+from mfpde._version import __version__
 from mfpde.errors import MfpdeError
 from mfpde.workers.frames import read_frame, write_frame
 
-__all__ = ["answer", "serve"]
+__all__ = ["LATE_SIGNAL", "answer", "answer_elsewhere", "ended_after", "serve", "version_here"]
 
+#: of a worker that is ended because what it does has had its time: the system sends it, compiled code or not
+LATE_SIGNAL = int(getattr(signal, "SIGALRM", 14))
 _SECONDS_BETWEEN_LOOKS = 1.0  # for the parent: a worker does not outlive it by more
+#: set in processes that are there for tasks alone
+_may_be_ended = threading.Event()
 
 
 def serve(modules: Sequence[str]) -> None:
     """Answer tasks, `(function, arguments)` with the function as `module:name`, by `(value, error)`; all of them know
     the parts that the modules register."""
+    _may_be_ended.set()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the parent, which ends its workers
     threading.Thread(target=_follow, args=(os.getppid(),), daemon=True).start()
     tasks, answers = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
@@ -29,9 +36,8 @@ def serve(modules: Sequence[str]) -> None:
     while True:
         try:
             function, arguments = read_frame(tasks)
-            missing = _cannot_be_imported(modules)
-            write_frame(answers, (None, missing) if missing else answer(function, arguments))
-        except EOFError:
+            write_frame(answers, answer(function, arguments, modules))
+        except (EOFError, KeyboardInterrupt):  # nothing more comes, or SIGTERM was sent to parent and workers
             return
         except BrokenPipeError:  # the parent was killed; what is left in the buffer cannot be written at exit either
             os._exit(1)
@@ -47,8 +53,11 @@ def _cannot_be_imported(modules: Sequence[str]) -> str:
     return ""
 
 
-def answer(function: str, arguments: tuple[Any, ...]) -> tuple[Any, str]:
-    """What a task comes to: a value, or an error in words."""
+def answer(function: str, arguments: tuple[Any, ...], modules: Sequence[str] = ()) -> tuple[Any, str]:
+    """What a task comes to, where these modules are imported first: a value, or an error in words."""
+    missing = _cannot_be_imported(modules)
+    if missing:
+        return None, missing
     module, _, name = function.partition(":")
     try:
         return getattr(importlib.import_module(module), name)(*arguments), ""
@@ -56,6 +65,34 @@ def answer(function: str, arguments: tuple[Any, ...]) -> tuple[Any, str]:
         return None, str(error)
     except Exception as error:  # noqa: BLE001 - an answer like any other
         return None, f"{type(error).__name__}: {error}"
+
+
+def answer_elsewhere(
+    asking: int, function: str, arguments: tuple[Any, ...], modules: Sequence[str]
+) -> tuple[str, Any, str]:
+    """For workers that others have started: this version of mfpde and the answer to the process of that number, which
+    may be this one."""
+    if os.getpid() != asking:
+        _may_be_ended.set()
+    return __version__, *answer(function, arguments, modules)
+
+
+def version_here() -> str:
+    """That of the mfpde which a worker has."""
+    return __version__
+
+
+@contextmanager
+def ended_after(seconds: float | None) -> Iterator[None]:
+    """A worker process whose block takes longer ends, whatever it is at; any other goes on."""
+    if seconds is None or not _may_be_ended.is_set() or not hasattr(signal, "setitimer"):
+        yield
+        return
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
 
 
 def _follow(parent: int) -> NoReturn:

@@ -25,7 +25,14 @@ LAYERS = {
         "mfpde.workers",
     },
     "solve": {"mfpde.solvers"},
-    "describe": {"mfpde.contracts", "mfpde.equation", "mfpde.normalization", "mfpde.problem", "mfpde.sweep_blocks"},
+    "describe": {
+        "mfpde.collect_block",
+        "mfpde.contracts",
+        "mfpde.equation",
+        "mfpde.normalization",
+        "mfpde.problem",
+        "mfpde.sweep_block",
+    },
     "nouns": {"mfpde.attention", "mfpde.distances", "mfpde.geometry", "mfpde.measure"},
     "engine": {"mfpde.streams", "mfpde.transform"},
     "ground": {

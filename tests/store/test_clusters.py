@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -12,9 +13,10 @@ from store.processes import ROOT
 from store.test_sweeps import PROBLEM, finished_points, wait_for
 
 import mfpde
+from mfpde.sweeping.cluster import Cluster
 
-pytest.importorskip("distributed")
-pytestmark = pytest.mark.slow
+Client = pytest.importorskip("distributed").Client
+pytestmark = pytest.mark.long
 POINTS = 400
 
 
@@ -27,8 +29,9 @@ class Dask:
         wait_for(self.file.exists)
         self.address = json.loads(self.file.read_text())["address"]
 
-    def worker(self) -> subprocess.Popen[bytes]:
-        return self._start("worker", "--host", "127.0.0.1", "--nthreads", "1", "--no-dashboard", "--no-nanny")
+    def worker(self, *options: str) -> subprocess.Popen[bytes]:
+        options = options or ("--nthreads", "1", "--no-nanny")
+        return self._start("worker", "--host", "127.0.0.1", "--no-dashboard", *options)
 
     def end(self) -> None:
         for process in self.processes:
@@ -101,8 +104,33 @@ def test_pool_and_cluster_have_the_same_bits(dask, onset):
     np.testing.assert_array_equal(there["mass-max"], here["mass-max"])
 
 
+def test_workers_that_do_not_fit(dask, onset, monkeypatch):
+    """Another version, more than one thread: before the first point."""
+    dask.worker()
+    with monkeypatch.context() as patch:
+        patch.setattr("mfpde.sweeping.cluster.__version__", "0.0.7")
+        with pytest.raises(mfpde.MfpdeError, match=r"came with mfpde .*, and the sweep is of mfpde 0.0.7"):
+            mfpde.sweep(onset, scheduler=dask.address)
+    dask.worker("--nthreads", "2", "--no-nanny")
+    with Client(dask.address, set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=120)
+    with pytest.raises(mfpde.MfpdeError, match="has more than one thread; start it with --nthreads 1"):
+        mfpde.sweep(onset, scheduler=dask.address)
+
+
+def test_a_worker_of_another_version_that_comes_later_ends_the_sweep(dask, onset, monkeypatch):
+    dask.worker()
+    monkeypatch.setattr("mfpde.sweeping.cluster.__version__", "0.0.7")
+    monkeypatch.setattr(Cluster, "_need_same_version", lambda _: None)
+    found = mfpde.sweep(mfpde.Problem.from_yaml(onset, {"sweep.noise.kappa.count": 3}), scheduler=dask.address)
+    assert found.outcome.kind == "workers lost"
+    assert "a worker came with mfpde" in str(found.outcome)
+
+
 def test_a_scheduler_that_does_not_answer(onset):
+    began = time.monotonic()
     with pytest.raises(mfpde.MfpdeError, match=r"no scheduler answers at tcp://127.0.0.1:9 within 10 s"):
         mfpde.sweep(onset, scheduler="tcp://127.0.0.1:9")
+    assert time.monotonic() - began < 20  # the ten seconds, and checks of the points
     with pytest.raises(mfpde.MfpdeError, match=r"no scheduler answers at nowhere"):
         mfpde.sweep(onset, scheduler="nowhere:::")

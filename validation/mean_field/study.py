@@ -19,7 +19,7 @@ from mfpde.validation.mean_field.plan import Plan
 from mfpde.validation.report import Report
 from mfpde.validation.solving import UnfinishedError, solved
 from mfpde.watching.watch import Watch
-from mfpde.workers import Processes, Task, processes_for, usable_processors
+from mfpde.workers import Task, Workers, usable_processors, workers_for
 
 __all__ = ["examine_limit"]
 
@@ -60,7 +60,7 @@ def examine_limit(
 
 
 def _examined(title: str, plan: Plan, watch: Watch, kept: Path | None, resume: bool) -> Report:
-    with tempfile.TemporaryDirectory() as place, processes_for(min(usable_processors(), _MOST_PROCESSES)) as workers:
+    with tempfile.TemporaryDirectory() as place, workers_for(min(usable_processors(), _MOST_PROCESSES)) as workers:
         measuring = _Measuring(workers, watch, Path(place))
         if plan.limit is None:
             chosen = measuring.with_tokens_for_limit(plan, kept if resume else None)
@@ -83,7 +83,7 @@ def _examined(title: str, plan: Plan, watch: Watch, kept: Path | None, resume: b
 class _Measuring:
     """Systems of tokens measured by workers, and what they cost."""
 
-    def __init__(self, workers: Processes, watch: Watch, place: Path) -> None:
+    def __init__(self, workers: Workers, watch: Watch, place: Path) -> None:
         self._workers, self._watch, self._place = workers, watch, place
         self._study, self._costs = _Study(0), Costs()
         self._tokens: dict[str, Any] = {}

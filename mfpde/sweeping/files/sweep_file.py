@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -36,9 +37,9 @@ from mfpde.sweeping.files.sweep_datasets import (
     write_flat,
 )
 from mfpde.sweeping.plan import Plan
-from mfpde.sweeping.point import PointRow
+from mfpde.sweeping.point import TRANSIENT, PointRow
 from mfpde.sweeping.result import Sweep
-from mfpde.typing import AnyArray, Float, Truths
+from mfpde.typing import AnyArray, Float, Integers, Truths
 
 __all__ = ["KIND", "SweepFile", "begun_file", "load_sweep", "resumed_file"]
 
@@ -142,16 +143,32 @@ def resumed_file(path: Path, plan: Plan) -> SweepFile:
         finished = _finished(file, plan.shape)
         stored.read_end()
         seconds = float(stored.provenance["timings"]["seconds"])
-        bad = list(damaged(file, [*stored.layout.fields, *ROW_COLUMNS], finished))
-    if bad:
-        logging.getLogger("mfpde").warning("%s is damaged: %d of its points are made anew", path, len(bad))
-        finished.reshape(-1)[bad] = False
+        bad = np.array(list(damaged(file, [*stored.layout.fields, *ROW_COLUMNS], finished)), dtype=np.int64)
+        again = _to_retry(np.asarray(typed(file["outcome"])[()]), finished)
+    if bad.size:
+        logging.getLogger("mfpde").warning("%s is damaged: %d of its points are made anew", path, bad.size)
     try:
         disk = Transaction(path)
         made = open_file(disk, "r+")
+        anew = np.union1d(bad, again)
+        if anew.size:
+            finished.reshape(-1)[anew] = False
+            made[FINISHED_MARK][...] = finished  # before their values are written over
+            made.flush()
+            disk.commit()
     except OSError as error:
         raise cannot_write(path, error) from error
     return SweepFile(plan, stored.layout, disk, made, finished, seconds)
+
+
+def _to_retry(outcomes: AnyArray, finished: Truths) -> Integers:
+    """Numbers of the points that another try may bring further."""
+    found = np.flatnonzero(finished & np.isin(outcomes, [kind.encode() for kind in TRANSIENT]))
+    if found.size:
+        counted = Counter(outcomes.reshape(-1)[found].astype(str).tolist())
+        told = ", ".join(f"{count} {kind}" for kind, count in counted.items())
+        logging.getLogger("mfpde").warning("points that are tried again: %s", told)
+    return found
 
 
 def _need_same(path: Path, before: Problem, now: Problem) -> None:

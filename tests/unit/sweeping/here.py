@@ -2,18 +2,22 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
-from mfpde.workers import Answer, Task
+from mfpde.workers import Answer, Task, Workers
 from mfpde.workers.worker import answer
 
 
-class Here:
+class Here(Workers):
     """Does tasks one after another; `dies` says of which a worker would die, by the points that it was to solve."""
 
     def __init__(self, dies: Callable[[range], bool] = lambda _: False, processes: int = 1) -> None:
-        self.processes = processes
+        self._processes = processes
         self.batches: list[range] = []
-        self.closed = False
+        self.closed = self.late = False
         self._dies = dies
+
+    @property
+    def processes(self) -> int:
+        return self._processes
 
     def awaited(self, tasks: Iterable[Task], seconds: float | None) -> Iterator[Answer | None]:
         for number, task in enumerate(tasks):
@@ -21,7 +25,7 @@ class Here:
             points = range(*task.arguments[1:3]) if task.arguments else range(0)
             self.batches.append(points)
             if self._dies(points):
-                yield Answer(number, None, "its worker process died (signal 9)")
+                yield Answer(number, None, "its worker process died (signal 9)", died=True, late=self.late)
             else:
                 yield Answer(number, *answer(task.function, task.arguments))
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde.sweep_blocks import Collected
+from mfpde.collect_block import Collected
 from mfpde.sweeping.collecting import reduced, variables_of
 
 TIMES = np.linspace(0, 2, 9)

@@ -122,8 +122,32 @@ def test_points_whose_workers_die_are_tried_alone_and_then_rows(heat, monkeypatc
     monkeypatch.setattr("mfpde.sweeping.batches.Batches._size", lambda self: 1 if self.alone or not self.sent else 3)
     found = mfpde.sweep(heat())
     assert [points for points in here.batches if 4 in points] == [range(4, 6), range(4, 5)]
-    assert found["outcome"].reshape(-1).tolist() == ["finished"] * 4 + ["failed", "finished"]
+    assert found["outcome"].reshape(-1).tolist() == ["finished"] * 4 + ["worker died", "finished"]
     assert found["message"][2, 0] == "its worker process died (signal 9)"
+
+
+def test_a_call_that_does_not_come_back_is_a_row(heat, here):
+    here._dies, here.late = (lambda points: 1 in points), True
+    found = mfpde.sweep(heat(sweep={"noise.kappa": [1, 2], "timeout": 30}))
+    assert found["outcome"].tolist() == ["finished", "timed out"]
+    assert found["message"][1] == "one call took longer than 30 s"
+
+
+def test_points_that_may_come_further_are_tried_again(heat, here, tmp_path, caplog):
+    """Those that had no time or lost their worker, not those that failed or blew up."""
+    path = tmp_path / "sweep.h5"
+    here._dies = lambda points: 0 in points
+    blocks = {"time.save_every": [None, 0.25], "time.save_at": [None, [0.5]]}  # the second ones do not go together
+    mfpde.sweep(heat(sweep={**blocks, "timeout": 100}), path)
+    before = mfpde.load(path)
+    assert before["outcome"].tolist() == [["worker died", "finished"], ["finished", "failed"]]
+    here._dies = lambda _: False
+    here.batches.clear()
+    found = mfpde.sweep(heat(sweep={**blocks, "timeout": 200}), path, resume=True)
+    assert here.batches == [range(1)]
+    assert found["outcome"].tolist() == [["finished", "finished"], ["finished", "failed"]]
+    assert "points that are tried again: 1 worker died" in caplog.text
+    np.testing.assert_array_equal(found["order-parameter"][1], before["order-parameter"][1])
 
 
 def test_it_goes_on_with_the_points_that_are_missing(heat, here, tmp_path, monkeypatch):
@@ -213,3 +237,20 @@ def test_what_is_wrong_is_told_before_the_first_point(heat, here, blocks, told):
         mfpde.sweep(heat(**blocks))
     assert told in str(caught.value)
     assert here.batches == []
+
+
+def test_vectors_of_one_component_are_drawn(here):
+    blocks = {
+        "geometry": {"kind": "line"},
+        "attention": {"kind": "softmax", "A": 0.5, "V": -1},
+        "initial": {"kind": "gaussian", "mean": 1, "covariance": 1},
+        "solver": {"kind": "gaussian"},
+        "time": {"until": 0.1},
+        "sweep": {"attention.V": [-1]},
+        "collect": ["covariance", "mean"],
+    }
+    found = mfpde.sweep(mfpde.Problem.from_dict(blocks))
+    drawn = found.plot()
+    labels = [axes.get_ylabel() for axes in drawn.axes]
+    assert labels == ["covariance", "covariance-eigenvalues", "mean"]
+    assert [axes.lines[0].get_ydata().tolist() for axes in drawn.axes] == [[found[name].item()] for name in labels]

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from mfpde import registry
-from mfpde.workers import InProcess, Pool, Task, processes_for
+from mfpde.workers import InProcess, Pool, Task, workers_for
 
 MODULE = '''
 from mfpde.attention import Softmax
@@ -37,7 +37,7 @@ def of_mine(tmp_path, monkeypatch):
 
 def test_workers_import_the_modules_of_parts(of_mine):
     assert registry.own_modules() == ["parts_of_mine"]
-    with processes_for(1) as workers:
+    with workers_for(1) as workers:
         assert isinstance(workers, Pool)
         assert workers.notes == ()
         (answer,) = workers.answers([Task("mfpde.registry:lookup", ("attention", "softmax"))])
@@ -51,7 +51,7 @@ def test_workers_import_the_modules_of_parts(of_mine):
 
 def test_parts_of_the_script_itself_keep_tasks_in_this_process(of_mine, monkeypatch):
     monkeypatch.setattr(of_mine.OfMine, "__module__", "__main__")
-    with processes_for(2) as workers:
+    with workers_for(2) as workers:
         assert isinstance(workers, InProcess)
         found = workers.answers([Task("mfpde.registry:lookup", ("attention", name)) for name in ("of-mine", "nothing")])
         errors = [answer.error[:30] for answer in found]
@@ -62,7 +62,7 @@ def test_parts_of_the_script_itself_keep_tasks_in_this_process(of_mine, monkeypa
 def test_a_module_that_cannot_be_imported_again_is_told_of(of_mine, tmp_path):
     (tmp_path / "parts_of_mine.py").write_text("raise RuntimeError('once only')")
     importlib.invalidate_caches()
-    with processes_for(1) as workers:
+    with workers_for(1) as workers:
         (answer,) = workers.answers([Task("math:sqrt", (4.0,))])
     assert answer.error == "workers cannot import parts_of_mine: RuntimeError: once only"
 
@@ -93,3 +93,34 @@ def test_the_limit_of_a_problem_with_parts_of_its_own(script, in_this_process, t
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("[]\n")
     assert ("known to this process alone" in done.stdout) is in_this_process
+
+
+SWEPT = """
+import mfpde
+problem = mfpde.Problem.from_dict({
+    "geometry": {"kind": "line"},
+    "attention": {"kind": "of-mine", "A": 0.5, "V": -1.0},
+    "initial": {"kind": "uniform", "box": [[-1, 1]]},
+    "solver": {"kind": "particles", "count": 10},
+    "time": {"until": 0.1},
+    "sweep": {"attention.V": [-1.0, -0.5]},
+    "collect": ["mean"],
+})
+if __name__ == "__main__":
+    found = mfpde.sweep(problem, workers=1)
+    print(found["outcome"].tolist(), found["message"].tolist())
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "in_this_process"),
+    [("import parts_of_mine" + SWEPT, False), (MODULE + SWEPT, True)],
+    ids=["module", "script"],
+)
+@pytest.mark.slow
+def test_a_sweep_over_parts_of_its_own(script, in_this_process, tmp_path):
+    (tmp_path / "parts_of_mine.py").write_text(MODULE)
+    (tmp_path / "script.py").write_text(script)
+    done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout == "['finished', 'finished'] ['', '']\n", done.stderr
+    assert ("known to this process alone" in done.stderr) is in_this_process

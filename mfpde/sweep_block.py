@@ -1,4 +1,4 @@
-"""The blocks `sweep` and `collect` of a problem: which keys take which values, and what is kept of each point."""
+"""The block `sweep` of a problem: which keys take which values."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from typing import Annotated, Any, Literal, TypeAlias
 import numpy as np
 from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
-from mfpde.contracts import Observable
 from mfpde.errors import Fault, ProblemError, nearest, shown
-from mfpde.specification import OfFamily, Real, Specification, Whole
+from mfpde.specification import Real, Specification, Whole
 
-__all__ = ["AXIS_VALUES_MAX", "AxisValues", "Collected", "Refinement", "SweepBlock", "collect_in_full"]
+__all__ = ["AXIS_VALUES_MAX", "AxisValues", "Refinement", "SweepBlock"]
 
 AXIS_VALUES_MAX = 10_000_000  # of a range: a file with a row for each has gigabytes
 _RANGE_KEYS = ("from", "to", "count", "scale")
@@ -158,49 +157,3 @@ class SweepBlock(Specification):
 
     def written(self, *, given: bool = False) -> dict[str, Any]:
         return {**self.axes, **super().written(given=given)}
-
-
-class Collected(Specification):
-    """What is kept of a point: the series of an observable, reduced to one value over time. `order-parameter` alone is
-    short for `{observe: order-parameter}`, its last value.
-
-    `reduce: mean` is over the last `part` of the time, `time-to` the first time at which the series has come to
-    `threshold`, from either side, and NaN where it never does; `series` keeps all of it.
-    """
-
-    observe: Annotated[Observable, OfFamily("observable")] = Field(description="an observable, by name or as a block")
-    reduce: Literal["last", "max", "mean", "time-to", "series"] = Field(
-        default="last", description="what becomes of its values over time"
-    )
-    part: Real | None = Field(default=None, gt=0, le=1, description="for `mean`: of the time, at its end; 0.5 is half")
-    threshold: Real | None = Field(default=None, description="for `time-to`")
-    name: str | None = Field(
-        default=None, pattern=r"^[A-Za-z][\w.-]*$", description="what the file calls it; made of the above by default"
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _in_full(cls, data: Any) -> Any:
-        return collect_in_full(data)
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Collected:
-        for key, reduction in (("part", "mean"), ("threshold", "time-to")):
-            if getattr(self, key) is not None and self.reduce != reduction:
-                raise ProblemError.at(key, f"belongs to reduce: {reduction}, and this is {self.reduce}")
-        if self.reduce == "time-to" and self.threshold is None:
-            raise ProblemError.at("threshold", "is missing: reduce: time-to needs it")
-        return self
-
-    @property
-    def mean_part(self) -> float:
-        """Of the time, at its end, that a mean is over."""
-        return 1.0 if self.part is None else self.part
-
-
-def collect_in_full(entry: Any) -> Any:
-    """`order-parameter` and `{observe: order-parameter}` as `{observe: {kind: order-parameter}}`."""
-    entry = {"observe": entry} if isinstance(entry, str) else entry
-    if isinstance(entry, Mapping) and isinstance(entry.get("observe"), str):
-        return {**entry, "observe": {"kind": entry["observe"]}}
-    return entry
