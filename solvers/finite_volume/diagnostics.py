@@ -11,7 +11,7 @@ import numpy as np
 from mfpde.contracts import Accuracy
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.solution import Solution
-from mfpde.solvers.kernels.finite_volume_peaks import narrowest_peak, smooth
+from mfpde.solvers.kernels.finite_volume_peaks import narrowest_peak
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
@@ -32,9 +32,7 @@ def narrowest_cluster(density: Float) -> float:
     for panel in density:
         for along in (panel, panel.T)[: 1 if panel.shape[0] == 1 else 2]:
             rows = np.ascontiguousarray(along)
-            smoothed = np.empty_like(rows)
-            smooth(rows, smoothed)
-            widths.append(narrowest_peak(smoothed, float(panel.max())))
+            widths.append(narrowest_peak(rows, float(panel.max()), np.empty_like(rows)))
     return unsmoothed(min(widths))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mfpde.compilation import kernel
 from mfpde.typing import Float
 
-__all__ = ["narrowest_peak", "smooth"]
+__all__ = ["narrowest_peak"]
 
 _PEAK_MIN = 0.2  # share of the largest density, below which a maximum is no cluster
 
@@ -28,7 +28,7 @@ def _width(row: Float, top: int) -> float:
 
 
 @kernel
-def smooth(density: Float, out: Float) -> None:
+def _smooth(density: Float, out: Float) -> None:
     """out = averages (1, 2, 1) / 4 along rows: waves as short as two cells, which edges leave behind, are no clusters."""
     last = density.shape[1] - 1
     for i in range(density.shape[0]):
@@ -39,12 +39,13 @@ def smooth(density: Float, out: Float) -> None:
 
 
 @kernel
-def narrowest_peak(density: Float, largest: float) -> float:
-    """The least width at half height of a cluster, along rows."""
+def narrowest_peak(density: Float, largest: float, smoothed: Float) -> float:
+    """The least width at half height of a cluster, along rows of smoothed densities, for which there is room."""
     rows, columns = density.shape
+    _smooth(density, smoothed)
     least, level = float(columns), _PEAK_MIN * largest
     for i in range(rows):
-        row = density[i]
+        row = smoothed[i]
         for j in range(columns):
             before = row[j - 1] if j > 0 else 0.0
             after = row[j + 1] if j + 1 < columns else 0.0

@@ -15,7 +15,7 @@ import numpy as np
 from mfpde.compilation import kernel
 from mfpde.solvers.kernels.finite_volume_closure import GAUSSIAN_FLOOR, RING_FRACTIONS, SHARE_BOUNDS, SHARE_MAX
 from mfpde.solvers.kernels.finite_volume_diffusion import spread_along
-from mfpde.solvers.kernels.finite_volume_peaks import narrowest_peak, smooth
+from mfpde.solvers.kernels.finite_volume_peaks import narrowest_peak
 from mfpde.solvers.kernels.finite_volume_transport import GHOSTS, TURNING_SPEED, transport_along, upwind
 from mfpde.solvers.kernels.finite_volume_update import outflow
 from mfpde.transform.equispaced import SumRoom, equispaced_sums, padded, sum_room
@@ -356,8 +356,7 @@ def _tell(density: Float, cells: LineCells, room: LineRoom, rates: LineRates) ->
             peak = max(peak, u[j])
             change = max(change, abs((flux[j + 1] - other[j + 1]) - (flux[j] - other[j])))
         rough = max(rough, change / peak)
-        smooth(density[panel], room.values)
-        narrowest = min(narrowest, narrowest_peak(room.values, peak))
+        narrowest = min(narrowest, narrowest_peak(density[panel], peak, room.values))
     rates.told[0], rates.told[1], rates.told[2] = largest, rough, narrowest
 
 
