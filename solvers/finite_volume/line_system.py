@@ -29,7 +29,8 @@ __all__ = ["LineSystem"]
 _KERNELS = frozenset({"softmax", "l2", "unnormalized"})  # of the form e^{<Ax, y> - <y, F y>}
 _CELLS_MAX = 4096  # of a panel: beyond it sums over panels of Chebyshev points are faster than all pairs
 _NO_HEADS = slope.LineHeads(*[np.zeros(0, dtype=bool)] * 2, *[np.zeros((0, 0))] * 3, np.zeros(0))
-_NO_STEP = steps.StepTask(np.zeros(0), np.zeros((0, 0)), np.zeros(0), np.zeros((0, 0)), 0.0, 0.0, 0.0, 0.0, restores=False)
+_NO_TABLEAU = np.zeros(0), np.zeros((0, 0)), np.zeros(0), np.zeros((0, 0))
+_NO_STEP = steps.StepTask(*_NO_TABLEAU, 0.0, 0.0, 0.0, 0.0, restores=False)
 _FACTORS = np.array([STAGGERED.get(order, np.zeros(4)) for order in range(10)])
 
 
@@ -61,14 +62,14 @@ class LineSystem(CellSystem):
         terms = [] if velocity.law is None else velocity.law.at(0.0).terms(1)
         return (velocity.law is None or bool(terms)) and all(term.head.pair_kernel in _KERNELS for term in terms)
 
-    def _evaluated(self, state: Solution, heads: slope.LineHeads, cells: slope.LineCells, rates: slope.LineRates) -> None:
+    def _find(self, state: Solution, heads: slope.LineHeads, cells: slope.LineCells, rates: slope.LineRates) -> None:
         """rates = those of a solution; without heads, of the velocity that they have."""
         still, room = steps.LineState(*state), self._step_room(0, len(state.mean))
         steps.line_step(still, rates, _NO_STEP, heads, cells, self._room(len(state.mean)), room, still, rates)
 
     def _slope(self, time: float, state: Solution, cells: slope.LineCells) -> slope.LineRates:
         rates = self._blank(state)
-        self._evaluated(state, self._heads_at([time]), cells, rates)
+        self._find(state, self._heads_at([time]), cells, rates)
         return rates
 
     def _blank(self, state: Solution) -> slope.LineRates:
@@ -118,7 +119,7 @@ class LineSystem(CellSystem):
         panels, _, count = density.shape
         state = Solution(density, np.empty((panels, 1)), np.empty((panels, 1, 1)))
         rates = self._blank(state)._replace(speeds=speeds, conductivity=conductivities)
-        self._evaluated(state, _NO_HEADS, self._line_cells()._replace(order=order), rates)
+        self._find(state, _NO_HEADS, self._line_cells()._replace(order=order), rates)
         return Fluxes(np.zeros((panels, 2, count)), rates.flux)
 
     def roughness(self, solution: Solution, rates: Rates) -> float:

@@ -29,7 +29,7 @@ def _width(row: Float, top: int) -> float:
 
 @kernel
 def _smooth(density: Float, out: Float) -> None:
-    """out = averages (1, 2, 1) / 4 along rows: waves as short as two cells, which edges leave behind, are no clusters."""
+    """out = averages (1, 2, 1) / 4 along rows: waves of two cells, which edges leave behind, are no clusters."""
     last = density.shape[1] - 1
     for i in range(density.shape[0]):
         row, averages = density[i], out[i]

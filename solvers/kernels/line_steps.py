@@ -204,16 +204,29 @@ def _restore(before: LineState, after: LineState, axis: Float) -> None:
 
 
 @kernel
-def _whole_error(start: LineState, task: StepTask, moved_by: float, room: StepRoom) -> float:
-    """Of the step, in units of what is allowed."""
+def _begin(first: LineRates, room: StepRoom) -> None:
+    """The rates at the start are those of the first stage."""
+    for panel in range(first.mean.shape[0]):
+        room.mean[0, panel, 0], room.matrix[0, panel, 0, 0] = first.mean[panel, 0], first.matrix[panel, 0, 0]
+        for face in range(room.total.shape[2]):
+            room.flux[0, panel, 0, face] = first.flux[panel, 0, face]
+
+
+@kernel
+def _judge(
+    start: LineState, new: LineState, task: StepTask, moved_by: float, cells: LineCells, room: StepRoom
+) -> float:
+    """The error of the step in units of what is allowed; where it is accepted frames are restored."""
     five, three = 0.0, 0.0
     for row in range(task.errors.shape[0]):
         error = _error(start, task.errors[row], task.weights.size, max(task.rough, moved_by), task, room)
         five, three = (error, three) if row == 0 else (five, error)
-    if task.errors.shape[0] == 1:
-        return five
-    together = math.hypot(five, _ORDER_THREE_WEIGHT * three)
-    return five * (five / together) if 0.0 < together < np.inf else together
+    if task.errors.shape[0] > 1:
+        together = math.hypot(five, _ORDER_THREE_WEIGHT * three)
+        five = five * (five / together) if 0.0 < together < np.inf else together
+    if five <= 1.0 and task.restores:
+        _restore(start, new, cells.axis)
+    return five
 
 
 @kernel
@@ -231,28 +244,21 @@ def line_step(
     """new = the end of the step, following = the rates there where it is accepted; its error in units of what is
     allowed, and by how much it was limited. With a tableau without stages following = the rates at the start: compiled
     code of this size has one entrance."""
-    panels, count, moved_by, error = start.density.shape[0], task.weights.size, 0.0, 0.0
+    count, moved_by, error = task.weights.size, 0.0, 0.0
     if count > 0:
-        for panel in range(panels):
-            room.mean[0, panel, 0], room.matrix[0, panel, 0, 0] = first.mean[panel, 0], first.matrix[panel, 0, 0]
-            for face in range(room.total.shape[2]):
-                room.flux[0, panel, 0, face] = first.flux[panel, 0, face]
+        _begin(first, room)
     for stage in range(min(1, count), count + 1):
         last, out = stage == count, room.stage
         if last:
             out = new if count > 0 else start
         if count > 0:
             weights, share = (task.weights, 1.0) if last else (task.stages[stage], task.nodes[stage])
-            by = _move(start, first, weights, stage, share, task, cells, room, out)
-            moved_by = max(moved_by, by)
-            if by == np.inf:
+            moved_by = max(moved_by, _move(start, first, weights, stage, share, task, cells, room, out))
+            if moved_by == np.inf:
                 return np.inf, moved_by
-            if last:
-                error = _whole_error(start, task, moved_by, room)
-                if not error <= 1.0:
-                    return error, moved_by
-                if task.restores:
-                    _restore(start, new, cells.axis)
+            error = _judge(start, new, task, moved_by, cells, room) if last else 0.0
+        if not error <= 1.0:
+            break
         rates = following
         if not last:
             slopes = room.flux[stage], room.speeds, room.mean[stage], room.matrix[stage]

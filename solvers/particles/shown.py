@@ -104,9 +104,8 @@ class TokenIntegration(Integration):
     def drifts(self, time: float, points: Float) -> Float:
         """Of all copies, native points `(copies, n, c)`: each by its own measure, at once where no measure matters."""
         if self._velocity.law is None:
-            return self._velocity.at(time).drift(
-                self._tokens.law(points[0]), points.reshape(-1, points.shape[2])
-            ).reshape(points.shape)
+            measure, rows = self._tokens.law(points[0]), points.reshape(-1, points.shape[2])
+            return self._velocity.at(time).drift(measure, rows).reshape(points.shape)
         return np.stack([self.drift(time, each) for each in points])
 
     def outputs(self, velocity: Velocity, time: float, seen: Float) -> Float:
