@@ -28,7 +28,8 @@ __all__ = ["LineSystem"]
 
 _KERNELS = frozenset({"softmax", "l2", "unnormalized"})  # of the form e^{<Ax, y> - <y, F y>}
 _CELLS_MAX = 4096  # of a panel: beyond it sums over panels of Chebyshev points are faster than all pairs
-_NO_HEADS = slope.LineHeads(*[np.zeros(0, dtype=bool)] * 2, *[np.zeros((0, 0))] * 3, np.zeros(0))
+_NO_KERNELS, _NO_NUMBERS = np.zeros(0, dtype=bool), np.zeros((0, 0))
+_NO_HEADS = slope.LineHeads(_NO_KERNELS, _NO_KERNELS, _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS, np.zeros(0))
 _NO_TABLEAU = np.zeros(0), np.zeros((0, 0)), np.zeros(0), np.zeros((0, 0))
 _NO_STEP = steps.StepTask(*_NO_TABLEAU, 0.0, 0.0, 0.0, 0.0, restores=False)
 _FACTORS = np.array([STAGGERED.get(order, np.zeros(4)) for order in range(10)])
