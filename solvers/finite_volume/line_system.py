@@ -28,9 +28,9 @@ __all__ = ["LineSystem"]
 
 _KERNELS = frozenset({"softmax", "l2", "unnormalized"})  # of the form e^{<Ax, y> - <y, F y>}
 _CELLS_MAX = 4096  # of a panel: beyond it sums over panels of Chebyshev points are faster than all pairs
-_NO_KERNELS, _NO_NUMBERS = np.zeros(0, dtype=bool), np.zeros((0, 0))
+_NO_KERNELS, _NO_NUMBERS = np.zeros(0, dtype=bool), np.zeros((0, 0))  # shapes as those of heads
 _NO_HEADS = slope.LineHeads(_NO_KERNELS, _NO_KERNELS, _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS, np.zeros(0))
-_NO_TABLEAU = np.zeros(0), np.zeros((0, 0)), np.zeros(0), np.zeros((0, 0))
+_NO_TABLEAU = np.zeros(0), np.zeros((0, 0)), np.zeros(0), np.zeros((0, 0))  # nodes, stages, weights, errors
 _NO_STEP = steps.StepTask(*_NO_TABLEAU, 0.0, 0.0, 0.0, 0.0, restores=False)
 _FACTORS = np.array([STAGGERED.get(order, np.zeros(4)) for order in range(10)])
 
