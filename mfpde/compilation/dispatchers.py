@@ -19,6 +19,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
 from mfpde.compilation.cache import KernelCache, KernelFiles
+from mfpde.compilation.shortcuts import QuickFlags, collection_paused, remember_sizes
 
 __all__ = ["CalleeDispatcher", "KernelDispatcher"]
 
@@ -37,6 +38,10 @@ class KernelDispatcher(CPUDispatcher):
     @property
     def _numba_type_(self) -> Any:
         return types.Dispatcher(self._callee)
+
+    def compile(self, sig: Any) -> Any:
+        with collection_paused():
+            return super().compile(sig)
 
 
 class CalleeDispatcher(CPUDispatcher):
@@ -58,7 +63,8 @@ class CalleeDispatcher(CPUDispatcher):
 
     def _translated(self, arguments: tuple[Any, ...]) -> Any:
         """By numba, as far as the optimisation of single functions."""
-        flags = compiler.Flags()
+        remember_sizes(self.targetctx)
+        flags = QuickFlags()
         self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
         flags.no_compile = True
         library = CalleeLibrary(self.targetctx.codegen(), self.py_func.__qualname__)
@@ -94,6 +100,14 @@ class CalleeDispatcher(CPUDispatcher):
 
 class CalleeLibrary(codegen.JITCodeLibrary):
     """Code with all that it calls, to be linked into other code and optimised there."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        """numba's own does it of what is only declared, too, which are most."""
+        ll_module.data_layout = self._codegen._data_layout
+        for function in ll_module.functions:
+            if not function.is_declaration:
+                passes, builder = self._codegen._function_pass_manager()
+                passes.run(function, builder)
 
     def finalize(self) -> None:
         """Link what is called."""

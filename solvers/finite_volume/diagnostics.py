@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mfpde.contracts import Accuracy
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.solution import Solution
-from mfpde.solvers.finite_volume.system import Rates
 from mfpde.solvers.kernels.finite_volume_peaks import narrowest_peak
 from mfpde.typing import Float
 
-__all__ = ["LEAST_WIDTH", "Missed", "edge_mass", "inverse_growth", "narrowest_cluster"]
+if TYPE_CHECKING:
+    from mfpde.solvers.finite_volume.system import Rates
+
+__all__ = ["LEAST_WIDTH", "Missed", "edge_mass", "inverse_growth", "narrowest_cluster", "unsmoothed"]
 
 #: cells across a cluster at half of its height
 LEAST_WIDTH = 3.0
-_PEAK_MIN = 0.2  # share of the largest density, below which a maximum is no cluster
 _EDGE_CELLS_MIN = 3  # more than stencils cross in a step
 _SMOOTHING_WIDTH = 4.0 * np.log(2.0)  # cells squared that averaging adds to the squared width at half height
 _ORDER_NINE_FACTOR = 10.0  # times difference^(9/7) that errors of order nine are, from densities of all kinds
@@ -27,19 +30,15 @@ def narrowest_cluster(density: Float) -> float:
     """Width at half height, in cells, of the narrowest cluster along any axis; density `(panels, rows, columns)`."""
     widths = []
     for panel in density:
-        level = _PEAK_MIN * float(panel.max())
-        widths.append(narrowest_peak(_smoothed(panel), level))
-        if panel.shape[0] > 1:
-            widths.append(narrowest_peak(_smoothed(np.ascontiguousarray(panel.T)), level))
-    return float(np.sqrt(max(min(widths) ** 2 - _SMOOTHING_WIDTH, 0.0)))
+        for along in (panel, panel.T)[: 1 if panel.shape[0] == 1 else 2]:
+            rows = np.ascontiguousarray(along)
+            widths.append(narrowest_peak(rows, float(panel.max()), np.empty_like(rows)))
+    return unsmoothed(min(widths))
 
 
-def _smoothed(density: Float) -> Float:
-    """Averages (1, 2, 1) / 4 along rows: waves as short as two cells, which edges leave behind, are no clusters."""
-    smoothed = 0.5 * density
-    smoothed[:, 1:] += 0.25 * density[:, :-1]
-    smoothed[:, :-1] += 0.25 * density[:, 1:]
-    return smoothed
+def unsmoothed(width: float) -> float:
+    """Of a peak as wide as this after smoothing."""
+    return math.sqrt(max(width**2 - _SMOOTHING_WIDTH, 0.0))
 
 
 def edge_mass(density: Float, grid: Grid) -> Float:

@@ -15,7 +15,7 @@ from mfpde.geometry import Axis, Layout
 from mfpde.measure import GridDensity
 from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.finite_volume.control import StepControl
-from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, Missed, edge_mass, inverse_growth, narrowest_cluster
+from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, Missed, edge_mass, inverse_growth
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.solution import Solution, measure_of
 from mfpde.solvers.finite_volume.stepping import Attempt, Start
@@ -163,7 +163,8 @@ class FiniteVolumeIntegration(Integration):
             self._time = plan.end
             self._rates = self._roughness = None
             self._look_at_tails()
-            self._make_room(self._crowded())
+            if not self._make_room(self._crowded()) and tried.rates is not None:
+                self._see(tried.rates)
         return True
 
     def _look_at_tails(self) -> None:
@@ -177,11 +178,14 @@ class FiniteVolumeIntegration(Integration):
             self._looked = self._time
 
     def _present_rates(self) -> Rates:
-        if self._rates is None:
-            self._rates = self._system.rhs(self._time, self._solution)
-            self._evaluations += 1
-            self._growth.add(self._time, inverse_growth(self._solution, self._rates))
-        return self._rates
+        return self._see(self._system.rhs(self._time, self._solution)) if self._rates is None else self._rates
+
+    def _see(self, rates: Rates) -> Rates:
+        """Those at the present time, found just now."""
+        self._rates = rates
+        self._evaluations += 1
+        self._growth.add(self._time, inverse_growth(self._solution, rates))
+        return rates
 
     # -- rest
     # ---------------------------------------------------------------------------------------------------------
@@ -226,11 +230,11 @@ class FiniteVolumeIntegration(Integration):
     # ---------------------------------------------------------------------------------------------------------
 
     def _trouble(self) -> Progress | None:
-        self._present_rates()
+        rates = self._present_rates()
         pole = self._growth.pole(_LEFT_OF_POLE, self._control.tolerance)
         if pole is not None:
             return pole.progress("the covariance")
-        width = narrowest_cluster(self._solution.density)
+        width = self._system.narrowest(self._solution, rates)
         if width < LEAST_WIDTH:
             return Progress(
                 State.RESOLUTION_LOST,

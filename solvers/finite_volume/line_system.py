@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mfpde.solvers.finite_volume.control import Plan
+from mfpde.solvers.finite_volume.diagnostics import unsmoothed
 from mfpde.solvers.finite_volume.frames import Frame
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.solution import Solution
@@ -18,7 +19,6 @@ from mfpde.solvers.finite_volume.stepping import SHARE_OF_CELLS, Attempt, Start
 from mfpde.solvers.finite_volume.system import STAGGERED, CellSystem, Fluxes, Rates, Scheme
 from mfpde.solvers.kernels import line_slope as slope
 from mfpde.solvers.kernels import line_steps as steps
-from mfpde.solvers.kernels.finite_volume_update import outflow
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
@@ -28,7 +28,16 @@ __all__ = ["LineSystem"]
 
 _KERNELS = frozenset({"softmax", "l2", "unnormalized"})  # of the form e^{<Ax, y> - <y, F y>}
 _CELLS_MAX = 4096  # of a panel: beyond it sums over panels of Chebyshev points are faster than all pairs
+_NO_KERNELS, _NO_NUMBERS = np.zeros(0, dtype=bool), np.zeros((0, 0))  # shapes as those of heads
+_NO_HEADS = slope.LineHeads(_NO_KERNELS, _NO_KERNELS, _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS, np.zeros(0))
+_NO_TABLEAU = np.zeros(0), np.zeros((0, 0)), np.zeros(0), np.zeros((0, 0))  # nodes, stages, weights, errors
+_NO_STEP = steps.StepTask(*_NO_TABLEAU, 0.0, 0.0, 0.0, 0.0, restores=False)
 _FACTORS = np.array([STAGGERED.get(order, np.zeros(4)) for order in range(10)])
+
+
+@dataclass(frozen=True)
+class _LineRates(Rates):
+    told: slope.LineTold
 
 
 class LineSystem(CellSystem):
@@ -54,52 +63,73 @@ class LineSystem(CellSystem):
         terms = [] if velocity.law is None else velocity.law.at(0.0).terms(1)
         return (velocity.law is None or bool(terms)) and all(term.head.pair_kernel in _KERNELS for term in terms)
 
+    def _find(self, state: Solution, heads: slope.LineHeads, cells: slope.LineCells, rates: slope.LineRates) -> None:
+        """rates = those of a solution; without heads, of the velocity that they have."""
+        still, room = steps.LineState(*state), self._step_room(0, len(state.mean))
+        steps.line_step(still, rates, _NO_STEP, heads, cells, self._room(len(state.mean)), room, still, rates)
+
     def _slope(self, time: float, state: Solution, cells: slope.LineCells) -> slope.LineRates:
-        panels, count = len(state.mean), cells.axis.size
-        rates = slope.LineRates(
+        rates = self._blank(state)
+        self._find(state, self._heads_at([time]), cells, rates)
+        return rates
+
+    def _blank(self, state: Solution) -> slope.LineRates:
+        panels, count = len(state.mean), self.grid.cells[0]
+        return slope.LineRates(
             np.empty((panels, 1, count + 1)),
             np.empty((panels, 1, 1, count)),
             np.empty_like(state.mean),
             np.empty_like(state.matrix),
             np.empty_like(state.matrix),
+            np.empty(len(slope.LineTold._fields)),
         )
-        slope.line_slope(*state, self._heads_at([time]), 0, cells, self._room(panels), rates)
-        return rates
 
     def rhs(self, time: float, state: Solution, nearby: Rates | None = None) -> Rates:
         rates = self._slope(time, state, self._line_cells())
         if not np.isfinite(rates.speeds).all():
             super().rhs(time, state)  # says why, where something is to be said
-        fluxes = Fluxes(np.zeros((len(state.mean), 2, self.grid.cells[0])), rates.flux)
-        share = max(outflow(speeds, self.grid.widths, 0, 1) for speeds in rates.speeds)
-        emptying = float(share), self.spreading(rates.conductivity)
-        return Rates(fluxes, None, rates.mean, rates.matrix, rates.speeds, rates.conductivity, *emptying)
+        return self._rates(rates)
+
+    def _rates(self, rates: slope.LineRates) -> _LineRates:
+        told, still = slope.LineTold(*rates.told.tolist()), np.zeros((len(rates.mean), 2, self.grid.cells[0]))
+        fluxes, spreading = Fluxes(still, rates.flux), self.spreading(rates.conductivity)
+        moving = rates.mean, rates.matrix, rates.speeds, rates.conductivity
+        return _LineRates(fluxes, None, *moving, told.outflow, spreading, told)
 
     def step(self, start: Start, plan: Plan, tolerance: float) -> Attempt:
         tableau, length, state = plan.stepper.tableau, plan.length, steps.LineState(*start.solution)
         rough = max(tolerance, SHARE_OF_CELLS * length * start.roughness)
-        task = steps.StepTask(*tableau, length, start.rates.emptying, rough, tolerance)
-        nodes = tableau.nodes[:1] if self._constant else tableau.nodes
-        times = [min(start.time + float(node) * length, plan.latest) for node in nodes]
-        new = steps.LineState(*(np.empty_like(part) for part in state))
+        restores = self.frame.gaussian and not self.noisy_within(start.time, plan.end)
+        task = steps.StepTask(*tableau, length, start.rates.emptying, rough, tolerance, restores)
+        times = [min(start.time + float(node) * length, plan.latest) for node in tableau.nodes]
+        new, following = steps.LineState(*(np.empty_like(part) for part in state)), self._blank(start.solution)
         line, room = self._room(len(state.mean)), self._step_room(tableau.nodes.size, len(state.mean))
-        first, heads, cells = _arrays(start.rates), self._heads_at(times, tableau.nodes.size), self._line_cells()
-        error, moved_by = steps.line_step(state, first, task, heads, cells, line, room, new)
-        found = Solution(*new) if error < np.inf else None
-        return Attempt(found, error, limited=moved_by > 0)
+        first, heads, cells = self._arrays(start.rates), self._heads_at([*times, plan.end]), self._line_cells()
+        error, moved_by = steps.line_step(state, first, task, heads, cells, line, room, new, following)
+        if not error < np.inf:
+            return Attempt(None, error, limited=moved_by > 0)
+        known = error <= 1.0 and bool(np.isfinite(following.speeds).all())
+        rates = self._rates(following) if known else None
+        return Attempt(Solution(*new), error, limited=moved_by > 0, rates=rates)
+
+    def _arrays(self, rates: Rates) -> slope.LineRates:
+        flux, told = rates.fluxes.along, np.empty(len(slope.LineTold._fields))
+        return slope.LineRates(flux, rates.speeds, rates.mean, rates.matrix, rates.conductivities, told)
 
     def fluxes(self, order: int, density: Float, speeds: Float, conductivities: Float) -> Fluxes:
         panels, _, count = density.shape
-        along, nowhere = np.empty((panels, 1, count + 1)), np.empty((panels, 1))
-        rates = slope.LineRates(along, speeds, nowhere, conductivities, conductivities)
-        slope.line_fluxes(order, density, rates, self._line_cells(), self._room(panels), along)
-        return Fluxes(np.zeros((panels, 2, count)), along)
+        state = Solution(density, np.empty((panels, 1)), np.empty((panels, 1, 1)))
+        rates = self._blank(state)._replace(speeds=speeds, conductivity=conductivities)
+        self._find(state, _NO_HEADS, self._line_cells()._replace(order=order), rates)
+        return Fluxes(np.zeros((panels, 2, count)), rates.flux)
 
     def roughness(self, solution: Solution, rates: Rates) -> float:
-        density, order = solution.density, self.other_order
-        other = self.fluxes(order, density, rates.speeds, rates.conductivities).along
-        change = np.abs(np.diff(rates.fluxes.along - other, axis=2)).max(axis=(1, 2))
-        return float((change / density.max(axis=(1, 2))).max())
+        assert isinstance(rates, _LineRates)  # noqa: S101 - for the type checker
+        return rates.told.roughness
+
+    def narrowest(self, solution: Solution, rates: Rates) -> float:
+        assert isinstance(rates, _LineRates)  # noqa: S101 - for the type checker
+        return unsmoothed(rates.told.narrowest)
 
     def cost(self, panels: int) -> float:
         return 5.0 + 0.02 * panels * panels * self.grid.cells[0]
@@ -111,20 +141,13 @@ class LineSystem(CellSystem):
         light, heavy = (self._slope(time, solution, at_rest._replace(heaviest=each)).speeds for each in (False, True))
         largest = 0.0
         for density, apart in zip(solution.density[:, 0], np.abs(heavy - light)[:, 0, 0], strict=True):
-            mass, _, variance = slope.line_moments(density, at_rest.axis)
-            largest = max(largest, float(apart @ density) / mass / math.sqrt(variance))
+            variance = float(self.grid.moments(density)[1][0, 0])
+            largest = max(largest, float(apart @ density) / float(density.sum()) / math.sqrt(variance))
         return largest
 
     def restored(self, before: Solution, after: Solution, start: float, end: float) -> Solution:
-        if not self.frame.gaussian or self.noisy_within(start, end):
-            return after
-        mean, matrix = after.mean.copy(), after.matrix.copy()
-        for panel, frame in enumerate(after.matrix[:, 0, 0]):
-            (_, m0, c0), (_, m1, c1) = (slope.line_moments(each.density[panel, 0], self.grid.axes[0])
-                                        for each in (before, after))  # fmt: skip
-            matrix[panel] = frame * math.sqrt(c0 / c1)
-            mean[panel] += frame * m0 - matrix[panel, 0] * m1
-        return Solution(after.density, mean, matrix)
+        """Steps have done so."""
+        return after
 
     def _room(self, panels: int) -> slope.LineRoom:
         """For so many panels of the present cells; nothing in it outlives a call."""
@@ -148,11 +171,13 @@ class LineSystem(CellSystem):
             table = slope.LineCells(
                 axis=grid.axes[0],
                 width=float(grid.widths[0]),
+                widths=grid.widths,
                 weights=grid.weights[1],
                 face_weights=grid.face_weights[1],
                 factors=_FACTORS,
                 rows=grid.weights[0],
                 order=scheme.order,
+                other_order=self.other_order,
                 walls=scheme.walls,
                 closed=scheme.closed,
                 moves=self.frame.gaussian,
@@ -163,25 +188,22 @@ class LineSystem(CellSystem):
             self._cells = grid, table
         return self._cells[1]
 
-    def _heads_at(self, times: Sequence[float], rows: int = 1) -> slope.LineHeads:
-        """Coefficients at some times, a row each; constant ones in so many rows."""
+    def _heads_at(self, times: Sequence[float]) -> slope.LineHeads:
+        """Coefficients at some times, a row each."""
+        rows = len(times)
         if self._constant and rows in self._heads:
             return self._heads[rows]
-        laws = [self._velocity.at(time).law for time in times]
+        needed, repeats = (times[:1], rows) if self._constant else (times, 1)
+        laws = [self._velocity.at(time).law for time in needed]
         terms = [[] if law is None else law.terms(1) for law in laws]
         forms = [[term.head.key_form(1) for term in row] for row in terms]
-        repeats = rows if self._constant else 1
         heads = slope.LineHeads(
             normalised=np.array([term.head.normalised for term in terms[0]], dtype=bool),
             masked=np.array([term.masked for term in terms[0]], dtype=bool),
             query=np.array([[term.head.query_matrix(1)[0, 0] for term in row] for row in terms] * repeats),
             value=np.array([[term.value[0, 0] for term in row] for row in terms] * repeats),
             form=np.array([[0.0 if form is None else form[0, 0] for form in row] for row in forms] * repeats),
-            noise=np.array([self._diffusion_at(time) for time in times] * repeats),
+            noise=np.array([self._diffusion_at(time) for time in needed] * repeats),
         )
         self._heads[rows] = heads
         return heads
-
-
-def _arrays(rates: Rates) -> slope.LineRates:
-    return slope.LineRates(rates.fluxes.along, rates.speeds, rates.mean, rates.matrix, rates.conductivities)

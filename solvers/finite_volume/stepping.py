@@ -43,6 +43,7 @@ class Attempt:
     solution: Solution | None
     error: float
     limited: bool = False  # whether any density would have become negative
+    rates: Rates | None = None  # at its end, where the step has found them
 
 
 class Limited:

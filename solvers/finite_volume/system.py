@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mfpde.measure import GridDensity
+from mfpde.solvers.finite_volume.diagnostics import narrowest_cluster
 from mfpde.solvers.finite_volume.frames import Frame
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.solution import Solution, lattices, measure_of
@@ -227,6 +228,10 @@ class CellSystem(System[Solution, Rates]):
         return float(
             max(np.abs(part).max() / panel.max() for part, panel in zip(change, solution.density, strict=True))
         )
+
+    def narrowest(self, solution: Solution, rates: Rates) -> float:
+        """Width in cells of the narrowest cluster."""
+        return narrowest_cluster(solution.density)
 
     @property
     def other_order(self) -> int:

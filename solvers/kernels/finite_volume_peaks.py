@@ -7,6 +7,8 @@ from mfpde.typing import Float
 
 __all__ = ["narrowest_peak"]
 
+_PEAK_MIN = 0.2  # share of the largest density, below which a maximum is no cluster
+
 
 @kernel
 def _width(row: Float, top: int) -> float:
@@ -26,12 +28,24 @@ def _width(row: Float, top: int) -> float:
 
 
 @kernel
-def narrowest_peak(density: Float, level: float) -> float:
-    """The least width at half height of a peak above `level`, along rows."""
+def _smooth(density: Float, out: Float) -> None:
+    """out = averages (1, 2, 1) / 4 along rows: waves of two cells, which edges leave behind, are no clusters."""
+    last = density.shape[1] - 1
+    for i in range(density.shape[0]):
+        row, averages = density[i], out[i]
+        for j in range(row.size):
+            beside = (row[j - 1] if j > 0 else 0.0) + (row[j + 1] if j < last else 0.0)
+            averages[j] = 0.5 * row[j] + 0.25 * beside
+
+
+@kernel
+def narrowest_peak(density: Float, largest: float, smoothed: Float) -> float:
+    """The least width at half height of a cluster, along rows of smoothed densities, for which there is room."""
     rows, columns = density.shape
-    least = float(columns)
+    _smooth(density, smoothed)
+    least, level = float(columns), _PEAK_MIN * largest
     for i in range(rows):
-        row = density[i]
+        row = smoothed[i]
         for j in range(columns):
             before = row[j - 1] if j > 0 else 0.0
             after = row[j + 1] if j + 1 < columns else 0.0

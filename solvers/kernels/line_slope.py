@@ -15,7 +15,9 @@ import numpy as np
 from mfpde.compilation import kernel
 from mfpde.solvers.kernels.finite_volume_closure import GAUSSIAN_FLOOR, RING_FRACTIONS, SHARE_BOUNDS, SHARE_MAX
 from mfpde.solvers.kernels.finite_volume_diffusion import spread_along
+from mfpde.solvers.kernels.finite_volume_peaks import narrowest_peak
 from mfpde.solvers.kernels.finite_volume_transport import GHOSTS, TURNING_SPEED, transport_along, upwind
+from mfpde.solvers.kernels.finite_volume_update import outflow
 from mfpde.transform.equispaced import SumRoom, equispaced_sums, padded, sum_room
 from mfpde.transform.exponential import exponential
 from mfpde.typing import AnyArray, Float
@@ -25,7 +27,7 @@ __all__ = [
     "LineHeads",
     "LineRates",
     "LineRoom",
-    "line_fluxes",
+    "LineTold",
     "line_moments",
     "line_room",
     "line_slope",
@@ -51,11 +53,13 @@ class LineCells(NamedTuple):
 
     axis: Float
     width: float
+    widths: Float  # the same, (1,)
     weights: Float  # g in the cells
     face_weights: Float
     factors: Float  # of staggered differences, a row for each order of transport
     rows: Float  # the factor of g for the only row, 1
     order: int
+    other_order: int  # that its fluxes are held against
     walls: bool
     closed: bool
     moves: bool
@@ -65,13 +69,23 @@ class LineCells(NamedTuple):
 
 
 class LineRates(NamedTuple):
-    """What a slope is: `flux (panels, 1, n + 1)`, `speeds (panels, 1, 1, n)`, and one number for each panel."""
+    """What a slope is: `flux (panels, 1, n + 1)`, `speeds (panels, 1, 1, n)`, one number for each panel, and what is
+    told of a solution besides (`LineTold`)."""
 
     flux: Float
     speeds: Float
     mean: Float
     matrix: Float
     conductivity: Float
+    told: Float
+
+
+class LineTold(NamedTuple):
+    """What is told of a solution between steps."""
+
+    outflow: float  # the largest share of a cell that first-order transport takes out per unit time
+    roughness: float  # how much fluxes of another order change the density per unit time, relative to its peak
+    narrowest: float  # width of the narrowest peak in cells, by averages (1, 2, 1) / 4
 
 
 class LineRoom(NamedTuple):
@@ -91,6 +105,7 @@ class LineRoom(NamedTuple):
     drift: Float
     values: Float  # u / g, and products of density and speed, (1, n)
     product: Float
+    other: Float  # fluxes of the other order, (panels, 1, n + 1)
     padded: Float
     spread: Float
 
@@ -114,6 +129,7 @@ def line_room(panels: int, count: int) -> LineRoom:
         drift=drift,
         values=values,
         product=product,
+        other=np.zeros((panels, 1, count + 1)),
         padded=np.zeros((1, count + 2 * GHOSTS)),
         spread=np.zeros((2, count + 2 * GHOSTS)),
     )
@@ -281,7 +297,7 @@ def _move_frame(density: Float, drift: Float, cells: LineCells) -> tuple[float, 
 
 
 @kernel
-def line_fluxes(order: int, density: Float, rates: LineRates, cells: LineCells, room: LineRoom, flux: Float) -> None:
+def _fluxes(order: int, density: Float, rates: LineRates, cells: LineCells, room: LineRoom, flux: Float) -> None:
     """Through all faces by the scheme of that order."""
     n = cells.axis.size
     for panel in range(density.shape[0]):
@@ -310,17 +326,9 @@ def low_fluxes(u: Float, speed: Float, conductivity: float, cells: LineCells, fl
 
 
 @kernel
-def line_slope(
-    density: Float,
-    mean: Float,
-    matrix: Float,
-    heads: LineHeads,
-    stage: int,
-    cells: LineCells,
-    room: LineRoom,
-    rates: LineRates,
-) -> None:
-    """rates = those of a solution, with the coefficients of a stage."""
+def _velocities(density: Float, mean: Float, matrix: Float, heads: LineHeads, stage: int, cells: LineCells,
+                room: LineRoom, rates: LineRates) -> None:  # fmt: skip
+    """Speeds, conductivities and motions of the frames."""
     n, noise = cells.axis.size, heads.noise[stage]
     _close_panels(density, cells, room)
     for panel in range(density.shape[0]):
@@ -335,4 +343,40 @@ def line_slope(
         rates.mean[panel, 0] = constant
         rates.matrix[panel, 0, 0] = slope + (noise * inverse if cells.moves else 0.0)
         rates.conductivity[panel, 0, 0] = noise * inverse * inverse
-    line_fluxes(cells.order, density, rates, cells, room, rates.flux)
+
+
+@kernel
+def _tell(density: Float, cells: LineCells, room: LineRoom, rates: LineRates) -> None:
+    """told = what `LineTold` says."""
+    largest, rough, narrowest = 0.0, 0.0, float(cells.axis.size)
+    for panel in range(density.shape[0]):
+        u, flux, other, peak, change = density[panel, 0], rates.flux[panel, 0], room.other[panel, 0], 0.0, 0.0
+        largest = max(largest, outflow(rates.speeds[panel], cells.widths, 0, 1))
+        for j in range(u.size):
+            peak = max(peak, u[j])
+            change = max(change, abs((flux[j + 1] - other[j + 1]) - (flux[j] - other[j])))
+        rough = max(rough, change / peak)
+        narrowest = min(narrowest, narrowest_peak(density[panel], peak, room.values))
+    rates.told[0], rates.told[1], rates.told[2] = largest, rough, narrowest
+
+
+@kernel
+def line_slope(
+    density: Float,
+    mean: Float,
+    matrix: Float,
+    heads: LineHeads,
+    stage: int,
+    cells: LineCells,
+    room: LineRoom,
+    rates: LineRates,
+    told: bool,
+) -> None:
+    """rates = those of a solution, with the coefficients of a stage; without any, of the velocity that they have."""
+    if heads.noise.size > 0:
+        _velocities(density, mean, matrix, heads, stage, cells, room, rates)
+    for other in range(2 if told else 1):
+        order, flux = (cells.order, rates.flux) if other == 0 else (cells.other_order, room.other)
+        _fluxes(order, density, rates, cells, room, flux)
+    if told:
+        _tell(density, cells, room, rates)

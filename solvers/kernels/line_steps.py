@@ -14,6 +14,8 @@ from mfpde.solvers.kernels.line_slope import (
     LineHeads,
     LineRates,
     LineRoom,
+    LineTold,
+    line_moments,
     line_slope,
     low_fluxes,
 )
@@ -45,6 +47,7 @@ class StepTask(NamedTuple):
     emptying: float
     rough: float
     tolerance: float
+    restores: bool  # whether frames take back what limiting has done to means and variances
 
 
 class StepRoom(NamedTuple):
@@ -56,6 +59,7 @@ class StepRoom(NamedTuple):
     stage: LineState
     speeds: Float
     conductivity: Float
+    told: Float
     total: Float  # (panels, 1, n + 1)
     low: Float  # of one panel, (1, n + 1)
     part: Float
@@ -74,6 +78,7 @@ def step_room(stages: int, panels: int, count: int) -> StepRoom:
         stage=LineState(np.zeros(cells), np.zeros((panels, 1)), np.zeros((panels, 1, 1))),
         speeds=np.zeros((panels, 1, 1, count)),
         conductivity=np.zeros((panels, 1, 1)),
+        told=np.zeros(len(LineTold._fields)),
         total=np.zeros(flux),
         low=np.zeros((1, count + 1)),
         part=np.zeros((1, count + 1)),
@@ -187,6 +192,44 @@ def _error(start: LineState, weights: Float, count: int, rough: float, task: Ste
 
 
 @kernel
+def _restore(before: LineState, after: LineState, axis: Float) -> None:
+    """Mean and variance of z are again those from before the step (`Moving.restored`)."""
+    for panel in range(before.density.shape[0]):
+        _, m0, c0 = line_moments(before.density[panel, 0], axis)
+        _, m1, c1 = line_moments(after.density[panel, 0], axis)
+        frame = after.matrix[panel, 0, 0]
+        restored = frame * math.sqrt(c0 / c1)
+        after.mean[panel, 0] += frame * m0 - restored * m1
+        after.matrix[panel, 0, 0] = restored
+
+
+@kernel
+def _begin(first: LineRates, room: StepRoom) -> None:
+    """The rates at the start are those of the first stage."""
+    for panel in range(first.mean.shape[0]):
+        room.mean[0, panel, 0], room.matrix[0, panel, 0, 0] = first.mean[panel, 0], first.matrix[panel, 0, 0]
+        for face in range(room.total.shape[2]):
+            room.flux[0, panel, 0, face] = first.flux[panel, 0, face]
+
+
+@kernel
+def _judge(
+    start: LineState, new: LineState, task: StepTask, moved_by: float, cells: LineCells, room: StepRoom
+) -> float:
+    """The error of the step in units of what is allowed; where it is accepted frames are restored."""
+    five, three = 0.0, 0.0
+    for row in range(task.errors.shape[0]):
+        error = _error(start, task.errors[row], task.weights.size, max(task.rough, moved_by), task, room)
+        five, three = (error, three) if row == 0 else (five, error)
+    if task.errors.shape[0] > 1:
+        together = math.hypot(five, _ORDER_THREE_WEIGHT * three)
+        five = five * (five / together) if 0.0 < together < np.inf else together
+    if five <= 1.0 and task.restores:
+        _restore(start, new, cells.axis)
+    return five
+
+
+@kernel
 def line_step(
     start: LineState,
     first: LineRates,
@@ -196,28 +239,29 @@ def line_step(
     line: LineRoom,
     room: StepRoom,
     new: LineState,
+    following: LineRates,
 ) -> tuple[float, float]:
-    """new = the end of the step; its error in units of what is allowed, and by how much it was limited."""
-    panels, count, moved_by = start.density.shape[0], task.weights.size, 0.0
-    for panel in range(panels):
-        room.mean[0, panel, 0], room.matrix[0, panel, 0, 0] = first.mean[panel, 0], first.matrix[panel, 0, 0]
-        for face in range(room.total.shape[2]):
-            room.flux[0, panel, 0, face] = first.flux[panel, 0, face]
-    for stage in range(1, count + 1):
-        last = stage == count
-        weights, share, out = (task.weights, 1.0, new) if last else (task.stages[stage], task.nodes[stage], room.stage)
-        by = _move(start, first, weights, stage, share, task, cells, room, out)
-        moved_by = max(moved_by, by)
-        if by == np.inf:
-            return np.inf, moved_by
+    """new = the end of the step, following = the rates there where it is accepted; its error in units of what is
+    allowed, and by how much it was limited. With a tableau without stages following = the rates at the start: compiled
+    code of this size has one entrance."""
+    count, moved_by, error = task.weights.size, 0.0, 0.0
+    if count > 0:
+        _begin(first, room)
+    for stage in range(min(1, count), count + 1):
+        last, out = stage == count, room.stage
+        if last:
+            out = new if count > 0 else start
+        if count > 0:
+            weights, share = (task.weights, 1.0) if last else (task.stages[stage], task.nodes[stage])
+            moved_by = max(moved_by, _move(start, first, weights, stage, share, task, cells, room, out))
+            if moved_by == np.inf:
+                return np.inf, moved_by
+            error = _judge(start, new, task, moved_by, cells, room) if last else 0.0
+        if not error <= 1.0:
+            break
+        rates = following
         if not last:
-            rates = LineRates(room.flux[stage], room.speeds, room.mean[stage], room.matrix[stage], room.conductivity)
-            line_slope(out.density, out.mean, out.matrix, heads, stage, cells, line, rates)
-    five, three = 0.0, 0.0
-    for row in range(task.errors.shape[0]):
-        error = _error(start, task.errors[row], count, max(task.rough, moved_by), task, room)
-        five, three = (error, three) if row == 0 else (five, error)
-    if task.errors.shape[0] == 1:
-        return five, moved_by
-    together = math.hypot(five, _ORDER_THREE_WEIGHT * three)
-    return five * (five / together) if 0.0 < together < np.inf else together, moved_by
+            slopes = room.flux[stage], room.speeds, room.mean[stage], room.matrix[stage]
+            rates = LineRates(*slopes, room.conductivity, room.told)
+        line_slope(out.density, out.mean, out.matrix, heads, stage, cells, line, rates, last)
+    return error, moved_by

@@ -115,7 +115,7 @@ class NoisyIntegration(TokenIntegration):
 
     def _drifts(self, time: float, points: Float) -> Float:
         if self._pairwise is None:
-            return np.stack([self.drift(time, each) for each in points])
+            return self.drifts(time, points)
         return self._drifts_by_pairs(self._pairwise, points)
 
     def _drifts_by_pairs(self, law: PairwiseLaw, points: Float) -> Float:

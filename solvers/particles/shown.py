@@ -101,6 +101,13 @@ class TokenIntegration(Integration):
         velocity.prepare(measure)
         return velocity.drift(measure, points, self._tokens.positions)
 
+    def drifts(self, time: float, points: Float) -> Float:
+        """Of all copies, native points `(copies, n, c)`: each by its own measure, at once where no measure matters."""
+        if self._velocity.law is None:
+            measure, rows = self._tokens.law(points[0]), points.reshape(-1, points.shape[2])
+            return self._velocity.at(time).drift(measure, rows).reshape(points.shape)
+        return np.stack([self.drift(time, each) for each in points])
+
     def outputs(self, velocity: Velocity, time: float, seen: Float) -> Float:
         """`Att(y_i)`, not projected, of what layers see: unit vectors, or those times a gain, `(n, d)`."""
         space = None if self._gain is not None else self._directions
@@ -115,8 +122,8 @@ class TokenIntegration(Integration):
     def residual(self) -> float:
         """`(sum_i w_i |G(x_i)|^2)^{1/2}` relative to the spread of tokens in R^d; of copies the root mean square."""
         squares = []
-        for points in self.points():
-            speed = self.drift(self.time, points)
+        points_of_copies = self.points()
+        for points, speed in zip(points_of_copies, self.drifts(self.time, points_of_copies), strict=True):
             square = self._ranks.sum(float(np.einsum("n,nc->", self._tokens.weights, speed**2)))
             squares.append(square / spread(points, self._tokens) ** 2)
         return float(np.sqrt(np.mean(squares)))

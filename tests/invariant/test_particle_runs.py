@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import mfpde
+from mfpde.attention import Velocity
 from mfpde.contracts import State
 from mfpde.transform import threads
 
@@ -28,6 +29,23 @@ def test_merged_tokens_stay_where_the_unmerged_go():
     assert merged.provenance["statistics"]["particles"] < 24 == free.provenance["statistics"]["particles"]
     apart = np.abs(np.exp(1j * merged.positions) - np.exp(1j * free.positions))
     assert apart.max() < 1e-6
+
+
+def test_drifts_without_attention_are_found_at_once(monkeypatch):
+    problem = mfpde.Problem.from_dict(
+        {
+            "geometry": {"kind": "line"},
+            "noise": {"kappa": 4},
+            "initial": {"kind": "gaussian", "mean": 0, "covariance": 1},
+            "solver": {"kind": "particles", "count": 5, "copies": 7},
+            "time": {"until": 0.1},
+        }
+    )
+    run, calls, plain = problem.solver.start(problem.posed()), [], Velocity.drift
+    monkeypatch.setattr(Velocity, "drift", lambda *given: calls.append(given) or plain(*given))
+    found = run.drifts(0.0, run.points())
+    assert len(calls) == 1
+    assert np.array_equal(found, [run.drift(0.0, points) for points in run.points()])
 
 
 def test_a_metastable_run_reaches_times_of_e_to_the_twenty():

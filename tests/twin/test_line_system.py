@@ -94,6 +94,12 @@ def test_steps(case, length):
     for mine, other in zip(*end, strict=True):
         near(mine, other, 1e-9 if wanted.limited else 1e-12, scale=max(1.0, np.abs(other).max()))
     assert found.solution.density.min() >= 0
+    assert (found.rates is not None) == (found.error <= 1)
+    if found.rates is not None:  # those that a call for them alone finds
+        following = fast.rhs(plan.end, found.solution)
+        near(found.rates.speeds, following.speeds, 0)
+        assert found.rates.told == following.told
+        near(fast.narrowest(found.solution, following), slow.narrowest(found.solution, following), 1e-12)
     mass = wanted.solution.density.sum()  # what leaves an open box is the same
     assert abs(found.solution.density.sum() - mass) <= 1e-13 * mass
 
