@@ -54,7 +54,7 @@ class LineSystem(CellSystem):
         terms = [] if velocity.law is None else velocity.law.at(0.0).terms(1)
         return (velocity.law is None or bool(terms)) and all(term.head.pair_kernel in _KERNELS for term in terms)
 
-    def _slope(self, time: float, state: Solution, cells: slope.LineCells) -> slope.LineRates:
+    def _slope(self, time: float, state: Solution, cells: slope.LineCells, spreads: bool = True) -> slope.LineRates:
         panels, count = len(state.mean), cells.axis.size
         rates = slope.LineRates(
             np.empty((panels, 1, count + 1)),
@@ -63,11 +63,13 @@ class LineSystem(CellSystem):
             np.empty_like(state.matrix),
             np.empty_like(state.matrix),
         )
-        slope.line_slope(*state, self._heads_at([time]), 0, cells, self._room(panels), rates)
+        heads = self._heads_at([time])
+        heads = heads if spreads else heads._replace(noise=np.zeros_like(heads.noise))
+        slope.line_slope(*state, heads, 0, cells, self._room(panels), rates)
         return rates
 
-    def rhs(self, time: float, state: Solution, nearby: Rates | None = None) -> Rates:
-        rates = self._slope(time, state, self._line_cells())
+    def rhs(self, time: float, state: Solution, nearby: Rates | None = None, spreads: bool = True) -> Rates:
+        rates = self._slope(time, state, self._line_cells(), spreads)
         if not np.isfinite(rates.speeds).all():
             super().rhs(time, state)  # says why, where something is to be said
         fluxes = Fluxes(np.zeros((len(state.mean), 2, self.grid.cells[0])), rates.flux)
