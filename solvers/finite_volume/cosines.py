@@ -30,7 +30,9 @@ class Cosines:
     @cached_property
     def _along(self) -> tuple[Float, Float]:
         """Eigenvalues of the second derivative along rows' index and columns' index."""
-        each = [_eigenvalues(count, float(width)) for count, width in zip(self.grid.cells, self.grid.widths, strict=True)]
+        each = [
+            _eigenvalues(count, float(width)) for count, width in zip(self.grid.cells, self.grid.widths, strict=True)
+        ]
         return (np.zeros(1), each[0]) if len(each) == 1 else (each[0], each[1])
 
     @cached_property
@@ -92,7 +94,7 @@ class Cosines:
             length = count * width
             lift = ((np.arange(count) + 0.5) * width) ** 2 / (2.0 * length)
             bent = dct(_eigenvalues(count, float(width)) * dct(lift, norm="ortho"), type=3, norm="ortho")
-            missing = 1.0 / length - bent
+            missing: Float = np.asarray(1.0 / length - bent, dtype=np.float64)
             missing[-1] -= 1.0 / width
             found.append(missing)
         return found

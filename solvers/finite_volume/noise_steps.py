@@ -31,8 +31,9 @@ __all__ = ["NOISE_FLOOR", "NoiseSteps"]
 NOISE_FLOOR = 1e-15  # of the peak: rounding errors of sums of cosines, measured at up to 3e-16
 _FLOOR_FACTOR = 100.0  # times the floor: cells below it must not matter to the drift
 _LOOK_EVERY = 16  # steps, between two checks that they do not
-_MATTER_SHARE = 1e-3  # of the error promised, that tails near the floor may change the drift by, in widths per unit time
-_CELL_MICROSECONDS, _CALL_MICROSECONDS = 0.09, 120.0  # of cosines, exponentials and sums in one stage, measured
+_MATTER_SHARE = 1e-3  # of the error promised: change of the drift by tails near the floor, in widths per unit time
+_CELL_MICROSECONDS, _CALL_MICROSECONDS = 0.13, 120.0  # of cosines, exponentials and sums in one stage, measured
+_SUM_MICROSECONDS = 0.1  # of the fastest evaluations on the plane, for each cell, panel and panel that it sees
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,8 @@ class NoiseSteps:
         if not self._seen:
             return None
         longest = LARGEST_DECAY / (self._cosines.largest * self._diffusion)
-        cost = system.cost(len(solution.mean))
+        panels = len(solution.mean)
+        cost = min(system.cost(panels), _CALL_MICROSECONDS + _SUM_MICROSECONDS * (panels + 1) * solution.density.size)
         more = _CALL_MICROSECONDS + _CELL_MICROSECONDS * solution.density.size
         return ExactLimits(longest, (cost + more) / cost)
 

@@ -1,0 +1,80 @@
+"""Noise in a box at rest, integrated exactly in cosines: order at walls, agreement with explicit steps, resume."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mfpde
+from mfpde.solvers.finite_volume import noise_steps
+from mfpde.solvers.finite_volume.cosines import Cosines
+from mfpde.solvers.finite_volume.frames import Static
+from mfpde.solvers.finite_volume.grid import Grid
+from mfpde.solvers.finite_volume.solution import Solution
+from mfpde.solvers.finite_volume.system import CellSystem, Scheme
+from mfpde.typing import Float
+
+KAPPA = 4.0
+PLANE: dict[str, Any] = {
+    "geometry": {"kind": "plane"},
+    "attention": {"kind": "softmax", "A": [[1, 0.3], [0, 1]], "V": -0.5},
+    "noise": {"kappa": 10},
+    "initial": {"kind": "gaussian", "mean": [0.3, 0], "covariance": [[0.5, 0.1], [0.1, 0.4]]},
+    "solver": {"kind": "finite-volume", "cells": [64, 64], "frame": "static"},
+    "time": {"until": 0.4, "save": False},
+}
+
+
+def _law_between_walls(count: int, lifted: bool) -> Float:
+    """The stationary density of drift 1 on [0, 1] that the cells have: the null vector of their rates."""
+    equation = mfpde.Equation(geometry=mfpde.Line(), drift={"kind": "constant", "value": [1.0]}, noise={"kappa": KAPPA})
+    grid = Grid(np.zeros(1), np.ones(1), (count,), gaussian=False)
+    cosines, system = Cosines(grid), CellSystem(equation, grid, Static(), Scheme(9, closed=False, walls=True))
+    columns = []
+    for density in np.eye(count)[:, None, None, :]:
+        rates = system.rhs(0.0, Solution(density, np.zeros((1, 1)), np.ones((1, 1, 1))), spreads=False)
+        change = -np.diff(rates.fluxes.along, axis=2)
+        change += cosines.values(cosines.laplacian / KAPPA * cosines.coefficients(density))
+        if lifted:
+            change += cosines.lifting(density, rates.speeds)
+        columns.append(change.ravel())
+    matrix = np.array(columns).T
+    assert np.abs(matrix.sum(axis=0)).max() < 1e-9 * np.abs(matrix).max()  # nothing leaves
+    law = np.linalg.svd(matrix)[2][-1]
+    return np.asarray(law * count / law.sum(), dtype=np.float64)
+
+
+def _error(count: int, lifted: bool = True) -> float:
+    x = (np.arange(count) + 0.5) / count
+    exact = KAPPA * np.exp(KAPPA * x) / np.expm1(KAPPA)
+    return float(np.abs(_law_between_walls(count, lifted) - exact).max())
+
+
+def test_the_stationary_law_at_a_wall_is_of_second_order() -> None:
+    coarse, fine = _error(32), _error(64)
+    assert fine < 2e-3
+    assert np.log2(coarse / fine) > 1.8
+    assert _error(64, lifted=False) > 5 * fine
+
+
+def test_exact_steps_agree_with_explicit_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = mfpde.solve(mfpde.Problem.from_dict(PLANE))
+    monkeypatch.setattr(noise_steps.NoiseSteps, "limits", lambda *_: None)
+    explicit = mfpde.solve(mfpde.Problem.from_dict(PLANE))
+    taken, others = (run.provenance["statistics"] for run in (exact, explicit))
+    assert taken["exact"] > 0
+    assert others["exact"] == 0
+    end, other = exact.density[-1], explicit.density[-1]
+    assert end.min() >= 0.0
+    assert np.abs(end - other).max() < 1e-7 * other.max()
+    assert abs(end.sum() / exact.density[0].sum() - 1.0) < 1e-13
+
+
+def test_decay_of_a_cosine_is_exact() -> None:
+    grid = Grid(np.zeros(2), np.array([2.0, 1.0]), (12, 10), gaussian=False)
+    cosines, (x, y) = Cosines(grid), grid.coordinates
+    wave = (np.cos(1.5 * np.pi * x) * np.cos(2 * np.pi * y))[None]
+    decayed = cosines.values(cosines.decay(0.01) * cosines.coefficients(wave))
+    assert np.abs(decayed - np.exp(-0.01 * 6.25 * np.pi**2) * wave).max() < 1e-14
