@@ -89,12 +89,12 @@ class Cosines:
     @cached_property
     def _missing(self) -> list[Float]:
         """`psi'' - Lap psi - e / h` along each axis."""
-        found = []
-        for count, width in zip(self.grid.cells, self.grid.widths, strict=True):
+        found: list[Float] = []
+        for count, width in zip(self.grid.cells, self.grid.widths.tolist(), strict=True):
             length = count * width
             lift = ((np.arange(count) + 0.5) * width) ** 2 / (2.0 * length)
-            bent = dct(_eigenvalues(count, float(width)) * dct(lift, norm="ortho"), type=3, norm="ortho")
-            missing: Float = np.asarray(1.0 / length - bent, dtype=np.float64)
+            bent = dct(_eigenvalues(count, width) * dct(lift, norm="ortho"), type=3, norm="ortho")
+            missing = 1.0 / length - bent
             missing[-1] -= 1.0 / width
             found.append(missing)
         return found
@@ -102,5 +102,5 @@ class Cosines:
 
 def _eigenvalues(count: int, width: float) -> Float:
     """Of the second derivative between walls, on so many cells of that width."""
-    values: Float = -((np.pi / (count * width) * np.arange(count)) ** 2)
+    values: Float = -np.square(np.pi / (count * width) * np.arange(count, dtype=np.float64))
     return values

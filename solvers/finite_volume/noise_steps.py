@@ -5,9 +5,10 @@ For `u' = L u + N(u)`, L the diffusion and N the transport, stages are those of 
     U_i = e^{c_i hL} (u + h sum_j a_ij S_j) + c_i h phi_1(c_i hL) N(u_n),     S_j = e^{-c_j hL} (N(U_j) - N(u_n)),
 
 on the cosine coefficients, where L is diagonal. A steady state of the cells is one of the steps. Sums of cosines leave
-rounding errors of the peak everywhere, also where the density is smaller: what is below `NOISE_FLOOR` is taken for zero
-and the rest is scaled to the mass. Where attention sees tails as far out (kernels e^{<Ax, y>} amplify them), these
-steps are refused, and the explicit ones, whose errors are relative to the density of each cell, go on.
+rounding errors of the peak everywhere, also where the density is smaller, and ripples as high as the negative densities
+that a step makes: what is below `NOISE_FLOOR` or twice those is taken for zero and the rest is scaled to the mass.
+Where attention sees tails as far out (kernels e^{<Ax, y>} amplify them), these steps are refused, and the explicit
+ones, whose errors are relative to the density of each cell, go on.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ class NoiseSteps:
     def __init__(self, system: CellSystem) -> None:
         self._system, self._cosines = system, Cosines(system.grid)
         self._possible = system.frame.rests and bool(system.steady_diffusion)
+        self._level = NOISE_FLOOR  # of errors far from the peak, as the last step's negative densities show it
         self._seen = True  # whether cells above the floor are all that matters, when last checked
 
     def limits(self, time: float, solution: Solution, number: int, promised: float) -> ExactLimits | None:
@@ -66,7 +68,7 @@ class NoiseSteps:
         if self._cosines.grid is not grid:
             self._cosines = Cosines(grid)
         if number % _LOOK_EVERY == 0:
-            cut = [_cleared(solution, share * NOISE_FLOOR) for share in (1.0, _FLOOR_FACTOR)]
+            cut = [_cleared(solution, share * self._level) for share in (1.0, _FLOOR_FACTOR)]
             with np.errstate(all="ignore"):
                 changed = system.drifts_apart(time, solution, *(system.measure(each) for each in cut))
             self._seen = changed <= _MATTER_SHARE * promised
@@ -119,7 +121,8 @@ class NoiseSteps:
         clipped = float((-reached.density.min(axis=(1, 2)) / peaks).max())
         sizes = [float((error / peaks).max()) / rough for error in errors]
         error = max(combined_error(sizes), clipped / rough)
-        new = _cleared(reached, NOISE_FLOOR)
+        self._level = max(NOISE_FLOOR, 2.0 * clipped)
+        new = _cleared(reached, self._level)
         mass = before.density.sum(axis=(1, 2)) / new.density.sum(axis=(1, 2))
         return Attempt(new._replace(density=new.density * mass[:, None, None]), error, clipped > NOISE_FLOOR)
 
@@ -133,11 +136,11 @@ class NoiseSteps:
 
     def arrays(self) -> dict[str, AnyArray]:
         """What `restore` needs."""
-        return {"noise_steps": np.array([self._seen])}
+        return {"noise_steps": np.array([float(self._seen), self._level])}
 
     def restore(self, arrays: Mapping[str, AnyArray]) -> None:
         """Go on from there."""
-        self._seen = bool(arrays["noise_steps"][0])
+        self._seen, self._level = bool(arrays["noise_steps"][0]), float(arrays["noise_steps"][1])
 
 
 def _cleared(solution: Solution, share: float) -> Solution:
