@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mfpde
+from mfpde.equation import InitialValueProblem
 from mfpde.solvers.finite_volume import noise_steps
 from mfpde.solvers.finite_volume.cosines import Cosines
 from mfpde.solvers.finite_volume.frames import Static
@@ -79,3 +80,17 @@ def test_decay_of_a_cosine_is_exact() -> None:
     wave = (np.cos(1.5 * np.pi * x) * np.cos(2 * np.pi * y))[None]
     decayed = cosines.values(cosines.decay(0.01) * cosines.coefficients(wave))
     assert np.abs(decayed - np.exp(-0.01 * 6.25 * np.pi**2) * wave).max() < 1e-14
+
+
+def test_a_run_goes_on_bit_for_bit() -> None:
+    task = InitialValueProblem(mfpde.Problem.from_dict(PLANE).equation, 0.4)
+    solver = mfpde.Problem.from_dict(PLANE).solver
+    whole = solver.start(task)
+    whole.advance(0.2, 10**9)
+    state = whole.state()
+    resumed = solver.resume(task, state)
+    for run in (whole, resumed):
+        run.advance(0.4, 10**9)
+    assert whole.statistics()["exact"] > 0
+    assert resumed.statistics()["exact"] == whole.statistics()["exact"]
+    assert all(np.array_equal(part, resumed.state()[name]) for name, part in whole.state().items())
