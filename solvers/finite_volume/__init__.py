@@ -109,6 +109,8 @@ class FiniteVolume(Solver):
         noisy = equation.noise != type(equation.noise)()
         stiff = statistics["stiff"] > 0 if "stiff" in statistics else noisy
         steppers = self.chosen_stepper.citations + (lookup("stepper", "rkc2").citations if stiff else ())
+        if statistics.get("exact", 0.0) > 0:
+            steppers += lookup("stepper", "gif853").citations
         return (*self.citations, *_CITATIONS_OF_ORDER.get(self.order, ()), *steppers)
 
     def unfit(self, equation: Equation) -> str | None:

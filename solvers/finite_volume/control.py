@@ -7,19 +7,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mfpde.solvers.steppers.dop853 import Dop853
 from mfpde.solvers.steppers.explicit import ExplicitStepper
 from mfpde.solvers.steppers.rkc2 import Rkc2
 from mfpde.solvers.stepping.controller import SHORTEST_STEP, Controller
 from mfpde.solvers.stepping.step_ends import next_end
 from mfpde.typing import AnyArray
 
-__all__ = ["Plan", "StepControl"]
+__all__ = ["ExactLimits", "Plan", "StepControl"]
 
 _ERROR_FLOOR = 1e-2  # of the controllers: errors below it are those of limited fluxes, which know no order
 _STIFF_RATIO = 5.0  # of the rates at which diffusion and transport empty cells, from which on rkc2 may pay
 _STAGES_MAX = 100  # of rkc2
 _STIFF_FIRST = 4.0  # times what is stable for the other scheme: the first step of rkc2
-_STIFF_REGROWTH = 1.1  # of the length of rkc2, for every step that the other scheme takes
+_REGROWTH = 1.1  # of the lengths of the schemes for noise, for every step that another one takes
+_EXACT_FIRST = 4.0  # times what is stable for the usual scheme: the first step that integrates noise exactly
+_DOP853 = Dop853()
+_EXACT_CFL = 10.0  # share of a cell that transport may take out in such a step
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,7 @@ class Plan:
     end: float
     jump: bool  # whether coefficients jump at the end: they are then asked for times before it only
     stiff: bool  # whether rkc2 takes it
+    exact: bool = False  # whether noise is integrated exactly, along the stages of dop853
 
     @property
     def latest(self) -> float:
@@ -38,15 +43,23 @@ class Plan:
         return float(np.nextafter(self.end, -np.inf)) if self.jump else self.end
 
 
+@dataclass(frozen=True)
+class ExactLimits:
+    """Of a step that integrates noise exactly."""
+
+    longest: float
+    price: float  # of one of its stages, in evaluations of the explicit schemes
+
+
 class StepControl:
     """Steps of a stepper, no longer than what empties `cfl` cells and than what `tolerance` allows; or, where diffusion
-    would make them many, of `rkc2`, whichever gets further for its evaluations."""
+    would make them many, of `rkc2` or of `gif853` in cosines, whichever gets furthest for its cost."""
 
     def __init__(self, stepper: ExplicitStepper, cfl: float, tolerance: float, breaks: Sequence[float] = ()) -> None:
         self.stepper, self._cfl, self.tolerance = stepper, cfl, tolerance
         self.breaks = tuple(float(time) for time in breaks if time > 0)
-        self._usual, self._stiff = (Controller(0.0, _ERROR_FLOOR) for _ in range(2))
-        self.counts = {"steps": 0, "rejected": 0, "limited": 0, "stiff": 0}
+        self._usual, self._stiff, self._exact = (Controller(0.0, _ERROR_FLOOR) for _ in range(3))
+        self.counts = {"steps": 0, "rejected": 0, "limited": 0, "stiff": 0, "exact": 0}
 
     @property
     def step(self) -> float:
@@ -57,20 +70,32 @@ class StepControl:
         """With a first step of that length."""
         self._usual.length = length
 
-    def plan(self, time: float, target: float, outflow: float, spreading: float) -> Plan:
+    def plan(
+        self, time: float, target: float, outflow: float, spreading: float, exact: ExactLimits | None = None
+    ) -> Plan:
         """The next step on the way to a target."""
         emptying = outflow + spreading
         stable = self._cfl / emptying if emptying > 0 else np.inf
-        length, stepper, stiff = min(self.step, stable), self.stepper, False
         ends = [target, *self.breaks]
-        if self.step > stable and spreading > _STIFF_RATIO * outflow:
+
+        def planned(stepper: ExplicitStepper, length: float, stiff: bool = False, exact: bool = False) -> Plan:
+            end = next_end(time, length, ends)
+            return Plan(stepper, end - time, end, end in self.breaks, stiff, exact)
+
+        plan = planned(self.stepper, min(self.step, stable))
+        if self.step <= stable:
+            return plan
+        costs = {plan: len(plan.stepper.tableau.weights) / plan.length}
+        if spreading > _STIFF_RATIO * outflow:
             reached = self._stiff.length or _STIFF_FIRST * stable
             reached = next_end(time, min(reached, 0.3 * _STAGES_MAX**2 / emptying), ends) - time
-            other = Rkc2.reaching(2 * reached * emptying)
-            if len(other.tableau.weights) / reached < len(stepper.tableau.weights) / length:
-                length, stepper, stiff = reached, other, True
-        end = next_end(time, length, ends)
-        return Plan(stepper, end - time, end, end in self.breaks, stiff)
+            stiff = planned(Rkc2.reaching(2 * reached * emptying), reached, stiff=True)
+            costs[stiff] = len(stiff.stepper.tableau.weights) / stiff.length
+        if exact is not None:
+            allowed = min(exact.longest, _EXACT_CFL / outflow if outflow > 0 else np.inf)
+            other = planned(_DOP853, min(self._exact.length or _EXACT_FIRST * stable, allowed), exact=True)
+            costs[other] = exact.price * (len(other.stepper.tableau.weights) + 1) / other.length
+        return min(costs, key=lambda each: costs[each])
 
     def vanished(self, time: float, target: float) -> bool:
         """Whether steps have become too short to go on."""
@@ -78,27 +103,33 @@ class StepControl:
 
     def judge(self, plan: Plan, error: float, limited: bool) -> bool:
         """Whether a step of that error (in units of what is allowed) is taken; plans the next one."""
-        controller = self._stiff if plan.stiff else self._usual
+        controller = self._stiff if plan.stiff else self._exact if plan.exact else self._usual
         accepted = controller.judge(plan.length, error, plan.stepper.error_order)
         self.counts["limited"] += int(limited)
         self.counts["steps" if accepted else "rejected"] += 1
         self.counts["stiff"] += int(plan.stiff)
-        if not plan.stiff:
-            self._stiff.length *= _STIFF_REGROWTH
+        self.counts["exact"] += int(plan.exact)
+        for other in (self._stiff, self._exact):
+            other.length *= 1.0 if other is controller else _REGROWTH
         if accepted and plan.jump:
             self._usual.forget()
             self._stiff.forget()
+            self._exact.forget()
         return accepted
+
+    @property
+    def _controllers(self) -> tuple[Controller, ...]:
+        return self._usual, self._stiff, self._exact
 
     def arrays(self) -> dict[str, AnyArray]:
         """What `restore` needs."""
         return {
-            "controller": np.array([self._usual.numbers, self._stiff.numbers]),
+            "controller": np.array([each.numbers for each in self._controllers]),
             "control_counts": np.array(list(self.counts.values()), dtype=np.int64),
         }
 
     def restore(self, arrays: Mapping[str, AnyArray]) -> None:
         """Go on from there."""
-        for controller, numbers in zip((self._usual, self._stiff), arrays["controller"], strict=True):
+        for controller, numbers in zip(self._controllers, arrays["controller"], strict=True):
             controller.restore(numbers)
         self.counts = dict(zip(self.counts, (int(count) for count in arrays["control_counts"]), strict=True))

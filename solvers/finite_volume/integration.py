@@ -14,9 +14,10 @@ from mfpde.errors import ProblemError
 from mfpde.geometry import Axis, Layout
 from mfpde.measure import GridDensity
 from mfpde.solvers.amplification import Amplification
-from mfpde.solvers.finite_volume.control import StepControl
+from mfpde.solvers.finite_volume.control import Plan, StepControl
 from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, Missed, edge_mass, inverse_growth
 from mfpde.solvers.finite_volume.grid import Grid
+from mfpde.solvers.finite_volume.noise_steps import NoiseSteps
 from mfpde.solvers.finite_volume.solution import Solution, measure_of
 from mfpde.solvers.finite_volume.stepping import Attempt, Start
 from mfpde.solvers.finite_volume.system import CellSystem, Rates
@@ -46,6 +47,7 @@ class FiniteVolumeIntegration(Integration):
         self, system: CellSystem, solution: Solution, control: StepControl, missed: Missed, amplification: Amplification
     ) -> None:
         self._system, self._solution, self._control = system, solution, control
+        self._noise_steps = NoiseSteps(system)
         self._amplification = amplification
         self._time = 0.0
         self._growth, self._missed = PoleLine(), missed
@@ -144,14 +146,15 @@ class FiniteVolumeIntegration(Integration):
         if self._control.vanished(self._time, target):
             return False
         rates = self._present_rates()
-        plan = self._control.plan(self._time, target, rates.outflow, rates.spreading)
-        self._evaluations += len(plan.stepper.tableau.weights) - 1
+        plan = self._plan(target, rates)
+        self._evaluations += len(plan.stepper.tableau.weights) - 1 + int(plan.exact)
         if self._roughness is None:
             self._roughness = self._system.roughness(self._solution, rates)
         start = Start(self._time, self._solution, rates, self._roughness)
         try:
             with np.errstate(all="ignore"):
-                tried = self._system.step(start, plan, self._control.tolerance)
+                taken = self._noise_steps.step if plan.exact else self._system.step
+                tried = taken(start, plan, self._control.tolerance)
         except (ProblemError, ArithmeticError, np.linalg.LinAlgError):  # a trial stage where the drift means nothing
             tried = Attempt(None, math.inf)
         if tried.solution is not None and self._leaves_the_box(tried.solution):
@@ -166,6 +169,13 @@ class FiniteVolumeIntegration(Integration):
             if not self._make_room(self._crowded()) and tried.rates is not None:
                 self._see(tried.rates)
         return True
+
+    def _plan(self, target: float, rates: Rates) -> Plan:
+        """The next step."""
+        exact = self._noise_steps.limits(
+            self._time, self._solution, self._control.counts["steps"], self._missed.allowed
+        )
+        return self._control.plan(self._time, target, rates.outflow, rates.spreading, exact)
 
     def _look_at_tails(self) -> None:
         """Estimate the error that tails cause: after step 2, after every step up to the 8th while it exceeds a
@@ -345,6 +355,7 @@ class FiniteVolumeIntegration(Integration):
             "growth": self._growth.rows.copy(),
             "evaluations": np.array([self._evaluations]),
             **self._control.arrays(),
+            **self._noise_steps.arrays(),
             **self._rest.arrays(),
             **self._amplification.arrays(),
         }
@@ -358,6 +369,7 @@ class FiniteVolumeIntegration(Integration):
         )
         self._first_cells = tuple(int(count) for count in state["first_cells"])
         self._control.restore(state)
+        self._noise_steps.restore(state)
         self._rest.restore(state)
         self._amplification.restore(state)
         self._rates, self._roughness = self._system.rhs(self._time, self._solution), None

@@ -68,9 +68,9 @@ class LineSystem(CellSystem):
         still, room = steps.LineState(*state), self._step_room(0, len(state.mean))
         steps.line_step(still, rates, _NO_STEP, heads, cells, self._room(len(state.mean)), room, still, rates)
 
-    def _slope(self, time: float, state: Solution, cells: slope.LineCells) -> slope.LineRates:
-        rates = self._blank(state)
-        self._find(state, self._heads_at([time]), cells, rates)
+    def _slope(self, time: float, state: Solution, cells: slope.LineCells, spreads: bool = True) -> slope.LineRates:
+        rates, heads = self._blank(state), self._heads_at([time])
+        self._find(state, heads if spreads else heads._replace(noise=np.zeros_like(heads.noise)), cells, rates)
         return rates
 
     def _blank(self, state: Solution) -> slope.LineRates:
@@ -84,8 +84,8 @@ class LineSystem(CellSystem):
             np.empty(len(slope.LineTold._fields)),
         )
 
-    def rhs(self, time: float, state: Solution, nearby: Rates | None = None) -> Rates:
-        rates = self._slope(time, state, self._line_cells())
+    def rhs(self, time: float, state: Solution, nearby: Rates | None = None, spreads: bool = True) -> Rates:
+        rates = self._slope(time, state, self._line_cells(), spreads)
         if not np.isfinite(rates.speeds).all():
             super().rhs(time, state)  # says why, where something is to be said
         return self._rates(rates)

@@ -101,10 +101,20 @@ class CellSystem(System[Solution, Rates]):
     def _diffusion_at(self, time: float) -> float:
         return self._diffusion_in_time(time) if self._diffusion is None else self._diffusion
 
-    def rhs(self, time: float, state: Solution, nearby: Rates | None = None) -> Rates:
-        """The rates at a time; potentials of the attention are found from those of rates nearby."""
-        velocity, strength = self._velocity.at(time), self._diffusion_at(time)
-        measure = measure_of(state, self.grid, self.scheme.positions, self.scheme.closed)
+    @property
+    def steady_diffusion(self) -> float | None:
+        """D, where it does not depend on time."""
+        return self._diffusion
+
+    def measure(self, state: Solution) -> GridDensity:
+        """What attention sees."""
+        return measure_of(state, self.grid, self.scheme.positions, self.scheme.closed)
+
+    def rhs(self, time: float, state: Solution, nearby: Rates | None = None, spreads: bool = True) -> Rates:
+        """The rates at a time, of transport alone unless it `spreads`; potentials of the attention are found from those
+        of rates nearby."""
+        velocity, strength = self._velocity.at(time), self._diffusion_at(time) if spreads else 0.0
+        measure = self.measure(state)
         if nearby is not None and nearby.measure is not None:
             velocity.prepare(measure, nearby.measure)
         shape = (self.grid.dimension, *self.grid.shape)
@@ -247,15 +257,19 @@ class CellSystem(System[Solution, Rates]):
         cells, relative to their width."""
         if not self.scheme.closed:
             return 0.0
-        velocity, frames = self._velocity.at(time), lattices(solution, self.grid)
-        positions = [None] * len(frames) if self.scheme.positions is None else self.scheme.positions.tolist()
         lightest, heaviest = (
             measure_of(solution, self.grid, self.scheme.positions, closed=True, heaviest=heavy)
             for heavy in (False, True)
         )
+        return self.drifts_apart(time, solution, lightest, heaviest)
+
+    def drifts_apart(self, time: float, solution: Solution, one: GridDensity, other: GridDensity) -> float:
+        """By how much the drifts of two laws differ, on average over the cells, relative to the width of a solution."""
+        velocity, frames = self._velocity.at(time), lattices(solution, self.grid)
+        positions = [None] * len(frames) if self.scheme.positions is None else self.scheme.positions.tolist()
         largest = 0.0
         for panel, (lattice, position) in enumerate(zip(frames, positions, strict=True)):
-            drifts = [velocity.drift(measure, lattice, position) for measure in (lightest, heaviest)]
+            drifts = [velocity.drift(measure, lattice, position) for measure in (one, other)]
             apart = np.linalg.solve(lattice.matrix, (drifts[1] - drifts[0]).reshape(self.grid.dimension, -1))
             density = solution.density[panel]
             average = np.abs(apart) @ density.ravel() / density.sum()

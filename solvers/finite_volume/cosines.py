@@ -1,0 +1,106 @@
+"""Diffusion between walls in cosines: values at the middles of equal cells are sums of `cos(pi k (i + 1/2) / n)`, on
+which the Laplacian is a number, `-(pi k / L)^2` along each axis.
+
+A density that flows towards a wall has a slope there, `D d_n rho = rho G_n` (the whole flux is zero), which cosines
+have not: `lifting` gives what is missing to second order.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from scipy.fft import dct, dctn, idctn
+
+from mfpde.solvers.finite_volume.grid import Grid
+from mfpde.typing import Float
+
+__all__ = ["Cosines"]
+
+_AXES = (1, 2)  # of densities `(panels, rows, columns)`; the one row of the line is its own cosine
+_TO_THE_WALL = np.array([15.0, -10.0, 3.0]) / 8.0  # the value at a wall from those in the three cells before it
+
+
+class Cosines:
+    """Of the cells of a grid at rest."""
+
+    def __init__(self, grid: Grid) -> None:
+        self.grid = grid
+
+    @cached_property
+    def _along(self) -> tuple[Float, Float]:
+        """Eigenvalues of the second derivative along rows' index and columns' index."""
+        each = [
+            _eigenvalues(count, float(width)) for count, width in zip(self.grid.cells, self.grid.widths, strict=True)
+        ]
+        return (np.zeros(1), each[0]) if len(each) == 1 else (each[0], each[1])
+
+    @cached_property
+    def laplacian(self) -> Float:
+        """Its eigenvalues, `(rows, columns)`."""
+        return np.add.outer(*self._along)
+
+    @property
+    def largest(self) -> float:
+        """The modulus of the fastest of them."""
+        return float(-self.laplacian[-1, -1])
+
+    def decay(self, time: float) -> Float:
+        """`e^{time Laplacian}`, where time is that of unit diffusion."""
+        return np.multiply.outer(*(np.exp(time * values) for values in self._along))
+
+    def integrated(self, time: float) -> Float:
+        """`int_0^1 e^{s time Laplacian} ds`."""
+        exponent = time * self.laplacian
+        exponent[0, 0] = 1.0
+        mean: Float = np.expm1(exponent) / exponent
+        mean[0, 0] = 1.0
+        return mean
+
+    def coefficients(self, values: Float) -> Float:
+        """Of densities `(panels, rows, columns)`."""
+        found: Float = dctn(values, axes=_AXES, norm="ortho")
+        return found
+
+    def values(self, coefficients: Float) -> Float:
+        """Where they came from."""
+        found: Float = idctn(coefficients, axes=_AXES, norm="ortho")
+        return found
+
+    def lifting(self, density: Float, speeds: Float) -> Float:
+        """What the slopes at the walls add to the rates of densities `(panels, rows, columns)` that move with speeds
+        `(panels, d, rows, columns)`.
+
+        `rho = q + s psi` with `psi = x^2 / 2L`, whose slope at the right wall is 1, leaves q without a slope there if
+        `D s` is the flux rho G at the wall. Then `d_t rho = D (Lap q + s psi'') - d_x(rho G)`, and as the Laplacian in
+        cosines acts on rho, and transport has no flux through the wall, `D s (psi'' - Lap psi - e / h)` is missing;
+        e is 1 in the last cell. Its sum over the cells is zero.
+        """
+        added, dimension = np.zeros_like(density), self.grid.dimension
+        for direction in range(dimension):
+            axis = direction - dimension  # of both arrays, from the end
+            product = np.moveaxis(density * speeds[:, direction], axis, -1)
+            right, missing = product[..., -3:] @ _TO_THE_WALL[::-1], self._missing[direction]
+            left = product[..., :3] @ _TO_THE_WALL
+            change = right[..., None] * missing - left[..., None] * missing[::-1]
+            added += np.moveaxis(change, -1, axis)
+        return added
+
+    @cached_property
+    def _missing(self) -> list[Float]:
+        """`psi'' - Lap psi - e / h` along each axis."""
+        found: list[Float] = []
+        for count, width in zip(self.grid.cells, self.grid.widths.tolist(), strict=True):
+            length = count * width
+            lift = ((np.arange(count) + 0.5) * width) ** 2 / (2.0 * length)
+            bent = dct(_eigenvalues(count, width) * dct(lift, norm="ortho"), type=3, norm="ortho")
+            missing = 1.0 / length - bent
+            missing[-1] -= 1.0 / width
+            found.append(missing)
+        return found
+
+
+def _eigenvalues(count: int, width: float) -> Float:
+    """Of the second derivative between walls, on so many cells of that width."""
+    values: Float = -np.square(np.pi / (count * width) * np.arange(count, dtype=np.float64))
+    return values
