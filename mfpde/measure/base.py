@@ -174,6 +174,12 @@ class Measure(ABC):
         check_reach(tolerance)
         return reach_of_nodes(*self.embedded_nodes(), tolerance, None if tilts is None else self._tilts(tilts))
 
+    @property
+    def breakpoints(self) -> Float | None:
+        """On the line: the ends of the support and all places where the density jumps or has a kink, ascending; where it
+        has tails, ends that leave out no mass that matters. None where they are not known."""
+        return None
+
     def cell_averages(self, lattice: Lattice) -> Float:
         """Averages of the density over the cells about the points of an evenly spaced lattice, in its shape, per unit
         physical volume."""

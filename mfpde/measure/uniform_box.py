@@ -75,5 +75,9 @@ class UniformBox(Measure):
     def reach(self, tolerance: float = NODES_ACCURACY, tilts: AnyArray | None = None) -> tuple[Float, Float]:
         return self.low.copy(), self.high.copy()
 
+    @property
+    def breakpoints(self) -> Float | None:
+        return np.concatenate([self.low, self.high]) if self.low.size == 1 else None
+
     def _cell_averages(self, lattice: Lattice) -> Float:
         return shares_in_box(lattice, self.low, self.high) / np.prod(self.sides)

@@ -17,10 +17,12 @@ from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.finite_volume.cell_count import PILOT_TOLERANCE, Range, TooFewCellsError, enough_cells
 from mfpde.solvers.finite_volume.control import StepControl
 from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, Missed, narrowest_cluster
-from mfpde.solvers.finite_volume.frames import Frame, Moving, Rescaled, Static
+from mfpde.solvers.finite_volume.frames import Fitted, Frame, Moving, Rescaled, Static
+from mfpde.solvers.finite_volume.fitted_system import FittedSystem
 from mfpde.solvers.finite_volume.grid import MAX_DEVIATIONS, Grid
 from mfpde.solvers.finite_volume.initial import Discretised, Extent, Part, discretised, parts_of
 from mfpde.solvers.finite_volume.integration import FiniteVolumeIntegration
+from mfpde.solvers.finite_volume.pieces import averaged, smooth_pieces
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.static_box import box_of_run
 from mfpde.solvers.finite_volume.system import CellSystem, Scheme
@@ -39,10 +41,12 @@ _TOLERANCE_DEFAULT = {1: 1e-8, 2: 1e-6}  # by dimension, where no solver.toleran
 _STEP_TOLERANCE_DEFAULT = 1e-10  # relative error of one time step, where no solver.tolerance is given
 _STEP_TOLERANCE_MIN = 1e-14  # rounding
 _STEP_SHARE = 0.1  # of solver.tolerance, for one time step
+_ORDER_OF_PIECES_MIN = 7  # lower orders are there for data that nothing is known of
 _COARSE_CELLS, _COARSE_TOLERANCE = {1: 48, 2: 24}, 1e-5  # of the run that finds a static box
 _BOX_DEVIATIONS = 9.0  # standard deviations that cells cover; the closure continues the tail
 _MAX_LOG_RATIO = 2.5  # of densities in neighbouring cells of a tail that stencils can still follow
 _MAX_CELLS_CROSSED = 1e7  # by a token while the solution moves by its own width, or in the run
+_PIECE = np.array([-1.0]), np.array([1.0])  # ends in z of a frame that fits
 _LOST_PEAK_ERROR = 0.9  # averaging error of the initial data, over the peak: only a peak between cells makes more
 _BOX_MASS_TOLERANCE = 1e-10  # share of the mass that a given box may leave out
 
@@ -54,6 +58,7 @@ class Setup:
     settings: FiniteVolume
     task: InitialValueProblem
     frame: Frame
+    pieces: tuple[Part, ...] = ()  # where a frame fits each of them
 
     @classmethod
     def of(cls, settings: FiniteVolume, task: InitialValueProblem) -> Setup:
@@ -61,7 +66,10 @@ class Setup:
         if settings.rescaled:
             return cls(settings, task, Rescaled(task.equation))
         rests = settings.frame == "static" or settings.box is not None
-        return cls(settings, task, Static() if rests else Moving())
+        if rests or settings.order < _ORDER_OF_PIECES_MIN:
+            return cls(settings, task, Static() if rests else Moving())
+        pieces = smooth_pieces(task.equation, task.initial)
+        return cls(settings, task, Fitted() if pieces else Moving(), tuple(pieces))
 
     @property
     def equation(self) -> Equation:
@@ -101,13 +109,11 @@ class Setup:
     def start(self) -> FiniteVolumeIntegration:
         """At t = 0, with the given number of cells, or that of the pilot runs."""
         parts = self._parts(apart=self._moving)
-        box = None if self._moving else self._resting_box()
+        box = None if self._moving else _PIECE if self.pieces else self._resting_box()
 
         def start(cells: tuple[int, ...], tolerance: float, pilot: bool = False) -> FiniteVolumeIntegration:
             grid = Grid(*(box or self._moving_box(parts, cells)), cells, gaussian=self._moving)
-            pieces = [
-                discretised(part if self._moving else part.at_rest(), grid, stretched=not pilot) for part in parts
-            ]
+            pieces = [self._on_grid(part, grid, pilot) for part in parts]
             self._check_cells(cells, pieces)
             integration = self._on_cells(grid, pieces, parts, self.settings.order, tolerance)
             self._check_speed(integration)
@@ -115,7 +121,7 @@ class Setup:
 
         given = self.settings.cells
         if given is None:
-            within = (_CELLS_MOVING if self._moving else _CELLS_AT_REST)[self.dimension]
+            within = (_CELLS_MOVING if self._moving or self.pieces else _CELLS_AT_REST)[self.dimension]
             given = enough_cells(
                 lambda count: start((count,) * self.dimension, PILOT_TOLERANCE, pilot=True),
                 within,
@@ -125,6 +131,11 @@ class Setup:
         cells = given if isinstance(given, tuple) else (given,) * self.dimension
         doing(f"laying the initial data on {' x '.join(map(str, cells))} cells")
         return start(cells, self._step_tolerance)
+
+    def _on_grid(self, part: Part, grid: Grid, pilot: bool) -> Discretised:
+        if self.pieces:
+            return averaged(part, grid)
+        return discretised(part if self._moving else part.at_rest(), grid, stretched=not pilot)
 
     @property
     def _moving(self) -> bool:
@@ -137,8 +148,8 @@ class Setup:
         return PROMISED * (_TOLERANCE_DEFAULT[self.dimension] if asked is None else asked)
 
     def _parts(self, apart: bool) -> list[Part]:
-        """Components, each at every position of masked attention."""
-        return [
+        """Components, or smooth pieces, each at every position of masked attention."""
+        return list(self.pieces) or [
             replace(part, share=share * part.share, position=place)
             for place, share, law in self.measure.slices
             for part in parts_of(law, apart)
@@ -156,9 +167,10 @@ class Setup:
     ) -> FiniteVolumeIntegration:
         masked = parts[0].position is not None
         positions = np.array([part.position for part in parts], dtype=float) if masked else None
-        walls = self.settings.box is not None
+        walls = self.settings.box is not None or bool(self.pieces)
         closed = (not self.measure.compact or self._noise > 0) and not walls
-        system = CellSystem(self.equation, grid, self.frame, Scheme(missed.order, closed, walls, positions))
+        scheme = Scheme(missed.order, closed, walls, positions)
+        system = (FittedSystem if self.pieces else CellSystem)(self.equation, grid, self.frame, scheme)
         stepper = self.settings.chosen_stepper
         control = StepControl(stepper(), self.settings.cfl or stepper.cfl, tolerance, system.breaks)
         try:

@@ -11,7 +11,7 @@ Frames (`frames.py`) say what c and R are; g = 1 in those that have none of thei
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -37,7 +37,6 @@ _SECOND = np.array([1.0, 0.0, 0.0, 0.0])
 _SIXTH = np.array([75 / 64, -25 / 384, 3 / 640, 0.0])
 _EIGHTH = np.array([1225 / 1024, -245 / 3072, 49 / 5120, -5 / 7168])
 _STAGGERED = {1: _SECOND, 2: _SECOND, 5: _SIXTH, 7: _SIXTH, 9: _EIGHTH}
-_TURNING_SPEED = 0.1  # share of the largest speed, below which upwind stencils begin to turn
 _EDGE_WAVELENGTH = 50.0  # in cells, of the waves that edges of the initial data leave behind
 _STIFFNESS_RATIO = 1.7  # at the shortest wave, of twice the staggered difference and the second difference
 
@@ -87,6 +86,9 @@ class Scheme:
 class CellSystem(System[Solution, Rates]):
     """Rates of any solution on the cells of a grid, in a frame."""
 
+    #: whether densities are averages of what is smooth up to the ends of the cells, and ends there
+    edges: ClassVar[bool] = False
+
     def __init__(self, equation: Equation, grid: Grid, frame: Frame, scheme: Scheme) -> None:
         self._velocity, self._diffusion_at = equation.velocity, equation.noise.diffusion_at
         self.breaks = sorted({*equation.velocity.breaks(), *equation.noise.breaks()})
@@ -132,7 +134,7 @@ class CellSystem(System[Solution, Rates]):
         values = self._ratios(density) if noisy else density
         mixed = noisy and order > 1 and self.grid.dimension == 2
         tasks = [(panel, direction, lines) for panel in range(panels) for direction, lines in self._lines]
-        turning = _TURNING_SPEED * np.abs(speeds).max(axis=(2, 3))
+        turning = transport.TURNING_SPEED * np.abs(speeds).max(axis=(2, 3))
 
         def work(piece: int) -> None:
             panel, direction, lines = tasks[piece]

@@ -16,9 +16,10 @@ from mfpde.compilation import kernel
 from mfpde.transform.fused import fused
 from mfpde.typing import Float
 
-__all__ = ["GHOSTS", "transport_across", "transport_along"]
+__all__ = ["GHOSTS", "TURNING_SPEED", "transport_across", "transport_along"]
 
 GHOSTS = 5  # cells beyond each end that stencils of order nine need
+TURNING_SPEED = 0.1  # share of the largest speed, below which upwind stencils begin to turn
 _SPEED_FLOOR = 1e-300  # keeps 0 / 0 away where all speeds vanish
 _SMOOTHNESS_FLOOR = 1e-40  # keeps 0 / 0 away in the weights of WENO where all values vanish
 

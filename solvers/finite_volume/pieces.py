@@ -1,0 +1,89 @@
+"""Smooth pieces of an initial measure on the line, cut at edges and kinks that move with the tokens.
+
+A jump of the density stays one, at a token: on a piece between two of them the density is smooth for all times where the
+velocity is. ReLU attention has its kink at the origin, where tokens stay.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mfpde.geometry import Lattice
+from mfpde.measure import Measure
+from mfpde.measure.edge_stencils import at_middles
+from mfpde.solvers.finite_volume.grid import Grid
+from mfpde.solvers.finite_volume.initial import Discretised, Part, parts_of
+from mfpde.typing import Float
+
+if TYPE_CHECKING:
+    from mfpde.equation import Equation
+
+__all__ = ["averaged", "smooth_pieces"]
+
+_MAX_PIECES = 12  # each costs as much as a mixture component
+_CELLS_FOR_MASS = 256  # in which the mass of a piece is found
+_LEAST_SHARE = 1e-12  # of the mass: pieces with less are left out
+
+
+def smooth_pieces(equation: Equation, measure: Measure) -> list[Part]:
+    """A part for each smooth piece, its frame from end to end: `x = mean + matrix z`, z in [-1, 1].
+
+    Empty where pieces are of no use: with noise, where tails matter to the kernel, where velocities have kinks that
+    tokens cross, and where nothing has edges or kinks.
+    """
+    velocity, law = equation.velocity, equation.velocity.law
+    if equation.noise.strongest > 0 or equation.geometry.ambient_dimension > 1 or equation.interaction is not None:
+        return []
+    if velocity.kinked and (velocity.pointwise is not None or law is None):
+        return []
+    laws = [
+        (place, share * part.share, part.measure, part.measure.breakpoints)
+        for place, share, slice_law in measure.slices
+        for part in parts_of(slice_law, apart=True)
+    ]
+    terms = [] if law is None else law.at(0.0).terms(1)
+    tilted = any(term.head.tail_power < 1 for term in terms)
+    if any(ends is None for *_, ends in laws) or (tilted and not measure.compact):
+        return []
+    if not velocity.kinked and not any(law.compact or (ends is not None and ends.size > 2) for *_, law, ends in laws):
+        return []
+    origin = [0.0] if velocity.kinked else []
+    found = [
+        piece
+        for place, share, part, ends in laws
+        for piece in _pieces(part, np.asarray(ends), origin, share, place)
+    ]
+    return found if len(found) <= _MAX_PIECES * len(measure.slices) else []
+
+
+def _pieces(measure: Measure, ends: Float, cuts: list[float], share: float, position: float | None) -> list[Part]:
+    inner = [cut for cut in cuts if ends[0] < cut < ends[-1]]
+    ends = np.unique(np.concatenate([ends, inner]))
+    frames = [
+        (np.array([0.5 * (low + high)]), np.array([[0.5 * (high - low)]]))
+        for low, high in zip(ends[:-1], ends[1:], strict=True)
+    ]
+    masses = np.array([_mass(measure, *frame) for frame in frames])
+    shares = masses / masses.sum()
+    return [
+        Part(share * part, measure, *frame, position)
+        for part, frame in zip(shares.tolist(), frames, strict=True)
+        if part > _LEAST_SHARE
+    ]
+
+
+def _mass(measure: Measure, mean: Float, matrix: Float) -> float:
+    grid = Grid(np.array([-1.0]), np.array([1.0]), (_CELLS_FOR_MASS,), gaussian=False)
+    return float(measure.cell_averages(Lattice(grid.axes, mean, matrix)).sum() * matrix[0, 0] * grid.volume)
+
+
+def averaged(part: Part, grid: Grid) -> Discretised:
+    """A piece on cells: averages over them; `missed` is how far point values made of these are from the measure's."""
+    lattice, width = Lattice(grid.axes, part.mean, part.matrix), part.matrix[0, 0]
+    density = width * part.measure.cell_averages(lattice).reshape(grid.shape)
+    exact = width * part.measure.evaluate(lattice.points()).reshape(grid.shape)
+    with np.errstate(all="ignore"):
+        missed = float(np.abs(at_middles(grid.cells[0]).of(density) - exact).max() / density.max())
+        return Discretised(density * (part.share / (density.sum() * grid.volume)), part.mean, part.matrix, missed)
