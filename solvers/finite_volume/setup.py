@@ -22,6 +22,7 @@ from mfpde.solvers.finite_volume.fitted_system import FittedSystem
 from mfpde.solvers.finite_volume.grid import MAX_DEVIATIONS, Grid
 from mfpde.solvers.finite_volume.initial import Discretised, Extent, Part, discretised, parts_of
 from mfpde.solvers.finite_volume.integration import FiniteVolumeIntegration
+from mfpde.solvers.finite_volume.line_system import LineSystem
 from mfpde.solvers.finite_volume.pieces import averaged, smooth_pieces
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.static_box import box_of_run
@@ -170,7 +171,7 @@ class Setup:
         walls = self.settings.box is not None or bool(self.pieces)
         closed = (not self.measure.compact or self._noise > 0) and not walls
         scheme = Scheme(missed.order, closed, walls, positions)
-        system = (FittedSystem if self.pieces else CellSystem)(self.equation, grid, self.frame, scheme)
+        system = self._kind_of_system(grid)(self.equation, grid, self.frame, scheme)
         stepper = self.settings.chosen_stepper
         control = StepControl(stepper(), self.settings.cfl or stepper.cfl, tolerance, system.breaks)
         try:
@@ -183,6 +184,11 @@ class Setup:
         if overflows:
             raise ProblemError.at("attention", "has coefficients so large that scores of the initial data overflow")
         return integration
+
+    def _kind_of_system(self, grid: Grid) -> type[CellSystem]:
+        if self.pieces:
+            return FittedSystem
+        return LineSystem if LineSystem.fits(self.equation, grid, self.frame) else CellSystem
 
     # -- boxes
     # ---------------------------------------------------------------------------------------------------------
