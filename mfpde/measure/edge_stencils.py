@@ -13,10 +13,11 @@ import numpy as np
 
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["Stencils", "at_faces", "at_middles", "end_weights"]
+__all__ = ["WEIGHT_DEGREE", "Stencils", "at_faces", "at_middles", "end_weights"]
 
+#: of the polynomials that end-corrected weights integrate exactly
+WEIGHT_DEGREE = 9
 _ORDER = 9  # of values in the middles of cells
-_WEIGHT_DEGREE = 9  # of the polynomials that end-corrected weights integrate exactly
 _CORRECTED_CELLS = 24  # at each end, over which corrections are spread: with fewer, weights become negative
 
 
@@ -64,12 +65,11 @@ def _factors(order: int, place: float) -> Float:
 
 
 @lru_cache(maxsize=32)
-def end_weights(count: int) -> Float:
-    """Weights of the values in the middles, of which integrals over the interval are the sums to order ten: 1 inside,
-    as near to 1 as that allows at the ends (Gregory's
-    corrections, spread over more cells)."""
+def end_weights(count: int, degree: int = WEIGHT_DEGREE) -> Float:
+    """Weights of the values in the middles, sums with which are integrals over the interval, exact for polynomials up to
+    the degree: 1 inside, as near to 1 as that allows at the ends (Gregory's corrections, spread over more cells)."""
     ends = min(_CORRECTED_CELLS, count // 2)
-    degree = min(_WEIGHT_DEGREE, ends - 1)
+    degree = min(degree, ends - 1)
     weights = np.ones(count)
     weights[:ends] += _correction(ends, degree)
     weights[-ends:] += _correction(ends, degree)[::-1]
@@ -77,11 +77,10 @@ def end_weights(count: int) -> Float:
 
 
 def _correction(ends: int, degree: int) -> Float:
-    """The smallest correction of the weights of the first cells that makes sums over `0.5, 1.5, ..` differ from
-    integrals over `[0, infinity)` by nothing that powers below the degree see: by `zeta(-k, 1/2)`."""
+    """The smallest correction of the first weights that makes up for what the middle rule misses at one end."""
     x = np.arange(ends) + 0.5
     scaled = (x / ends) ** np.arange(degree + 1)[:, None]
-    # the sum over 0.5, 1.5, .. of x^k exceeds the integral by -B_{k+1}(1/2) / (k + 1)
+    # Euler and Maclaurin: at its lower end 0 the sum over 0.5, 1.5, .. of x^k misses B_{k+1}(1/2) / (k + 1)
     missing = np.array([_bernoulli_at_half(k + 1) / (k + 1) / float(ends) ** k for k in range(degree + 1)])
     return np.linalg.lstsq(scaled, missing, rcond=None)[0].astype(float)
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mfpde.geometry import Lattice
-from mfpde.measure.edge_stencils import at_faces
+from mfpde.geometry import Lattice, Line
+from mfpde.measure import Particles
+from mfpde.measure.edge_stencils import WEIGHT_DEGREE, at_faces, end_weights
 from mfpde.solvers.finite_volume.solution import Solution, measure_of
 from mfpde.solvers.finite_volume.system import CellSystem, Fluxes, Rates
 from mfpde.solvers.kernels.finite_volume_transport import TURNING_SPEED
@@ -20,11 +21,14 @@ from mfpde.typing import Float
 
 __all__ = ["FittedSystem"]
 
+_LOWER_DEGREE = WEIGHT_DEGREE - 2  # of the sums that others are compared with
+
 
 @dataclass(frozen=True)
 class _FittedRates(Rates):
-    """Also the speeds b of z at the faces, `(panels, columns + 1)`; `speeds` are means of two of them."""
+    """Also the time, and the speeds b of z at the faces, `(panels, columns + 1)`; `speeds` are means of two of them."""
 
+    time: float
     at_faces: Float
 
 
@@ -49,17 +53,39 @@ class FittedSystem(CellSystem):
         fluxes = self._through_faces(self.scheme.order, state.density, speeds)
         inside = 0.5 * (speeds[:, 1:] + speeds[:, :-1])[:, None, None, :]
         still = np.zeros_like(matrix)
-        return _FittedRates(fluxes, measure, mean, matrix, inside, still, *self._emptying(inside, still), speeds)
+        return _FittedRates(fluxes, measure, mean, matrix, inside, still, *self._emptying(inside, still), time, speeds)
 
     def roughness(self, solution: Solution, rates: Rates) -> float:
-        other = self._through_faces(self.other_order, solution.density, _faces(rates))
-        change = np.abs(np.diff(rates.fluxes.along - other.along, axis=2)).max(axis=(1, 2))
-        return float((change / solution.density.max(axis=(1, 2))).max())
+        """Also by how much sums over the tokens of lower order at the ends change what flows."""
+        assert isinstance(rates, _FittedRates)  # noqa: S101 - for the type checker
+        other = self._through_faces(self.other_order, solution.density, rates.at_faces)
+        summed = self._through_faces(self.scheme.order, solution.density, self._differing(solution, rates))
+        change = np.abs(np.diff(rates.fluxes.along - other.along, axis=2)) + np.abs(np.diff(summed.along, axis=2))
+        halves = solution.matrix[:, :, 0]  # densities per unit length of x compare between pieces
+        return float((change.max(axis=2) / halves).max() / (solution.density.max(axis=2) / halves).max())
+
+    def _differing(self, solution: Solution, rates: _FittedRates) -> Float:
+        """Differences of the speeds at the faces from those of sums of lower order."""
+        assert rates.measure is not None  # noqa: S101 - for the type checker
+        velocity, panels, (z,) = self._velocity.at(rates.time), rates.measure.panels, self.grid.faces
+        weights = end_weights(self.grid.cells[0], _LOWER_DEGREE)
+        masses = np.concatenate([panel.at_points * weights * panel.volume for panel in panels])
+        points = np.concatenate([panel.lattice.points() for panel in panels])
+        cruder = Particles(points, masses / masses.sum(), Line(), rates.measure.positions)
+        velocity.prepare(cruder, rates.measure)
+        found = np.empty_like(rates.at_faces)
+        for panel, lattice in enumerate(Lattice((z,), *frame) for frame in zip(*solution[1:], strict=True)):
+            places = None if self.scheme.positions is None else np.full(z.size, self.scheme.positions[panel])
+            drift = velocity.drift(cruder, lattice.points(), places)[:, 0]
+            motion = rates.mean[panel, 0] + rates.matrix[panel, 0, 0] * z
+            found[panel] = (drift - motion) / solution.matrix[panel, 0, 0] - rates.at_faces[panel]
+        return found
 
     def residual(self, solution: Solution, rates: Rates) -> float:
         """As of `CellSystem`; what an end that moves covers or leaves is all mass that flows through it."""
+        assert isinstance(rates, _FittedRates)  # noqa: S101 - for the type checker
         moving = rates.mean + rates.matrix[:, 0] * self.grid.faces[0]
-        speeds = _faces(rates) + moving / solution.matrix[:, 0]
+        speeds = rates.at_faces + moving / solution.matrix[:, 0]
         flux = self._through_faces(self.scheme.order, solution.density, speeds).along
         through_ends = np.abs(flux[..., 0]) + np.abs(flux[..., -1])
         return float((np.abs(np.diff(flux, axis=2)).sum() + through_ends.sum()) * self.grid.volume)
@@ -74,7 +100,3 @@ class FittedSystem(CellSystem):
         flux = speeds * (0.5 * (1.0 + wind) * left + 0.5 * (1.0 - wind) * right) / self.grid.widths[0]
         return Fluxes(np.zeros((len(density), 2, count)), flux[:, None, :])
 
-
-def _faces(rates: Rates) -> Float:
-    assert isinstance(rates, _FittedRates)  # noqa: S101 - for the type checker
-    return rates.at_faces

@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 
 __all__ = ["averaged", "smooth_pieces"]
 
-_MAX_PIECES = 12  # each costs as much as a mixture component
-_CELLS_FOR_MASS = 256  # in which the mass of a piece is found
-_LEAST_SHARE = 1e-12  # of the mass: pieces with less are left out
+_MAX_PIECES = 12  # of a component: each costs as much as a component does
+_MAX_HALVINGS = 5  # of a piece, where tails or a steep end need them
+_TRIAL = Grid(np.array([-1.0]), np.array([1.0]), (96,), gaussian=False)  # cells a piece should do with
+_SMOOTH_TO = 1e-9  # of the largest density: what such cells may miss of it before a piece is halved
+_LEAST_SHARE = 1e-18  # of the mass: intervals with less are empty
 
 
 def smooth_pieces(equation: Equation, measure: Measure) -> list[Part]:
@@ -55,17 +57,30 @@ def smooth_pieces(equation: Equation, measure: Measure) -> list[Part]:
         for place, share, part, ends in laws
         for piece in _pieces(part, np.asarray(ends), origin, share, place)
     ]
-    return found if len(found) <= _MAX_PIECES * len(measure.slices) else []
+    return found if len(found) <= _MAX_PIECES * len(laws) else []
 
 
 def _pieces(measure: Measure, ends: Float, cuts: list[float], share: float, position: float | None) -> list[Part]:
     inner = [cut for cut in cuts if ends[0] < cut < ends[-1]]
-    ends = np.unique(np.concatenate([ends, inner]))
+    places = np.unique(np.concatenate([ends, inner]))
+    for _ in range(_MAX_HALVINGS):
+        parts = _between(measure, places, share, position)
+        rough = [each.missed > _SMOOTH_TO for each in averaged(parts, _TRIAL)]
+        middles = [part.mean for part, is_rough in zip(parts, rough, strict=True) if is_rough]
+        if not middles or places.size + len(middles) > _MAX_PIECES:
+            break
+        places = np.sort(np.concatenate([places, *middles]))
+    return _between(measure, places, share, position)
+
+
+def _between(measure: Measure, ends: Float, share: float, position: float | None) -> list[Part]:
+    """One part for each interval, those without mass left out."""
     frames = [
         (np.array([0.5 * (low + high)]), np.array([[0.5 * (high - low)]]))
         for low, high in zip(ends[:-1], ends[1:], strict=True)
     ]
-    masses = np.array([_mass(measure, *frame) for frame in frames])
+    averages = [measure.cell_averages(Lattice(_TRIAL.axes, *frame)) for frame in frames]
+    masses = np.array([part.mean() * frame[1][0, 0] for part, frame in zip(averages, frames, strict=True)])
     shares = masses / masses.sum()
     return [
         Part(share * part, measure, *frame, position)
@@ -74,16 +89,20 @@ def _pieces(measure: Measure, ends: Float, cuts: list[float], share: float, posi
     ]
 
 
-def _mass(measure: Measure, mean: Float, matrix: Float) -> float:
-    grid = Grid(np.array([-1.0]), np.array([1.0]), (_CELLS_FOR_MASS,), gaussian=False)
-    return float(measure.cell_averages(Lattice(grid.axes, mean, matrix)).sum() * matrix[0, 0] * grid.volume)
-
-
-def averaged(part: Part, grid: Grid) -> Discretised:
-    """A piece on cells: averages over them; `missed` is how far point values made of these are from the measure's."""
-    lattice, width = Lattice(grid.axes, part.mean, part.matrix), part.matrix[0, 0]
-    density = width * part.measure.cell_averages(lattice).reshape(grid.shape)
-    exact = width * part.measure.evaluate(lattice.points()).reshape(grid.shape)
+def averaged(parts: list[Part], grid: Grid) -> list[Discretised]:
+    """Pieces on cells: averages over them; `missed` is how far point values made of these are from the measure's,
+    relative to the largest density of all pieces."""
     with np.errstate(all="ignore"):
-        missed = float(np.abs(at_middles(grid.cells[0]).of(density) - exact).max() / density.max())
-        return Discretised(density * (part.share / (density.sum() * grid.volume)), part.mean, part.matrix, missed)
+        found = [_averaged(part, grid) for part in parts]
+        peak = max(float(each.density.max()) / each.matrix[0, 0] for each in found)
+        return [each._replace(missed=float(each.missed / each.matrix[0, 0] / peak)) for each in found]
+
+
+def _averaged(part: Part, grid: Grid) -> Discretised:
+    """With `missed` per unit length of z."""
+    lattice = Lattice(grid.axes, part.mean, part.matrix)
+    density = part.measure.cell_averages(lattice).reshape(grid.shape)
+    factor = part.share / (density.sum() * grid.volume)
+    exact = part.measure.evaluate(lattice.points()).reshape(grid.shape)
+    missed = float(np.abs(at_middles(grid.cells[0]).of(density) - exact).max()) * factor
+    return Discretised(density * factor, part.mean, part.matrix, missed)

@@ -114,7 +114,7 @@ class Setup:
 
         def start(cells: tuple[int, ...], tolerance: float, pilot: bool = False) -> FiniteVolumeIntegration:
             grid = Grid(*(box or self._moving_box(parts, cells)), cells, gaussian=self._moving)
-            pieces = [self._on_grid(part, grid, pilot) for part in parts]
+            pieces = self._on_grid(parts, grid, pilot)
             self._check_cells(cells, pieces)
             integration = self._on_cells(grid, pieces, parts, self.settings.order, tolerance)
             self._check_speed(integration)
@@ -133,10 +133,10 @@ class Setup:
         doing(f"laying the initial data on {' x '.join(map(str, cells))} cells")
         return start(cells, self._step_tolerance)
 
-    def _on_grid(self, part: Part, grid: Grid, pilot: bool) -> Discretised:
+    def _on_grid(self, parts: list[Part], grid: Grid, pilot: bool) -> list[Discretised]:
         if self.pieces:
-            return averaged(part, grid)
-        return discretised(part if self._moving else part.at_rest(), grid, stretched=not pilot)
+            return averaged(parts, grid)
+        return [discretised(part if self._moving else part.at_rest(), grid, stretched=not pilot) for part in parts]
 
     @property
     def _moving(self) -> bool:
