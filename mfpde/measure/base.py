@@ -176,8 +176,8 @@ class Measure(ABC):
 
     @property
     def breakpoints(self) -> Float | None:
-        """On the line: the ends of the support and all places where the density jumps or has a kink, ascending; where it
-        has tails, ends that leave out no mass that matters. None where they are not known."""
+        """On the line: the ends of the support, or in tails places beyond which there is no mass that matters, and all
+        places where the density jumps or has a kink; ascending. None where they are not known."""
         return None
 
     def cell_averages(self, lattice: Lattice) -> Float:

@@ -36,7 +36,8 @@ class Stencils(NamedTuple):
 def at_faces(count: int, order: int, shift: int) -> Stencils:
     """Values at the `count + 1` faces, exact for polynomials below the order, from cells about the one before each face
     (`shift` -1) or after it (`shift` 0)."""
-    return _stencils(count, order, np.arange(count + 1) + shift, np.arange(count + 1) - 0.5)
+    faces = np.arange(count + 1)
+    return _stencils(count, order, faces + shift, faces.astype(float) - 0.5)
 
 
 @lru_cache(maxsize=32)
@@ -66,8 +67,8 @@ def _factors(order: int, place: float) -> Float:
 
 @lru_cache(maxsize=32)
 def end_weights(count: int, degree: int = WEIGHT_DEGREE) -> Float:
-    """Weights of the values in the middles, sums with which are integrals over the interval, exact for polynomials up to
-    the degree: 1 inside, as near to 1 as that allows at the ends (Gregory's corrections, spread over more cells)."""
+    """Weights of the values in the middles, with which sums are integrals over the interval, exact for polynomials up
+    to the degree: 1 inside, as near to 1 as that allows at the ends (Gregory's corrections, spread over more cells)."""
     ends = min(_CORRECTED_CELLS, count // 2)
     degree = min(degree, ends - 1)
     weights = np.ones(count)

@@ -259,7 +259,12 @@ def _merged(panels: Sequence[Panel]) -> list[Panel]:
     one of them."""
     groups: dict[tuple[bytes, ...], list[Panel]] = {}
     for panel in panels:
-        arrays = (*panel.lattice.axes, panel.lattice.origin, panel.lattice.matrix, np.array([panel.averages, panel.edges]))
+        arrays = (
+            *panel.lattice.axes,
+            panel.lattice.origin,
+            panel.lattice.matrix,
+            np.array([panel.averages, panel.edges]),
+        )
         groups.setdefault(tuple(array.tobytes() for array in arrays), []).append(panel)
     return [
         same[0] if len(same) == 1 else replace(same[-1], values=np.sum([panel.values for panel in same], axis=0))

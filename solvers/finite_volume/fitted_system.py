@@ -1,8 +1,7 @@
-"""The equation on smooth pieces of the line whose ends move with the tokens: cell averages, and fluxes that vanish at the
-ends.
+"""The equation on smooth pieces of the line whose ends move with the tokens: cell averages, no flux through the ends.
 
-In the frame `x = m + S z` with `m' -+ S' = G(m -+ S)` nothing flows through the faces z = -1 and 1. Velocities are taken
-at the faces, and averages there become values by polynomials through cells of the same piece (`edge_stencils`).
+In the frame `x = m + S z` with `m' -+ S' = G(m -+ S)` nothing flows through the faces z = -1 and 1. Velocities are
+taken at the faces, and averages become values there by polynomials through cells of the same piece (`edge_stencils`).
 """
 
 from __future__ import annotations
@@ -99,4 +98,3 @@ class FittedSystem(CellSystem):
         left, right = (at_faces(count, order, shift).of(density[:, 0]) for shift in (-1, 0))
         flux = speeds * (0.5 * (1.0 + wind) * left + 0.5 * (1.0 - wind) * right) / self.grid.widths[0]
         return Fluxes(np.zeros((len(density), 2, count)), flux[:, None, :])
-

@@ -1,11 +1,12 @@
 """Smooth pieces of an initial measure on the line, cut at edges and kinks that move with the tokens.
 
-A jump of the density stays one, at a token: on a piece between two of them the density is smooth for all times where the
-velocity is. ReLU attention has its kink at the origin, where tokens stay.
+A jump of the density stays one, at a token: on a piece between two of them the density is smooth for all times where
+the velocity is. ReLU attention has its kink at the origin, where tokens stay.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -53,9 +54,7 @@ def smooth_pieces(equation: Equation, measure: Measure) -> list[Part]:
         return []
     origin = [0.0] if velocity.kinked else []
     found = [
-        piece
-        for place, share, part, ends in laws
-        for piece in _pieces(part, np.asarray(ends), origin, share, place)
+        piece for place, share, part, ends in laws for piece in _pieces(part, np.asarray(ends), origin, share, place)
     ]
     return found if len(found) <= _MAX_PIECES * len(laws) else []
 
@@ -75,10 +74,7 @@ def _pieces(measure: Measure, ends: Float, cuts: list[float], share: float, posi
 
 def _between(measure: Measure, ends: Float, share: float, position: float | None) -> list[Part]:
     """One part for each interval, those without mass left out."""
-    frames = [
-        (np.array([0.5 * (low + high)]), np.array([[0.5 * (high - low)]]))
-        for low, high in zip(ends[:-1], ends[1:], strict=True)
-    ]
+    frames = [(np.array([0.5 * (low + high)]), np.array([[0.5 * (high - low)]])) for low, high in pairwise(ends)]
     averages = [measure.cell_averages(Lattice(_TRIAL.axes, *frame)) for frame in frames]
     masses = np.array([part.mean() * frame[1][0, 0] for part, frame in zip(averages, frames, strict=True)])
     shares = masses / masses.sum()

@@ -17,8 +17,8 @@ from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.finite_volume.cell_count import PILOT_TOLERANCE, Range, TooFewCellsError, enough_cells
 from mfpde.solvers.finite_volume.control import StepControl
 from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, Missed, narrowest_cluster
-from mfpde.solvers.finite_volume.frames import Fitted, Frame, Moving, Rescaled, Static
 from mfpde.solvers.finite_volume.fitted_system import FittedSystem
+from mfpde.solvers.finite_volume.frames import Fitted, Frame, Moving, Rescaled, Static
 from mfpde.solvers.finite_volume.grid import MAX_DEVIATIONS, Grid
 from mfpde.solvers.finite_volume.initial import Discretised, Extent, Part, discretised, parts_of
 from mfpde.solvers.finite_volume.integration import FiniteVolumeIntegration
@@ -47,7 +47,6 @@ _COARSE_CELLS, _COARSE_TOLERANCE = {1: 48, 2: 24}, 1e-5  # of the run that finds
 _BOX_DEVIATIONS = 9.0  # standard deviations that cells cover; the closure continues the tail
 _MAX_LOG_RATIO = 2.5  # of densities in neighbouring cells of a tail that stencils can still follow
 _MAX_CELLS_CROSSED = 1e7  # by a token while the solution moves by its own width, or in the run
-_PIECE = np.array([-1.0]), np.array([1.0])  # ends in z of a frame that fits
 _LOST_PEAK_ERROR = 0.9  # averaging error of the initial data, over the peak: only a peak between cells makes more
 _BOX_MASS_TOLERANCE = 1e-10  # share of the mass that a given box may leave out
 
@@ -110,7 +109,7 @@ class Setup:
     def start(self) -> FiniteVolumeIntegration:
         """At t = 0, with the given number of cells, or that of the pilot runs."""
         parts = self._parts(apart=self._moving)
-        box = None if self._moving else _PIECE if self.pieces else self._resting_box()
+        box = None if self._moving else self._resting_box()
 
         def start(cells: tuple[int, ...], tolerance: float, pilot: bool = False) -> FiniteVolumeIntegration:
             grid = Grid(*(box or self._moving_box(parts, cells)), cells, gaussian=self._moving)
@@ -214,7 +213,9 @@ class Setup:
         return (np.maximum(low, -MAX_DEVIATIONS), np.minimum(high, MAX_DEVIATIONS)) if self._noise > 0 else (low, high)
 
     def _resting_box(self) -> tuple[Float, Float]:
-        """The given box; otherwise one that holds a coarse run in moving frames."""
+        """From end to end of smooth pieces; the given box; otherwise one that holds a coarse run in moving frames."""
+        if self.pieces:
+            return np.array([-1.0]), np.array([1.0])
         if self.settings.box is not None:
             return self._given_box()
         coarse = replace(self, frame=Moving())

@@ -22,7 +22,8 @@ def panels_layout(
 ) -> Layout:
     """`density (panel, x[, y])` on frame coordinates z shared by all panels, `x = frame_mean + frame_matrix z`.
 
-    `positions` are those of masked attention, one for each panel; `edges` as of a `Panel`. The number of panels stays what it is.
+    `positions` are those of masked attention, one for each panel; `edges` as of a `Panel`. The number of
+    panels stays what it is.
     """
     names = ("panel", *(axis.name for axis in axes))
     fields = {
