@@ -17,7 +17,7 @@ __all__ = ["Interpolant"]
 
 _POINTS = 14  # along each axis
 _POINTS_PER_BATCH = 1 << 12  # bounds memory
-_FACE_ROUNDING = 1e-9  # in cells, of the place of a face that two panels share
+_FACE_ROUNDING = 1e-10  # in cells, of the place of a face that two panels share
 _MAX_EXPONENT = 300.0  # difference of exponents within a stencil, so that e^x does not overflow
 
 

@@ -27,6 +27,7 @@ _MAX_PIECES = 12  # of a component: each costs as much as a component does
 _MAX_HALVINGS = 5  # of a piece, where tails or a steep end need them
 _TRIAL = Grid(np.array([-1.0]), np.array([1.0]), (96,), gaussian=False)  # cells a piece should do with
 _SMOOTH_TO = 1e-9  # of the largest density: what such cells may miss of it before a piece is halved
+_LEAST_LENGTH = 1e-12  # of the support, of a piece
 _LEAST_SHARE = 1e-18  # of the mass: intervals with less are empty
 
 
@@ -61,7 +62,9 @@ def smooth_pieces(equation: Equation, measure: Measure) -> list[Part]:
 
 def _pieces(measure: Measure, ends: Float, cuts: list[float], share: float, position: float | None) -> list[Part]:
     inner = [cut for cut in cuts if ends[0] < cut < ends[-1]]
-    places = np.unique(np.concatenate([ends, inner]))
+    places = np.unique(np.concatenate([inner, ends]))
+    # pieces that meet may say so to rounding only
+    places = places[np.diff(places, prepend=-np.inf) > _LEAST_LENGTH * (places[-1] - places[0])]
     for _ in range(_MAX_HALVINGS):
         parts = _between(measure, places, share, position)
         rough = [each.missed > _SMOOTH_TO for each in averaged(parts, _TRIAL)]
