@@ -34,6 +34,7 @@ class UniformBox(Measure):
     """
 
     compact = True
+    jumps = True
 
     def __init__(self, low: AnyArray, high: AnyArray, geometry: Geometry) -> None:
         self.low, self.high = np.array(low, dtype=float), np.array(high, dtype=float)

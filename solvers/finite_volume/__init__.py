@@ -128,6 +128,10 @@ class FiniteVolume(Solver):
                 wanted = f"one entry for {'the axis' if dimension == 1 else 'each of the two axes'} of the {kind}"
                 raise ProblemError.at(f"solver.{key}", f"must have {wanted}, not {len(given)}")
 
+    def falls_short(self, task: InitialValueProblem) -> str | None:
+        noisy, plane = task.equation.noise.strongest > 0, task.equation.geometry.counts_as("plane")
+        return "edges of the initial density would cross its cells" if task.initial.jumps and plane and not noisy else None
+
     def start(self, task: InitialValueProblem) -> Integration:
         from mfpde.solvers.finite_volume.setup import Setup
 
