@@ -54,7 +54,7 @@ class Auto(Solver):
         tolerance = solver.model_dump()["tolerance"] or _TOLERANCE_WITH_EDGES
         if end is None:
             taken = type(others[0]).model_validate({"tolerance": tolerance, "cells": _SHOWN_CELLS})
-            return taken, f"auto took {taken.kind}: {short}, {solver.kind} would be wrong there by a part of the peak"
+            return taken, f"auto took {taken.kind}: {short}"
         taken = type(others[0]).model_validate({"tolerance": tolerance})
         return taken, f"auto took {taken.kind}: {solver.kind} ends at t = {end.time:.3g}, where {end.message}"
 
