@@ -59,8 +59,8 @@ class Characteristics(Solver):
         default=None,
         ge=8,
         le=4096,
-        description="along each axis of a grid that follows the mass and shows the density (line and plane); without it "
-        "run.density is unknown, and pictures show nodes",
+        description="along each axis of a grid that follows the mass and shows the density (line and plane); without "
+        "it run.density is unknown, and pictures show nodes",
     )
     max_nodes: Whole = Field(default=20_000, ge=16, le=2_000_000, description="most nodes a run may use")
 

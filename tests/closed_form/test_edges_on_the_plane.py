@@ -1,4 +1,4 @@
-"""Uniform squares and discs without noise: characteristics, which `auto` takes, and the cells that show their density."""
+"""Uniform squares and discs without noise: characteristics, which `auto` takes, and cells that show their density."""
 
 import json
 from pathlib import Path
@@ -12,6 +12,12 @@ from mfpde.plotting.run_plot import portrait_of
 STORED = {
     case["name"]: case
     for case in json.loads((Path(__file__).parents[1] / "reference" / "flat.json").read_text("utf-8"))["problems"]
+}
+
+SPHERE = {
+    "geometry": {"kind": "sphere"},
+    "attention": {"kind": "softmax", "beta": 1},
+    "initial": {"kind": "uniform"},
 }
 
 
@@ -71,5 +77,4 @@ def test_cells_of_the_line_and_none_on_the_sphere():
     volumes = solved({**run.problem.written(), "solver": {"kind": "finite-volume", "cells": 64}}, 1.0)
     assert np.abs(run.density[-1, 0] - volumes.density[-1, 0]).max() < 1e-3
     with pytest.raises(mfpde.ProblemError, match="line and the plane only"):
-        solved({"geometry": {"kind": "sphere"}, "attention": {"kind": "softmax", "beta": 1}, "initial": {"kind": "uniform"},
-                "solver": {"kind": "characteristics", "cells": 64}}, 1.0)  # fmt: skip
+        mfpde.Characteristics(cells=64).refusal(mfpde.Problem.from_dict(SPHERE).equation)
