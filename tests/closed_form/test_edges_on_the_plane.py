@@ -8,6 +8,7 @@ import pytest
 
 import mfpde
 from mfpde.plotting.run_plot import portrait_of
+from mfpde.registry import lookup
 
 STORED = {
     case["name"]: case
@@ -77,4 +78,4 @@ def test_cells_of_the_line_and_none_on_the_sphere():
     volumes = solved({**run.problem.written(), "solver": {"kind": "finite-volume", "cells": 64}}, 1.0)
     assert np.abs(run.density[-1, 0] - volumes.density[-1, 0]).max() < 1e-3
     with pytest.raises(mfpde.ProblemError, match="line and the plane only"):
-        mfpde.Characteristics(cells=64).refusal(mfpde.Problem.from_dict(SPHERE).equation)
+        lookup("solver", "characteristics")(cells=64).refusal(mfpde.Problem.from_dict(SPHERE).equation)
