@@ -61,9 +61,11 @@ class CarriedMeasure(Particles):
         before, after = (path.nodes(time).reshape(self.weights.size, -1) for time in (0.0, self._time))
         start, end, matrix = affine_fit(before, after, self.weights)
         edge = outline(*initial.reach(_SHARE_OUTSIDE))
-        places = None if self.positions is None else np.full(edge.shape[0], self.positions.max())
-        border = path.forward(edge, self._time, places)
-        return density_on_cells(self._density, (end - matrix @ start, matrix), border, cells)
+        borders = [
+            path.forward(edge, self._time, None if place is None else np.full(edge.shape[0], place))
+            for place, _, _ in initial.slices
+        ]
+        return density_on_cells(self._density, (end - matrix @ start, matrix), np.concatenate(borders), cells)
 
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
         return self.points, self.weights
