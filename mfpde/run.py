@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,7 +14,7 @@ from mfpde.arguments import whole
 from mfpde.contracts import Agreement, Outcome, Result, Summary
 from mfpde.errors import MfpdeError, nearest, shown
 from mfpde.geometry import Layout
-from mfpde.measure import Measure
+from mfpde.measure import GridDensity, Measure
 from mfpde.measure.mergers import Mergers
 from mfpde.prepare import chosen_solver, citations_of
 from mfpde.registry import lookup
@@ -79,12 +80,27 @@ class Run(Result):
     def density(self) -> Float:
         """Densities `(time, *grid)`, per unit length or area; `(time, panel, *grid)` where a run has several frames.
         `stored["density"][k]` reads one of them from a file."""
+        if self._shown:
+            return np.array([[panel.values for panel in grid.panels] for grid in self._shown])
         return self._field("density", "run.measure(k).evaluate(points) gives densities where there are any")
+
+    @cached_property
+    def _shown(self) -> list[GridDensity]:
+        """Densities of a run without a grid whose solver says on how many cells they are shown."""
+        return [grid for grid in map(self.on_cells, range(len(self.times))) if grid is not None]
+
+    def on_cells(self, index: int) -> GridDensity | None:
+        """The density at one snapshot on the grid that shows it, where its measure has none of its own."""
+        cells = chosen_solver(self.problem).shown_cells
+        return None if cells is None else self.measure(index).on_cells(cells)
 
     @property
     def weight(self) -> Float:
         """Quadrature weights on the grid, `(density * weight).sum()` is the mass; with the time as first axis where
         frames move."""
+        if self._shown:
+            weights = [[np.full(panel.values.shape, panel.volume) for panel in grid.panels] for grid in self._shown]
+            return np.array(weights)
         if "density" not in self.stored:
             raise self._absent("weight on a grid", "particles have run.weights")
         return self._constant("weight") if "weight" in self.layout.constants else self._field("weight", "")

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Auto", "fitting"]
 
+_TOLERANCE_WITH_EDGES = 1e-9  # where none is given: moments to 1e-8, for little more than 1e-6 costs
+_SHOWN_CELLS = 128  # along each axis, of densities that are not on a grid
+
 
 @register("solver", "auto")
 class Auto(Solver):
@@ -41,13 +44,18 @@ class Auto(Solver):
         raise ProblemError.at("solver", f"no solver can do this equation ({reasons})")
 
     def beyond(self, task: InitialValueProblem, solver: Solver) -> tuple[Solver, str] | None:
-        """The solver that goes on where that one ends before `task.until`, and why it is taken; None where it does not
-        end, or none goes on."""
-        end = solver.early_end(task)
-        others = [] if end is None else [other for other in fitting(task.equation) if other.follows_clusters]
-        if end is None or not others:
+        """The solver that goes on where that one ends before `task.until`, or keeps the promise where that one cannot,
+        and why it is taken; None where there is no reason, or no other solver."""
+        short = solver.falls_short(task)
+        end = None if short else solver.early_end(task)
+        others = [other for other in fitting(task.equation) if other.follows_clusters] if short or end else []
+        if not others:
             return None
-        taken = type(others[0]).model_validate({"tolerance": solver.model_dump()["tolerance"]})
+        tolerance = solver.model_dump()["tolerance"] or _TOLERANCE_WITH_EDGES
+        if end is None:
+            taken = type(others[0]).model_validate({"tolerance": tolerance, "cells": _SHOWN_CELLS})
+            return taken, f"auto took {taken.kind}: {short}"
+        taken = type(others[0]).model_validate({"tolerance": tolerance})
         return taken, f"auto took {taken.kind}: {solver.kind} ends at t = {end.time:.3g}, where {end.message}"
 
     def refusal(self, equation: Equation) -> str | None:

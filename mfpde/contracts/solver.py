@@ -216,6 +216,16 @@ class Solver(Part, ABC):
         """Why it cannot spread a run of that equation over ranks, or None if it can."""
         return "it has no ranks"
 
+    @property
+    def shown_cells(self) -> int | None:
+        """Cells along each axis of the grid on which `run.density` and pictures show measures that have none of their
+        own (`CarriedMeasure.on_cells`); None where they show these as they are."""
+        return None
+
+    def falls_short(self, task: InitialValueProblem) -> str | None:
+        """Why it will not keep the promise of its tolerance, as far as is known without computing."""
+        return None
+
     def early_end(self, task: InitialValueProblem) -> Progress | None:
         """How, and when, its run would end before `task.until`, as far as a pilot run of a few seconds tells."""
         return None

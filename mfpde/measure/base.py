@@ -19,6 +19,7 @@ from mfpde.typing import AnyArray, Float
 if TYPE_CHECKING:
     from mfpde.measure.basins import Cluster
     from mfpde.measure.density_grid import DensityGrid
+    from mfpde.measure.grid_density import GridDensity
     from mfpde.measure.normal import Normal
 
 __all__ = ["NODES_ACCURACY", "Beside", "Measure"]
@@ -173,6 +174,21 @@ class Measure(ABC):
 
         check_reach(tolerance)
         return reach_of_nodes(*self.embedded_nodes(), tolerance, None if tilts is None else self._tilts(tilts))
+
+    def on_cells(self, cells: int) -> GridDensity | None:
+        """Its density on so many cells along each axis, where it has one but no grid of its own."""
+        return None
+
+    @property
+    def jumps(self) -> bool:
+        """Whether the density is known to jump to zero at the border of its support."""
+        return False
+
+    @property
+    def breakpoints(self) -> Float | None:
+        """On the line: the ends of the support, or in tails places beyond which there is no mass that matters, and all
+        places where the density jumps or has a kink; ascending. None where they are not known."""
+        return None
 
     def cell_averages(self, lattice: Lattice) -> Float:
         """Averages of the density over the cells about the points of an evenly spaced lattice, in its shape, per unit

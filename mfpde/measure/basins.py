@@ -94,7 +94,7 @@ def basins_about_axis(relative: Float, prominence: float) -> list[AnyArray]:
 def _of_panel(panel: Panel, density: Float, dip: float) -> list[Basin]:
     pairs = _neighbours(density.ndim)
     labels = _merge_low(density, _ascended(density, pairs), lambda level, height: level >= dip * height, pairs).ravel()
-    return _basins(labels, density.ravel(), panel.lattice.points(), (panel.at_points * panel.volume).ravel())
+    return _basins(labels, density.ravel(), panel.lattice.points(), panel.node_masses.ravel())
 
 
 def _basins(labels: AnyArray, high: Float, points: Float, masses: Float) -> list[Basin]:

@@ -12,7 +12,7 @@ from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.cells import draw_from_cells, reach_of_nodes
 from mfpde.measure.equispaced import equispaced
 from mfpde.measure.flat_cells import averages_with_edges
-from mfpde.measure.flat_rules import extent, rule_with_edges
+from mfpde.measure.flat_rules import edges_on_line, extent, rule_with_edges
 from mfpde.measure.support_search import find_support
 from mfpde.measure.written_density import WrittenDensity
 from mfpde.typing import AnyArray, Float
@@ -21,6 +21,7 @@ __all__ = ["FlatDensity"]
 
 _SHELL_SHARE = 0.02  # of the box, along its border: mass there shows that there may be mass beyond
 _MAX_MASS_IN_SHELL = 1e-10  # share of a tilted mass
+_TAIL_SHARE = 1e-17  # of the mass, beyond the outermost breakpoints
 _TILTS_CHECKED = 4  # the largest ones
 
 
@@ -118,6 +119,14 @@ class FlatDensity(Measure):
         if self.compact:
             return self._support
         return reach_of_nodes(*self.nodes(), tolerance, None if tilts is None else self._tilts(tilts))
+
+    @cached_property
+    def breakpoints(self) -> Float | None:
+        if self._found.low.size > 1:
+            return None
+        low, high = self.reach(_TAIL_SHARE)
+        edges = edges_on_line(self._density, self._found)
+        return np.unique(np.concatenate([low, edges[(edges > low) & (edges < high)], high]))
 
     @cached_property
     def _support(self) -> tuple[Float, Float]:

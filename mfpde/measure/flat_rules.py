@@ -13,7 +13,7 @@ from mfpde.measure.support_search import Support
 from mfpde.measure.written_density import WrittenDensity
 from mfpde.typing import Float
 
-__all__ = ["extent", "of_two", "rule_with_edges"]
+__all__ = ["edges_on_line", "extent", "of_two", "rule_with_edges"]
 
 _EDGE_SAMPLES = {1: 4096, 2: 256}  # along a side, by dimension, between which edges are searched
 
@@ -22,7 +22,7 @@ def rule_with_edges(density: WrittenDensity, support: Support, accuracy: float, 
     """Points `(n, d)` and masses; `finer`, or 1 / `finer`, is a whole number."""
     cuts = [_finer(breaks, finer) for breaks in support.breaks]
     if len(cuts) == 1:
-        edges = _edges(density, support)
+        edges = edges_on_line(density, support)
         every = np.concatenate([edges, cuts[0]])
         one = np.zeros(every.size, dtype=np.intp)
         panels = split(support.low, support.high, one, every, np.arange(every.size) < edges.size)
@@ -42,7 +42,8 @@ def _finer(breaks: Float, finer: float) -> Float:
     return (breaks[:-1, None] + np.diff(breaks)[:, None] * steps).ravel()
 
 
-def _edges(density: WrittenDensity, support: Support) -> Float:
+def edges_on_line(density: WrittenDensity, support: Support) -> Float:
+    """Where there may be an edge or a kink, ascending."""
     return crossings([_of_one(kink) for kink in density.kinks], support.low, support.high, _EDGE_SAMPLES[1])[1]
 
 
@@ -63,7 +64,7 @@ def _rectangle(support: Support, cuts: list[Float]) -> Rectangles:
 def extent(density: WrittenDensity, support: Support) -> tuple[Float, Float]:
     """The corners of the smallest box that holds a bounded support."""
     if support.low.size == 1:
-        ends = np.concatenate([support.low, _edges(density, support), support.high])
+        ends = np.concatenate([support.low, edges_on_line(density, support), support.high])
         there = density((0.5 * (ends[1:] + ends[:-1]))[:, None]) > 0
         return ends[:-1][there][:1], ends[1:][there][-1:]
     function, kinks = of_two(density), [of_two(kink) for kink in density.kinks]

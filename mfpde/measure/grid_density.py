@@ -85,7 +85,7 @@ class GridDensity(Measure):
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
         """The lattices' points; cell averages become point values first."""
         points = np.concatenate([panel.lattice.points() for panel in self.panels])
-        return points, _whole(panel.at_points * panel.volume for panel in self.panels)
+        return points, _whole(panel.node_masses for panel in self.panels)
 
     @property
     def positions(self) -> Float | None:
@@ -125,6 +125,12 @@ class GridDensity(Measure):
     def positions_at(self, queries: Queries) -> Float | None:
         own = [panel.position for panel in self.panels if panel.lattice is queries and panel.position is not None]
         return np.asarray(own[0]) if own else super().positions_at(queries)
+
+    @property
+    def breakpoints(self) -> Float | None:
+        if not all(panel.edges for panel in self.panels):
+            return None
+        return np.unique([panel.ends for panel in self.panels])
 
     def node_queries(self) -> list[Queries]:
         return [panel.lattice for panel in self.panels]
@@ -248,7 +254,12 @@ def _merged(panels: Sequence[Panel]) -> list[Panel]:
     one of them."""
     groups: dict[tuple[bytes, ...], list[Panel]] = {}
     for panel in panels:
-        arrays = (*panel.lattice.axes, panel.lattice.origin, panel.lattice.matrix, np.array(panel.averages))
+        arrays = (
+            *panel.lattice.axes,
+            panel.lattice.origin,
+            panel.lattice.matrix,
+            np.array([panel.averages, panel.edges]),
+        )
         groups.setdefault(tuple(array.tobytes() for array in arrays), []).append(panel)
     return [
         same[0] if len(same) == 1 else replace(same[-1], values=np.sum([panel.values for panel in same], axis=0))

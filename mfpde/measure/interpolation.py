@@ -17,14 +17,19 @@ __all__ = ["Interpolant"]
 
 _POINTS = 14  # along each axis
 _POINTS_PER_BATCH = 1 << 12  # bounds memory
+_FACE_ROUNDING = 1e-10  # in cells, of the place of a face that two panels share
 _MAX_EXPONENT = 300.0  # difference of exponents within a stencil, so that e^x does not overflow
 
 
 class Interpolant:
-    """Interpolates `values` at the points of a lattice."""
+    """Interpolates `values` at the points of a lattice.
 
-    def __init__(self, lattice: Lattice, values: Float, moments: tuple[Float, Float]) -> None:
+    With `edges` the density ends where the cells end, and the last end belongs to the cells that begin there.
+    """
+
+    def __init__(self, lattice: Lattice, values: Float, moments: tuple[Float, Float], edges: bool = False) -> None:
         self._lattice, self._values = lattice, values
+        self._rounding = _FACE_ROUNDING if edges else 0.0
         points = Lattice.of(lattice.axes).points()
         self._first = points[0]
         self._form = _gaussian_form(lattice, values, points, moments)
@@ -35,7 +40,8 @@ class Interpolant:
         widths = np.array([[(axis[-1] - axis[0]) / (axis.size - 1)] for axis in self._lattice.axes])
         z: Float = np.linalg.solve(self._lattice.matrix, (x - self._lattice.origin).T).astype(float)
         places = (z - self._first[:, None]) / widths  # counted in cells from the first point
-        inside = np.all((places >= -0.5) & (places <= np.array(self._values.shape)[:, None] - 0.5), axis=0)
+        first, last = -0.5 - self._rounding, np.array(self._values.shape)[:, None] - 0.5 - self._rounding
+        inside = np.all((places >= first) & (places <= last), axis=0)
         chosen = np.flatnonzero(inside)
         out = np.zeros(x.shape[0])
         for start in range(0, chosen.size, _POINTS_PER_BATCH):

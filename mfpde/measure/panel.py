@@ -11,6 +11,7 @@ from mfpde.arguments import instance, number, numbers
 from mfpde.errors import ProblemError
 from mfpde.geometry import Lattice, Queries
 from mfpde.geometry.lattice import grid_moments
+from mfpde.measure.edge_stencils import at_middles, end_weights
 from mfpde.measure.interpolation import Interpolant
 from mfpde.measure.point_values import point_values
 from mfpde.typing import Float
@@ -25,7 +26,8 @@ class Panel:
     """Densities `values`, per unit physical volume, at the points of a lattice with evenly spaced axes.
 
     `averages`: values are averages over the cells about the points, not point values, and integrals are corrected for
-    the width of the cells. `position` is that of its tokens in masked attention.
+    the width of the cells. `position` is that of its tokens in masked attention. `edges` (averages on the line): the
+    density is smooth up to both ends of the cells and 0 beyond.
 
     >>> Panel(Lattice.of([[0.0, 0.5, 1.0]]), np.array([0.0, 1.0, 1.0])).masses
     array([0. , 0.5, 0.5])
@@ -35,6 +37,7 @@ class Panel:
     values: Float
     averages: bool = True
     position: float | None = None
+    edges: bool = False
 
     def __post_init__(self) -> None:
         instance("lattice", self.lattice, Lattice, "a lattice such as mfpde.Lattice.of([[0.0, 0.5, 1.0]])")
@@ -47,6 +50,8 @@ class Panel:
             )
         if self.lattice.dimension > 2:
             raise ProblemError.at("lattice", f"must have one or two axes, not {self.lattice.dimension}")
+        if self.edges and not (self.averages and self.lattice.dimension == 1):
+            raise ProblemError.at("edges", "are known of averages on the line only")
         low, high = self.values.min(), self.values.max()
         if not (low >= 0 and high < np.inf):
             where = np.unravel_index(np.argmax(~(self.values >= 0) | (self.values == np.inf)), self.values.shape)
@@ -81,18 +86,41 @@ class Panel:
     @cached_property
     def at_points(self) -> Float:
         """Densities at the points themselves."""
+        if self.edges:
+            return np.maximum(at_middles(self.values.size).of(self.values), 0.0)
         return point_values(self.values) if self.averages else self.values
+
+    @cached_property
+    def node_masses(self) -> Float:
+        """Weights of the points in integrals of functions against the density."""
+        if not self.edges:
+            return self.at_points * self.volume
+        weighted = self.at_points * end_weights(self.values.size)
+        return weighted * (self.mass / weighted.sum()) if weighted.any() else weighted
 
     @cached_property
     def interpolant(self) -> Interpolant:
         """The density between the points."""
-        return Interpolant(self.lattice, self.at_points, self.moments)
+        return Interpolant(self.lattice, self.at_points, self.moments, self.edges)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Of the cells on the line, ascending."""
+        (axis,), half = self.lattice.axes, 0.5 * self.widths[0]
+        places = self.lattice.origin[0] + self.lattice.matrix[0, 0] * np.array([axis[0] - half, axis[-1] + half])
+        return float(places.min()), float(places.max())
+
+    @property
+    def _smeared(self) -> bool:
+        """Whether sums over the cells are those of the density averaged over boxes."""
+        return self.averages and not self.edges
 
     @cached_property
     def moments(self) -> tuple[Float, Float]:
         """Mean `(d,)` and covariance `(d, d)` of the panel's tokens."""
-        middle, spread = grid_moments(self.lattice.axes, self.masses / self.mass)
-        if self.averages:  # a box of width h has variance h^2 / 12
+        masses = self.node_masses if self.edges else self.masses
+        middle, spread = grid_moments(self.lattice.axes, masses / self.mass)
+        if self._smeared:  # a box of width h has variance h^2 / 12
             spread -= np.diag(self.widths**2 / 12)
         frame = self.lattice.matrix
         return self.lattice.origin + frame @ middle, frame @ spread @ frame.T
@@ -104,10 +132,10 @@ class Panel:
         function, averages may not.
         """
         frame, origin = self.lattice.matrix, self.lattice.origin
-        masses = self.masses if log_factors is None else self.at_points * self.volume
+        masses = self.masses if log_factors is None and not self.edges else self.node_masses
         factors = None if log_factors is None else log_factors.reshape(masses.shape)
         mean, value = w.tilts_of_grid(self.lattice.axes, masses, frame, factors)
-        if log_factors is None and self.averages:
+        if log_factors is None and self._smeared:
             from mfpde.transform import cell_correction
 
             slope, log_factor = cell_correction(np.ascontiguousarray(w.mapped(frame.T).vectors()), self.widths)

@@ -44,6 +44,10 @@ class Superposition(Measure):
     def compact(self) -> bool:
         return all(part.compact for part in self.parts)
 
+    @property
+    def jumps(self) -> bool:
+        return any(part.jumps for part in self.parts)
+
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
         pairs = [part.nodes(accuracy, refinement) for part in self.parts]
         weights = [share * weight for share, (_, weight) in zip(self.shares, pairs, strict=True)]

@@ -26,6 +26,7 @@ class UniformBall(Measure):
     """
 
     compact = True
+    jumps = True
 
     def __init__(self, centre: AnyArray, radius: float, geometry: Geometry) -> None:
         self.centre, self.radius = np.array(centre, dtype=float), radius

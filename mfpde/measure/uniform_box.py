@@ -34,6 +34,7 @@ class UniformBox(Measure):
     """
 
     compact = True
+    jumps = True
 
     def __init__(self, low: AnyArray, high: AnyArray, geometry: Geometry) -> None:
         self.low, self.high = np.array(low, dtype=float), np.array(high, dtype=float)
@@ -74,6 +75,10 @@ class UniformBox(Measure):
 
     def reach(self, tolerance: float = NODES_ACCURACY, tilts: AnyArray | None = None) -> tuple[Float, Float]:
         return self.low.copy(), self.high.copy()
+
+    @property
+    def breakpoints(self) -> Float | None:
+        return np.concatenate([self.low, self.high]) if self.low.size == 1 else None
 
     def _cell_averages(self, lattice: Lattice) -> Float:
         return shares_in_box(lattice, self.low, self.high) / np.prod(self.sides)

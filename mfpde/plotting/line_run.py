@@ -81,7 +81,7 @@ class LineRun(GridPortrait):
             ends = borders(panel)
             beyond = 1e-9 * (ends[-1] - ends[0])  # a panel ends at once
             pieces += [np.linspace(ends[0], ends[-1], _POINTS_PER_CELL * panel.values.size + 1)]
-            pieces += [np.array([ends[0] - beyond, ends[-1] + beyond])]
+            pieces += [np.array([ends[0] - beyond, ends[-1] - 0.5 * beyond, ends[-1] + beyond])]
         x = np.unique(np.concatenate(pieces))
         x = x[(x >= low) & (x <= high)]
         return x, np.sum([_smooth(panel, x) for panel in grid.panels], axis=0)
@@ -129,6 +129,8 @@ def _smooth(panel: Panel, x: Float) -> Float:
     """The panel's density between its cells, without waves where they are too few; 0 outside of it."""
     from scipy.interpolate import Akima1DInterpolator
 
+    if panel.edges:
+        return panel.interpolant.at(x[:, None])
     ends = borders(panel)
     middles, values = (
         0.5 * (ends[1:] + ends[:-1]),

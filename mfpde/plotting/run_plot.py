@@ -17,6 +17,7 @@ from mfpde.observe.covariance import AXES
 from mfpde.observe.mean import Mean
 from mfpde.plotting.scales import TimeScale
 from mfpde.plotting.series import ObservedAxes, axes_of, observed_axes
+from mfpde.prepare import chosen_solver
 from mfpde.registry import members
 from mfpde.run import Run
 from mfpde.typing import Float
@@ -132,10 +133,16 @@ class GridPortrait(Portrait):
     def drawn(self) -> tuple[str, ...]:
         return ("clusters-position",)
 
-    @property
+    @classmethod
+    def fits(cls, run: Run) -> bool:
+        shown = chosen_solver(run.problem).shown_cells is not None
+        return super().fits(run) or (shown and run.problem.geometry.ambient_dimension == cls.axes)
+
+    @cached_property
     def grids(self) -> list[GridDensity]:
         """Densities at the shown snapshots."""
-        return cast("list[GridDensity]", self.measures)
+        shown = [self.run.on_cells(index) for index in self.shown]
+        return cast("list[GridDensity]", self.measures if None in shown else shown)
 
 
 def portrait_of(run: Run) -> Portrait:

@@ -11,6 +11,8 @@ from mfpde.observe.clusters import Clusters
 from mfpde.plotting.cluster_tree import MOST_LEAVES, ClusterTree, labels_over_time
 from mfpde.plotting.run_plot import Portrait
 from mfpde.plotting.series import ObservedAxes
+from mfpde.prepare import chosen_solver
+from mfpde.run import Run
 from mfpde.typing import Float
 
 __all__ = ["CROWD_TOKENS", "TokenPortrait", "cells_for"]
@@ -30,6 +32,10 @@ class TokenPortrait(Portrait):
     """Of a run whose snapshots are weighted points."""
 
     forms: ClassVar[tuple[str, ...]] = ("particles", "characteristics")
+
+    @classmethod
+    def fits(cls, run: Run) -> bool:
+        return super().fits(run) and chosen_solver(run.problem).shown_cells is None
 
     def tokens(self, snapshots: list[int]) -> Float:
         """Points `(snapshots, n, components)` as they are stored, those of independent copies one after the other; on

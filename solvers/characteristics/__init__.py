@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import Field
 
 from mfpde.contracts.solver import Integration, Solver
+from mfpde.errors import ProblemError
 from mfpde.registry import register
 from mfpde.specification import Real, Whole
 
@@ -54,12 +55,25 @@ class Characteristics(Solver):
     follows_clusters: ClassVar[bool] = True
 
     tolerance: Real = Field(default=1e-11, ge=1e-13, le=1e-2, description="a tenth of the error that is promised")
+    cells: Whole | None = Field(
+        default=None,
+        ge=8,
+        le=4096,
+        description="along each axis of a grid that follows the mass and shows the density (line and plane); without "
+        "it run.density is unknown, and pictures show nodes",
+    )
     max_nodes: Whole = Field(default=20_000, ge=16, le=2_000_000, description="most nodes a run may use")
 
     def unfit(self, equation: Equation) -> str | None:
         if equation.noise.diffuses:
             return "with noise tokens do not follow the velocity; finite-volume and spectral know noise"
+        if self.cells is not None and not equation.geometry.counts_as("line", "plane"):
+            raise ProblemError.at("solver.cells", "show densities on the line and the plane only")
         return None if equation.law is None else equation.law.token_unfit(equation.geometry, noisy=False)
+
+    @property
+    def shown_cells(self) -> int | None:
+        return self.cells
 
     def start(self, task: InitialValueProblem) -> Integration:
         from mfpde.solvers.characteristics.integration import CharacteristicsIntegration

@@ -7,13 +7,15 @@ from collections.abc import Callable
 import numpy as np
 
 from mfpde.geometry import Geometry
-from mfpde.measure import Measure, Particles
+from mfpde.measure import GridDensity, Measure, Particles
 from mfpde.measure.base import NODES_ACCURACY
+from mfpde.solvers.characteristics.on_cells import affine_fit, density_on_cells, outline
 from mfpde.solvers.characteristics.trajectory import Trajectory
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["CarriedMeasure"]
 
+_SHARE_OUTSIDE = 1e-10  # of the mass, that cells leave out of tails
 
 #: the nodes' trajectory and the initial measure, both made on first use; the time
 Origin = tuple[Callable[[], Trajectory], Callable[[], Measure], float]
@@ -53,6 +55,17 @@ class CarriedMeasure(Particles):
         initial, path = self._initial(), self._trajectory()
         positions = initial.sample_positions(count, seed)
         return path.flow.geometry.points(path.forward(initial.sample(count, seed), self._time, positions))
+
+    def on_cells(self, cells: int) -> GridDensity:
+        path, initial = self._trajectory(), self._initial()
+        before, after = (path.nodes(time).reshape(self.weights.size, -1) for time in (0.0, self._time))
+        start, end, matrix = affine_fit(before, after, self.weights)
+        edge = outline(*initial.reach(_SHARE_OUTSIDE))
+        borders = [
+            path.forward(edge, self._time, None if place is None else np.full(edge.shape[0], place))
+            for place, _, _ in initial.slices
+        ]
+        return density_on_cells(self._density, (end - matrix @ start, matrix), np.concatenate(borders), cells)
 
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
         return self.points, self.weights

@@ -15,7 +15,7 @@ from mfpde.typing import Float
 if TYPE_CHECKING:
     from mfpde.equation import Equation
 
-__all__ = ["Frame", "Moving", "Rescaled", "Static"]
+__all__ = ["Fitted", "Frame", "Moving", "Rescaled", "Static"]
 
 
 class Frame(ABC):
@@ -105,3 +105,10 @@ class Moving(Frame):
             matrix[panel] = frame @ root(c0) @ np.linalg.inv(root(c1))
             mean[panel] += frame @ m0 - matrix[panel] @ m1
         return Solution(after.density, mean, matrix)
+
+
+class Fitted(Frame):
+    """The frame whose ends z = -1 and 1 are tokens; `FittedSystem` moves it."""
+
+    def motion(self, time: float, solution: Solution, panel: int, drift: Float, grid: Grid) -> tuple[Float, Float]:
+        raise NotImplementedError

@@ -308,14 +308,16 @@ class FiniteVolumeIntegration(Integration):
         axes = [Axis.of_cells(name, faces) for name, faces in zip("xy", grid.faces, strict=False)]
         if self._plain:
             return grid_layout(axes, averages=False)
-        return panels_layout(axes, len(self._solution.mean), averages=False, positions=self._system.scheme.positions)
+        positions, edges = self._system.scheme.positions, self._system.edges
+        return panels_layout(axes, len(self._solution.mean), averages=edges, positions=positions, edges=edges)
 
     @property
     def _plain(self) -> bool:
         return self._system.frame.rests and len(self._solution.mean) == 1 and self._system.scheme.positions is None
 
     def measure(self) -> GridDensity:
-        return measure_of(self._solution, self._system.grid, self._system.scheme.positions, closed=False)
+        system = self._system
+        return measure_of(self._solution, system.grid, system.scheme.positions, closed=False, edges=system.edges)
 
     def fields(self) -> dict[str, Float]:
         return grid_fields(self.measure()) if self._plain else panels_fields(self.measure(), self.layout)
@@ -327,7 +329,8 @@ class FiniteVolumeIntegration(Integration):
         return self._amplification.judged(self._missed.accuracy())
 
     def facts(self) -> dict[str, float]:
-        return {"leak": max(self._leak, float(edge_mass(self._solution.density, self._system.grid).max()))}
+        at_ends = 0.0 if self._system.edges else float(edge_mass(self._solution.density, self._system.grid).max())
+        return {"leak": max(self._leak, at_ends)}
 
     def statistics(self) -> dict[str, float]:
         return {

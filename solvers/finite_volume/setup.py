@@ -17,11 +17,13 @@ from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.finite_volume.cell_count import PILOT_TOLERANCE, Range, TooFewCellsError, enough_cells
 from mfpde.solvers.finite_volume.control import StepControl
 from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, Missed, narrowest_cluster
-from mfpde.solvers.finite_volume.frames import Frame, Moving, Rescaled, Static
+from mfpde.solvers.finite_volume.fitted_system import FittedSystem
+from mfpde.solvers.finite_volume.frames import Fitted, Frame, Moving, Rescaled, Static
 from mfpde.solvers.finite_volume.grid import MAX_DEVIATIONS, Grid
 from mfpde.solvers.finite_volume.initial import Discretised, Extent, Part, discretised, parts_of
 from mfpde.solvers.finite_volume.integration import FiniteVolumeIntegration
 from mfpde.solvers.finite_volume.line_system import LineSystem
+from mfpde.solvers.finite_volume.pieces import averaged, smooth_pieces
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.static_box import box_of_run
 from mfpde.solvers.finite_volume.system import CellSystem, Scheme
@@ -40,6 +42,7 @@ _TOLERANCE_DEFAULT = {1: 1e-8, 2: 1e-6}  # by dimension, where no solver.toleran
 _STEP_TOLERANCE_DEFAULT = 1e-10  # relative error of one time step, where no solver.tolerance is given
 _STEP_TOLERANCE_MIN = 1e-14  # rounding
 _STEP_SHARE = 0.1  # of solver.tolerance, for one time step
+_ORDER_OF_PIECES_MIN = 7  # lower orders are there for data that nothing is known of
 _COARSE_CELLS, _COARSE_TOLERANCE = {1: 48, 2: 24}, 1e-5  # of the run that finds a static box
 _BOX_DEVIATIONS = 9.0  # standard deviations that cells cover; the closure continues the tail
 _MAX_LOG_RATIO = 2.5  # of densities in neighbouring cells of a tail that stencils can still follow
@@ -55,6 +58,7 @@ class Setup:
     settings: FiniteVolume
     task: InitialValueProblem
     frame: Frame
+    pieces: tuple[Part, ...] = ()  # where a frame fits each of them
 
     @classmethod
     def of(cls, settings: FiniteVolume, task: InitialValueProblem) -> Setup:
@@ -62,7 +66,10 @@ class Setup:
         if settings.rescaled:
             return cls(settings, task, Rescaled(task.equation))
         rests = settings.frame == "static" or settings.box is not None
-        return cls(settings, task, Static() if rests else Moving())
+        if rests or settings.order < _ORDER_OF_PIECES_MIN:
+            return cls(settings, task, Static() if rests else Moving())
+        pieces = smooth_pieces(task.equation, task.initial)
+        return cls(settings, task, Fitted() if pieces else Moving(), tuple(pieces))
 
     @property
     def equation(self) -> Equation:
@@ -106,9 +113,7 @@ class Setup:
 
         def start(cells: tuple[int, ...], tolerance: float, pilot: bool = False) -> FiniteVolumeIntegration:
             grid = Grid(*(box or self._moving_box(parts, cells)), cells, gaussian=self._moving)
-            pieces = [
-                discretised(part if self._moving else part.at_rest(), grid, stretched=not pilot) for part in parts
-            ]
+            pieces = self._on_grid(parts, grid, pilot)
             self._check_cells(cells, pieces)
             integration = self._on_cells(grid, pieces, parts, self.settings.order, tolerance)
             self._check_speed(integration)
@@ -116,7 +121,7 @@ class Setup:
 
         given = self.settings.cells
         if given is None:
-            within = (_CELLS_MOVING if self._moving else _CELLS_AT_REST)[self.dimension]
+            within = (_CELLS_MOVING if self._moving or self.pieces else _CELLS_AT_REST)[self.dimension]
             given = enough_cells(
                 lambda count: start((count,) * self.dimension, PILOT_TOLERANCE, pilot=True),
                 within,
@@ -126,6 +131,11 @@ class Setup:
         cells = given if isinstance(given, tuple) else (given,) * self.dimension
         doing(f"laying the initial data on {' x '.join(map(str, cells))} cells")
         return start(cells, self._step_tolerance)
+
+    def _on_grid(self, parts: list[Part], grid: Grid, pilot: bool) -> list[Discretised]:
+        if self.pieces:
+            return averaged(parts, grid)
+        return [discretised(part if self._moving else part.at_rest(), grid, stretched=not pilot) for part in parts]
 
     @property
     def _moving(self) -> bool:
@@ -138,8 +148,8 @@ class Setup:
         return PROMISED * (_TOLERANCE_DEFAULT[self.dimension] if asked is None else asked)
 
     def _parts(self, apart: bool) -> list[Part]:
-        """Components, each at every position of masked attention."""
-        return [
+        """Components, or smooth pieces, each at every position of masked attention."""
+        return list(self.pieces) or [
             replace(part, share=share * part.share, position=place)
             for place, share, law in self.measure.slices
             for part in parts_of(law, apart)
@@ -157,11 +167,10 @@ class Setup:
     ) -> FiniteVolumeIntegration:
         masked = parts[0].position is not None
         positions = np.array([part.position for part in parts], dtype=float) if masked else None
-        walls = self.settings.box is not None
+        walls = self.settings.box is not None or bool(self.pieces)
         closed = (not self.measure.compact or self._noise > 0) and not walls
         scheme = Scheme(missed.order, closed, walls, positions)
-        compiled = LineSystem.fits(self.equation, grid, self.frame)
-        system = (LineSystem if compiled else CellSystem)(self.equation, grid, self.frame, scheme)
+        system = self._kind_of_system(grid)(self.equation, grid, self.frame, scheme)
         stepper = self.settings.chosen_stepper
         control = StepControl(stepper(), self.settings.cfl or stepper.cfl, tolerance, system.breaks)
         try:
@@ -174,6 +183,11 @@ class Setup:
         if overflows:
             raise ProblemError.at("attention", "has coefficients so large that scores of the initial data overflow")
         return integration
+
+    def _kind_of_system(self, grid: Grid) -> type[CellSystem]:
+        if self.pieces:
+            return FittedSystem
+        return LineSystem if LineSystem.fits(self.equation, grid, self.frame) else CellSystem
 
     # -- boxes
     # ---------------------------------------------------------------------------------------------------------
@@ -199,7 +213,9 @@ class Setup:
         return (np.maximum(low, -MAX_DEVIATIONS), np.minimum(high, MAX_DEVIATIONS)) if self._noise > 0 else (low, high)
 
     def _resting_box(self) -> tuple[Float, Float]:
-        """The given box; otherwise one that holds a coarse run in moving frames."""
+        """From end to end of smooth pieces; the given box; otherwise one that holds a coarse run in moving frames."""
+        if self.pieces:
+            return np.array([-1.0]), np.array([1.0])
         if self.settings.box is not None:
             return self._given_box()
         coarse = replace(self, frame=Moving())

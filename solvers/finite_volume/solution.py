@@ -29,16 +29,22 @@ def lattices(solution: Solution, grid: Grid) -> list[Lattice]:
 
 
 def measure_of(
-    solution: Solution, grid: Grid, positions: Float | None, closed: bool, heaviest: bool = False
+    solution: Solution,
+    grid: Grid,
+    positions: Float | None,
+    closed: bool,
+    heaviest: bool = False,
+    edges: bool = False,
 ) -> GridDensity:
     """The law of tokens; `closed` continues each panel outside of its cells by its closure, a Gaussian of its own
-    moments fitted near the ends; `heaviest` as in `Closure.of`."""
+    moments fitted near the ends; `heaviest` as in `Closure.of`; with `edges`
+    densities are averages of what ends with the cells."""
     panels, closures = [], []
     for index, lattice in enumerate(lattices(solution, grid)):
         density = solution.density[index].reshape(grid.cells)
         position = None if positions is None else float(positions[index])
         values = density / abs(np.linalg.det(lattice.matrix))
-        panels.append(Panel(lattice, values, averages=False, position=position))
+        panels.append(Panel(lattice, values, averages=edges, position=position, edges=edges))
         if closed:
             outside = grid.outside or Outside.of(grid.axes, grid.widths, *grid.moments(solution.density[index]))
             closures.append((lattice, Closure.of(density, panels[-1].mass, outside, heaviest)))

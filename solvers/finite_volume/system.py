@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -89,6 +89,9 @@ class Scheme:
 
 class CellSystem(System[Solution, Rates]):
     """Rates of any solution on the cells of a grid, in a frame."""
+
+    #: whether densities are averages of what is smooth up to the ends of the cells, and ends there
+    edges: ClassVar[bool] = False
 
     def __init__(self, equation: Equation, grid: Grid, frame: Frame, scheme: Scheme) -> None:
         self._velocity, noise = equation.velocity, equation.noise

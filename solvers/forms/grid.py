@@ -11,16 +11,19 @@ from mfpde.registry import register
 from mfpde.solvers.forms.base import Form, Written
 from mfpde.typing import Float
 
-__all__ = ["AVERAGES", "GridForm", "density_field", "grid_fields", "grid_layout"]
+__all__ = ["AVERAGES", "EDGES", "GridForm", "density_field", "grid_fields", "grid_layout"]
 
 #: what a file says of values that are cell averages
 AVERAGES = {"cell_methods": "area: mean"}
+#: the same where the density is smooth up to both ends of the cells, and 0 beyond
+EDGES = {**AVERAGES, "edges": "at both ends of the cells"}
 
 
-def density_field(dimensions: Sequence[str], averages: bool) -> Field:
+def density_field(dimensions: Sequence[str], averages: bool, edges: bool = False) -> Field:
     """A density per unit length, area, ..."""
     kind = "probability density" + (", cell averages" if averages else "")
-    return Field(tuple(dimensions), kind, "1", AVERAGES if averages else {"cell_methods": "area: point"})
+    methods = EDGES if edges else AVERAGES if averages else {"cell_methods": "area: point"}
+    return Field(tuple(dimensions), kind, "1", methods)
 
 
 def grid_layout(axes: Sequence[Axis], averages: bool = True) -> Layout:

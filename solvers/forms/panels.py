@@ -11,20 +11,23 @@ from mfpde.geometry.layout import axis_weights
 from mfpde.measure import GridDensity, Panel
 from mfpde.registry import register
 from mfpde.solvers.forms.base import Form, Written
-from mfpde.solvers.forms.grid import AVERAGES, density_field
+from mfpde.solvers.forms.grid import AVERAGES, EDGES, density_field
 from mfpde.typing import Float
 
 __all__ = ["PanelsForm", "panels_fields", "panels_layout"]
 
 
-def panels_layout(axes: Sequence[Axis], panels: int, averages: bool = True, positions: Float | None = None) -> Layout:
+def panels_layout(
+    axes: Sequence[Axis], panels: int, averages: bool = True, positions: Float | None = None, edges: bool = False
+) -> Layout:
     """`density (panel, x[, y])` on frame coordinates z shared by all panels, `x = frame_mean + frame_matrix z`.
 
-    `positions` are those of masked attention, one for each panel. The number of panels stays what it is.
+    `positions` are those of masked attention, one for each panel; `edges` as of a `Panel`. The number of
+    panels stays what it is.
     """
     names = ("panel", *(axis.name for axis in axes))
     fields = {
-        "density": density_field(names, averages),
+        "density": density_field(names, averages, edges),
         "weight": Field(names, "volume of the cell: (density * weight).sum() is the mass"),
         "frame_mean": Field(("panel", "component"), "origin of the frame: x = frame_mean + frame_matrix z"),
         "frame_matrix": Field(("panel", "component", "column"), "axes of the frame, in columns"),
@@ -54,15 +57,16 @@ class PanelsForm(Form):
 
     def measure(self, written: Written) -> GridDensity:
         axes = [axis.values for axis in written.layout.axes]
-        averages = written.layout.fields["density"].attributes == AVERAGES
+        said = written.layout.fields["density"].attributes
         positions = written.constant("panel_position")
         stacks = (written.fields[name] for name in ("density", "frame_mean", "frame_matrix"))
         panels = [
             Panel(
                 Lattice.of(axes, mean, matrix),
                 values,
-                averages=averages,
+                averages=said in (AVERAGES, EDGES),
                 position=None if positions is None else float(positions[index]),
+                edges=said == EDGES,
             )
             for index, (values, mean, matrix) in enumerate(zip(*stacks, strict=True))
         ]

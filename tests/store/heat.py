@@ -41,6 +41,13 @@ class Heat:
 
     refusal = unfit
 
+    @property
+    def shown_cells(self) -> None:
+        return None
+
+    def falls_short(self, task: InitialValueProblem) -> None:
+        return None
+
     def early_end(self, task: InitialValueProblem) -> Progress | None:
         return None
 

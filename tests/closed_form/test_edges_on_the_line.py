@@ -1,0 +1,116 @@
+"""Edges and kinks on the line: finite volumes whose panels end there, against characteristics and other programs."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mfpde
+from mfpde.geometry.gauss import gauss_legendre
+from mfpde.measure.edge_stencils import at_faces, at_middles, end_weights
+
+STORED = {
+    case["name"]: case
+    for name in ("flat", "hard")
+    for case in json.loads((Path(__file__).parents[1] / "reference" / f"{name}.json").read_text("utf-8"))["problems"]
+}
+
+
+def solved(blocks, times, **solver):
+    time = {"until": times[-1], "save_at": times}
+    return mfpde.solve(mfpde.Problem.from_dict({**blocks, "solver": solver, "time": time}))
+
+
+@pytest.mark.parametrize("power", range(9))
+def test_stencils_are_exact_for_polynomials_up_to_the_ends(power):
+    faces = np.arange(49.0) / 48
+    averages = np.diff(faces ** (power + 1)) / (power + 1) * 48
+    middles = 0.5 * (faces[1:] + faces[:-1])
+    for shift in (-1, 0):
+        assert np.abs(at_faces(48, 9, shift).of(averages) - faces**power).max() < 1e-12
+    assert np.abs(at_middles(48).of(averages) - middles**power).max() < 1e-12
+    assert abs(end_weights(48) @ middles**power / 48 - 1 / (power + 1)) < 1e-12
+    assert (end_weights(48) > 0).all()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "softmax-interval",
+        "growing-interval",
+        "l2-interval",
+        "sinkhorn-interval",
+        "masked-l2-interval",
+        "gelu-interval",
+        "three-heads-interval",
+        "softmax-triangle",
+        "growing-triangle",
+        "relu-laplace",
+    ],
+)
+def test_moments_and_density(name):
+    case = STORED[name]
+    run = solved(case["problem"], case["times"], kind="finite-volume", cells=128)
+    for index, expected in zip(np.searchsorted(run.times, case["times"]), case["moments"], strict=True):
+        measure = run.measure(int(index))
+        found = np.concatenate([measure.mean, measure.covariance.ravel()])
+        assert np.abs(found - expected[: found.size]).max() < 1e-9
+    if "points" in case:
+        density = run.measure(-1).evaluate(np.reshape(case["points"], (-1, 1)))
+        assert np.abs(density - case["density"]).max() < 1e-8 * case["peak"]
+    assert run.outcome.accuracy.kept
+    assert np.abs((run.density * run.weight).sum(axis=(1, 2)) - 1).max() < 1e-13
+    assert run.density.min() >= 0
+
+
+EXPANDING = {
+    "geometry": {"kind": "line"},
+    "attention": {"kind": "softmax", "A": 1, "V": 1},
+    "initial": {"kind": "uniform", "box": [[-1, 1]]},
+}
+
+
+def test_cell_averages_are_those_of_characteristics():
+    run = solved(EXPANDING, [1.5], kind="finite-volume", cells=128)
+    exact = solved(EXPANDING, [1.5], kind="characteristics", tolerance=1e-10)
+    (panel,) = run.measure(-1).panels
+    low, high = panel.ends
+    nodes, weights = gauss_legendre(4)
+    faces = np.linspace(low, high, 129)
+    places = faces[:-1, None] + 0.5 * np.diff(faces)[:, None] * (1 + nodes)
+    averages = exact.measure(-1).evaluate(places.reshape(-1, 1)).reshape(places.shape) @ weights
+    assert np.abs(panel.values - averages).mean() * (high - low) < 1e-8
+    assert np.abs(run.measure(-1).covariance - exact.measure(-1).covariance).max() < 1e-9
+    assert (exact.measure(-1).evaluate(np.array([[low - 1e-7], [high + 1e-7]])) == 0).all()
+
+
+def test_the_estimate_tells_when_sums_at_the_ends_are_too_coarse():
+    """Tilts of thirty over half the support: coarse cells are off by more than a hundredth of what they say."""
+    task = {**EXPANDING, "attention": {"kind": "softmax", "A": 30, "V": 0.05}}
+    run = solved(task, [1.0], kind="finite-volume", cells=32)
+    exact = solved(task, [1.0], kind="characteristics", tolerance=1e-9)
+    error = abs(run.measure(-1).covariance - exact.measure(-1).covariance).item()
+    assert not run.outcome.accuracy.kept
+    assert 1e-7 < error < 10 * run.outcome.accuracy.estimate
+
+
+def test_pieces_are_stored_and_go_on(tmp_path):
+    """A file answers as the run did, and a snapshot starts a run that knows its edges."""
+    task = {**STORED["relu-laplace"]["problem"], "solver": {"kind": "finite-volume", "cells": 96}}
+    problem = mfpde.Problem.from_dict({**task, "time": {"until": 1, "save_every": 0.5}})
+    run = mfpde.solve(problem, tmp_path / "run.h5")
+    points = np.array([[-1.0], [-0.1], [0.0], [0.1], [1.0]])
+    assert (mfpde.load(tmp_path / "run.h5").measure(-1).evaluate(points) == run.measure(-1).evaluate(points)).all()
+    onward = mfpde.Problem.from_dict(
+        {**task, "initial": {"kind": "snapshot", "file": str(tmp_path / "run.h5"), "index": 1}, "time": {"until": 0.5}}
+    )
+    again = mfpde.solve(onward).measure(-1)
+    assert abs(again.covariance - run.measure(-1).covariance).max() < 1e-7
+    assert again.evaluate(points) == pytest.approx(run.measure(-1).evaluate(points), abs=1e-6)
+
+
+def test_noise_and_low_orders_keep_the_frames_that_they_had():
+    for more, solver in (({"noise": {"kappa": 10}}, {}), ({}, {"order": 5})):
+        run = solved({**EXPANDING, **more}, [0.1], kind="finite-volume", cells=64, **solver)
+        assert "edges" not in run.layout.fields["density"].attributes
