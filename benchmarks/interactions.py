@@ -3,9 +3,9 @@
     python benchmarks/interactions.py [--quick]
 
 Seconds are of the processor and one thread, warm, best of three; for tables of the force, which are kept while the
-range of distances stays, the first call is shown too. Errors are of the force at forty tokens against the plain sum
+range of distances stays, the first call is shown too. Errors are of the force at ten tokens against the plain sum
 over the expression, relative to the largest of them. The last column is what the plain sum would take, scaled up from
-those forty.
+those ten.
 """
 
 import argparse
@@ -22,7 +22,7 @@ import mfpde
 from mfpde.geometry import Geometry
 from mfpde.measure import Measure
 
-_QUERIES = 40  # at which errors are measured
+_QUERIES = 10  # at which errors are measured
 _SPACES = {"line": mfpde.Line(), "plane": mfpde.Plane(), "circle": mfpde.Circle(), "sphere": mfpde.Sphere()}
 _CASES = [
     ("line", "exp(-r**2)", 1_000_000, "grid"),

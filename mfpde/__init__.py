@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from mfpde.run import Run
     from mfpde.run_loop import solve
     from mfpde.store import load
+    from mfpde.sweeping.result import Sweep
+    from mfpde.sweeping.running import sweep
     from mfpde.validation import validate
 
 _HOME = {
@@ -103,6 +105,8 @@ _HOME = {
     "mfpde.run": ["Run"],
     "mfpde.run_loop": ["solve"],
     "mfpde.store": ["load"],
+    "mfpde.sweeping.result": ["Sweep"],
+    "mfpde.sweeping.running": ["sweep"],
     "mfpde.validation": ["validate"],
 }
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
@@ -149,6 +153,7 @@ __all__ = [
     "Space",
     "Sphere",
     "StationaryState",
+    "Sweep",
     "Uniform",
     "Unnormalized",
     "VonMises",
@@ -160,6 +165,7 @@ __all__ = [
     "phase_diagram",
     "solve",
     "stationary_state",
+    "sweep",
     "validate",
 ]
 

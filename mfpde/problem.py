@@ -19,6 +19,7 @@ from mfpde.measure import Initial
 from mfpde.normalization import Normalization
 from mfpde.registry import lookup
 from mfpde.specification import OfFamily, Real, Specification, Truth, Vector, Whole
+from mfpde.sweep_blocks import Collected, SweepBlock
 
 __all__ = ["Bifurcation", "Problem", "Time"]
 
@@ -26,7 +27,7 @@ __all__ = ["Bifurcation", "Problem", "Time"]
 DEFAULT_SNAPSHOTS = 100
 _MOST_SNAPSHOTS = 1_000_000  # of a run: more are a slip
 #: blocks that say what to do with an equation
-_TASKS = ("solver", "time", "observe", "compare", "bifurcation")
+_TASKS = ("solver", "time", "observe", "compare", "bifurcation", "sweep", "collect")
 
 
 class Time(Specification):
@@ -172,6 +173,8 @@ class Problem(Specification):
     bifurcation: Bifurcation | None = Field(
         default=None, description="which branches of stationary states are followed, over which parameter"
     )
+    sweep: SweepBlock | None = Field(default=None, description="which keys take which values, in every combination")
+    collect: tuple[Collected, ...] = Field(default=(), description="what is kept of each point of a sweep")
 
     @model_validator(mode="before")
     @classmethod

@@ -35,7 +35,7 @@ FAMILIES = {
     "reader": "mfpde.spec",
     "view": "mfpde.plotting",
     "portrait": "mfpde.plotting",
-    "archive": "mfpde.store mfpde.bifurcation.files",
+    "archive": "mfpde.store mfpde.bifurcation.files mfpde.sweeping.files",
     "stepper": "mfpde.solvers.steppers",
 }
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 from time import perf_counter
@@ -14,7 +11,7 @@ from time import perf_counter
 import numpy as np
 
 from mfpde.activity import doing
-from mfpde.arguments import file_path, in_unicode, instance, truth
+from mfpde.arguments import file_path, instance, truth
 from mfpde.contracts import (
     BLOW_UP,
     FINISHED,
@@ -38,7 +35,7 @@ from mfpde.ranks.spread import finite
 from mfpde.run import Run
 from mfpde.run_rows import Observing, unobserved
 from mfpde.store.atomic_file import cannot_write, check_target
-from mfpde.store.provenance import provenance_of
+from mfpde.store.provenance import history_line, provenance_of
 from mfpde.store.recorder import MemoryRecorder, OutputFailed, Recorder
 from mfpde.store.recording_of_ranks import recorded_by_one
 from mfpde.store.resuming import earlier_run, reached, resume_file
@@ -155,7 +152,7 @@ class _Taken:
             with ranks.called("first", problem):
                 return _first_row(problem, integration)
 
-        files = earlier, place, Prepared.of(problem), _history(), damage
+        files = earlier, place, Prepared.of(problem), history_line(), damage
         self.integration, self.recorder = resume_file(*files, first)
         return problem, missed
 
@@ -187,11 +184,6 @@ def _task(problem: Problem | str | Path, progress: object) -> Problem:
     return Problem.from_yaml(problem)
 
 
-def _history() -> str:
-    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return f"{now} {in_unicode(shlex.join(sys.argv))}"
-
-
 def _recorder(
     prepared: Prepared, integration: Integration, first: Row, target: Path | None, *, force: bool
 ) -> Recorder:
@@ -202,7 +194,7 @@ def _recorder(
         memory.add(first, integration)
         return memory
     provenance = provenance_of(problem, integration.statistics())
-    header = run_header(problem, integration.layout, _history(), provenance)
+    header = run_header(problem, integration.layout, history_line(), provenance)
     try:
         return FileRecorder.create(target, header, first, integration, prepared.solver.state_version, force=force)
     except OutputError:

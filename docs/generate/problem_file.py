@@ -19,6 +19,7 @@ from mfpde.normalization import Normalization
 from mfpde.observe import Observable
 from mfpde.problem import Bifurcation, Problem, Time
 from mfpde.registry import members
+from mfpde.sweep_blocks import Collected, SweepBlock
 
 __all__ = ["BLOCKS", "block", "fields_of", "kinds", "top"]
 
@@ -36,6 +37,8 @@ BLOCKS = {
     "observe": "observable",
     "compare": "comparison",
     "bifurcation": Bifurcation,
+    "sweep": SweepBlock,
+    "collect": Collected,
 }
 _WORDS: dict[Any, str] = {float: "number", int: "whole number", bool: "true or false", str: "text"}
 _SIGNS = {"gt": ">", "ge": "≥", "lt": "<", "le": "≤"}

@@ -7,9 +7,12 @@ from functools import lru_cache
 import numpy as np
 from scipy.optimize import brentq
 
+from mfpde.bifurcation.multipliers import multipliers_of
 from mfpde.bifurcation.states import Family
+from mfpde.equation import Equation
+from mfpde.errors import ProblemError
 
-__all__ = ["critical_places"]
+__all__ = ["critical_kappa", "critical_places"]
 
 _GRID = 64  # places at which the uniform state's stability is looked at
 
@@ -28,6 +31,22 @@ def critical_places(family: Family) -> tuple[tuple[float, int], ...]:
             found.append((float(root), degree))
         found += [(float(grid[i]), degree) for i in np.flatnonzero(line == 0)]
     return tuple(sorted(found))
+
+
+def critical_kappa(equation: Equation) -> float | None:
+    """The kappa at which the uniform state loses its stability, `1 / max_l h_l`; None where there is none: on spaces
+    without a uniform state, and where noise always wins.
+
+    >>> import mfpde
+    >>> kuramoto = mfpde.Equation(geometry=mfpde.Circle(), attention=mfpde.Unnormalized(beta=0))
+    >>> critical_kappa(kuramoto)
+    2.0
+    """
+    try:
+        found = float(multipliers_of(equation.law, equation.geometry).critical()[1:].min(initial=np.inf))
+    except ProblemError:
+        return None
+    return found if np.isfinite(found) else None
 
 
 def _level(u: float, family: Family, degree: int) -> float:

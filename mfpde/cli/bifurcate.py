@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from mfpde.cli.exit_codes import ENDED_EARLY, INTERRUPTED
-from mfpde.cli.options import as_json, print_json, problem_settings
+from mfpde.cli.options import as_json, print_json, problem_settings, target_beside
 
 if TYPE_CHECKING:
     from mfpde.bifurcation.diagram import Diagram
@@ -45,15 +43,13 @@ def bifurcate(
     from mfpde.bifurcation.bifurcating import bifurcate as bifurcate_problem
     from mfpde.cli.compiling import told_of_compiling
     from mfpde.cli.progress import display
-    from mfpde.errors import OutputError, ProblemError
+    from mfpde.errors import ProblemError
     from mfpde.spec import read_document
 
     if certify:
         raise ProblemError.at("--certify", "there are no proofs yet")
     document = read_document(file, settings)
-    target = output or f"{Path(file).stem}.h5"
-    if os.path.realpath(target) == os.path.realpath(file):
-        raise OutputError(f"{target} is the problem file itself; choose another output")
+    target = target_beside(file, output)
     try:
         with told_of_compiling(quiet), display(quiet) as progress:
             diagram = bifurcate_problem(document.problem, target, progress=progress, resume=resume, force=force)

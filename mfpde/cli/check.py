@@ -32,6 +32,7 @@ def _checked(file: str, settings: dict[str, str]) -> dict[str, Any]:
     from mfpde.errors import ProblemError
     from mfpde.prepare import prepare
     from mfpde.spec import read_document
+    from mfpde.sweeping.checking import check_sweep
 
     try:
         document = read_document(file, settings)
@@ -41,7 +42,10 @@ def _checked(file: str, settings: dict[str, str]) -> dict[str, Any]:
     try:
         if problem.bifurcation is not None and problem.time is None and problem.initial is None:
             check_bifurcation(problem)
-            return {"file": file, "ok": True, "solver": None, "faults": []}
+            return {"file": file, "ok": True, "solver": None, "told": "its branches can be followed", "faults": []}
+        if problem.sweep is not None:
+            told = f"its {check_sweep(problem).size} points can be solved"
+            return {"file": file, "ok": True, "solver": None, "told": told, "faults": []}
         solver = prepare(problem).solver.kind
         law = problem.equation.law
         remarks = [] if law is None else list(law.remarks(problem.geometry))
@@ -53,7 +57,7 @@ def _checked(file: str, settings: dict[str, str]) -> dict[str, Any]:
 
 def _print(report: dict[str, Any]) -> None:
     if report["ok"]:
-        told = f"the {report['solver']} solver can solve it" if report["solver"] else "its branches can be followed"
+        told = f"the {report['solver']} solver can solve it" if report["solver"] else report["told"]
         click.echo(f"{report['file']}: ok, {told}")
         for remark in report.get("remarks", []):
             click.echo(f"{report['file']}: {remark}")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-__all__ = ["as_json", "print_json", "problem_settings"]
+__all__ = ["as_json", "print_json", "problem_settings", "target_beside"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -26,6 +28,16 @@ def problem_settings(command: Command) -> Command:
     """`--set noise.kappa=2`, as often as one likes."""
     words = "Change one value of the problem, e.g. noise.kappa=2 or observe=[mass]. May be repeated."
     return click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, callback=_pairs, help=words)(command)
+
+
+def target_beside(file: str, output: str | None) -> str:
+    """Where a result goes: by default its problem file's name with .h5, here; never over that file itself."""
+    target = output or f"{Path(file).stem}.h5"
+    if os.path.realpath(target) == os.path.realpath(file):
+        from mfpde.errors import OutputError
+
+        raise OutputError(f"{target} is the problem file itself; choose another output")
+    return target
 
 
 def as_json(command: Command) -> Command:

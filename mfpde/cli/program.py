@@ -28,6 +28,7 @@ from mfpde.cli.listing import listing
 from mfpde.cli.plot import plot
 from mfpde.cli.schema import schema
 from mfpde.cli.solve import solve
+from mfpde.cli.sweep import sweep
 from mfpde.cli.validate import validate
 from mfpde.errors import MfpdeError, ProblemError
 
@@ -145,6 +146,6 @@ main = Program(
     help=_BEGINNING,
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"]},
-    commands=[solve, check, validate, bifurcate, plot, compare, info, examples, schema, listing, cite, doctor],
+    commands=[solve, check, validate, bifurcate, sweep, plot, compare, info, examples, schema, listing, cite, doctor],
 )
 main = click.version_option(__version__, prog_name="mfpde", message="%(prog)s %(version)s")(main)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mfpde.cli.exit_codes import CHECK_FAILED, ENDED_EARLY, INTERRUPTED
-from mfpde.cli.options import problem_settings
+from mfpde.cli.options import problem_settings, target_beside
 
 if TYPE_CHECKING:
     from mfpde.contracts import Outcome
@@ -51,14 +51,12 @@ def _solved(
     from mfpde.cli.compiling import told_of_compiling
     from mfpde.cli.progress import display
     from mfpde.cli.summary import summary
-    from mfpde.errors import OutputError, ProblemError
+    from mfpde.errors import ProblemError
     from mfpde.run_loop import solve as solve_problem
     from mfpde.spec import read_document
 
     document = read_document(file, settings)
-    target = output or f"{Path(file).stem}.h5"
-    if os.path.realpath(target) == os.path.realpath(file):
-        raise OutputError(f"{target} is the problem file itself; choose another output")
+    target = target_beside(file, output)
     try:
         with told_of_compiling(quiet), display(quiet) as progress:
             run = solve_problem(document.problem, target, progress=progress, resume=resume, force=force)

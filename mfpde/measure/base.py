@@ -344,10 +344,6 @@ class Measure(ABC):
         there = weights > 0
         return -float(weights[there] @ np.log(density[there]))
 
-    def log_slopes(self) -> Float:
-        """`grad log rho` at the nodes, `(d, n)`."""
-        raise self._no_density("log_slopes")
-
     def minimum(self) -> float:
         """The smallest density."""
         return float(self.density_nodes()[1].min())

@@ -14,7 +14,6 @@ from mfpde.geometry import Lattice, Line, Plane, Queries
 from mfpde.measure.base import NODES_ACCURACY, Beside, Measure
 from mfpde.measure.basins import Cluster, clusters_on_grid
 from mfpde.measure.damping import LogFactors, Pair, values_at
-from mfpde.measure.lattice_slopes import log_slopes
 from mfpde.measure.panel import Panel
 from mfpde.streams import random_stream
 from mfpde.typing import AnyArray, Float
@@ -164,10 +163,6 @@ class GridDensity(Measure):
 
     def density_nodes(self) -> tuple[Float, Float]:
         return self.nodes()[1], _whole(self.density_on(panel) for panel in self.panels)
-
-    def log_slopes(self) -> Float:
-        slopes = [log_slopes(self.density_on(panel), panel.lattice, panel.widths) for panel in self.panels]
-        return np.concatenate([each.reshape(self.ambient_dimension, -1) for each in slopes], axis=1)
 
     def minimum(self) -> float:
         return float(min(panel.values.min() for panel in self.panels))

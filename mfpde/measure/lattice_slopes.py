@@ -21,8 +21,9 @@ _FACTORS = [
 ]  # fmt: skip
 
 
-def log_slopes(density: Float, lattice: Lattice, widths: Float) -> Float:
+def log_slopes(density: Float, lattice: Lattice) -> Float:
     """`grad log rho` at the lattice's points, `(d, *shape)`; 0 where the density counts for nothing."""
+    widths = [axis[1] - axis[0] for axis in lattice.axes]
     there = density > _LOG_FLOOR * density.max()
     logarithm = np.log(np.maximum(density, _LOG_FLOOR * density.max()))
     along = np.stack([_difference(logarithm, axis) / width for axis, width in enumerate(widths)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from mfpde.contracts.observable import Instant, Observable, Series
 from mfpde.geometry import Geometry
 from mfpde.measure.density_grid import dissipation
+from mfpde.measure.lattice_slopes import log_slopes
 from mfpde.observe.free_energy import convolution_of, no_potential
 from mfpde.registry import register
 from mfpde.typing import Float
@@ -62,12 +64,17 @@ class Dissipation(Observable):
 def _on_cells(instant: Instant) -> float:
     """`int |grad log mu / kappa - G|^2 dmu` over the cells of a density on the line or the plane."""
     measure, law, diffusion = instant.measure, instant.equation.law, instant.equation.noise.diffusion
-    _, weights = measure.nodes()
+    weights, density = measure.density_nodes()
     force = np.zeros((measure.ambient_dimension, weights.size))
     if law is not None:
         force -= np.concatenate(
             [law.drift(measure, queries).reshape(len(force), -1) for queries in measure.node_queries()], axis=1
         )
     if diffusion > 0:
-        force += diffusion * measure.log_slopes()
+        ends = np.cumsum([math.prod(lattice.shape) for lattice in measure.lattices])[:-1]
+        slopes = [
+            log_slopes(values.reshape(lattice.shape), lattice).reshape(len(force), -1)
+            for values, lattice in zip(np.split(density, ends), measure.lattices, strict=True)
+        ]
+        force += diffusion * np.concatenate(slopes, axis=1)
     return float(np.einsum("n,cn,cn->", weights, force, force))

@@ -15,6 +15,7 @@ from mfpde.spec.error_location import spot
 from mfpde.spec.messages import Found, sentence
 from mfpde.spec.plain_values import native
 from mfpde.specification import Specification
+from mfpde.sweep_blocks import collect_in_full
 
 __all__ = ["schema_faults"]
 
@@ -23,7 +24,7 @@ __all__ = ["schema_faults"]
 def schema_faults(error: ValidationError, data: Any, root: type[Specification] = Problem) -> list[Fault]:
     """What is wrong with the data of a problem, or of another specification, one fault for each place."""
     written = native(data)
-    data = _long_observables(written)
+    data = _in_full(written)
     faults: dict[tuple[str | int, ...], list[str]] = {}
     for details in _relevant(error.errors(include_url=False)):
         for fault in _faults(details, data, written, root):
@@ -31,12 +32,16 @@ def schema_faults(error: ValidationError, data: Any, root: type[Specification] =
     return [Fault(path, message) for path, messages in faults.items() for message in _joined(messages)]
 
 
-def _long_observables(data: Any) -> Any:
-    """`observe: [mass]` as pydantic saw it."""
-    observe = data.get("observe") if isinstance(data, Mapping) else None
-    if not isinstance(observe, list):
+def _in_full(data: Any) -> Any:
+    """`observe: [mass]` and `collect: [mass]` as pydantic saw them."""
+    if not isinstance(data, Mapping):
         return data
-    return {**data, "observe": [{"kind": item} if isinstance(item, str) else item for item in observe]}
+    full = dict(data)
+    if isinstance(data.get("observe"), list):
+        full["observe"] = [{"kind": item} if isinstance(item, str) else item for item in data["observe"]]
+    if isinstance(data.get("collect"), list):
+        full["collect"] = [collect_in_full(item) for item in data["collect"]]
+    return full
 
 
 def _relevant(errors: Iterable[Any]) -> list[Any]:
@@ -65,8 +70,9 @@ def _faults(details: Mapping[str, Any], data: Any, written: Any, root: type[Spec
 
 
 def _at(data: Any, path: tuple[str | int, ...]) -> Any:
+    """What was written there; a short form of it where that is a word."""
     for part in path:
-        data = data[part]
+        data = data if isinstance(data, str) else data[part]
     return data
 
 

@@ -22,7 +22,13 @@ def problem_schema() -> dict[str, Any]:
     kinds = sorted(
         parts[choice["$ref"].split("/")[-1]]["properties"]["kind"]["const"] for choice in _choices(observables)
     )
-    schema["properties"]["observe"]["items"] = {"anyOf": [{"enum": kinds}, observables]}
+    by_name = {"enum": kinds}
+    schema["properties"]["observe"]["items"] = {"anyOf": [by_name, observables]}
+    collect, collected = schema["properties"]["collect"], parts["Collected"]["properties"]
+    collect["items"] = {"anyOf": [by_name, collect["items"]]}
+    collected["observe"] = {"anyOf": [by_name, observables], "description": collected["observe"]["description"]}
+    groups = parts["SweepBlock"]["properties"]["zip"]
+    groups["anyOf"] = [{"type": groups.pop("type"), "items": groups["items"]}, groups.pop("items")]
     base = {"description": "Another problem file, relative to this one, which this one changes.", "type": "string"}
     properties = {"base": base, **schema.pop("properties")}
     # with a base nothing is required of this file alone

@@ -28,27 +28,32 @@ def write_yaml(problem: Problem) -> str:
 
 
 _FIRST_KEYS = ("title", "kind")
+_SHORT_KEYS = ("observe", "collect")
 
 
 def _block(specification: Specification) -> CommentedMap:
     block = CommentedMap()
     fields, given = specification.written_keys(), specification.written()
     for name in sorted(fields, key=lambda name: name not in _FIRST_KEYS):
-        value = given[name]
+        value = given.pop(name)
         if name == "kind" or fields[name].is_required() or value != fields[name].default:
-            block[name] = _short(value) if name == "observe" else _value(value)
-    return block
+            block[name] = _short(value) if name in _SHORT_KEYS else _value(value)
+    return CommentedMap({**{key: _value(value) for key, value in given.items()}, **block})
 
 
-def _short(observables: tuple[Any, ...]) -> CommentedSeq:
-    """`[mass]` for observables that have nothing but a kind."""
-    blocks = [_block(item) for item in observables]
-    return _sequence([block["kind"] if set(block) == {"kind"} else block for block in blocks])
+def _short(value: Any) -> Any:
+    """`mass` for an observable that has nothing but a kind, and so in lists of them; the same of what is collected."""
+    if isinstance(value, tuple):
+        return _sequence([_short(item) for item in value])
+    block = _block(value)
+    return next(iter(block.values())) if set(block) in ({"kind"}, {"observe"}) else block
 
 
 def _value(value: Any) -> Any:
     if isinstance(value, Specification):
         return _block(value)
+    if isinstance(value, dict):
+        return CommentedMap({key: _value(item) for key, item in value.items()})
     if isinstance(value, tuple | list):
         return _sequence(value)
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 and str(value) != "-0.0":

@@ -6,6 +6,7 @@ import platform
 import shlex
 import sys
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -17,7 +18,7 @@ from mfpde.arguments import in_unicode
 if TYPE_CHECKING:
     from mfpde.problem import Problem
 
-__all__ = ["provenance_of", "read_provenance", "write_numbers", "write_provenance"]
+__all__ = ["history_line", "provenance_of", "read_provenance", "write_numbers", "write_provenance"]
 
 _PACKAGES = ("numpy", "scipy", "numba", "h5py")
 
@@ -33,6 +34,12 @@ def provenance_of(problem: Problem, statistics: Mapping[str, float], seconds: fl
         "timings": {"seconds": seconds},
         "statistics": {name: float(value) for name, value in statistics.items()},
     }
+
+
+def history_line() -> str:
+    """When and by which command, as the attribute `history` of a file says it."""
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{now} {in_unicode(shlex.join(sys.argv))}"
 
 
 @cache

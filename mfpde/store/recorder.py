@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -96,8 +96,7 @@ class MemoryRecorder:
 
 def _whole(layout: Layout) -> Layout:
     """With what is spread over ranks in the memory of this one."""
-    constants = {
-        name: replace(one, values=np.asarray(one.values)) if isinstance(one.values, Spread) else one
-        for name, one in layout.constants.items()
-    }
-    return replace(layout, constants=constants)
+    values: dict[str, Any] = {name: one.values for name, one in layout.constants.items()}
+    spread = [name for name, each in values.items() if isinstance(each, Spread)]
+    whole = {name: replace(layout.constants[name], values=np.asarray(values[name])) for name in spread}
+    return replace(layout, constants={**layout.constants, **whole})

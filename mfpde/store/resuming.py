@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mfpde.contracts import BLOW_UP
-from mfpde.errors import MfpdeError, ResumeError
+from mfpde.errors import MfpdeError, ResumeError, shown
 from mfpde.observe.output_times import time_of
 from mfpde.run import Run
 from mfpde.solvers.auto import Auto
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mfpde.prepare import Prepared
     from mfpde.problem import Problem
 
-__all__ = ["changed_keys", "earlier_run", "reached", "resume_file"]
+__all__ = ["changed_keys", "changes", "earlier_run", "reached", "resume_file"]
 
 #: keys that do not change what has been computed so far
 _FREE = {"time.until"}
@@ -107,10 +107,25 @@ def reached(run: Run, problem: Problem) -> bool:
     return float(run.times[-1]) >= until or ended or run.outcome.kind == BLOW_UP
 
 
-def changed_keys(before: Problem, after: Problem) -> list[str]:
-    """Keys in which two problems differ, dotted, apart from those that a resumed run may change."""
+def changed_keys(before: Problem, after: Problem, free: Collection[str] = _FREE) -> list[str]:
+    """Keys in which two problems differ, dotted, apart from those that are free to change."""
+    return [key for key, _, _ in _differences(before, after, free)]
+
+
+def changes(before: Problem, after: Problem, free: Collection[str]) -> list[str]:
+    """The same in words, with the values of both."""
+    told = _differences(before, after, free)
+    return [f"{key} was {_shown(old)} and is {_shown(new)}" for key, old, new in told]
+
+
+def _shown(value: Any) -> str:
+    return "absent" if value is None else shown(value)
+
+
+def _differences(before: Problem, after: Problem, free: Collection[str]) -> list[tuple[str, Any, Any]]:
     old, new = dict(_flat(before.canonical())), dict(_flat(after.canonical()))
-    return sorted(key for key in old.keys() | new.keys() if key not in _FREE and old.get(key) != new.get(key))
+    keys = sorted(key for key in old.keys() | new.keys() if key not in free and old.get(key) != new.get(key))
+    return [(key, old.get(key), new.get(key)) for key in keys]
 
 
 def _flat(data: Any, path: str = "") -> Iterator[tuple[str, Any]]:

@@ -147,8 +147,8 @@ class StoredTables:
         """How it ended; a file without an outcome is one of work that was killed."""
         if self._end["outcome"]:
             return Outcome.of(self._end["outcome"])
-        first = self.tables[0]
-        last = float(self.scales[first.name][-1]) if len(self.scales[first.name]) else 0.0
+        times = self.scales[self.tables[0].name] if self.tables else np.full(1, np.nan)
+        last = float(times[-1]) if len(times) else 0.0
         killed = f"the {kind_of(self.path, self.file)} was killed"
         return Outcome(INTERRUPTED, last, killed, "--resume (resume=True) continues it")
 

@@ -19,8 +19,8 @@ __all__ = ["SortedPlan", "sorted_plan"]
 
 _BLOCKS_PER_PANEL_MAX = 64  # of the widest panel; where the narrowest is much narrower, pairs are as fast
 _POINTS_PER_PIECE = 1 << 13  # whose places among the keys are found once, and then move on
-_PANEL_NANOSECONDS = 12.0  # of a point and a block of a panel, and so much more for each product of powers:
-_PRODUCT_NANOSECONDS = 0.6
+_PANEL_NANOSECONDS = 12.0  # of a point and a block of a panel
+_PRODUCT_NANOSECONDS = 0.6  # more for each product of powers
 _SORT_NANOSECONDS = 200.0  # of a point or key
 
 

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from mfpde.registry import own_modules
 from mfpde.workers.pool import Answer, Pool, Task
-from mfpde.workers.worker import answered
+from mfpde.workers.worker import answer
 
 __all__ = ["InProcess", "Processes", "processes_for"]
 
@@ -18,9 +18,12 @@ __all__ = ["InProcess", "Processes", "processes_for"]
 class Processes(Protocol):
     """What answers tasks."""
 
-    processes: int
     #: what is to be said of how it does
     notes: tuple[str, ...]
+
+    @property
+    def processes(self) -> int:
+        """How many tasks are done at a time."""
 
     def __enter__(self) -> Processes: ...
 
@@ -56,7 +59,7 @@ class InProcess:
     def answers(self, tasks: Iterable[Task]) -> Iterator[Answer]:
         """In the order of the tasks."""
         for number, task in enumerate(tasks):
-            yield Answer(number, *answered(*task))
+            yield Answer(number, *answer(*task))
 
 
 def processes_for(count: int) -> Processes:

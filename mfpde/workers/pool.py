@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from mfpde.workers.frames import read_frame, write_frame
 
-__all__ = ["Answer", "Pool", "Task", "usable_processors"]
+__all__ = ["Answer", "Pool", "Task", "Workers", "usable_processors"]
 
 #: set before NumPy is imported: every worker has one processor
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -40,6 +40,21 @@ class Answer:
     error: str = ""
 
 
+class Workers(Protocol):
+    """Wherever tasks are done: in processes of this machine, or on others."""
+
+    @property
+    def processes(self) -> int:
+        """How many tasks are done at a time."""
+
+    def awaited(self, tasks: Iterable[Task], seconds: float | None) -> Iterator[Answer | None]:
+        """Answers as they come, and None whenever so many seconds have brought none. Tasks are taken from their source
+        when there is somebody to do them."""
+
+    def close(self) -> None:
+        """End what is under way."""
+
+
 class Pool:
     """So many worker processes, which are started when there is something to do and wait for more until it is closed.
 
@@ -56,7 +71,7 @@ class Pool:
 
     def __init__(self, processes: int, modules: Sequence[str] = ()) -> None:
         """modules: what workers import first."""
-        self.processes, self._modules = processes, modules
+        self._processes, self._modules = processes, modules
         self._lock = threading.Lock()
         self._running: set[subprocess.Popen[bytes]] = set()
         self._idle: list[subprocess.Popen[bytes]] = []
@@ -70,6 +85,10 @@ class Pool:
     ) -> None:
         self.close()
 
+    @property
+    def processes(self) -> int:
+        return self._processes
+
     def close(self) -> None:
         """End all workers, whatever they are doing."""
         with self._lock:
@@ -81,6 +100,10 @@ class Pool:
 
     def answers(self, tasks: Iterable[Task]) -> Iterator[Answer]:
         """In the order in which they come. Tasks are taken from their source when a worker is free."""
+        return (answer for answer in self.awaited(tasks, None) if answer is not None)
+
+    def awaited(self, tasks: Iterable[Task], seconds: float | None) -> Iterator[Answer | None]:
+        """The same, and None whenever so many seconds have brought no answer."""
         numbered, lock = enumerate(tasks), threading.Lock()
         done: queue.SimpleQueue[Answer | BaseException | None] = queue.SimpleQueue()
 
@@ -95,7 +118,11 @@ class Pool:
             thread.start()
         left = len(threads)
         while left:
-            found = done.get()
+            try:
+                found = done.get(timeout=seconds)
+            except queue.Empty:
+                yield None
+                continue
             if found is None:
                 left -= 1
             elif isinstance(found, BaseException):

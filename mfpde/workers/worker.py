@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from mfpde.errors import MfpdeError
 from mfpde.workers.frames import read_frame, write_frame
 
-__all__ = ["answered", "serve"]
+__all__ = ["answer", "serve"]
 
 _SECONDS_BETWEEN_LOOKS = 1.0  # for the parent: a worker does not outlive it by more
 
@@ -28,11 +28,13 @@ def serve(modules: Sequence[str]) -> None:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a task prints does not get between answers
     while True:
         try:
-            task = read_frame(tasks)
+            function, arguments = read_frame(tasks)
+            missing = _cannot_be_imported(modules)
+            write_frame(answers, (None, missing) if missing else answer(function, arguments))
         except EOFError:
             return
-        missing = _cannot_be_imported(modules)
-        write_frame(answers, (None, missing) if missing else answered(*task))
+        except BrokenPipeError:  # the parent was killed; what is left in the buffer cannot be written at exit either
+            os._exit(1)
 
 
 def _cannot_be_imported(modules: Sequence[str]) -> str:
@@ -45,8 +47,8 @@ def _cannot_be_imported(modules: Sequence[str]) -> str:
     return ""
 
 
-def answered(function: str, arguments: tuple[Any, ...]) -> tuple[Any, str]:
-    """The value of a task, or what was wrong in words."""
+def answer(function: str, arguments: tuple[Any, ...]) -> tuple[Any, str]:
+    """What a task comes to: a value, or an error in words."""
     module, _, name = function.partition(":")
     try:
         return getattr(importlib.import_module(module), name)(*arguments), ""

@@ -30,14 +30,16 @@ def narrowest_cluster(density: Float) -> float:
         level = _PEAK_MIN * float(panel.max())
         widths.append(narrowest_peak(_smoothed(panel), level))
         if panel.shape[0] > 1:
-            widths.append(narrowest_peak(_smoothed(panel.T), level))
+            widths.append(narrowest_peak(_smoothed(np.ascontiguousarray(panel.T)), level))
     return float(np.sqrt(max(min(widths) ** 2 - _SMOOTHING_WIDTH, 0.0)))
 
 
 def _smoothed(density: Float) -> Float:
     """Averages (1, 2, 1) / 4 along rows: waves as short as two cells, which edges leave behind, are no clusters."""
-    padded = np.pad(density, [(0, 0), (1, 1)])
-    return 0.25 * (padded[:, :-2] + padded[:, 2:]) + 0.5 * padded[:, 1:-1]
+    smoothed = 0.5 * density
+    smoothed[:, 1:] += 0.25 * density[:, :-1]
+    smoothed[:, :-1] += 0.25 * density[:, 1:]
+    return smoothed
 
 
 def edge_mass(density: Float, grid: Grid) -> Float:
@@ -98,6 +100,11 @@ class Missed:
 def inverse_growth(solution: Solution, rates: Rates) -> float:
     """`lambda / lambda'` of the largest variance of any frame; infinite where it does not grow."""
     largest, found = 0.0, np.inf
+    if solution.matrix.shape[1] == 1:
+        frames, changes = solution.matrix[:, 0, 0], rates.matrix[:, 0, 0]
+        widest = int(np.argmax(frames**2))
+        growing = frames[widest] * changes[widest] > 0
+        return float(0.5 * frames[widest] / changes[widest]) if growing else found
     for frame, change in zip(solution.matrix, rates.matrix, strict=True):
         variances, axes = np.linalg.eigh(frame @ frame.T)
         axis = axes[:, -1]

@@ -22,16 +22,22 @@ import numpy as np
 from mfpde.geometry import Lattice, Queries
 from mfpde.measure import GridDensity, Panel
 from mfpde.measure.damping import LogFactors, Pair
-from mfpde.solvers.kernels.finite_volume_closure import ROOM, TERMS, ClosureGaussian, Shares, add_outside
+from mfpde.solvers.kernels.finite_volume_closure import (
+    GAUSSIAN_FLOOR,
+    RING_FRACTIONS,
+    ROOM,
+    SHARE_BOUNDS,
+    SHARE_MAX,
+    TERMS,
+    ClosureGaussian,
+    Shares,
+    add_outside,
+)
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["ClosedDensity", "Closure", "Outside", "shares_beyond"]
 
-_RING_FRACTIONS = (8, 16)  # one over the share of cells beyond the rows that closures are fitted to
-_GAUSSIAN_FLOOR = 1e-250  # smaller sums are rounding or underflow
-_SHARE_BOUNDS = (1e-6, 4.0)  # density over its Gaussian near the ends: outside of them tails are not Gaussian, or none
-_MAX_SHARE = 100.0  # of the Gaussian, for the heaviest closure
 _NEGLIGIBLE_DEVIATIONS = 9.0  # 1e-19 of a Gaussian lies beyond
 _POLYNOMIALS_PER_DEVIATION = 8.0  # of a table: their remainders are roundoff
 _CELLS_PER_PIECE = 1 << 13  # whose numbers stay in the cache
@@ -84,7 +90,7 @@ class Outside(NamedTuple):
         """Of N(mean, covariance) and so wide cells at these places."""
         inverse, ring = np.linalg.inv(covariance), []
         for direction, axis in enumerate(axes):
-            inner, outer = (axis.size // ring for ring in _RING_FRACTIONS)
+            inner, outer = (axis.size // ring for ring in RING_FRACTIONS)
             for end in (inner, outer, axis.size - 1 - inner, axis.size - 1 - outer):
                 grids = [np.array([axis[end]]) if i == direction else other for i, other in enumerate(axes)]
                 z = np.stack(np.meshgrid(*grids, indexing="ij")).reshape(len(axes), -1) - mean[:, None]
@@ -109,14 +115,14 @@ class Closure:
         it is largest in the outer rows.
         """
         ratios = [
-            float(density.take(end, axis=direction).sum()) / gaussian if gaussian > _GAUSSIAN_FLOOR else 0.0
+            float(density.take(end, axis=direction).sum()) / gaussian if gaussian > GAUSSIAN_FLOOR else 0.0
             for direction, end, gaussian in outside.ring
         ]
         unit = float(np.sqrt(np.linalg.det(2 * np.pi * outside.covariance)))
         if heaviest:
-            return cls(min(max(ratios[1::2]) * unit, _MAX_SHARE * mass), outside)
+            return cls(min(max(ratios[1::2]) * unit, SHARE_MAX * mass), outside)
         share = min(ratios) * unit
-        return cls(share if _SHARE_BOUNDS[0] * mass <= share <= _SHARE_BOUNDS[1] * mass else 0.0, outside)
+        return cls(share if SHARE_BOUNDS[0] * mass <= share <= SHARE_BOUNDS[1] * mass else 0.0, outside)
 
     def add(self, lattice: Lattice, w: Queries, value: Float, mean: Float) -> None:
         """Turn (log M, grad log M) of a lattice's cells at w, `(n,)` and `(d, n)`, into those of the whole, in

@@ -18,7 +18,7 @@ from mfpde.solvers.finite_volume.control import StepControl
 from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, Missed, edge_mass, inverse_growth, narrowest_cluster
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.solution import Solution, measure_of
-from mfpde.solvers.finite_volume.stepping import Attempt, Start, take_step
+from mfpde.solvers.finite_volume.stepping import Attempt, Start
 from mfpde.solvers.finite_volume.system import CellSystem, Rates
 from mfpde.solvers.forms import grid_fields, grid_layout, panels_fields, panels_layout
 from mfpde.solvers.stepping.pole import PoleLine
@@ -124,7 +124,7 @@ class FiniteVolumeIntegration(Integration):
             if self._control.counts["steps"] % _STEPS_BETWEEN_LOOKS == 0 and self._rest.due(self._time):
                 if not self._rest.look(self, max(1, int(budget - work))):
                     return Progress(State.UNDER_WAY)
-                work += self._cost()
+                work += self._system.cost(len(self._solution.mean))
             if self._rest.found:
                 self._time = self._looked = target
                 break
@@ -135,7 +135,7 @@ class FiniteVolumeIntegration(Integration):
                     "the step size has shrunk to nothing",
                     "check the size of the coefficients against time.until, or try a smaller order",
                 )
-            work += (self._evaluations - evaluations) * self._cost()
+            work += (self._evaluations - evaluations) * self._system.cost(len(self._solution.mean))
         self._amplification.see(self.residual())
         return self._trouble() or Progress(State.REACHED)
 
@@ -151,14 +151,15 @@ class FiniteVolumeIntegration(Integration):
         start = Start(self._time, self._solution, rates, self._roughness)
         try:
             with np.errstate(all="ignore"):
-                tried = take_step(self._system, start, plan, self._control.tolerance)
+                tried = self._system.step(start, plan, self._control.tolerance)
         except (ProblemError, ArithmeticError, np.linalg.LinAlgError):  # a trial stage where the drift means nothing
             tried = Attempt(None, math.inf)
         if tried.solution is not None and self._leaves_the_box(tried.solution):
             return True
         if self._control.judge(plan, tried.error, tried.limited) and tried.solution is not None:
             self._solution = self._system.restored(self._solution, tried.solution, self._time, plan.end)
-            self._missed.add(plan.length, self._roughness, self._system.smoothing(rates))
+            smoothing = self._system.smoothing(rates) if self._missed.edges else 0.0
+            self._missed.add(plan.length, self._roughness, smoothing)
             self._time = plan.end
             self._rates = self._roughness = None
             self._look_at_tails()
@@ -181,11 +182,6 @@ class FiniteVolumeIntegration(Integration):
             self._evaluations += 1
             self._growth.add(self._time, inverse_growth(self._solution, self._rates))
         return self._rates
-
-    def _cost(self) -> float:
-        """Microseconds of one evaluation of the rates, from the number of operations."""
-        panels, cells = len(self._solution.mean), int(np.prod(self._system.grid.cells))
-        return 300.0 * panels + 1.2 * panels * (panels + 1) * cells
 
     # -- rest
     # ---------------------------------------------------------------------------------------------------------
@@ -257,7 +253,10 @@ class FiniteVolumeIntegration(Integration):
         if self._system.scheme.walls:
             return np.zeros((grid.dimension, 2), dtype=bool)
         shares = edge_mass(self._solution.density, grid)
-        natural = edge_mass(grid.gaussian_density[None], grid) if grid.gaussian else np.zeros(shares.shape)
+        if not grid.gaussian or not (shares > _EDGE_MASS_MAX).any():
+            crowded: AnyArray = shares > _EDGE_MASS_MAX
+            return crowded
+        natural = edge_mass(grid.gaussian_density[None], grid)
         return shares > np.maximum(_EDGE_MASS_MAX, _EDGE_GAUSSIAN_RATIO * natural)
 
     def _leaves_the_box(self, tried: Solution) -> bool:

@@ -21,6 +21,7 @@ from mfpde.solvers.finite_volume.frames import Frame, Moving, Rescaled, Static
 from mfpde.solvers.finite_volume.grid import MAX_DEVIATIONS, Grid
 from mfpde.solvers.finite_volume.initial import Discretised, Extent, Part, discretised, parts_of
 from mfpde.solvers.finite_volume.integration import FiniteVolumeIntegration
+from mfpde.solvers.finite_volume.line_system import LineSystem
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.static_box import box_of_run
 from mfpde.solvers.finite_volume.system import CellSystem, Scheme
@@ -158,7 +159,9 @@ class Setup:
         positions = np.array([part.position for part in parts], dtype=float) if masked else None
         walls = self.settings.box is not None
         closed = (not self.measure.compact or self._noise > 0) and not walls
-        system = CellSystem(self.equation, grid, self.frame, Scheme(missed.order, closed, walls, positions))
+        scheme = Scheme(missed.order, closed, walls, positions)
+        compiled = LineSystem.fits(self.equation, grid, self.frame)
+        system = (LineSystem if compiled else CellSystem)(self.equation, grid, self.frame, scheme)
         stepper = self.settings.chosen_stepper
         control = StepControl(stepper(), self.settings.cfl or stepper.cfl, tolerance, system.breaks)
         try:

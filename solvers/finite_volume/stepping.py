@@ -16,14 +16,14 @@ from mfpde.solvers.finite_volume.control import Plan
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.system import CellSystem, Fluxes, Rates
 from mfpde.solvers.kernels.finite_volume_update import combine, limit, update
+from mfpde.solvers.kernels.line_steps import EULER_CFL
 from mfpde.solvers.steppers.base import combined_error
 from mfpde.transform.threads import run_pieces
 from mfpde.typing import Float
 
-__all__ = ["Attempt", "Limited", "Start", "take_step"]
+__all__ = ["SHARE_OF_CELLS", "Attempt", "Limited", "Start", "take_step"]
 
-_EULER_CFL = 0.9  # share of a cell that a first-order step may empty
-_SHARE_OF_CELLS = 0.1  # of the error of the cells, that time steps may add
+SHARE_OF_CELLS = 0.1  # of the error of the cells, that time steps may add
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ class Limited:
             if self._updated(before, across[panel], along[panel], density[panel]) >= 0.0:
                 continue
             low = low or self._low(share * step)
-            unlimited = density[panel].copy()
-            limit(before, across[panel], along[panel], low.across[panel], low.along[panel], density[panel])
+            unlimited, room = density[panel].copy(), np.empty_like(before)
+            limit(before, across[panel], along[panel], low.across[panel], low.along[panel], room, density[panel])
             change = float(np.abs(density[panel] - unlimited).max() / before.max())
             self.moved_by = max(self.moved_by, change)
         mean, matrix = self._start.mean.copy(), self._start.matrix.copy()
@@ -87,7 +87,7 @@ class Limited:
     def _low(self, duration: float) -> Fluxes:
         """What first-order fluxes carry in that time at the velocity of the start, in steps that keep them positive."""
         first, density = self._first, self._start.density.copy()
-        steps = max(1, math.ceil(duration * first.emptying / _EULER_CFL))
+        steps = max(1, math.ceil(duration * first.emptying / EULER_CFL))
         total = Fluxes(np.zeros_like(first.fluxes.across), np.zeros_like(first.fluxes.along))
         for _ in range(steps):
             fluxes = self._system.fluxes(1, density, first.speeds, first.conductivities)
@@ -138,7 +138,7 @@ def take_step(system: CellSystem, start: Start, plan: Plan, tolerance: float) ->
     new = limited.moved(stages, tableau.weights, step, 1.0)
     if not _sound(new):
         return Attempt(None, np.inf, limited.moved_by > 0)
-    rough = max(tolerance, _SHARE_OF_CELLS * step * start.roughness, limited.moved_by)
+    rough = max(tolerance, SHARE_OF_CELLS * step * start.roughness, limited.moved_by)
     errors = [_size(start.solution, *limited.change(stages, row, step), rough, tolerance) for row in tableau.errors]
     return Attempt(new, combined_error(errors), limited.moved_by > 0)
 

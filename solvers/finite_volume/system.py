@@ -10,6 +10,7 @@ Frames (`frames.py`) say what c and R are; g = 1 in those that have none of thei
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,16 +29,17 @@ from mfpde.typing import Float
 
 if TYPE_CHECKING:
     from mfpde.equation import Equation
+    from mfpde.solvers.finite_volume.control import Plan
+    from mfpde.solvers.finite_volume.stepping import Attempt, Start
 
-__all__ = ["CellSystem", "Fluxes", "Rates", "Scheme"]
+__all__ = ["STAGGERED", "CellSystem", "Fluxes", "Rates", "Scheme"]
 
 _BLOCK_CELLS = 1 << 15  # that are worked on at a time
 # staggered differences of order two, six and eight, by the order of transport
 _SECOND = np.array([1.0, 0.0, 0.0, 0.0])
 _SIXTH = np.array([75 / 64, -25 / 384, 3 / 640, 0.0])
 _EIGHTH = np.array([1225 / 1024, -245 / 3072, 49 / 5120, -5 / 7168])
-_STAGGERED = {1: _SECOND, 2: _SECOND, 5: _SIXTH, 7: _SIXTH, 9: _EIGHTH}
-_TURNING_SPEED = 0.1  # share of the largest speed, below which upwind stencils begin to turn
+STAGGERED = {1: _SECOND, 2: _SECOND, 5: _SIXTH, 7: _SIXTH, 9: _EIGHTH}
 _EDGE_WAVELENGTH = 50.0  # in cells, of the waves that edges of the initial data leave behind
 _STIFFNESS_RATIO = 1.7  # at the shortest wave, of twice the staggered difference and the second difference
 
@@ -56,7 +58,7 @@ class Rates:
     """How fast everything moves, and what it follows from."""
 
     fluxes: Fluxes
-    measure: GridDensity
+    measure: GridDensity | None  # None where attention knows nothing to go on from
     mean: Float
     matrix: Float
     speeds: Float  # b, (panels, d, rows, columns)
@@ -88,16 +90,21 @@ class CellSystem(System[Solution, Rates]):
     """Rates of any solution on the cells of a grid, in a frame."""
 
     def __init__(self, equation: Equation, grid: Grid, frame: Frame, scheme: Scheme) -> None:
-        self._velocity, self._diffusion_at = equation.velocity, equation.noise.diffusion_at
+        self._velocity, noise = equation.velocity, equation.noise
+        self._diffusion: float | None = None if noise.breaks() else noise.diffusion_at(0.0)
+        self._diffusion_in_time = noise.diffusion_at
         self.breaks = sorted({*equation.velocity.breaks(), *equation.noise.breaks()})
         self.noisy = equation.noise.strongest > 0
         self.grid, self.frame, self.scheme = grid, frame, scheme
+
+    def _diffusion_at(self, time: float) -> float:
+        return self._diffusion_in_time(time) if self._diffusion is None else self._diffusion
 
     def rhs(self, time: float, state: Solution, nearby: Rates | None = None) -> Rates:
         """The rates at a time; potentials of the attention are found from those of rates nearby."""
         velocity, strength = self._velocity.at(time), self._diffusion_at(time)
         measure = measure_of(state, self.grid, self.scheme.positions, self.scheme.closed)
-        if nearby is not None:
+        if nearby is not None and nearby.measure is not None:
             velocity.prepare(measure, nearby.measure)
         shape = (self.grid.dimension, *self.grid.shape)
         speeds = np.empty((len(state.mean), *shape))
@@ -132,7 +139,7 @@ class CellSystem(System[Solution, Rates]):
         values = self._ratios(density) if noisy else density
         mixed = noisy and order > 1 and self.grid.dimension == 2
         tasks = [(panel, direction, lines) for panel in range(panels) for direction, lines in self._lines]
-        turning = _TURNING_SPEED * np.abs(speeds).max(axis=(2, 3))
+        turning = transport.TURNING_SPEED * np.abs(speeds).max(axis=(2, 3))
 
         def work(piece: int) -> None:
             panel, direction, lines = tasks[piece]
@@ -170,7 +177,7 @@ class CellSystem(System[Solution, Rates]):
         if k > 0:
             room = np.empty((2, padded.shape[1]))
             across, faces = self.grid.weights[0][lines], self.grid.face_weights[1]
-            diffusion.spread_along(w, _STAGGERED[order], k / width**2, across, faces, room, flux)
+            diffusion.spread_along(w, STAGGERED[order], k / width**2, across, faces, room, flux)
         return flux
 
     def _across(
@@ -181,7 +188,7 @@ class CellSystem(System[Solution, Rates]):
         transport.transport_across(order, self.scheme.walls, u, speed, product, turning, 1.0 / width, padded, flux)
         if k > 0:
             faces, along = self.grid.face_weights[0], self.grid.weights[1][lines]
-            room, factors = np.empty_like(padded), _STAGGERED[order]
+            room, factors = np.empty_like(padded), STAGGERED[order]
             diffusion.spread_across(w, factors, k / width**2, faces, along, padded, room, flux)
         return flux
 
@@ -205,15 +212,30 @@ class CellSystem(System[Solution, Rates]):
         strength = conductivity / self.grid.widths[axis]
         return _central(values, axis, lines) * np.multiply.outer(strength * weights[0], weights[1])
 
+    def step(self, start: Start, plan: Plan, tolerance: float) -> Attempt:
+        """Try one step (`take_step`)."""
+        from mfpde.solvers.finite_volume.stepping import take_step
+
+        return take_step(self, start, plan, tolerance)
+
     def roughness(self, solution: Solution, rates: Rates) -> float:
         """Error of the cells per unit time relative to the peak: how much another order makes of it, of the next lower
         one for the highest."""
-        other = self.fluxes(7 if self.scheme.order == 9 else 9, solution.density, rates.speeds, rates.conductivities)
+        other = self.fluxes(self.other_order, solution.density, rates.speeds, rates.conductivities)
         across, along = rates.fluxes.across - other.across, rates.fluxes.along - other.along
         change = np.diff(across, axis=1) + np.diff(along, axis=2)
         return float(
             max(np.abs(part).max() / panel.max() for part, panel in zip(change, solution.density, strict=True))
         )
+
+    @property
+    def other_order(self) -> int:
+        """That fluxes are held against."""
+        return 7 if self.scheme.order == 9 else 9
+
+    def cost(self, panels: int) -> float:
+        """Microseconds of one evaluation of the rates, from the number of operations."""
+        return 300.0 * panels + 1.2 * panels * (panels + 1) * math.prod(self.grid.cells)
 
     def doubt(self, time: float, solution: Solution) -> float:
         """By how much drifts with the lightest and the heaviest tails that edges allow differ, on average over the
@@ -237,8 +259,11 @@ class CellSystem(System[Solution, Rates]):
 
     def restored(self, before: Solution, after: Solution, start: float, end: float) -> Solution:
         """After a step, with mean and covariance where the frame's own equation has taken them."""
-        noisy = any(self._diffusion_at(time) > 0 for time in (start, 0.5 * (start + end)))
-        return after if noisy else self.frame.restored(before, after, self.grid)
+        return after if self.noisy_within(start, end) else self.frame.restored(before, after, self.grid)
+
+    def noisy_within(self, start: float, end: float) -> bool:
+        """Whether there is noise in a step."""
+        return any(self._diffusion_at(time) > 0 for time in (start, 0.5 * (start + end)))
 
     def smoothing(self, rates: Rates) -> float:
         """How fast noise wears off waves as short as edges leave behind."""
@@ -257,11 +282,14 @@ class CellSystem(System[Solution, Rates]):
         change = np.diff(across, axis=1) + np.diff(along, axis=2)
         return float(np.abs(change).sum() * self.grid.volume)
 
+    def spreading(self, conductivities: Float) -> float:
+        """The largest share of a cell that diffusion takes out per unit time, as stiff as its scheme makes it."""
+        if not conductivities.any():  # g has otherwise to be more than nothing in every cell
+            return 0.0
+        leaks = max(float(self.grid.leaks @ np.diag(matrix)) for matrix in conductivities)
+        return leaks * (_STIFFNESS_RATIO if self.scheme.order > 2 else 1.0)
+
     def _emptying(self, speeds: Float, conductivities: Float) -> tuple[float, float]:
-        spreading = 0.0
-        if conductivities.any():  # g has then to be more than nothing in every cell
-            leaks = max(float(self.grid.leaks @ np.diag(matrix)) for matrix in conductivities)
-            spreading = leaks * (_STIFFNESS_RATIO if self.scheme.order > 2 else 1.0)
         blocks = self.grid.blocks
         shares = np.empty((len(speeds), len(blocks)))
 
@@ -270,7 +298,7 @@ class CellSystem(System[Solution, Rates]):
             shares[panel, block] = outflow(speeds[panel], self.grid.widths, *blocks[block])
 
         run_pieces(work, shares.size, speeds.size)
-        return float(shares.max()), spreading
+        return float(shares.max()), self.spreading(conductivities)
 
 
 def _central(values: Float, axis: int, lines: slice) -> Float:

@@ -8,8 +8,22 @@ from mfpde.compilation import kernel
 from mfpde.transform.exponential import exponential, logarithm
 from mfpde.typing import Float
 
-__all__ = ["ROOM", "TERMS", "ClosureGaussian", "Shares", "add_outside"]
+__all__ = [
+    "GAUSSIAN_FLOOR",
+    "RING_FRACTIONS",
+    "ROOM",
+    "SHARE_BOUNDS",
+    "SHARE_MAX",
+    "TERMS",
+    "ClosureGaussian",
+    "Shares",
+    "add_outside",
+]
 
+RING_FRACTIONS = (8, 16)  # one over the share of cells beyond the rows that closures are fitted to
+GAUSSIAN_FLOOR = 1e-250  # smaller sums are rounding or underflow
+SHARE_BOUNDS = (1e-6, 4.0)  # density over its Gaussian near the ends: outside of them tails are not Gaussian, or none
+SHARE_MAX = 100.0  # of the Gaussian, for the heaviest closure
 TERMS = 11  # of the Taylor polynomials of a table
 ROOM = 7  # arrays that `add_outside` works in
 

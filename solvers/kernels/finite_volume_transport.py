@@ -16,9 +16,10 @@ from mfpde.compilation import kernel
 from mfpde.transform.fused import fused
 from mfpde.typing import Float
 
-__all__ = ["GHOSTS", "transport_across", "transport_along"]
+__all__ = ["GHOSTS", "TURNING_SPEED", "transport_across", "transport_along", "upwind"]
 
 GHOSTS = 5  # cells beyond each end that stencils of order nine need
+TURNING_SPEED = 0.1  # share of the largest speed, below which upwind stencils begin to turn
 _SPEED_FLOOR = 1e-300  # keeps 0 / 0 away where all speeds vanish
 _SMOOTHNESS_FLOOR = 1e-40  # keeps 0 / 0 away in the weights of WENO where all values vanish
 
@@ -153,6 +154,14 @@ def _upwind_ends(walls: bool, u: Float, b: Float, scale: float, flux: Float) -> 
 
 
 @kernel
+def upwind(walls: bool, u: Float, b: Float, scale: float, flux: Float) -> None:
+    """flux `(n + 1,)` = scale times the first-order flux along one row of density and speed."""
+    n = u.size
+    _upwind(u[: n - 1], u[1:], b[: n - 1], b[1:], scale, flux[1:n])
+    _upwind_ends(walls, u, b, scale, flux)
+
+
+@kernel
 def transport_along(
     order: int,
     walls: bool,
@@ -173,8 +182,7 @@ def transport_along(
     for row in range(rows):
         u, b, out = density[row], speed[row], flux[row]
         if order == 1:
-            _upwind(u[: n - 1], u[1:], b[: n - 1], b[1:], scale, out[1:n])
-            _upwind_ends(walls, u, b, scale, out)
+            upwind(walls, u, b, scale, out)
             continue
         given, f = product[row], padded[row]
         middle = f[GHOSTS : GHOSTS + n]

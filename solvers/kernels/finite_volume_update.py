@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from mfpde.compilation import allocating_kernel, kernel
+from mfpde.compilation import kernel
 from mfpde.typing import Float
 
 __all__ = ["combine", "limit", "outflow", "update"]
@@ -40,15 +38,16 @@ def update(density: Float, across: Float, along: Float, new: Float) -> float:
     return least
 
 
-@allocating_kernel
-def limit(density: Float, across: Float, along: Float, low_across: Float, low_along: Float, new: Float) -> None:
+@kernel
+def limit(
+    density: Float, across: Float, along: Float, low_across: Float, low_along: Float, keep: Float, new: Float
+) -> None:
     """Moves the fluxes towards the low ones, no further than new >= 0 needs [zalesak1979].
 
     The low fluxes alone keep densities non-negative. What a cell would lose through the differences between the fluxes
-    is scaled to what the low fluxes leave in it.
+    is scaled to what the low fluxes leave in it. `keep` is room for a number in each cell.
     """
     rows, columns = density.shape
-    keep = np.empty((rows, columns))
     for i in range(rows):
         for j in range(columns):
             left = density[i, j] - ((low_across[i + 1, j] - low_across[i, j]) + (low_along[i, j + 1] - low_along[i, j]))

@@ -21,9 +21,10 @@ from mfpde.solvers.kernels.circle_work import Work
 from mfpde.solvers.kernels.fast_fourier import roots_of_unity
 from mfpde.solvers.spectral.axis_room import no_axis
 from mfpde.solvers.spectral.cut_data import NOT_CUT, Cut, cut_of, smooth_from
+from mfpde.solvers.spectral.degree_limits import Limits, width_under
 from mfpde.solvers.steppers.gif853 import STAGES
 from mfpde.solvers.stepping.controller import Controller
-from mfpde.solvers.stepping.steady_state import PUSH, Rest
+from mfpde.solvers.stepping.steady_state import PUSH, REST_SHARE, Rest
 from mfpde.typing import AnyArray, Complex, Float
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class CircleIntegration(Integration):
         self._axis = _AXIS_POINTS_MIN
         self._finer, self._length = 1, _GRID_POINTS_MIN
         self._state = np.zeros((2, 0))
-        self._rest = Rest(float(self._limits[loop.TOLERANCE]))
+        self._rest = Rest(REST_SHARE * settings.tolerance)
         self._amplification = Amplification(equation.autonomous)
 
     @classmethod
@@ -100,14 +101,8 @@ class CircleIntegration(Integration):
     # ---------------------------------------------------------------------------------------------------------
 
     def _make_limits(self, tolerance: float) -> Float:
-        limits = np.empty(6)
-        limits[loop.TOLERANCE] = 0.1 * tolerance
-        limits[loop.TRUNCATION] = max(3e-3 * tolerance, 1e-15)
-        limits[loop.CUT] = max(1e-4 * tolerance, 1e-18)
-        limits[loop.BOUND] = self._convolution.bound
-        limits[loop.FLOOR] = max(1e-5, 1e-14 / tolerance)
-        limits[loop.LOST] = 0.1 * tolerance
-        return limits
+        limits = Limits.of(tolerance, width_under(self._convolution, self._diffusion))
+        return np.array([*limits[:3], self._convolution.bound, *limits[3:]])
 
     def _modes_for(self, initial: Complex) -> int:
         """As many modes as the initial measure needs; more than there may be is possible only if noise smooths it."""

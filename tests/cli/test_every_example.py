@@ -5,8 +5,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from unit.sweeping.here import Here
 
-EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "mfpde" / "examples").glob("*.yaml"))
+SHIPPED = sorted((Path(__file__).resolve().parents[2] / "mfpde" / "examples").glob("*.yaml"))
+SWEEPS = [path for path in SHIPPED if path.stem.startswith("sweep-")]
+EXAMPLES = [path for path in SHIPPED if path not in SWEEPS]
+#: a few points of each sweep, and less work at each
+THINNED = {
+    "sweep-kuramoto": ["sweep.noise.kappa.count=3", "time.until=10"],
+    "sweep-transformer": ["sweep.attention.beta.count=2", "sweep.noise.kappa.count=5", "time.until=2"],
+    "sweep-merging": [
+        "sweep.attention.beta.count=2",
+        "sweep.geometry.dimension=[8, 16]",
+        "solver.copies=2",
+        "time.until=3",
+    ],
+}
 #: times the end, of runs that are resumed
 LATER = 1.05
 #: snapshots after the first: movies stay short
@@ -67,6 +81,27 @@ def test_an_example_goes_through_every_command(path, mfpde, tmp_path):
     assert "data:image/png;base64," in (tmp_path / "report/index.html").read_text()
 
 
+@pytest.mark.parametrize("path", SWEEPS, ids=lambda path: path.stem)
+def test_a_sweep_goes_through_every_command(path, mfpde, tmp_path, monkeypatch):
+    import mfpde as package
+
+    monkeypatch.setattr("mfpde.sweeping.running._workers", lambda *_: Here())
+    thinned = [part for change in THINNED[path.stem] for part in ("--set", change)]
+    assert "points can be solved" in mfpde("check", str(path)).stdout
+    done = mfpde("sweep", str(path), "-o", "sweep.h5", *thinned, "--quiet")
+    assert done.exit_code == 0, done.output
+    found = package.load("sweep.h5")
+    assert all(np.isfinite(found[name]).any() for name in found.names)
+    assert set(found["outcome"].reshape(-1)) <= {"finished", "steady"}
+    assert found.problem.title in mfpde("info", "sweep.h5").stdout
+    assert "@" in mfpde("cite", "sweep.h5").stdout
+    for name, start in (("sweep.png", b"\x89PNG"), ("sweep.pdf", b"%PDF")):
+        assert mfpde("plot", "sweep.h5", "-o", name).exit_code == 0
+        assert (tmp_path / name).read_bytes().startswith(start)
+    check_datasets(found)
+    assert mfpde("sweep", str(path), "-o", "sweep.h5", *thinned, "--resume", "--quiet").exit_code == 0
+
+
 def check_datasets(run) -> None:
     """The file as any HDF5 tool reads it and the dataset from Python hold the same."""
     xarray = pytest.importorskip("xarray")
@@ -74,7 +109,9 @@ def check_datasets(run) -> None:
         mine = run.to_xarray()
         assert set(mine.data_vars) <= set(file.variables)
         for name in mine.data_vars:
-            np.testing.assert_array_equal(np.asarray(file[name]), np.asarray(mine[name]), err_msg=name)
+            theirs = np.asarray(file[name])
+            theirs = np.char.decode(theirs) if theirs.dtype.kind == "S" else theirs
+            np.testing.assert_array_equal(theirs, np.asarray(mine[name]), err_msg=name)
 
 
 def test_the_examples_are_found():

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import h5py
@@ -29,6 +30,9 @@ time:      {until: 0.2, save_every: 0.1}
 observe:   [mean]
 """
 ENDLESS = ("--set", "time={until: 1000, save_every: 1000}", "--set", "solver.count=20001")
+
+
+needs_mpi = pytest.mark.skipif(find_spec("mpi4py") is None, reason="needs mpi4py and mpich: pip install '.[mpi]'")
 
 
 @pytest.fixture
@@ -71,6 +75,7 @@ def solve(ranks, count, *arguments):
 EVERYWHERE = ("circle", "sphere", "line", "plane")
 
 
+@needs_mpi
 @pytest.mark.parametrize(
     ("laws", "cases"), [(EVERYWHERE, 9), pytest.param((), 16, id="every law", marks=pytest.mark.long)]
 )
@@ -82,6 +87,7 @@ def test_ranks_agree_with_one_process(laws, cases, ranks):
     assert {name: size for name, size in found.items() if not size < 3e-12} == {}
 
 
+@needs_mpi
 def test_a_run_resumes_on_another_number_of_ranks(ranks, monkeypatch):
     monkeypatch.chdir(ranks.folder)
     assert finished(solve(ranks, 2, "-o", "some.h5", "--quiet")) == (0, "", "")
@@ -95,6 +101,7 @@ def test_a_run_resumes_on_another_number_of_ranks(ranks, monkeypatch):
     assert alone.times[-1] == 0.4
 
 
+@needs_mpi
 @pytest.mark.parametrize("number", ["1", pytest.param("0", marks=pytest.mark.long)])
 def test_a_rank_that_is_killed_leaves_a_run_to_resume(number, ranks):
     process = solve(ranks, 2, "-o", "some.h5", *ENDLESS)
@@ -122,6 +129,7 @@ def wait_for_steps(folder, after=0.0, seconds=60):
     raise AssertionError("no step was taken")
 
 
+@needs_mpi
 def test_interrupted_ranks_end_alike(ranks):
     process = solve(ranks, 2, "-o", "some.h5", *ENDLESS)
     wait_for_steps(ranks.folder)
@@ -133,6 +141,7 @@ def test_interrupted_ranks_end_alike(ranks):
         assert file["checkpoint/0"].attrs["time"] > 0 or file["checkpoint/1"].attrs["time"] > 0
 
 
+@needs_mpi
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -180,8 +189,7 @@ def test_what_has_no_ranks_is_refused(changes, said):
     assert said in fault.message
 
 
-def test_ranks_without_mpi_are_refused(here, command):
-    (here / "mpi4py.py").unlink(missing_ok=True)
+def test_ranks_without_mpi_are_refused(here):
     block = "import sys; sys.modules['mpi4py'] = None; from mfpde.cli import main; main()"
     surroundings = {**os.environ, "PYTHONPATH": str(ROOT), "PMI_SIZE": "2", "PMI_RANK": "0"}
     line = [sys.executable, "-c", block, "solve", "small.yaml"]
@@ -194,6 +202,7 @@ def test_ranks_without_mpi_are_refused(here, command):
     assert not (here / "small.h5").exists()
 
 
+@needs_mpi
 def test_a_launcher_of_another_mpi_is_refused(here, command):
     surroundings = {**os.environ, "PYTHONPATH": str(ROOT), "OMPI_COMM_WORLD_SIZE": "4"}
     code, _, err = finished(command("solve", "small.yaml", env=surroundings))

@@ -20,6 +20,7 @@ def test_help_names_every_command_in_the_order_of_use(mfpde):
         "check",
         "validate",
         "bifurcate",
+        "sweep",
         "plot",
         "compare",
         "info",

@@ -25,7 +25,7 @@ LAYERS = {
         "mfpde.workers",
     },
     "solve": {"mfpde.solvers"},
-    "describe": {"mfpde.contracts", "mfpde.equation", "mfpde.normalization", "mfpde.problem"},
+    "describe": {"mfpde.contracts", "mfpde.equation", "mfpde.normalization", "mfpde.problem", "mfpde.sweep_blocks"},
     "nouns": {"mfpde.attention", "mfpde.distances", "mfpde.geometry", "mfpde.measure"},
     "engine": {"mfpde.streams", "mfpde.transform"},
     "ground": {

@@ -1,5 +1,6 @@
 """setup.cfg lists packages and requirements by hand; here the lists are held against the folders."""
 
+import importlib
 import tomllib
 
 import pytest
@@ -64,3 +65,13 @@ def test_lower_bounds_are_the_oldest_versions_that_are_tested(house):
         version = tested[canonicalize_name(requirement.name)]
         assert bound.operator == ">=", f"setup.cfg admits any {requirement.name}"
         assert Version(bound.version) == Version(version), f"`make oldest` tests {requirement.name} {version}"
+
+
+def test_entry_points_lead_somewhere(house):
+    """xarray finds the engine `mfpde` by one of them."""
+    found = house.description["options.entry_points"]
+    assert set(found) == {"console_scripts", "xarray.backends"}
+    for lines in found.values():
+        for line in filter(None, lines.split("\n")):
+            module, _, name = line.partition("=")[2].strip().partition(":")
+            assert callable(getattr(importlib.import_module(module), name))

@@ -5,6 +5,7 @@ import pytest
 
 import mfpde
 from mfpde.contracts import State
+from mfpde.solvers.finite_volume.line_system import LineSystem
 from mfpde.solvers.finite_volume.system import CellSystem
 from mfpde.solvers.steppers.base import OrdinarySystem
 from mfpde.solvers.stepping.adaptive_ode import Attempt, March
@@ -22,7 +23,9 @@ def test_evaluations_of_cells(kappa, monkeypatch):
             "time": {"until": 0.3},
         }
     )
+    compiled = problem.solver.start(problem.posed())
     calls, rates = [], CellSystem.rhs
+    monkeypatch.setattr(LineSystem, "fits", lambda *_: False)
     monkeypatch.setattr(CellSystem, "rhs", lambda system, *given: calls.append(given) or rates(system, *given))
     solution = problem.solver.start(problem.posed())
     calls.clear()
@@ -30,6 +33,9 @@ def test_evaluations_of_cells(kappa, monkeypatch):
     while solution.advance(0.3, 10**6).state is State.UNDER_WAY:
         pass
     assert solution.statistics()["evaluations"] == 1 + len(calls)
+    while compiled.advance(0.3, 10**6).state is State.UNDER_WAY:
+        pass
+    assert compiled.statistics()["evaluations"] == solution.statistics()["evaluations"]
 
 
 def test_evaluations_of_a_march():

@@ -199,7 +199,7 @@ def test_the_compiled_loop_is_the_plain_one():
             "attention": {"kind": "unnormalized", "beta": 2},
             "noise": {"kappa": 5},
             "initial": {"kind": "density", "expression": "exp(2*cos(theta)) + 0.3*sin(2*theta) + 1"},
-            "solver": {"kind": "spectral", "tolerance": 1e-7},
+            "solver": {"kind": "spectral", "tolerance": 1e-9},
             "time": {"until": 0.3},
         }
     )

@@ -157,13 +157,13 @@ def test_limited_updates_are_positive_conservative_and_no_further_from_the_high_
     still = np.zeros_like(across), np.zeros_like(along)
     high_across, high_along, new = across.copy(), along.copy(), np.empty(SHAPE)
     assert updating.update(density, high_across, high_along, new) < 0
-    updating.limit(density, across, along, *still, new)
+    updating.limit(density, across, along, *still, np.empty(SHAPE), new)
     assert new.min() >= 0
     assert abs(new.sum() - density.sum()) < 1e-12
     assert (np.abs(across) <= np.abs(high_across)).all()
     full = random.random(SHAPE) + 4.0
     across, along = high_across.copy(), high_along.copy()
-    updating.limit(full, across, along, *still, new)
+    updating.limit(full, across, along, *still, np.empty(SHAPE), new)
     assert np.array_equal(across, high_across)
 
 

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import logging
-import shlex
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mfpde.arguments import in_unicode
 from mfpde.bifurcation.diagram import Branch, Diagram, SpecialPoint, meeting
 from mfpde.bifurcation.families import family_of
 from mfpde.bifurcation.files.diagram_tables import (
@@ -33,7 +29,7 @@ from mfpde.registry import register
 from mfpde.store.atomic_file import cannot_write, check_target, is_writable, reason
 from mfpde.store.checkpoint import Checkpoint
 from mfpde.store.opening import opened
-from mfpde.store.provenance import provenance_of
+from mfpde.store.provenance import history_line, provenance_of
 from mfpde.store.result_file import ResultFile
 from mfpde.store.schema import Header
 from mfpde.store.stored_tables import StoredTables, check_kind
@@ -61,7 +57,7 @@ class DiagramFile:
     def create(cls, path: Path, problem: Problem, uniform: Branch, *, force: bool) -> DiagramFile:
         """With the uniform state in it."""
         layout = layout_of(uniform.family)
-        header = Header(KIND, problem, layout, tables(problem, layout), _history(), provenance_of(problem, {}))
+        header = Header(KIND, problem, layout, tables(problem, layout), history_line(), provenance_of(problem, {}))
         rows = rows_of(uniform, {table.name: 0 for table in header.tables})
         try:
             file = ResultFile.create(path, header, rows, _checkpoint(0), force=force)
@@ -107,11 +103,6 @@ class DiagramFile:
 def _checkpoint(number: int) -> Checkpoint:
     """A search goes on from its branches; beside them it has no state."""
     return Checkpoint(float(number), _VERSION, {"branch": np.array([number])})
-
-
-def _history() -> str:
-    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return f"{now} {in_unicode(shlex.join(sys.argv))}"
 
 
 @register("archive", "write-diagram")
@@ -168,7 +159,7 @@ def resumed_file(path: Path, problem: Problem) -> tuple[Diagram, DiagramFile | N
             logging.getLogger("mfpde").warning("%s; what comes after is made anew", "; ".join(damage))
         stored.scales = {name: values[: checkpoint.counts[name]] for name, values in stored.scales.items()}
         diagram = _diagram(stored)
-        history = f"{file.attrs['history']}\n{_history()}"
+        history = f"{file.attrs['history']}\n{history_line()}"
         header = Header(KIND, problem, stored.layout, stored.tables, history, stored.provenance)
         try:
             result = ResultFile.continued(path, stored, header, (slot, checkpoint), checkpoint.counts)

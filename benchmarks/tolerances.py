@@ -1,0 +1,234 @@
+"""What a tolerance costs and keeps: the largest error at all output times beside the promise of 10 tolerances.
+
+    python benchmarks/tolerances.py [--only WORD] [--tolerances 1e-4 1e-6 1e-8 1e-10] [--worst 3]
+
+References share no code with mfpde: the stores of tests/reference, and SciPy's steps of every pair for tokens. A
+problem counts at a tolerance if its reference is known to a thirtieth of the promise. `within 30`: problems whose error
+is between a thirtieth of the promise and the promise. Runs that say that they have not kept the promise are counted
+apart. The exit code is 1 if another run breaks it.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.integrate import solve_ivp
+
+import mfpde
+
+Array = NDArray[np.float64]
+STORE = Path(__file__).resolve().parents[1] / "tests" / "reference"
+#: a reference's own error, in promises
+REFERENCE_SHARE = 1 / 30
+PROMISED = 10.0  # tolerances
+
+
+@dataclass(frozen=True)
+class Case:
+    """A problem without its solver; `error` of a run is relative, the largest over its output times."""
+
+    name: str
+    blocks: dict[str, Any]
+    times: list[float]
+    accuracy: float
+    error: Callable[[mfpde.Run], float]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run; `share` is its error in promises."""
+
+    name: str
+    share: float
+    told: bool
+    seconds: float
+
+
+def stored(name: str) -> list[dict[str, Any]]:
+    """The problems of a store."""
+    problems: list[dict[str, Any]] = json.loads((STORE / f"{name}.json").read_text(encoding="utf-8"))["problems"]
+    return problems
+
+
+def at(run: mfpde.Run, times: list[float]) -> Iterator[Any]:
+    """The measures of the times."""
+    for moment in times:
+        yield run.measure(int(np.abs(run.times - moment).argmin()))
+
+
+def circle() -> Iterator[Case]:
+    """Densities on 64 angles."""
+    angles = 2 * np.pi * np.arange(64) / 64
+    for entry in stored("circle"):
+
+        def error(run: mfpde.Run, entry: dict[str, Any] = entry) -> float:
+            off = [
+                np.abs(measure.evaluate(angles) - density) / [[peak], [1 / (2 * np.pi)]]
+                for measure, density, peak in zip(at(run, entry["times"]), entry["density"], entry["peak"], strict=True)
+            ]
+            return max(max(rows[0].max(), rows[1].mean()) for rows in off)
+
+        blocks = {
+            "geometry": {"kind": "circle"},
+            "attention": {"kind": entry["kind"], "beta": entry["beta"]},
+            "noise": {"kappa": entry["kappa"] or "inf"},
+            "initial": {"kind": "density", "expression": entry["initial"]},
+        }
+        yield Case(entry["name"], blocks, entry["times"], entry["accuracy"], error)
+
+
+def gaussians() -> Iterator[Case]:
+    """Means relative to width, or themselves where they are larger; covariances relative to their largest entry."""
+    for entry in stored("gaussians"):
+        if "pole" in entry:
+            continue
+
+        def error(run: mfpde.Run, entry: dict[str, Any] = entry) -> float:
+            worst = 0.0
+            for measure, mean, covariance in zip(
+                at(run, entry["times"]), entry["mean"], entry["covariance"], strict=True
+            ):
+                m, s = np.array(mean, dtype=float), np.array(covariance, dtype=float)
+                scale = max(float(np.sqrt(np.abs(s).max())), float(np.abs(m).max()))
+                off = float(np.abs(measure.covariance - s).max() / np.abs(s).max())
+                worst = max(worst, off, float(np.abs(measure.mean - m).max()) / scale)
+            return worst
+
+        yield Case(entry["name"], entry["problem"], entry["times"], 1e-15, error)
+
+
+def flat() -> Iterator[Case]:
+    """Mean and covariance, relative to the largest, of laws that are not Gaussian."""
+    for entry in stored("flat") + stored("hard"):
+
+        def error(run: mfpde.Run, entry: dict[str, Any] = entry) -> float:
+            worst = 0.0
+            for measure, wanted in zip(at(run, entry["times"]), entry["moments"], strict=True):
+                found = np.concatenate([measure.mean, measure.covariance.ravel()])
+                right = np.array(wanted[: found.size])
+                worst = max(worst, float(np.abs(found - right).max() / np.abs(right).max()))
+            return worst
+
+        yield Case(entry["name"], entry["problem"], entry["times"], entry["accuracy"], error)
+
+
+def without_noise() -> Iterator[Case]:
+    """Those that characteristics solve."""
+    return (case for case in flat() if "noise" not in case.blocks)
+
+
+def tokens() -> Iterator[Case]:
+    """24 tokens on circle, sphere, line and plane, by SciPy's DOP853 of all pairs."""
+    for dimension, sphere in ((2, True), (3, True), (1, False), (2, False)):
+        for normalised in (True, False):
+            for beta in (0.5, 4.0) if sphere else (0.5,):
+                yield token_case(dimension, sphere, normalised, beta)
+
+
+def vectors(measure: Any) -> Array:
+    """Points, those on the circle in the plane around it."""
+    points: Array = measure.points
+    return np.stack([np.cos(points), np.sin(points)], axis=-1) if measure.geometry.name == "circle" else points
+
+
+def token_case(dimension: int, sphere: bool, normalised: bool, beta: float) -> Case:
+    """Tokens at three times."""
+    start = np.random.default_rng(dimension).normal(size=(24, dimension))
+    if sphere:
+        start /= np.linalg.norm(start, axis=1, keepdims=True)
+    sign, times = (1.0 if sphere else -1.0), [0.2, 1.0, 5.0] if normalised else [0.02, 0.1, 0.4]
+
+    def slope(_: float, flat_state: Array) -> Array:
+        x = flat_state.reshape(start.shape)
+        kernel = np.exp(beta * x @ x.T)
+        pull = sign * kernel @ x / (kernel.sum(axis=1, keepdims=True) if normalised else len(x))
+        return (pull - (pull * x).sum(axis=1, keepdims=True) * x if sphere else pull).ravel()
+
+    found = solve_ivp(slope, (0, times[-1]), start.ravel(), "DOP853", times, rtol=1e-13, atol=1e-15)
+    wanted = found.y.T.reshape(-1, *start.shape)
+
+    def error(run: mfpde.Run) -> float:
+        off = [
+            np.abs(vectors(measure).reshape(start.shape) - right).max() / np.abs(right).max()
+            for measure, right in zip(at(run, times), wanted, strict=True)
+        ]
+        return float(max(off))
+
+    given = np.arctan2(start[:, 1], start[:, 0]) if sphere and dimension == 2 else start
+    kind = "softmax" if normalised else "unnormalized"
+    place = ("circle", "sphere")[dimension - 2] if sphere else ("line", "plane")[dimension - 1]
+    matrices = {"A": (beta * np.eye(dimension)).tolist(), "V": (-np.eye(dimension)).tolist()}
+    law = {"kind": kind, **({"beta": beta} if sphere else matrices)}
+    blocks = {"geometry": {"kind": place}, "attention": law, "initial": {"kind": "points", "values": given.tolist()}}
+    return Case(f"{place}-{kind}-{beta:g}", blocks, times, 1e-13, error)
+
+
+SOLVERS: list[tuple[str, str, Callable[[], Iterator[Case]]]] = [
+    ("circle", "spectral", circle),
+    ("Gaussians", "gaussian", gaussians),
+    ("tokens", "particles", tokens),
+    ("characteristics", "characteristics", without_noise),
+    ("finite volumes", "finite-volume", flat),
+]
+
+
+def solved(case: Case, kind: str, tolerance: float) -> Row:
+    """One run; those that end early have no error to show."""
+    time_block = {"until": case.times[-1], "save_at": case.times}
+    problem = mfpde.Problem.from_dict(
+        {**case.blocks, "solver": {"kind": kind, "tolerance": tolerance}, "time": time_block}
+    )
+    begin = time.process_time()
+    run = mfpde.solve(problem)
+    seconds = time.process_time() - begin
+    share = case.error(run) / (PROMISED * tolerance) if run.outcome.complete else np.inf
+    return Row(case.name, share, run.outcome.accuracy.kept is not True, seconds)
+
+
+def show(label: str, kind: str, cases: list[Case], tolerance: float, worst: int) -> bool:
+    """A line of the table; False if a promise is broken silently."""
+    counted = [case for case in cases if case.accuracy < REFERENCE_SHARE * PROMISED * tolerance]
+    rows = [solved(case, kind, tolerance) for case in counted]
+    kept = sorted((row for row in rows if not row.told), key=lambda row: row.share)
+    shares = np.array([row.share for row in kept])
+    broken = [row for row in kept if row.share > 1]
+    inside = np.mean((shares <= 1) & (shares >= REFERENCE_SHARE))
+    print(
+        f"{label:<16} {tolerance:7.0e} {len(kept):4d} {len(rows) - len(kept):4d}  {np.median(shares):8.1e}"
+        f" {shares[-1]:8.1e} {inside:9.0%} {sum(row.seconds for row in rows):8.2f}   "
+        + ", ".join(f"{row.name} {row.share:.1e}" for row in kept[::-1][:worst]),
+        flush=True,
+    )
+    return not broken
+
+
+def main() -> int:
+    """The table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", help="solvers whose name has this word")
+    parser.add_argument("--tolerances", type=float, nargs="+", default=[1e-4, 1e-6, 1e-8, 1e-10])
+    parser.add_argument("--worst", type=int, default=2, help="how many of the largest errors are named")
+    chosen = parser.parse_args()
+    print(f"{'':<16} {'asked':>7} {'kept':>4} {'told':>4}  {'median':>8} {'largest':>8} within 30 {'s of CPU':>8}")
+    kept = []
+    for label, kind, cases in SOLVERS:
+        if chosen.only in label:
+            every = list(cases())
+            for case in every[:1]:
+                solved(case, kind, chosen.tolerances[0])  # compiled, or read, before anything is timed
+            kept += [show(label, kind, every, tolerance, chosen.worst) for tolerance in chosen.tolerances]
+    return 0 if all(kept) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

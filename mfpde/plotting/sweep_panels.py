@@ -1,0 +1,162 @@
+"""The panels of a sweep: curves with bands over repeats, maps, and the transition where theory knows it."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mfpde.plotting.style import ALARM, CATEGORIES, DASHES, LINE, MAP, sequence
+from mfpde.plotting.sweep_axes import Shown
+from mfpde.sweeping.axes import SweptAxis
+from mfpde.sweeping.critical_curve import KAPPA, critical_curve
+from mfpde.typing import Float
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from mfpde.sweeping.result import Sweep
+
+__all__ = ["draw_curves", "draw_map"]
+
+_BAND_PERCENT = (5, 95)  # of the repeats: between these percentiles
+_LOG_SPREAD = 1e-6  # of the ratio of neighbours: values with one ratio lie on a logarithmic axis
+_LETTERS_MAX = 44  # of a title
+
+
+def draw_curves(axes: Axes, sweep: Sweep, shown: Shown) -> None:
+    """A curve for each value of the second axis, with the band of its repeats."""
+    along = shown.axes[0]
+    count = len(shown.axes[1]) if len(shown.axes) > 1 else 1
+    colours = CATEGORIES[:1] if count == 1 else sequence(count)
+    places = along.coordinates[along.name] if along.numeric else np.arange(len(along))
+    for curve in range(count):
+        values = shown.values[:, curve] if len(shown.axes) > 1 else shown.values
+        middle = values
+        if shown.repeats:
+            middle = _over_repeats(values)
+            low, high = _band(values)
+            axes.fill_between(places, low, high, color=colours[curve], alpha=0.2, lw=0)
+        label = None if count == 1 else _value_words(shown.axes[1], curve)
+        there = np.isfinite(middle)
+        mark = "." if there.sum() <= 60 else None
+        axes.plot(places[there], middle[there], color=colours[curve], lw=LINE, marker=mark, ms=4, label=label)
+    if not along.numeric:
+        axes.set_xticks(places, along.coordinates[along.name], rotation=20)
+    _scale(axes, "x", along)
+    _dress(axes, shown)
+    axes.set_ylabel(shown.name)
+    _mark_transition(axes, sweep, shown)
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(title=shown.axes[1].name if count > 1 else None, fontsize=7, title_fontsize=7)
+
+
+def _over_repeats(values: Float) -> Float:
+    there = np.isfinite(values)
+    sums = np.where(there, values, 0.0).sum(axis=-1)
+    return np.where(there.any(axis=-1), sums / np.maximum(there.sum(axis=-1), 1), np.nan)
+
+
+def _band(values: Float) -> tuple[Float, Float]:
+    there = np.isfinite(values).any(axis=-1)
+    low, high = np.full(there.shape, np.nan), np.full(there.shape, np.nan)
+    low[there], high[there] = np.nanpercentile(values[there], _BAND_PERCENT, axis=-1)
+    return low, high
+
+
+def draw_map(axes: Axes, sweep: Sweep, shown: Shown) -> None:
+    """The value over two axes; what is not there stays white."""
+    x, y = shown.axes[:2]
+    values = np.ma.masked_invalid(_filled(shown))
+    share = values.count() and values.min() >= 0 and 0.5 < values.max() <= 1 + 1e-9
+    limits: dict[str, Any] = {"vmin": 0.0, "vmax": 1.0} if share else {}
+    places = [axis.coordinates[axis.name] for axis in (x, y)]
+    mesh = axes.pcolormesh(*places, values.T, cmap=MAP, shading="nearest", rasterized=True, **limits)
+    assert axes.figure is not None  # noqa: S101  it is on one
+    axes.figure.colorbar(mesh, ax=axes, label=shown.name)
+    limits_before = axes.get_xlim(), axes.get_ylim()
+    _scale(axes, "x", x)
+    _scale(axes, "y", y)
+    axes.set_ylabel(_axis_label(y))
+    _dress(axes, shown)
+    _draw_transition(axes, sweep, shown)
+    axes.set_xlim(limits_before[0])
+    axes.set_ylim(limits_before[1])
+
+
+def _filled(shown: Shown) -> Float:
+    """Of a refined sweep: points of the finest grid have the value of the nearest that was solved, of the finest of
+    the grids on which there is one."""
+    x, y = shown.axes[:2]
+    filled = np.full(shown.values.shape, np.nan)
+    halvings = max(x.stride, y.stride).bit_length()
+    for halving in range(halvings):
+        steps = [max(axis.stride >> halving, 1) for axis in (x, y)]
+        coarse = shown.values[:: steps[0], :: steps[1]]
+        nearest = [np.rint(np.arange(len(axis)) / step).astype(int) for axis, step in zip((x, y), steps, strict=True)]
+        spread = coarse[np.ix_(*nearest)]
+        filled = np.where(np.isfinite(spread), spread, filled)
+    return filled
+
+
+def _dress(axes: Axes, shown: Shown) -> None:
+    axes.set_xlabel(_axis_label(shown.axes[0]))
+    fixed = ", ".join(f"{key} = {_short(value)}" for key, value in shown.fixed.items())
+    title = fixed or (shown.long_name if not shown.repeats else f"{shown.long_name}: mean, 5% to 95%")
+    axes.set_title("\n".join(textwrap.wrap(title, _LETTERS_MAX)[:2]), loc="left")
+
+
+def _scale(axes: Axes, which: str, axis: SweptAxis) -> None:
+    """Logarithmic where the values have one ratio."""
+    if not axis.numeric or len(axis) < 3:
+        return
+    values = axis.coordinates[axis.name]
+    if values.min() > 0 and not np.allclose(np.diff(values), values[1] - values[0]):
+        ratios = values[1:] / values[:-1]
+        if np.ptp(ratios) < _LOG_SPREAD * abs(ratios[0]) or values.max() > 100 * values.min():
+            axes.set(**{f"{which}scale": "log"})
+
+
+def _draw_transition(axes: Axes, sweep: Sweep, shown: Shown) -> None:
+    """On a map with kappa on one of its axes: the kappa at which the uniform state loses its stability."""
+    names = [axis.name for axis in shown.axes[:2]]
+    if KAPPA not in names or "time" in names:
+        return
+    other = shown.axes[1 - names.index(KAPPA)]
+    curve = critical_curve(sweep, other, shown.fixed)
+    if not np.isfinite(curve).any():
+        return
+    values = other.coordinates[other.name]
+    points = (values, curve) if names[1] == KAPPA else (curve, values)
+    axes.plot(*points, color="white", lw=2.6)
+    axes.plot(*points, color=ALARM, lw=1.4, label="uniform state loses its stability")
+    axes.legend(loc="upper right", fontsize=7, frameon=True)
+
+
+def _mark_transition(axes: Axes, sweep: Sweep, shown: Shown) -> None:
+    """The same on curves over kappa."""
+    if shown.axes[0].name != KAPPA:
+        return
+    others = shown.axes[1] if len(shown.axes) > 1 else SweptAxis(("title",), ((sweep.problem.title,),))
+    curve = critical_curve(sweep, others, shown.fixed)
+    low, high = axes.get_xlim()
+    told = False
+    for place, kappa in enumerate(curve):
+        if low <= kappa <= high:
+            colour = sequence(len(curve))[place] if len(curve) > 1 else ALARM
+            label = None if told else "uniform state unstable beyond"
+            axes.axvline(kappa, color=colour, lw=0.9, ls=DASHES, label=label)
+            told = True
+
+
+def _axis_label(axis: SweptAxis) -> str:
+    return " = ".join(axis.keys[:1]) + (f" (with {', '.join(axis.keys[1:])})" if len(axis.keys) > 1 else "")
+
+
+def _value_words(axis: SweptAxis, place: int) -> str:
+    return _short(axis.columns[0][place])
+
+
+def _short(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, int | float) else str(value)[:_LETTERS_MAX]

@@ -1,0 +1,154 @@
+"""Points on a Dask cluster: the same tasks, handed to whatever workers its scheduler has."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from mfpde.errors import MfpdeError
+from mfpde.workers import Answer, Task
+from mfpde.workers.worker import answer
+
+__all__ = ["Cluster", "SchedulerLostError"]
+
+_ANSWER_SECONDS_MAX = 10  # until a scheduler counts as absent: promised
+_WORKERS_SECONDS_MAX = 60  # that a scheduler without any worker is given to get one
+_TASKS_PER_THREAD = 2  # under way or waiting at a worker: it never waits for the next
+_LOOK_SECONDS = 1.0  # between two looks whether the scheduler is still there
+#: of Dask, which has a level of its own for most
+_LOGGERS = ("asyncio", "distributed", "distributed.client", "distributed.comm", "distributed.core", "distributed.utils")
+_LAST, _FAILURE = -1, -2  # news that is no number of a task
+_INSTALL = 'a scheduler needs Dask, which is not installed: pip install "mfpde[sweep]"'
+
+
+class SchedulerLostError(MfpdeError):
+    """The scheduler has gone away in the middle of a sweep."""
+
+
+class Cluster:
+    """The workers of the scheduler at an address. They may come and go; tasks of one that dies are done by another."""
+
+    def __init__(self, address: str) -> None:
+        try:
+            from distributed import Client
+        except ImportError:
+            raise MfpdeError(_INSTALL) from None
+        self.address = address
+        for name in _LOGGERS:  # what is wrong is told in a sentence of ours
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+        try:
+            self._client = Client(address, timeout=_ANSWER_SECONDS_MAX, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            why = f": {error}" if isinstance(error, ValueError | TypeError) else ""
+            told = f"no scheduler answers at {address} within {_ANSWER_SECONDS_MAX} s{why}"
+            raise MfpdeError(f"{told}; dask scheduler starts one, tcp://HOST:8786") from None
+        try:
+            self._need_single_threads()
+        except BaseException:
+            self._client.close(timeout=_LOOK_SECONDS)
+            raise
+
+    @property
+    def processes(self) -> int:
+        return max(sum(self._threads().values()), 1)
+
+    def awaited(self, tasks: Iterable[Task], seconds: float | None) -> Iterator[Answer | None]:
+        """As `Workers.awaited`; `SchedulerLostError` when there is no scheduler any more."""
+        course = _Course(self, self._client, tasks)
+        threading.Thread(target=course.feed, daemon=True).start()
+        return course.answers(min(seconds or _LOOK_SECONDS, _LOOK_SECONDS))
+
+    def close(self) -> None:
+        """Cancel what is under way; the cluster itself stays."""
+        with suppress(Exception):
+            self._client.close(timeout=_LOOK_SECONDS)
+
+    def answered(self, number: int, future: Any) -> Answer:
+        """What became of a task."""
+        if future.status == "finished":
+            value, error = future.result(timeout=_ANSWER_SECONDS_MAX)
+            return Answer(number, value, error)
+        self.need_scheduler()
+        if future.status == "error":
+            error = future.exception(timeout=_ANSWER_SECONDS_MAX)
+            died = type(error).__name__ == "KilledWorker"
+            return Answer(number, None, "its worker process died" if died else f"{type(error).__name__}: {error}")
+        raise SchedulerLostError(f"the scheduler at {self.address} has dropped what it was to do")
+
+    def need_scheduler(self) -> None:
+        """Fail when it is gone."""
+        if self._client.status != "running":
+            raise SchedulerLostError(f"the scheduler at {self.address} went away")
+
+    def _threads(self) -> dict[str, int]:
+        """Of each worker, by address."""
+        found: dict[str, int] = self._client.nthreads()
+        return found
+
+    def _need_single_threads(self) -> None:
+        from distributed import TimeoutError as Late
+
+        try:
+            self._client.wait_for_workers(1, timeout=_WORKERS_SECONDS_MAX)
+        except Late:
+            told = f"the scheduler at {self.address} has no workers: dask worker {self.address} --nthreads 1"
+            raise MfpdeError(told) from None
+        wide = [address for address, threads in self._threads().items() if threads > 1]
+        if wide:
+            raise MfpdeError(f"worker {wide[0]} has more than one thread; start it with --nthreads 1")
+
+
+class _Course:
+    """Tasks on their way: a thread hands over new ones when workers have room, for their source may make it wait."""
+
+    def __init__(self, cluster: Cluster, client: Any, tasks: Iterable[Task]) -> None:
+        self._cluster, self._client, self._tasks = cluster, client, tasks
+        self._waiting: dict[int, Any] = {}
+        self._freed = threading.Event()
+        self._news: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
+        self._count: int | None = None  # of all tasks, once it is known
+
+    def feed(self) -> None:
+        """Hand over all tasks; what keeps this thread from it is news, too."""
+        number = -1
+        try:
+            for number, task in enumerate(self._tasks):
+                while len(self._waiting) >= _TASKS_PER_THREAD * self._cluster.processes:
+                    self._freed.wait(_LOOK_SECONDS)
+                    self._freed.clear()
+                future = self._client.submit(answer, task.function, task.arguments, pure=False)
+                self._waiting[number] = future
+                future.add_done_callback(partial(self._tell, number))
+        except BaseException as error:  # noqa: BLE001 - of the source of tasks, or of a client that lost its scheduler
+            self._news.put((_FAILURE, error))
+        else:
+            self._news.put((_LAST, number + 1))
+
+    def answers(self, seconds: float) -> Iterator[Answer | None]:
+        """As they come, and None after so many seconds without."""
+        given = 0
+        while self._count is None or given < self._count:
+            try:
+                number, news = self._news.get(timeout=seconds)
+            except queue.Empty:
+                self._cluster.need_scheduler()
+                yield None
+                continue
+            if number == _FAILURE:
+                self._cluster.need_scheduler()
+                raise news
+            if number == _LAST:
+                self._count = news
+                continue
+            given += 1
+            self._waiting.pop(number, None)
+            self._freed.set()
+            yield self._cluster.answered(number, news)
+
+    def _tell(self, number: int, future: Any) -> None:
+        self._news.put((number, future))

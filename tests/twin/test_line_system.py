@@ -1,0 +1,118 @@
+"""Compiled rates and steps on the line against those that specify them."""
+
+import numpy as np
+import pytest
+
+import mfpde
+from mfpde.solvers.finite_volume.line_system import LineSystem
+from mfpde.solvers.finite_volume.stepping import Start, take_step
+from mfpde.solvers.finite_volume.system import CellSystem
+from mfpde.transform.equispaced import equispaced_sums, padded, sum_room
+
+SOFTMAX = {"kind": "softmax", "A": 1, "V": -1}
+L2 = {"kind": "l2", "Q": 1.5, "K": 0.5, "V": [[0.7]]}
+BUMPS = {
+    "kind": "mixture",
+    "components": [
+        {"kind": "gaussian", "mean": -1.0, "covariance": 0.3, "weight": 0.4},
+        {"kind": "gaussian", "mean": 1.5, "covariance": 0.5, "weight": 0.6},
+    ],
+}
+QUARTIC = {"kind": "density", "expression": "exp(-x**4 + x)"}
+UNIFORM = {"kind": "uniform", "box": [[-1, 1]]}
+IN_TIME = {"kind": "softmax", "A": {"times": [0.0, 1.0], "values": [1.0, 2.0], "interpolation": "linear"}, "V": -1}
+CASES = {
+    "bumps": (BUMPS, {"cells": 32}, SOFTMAX, None),
+    "bumps at rest": (BUMPS, {"cells": 200, "frame": "static"}, {"kind": "softmax", "A": -0.7, "V": 0.4}, None),
+    "stiff noise": (BUMPS, {"cells": 200, "frame": "static"}, SOFTMAX, 2.0),
+    "noise": (BUMPS, {"cells": 40}, {"kind": "unnormalized", "A": 0.2, "V": -1}, 9.0),
+    "edges": (UNIFORM, {"cells": 64}, L2, None),
+    "edges and noise": (UNIFORM, {"cells": 64, "order": 5}, L2, 50.0),
+    "walls": (QUARTIC, {"cells": 60, "box": [[-4, 4]], "order": 2}, SOFTMAX, 5.0),
+    "masked": (QUARTIC, {"cells": 48}, {"kind": "masked", "positions": 3, "attention": SOFTMAX}, None),
+    "heads": (QUARTIC, {"cells": 48, "order": 7}, {"kind": "multi-head", "heads": [SOFTMAX, L2]}, None),
+    "large scores": (QUARTIC, {"cells": 64}, {"kind": "softmax", "A": 200, "V": -1}, None),
+    "in time": (QUARTIC, {"cells": 48}, IN_TIME, {"times": [0.0, 0.01], "values": [10.0, 20.0]}),
+}
+
+
+def systems(initial, solver, attention, kappa):
+    """Both, an integration at t = 0, and its plan of the first step."""
+    problem = mfpde.Problem.from_dict(
+        {
+            "geometry": {"kind": "line"},
+            "attention": attention,
+            "noise": {} if kappa is None else {"kappa": kappa},
+            "initial": initial,
+            "solver": {"kind": "finite-volume", **solver},
+            "time": {"until": 1.0},
+        }
+    )
+    run = problem.solver.start(problem.posed())
+    fast = run._system
+    assert isinstance(fast, LineSystem)
+    return fast, CellSystem(problem.equation, fast.grid, fast.frame, fast.scheme), run
+
+
+def near(found, wanted, tolerance, scale=None):
+    scale = np.abs(wanted).max() if scale is None else scale
+    assert np.abs(np.asarray(found) - wanted).max() <= tolerance * scale + 1e-300
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_rates(case):
+    fast, slow, run = systems(*CASES[case])
+    solution = run.solution
+    mine, wanted = fast.rhs(0.003, solution), slow.rhs(0.003, solution)
+    near(mine.speeds, wanted.speeds, 1e-12)
+    near(mine.fluxes.along, wanted.fluxes.along, 1e-12)
+    for name in ("mean", "matrix", "conductivities", "outflow", "spreading"):
+        near(getattr(mine, name), getattr(wanted, name), 2e-13, scale=1.0 + np.abs(wanted.speeds).max())
+    near(fast.roughness(solution, mine), slow.roughness(solution, wanted), 1e-6, scale=1e-6 + wanted.outflow)
+    near(fast.doubt(0.0, solution), slow.doubt(0.0, solution), 1e-4, scale=1e-10 + slow.doubt(0.0, solution))
+
+
+@pytest.mark.parametrize("length", [1.0, 20.0], ids=["as planned", "too long"])
+@pytest.mark.parametrize("case", CASES)
+def test_steps(case, length):
+    """Limited ones, and ones that end nowhere, too."""
+    fast, slow, run = systems(*CASES[case])
+    solution = run.solution
+    rates = slow.rhs(0.0, solution)
+    start = Start(0.0, solution, rates, slow.roughness(solution, rates))
+    plan = run._control.plan(0.0, length * min(run._control.step, 0.9 / rates.emptying), rates.outflow, rates.spreading)
+    found, wanted = fast.step(start, plan, 1e-8), take_step(slow, start, plan, 1e-8)
+    assert (found.solution is None) == (wanted.solution is None)
+    if wanted.solution is None or found.solution is None:
+        return
+    assert found.limited == wanted.limited
+    near(found.error, wanted.error, 1e-4, scale=1e-4 + wanted.error)
+    end = (
+        fast.restored(solution, found.solution, 0.0, plan.end),
+        slow.restored(solution, wanted.solution, 0.0, plan.end),
+    )
+    for mine, other in zip(*end, strict=True):
+        near(mine, other, 1e-9 if wanted.limited else 1e-12, scale=max(1.0, np.abs(other).max()))
+    assert found.solution.density.min() >= 0
+    mass = wanted.solution.density.sum()  # what leaves an open box is the same
+    assert abs(found.solution.density.sum() - mass) <= 1e-13 * mass
+
+
+@pytest.mark.parametrize(
+    ("n", "spacing", "tilt"),
+    [(37, 0.3, 2.0), (37, 0.3, -0.2), (37, 1.0, 40.0), (37, 0.1, 0.0), (600, 0.01, 0.03), (601, 0.015, -0.02)],
+)
+def test_equispaced_sums(n, spacing, tilt, random):
+    """Also of masses of both signs, of many, and where the exponents are beyond a double."""
+    masses, factors = random.random(n) - 0.1, random.standard_normal(n)
+    masses[[3, 20]] = 0.0
+    level, first, second = np.empty(n), np.empty(padded(n)), np.empty(padded(n))
+    equispaced_sums(masses, factors, spacing, 0.7, tilt, sum_room(n), level, first, second)
+    places = np.arange(n) - 0.5 * (n - 1)
+    scores = factors + (0.7 + tilt * places[:, None]) * spacing * places
+    terms = masses * np.exp(scores - level[:, None])
+    size = np.abs(terms).sum(axis=1)
+    assert (size > 1e-280).all()
+    rounding = 4e-16 * (200 + np.abs(scores).max()) * size
+    assert (np.abs(first[:n] - terms.sum(axis=1)) <= rounding).all()
+    assert (np.abs(second[:n] - terms @ places) <= rounding * n).all()
