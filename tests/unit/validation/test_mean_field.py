@@ -92,7 +92,7 @@ BIASED = {
 @pytest.mark.long
 @pytest.mark.parametrize(("problem", "bias"), BIASED.values(), ids=BIASED.keys())
 def test_a_biased_system_is_refused_on_every_geometry(problem, bias):
-    plan = planned(problem, (50, 200, 800), 16)
+    plan = planned(problem, COUNTS, 24)
     assert studied(plan).failed == ()
     report = studied(dataclasses.replace(plan, tokens={**plan.tokens, **bias}))
     assert report.rates["smooth observables"].kept is False
