@@ -78,7 +78,8 @@ def _tokens(measure: Measure, axes: tuple[Any, ...]) -> tuple[Float, Float | Non
     """Points of the measure, evenly many, with their positions where they have some."""
     if measure.space.angular and axes and measure.positions is None:
         return axes[0].values, None  # on the circle
-    points, weights = measure.nodes()
+    along = np.eye(measure.space.ambient_dimension)[0]
+    points, weights = measure.nodes_towards(along) or measure.nodes()
     there = np.flatnonzero(weights > 0)
     chosen = there[np.unique(np.linspace(0, there.size - 1, _TOKENS_CHECKED).astype(int))]
     positions = measure.positions
@@ -87,6 +88,8 @@ def _tokens(measure: Measure, axes: tuple[Any, ...]) -> tuple[Float, Float | Non
 
 def _radius(measure: Measure) -> float:
     """Of a ball about 0 that holds all tokens: of cells, their corners."""
+    if not measure.space.flat:
+        return 1.0
     points, masses, halves = measure.places()
     return float((np.linalg.norm(points, axis=1) + halves)[masses > 0].max())
 

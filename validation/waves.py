@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,8 +43,9 @@ class Waves:
         normal = measure.normal
         if normal is not None:
             return self._normal_means(normal)
-        points, weights = measure.embedded_nodes()
-        found: Complex = weights @ np.exp(1j * (points @ self.vectors.T))
+        found: Complex = np.empty(len(self.vectors), dtype=complex)
+        for here, (native, weights) in self._nodes(measure):
+            found[here] = weights @ np.exp(1j * (measure.space.embed(native) @ self.vectors[here].T))
         return found
 
     def rates(self, measure: Measure, equation: Equation, time: float) -> Complex:
@@ -51,14 +53,24 @@ class Waves:
         velocity, normal = equation.velocity.at(time), measure.normal
         if normal is not None and velocity.gaussian_unfit(normal.mean.size) is None:
             return self._normal_rates(normal, velocity, equation, time)
-        points, weights = measure.embedded_nodes()
-        native = measure.nodes()[0]
         velocity.prepare(measure)
-        drift = measure.space.pushed(native, velocity.drift(measure, native).reshape(len(native), -1))
-        phases = points @ self.vectors.T
-        slopes = 1j * (drift @ self.vectors.T) - self._spread(phases, equation, time)
-        found: Complex = weights @ (slopes * np.exp(1j * phases))
+        found: Complex = np.empty(len(self.vectors), dtype=complex)
+        for here, (native, weights) in self._nodes(measure):
+            drift = measure.space.pushed(native, velocity.drift(measure, native).reshape(len(native), -1))
+            waves = Waves(self.vectors[here])
+            phases = measure.space.embed(native) @ waves.vectors.T
+            slopes = 1j * (drift @ waves.vectors.T) - waves._spread(phases, equation, time)
+            found[here] = weights @ (slopes * np.exp(1j * phases))
         return found
+
+    def _nodes(self, measure: Measure) -> Iterator[tuple[slice, tuple[Float, Float]]]:
+        """For all waves at once, or for each its own where these are fewer."""
+        for index, vector in enumerate(self.vectors):
+            nodes = measure.nodes_towards(vector)
+            if nodes is None:
+                yield slice(None), measure.nodes()
+                return
+            yield slice(index, index + 1), nodes
 
     def variances(self, measure: Measure, equation: Equation, time: float) -> Float:
         """Of the means' martingales, per unit time, times the number of tokens: `2 int <grad phi, D grad phi*> dmu`."""

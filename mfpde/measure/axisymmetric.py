@@ -23,7 +23,7 @@ from mfpde.measure.rules import (
 from mfpde.streams import normal_rows, uniform_rows
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["Axisymmetric"]
+__all__ = ["Axisymmetric", "turned_about"]
 
 _TABLE_ANGLES = 8192  # of the distribution function that draws invert
 _LOG_DENSITY_FLOOR = -46.0  # relative to the peak: the table leaves out angles with less density than e^-46 = 1e-20
@@ -82,10 +82,7 @@ class Axisymmetric(Measure):
 
     def sample_share(self, first: int, count: int, seed: int = 0) -> Float:
         angle = np.interp(uniform_rows(count, 1, seed, 0, first)[:, 0], *self._distribution)
-        side = normal_rows(count, self.axis.size, seed, 1, first)
-        side -= np.outer(side @ self.axis, self.axis)
-        side /= np.linalg.norm(side, axis=1, keepdims=True)
-        return np.cos(angle)[:, None] * self.axis + np.sin(angle)[:, None] * side
+        return turned_about(self.axis, angle, seed, first)
 
     @cached_property
     def _distribution(self) -> tuple[Float, Float]:
@@ -105,3 +102,11 @@ class Axisymmetric(Measure):
         """Angles to the axis, exact near it as well."""
         x = self.space.points(points)
         return 2 * np.arctan2(np.linalg.norm(x - self.axis, axis=1), np.linalg.norm(x + self.axis, axis=1))
+
+
+def turned_about(axis: Float, angle: Float, seed: int, first: int = 0) -> Float:
+    """Draws at these angles to an axis, in uniform directions; the first of them is draw `first` of that seed."""
+    side = normal_rows(angle.size, axis.size, seed, 1, first)
+    side -= np.outer(side @ axis, axis)
+    side /= np.linalg.norm(side, axis=1, keepdims=True)
+    return np.asarray(np.cos(angle)[:, None] * axis + np.sin(angle)[:, None] * side)

@@ -73,6 +73,11 @@ class Measure(ABC):
         points have no others.
         """
 
+    def nodes_towards(self, vector: Float) -> tuple[Float, Float] | None:
+        """Nodes and weights for functions of `<vector, x>` and `<axis, x>`, in more than three dimensions: many fewer
+        than `nodes`. None of a measure without an axis."""
+        return None
+
     @property
     def positions(self) -> Float | None:
         """Positions s of the nodes, `(m,)`, where tokens have them (masked attention)."""

@@ -86,6 +86,15 @@ def of_sphere(dimension: int, degree: int) -> tuple[Float, Float]:
     return around_axis(np.arccos(height), around), np.outer(share, weights).ravel()
 
 
+def sphere_count(dimension: int, degree: int) -> int:
+    """Points of that rule of S^{d-1}, d > 1.
+
+    >>> all(sphere_count(d, 9) == len(of_sphere(d, 9)[1]) for d in (2, 3, 4))
+    True
+    """
+    return int((degree // 2 + 1) ** (dimension - 2)) * (degree + 1)
+
+
 def around_axis(angle: Float, around: Float) -> Float:
     """Points `(sin(a) y, cos(a))`, a in `angle`, y in `around`, `(angles * ys, d)`."""
     flat = (np.sin(angle)[:, None, None] * around[None]).reshape(-1, around.shape[1])
@@ -99,6 +108,17 @@ def about(axis: Float, points: Float) -> Float:
     normal = last - axis
     square = normal @ normal
     return points - np.outer(points @ normal, 2 / square * normal) if square > 1e-30 else points
+
+
+def about_plane(axis: Float, vector: Float, angle: Float, degree: int) -> tuple[Float, Float]:
+    """Points of S^{d-1}, d > 3, at these angles to an axis, `(angles * m, d)`, and weights of sum 1 of the m at each:
+    exact for polynomials up to that degree in `<axis, x>` and `<vector, x>`, with points in three dimensions alone."""
+    cosine, share = gauss_on_sphere(degree // 2 + 1, axis.size - 1)
+    frame = np.linalg.qr(np.column_stack([axis, vector, np.eye(axis.size)]))[0].T
+    along, beside = frame[1], frame[2]
+    around = np.outer(cosine, along) + np.outer(np.sqrt((1 - cosine) * (1 + cosine)), beside)
+    points = np.cos(angle)[:, None, None] * axis + np.sin(angle)[:, None, None] * around[None]
+    return points.reshape(-1, axis.size), share
 
 
 def of_ball(dimension: int, accuracy: float, refinement: float = 1.0) -> tuple[Float, Float]:

@@ -8,17 +8,21 @@ from functools import cached_property
 
 import numpy as np
 
+from mfpde.errors import ProblemError
 from mfpde.geometry import Axis, Harmonics, HarmonicSeries, Sphere, SphereSeries
 from mfpde.geometry.gauss import gauss_on_sphere
+from mfpde.measure.axisymmetric import turned_about
 from mfpde.measure.base import NODES_ACCURACY, Measure
 from mfpde.measure.basins import Cluster, basins_about_axis, clusters_on_sphere
 from mfpde.measure.density_grid import DensityGrid, known, relative_entropy
 from mfpde.measure.particles import Particles
-from mfpde.measure.rules import about, around_axis, of_sphere
+from mfpde.measure.rules import about, about_plane, around_axis, of_sphere, sphere_count
+from mfpde.streams import uniform_rows
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["ProfileDensity", "SphereGridDensity"]
 
+_NODES_MAX = 10_000_000  # about an axis, half a gigabyte in R^6
 _MOST_COLATITUDES = 256  # of refined grids: the tables of their harmonics grow like the third power
 
 
@@ -169,9 +173,32 @@ class ProfileDensity(_GaussDensity):
 
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
         angle = Axis.of_colatitudes(self.values.size, self.axis.size).values
-        around, weights = of_sphere(self.axis.size - 1, 2 * self.values.size)
+        needed = angle.size * (sphere_count(self.axis.size - 1, 2 * angle.size) if self.axis.size > 2 else 2)
+        if needed > _NODES_MAX:
+            message = f"needs {needed:.2g} nodes about its axis in R^{self.axis.size}, more than {_NODES_MAX:.0e}"
+            raise ProblemError.at("measure", message)
+        around, weights = of_sphere(self.axis.size - 1, 2 * angle.size)
+        return about(self.axis, around_axis(angle, around)), np.outer(self._masses, weights).ravel()
+
+    def nodes_towards(self, vector: Float) -> tuple[Float, Float] | None:
+        if self.axis.size <= 3:
+            return None
+        angle = Axis.of_colatitudes(self.values.size, self.axis.size).values
+        points, weights = about_plane(self.axis, vector, angle, 2 * self.values.size)
+        return points, np.outer(self._masses, weights).ravel()
+
+    def sample(self, count: int, seed: int = 0) -> Float:
+        """Angles by their distribution function, linear between the Gauss angles."""
+        angle = Axis.of_colatitudes(self.values.size, self.axis.size).values
+        ends = np.concatenate([[0.0], 0.5 * (angle[1:] + angle[:-1]), [np.pi]])
+        below = np.concatenate([[0.0], np.cumsum(self._masses)])
+        return turned_about(self.axis, np.interp(uniform_rows(count, 1, seed)[:, 0], below, ends), seed)
+
+    @property
+    def _masses(self) -> Float:
+        """At the Gauss angles, of sum 1."""
         masses = self._shares * np.where(known(self.values), self.values, 0.0)
-        return about(self.axis, around_axis(angle, around)), np.outer(masses / masses.sum(), weights).ravel()
+        return masses / masses.sum()
 
     def clusters(self, prominence: float, dip: float, least: float, radius: float) -> list[Cluster]:
         """Around a pole, or along a ring: of each the mean, on the axis, and the width, from `|x| = 1`."""

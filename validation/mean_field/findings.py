@@ -15,7 +15,8 @@ from mfpde.validation.mean_field import fluctuations, theory
 from mfpde.validation.mean_field.kept import Kept
 from mfpde.validation.mean_field.limit import Limit
 from mfpde.validation.mean_field.measuring import as_complex, snapshots_measured, solved_tokens
-from mfpde.validation.mean_field.plan import LEAST_COUNTS, Plan
+from mfpde.validation.mean_field.parting import LATER, Parting
+from mfpde.validation.mean_field.plan import Plan
 from mfpde.validation.mean_field.rates import MARGIN, Rate, fitted
 from mfpde.validation.report import Check
 
@@ -26,13 +27,12 @@ if TYPE_CHECKING:
 __all__ = ["Findings"]
 
 _SOURCE = "the mean-field limit [sznitman1991]"
-#: of a smooth observable of modulus 1: errors beyond it grow no more as linear theory says, and follow no rate
-_PARTED = 0.2
-_CHANCE_FACTOR = 1.5  # times n^-1/2, which few tokens differ by from the beginning: no sign that they part
 _DEVIATIONS = 5.0  # standard errors that chance exceeds once in a million times
 _BIAS_FACTOR = 20.0  # times 1/n: what a bias of order 1/n may be for waves of modulus 1
 _SMOOTH_NAME = "smooth observables"
-_NOT_JUDGED = ("energy",)  # between clusters that are all but points it is the root of their distance
+#: its square is at most 2 W_1, whose rate is judged: n^-1/2 for wide measures, n^-1/4 for clusters that are all but
+#: points
+_NOT_JUDGED = ("energy",)
 _TOKENS_DRAWN = 2000  # beside the solution
 
 
@@ -83,51 +83,32 @@ class Findings:
         return np.array([np.sqrt((np.abs(self.waves[count]) ** 2).mean(axis=(0, 2))) for count in self.counts])
 
     @cached_property
-    def together(self) -> list[int]:
-        """Times, but for the first, up to which tokens follow the limit: errors still fall for the most tokens."""
-        followed = []
-        for index in range(1, self.errors.shape[1]):
-            if (self.errors[:, index] > self._parted)[-LEAST_COUNTS:].any():
-                break
-            followed.append(index)
-        return followed
-
-    @property
-    def _parted(self) -> Float:
-        """The error from which on tokens follow the solution no more, by the number of tokens."""
-        return np.maximum(_PARTED, _CHANCE_FACTOR / np.sqrt(np.array(self.counts, dtype=float)))
-
-    @property
-    def _regime(self) -> int:
-        """From which count on errors are small at all these times."""
-        small = (self.errors[:, self.together] <= self._parted[:, None]).all(axis=1)
-        return int(np.argmax(small))
+    def parting(self) -> Parting:
+        """Where tokens and the solution part."""
+        spreads = [self.waves[count].std(axis=0) for count in self.counts]
+        sizes = np.array([np.sqrt((spread**2).mean(axis=1)) for spread in spreads])
+        return Parting(self.limit.times, np.array(self.counts, dtype=float), sizes, self.errors)
 
     @cached_property
     def rates(self) -> dict[str, Rate]:
         """By quantity."""
-        if not self.together:
+        together = self.parting.together
+        if not together:
             return {}
-        expected = theory.smooth(self.limit)
-        found = {_SMOOTH_NAME: self._rate(_SMOOTH_NAME, self._smooth_errors(), expected)}
-        last = snapshots_measured(self.limit.times.size)
-        kept = [place for place, index in enumerate(last) if index in self.together]
-        for kind in self.distances[self.counts[0]] if kept else ():
+        expected, counts = theory.smooth(self.limit), self.counts[self.parting.from_count :]
+        smooth = {count: np.sqrt((np.abs(self.waves[count][:, together]) ** 2).mean(axis=(1, 2))) for count in counts}
+        found = {_SMOOTH_NAME: self._rate(_SMOOTH_NAME, smooth, expected)}
+        measured = snapshots_measured(self.limit.times.size)
+        kept = [place for place, index in enumerate(measured) if index in together]
+        for kind in self.distances[counts[0]] if kept else ():
             errors = {
                 count: np.sqrt((self.distances[count][kind][:, kept] ** 2).mean(axis=1))
-                for count in self.counts
+                for count in counts
                 if kind in self.distances[count]
             }
             if len(errors) >= 2:
                 found[kind] = self._rate(kind, errors, theory.of_distance(kind, self.limit))
         return found
-
-    def _smooth_errors(self) -> dict[int, Float]:
-        """Of each repeat, over waves and times."""
-        return {
-            count: np.sqrt((np.abs(self.waves[count][:, self.together]) ** 2).mean(axis=(1, 2)))
-            for count in self.counts[min(self._regime, len(self.counts) - LEAST_COUNTS) :]
-        }
 
     @staticmethod
     def _rate(quantity: str, errors: Mapping[int, Float], expected: Expectation) -> Rate:
@@ -142,6 +123,7 @@ class Findings:
             np.maximum(means, np.finfo(float).tiny),
             np.maximum(spread / (2 * means), np.finfo(float).tiny),
             expected=expected.exponent,
+            repeats=len(next(iter(squares.values()))),
             logarithm=expected.logarithm,
             why=expected.why,
         )
@@ -175,13 +157,11 @@ class Findings:
                 found.append(f"{rate.quantity}: {rate.why}; {measured}")
         if self.plan.limit is None:
             found.append("no solver knows the limit: tokens are held against many more tokens, which share their bias")
-        times = self.limit.times
-        if len(self.together) < times.size - 1:
-            when = times[len(self.together) + 1]
+        if self.parting.when is not None:
             found.append(
-                f"from t = {when:.4g} on tokens and the solution part (errors beyond {self._parted[-1]:.2g} for n = "
-                f"{self.counts[-1]:,}): chance grows where a state is unstable or metastable; rates are of the times "
-                "before"
+                f"from t = {self.parting.when:.4g} on tokens and the solution part (systems differ by more than "
+                f"{self.parting.bounds[-1]:.2g}): chance grows where a state is unstable, critical or metastable; "
+                "rates are of the times before"
             )
         return tuple(found)
 
@@ -189,25 +169,25 @@ class Findings:
         if not self.rates:
             claim = "tokens follow the solution for a while"
             first = float(self.errors[-1, 1])
-            return [Check.at_most(claim, _SOURCE, bound=float(self._parted[-1]), measured=first)]
+            return [Check.at_most(claim, _SOURCE, bound=float(self.parting.bounds[-1]), measured=first)]
         found = []
         for rate in self.rates.values():
             if rate.expected is None or rate.kept is None or rate.quantity in _NOT_JUDGED:
                 continue
             low, high = rate.interval
             claim = f"{rate.quantity}: errors fall like {rate.law} (95 % between n^{low:.2f} and n^{high:.2f})"
-            tolerance = rate.uncertainty + MARGIN
+            tolerance = rate.allowed + MARGIN
             found.append(Check(claim, _SOURCE, rate.expected, rate.exponent, tolerance, rate.kept, "<="))
         return found
 
     def _bias(self) -> list[Check]:
         """The mean over the repeats tends to the solution faster than each of them, like 1/n: what is left by the most
         tokens is chance."""
-        if not self.together or self.plan.limit is None or theory.smooth(self.limit).exponent is None:
+        if not self.parting.together or self.plan.limit is None or theory.smooth(self.limit).exponent is None:
             return []
         worst, place = 0.0, (0, 0)
         count = self.counts[-1]
-        for index in self.together:
+        for index in self.parting.together:
             sample = self.waves[count][:, index]
             error = np.sqrt((np.abs(sample - sample.mean(axis=0)) ** 2).sum(axis=0) / (len(sample) - 1) / len(sample))
             allowed = _DEVIATIONS * error + _BIAS_FACTOR / count
@@ -223,25 +203,10 @@ class Findings:
 
     def _parting(self) -> list[Check]:
         """Where tokens and the solution part they do so later the more tokens there are."""
-        if len(self.together) == self.limit.times.size - 1 or not self.together:
+        if self.parting.when is None or not self.parting.together:
             return []
-        times = [self._parting_time(*each) for each in zip(self.errors, self._parted, strict=True)]
         claim = "more tokens follow the solution longer before they part: time of parting, over that of the fewest"
-        ratio = times[-1] / max(times[0], np.finfo(float).tiny)
-        return [Check.at_least(claim, _SOURCE, bound=theory.LATER, measured=float(ratio))]
-
-    def _parting_time(self, errors: Float, parted: float) -> float:
-        """When the error passes the threshold, between two looks by its logarithm; the end where it does not."""
-        beyond = np.flatnonzero(errors > parted)
-        if not beyond.size:
-            return float(self.limit.times[-1])
-        index = int(beyond[0])
-        if index == 0:
-            return 0.0
-        low, high = np.log(errors[index - 1 : index + 1])
-        share = (np.log(parted) - low) / (high - low)
-        before, after = self.limit.times[index - 1 : index + 1]
-        return float(before + share * (after - before))
+        return [Check.at_least(claim, _SOURCE, bound=LATER, measured=self.parting.later)]
 
     def draw(self, figure: Any) -> None:
         """Errors against n, over time, and tokens beside the solution."""

@@ -13,7 +13,9 @@ from mfpde.typing import Float
 __all__ = ["MARGIN", "Rate", "fitted"]
 
 _CONFIDENCE = 0.95  # of the interval
-_REFUSED = 3 / 1.96  # half intervals: three standard deviations, as a report has some ten rates that chance can miss
+_FALSE_REFUSAL = 0.01  # probability that a report refuses a rate although errors have it
+#: slopes that share it equally (Bonferroni): smooth observables and two distances, over all counts and the last two
+_SLOPES_JUDGED = 6
 MARGIN = 0.05  # by which the slope of few counts may miss that of many: bias of order 1/n, corrections of the rate
 
 
@@ -25,7 +27,7 @@ class Rate:
     expected law has besides and that is taken out before the fit.
 
     >>> counts = np.array([100, 1000, 10000])
-    >>> rate = fitted("error", counts, 3 / np.sqrt(counts), 0.01 / np.sqrt(counts), expected=-0.5)
+    >>> rate = fitted("error", counts, 3 / np.sqrt(counts), 0.01 / np.sqrt(counts), expected=-0.5, repeats=32)
     >>> round(rate.exponent, 12), rate.kept
     (-0.5, True)
     """
@@ -35,7 +37,8 @@ class Rate:
     errors: Float  # mean over the repeats, or root mean square
     deviations: Float  # standard error of each
     exponent: float
-    interval: tuple[float, float]
+    uncertainty: float  # standard error of the exponent
+    repeats: int
     expected: float | None
     logarithm: float = 0.0
     why: str = ""
@@ -46,21 +49,28 @@ class Rate:
         when chance has gone; None where theory has no rate."""
         if self.expected is None:
             return None
-        slope, half = self._last
-        return bool(max(self.exponent - self.uncertainty, slope - _REFUSED * half) <= self.expected + MARGIN)
+        slope, uncertainty = self._last
+        of_last = slope - _refused(2, self.repeats) * uncertainty
+        return bool(max(self.exponent - self.allowed, of_last) <= self.expected + MARGIN)
 
     @property
-    def uncertainty(self) -> float:
+    def interval(self) -> tuple[float, float]:
+        """Of the exponent, by Student's law."""
+        half = _deviations(0.5 * (1 - _CONFIDENCE), self.counts.size, self.repeats) * self.uncertainty
+        return self.exponent - half, self.exponent + half
+
+    @property
+    def allowed(self) -> float:
         """By which the exponent must miss what is expected to be refused, besides the margin."""
-        return _REFUSED * 0.5 * (self.interval[1] - self.interval[0])
+        return _refused(self.counts.size, self.repeats) * self.uncertainty
 
     @property
     def _last(self) -> tuple[float, float]:
-        """Slope from the last count but one to the last, and half its interval."""
+        """Slope from the last count but one to the last, and its standard error."""
         logs = np.log(self.errors[-2:]) - self.logarithm * np.log(np.log(self.counts[-2:]))
         spread = float(np.linalg.norm(self.deviations[-2:] / self.errors[-2:]))
         length = math.log(self.counts[-1] / self.counts[-2])
-        return float(logs[1] - logs[0]) / length, _deviations() * spread / length
+        return float(logs[1] - logs[0]) / length, spread / length
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -92,6 +102,7 @@ def fitted(
     deviations: Float,
     *,
     expected: float | None,
+    repeats: int,
     logarithm: float = 0.0,
     why: str = "",
 ) -> Rate:
@@ -107,13 +118,18 @@ def fitted(
     left = logs - weights @ logs / weights.sum() - slope * (x - centre)
     freedom = max(counts.size - 2, 1)
     scatter = max(1.0, float(weights @ left**2) / freedom)  # a bent line is less certain than its points
-    half = _deviations() * math.sqrt(scatter / moment)
-    interval = slope - half, slope + half
-    return Rate(quantity, counts, errors, deviations, slope, interval, expected, logarithm, why)
+    uncertainty = math.sqrt(scatter / moment)
+    return Rate(quantity, counts, errors, deviations, slope, uncertainty, repeats, expected, logarithm, why)
 
 
-def _deviations() -> float:
-    """Standard deviations of the confidence, both sides of a normal law."""
-    from scipy.special import ndtri
+def _refused(counts: int, repeats: int) -> float:
+    """Standard errors beyond which a slope is refused."""
+    return _deviations(_FALSE_REFUSAL / _SLOPES_JUDGED, counts, repeats)
 
-    return float(ndtri(0.5 + 0.5 * _CONFIDENCE))
+
+def _deviations(probability: float, counts: int, repeats: int) -> float:
+    """Standard errors that are exceeded with that probability on one side, where they are estimated from so many
+    repeats of each count (Student's law)."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(counts * (repeats - 1), 1 - probability))

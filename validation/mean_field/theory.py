@@ -11,10 +11,8 @@ from mfpde.attention import Law
 from mfpde.measure import Measure
 from mfpde.validation.mean_field.limit import Limit
 
-__all__ = ["LATER", "Expectation", "of_distance", "smooth"]
+__all__ = ["Expectation", "of_distance", "smooth"]
 
-#: factor between the times of parting of the most and the fewest tokens
-LATER = 1.05
 _GAP = 1e-6  # of the largest density: less between two parts of a measure separates them
 _PLACES = 2000  # at which a density is looked at for gaps
 

@@ -92,7 +92,7 @@ BIASED = {
 @pytest.mark.long
 @pytest.mark.parametrize(("problem", "bias"), BIASED.values(), ids=BIASED.keys())
 def test_a_biased_system_is_refused_on_every_geometry(problem, bias):
-    plan = planned(problem, (50, 200, 800), 16)
+    plan = planned(problem, COUNTS, 24)
     assert studied(plan).failed == ()
     report = studied(dataclasses.replace(plan, tokens={**plan.tokens, **bias}))
     assert report.rates["smooth observables"].kept is False
@@ -132,10 +132,10 @@ def test_fluctuations_about_the_uniform_state():
 def test_a_bent_line_has_no_rate():
     counts = np.array([100.0, 1000.0, 10_000.0, 100_000.0])
     straight, bent = counts**-0.5, np.hypot(counts**-0.5, 0.01)
-    assert fitted("error", counts, straight, 0.05 * straight, expected=-0.5).kept is True
-    assert fitted("error", counts, bent, 0.05 * bent, expected=-0.5).kept is False
+    assert fitted("error", counts, straight, 0.05 * straight, expected=-0.5, repeats=32).kept is True
+    assert fitted("error", counts, bent, 0.05 * bent, expected=-0.5, repeats=32).kept is False
     slow = counts**-0.35
-    assert fitted("error", counts, slow, 0.05 * slow, expected=-0.5).kept is False
+    assert fitted("error", counts, slow, 0.05 * slow, expected=-0.5, repeats=32).kept is False
 
 
 def test_measurements_are_kept_and_not_made_again(tmp_path):
