@@ -36,7 +36,7 @@ class FittedSystem(CellSystem):
 
     edges = True
 
-    def rhs(self, time: float, state: Solution, nearby: Rates | None = None) -> Rates:
+    def rhs(self, time: float, state: Solution, nearby: Rates | None = None, spreads: bool = True) -> Rates:
         velocity = self._velocity.at(time)
         measure = measure_of(state, self.grid, self.scheme.positions, closed=False, edges=True)
         if nearby is not None and nearby.measure is not None:
