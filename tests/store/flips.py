@@ -74,7 +74,7 @@ def timeless() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for module in (run_loop, writer):
             patch.setattr(module, "perf_counter", lambda: 0.0)
-        patch.setattr(run_loop, "_history", lambda: "2026-01-01T00:00:00Z flips")
+        patch.setattr(run_loop, "history_line", lambda: "2026-01-01T00:00:00Z flips")
         patch.setattr(run_loop, "provenance_of", lambda *_: {**made, "timings": {"seconds": 0.0}, "statistics": {}})
         patch.setattr(writer.FileRecorder, "_due", lambda recorder: len(recorder.rows) > _WAITING)
         yield
