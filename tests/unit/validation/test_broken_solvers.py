@@ -52,7 +52,12 @@ POINTS = {"kind": "points", "values": [[0, 1], [1, 0], [2, 2]]}
 TOKENS = {**PLANE, "initial": POINTS, "solver": {"kind": "particles"}}
 NOISY_TOKENS = {**CIRCLE, "solver": {"kind": "particles", "count": 50_000, "step": 0.05}, "time": {"until": 1.0}}
 NOISY_IN_PLANE = {**PLANE, **NOISY, "solver": {"kind": "particles", "count": 20_000, "step": 0.05}}
-NOISY_ON_SPHERE = {**SPHERE, "solver": {"kind": "particles", "count": 20_000, "step": 0.05}}
+NOISY_ON_SPHERE = {
+    **SPHERE,
+    "noise": {"kappa": 20},
+    "time": {"until": 1.0},
+    "solver": {"kind": "particles", "count": 40_000, "step": 0.05},
+}
 ON_CIRCLE_TOKENS = {
     **CIRCLE,
     **NO_NOISE,
@@ -162,8 +167,8 @@ BROKEN = {
     "tokens on the circle with noise, strength": (NOISY_TOKENS, noise(6.0)),
     "tokens on the circle with noise, sign": (NOISY_TOKENS, attention(beta=-2.0)),
     "tokens on the sphere, factor": (ON_SPHERE_TOKENS, attention(beta=2.001)),
-    "tokens on the sphere with noise, strength": (NOISY_ON_SPHERE, noise(4.0)),
-    "tokens on the sphere with noise, sign": (NOISY_ON_SPHERE, attention(beta=-4)),
+    "tokens on the sphere with noise, strength": (NOISY_ON_SPHERE, noise(40.0)),
+    "tokens on the sphere with noise, normaliser": (NOISY_ON_SPHERE, attention(kind="unnormalized")),
 }
 
 
