@@ -168,7 +168,7 @@ BROKEN = {
     "tokens on the circle with noise, sign": (NOISY_TOKENS, attention(beta=-2.0)),
     "tokens on the sphere, factor": (ON_SPHERE_TOKENS, attention(beta=2.001)),
     "tokens on the sphere with noise, strength": (NOISY_ON_SPHERE, noise(40.0)),
-    "tokens on the sphere with noise, normaliser": (NOISY_ON_SPHERE, attention(kind="unnormalized")),
+    "tokens on the sphere with noise, normaliser": (NOISY_ON_SPHERE, attention(kind="unnormalized", beta=2.0)),
 }
 
 
