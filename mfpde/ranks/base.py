@@ -27,6 +27,7 @@ class Ranks:
     """`size` processes that do the same; this is the one of that `number`. All but `share` is done by all of them
     together, in the same order; in work that is `led` nothing but what is `called` is.
 
+    >>> import numpy as np
     >>> ALONE.share(10), ALONE.sum(1.5), ALONE.gathered(np.arange(2.0)).tolist()
     ((0, 10), 1.5, [0.0, 1.0])
     """

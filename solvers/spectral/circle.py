@@ -57,7 +57,8 @@ class CircleIntegration(Integration):
         self._diffusion = equation.noise.diffusion
         self._settings = settings
         self._cut = NOT_CUT
-        self._limits = self._make_limits(settings.tolerance)
+        limits = Limits.of(settings.tolerance)
+        self._limits = np.array([*limits[:3], self._convolution.bound, *limits[3:]])
         self._numbers = np.zeros(7)
         self._counts = np.zeros(8, dtype=np.int64)
         self._choices = np.zeros(6, dtype=np.int64)
@@ -99,10 +100,6 @@ class CircleIntegration(Integration):
 
     # -- what it is made of
     # ---------------------------------------------------------------------------------------------------------
-
-    def _make_limits(self, tolerance: float) -> Float:
-        limits = Limits.of(tolerance)
-        return np.array([*limits[:3], self._convolution.bound, *limits[3:]])
 
     def _modes_for(self, initial: Complex) -> int:
         """As many modes as the initial measure needs; more than there may be is possible only if noise smooths it."""

@@ -94,3 +94,16 @@ def test_a_run_goes_on_bit_for_bit() -> None:
     assert whole.statistics()["exact"] > 0
     assert resumed.statistics()["exact"] == whole.statistics()["exact"]
     assert all(np.array_equal(part, resumed.state()[name]) for name, part in whole.state().items())
+
+
+def test_what_exact_steps_have_seen_is_kept() -> None:
+    """Tails that matter keep them from being taken until the next look, which the level of the last step decides."""
+    problem = mfpde.Problem.from_dict(PLANE)
+    here, again = (problem.solver.start(problem.posed()) for _ in range(2))
+    steps, solution = here._noise_steps, here.solution
+    asked = {"time": 0.0, "solution": solution, "number": 1, "promised": 1e-7}
+    assert steps.limits(**asked) is not None
+    steps._seen, steps._level = False, 3e-9
+    again.restore({name: np.array(value) for name, value in here.state().items()})
+    assert again._noise_steps.limits(**asked) is None
+    assert again._noise_steps._level == 3e-9
