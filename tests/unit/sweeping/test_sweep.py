@@ -54,7 +54,7 @@ def test_the_file_is_what_was_computed(heat, here, tmp_path):
 
 def test_files_open_with_xarray(heat, here, tmp_path):
     xarray = pytest.importorskip("xarray")
-    from mfpde.plotting.xarray_engine import MfpdeBackend
+    from mfpde.sweeping.xarray_engine import MfpdeBackend
 
     block = {"noise.kappa": [1, 2], "zip": {"time.until": [1, 2], "initial.expression": ["1 + 0.5*cos(theta)", "1"]}}
     found = mfpde.sweep(heat(sweep=block), tmp_path / "sweep.h5")
