@@ -1,6 +1,8 @@
 """setup.cfg lists packages and requirements by hand; here the lists are held against the folders."""
 
 import importlib
+import subprocess
+import sys
 import tomllib
 
 import pytest
@@ -75,3 +77,15 @@ def test_entry_points_lead_somewhere(house):
         for line in filter(None, lines.split("\n")):
             module, _, name = line.partition("=")[2].strip().partition(":")
             assert callable(getattr(importlib.import_module(module), name))
+
+
+def test_no_family_needs_what_is_optional():
+    """`make demo` installs none of the extras."""
+    program = (
+        "import sys\n"
+        "for name in ('xarray', 'h5netcdf', 'distributed', 'mpi4py'): sys.modules[name] = None\n"
+        "from mfpde.registry import FAMILIES, members\n"
+        "for family in FAMILIES: members(family)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
