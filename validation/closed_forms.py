@@ -12,13 +12,12 @@ from mfpde.problem import Problem
 from mfpde.run import Run
 from mfpde.typing import Float
 from mfpde.validation.case import worst
-from mfpde.validation.examined import Examined
+from mfpde.validation.examined import CHANCE_DEVIATIONS, Examined
 from mfpde.validation.report import Check
 
 __all__ = ["checks"]
 
 _SOURCE = "Gaussians under attention [castin2025]"
-_DEVIATIONS = 5.0  # standard deviations that chance exceeds once in a million times
 #: relative error of closed forms that take the exponential of a matrix
 _ROUNDING = 1e-12
 
@@ -115,7 +114,7 @@ def _of_sample(examined: Examined, dimension: int) -> float:
     if examined.shows != "particles":
         return 0.0
     share = float(np.sum(examined.run.measure(0).nodes()[1] ** 2))
-    return _DEVIATIONS * math.sqrt(2 * dimension * share)
+    return CHANCE_DEVIATIONS * math.sqrt(2 * dimension * share)
 
 
 def _poles(run: Run, exact: _Exact) -> list[Check]:

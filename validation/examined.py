@@ -17,7 +17,9 @@ from mfpde.registry import lookup
 from mfpde.run import Run
 from mfpde.typing import Float
 
-__all__ = ["Examined", "can_observe", "tokens_unfit"]
+__all__ = ["CHANCE_DEVIATIONS", "Examined", "can_observe", "tokens_unfit"]
+
+CHANCE_DEVIATIONS = 5.0  # standard deviations that chance exceeds once in a million times
 
 #: of finite volumes that were given none, by dimension
 _DEFAULT_TOLERANCES = {1: 1e-8, 2: 1e-6}

@@ -17,7 +17,7 @@ from mfpde.problem import Problem
 from mfpde.run import Run
 from mfpde.typing import Float
 from mfpde.validation.case import worst
-from mfpde.validation.examined import Examined, tokens_unfit
+from mfpde.validation.examined import CHANCE_DEVIATIONS, Examined, tokens_unfit
 from mfpde.validation.intervals import TimeIntervals
 from mfpde.validation.report import Check
 from mfpde.validation.waves import Waves, waves_for
@@ -32,7 +32,6 @@ _CHANGE = 0.3  # of a wave in the shortest window at most: its quadrature is the
 _BEGINNINGS = (0.0, 0.5, 1.0)
 _TOKENS = 300  # drawn to see how fast they move: to a tenth
 _SHORTEST = 1e-6  # window, as a share of the time: rounding is left in shorter ones
-_DEVIATIONS = 5.0  # standard deviations that chance exceeds once in a million times
 _MOST_COORDINATES = 20_000_000  # of the snapshots of tokens that windows need, 160 MB
 #: points at which the drift is held against its plain sum, and terms of that sum
 _POINTS_COMPARED, _MOST_TERMS = 64, 4_000_000
@@ -136,7 +135,7 @@ def _chance(examined: Examined, waves: Waves, window: TimeIntervals) -> Float:
     length = float(window.edges[-1] - window.edges[0])
     share = float(np.sum(measure.nodes()[1] ** 2))
     variance = waves.variances(measure, equation, float(run.times[index])) * length * share
-    deviations: Float = _DEVIATIONS * np.sqrt(variance)
+    deviations: Float = CHANCE_DEVIATIONS * np.sqrt(variance)
     return deviations
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from mfpde.registry import lookup
 from mfpde.typing import Float
+from mfpde.validation.examined import CHANCE_DEVIATIONS
 from mfpde.validation.mean_field import fluctuations, theory
 from mfpde.validation.mean_field.kept import Kept
 from mfpde.validation.mean_field.limit import Limit
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["Findings"]
 
 _SOURCE = "the mean-field limit [sznitman1991]"
-_DEVIATIONS = 5.0  # standard errors that chance exceeds once in a million times
 _BIAS_FACTOR = 20.0  # times 1/n: what a bias of order 1/n may be for waves of modulus 1
 _SMOOTH_NAME = "smooth observables"
 #: its square is at most 2 W_1, whose rate is judged: n^-1/2 for wide measures, n^-1/4 for clusters that are all but
@@ -190,7 +190,7 @@ class Findings:
         for index in self.parting.together:
             sample = self.waves[count][:, index]
             error = np.sqrt((np.abs(sample - sample.mean(axis=0)) ** 2).sum(axis=0) / (len(sample) - 1) / len(sample))
-            allowed = _DEVIATIONS * error + _BIAS_FACTOR / count
+            allowed = CHANCE_DEVIATIONS * error + _BIAS_FACTOR / count
             ratios = np.abs(sample.mean(axis=0)) / allowed
             if ratios.max() > worst:
                 worst, place = float(ratios.max()), (index, int(ratios.argmax()))

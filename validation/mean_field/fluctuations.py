@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mfpde.validation.examined import CHANCE_DEVIATIONS
 from mfpde.validation.report import Check
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ _SOURCE = "fluctuations about the uniform state, an Ornstein-Uhlenbeck process [
 _UNIFORM = 1e-3  # modes of the limit: products of two of them do not show
 _RELAXED = 1e-2  # what is left of what the fluctuations began with
 _LEAST_TOKENS = 1000  # below, terms of order 1/n show
-_DEVIATIONS = 5.0  # standard errors
 
 
 def checks(findings: Findings) -> list[Check]:
@@ -50,7 +50,7 @@ def checks(findings: Findings) -> list[Check]:
         ]
         pooled = np.concatenate(samples)
         exact = diffusion * degree**2 / decays[index]
-        chance = _DEVIATIONS * exact / math.sqrt(pooled.size)  # |c|^2 is exponentially distributed
+        chance = CHANCE_DEVIATIONS * exact / math.sqrt(pooled.size)  # |c|^2 is exponentially distributed
         claim = f"n E|c_{degree}|^2 of {pooled.size} runs at rest is that of linear theory"
         found.append(
             Check.equal(claim, _SOURCE, expected=exact, measured=float(pooled.mean()), tolerance=chance + left * exact)
