@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 
 import numpy as np
@@ -134,7 +135,7 @@ class Normal(Measure):
     def entropy(self) -> float:
         if self.rank < self._mean.size:
             return -np.inf
-        return 0.5 * float(np.log(2 * np.pi * np.e * self.variances).sum())
+        return 0.5 * float(np.log(2 * np.pi * math.e * self.variances).sum())
 
     def pair_excess(self, scale: float) -> float:
         """Along an eigenvector of S with eigenvalue s and mean m it is, plus 1, a factor
