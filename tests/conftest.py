@@ -1,9 +1,22 @@
 """What tests share."""
 
+import gc
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Modules that tests import or start hold no examples; collecting them for doctests would run those that are programs
+    in every worker."""
+    return True if collection_path.suffix == ".py" and not collection_path.name.startswith("test_") else None
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests are held until the end: garbage collections need not go through them, in forks least of all."""
+    gc.freeze()
 
 
 @pytest.fixture

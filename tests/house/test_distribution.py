@@ -15,7 +15,7 @@ import pytest
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("distribution")]
 
 NOT_PACKED = shutil.ignore_patterns(".git", ".venv", "build", "__pycache__", "*.egg-info", ".*cache")
-EXAMPLE = "noisy-kuramoto"
+EXAMPLE = "normalizations"  # few kernels to compile
 
 
 @dataclass(frozen=True)
