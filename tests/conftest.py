@@ -9,13 +9,13 @@ import pytest
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Modules that tests import or start hold no examples; collecting them for doctests would run those that are programs
-    in every worker."""
+    """Modules that tests import or start hold no examples; collecting these for doctests would run the programs among
+    them in every worker."""
     return True if collection_path.suffix == ".py" and not collection_path.name.startswith("test_") else None
 
 
 def pytest_collection_finish() -> None:
-    """Thousands of tests are held until the end: garbage collections need not go through them, in forks least of all."""
+    """Thousands of tests stay until the end: garbage collections need not go through them, least of all in forks."""
     gc.freeze()
 
 

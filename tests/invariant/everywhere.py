@@ -1,5 +1,5 @@
-"""Problems of every solver, solved in this process: `everywhere.py FOLDER {first|again} [NAME ...]` prints a hash of the
-bits of those that are named, or of all.
+"""Problems of every solver, solved in this process: `everywhere.py FOLDER {first|again} [NAME ...]` prints a hash of
+the bits of those that are named, or of all.
 
 `first`: each is started, interrupted half-way and left in a file, then solved as a whole. `again`: each of these files
 is resumed, and each is solved as a whole, after a kernel has been called by hand with arguments of other types.
