@@ -130,8 +130,8 @@ def unusual(tape: Tape, always: int) -> list[bool]:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("own_times", "chunk"),
-    [({}, 2**16), ({"observe_every": 0.35}, 64)],
-    ids=["with-snapshots, shared chunks", "own times, small chunks"],
+    [({}, 64), ({"observe_every": 0.35}, 2**16)],
+    ids=["with-snapshots, chunks of a row", "own-times, shared-chunks"],
 )
 def test_after_every_write_of_a_run(tape, tmp_path, own_times, chunk, monkeypatch):
     monkeypatch.setattr("mfpde.store.table._CHUNK_BYTES", chunk)
