@@ -12,6 +12,7 @@ from mfpde.validation.mean_field.kept import Kept
 from mfpde.validation.mean_field.plan import Plan, no_limit
 from mfpde.validation.mean_field.rates import fitted
 from mfpde.watching.watch import Watch
+from mfpde.workers import InProcess
 
 KURAMOTO = {
     "geometry": {"kind": "circle"},
@@ -42,6 +43,14 @@ def planned(data, counts=COUNTS, repeats=24):
 def studied(plan, **given):
     with Watch(0, False) as watch:
         return study.examine_limit(plan, watch, **given)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def here():
+    """Systems are solved in this process: workers take seconds to start. tests/cli/test_validating.py has those."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(study, "workers_for", lambda _: InProcess())
+        yield
 
 
 @pytest.fixture(scope="module")
