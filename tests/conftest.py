@@ -25,7 +25,7 @@ def random(request):
 
     `--hypothesis-seed=5` draws something else here, too.
     """
-    path, _, name = request.node.location  # the identity, which pytest-xdist extends by the group
+    path, _, name = request.node.location
     return np.random.default_rng(list(f"{path}::{name}{request.config.getoption('hypothesis_seed')}".encode()))
 
 

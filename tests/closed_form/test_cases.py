@@ -15,8 +15,6 @@ from mfpde.registry import members
 
 NAMES = list(members("case"))
 
-pytestmark = pytest.mark.xdist_group("cases")
-
 
 @pytest.fixture(autouse=True, scope="module")
 def solved_once():

@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 from generate.execution import blocks
 
-pytestmark = pytest.mark.xdist_group("own parts")  # one process for all
-
 PARTS = {"quadratic", "tempered", "torus", "triangle", "arc_mass", "diffusion", "ssprk43"}
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("distribution")]
+pytestmark = pytest.mark.slow
 
 NOT_PACKED = shutil.ignore_patterns(".git", ".venv", "build", "__pycache__", "*.egg-info", ".*cache")
 EXAMPLE = "normalizations"  # few kernels to compile

@@ -11,16 +11,9 @@ from mfpde.errors import ResumeError
 from mfpde.registry import members
 
 CUTS = 2
-#: in one process for each solver: its runs are made once
-IN_ONE = {solver: pytest.mark.xdist_group(f"resumed {solver}") for solver in WAYS}
-EVERY_SOLVER = pytest.mark.parametrize("solver", [pytest.param(solver, marks=IN_ONE[solver]) for solver in WAYS])
 EVERY_WAY = pytest.mark.parametrize(
     ("solver", "name"),
-    [
-        pytest.param(solver, name, id=f"{solver}, {name}", marks=IN_ONE[solver])
-        for solver, ways in WAYS.items()
-        for name in ways
-    ],
+    [pytest.param(solver, name, id=f"{solver}, {name}") for solver, ways in WAYS.items() for name in ways],
 )
 
 
@@ -49,7 +42,7 @@ def test_a_run_goes_on_bit_for_bit_wherever_it_is_cut(solver, name):
 
 
 @pytest.mark.slow
-@EVERY_SOLVER
+@pytest.mark.parametrize("solver", WAYS)
 def test_nothing_is_kept_that_no_run_needs(solver):
     needed, kept = set(), set()
     for name in WAYS[solver]:
@@ -83,16 +76,16 @@ def test_steps_that_stability_has_let_alone_are_counted_on():
 @pytest.mark.parametrize(
     ("solver", "name", "entry"),
     [
-        pytest.param("spectral", "cut", "choices", marks=IN_ONE["spectral"]),
-        pytest.param("spectral", "cut", "cut", marks=IN_ONE["spectral"]),
-        pytest.param("spectral", "law, positions", "masses", marks=IN_ONE["spectral"]),
-        pytest.param("spectral", "law, positions", "positions", marks=IN_ONE["spectral"]),
-        pytest.param("spectral", "law, tables", "modes_kept", marks=IN_ONE["spectral"]),
-        pytest.param("finite-volume", "box too short", "first_cells", marks=IN_ONE["finite-volume"]),
-        pytest.param("particles", "noise", "length", marks=IN_ONE["particles"]),
-        pytest.param("particles", "masked", "positions", marks=IN_ONE["particles"]),
-        pytest.param("particles", "norms that stay", "tokens", marks=IN_ONE["particles"]),
-        pytest.param("particles", "pairs", "weights", marks=IN_ONE["particles"]),
+        ("spectral", "cut", "choices"),
+        ("spectral", "cut", "cut"),
+        ("spectral", "law, positions", "masses"),
+        ("spectral", "law, positions", "positions"),
+        ("spectral", "law, tables", "modes_kept"),
+        ("finite-volume", "box too short", "first_cells"),
+        ("particles", "noise", "length"),
+        ("particles", "masked", "positions"),
+        ("particles", "norms that stay", "tokens"),
+        ("particles", "pairs", "weights"),
     ],
 )
 def test_what_the_start_decides_is_kept(solver, name, entry):

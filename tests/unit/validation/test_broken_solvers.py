@@ -186,9 +186,7 @@ SLOW = (
 
 
 def timed(name):
-    """Changes of one problem in one process, which solves it once."""
-    marks = [pytest.mark.xdist_group(f"broken {name.rpartition(',')[0]}")]
-    return pytest.param(*BROKEN[name], id=name, marks=[*marks, *[pytest.mark.long] * name.startswith(SLOW)])
+    return pytest.param(*BROKEN[name], id=name, marks=pytest.mark.long if name.startswith(SLOW) else ())
 
 
 def failed(problem):
