@@ -45,14 +45,6 @@ def studied(plan, **given):
         return study.examine_limit(plan, watch, **given)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def here():
-    """Systems are solved in this process: workers take seconds to start. tests/cli/test_validating.py has those."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(study, "workers_for", lambda _: InProcess())
-        yield
-
-
 @pytest.fixture(scope="module")
 def kuramoto():
     return studied(planned(KURAMOTO))
@@ -147,7 +139,8 @@ def test_a_bent_line_has_no_rate():
     assert fitted("error", counts, slow, 0.05 * slow, expected=-0.5, repeats=32).kept is False
 
 
-def test_measurements_are_kept_and_not_made_again(tmp_path):
+def test_measurements_are_kept_and_not_made_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(study, "workers_for", lambda _: InProcess())  # of a few tokens: workers take seconds to start
     plan, path = planned(KURAMOTO, (20, 40, 80), 4), tmp_path / "problem.measurements.jsonl"
     first = studied(plan, kept=path)
     lines = path.read_text().splitlines(keepends=True)
