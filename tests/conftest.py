@@ -1,9 +1,22 @@
 """What tests share."""
 
+import gc
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Modules that tests import or start hold no examples; collecting these for doctests would run the programs among
+    them in every worker."""
+    return True if collection_path.suffix == ".py" and not collection_path.name.startswith("test_") else None
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests stay until the end: garbage collections need not go through them, least of all in forks."""
+    gc.freeze()
 
 
 @pytest.fixture
@@ -12,7 +25,7 @@ def random(request):
 
     `--hypothesis-seed=5` draws something else here, too.
     """
-    path, _, name = request.node.location  # the identity, which pytest-xdist extends by the group
+    path, _, name = request.node.location
     return np.random.default_rng(list(f"{path}::{name}{request.config.getoption('hypothesis_seed')}".encode()))
 
 

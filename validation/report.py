@@ -8,6 +8,7 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -158,13 +159,14 @@ class Report:
         _put(folder / "report.json", (json.dumps(self.to_dict(), indent=2) + "\n").encode())
         for report in (self, *self.parts):
             if report.drawing is not None:
-                _put(folder / f"{Path(report.title).stem}.png", report.png())
+                _put(folder / f"{Path(report.title).stem}.png", report.png)
         page = folder / "index.html"
         _put(page, self.to_html().encode())
         return page
 
+    @cached_property
     def png(self) -> bytes:
-        """The figure as a PNG file's content."""
+        """The figure as a PNG file's content; the page shows the same one."""
         stream = io.BytesIO()
         with lookup("view", "look")():
             self.figure().savefig(stream, format="png")
@@ -189,7 +191,8 @@ def _section(report: Report) -> str:
     rows = "\n".join(_row(check) for check in report.own)
     picture = ""
     if report.drawing is not None:
-        data = base64.b64encode(replace(report, parts=()).png()).decode()
+        alone = replace(report, parts=()) if report.parts else report
+        data = base64.b64encode(alone.png).decode()
         picture = f"<p><img alt='{escape(report.title, quote=True)}' src='data:image/png;base64,{data}'></p>"
     cited = f"<p>Citations: {escape(', '.join(report.citations))}</p>" if report.citations else ""
     cited += "".join(f"<p>{escape(note)}</p>" for note in report.own_notes)

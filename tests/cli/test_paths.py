@@ -137,19 +137,19 @@ def test_what_ends_like_a_folder_is_one(mfpde, solved, ending):
     assert mfpde("examples", "noisy-kuramoto", "-o", f"results{ending}").exit_code == 0
 
 
-def test_names_may_be_any_bytes(command):
-    """A process of its own: what it was called with goes into the file."""
+def test_names_may_be_any_bytes(command, mfpde):
+    """Processes of their own: what one was called with goes into the file, and what it says on its stream."""
     names = [os.fsdecode(b"\xff" + ending) for ending in (b".yaml", b".h5", b".svg", b"-report")]
     problem, output, figure, report = names
     os.rename("small.yaml", problem)  # noqa: PTH104
     for arguments in (
         ("solve", problem, "--quiet"),
         ("info", output),
-        ("plot", output, "-o", figure),
-        ("validate", "--quick", "--no-limit", problem, "--report", report),
     ):
         _, errors = (process := command(*arguments)).communicate()
         assert process.returncode == 0, errors
+    assert mfpde("plot", output, "-o", figure).exit_code == 0
+    assert mfpde("validate", "--quick", "--no-limit", problem, "--report", report).exit_code == 0
     assert json.loads(Path(report, "report.json").read_text())["passed"]
 
 

@@ -72,13 +72,12 @@ def solve(ranks, count, *arguments):
     return ranks(count, "-m", "mfpde", "solve", "line.yaml", *arguments)
 
 
-EVERYWHERE = ("circle", "sphere", "line", "plane")
+#: beside the circle, which two of three ranks solve; the line is that of all other tests here
+SOME = ("sphere", "plane")
 
 
 @needs_mpi
-@pytest.mark.parametrize(
-    ("laws", "cases"), [(EVERYWHERE, 9), pytest.param((), 16, id="every law", marks=pytest.mark.long)]
-)
+@pytest.mark.parametrize(("laws", "cases"), [(SOME, 5), pytest.param((), 16, id="every law", marks=pytest.mark.long)])
 def test_ranks_agree_with_one_process(laws, cases, ranks):
     code, out, err = finished(ranks(3, "-m", "mpi4py", str(ROOT / "tests/cli/solved_by_ranks.py"), *laws))
     assert code == 0, err
@@ -90,15 +89,13 @@ def test_ranks_agree_with_one_process(laws, cases, ranks):
 @needs_mpi
 def test_a_run_resumes_on_another_number_of_ranks(ranks, monkeypatch):
     monkeypatch.chdir(ranks.folder)
-    assert finished(solve(ranks, 2, "-o", "some.h5", "--quiet")) == (0, "", "")
-    code, out, _ = finished(solve(ranks, 3, "-o", "some.h5", "--resume", "--set", "time.until=0.4"))
+    early, late = (mfpde.Problem.from_yaml("line.yaml", settings={"time.until": until}) for until in ("0.2", "0.6"))
+    mfpde.solve(early, "some.h5")
+    code, out, _ = finished(solve(ranks, 2, "-o", "some.h5", "--resume", "--set", "time.until=0.4"))
     assert (code, out.count("finished at t = 0.4")) == (0, 1)
-    whole = mfpde.solve(mfpde.Problem.from_yaml("line.yaml", settings={"time.until": "0.4"}))
-    parts = mfpde.load("some.h5")
+    parts, whole = mfpde.solve(late, "some.h5", resume=True), mfpde.solve(late)
     assert np.abs(np.asarray(parts.positions) - whole.positions).max() < 1e-12
     assert np.abs(parts["mean"] - whole["mean"]).max() < 1e-12
-    alone = mfpde.solve(parts.problem, "some.h5", resume=True)
-    assert alone.times[-1] == 0.4
 
 
 @needs_mpi
@@ -114,8 +111,12 @@ def test_a_rank_that_is_killed_leaves_a_run_to_resume(number, ranks):
     assert (run.outcome.kind, run.positions.shape) == ("interrupted", (1, 20001, 1))
     again = solve(ranks, 3, "-o", "some.h5", "--resume", *ENDLESS)
     wait_for_steps(ranks.folder, after=end)
-    again.send_signal(signal.SIGINT)
-    assert finished(again)[0] == 130
+    (second,) = [each for each in children(again) if each.environ().get("PMI_RANK") == "1"]
+    second.send_signal(signal.SIGTERM)  # whichever is asked, all end alike
+    code, out, err = finished(again)
+    assert (code, "interrupted" in out, "Traceback" in err) == (130, True, False)
+    with h5py.File(ranks.folder / "some.h5") as file:
+        assert file["checkpoint/0"].attrs["time"] > 0 or file["checkpoint/1"].attrs["time"] > 0
 
 
 def wait_for_steps(folder, after=0.0, seconds=60):
@@ -127,18 +128,6 @@ def wait_for_steps(folder, after=0.0, seconds=60):
             return time.time()
         time.sleep(0.05)
     raise AssertionError("no step was taken")
-
-
-@needs_mpi
-def test_interrupted_ranks_end_alike(ranks):
-    process = solve(ranks, 2, "-o", "some.h5", *ENDLESS)
-    wait_for_steps(ranks.folder)
-    (second,) = [each for each in children(process) if each.environ().get("PMI_RANK") == "1"]
-    second.send_signal(signal.SIGTERM)  # whichever is asked
-    code, out, err = finished(process)
-    assert (code, "interrupted" in out, "Traceback" in err) == (130, True, False)
-    with h5py.File(ranks.folder / "some.h5") as file:
-        assert file["checkpoint/0"].attrs["time"] > 0 or file["checkpoint/1"].attrs["time"] > 0
 
 
 @needs_mpi

@@ -114,7 +114,7 @@ def test_rules_resolve_every_moment(beta_five):
             np.testing.assert_allclose(state.moments(top), finer.moments(top), rtol=0, atol=3e-14)
 
 
-@pytest.mark.parametrize("beta", [25.0, 50.0])
+@pytest.mark.parametrize("beta", [25.0, pytest.param(50.0, marks=pytest.mark.long)])
 def test_narrow_clusters_at_both_poles(beta):
     """Two clusters on S^2 exchange mass and move towards each other in two directions, exponentially slowly: three
     growing directions, which are lost where nodes near the poles lose digits."""

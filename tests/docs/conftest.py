@@ -12,7 +12,3 @@ sys.path.append(str(ROOT / "docs"))
 @pytest.fixture(scope="session")
 def root():
     return ROOT
-
-
-#: a program of its own, whose imports are files that test_own_parts.py writes beside it
-collect_ignore = ["own_parts.py"]

@@ -20,7 +20,11 @@ def name(page):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", RUNNING, ids=name)
+@pytest.mark.parametrize(  # the tutorial takes long; `make docs` runs it, too
+    "page",
+    [pytest.param(page, marks=pytest.mark.long if name(page) == "tutorial" else ()) for page in RUNNING],
+    ids=name,
+)
 def test_the_code_of_a_page_runs(page, tmp_path):
     text = page.read_text(encoding="utf-8")
     outputs = execute(page, tmp_path)

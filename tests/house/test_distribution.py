@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("distribution")]
+pytestmark = pytest.mark.slow
 
 NOT_PACKED = shutil.ignore_patterns(".git", ".venv", "build", "__pycache__", "*.egg-info", ".*cache")
-EXAMPLE = "noisy-kuramoto"
+EXAMPLE = "normalizations"  # few kernels to compile
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,5 @@
-"""One problem of every solver, solved in this process: `everywhere.py FOLDER {first|again}` prints a hash of all bits.
+"""Problems of every solver, solved in this process: `everywhere.py FOLDER {first|again} [NAME ...]` prints a hash of
+the bits of those that are named, or of all.
 
 `first`: each is started, interrupted half-way and left in a file, then solved as a whole. `again`: each of these files
 is resumed, and each is solved as a whole, after a kernel has been called by hand with arguments of other types.
@@ -96,13 +97,13 @@ def call_by_hand() -> None:
     copy_rows(source, 0, np.empty((2, 4)), 0, 4)
 
 
-def main(folder: Path, which: str) -> None:
+def main(folder: Path, which: str, *names: str) -> None:
     warnings.simplefilter("ignore")
     if which == "again":
         call_by_hand()
     found = {}
-    for name, description in PROBLEMS.items():
-        task, path = mfpde.Problem.from_dict(description), folder / f"{name}.h5"
+    for name in names or PROBLEMS:
+        task, path = mfpde.Problem.from_dict(PROBLEMS[name]), folder / f"{name}.h5"
         if which == "first":
             interrupted(task, path)
         else:
@@ -112,4 +113,4 @@ def main(folder: Path, which: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    main(Path(sys.argv[1]), *sys.argv[2:])

@@ -99,7 +99,7 @@ def exact_moments(dimension, pull, diffusion, until, count=60):
     return scipy.linalg.expm(until * matrix) @ start
 
 
-@pytest.mark.parametrize("dimension", [3, 6])
+@pytest.mark.parametrize("dimension", [3, pytest.param(6, marks=pytest.mark.long)])
 def test_weak_order_is_two_on_spheres(dimension, tmp_path):
     """A drift and noise whose moments are known: what is left are the errors of steps, and of a million draws."""
     pull, kappa, until = 1.5, 3.0, 0.9

@@ -9,7 +9,7 @@ import signal
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -152,24 +152,30 @@ def _resumed(place: Path, kind: Kind, whole: mfpde.Run) -> str:
     return "went on"
 
 
-def _told_of(look: Callable[[], str]) -> str:
-    """What comes of looking at a file in a process of its own: its words, or how that process ended."""
+def _told_of(looks: Iterable[Callable[[], str]]) -> list[str]:
+    """What comes of looking at a file in a process of its own: words for each look, or how that process ended."""
     out, told = os.pipe()
     child = os.fork()
     if child == 0:
         try:
             logging.disable()
-            signal.alarm(_LONGEST)
-            os.write(told, " ".join(look().split()).encode()[:3000])
-        except BaseException as error:  # noqa: BLE001  whatever it is, it is told
-            os.write(told, f"{type(error).__name__}: {' '.join(str(error).split())}".encode()[:3000])
+            for look in looks:
+                signal.alarm(_LONGEST)
+                os.write(told, _words_of(look).encode()[:3000] + b"\n")
         finally:
             os._exit(0)
     os.close(told)
     with os.fdopen(out) as words:
-        said = words.read()
+        said = words.read().splitlines()
     status = os.waitpid(child, 0)[1]
-    return said if status == 0 else f"signal {os.WTERMSIG(status)}"
+    return said if status == 0 else [*said, f"signal {os.WTERMSIG(status)}"]
+
+
+def _words_of(look: Callable[[], str]) -> str:
+    try:
+        return " ".join(look().split())
+    except BaseException as error:  # noqa: BLE001  whatever it is, it is told
+        return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
 def campaign(kind: Kind, path: Path, count: int, seed: int, *, resume: bool = True) -> Counter[str]:
@@ -180,8 +186,9 @@ def campaign(kind: Kind, path: Path, count: int, seed: int, *, resume: bool = Tr
         whole, expected = kind.solve(), everything(mfpde.load(path))
         for byte, bit in flipped(path.read_bytes(), place, count, seed):
             looks = {"loaded": partial(_loaded, place, expected), "resumed": partial(_resumed, place, kind, whole)}
-            for name, look in looks.items() if resume else [*looks.items()][:1]:
-                words = f"{name}: {_told_of(look)}"
+            asked = looks if resume else {"loaded": looks["loaded"]}
+            for name, said in zip(asked, _told_of(asked.values()), strict=False):
+                words = f"{name}: {said}"
                 found[words if words in GOOD else f"bit {bit} of byte {byte}: {words}"] += 1
     return found
 

@@ -1,6 +1,7 @@
 """Doubly stochastic attention: marginals, convergence, failure."""
 
 import gc
+import itertools
 
 import mpmath
 import numpy as np
@@ -220,9 +221,16 @@ def random_grid(seed, shape, power, mass=1.0):
     return mfpde.GridDensity([mfpde.Panel(panel.lattice, panel.values * mass / density.mass, averages=False)])
 
 
-@pytest.mark.parametrize("power", [0, 1, 8, 20])
-@pytest.mark.parametrize("score", [1e-6, 1.0, 60.0, 1e3, 6e3])
-@pytest.mark.parametrize("form", ["line", "plane", "sphere", "row", "square"])
+FORMS, SCORES, POWERS = ("line", "plane", "sphere", "row", "square"), (1e-6, 1.0, 60.0, 1e3, 6e3), (0, 1, 8, 20)
+EVERY_CASE = list(itertools.product(FORMS, SCORES, POWERS))
+#: each form with each score, and with each power; the rest is for the long tests
+PAIRS = [(form, score, POWERS[(i + j) % 4]) for i, form in enumerate(FORMS) for j, score in enumerate(SCORES)]
+
+
+@pytest.mark.parametrize(
+    ("form", "score", "power"),
+    [pytest.param(*case, marks=() if case in PAIRS else pytest.mark.long) for case in EVERY_CASE],
+)
 def test_no_potentials_are_refused_without_need_nor_worse_than_said(form, score, power):
     """Weights of any size, particles, grids: what 30,000 random cases have shown, in short."""
     for seed in range(3):
