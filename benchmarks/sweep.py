@@ -31,7 +31,7 @@ BLOCKS = {
     "attention": {"kind": "unnormalized", "beta": 1},
     "initial": {"kind": "density", "expression": "1 + 0.1*cos(theta)"},
     "solver": {"kind": "spectral", "tolerance": 1e-8},
-    "time": {"until": 40, "save_every": 1},
+    "time": {"until": 15, "save_every": 1},  # about 5 ms a point
     "collect": [{"observe": "order-parameter", "reduce": "max"}, "free-energy"],
 }
 
