@@ -9,7 +9,7 @@ import numpy as np
 
 from mfpde.plotting.style import ALARM, CATEGORIES, DASHES, LINE, MAP, sequence
 from mfpde.plotting.sweep_axes import Shown
-from mfpde.sweeping.axes import SweptAxis
+from mfpde.sweeping.axes import SweptAxis, value_words
 from mfpde.sweeping.critical_curve import KAPPA, critical_curve
 from mfpde.typing import Float
 
@@ -38,13 +38,14 @@ def draw_curves(axes: Axes, sweep: Sweep, shown: Shown) -> None:
             middle = _over_repeats(values)
             low, high = _band(values)
             axes.fill_between(places, low, high, color=colours[curve], alpha=0.2, lw=0)
-        label = None if count == 1 else _value_words(shown.axes[1], curve)
+        label = None if count == 1 else value_words(shown.axes[1].columns[0][curve])
         there = np.isfinite(middle)
         mark = "." if there.sum() <= 60 else None
         axes.plot(places[there], middle[there], color=colours[curve], lw=LINE, marker=mark, ms=4, label=label)
     if not along.numeric:
-        axes.set_xticks(places, along.coordinates[along.name], rotation=20)
+        axes.set_xticks(places, [value_words(value)[:_LETTERS_MAX] for value in along.columns[0]], rotation=20)
     _scale(axes, "x", along)
+    axes.update_datalim([(place, 0.0) for place in places], updatey=False)  # of values that are missing, too
     _dress(axes, shown)
     axes.set_ylabel(shown.name)
     _mark_transition(axes, sweep, shown)
@@ -102,7 +103,7 @@ def _filled(shown: Shown) -> Float:
 
 def _dress(axes: Axes, shown: Shown) -> None:
     axes.set_xlabel(_axis_label(shown.axes[0]))
-    fixed = ", ".join(f"{key} = {_short(value)}" for key, value in shown.fixed.items())
+    fixed = ", ".join(f"{key} = {value_words(value)}" for key, value in shown.fixed.items())
     title = fixed or (shown.long_name if not shown.repeats else f"{shown.long_name}: mean, 5% to 95%")
     axes.set_title("\n".join(textwrap.wrap(title, _LETTERS_MAX)[:2]), loc="left")
 
@@ -152,11 +153,3 @@ def _mark_transition(axes: Axes, sweep: Sweep, shown: Shown) -> None:
 
 def _axis_label(axis: SweptAxis) -> str:
     return " = ".join(axis.keys[:1]) + (f" (with {', '.join(axis.keys[1:])})" if len(axis.keys) > 1 else "")
-
-
-def _value_words(axis: SweptAxis, place: int) -> str:
-    return _short(axis.columns[0][place])
-
-
-def _short(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, int | float) else str(value)[:_LETTERS_MAX]
