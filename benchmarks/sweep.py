@@ -4,9 +4,10 @@
 
 The measure is processor time, of this process and its workers, which other work on the machine does not change: a plain
 loop over the same points in one process, warm, against the sweep. The start of its workers, a second or so of each, is
-stated apart. With two free processors the sweep takes half of its processor time. The loop is measured before and after the
-sweep: on a busy machine the same point takes up to half as much processor time again. --peers measures joblib and dask,
-where they are installed, by the same function; --many solves so many tiny points and tells the memory of the parent.
+stated apart. With two free processors the sweep takes half of its processor time. The loop is measured before and
+after the sweep: on a busy machine the same point takes up to half as much processor time again. --peers measures joblib
+and dask, where they are installed, by the same function; --many solves so many tiny points and tells the memory of the
+parent.
 """
 
 import argparse

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from time import monotonic
 from typing import Any
 
@@ -16,14 +16,16 @@ from mfpde.sweeping.plan import Plan
 __all__ = ["POINTS_MAX", "check_sweep"]
 
 POINTS_MAX = 200_000  # without force: at 5 ms a point that is a quarter of an hour of a processor
-_CHECK_SECONDS = 1.0  # of complete checks of solver, observables and initial measure; every value is always validated
+_CHECK_SECONDS = 1.0  # of complete checks of solver, observables and initial measure; values alone are quick
+_NUMBERS_MAX = 1000  # of an axis that are validated: keys that take numbers take intervals, or whole numbers only
 
 
 def check_sweep(problem: Problem, *, force: bool = False) -> Plan:
     """The plan of a sweep; `ProblemError` with all that is wrong: a key or value that makes no problem, a solver that
     does not fit it or cannot give what is collected, too many points.
 
-    Every value of every axis is tried, with the first of the others: what fails in a combination only is a row.
+    Values of every axis are tried with the first of the others, all but those of long ranges: what fails in a
+    combination only is a row.
     """
     problem.need("sweep")
     plan = Plan(problem)
@@ -56,7 +58,9 @@ def _faults(plan: Plan) -> Iterator[Fault]:
     wrong = list(_point_faults(plan, first, thorough=True))
     yield from wrong
     for axis in plan.axes:
-        for place in range(len(axis)):
+        places = _halvings(len(axis))
+        numbers = all(values.dtype.kind == "f" for values in axis.coordinates.values())
+        for place in sorted(islice(places, _NUMBERS_MAX) if numbers else places):
             yield from _point_faults(plan, {**first, **axis.at(place)}, thorough=False)
     until = monotonic() + _CHECK_SECONDS
     for settings in [] if wrong else _ends_first(plan):
