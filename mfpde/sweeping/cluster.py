@@ -137,7 +137,7 @@ def _need_answer(address: str) -> None:
 
 async def _identity(address: str) -> str:
     """What kind of server of Dask it is."""
-    from distributed.comm import connect
+    from distributed.comm.core import connect
 
     async def asked() -> str:
         comm = await connect(address, timeout=_ANSWER_SECONDS_MAX)
