@@ -152,6 +152,7 @@ def test_what_answers_and_is_no_scheduler(onset, capfd):
 def _greet(server: socket.socket) -> None:
     while True:
         try:
-            server.accept()[0].sendall(b"HTTP/1.1 400 Bad Request\r\nServer: something else\r\n\r\n" * 3)
+            with server.accept()[0] as caller:
+                caller.sendall(b"HTTP/1.1 400 Bad Request\r\nServer: something else\r\n\r\n" * 3)
         except OSError:  # the test is over
             return
