@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from mfpde.coefficients import Schedule
@@ -14,41 +15,46 @@ if TYPE_CHECKING:
 
 __all__ = ["describe"]
 
+_BLOCKS = ("attention", "interaction", "drift", "normalization")
+
 #: of a list of numbers, of a nested value
 _MAX_LIST_LETTERS, _MAX_NESTED_LETTERS = 48, 160
 
 
-def describe(problem: Problem) -> str:
-    """`attention: unnormalized, beta 0; noise: kappa 4; solver: spectral`."""
+def describe(problem: Problem, swept: Collection[str] = ()) -> str:
+    """`attention: unnormalized, beta 0; noise: kappa 4; solver: spectral`, without the keys that are swept."""
     parts = []
-    if problem.attention is not None:
-        parts.append(f"attention: {_block(problem.attention)}")
-    if problem.interaction is not None:
-        parts.append(f"interaction: {_block(problem.interaction)}")
-    if problem.drift is not None:
-        parts.append(f"drift: {_block(problem.drift)}")
-    if problem.normalization is not None:
-        parts.append(f"normalization: {_block(problem.normalization)}")
+    for block in _BLOCKS:
+        part = getattr(problem, block)
+        if part is not None and block not in swept:
+            parts.append(f"{block}: {_block(part, _settings_of(block, swept))}")
     if problem.bifurcation is not None and problem.of_states:
         low, high = problem.bifurcation.range
         parts.append(f"stationary states for {problem.bifurcation.parameter} from {low:g} to {high:g}")
     if not problem.of_states or problem.noise.kappa != math.inf:
-        parts.append(_noise(problem.noise))
-    if problem.solver is not None:
+        parts += _noise(problem.noise, _settings_of("noise", swept))
+    if problem.solver is not None and not {"solver", "solver.kind"}.intersection(swept):
         parts.append(f"solver: {getattr(problem.solver, 'kind', type(problem.solver).__name__)}")
     return "; ".join(parts)
 
 
-def _noise(noise: Noise) -> str:
-    parts = [f"kappa {_value(noise.kappa)}"] if noise.kappa != math.inf else []
-    parts += [f"{name} {_value(getattr(noise, name))}" for name in sorted(noise.peculiar, reverse=True)]
-    return f"noise: {', '.join(parts)}" if parts else "no noise"
+def _settings_of(block: str, keys: Collection[str]) -> set[str]:
+    """What the keys `block.setting` name."""
+    return {key.split(".")[1] for key in keys if key.startswith(f"{block}.")}
 
 
-def _block(part: Specification) -> str:
+def _noise(noise: Noise, swept: Collection[str]) -> list[str]:
+    names = [*(["kappa"] if noise.kappa != math.inf else []), *sorted(noise.peculiar, reverse=True)]
+    parts = [f"{name} {_value(getattr(noise, name))}" for name in names if name not in swept]
+    if not parts:
+        return [] if swept else ["no noise"]
+    return [f"noise: {', '.join(parts)}"]
+
+
+def _block(part: Specification, swept: Collection[str] = ()) -> str:
     """The kind, every setting that is not the default, and V, on which the sign of all that happens depends."""
     fields = type(part).model_fields
-    named = {name: getattr(part, name) for name in fields if name != "kind"}
+    named = {name: getattr(part, name) for name in fields if name != "kind" and name not in swept}
     settings = {name: value for name, value in named.items() if _tells(part, name, value, fields[name].default)}
     kind = [str(part.kind)] if hasattr(part, "kind") else []
     return ", ".join([*kind, *(f"{name} {_value(value)}" for name, value in settings.items())])

@@ -19,7 +19,9 @@ from mfpde.plotting.sweep_panels import draw_curves, draw_map
 from mfpde.registry import register
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
     from mfpde.sweeping.result import Sweep
 
@@ -47,12 +49,15 @@ def sweep_figure(sweep: Sweep, path: str | Path | None = None) -> Figure:
         figure = new_figure(_PANEL_INCHES * rows + _LINE_INCHES * len(lines) + 0.3)
         head(figure, lines)
         grid = figure.add_gridspec(rows, columns)
+        first: dict[str, Axes] = {}  # of the panels of a value, whose axes are one
         for place, panel in enumerate(panels):
-            axes = figure.add_subplot(grid[place // columns, place % columns])
+            axes = figure.add_subplot(grid[place // columns, place % columns], sharey=first.get(panel.name))
+            first.setdefault(panel.name, axes)
             draw = draw_map if panel.is_map else draw_curves
             draw(axes, sweep, panel)
             if len(panels) > 1:
                 tag(axes, "abcdefghijklmnopqrstuvwxyz"[place])
+        _explain_lines(figure)
     if path is not None:
         save(figure, path)
     return figure
@@ -71,12 +76,24 @@ def _panels(sweep: Sweep, name: str) -> Sequence[Shown]:
     return panels
 
 
+def _explain_lines(figure: Figure) -> None:
+    """What lines are that the legends of panels do not name, once for all of them."""
+    shown: dict[str, Line2D] = {}
+    for axes in figure.axes:
+        legend = axes.get_legend()
+        told = {text.get_text() for text in legend.get_texts()} if legend is not None else set()
+        named = {str(line.get_label()): line for line in axes.lines}
+        shown |= {name: line for name, line in named.items() if name not in told and not name.startswith("_")}
+    if shown:
+        figure.legend(list(shown.values()), list(shown), loc="outside lower right", fontsize=7)
+
+
 def _header(sweep: Sweep) -> list[tuple[str, dict[str, str]]]:
     lines: list[tuple[str, dict[str, str]]] = []
     if sweep.problem.title:
         lines.append((sweep.problem.title, {"weight": "bold", "size": "11"}))
-    swept = ", ".join(key for axis in sweep.axes for key in axis.keys)
-    told = f"over {swept}; the rest of: {describe(sweep.problem)}"
+    swept = [key for axis in sweep.axes for key in axis.keys]
+    told = "; ".join(filter(None, [f"over {', '.join(swept)}", describe(sweep.problem, swept)]))
     lines += [(line, {"color": "0.35"}) for line in textwrap.wrap(told, _LETTERS_PER_LINE)]
     done = int(sweep.finished.sum())
     if any(axis.stride > 1 for axis in sweep.axes):

@@ -78,7 +78,9 @@ def _repeats(axis: Any) -> bool:
     return axis in _REPEATS or (isinstance(axis, SweptAxis) and axis.name.split(".")[-1] == SEED)
 
 
-def _rank(axes: list[Any], place: int) -> tuple[bool, bool, int]:
-    """Numbers before words, axes that are long enough for a map before those that are not, then in their order."""
+def _rank(axes: list[Any], place: int) -> tuple[bool, bool, bool, int]:
+    """Numbers before words, axes that are long enough for a map before those that are not, of these time first, then
+    in their order."""
     axis = axes[place]
-    return not axis.numeric, len(axis) <= _CURVES_MAX, place
+    short = len(axis) <= _CURVES_MAX
+    return not axis.numeric, short, short and axis.name != "time", place

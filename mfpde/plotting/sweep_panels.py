@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mfpde.plotting.style import ALARM, CATEGORIES, DASHES, LINE, MAP, sequence
+from mfpde.plotting.style import ALARM, CATEGORIES, DASHES, LINE, MAP, label, sequence
 from mfpde.plotting.sweep_axes import Shown
-from mfpde.sweeping.axes import SweptAxis
+from mfpde.sweeping.axes import SweptAxis, value_words
 from mfpde.sweeping.critical_curve import KAPPA, critical_curve
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
     from mfpde.sweeping.result import Sweep
 
@@ -23,6 +24,8 @@ __all__ = ["draw_curves", "draw_map"]
 _BAND_PERCENT = (5, 95)  # of the repeats: between these percentiles
 _LOG_SPREAD = 1e-6  # of the ratio of neighbours: values with one ratio lie on a logarithmic axis
 _LETTERS_MAX = 44  # of a title
+_DASHES = ("-", (0, (4, 2)), (0, (1, 1)), (0, (6, 2, 1, 2)))  # curves that lie on each other are all seen
+_PLAIN_RATIO_MAX = 100.0  # of the ends of a logarithmic axis whose numbers are written without powers
 
 
 def draw_curves(axes: Axes, sweep: Sweep, shown: Shown) -> None:
@@ -38,18 +41,21 @@ def draw_curves(axes: Axes, sweep: Sweep, shown: Shown) -> None:
             middle = _over_repeats(values)
             low, high = _band(values)
             axes.fill_between(places, low, high, color=colours[curve], alpha=0.2, lw=0)
-        label = None if count == 1 else _value_words(shown.axes[1], curve)
+        named = None if count == 1 else value_words(shown.axes[1].columns[0][curve])
         there = np.isfinite(middle)
         mark = "." if there.sum() <= 60 else None
-        axes.plot(places[there], middle[there], color=colours[curve], lw=LINE, marker=mark, ms=4, label=label)
+        dashes = _DASHES[curve % len(_DASHES)]
+        style: dict[str, Any] = {"color": colours[curve], "lw": LINE, "ls": dashes, "marker": mark, "ms": 4}
+        axes.plot(places[there], middle[there], label=named, **style)
     if not along.numeric:
-        axes.set_xticks(places, along.coordinates[along.name], rotation=20)
+        axes.set_xticks(places, [value_words(value)[:_LETTERS_MAX] for value in along.columns[0]], rotation=20)
     _scale(axes, "x", along)
+    axes.update_datalim(np.column_stack([places, np.zeros(len(places))]), updatey=False)  # missing ones, too
     _dress(axes, shown)
     axes.set_ylabel(shown.name)
+    if count > 1:
+        axes.legend(title=shown.axes[1].name, fontsize=7, title_fontsize=7)
     _mark_transition(axes, sweep, shown)
-    if axes.get_legend_handles_labels()[0]:
-        axes.legend(title=shown.axes[1].name if count > 1 else None, fontsize=7, title_fontsize=7)
 
 
 def _over_repeats(values: Float) -> Float:
@@ -61,7 +67,8 @@ def _over_repeats(values: Float) -> Float:
 def _band(values: Float) -> tuple[Float, Float]:
     there = np.isfinite(values).any(axis=-1)
     low, high = np.full(there.shape, np.nan), np.full(there.shape, np.nan)
-    low[there], high[there] = np.nanpercentile(values[there], _BAND_PERCENT, axis=-1)
+    if there.any():
+        low[there], high[there] = np.nanpercentile(values[there], _BAND_PERCENT, axis=-1)
     return low, high
 
 
@@ -69,10 +76,9 @@ def draw_map(axes: Axes, sweep: Sweep, shown: Shown) -> None:
     """The value over two axes; what is not there stays white."""
     x, y = shown.axes[:2]
     values = np.ma.masked_invalid(_filled(shown))
-    share = values.count() and values.min() >= 0 and 0.5 < values.max() <= 1 + 1e-9
-    limits: dict[str, Any] = {"vmin": 0.0, "vmax": 1.0} if share else {}
     places = [axis.coordinates[axis.name] for axis in (x, y)]
-    mesh = axes.pcolormesh(*places, values.T, cmap=MAP, shading="nearest", rasterized=True, **limits)
+    low, high = _limits(np.asarray(sweep[shown.name], dtype=float))
+    mesh = axes.pcolormesh(*places, values.T, cmap=MAP, shading="nearest", rasterized=True, vmin=low, vmax=high)
     assert axes.figure is not None  # noqa: S101  it is on one
     axes.figure.colorbar(mesh, ax=axes, label=shown.name)
     limits_before = axes.get_xlim(), axes.get_ylim()
@@ -83,6 +89,15 @@ def draw_map(axes: Axes, sweep: Sweep, shown: Shown) -> None:
     _draw_transition(axes, sweep, shown)
     axes.set_xlim(limits_before[0])
     axes.set_ylim(limits_before[1])
+
+
+def _limits(values: Float) -> tuple[float | None, float | None]:
+    """Of colours, the same in all panels of a value: 0 to 1 for shares."""
+    there = values[np.isfinite(values)]
+    if not there.size:
+        return None, None
+    low, high = float(there.min()), float(there.max())
+    return (0.0, 1.0) if low >= 0 and 0.5 < high <= 1 + 1e-9 else (low, high)
 
 
 def _filled(shown: Shown) -> Float:
@@ -102,7 +117,7 @@ def _filled(shown: Shown) -> Float:
 
 def _dress(axes: Axes, shown: Shown) -> None:
     axes.set_xlabel(_axis_label(shown.axes[0]))
-    fixed = ", ".join(f"{key} = {_short(value)}" for key, value in shown.fixed.items())
+    fixed = ", ".join(f"{key} = {value_words(value)}" for key, value in shown.fixed.items())
     title = fixed or (shown.long_name if not shown.repeats else f"{shown.long_name}: mean, 5% to 95%")
     axes.set_title("\n".join(textwrap.wrap(title, _LETTERS_MAX)[:2]), loc="left")
 
@@ -116,6 +131,18 @@ def _scale(axes: Axes, which: str, axis: SweptAxis) -> None:
         ratios = values[1:] / values[:-1]
         if np.ptp(ratios) < _LOG_SPREAD * abs(ratios[0]) or values.max() > 100 * values.min():
             axes.set(**{f"{which}scale": "log"})
+            _write_plain(axes.xaxis if which == "x" else axes.yaxis, values.max() / values.min())
+
+
+def _write_plain(axis: Axis, ratio: float) -> None:
+    """0.5 and 20 in place of powers of ten, where the ends of a logarithmic axis have no larger ratio than that."""
+    if ratio > _PLAIN_RATIO_MAX:
+        return
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if ratio > 10 else (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _draw_transition(axes: Axes, sweep: Sweep, shown: Shown) -> None:
@@ -131,7 +158,6 @@ def _draw_transition(axes: Axes, sweep: Sweep, shown: Shown) -> None:
     points = (values, curve) if names[1] == KAPPA else (curve, values)
     axes.plot(*points, color="white", lw=2.6)
     axes.plot(*points, color=ALARM, lw=1.4, label="uniform state loses its stability")
-    axes.legend(loc="upper right", fontsize=7, frameon=True)
 
 
 def _mark_transition(axes: Axes, sweep: Sweep, shown: Shown) -> None:
@@ -145,18 +171,10 @@ def _mark_transition(axes: Axes, sweep: Sweep, shown: Shown) -> None:
     for place, kappa in enumerate(curve):
         if low <= kappa <= high:
             colour = sequence(len(curve))[place] if len(curve) > 1 else ALARM
-            label = None if told else "uniform state unstable beyond"
-            axes.axvline(kappa, color=colour, lw=0.9, ls=DASHES, label=label)
+            named = None if told else "uniform state unstable beyond"
+            axes.axvline(kappa, color=colour, lw=0.9, ls=DASHES, label=named)
             told = True
 
 
 def _axis_label(axis: SweptAxis) -> str:
-    return " = ".join(axis.keys[:1]) + (f" (with {', '.join(axis.keys[1:])})" if len(axis.keys) > 1 else "")
-
-
-def _value_words(axis: SweptAxis, place: int) -> str:
-    return _short(axis.columns[0][place])
-
-
-def _short(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, int | float) else str(value)[:_LETTERS_MAX]
+    return label(axis.name) + (f" (with {', '.join(axis.keys[1:])})" if len(axis.keys) > 1 else "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from mfpde.sweep_block import SweepBlock
 from mfpde.typing import AnyArray
 
-__all__ = ["SEED", "SweptAxis", "axes_of", "values_of"]
+__all__ = ["SEED", "SweptAxis", "axes_of", "value_words", "values_of"]
 
 SEED = "seed"  # the last word of a key whose values are repeats of one thing
 
@@ -61,6 +61,20 @@ def coordinate(values: tuple[Any, ...]) -> AnyArray:
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         return np.array(values, dtype=float)
     return np.array([value if isinstance(value, str) else json.dumps(value, default=str) for value in values])
+
+
+def value_words(value: Any) -> str:
+    """A swept value for people.
+
+    >>> value_words(0.1 + 0.2), value_words({"kind": "finite-volume", "cells": [8, 16]})
+    ('0.3', 'finite-volume, cells [8, 16]')
+    """
+    if isinstance(value, Mapping):
+        kind = [str(value["kind"])] if "kind" in value else []
+        return ", ".join([*kind, *(f"{key} {value_words(one)}" for key, one in value.items() if key != "kind")])
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(value_words, value))}]"
+    return f"{value:.6g}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
 
 
 def axes_of(block: SweepBlock) -> tuple[SweptAxis, ...]:

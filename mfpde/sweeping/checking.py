@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice, zip_longest
 from time import monotonic
 from typing import Any
 
@@ -15,14 +16,16 @@ from mfpde.sweeping.plan import Plan
 __all__ = ["POINTS_MAX", "check_sweep"]
 
 POINTS_MAX = 200_000  # without force: at 5 ms a point that is a quarter of an hour of a processor
-_CHECK_SECONDS = 2.0  # of complete checks of solver, observables and initial measure; after them values alone are
+_CHECK_SECONDS = 1.0  # of complete checks of solver, observables and initial measure; values alone are quick
+_NUMBERS_MAX = 1000  # of an axis that are validated: keys that take numbers take intervals, or whole numbers only
 
 
 def check_sweep(problem: Problem, *, force: bool = False) -> Plan:
     """The plan of a sweep; `ProblemError` with all that is wrong: a key or value that makes no problem, a solver that
     does not fit it or cannot give what is collected, too many points.
 
-    Every value of every axis is tried, with the first of the others: what fails in a combination only is a row.
+    Values of every axis are tried with the first of the others, all but those of long ranges: what fails in a
+    combination only is a row.
     """
     problem.need("sweep")
     plan = Plan(problem)
@@ -50,15 +53,43 @@ def _misplaced(plan: Plan) -> Iterator[Fault]:
 
 
 def _faults(plan: Plan) -> Iterator[Fault]:
-    """Of every value on its own; of the first point alone where that is wrong already."""
-    began = monotonic()
+    """Of every value on its own; complete checks where the first point passes its own, as far as there is time."""
     first = plan.settings(0)
     wrong = list(_point_faults(plan, first, thorough=True))
     yield from wrong
     for axis in plan.axes:
-        for place in range(len(axis)):
-            thorough = not wrong and monotonic() - began < _CHECK_SECONDS
-            yield from _point_faults(plan, {**first, **axis.at(place)}, thorough=thorough)
+        places = _halvings(len(axis))
+        numbers = all(values.dtype.kind == "f" for values in axis.coordinates.values())
+        for place in sorted(islice(places, _NUMBERS_MAX) if numbers else places):
+            yield from _point_faults(plan, {**first, **axis.at(place)}, thorough=False)
+    until = monotonic() + _CHECK_SECONDS
+    for settings in [] if wrong else _ends_first(plan):
+        if monotonic() > until:
+            return
+        yield from _point_faults(plan, settings, thorough=True)
+
+
+def _ends_first(plan: Plan) -> Iterator[dict[str, Any]]:
+    """Every value of every axis with the first of the others: of all axes in turn the end, the middle, quarters, .."""
+    first = plan.settings(0)
+    for places in zip_longest(*(_halvings(len(axis)) for axis in plan.axes)):
+        for axis, place in zip(plan.axes, places, strict=True):
+            if place is not None:
+                yield {**first, **axis.at(place)}
+
+
+def _halvings(count: int) -> Iterator[int]:
+    """The places 1 to count - 1, the last one first, then by halving.
+
+    >>> list(_halvings(7))
+    [6, 4, 2, 1, 3, 5]
+    """
+    if count > 1:
+        yield count - 1
+    step = 1 << count.bit_length()
+    while step > 1:
+        yield from range(step // 2, count - 1, step)
+        step //= 2
 
 
 def _point_faults(plan: Plan, settings: dict[str, Any], *, thorough: bool) -> Iterator[Fault]:

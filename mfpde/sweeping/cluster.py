@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import queue
 import threading
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -47,12 +49,8 @@ class Cluster(Workers):
         self.address = address
         for name in _LOGGERS:  # what is wrong is told in a sentence of ours
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-        try:
-            self._client = Client(address, timeout=_ANSWER_SECONDS_MAX, set_as_default=False)
-        except (OSError, ValueError, TypeError) as error:
-            why = f": {error}" if isinstance(error, ValueError | TypeError) else ""
-            told = f"no scheduler answers at {address} within {_ANSWER_SECONDS_MAX} s{why}"
-            raise MfpdeError(f"{told}; dask scheduler starts one, tcp://HOST:8786") from None
+        _need_answer(address)
+        self._client = Client(address, timeout=_ANSWER_SECONDS_MAX, set_as_default=False)
         try:
             self._need_workers()
             self._need_single_threads()
@@ -121,6 +119,35 @@ class Cluster(Workers):
                 raise MfpdeError(f"worker {address} cannot import mfpde: {type(version).__name__}: {version}")
             if version != __version__:
                 raise MfpdeError(f"worker {address} came {_other_version(version)}")
+
+
+def _need_answer(address: str) -> None:
+    """Fail where no scheduler answers. A `Client` that got no answer closes itself for 20 s more, and in a traceback;
+    what answers in another language than Dask's can make it fail in any way."""
+    asked = ThreadPoolExecutor(1).submit(asyncio.run, _identity(address))  # a notebook has a loop in its own thread
+    try:
+        kind = asked.result()
+    except Exception as error:  # noqa: BLE001 - of whoever answers there
+        why = f": {error}" if isinstance(error, ValueError | TypeError) else ""
+        told = f"no scheduler answers at {address} within {_ANSWER_SECONDS_MAX} s{why}"
+        raise MfpdeError(f"{told}; dask scheduler starts one, tcp://HOST:8786") from None
+    if kind != "Scheduler":
+        raise MfpdeError(f"a {kind} answers at {address}, and no scheduler; workers and clients have its address")
+
+
+async def _identity(address: str) -> str:
+    """What kind of server of Dask it is."""
+    from distributed.comm.core import connect
+
+    async def asked() -> str:
+        comm = await connect(address, timeout=_ANSWER_SECONDS_MAX)
+        try:
+            await comm.write({"op": "identity", "reply": True})
+            return str((await comm.read())["type"])
+        finally:
+            await comm.close()
+
+    return await asyncio.wait_for(asked(), _ANSWER_SECONDS_MAX)
 
 
 def _other_version(version: str) -> str:

@@ -120,18 +120,21 @@ def _name(entry: Collected, series: str, *, alone: bool) -> str:
     return series if entry.reduce in ("last", "series") else f"{series}-{entry.reduce}"
 
 
-def reduced(variables: Sequence[Variable], series: Mapping[str, Float], times: Float, until: float) -> Float:
-    """The values of all variables, one after another: those of a run whose series have these times."""
+def reduced(
+    variables: Sequence[Variable], series: Mapping[str, Float], times: Float, until: float, observed: Float
+) -> Float:
+    """The values of all variables, one after another: those of a run whose series have these times; `observed` are
+    those at which a run is observed that comes to its end."""
     parts = [np.zeros(0)]
     for variable in variables:
-        value = _value(variable, np.asarray(series[variable.series], dtype=float), times, until)
+        value = _value(variable, np.asarray(series[variable.series], dtype=float), times, until, observed)
         if value.shape != variable.shape:
             raise ValueError(f"{variable.name} has the shape {value.shape} here and {variable.shape} elsewhere")
         parts.append(value.reshape(-1))
     return np.concatenate(parts)
 
 
-def _value(variable: Variable, values: Float, times: Float, until: float) -> Float:
+def _value(variable: Variable, values: Float, times: Float, until: float, observed: Float) -> Float:
     entry = variable.entry
     match entry.reduce:
         case "max":
@@ -142,7 +145,8 @@ def _value(variable: Variable, values: Float, times: Float, until: float) -> Flo
             return _crossing_time(values, times, entry.threshold or 0.0)
         case "series":
             whole = np.full(variable.shape, np.nan)
-            whole[: len(values)] = values
+            known = np.isin(times, observed)  # the last one is when the run ended, and need not be one of them
+            whole[np.searchsorted(observed, times[known])] = values[known]
             return whole
     return np.asarray(values[-1])
 

@@ -15,6 +15,7 @@ from mfpde.registry import lookup
 from mfpde.sweep_block import Refinement, SweepBlock
 from mfpde.sweeping.axes import SweptAxis, axes_of
 from mfpde.sweeping.collecting import Variable, variables_of
+from mfpde.typing import Float
 
 __all__ = ["Plan"]
 
@@ -78,8 +79,13 @@ class Plan:
     @cached_property
     def variables(self) -> tuple[Variable, ...]:
         """What is collected, as sized at the first point."""
-        first = self.problem(0)
-        return variables_of(first.altered({"collect": self.whole.collect}), len(self.observe_times(first)))
+        return variables_of(self.problem(0).altered({"collect": self.whole.collect}), len(self.observed))
+
+    @cached_property
+    def observed(self) -> Float:
+        """When the series of a point have values: of the first, and of all where whole series are collected."""
+        time = self.problem(0).time
+        return np.array([event.time for event in events(time) if event.observe] if time is not None else [])
 
     @property
     def width(self) -> int:
@@ -113,10 +119,6 @@ class Plan:
         """The base with these values; `ProblemError` where they make no problem."""
         found: Problem = lookup("reader", "changed")(self._base, settings)
         return found
-
-    def observe_times(self, problem: Problem) -> list[float]:
-        """When a point's series have values."""
-        return [event.time for event in events(problem.time) if event.observe] if problem.time is not None else []
 
     @cached_property
     def _base(self) -> Problem:

@@ -115,7 +115,7 @@ def _solved(plan: Plan, number: int, runs: str | None) -> PointRow:
 def _of_run(plan: Plan, problem: Problem, output: Path | None, progress: Show) -> tuple[Outcome, Float]:
     run = solve(problem, output, progress=progress, force=output is not None)
     assert problem.time is not None  # noqa: S101 - it was solved
-    return run.outcome, reduced(plan.variables, run.series, run.series_times, problem.time.until)
+    return run.outcome, reduced(plan.variables, run.series, run.series_times, problem.time.until, plan.observed)
 
 
 def _of_states(plan: Plan, problem: Problem, output: Path | None, progress: Show) -> tuple[Outcome, Float]:

@@ -15,7 +15,7 @@ from mfpde.errors import MfpdeError, nearest, shown
 from mfpde.geometry import Layout
 from mfpde.prepare import citations_of
 from mfpde.registry import lookup
-from mfpde.sweeping.axes import SweptAxis
+from mfpde.sweeping.axes import SweptAxis, value_words
 from mfpde.sweeping.columns import KEPT_WORDS, ROW_COLUMNS
 from mfpde.typing import AnyArray, Float, Truths
 
@@ -151,9 +151,9 @@ class Sweep(Result):
 
 
 def _axis_words(axis: SweptAxis) -> str:
-    values = axis.coordinates[axis.name]
+    values = axis.columns[0]
     with_others = f", with {', '.join(axis.keys[1:])}" if len(axis.keys) > 1 else ""
-    return f"{_short(values[0])} to {_short(values[-1])}, {len(axis)} values{with_others}"
+    return f"{value_words(values[0])} to {value_words(values[-1])}, {len(axis)} values{with_others}"
 
 
 def _range_words(values: Float) -> str:
@@ -162,8 +162,4 @@ def _range_words(values: Float) -> str:
 
 
 def _settings_words(settings: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key} = {_short(value)}" for key, value in settings.items())
-
-
-def _short(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float | int) else str(value)
+    return ", ".join(f"{key} = {value_words(value)}" for key, value in settings.items())

@@ -292,9 +292,8 @@ class _Course:
             return found
         assert isinstance(self.keeper, _Memory)  # noqa: S101 - there is no file
         columns = {name: values for name, values in self.keeper.columns.items() if name != FINISHED_MARK}
-        times = np.array(self.plan.observe_times(self.plan.problem(0)))
         made = Sweep(self.plan.whole, self.plan.axes, self.keeper.layout, columns, self.keeper.finished, outcome)
-        return replace(made, observe_times=times)
+        return replace(made, observe_times=self.plan.observed)
 
 
 def _ended(early: int) -> Outcome:

@@ -55,7 +55,9 @@ class Pool(Workers):
             for worker in self._running.difference(self._idle):
                 worker.kill()
         for worker in self._idle:
-            self._dismissed(worker)
+            self._dismiss(worker)
+        for worker in self._idle:
+            self._awaited_end(worker)
 
     def awaited(self, tasks: Iterable[Task], seconds: float | None) -> Iterator[Answer | None]:
         numbered, lock = enumerate(tasks), threading.Lock()
@@ -138,13 +140,19 @@ class Pool(Workers):
         self._forget(worker)
         return code
 
-    def _dismissed(self, worker: subprocess.Popen[bytes]) -> None:
-        """Told that nothing more comes."""
+    @staticmethod
+    def _dismiss(worker: subprocess.Popen[bytes]) -> None:
+        """Tell it that nothing more comes."""
         assert worker.stdin is not None  # noqa: S101 - for the type checker
         try:
             worker.stdin.close()
+        except OSError:
+            worker.kill()
+
+    def _awaited_end(self, worker: subprocess.Popen[bytes]) -> None:
+        try:
             worker.wait(_SECONDS_TO_LEAVE)
-        except (OSError, subprocess.TimeoutExpired):
+        except subprocess.TimeoutExpired:
             worker.kill()
             worker.wait()
         self._forget(worker)

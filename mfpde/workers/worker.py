@@ -25,9 +25,10 @@ _SECONDS_BETWEEN_LOOKS = 1.0  # for the parent: a worker does not outlive it by 
 _may_be_ended = threading.Event()
 
 
-def serve(modules: Sequence[str]) -> None:
+def serve(modules: Sequence[str]) -> NoReturn:
     """Answer tasks, `(function, arguments)` with the function as `module:name`, by `(value, error)`; all of them know
-    the parts that the modules register."""
+    the parts that the modules register. The process then ends at once: to take apart what it had loaded, module by
+    module, takes a quarter of the processor time that starting it took."""
     _may_be_ended.set()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the parent, which ends its workers
     threading.Thread(target=_follow, args=(os.getppid(),), daemon=True).start()
@@ -38,8 +39,9 @@ def serve(modules: Sequence[str]) -> None:
             function, arguments = read_frame(tasks)
             write_frame(answers, answer(function, arguments, modules))
         except (EOFError, KeyboardInterrupt):  # nothing more comes, or SIGTERM was sent to parent and workers
-            return
-        except BrokenPipeError:  # the parent was killed; what is left in the buffer cannot be written at exit either
+            sys.stderr.flush()
+            os._exit(0)
+        except BrokenPipeError:  # the parent was killed
             os._exit(1)
 
 

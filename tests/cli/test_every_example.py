@@ -13,6 +13,7 @@ EXAMPLES = [path for path in SHIPPED if path not in SWEEPS]
 #: a few points of each sweep, and less work at each
 THINNED = {
     "sweep-kuramoto": ["sweep.noise.kappa.count=3", "time.until=10"],
+    "sweep-stationary": ["sweep.attention.beta.count=2"],
     "sweep-transformer": ["sweep.attention.beta.count=2", "sweep.noise.kappa.count=5", "time.until=2"],
     "sweep-merging": [
         "sweep.attention.beta.count=2",

@@ -1,10 +1,13 @@
 """Sweeps on a real Dask cluster on loopback: the bits of the pool, workers that die, a scheduler that goes away."""
 
+import gc
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -134,3 +137,22 @@ def test_a_scheduler_that_does_not_answer(onset):
     assert time.monotonic() - began < 20  # the ten seconds, and checks of the points
     with pytest.raises(mfpde.MfpdeError, match=r"no scheduler answers at nowhere"):
         mfpde.sweep(onset, scheduler="nowhere:::")
+
+
+def test_what_answers_and_is_no_scheduler(onset, capfd):
+    """A web server at the address: one sentence, and nothing that a forgotten client says when it is cleared away."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=_greet, args=(server,), daemon=True).start()
+        with pytest.raises(mfpde.MfpdeError, match="no scheduler answers at"):
+            mfpde.sweep(onset, scheduler=f"tcp://127.0.0.1:{server.getsockname()[1]}")
+    gc.collect()
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def _greet(server: socket.socket) -> None:
+    while True:
+        try:
+            with server.accept()[0] as caller:
+                caller.sendall(b"HTTP/1.1 400 Bad Request\r\nServer: something else\r\n\r\n" * 3)
+        except OSError:  # the test is over
+            return

@@ -26,7 +26,7 @@ __all__ = ["CHECKSUMS", "create_datasets", "damaged", "point_checksums", "times_
 CHECKSUMS = f"{GROUP}/points"
 
 
-def create_datasets(file: Any, axes: Sequence[SweptAxis], layout: Layout, observe_times: Sequence[float]) -> None:
+def create_datasets(file: Any, axes: Sequence[SweptAxis], layout: Layout, observe_times: Float) -> None:
     """Everything over the axes, still without any point."""
     scales = [_scale(file, axis) for axis in axes]
     shape = tuple(map(len, axes))
@@ -59,10 +59,10 @@ def _scale(file: Any, axis: SweptAxis) -> Any:
     return file[axis.name]
 
 
-def _observe_scale(file: Any, times: Sequence[float]) -> None:
+def _observe_scale(file: Any, times: Float) -> None:
     """The times of series, in place of the scale that only counts them."""
     del file[OBSERVE_TIME]
-    dataset = file.create_dataset(OBSERVE_TIME, data=np.asarray(times, dtype=float), track_times=False)
+    dataset = file.create_dataset(OBSERVE_TIME, data=times, track_times=False)
     describe(dataset, Field((), "time of the observations"))
     dataset.make_scale(OBSERVE_TIME)
 

@@ -122,7 +122,7 @@ def begun_file(path: Path, plan: Plan, *, force: bool) -> SweepFile:
     header = Header(KIND, plan.whole, layout, (), history_line(), provenance_of(plan.whole, {"points": 0.0}))
     try:
         with schema.making(path, header, force=force) as (disk, file, _):
-            create_datasets(file, plan.axes, layout, plan.observe_times(plan.problem(0)))
+            create_datasets(file, plan.axes, layout, plan.observed)
             file.flush()
             disk.commit()
     except OSError as error:

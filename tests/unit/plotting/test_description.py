@@ -19,6 +19,12 @@ def test_every_noise_is_named():
     assert told == "noise: matrix 2, common 0.5"
 
 
+def test_what_is_swept_is_not_told():
+    problem = Problem(geometry=Circle(), attention=Softmax(A=2.5, V=-1), noise=Noise(kappa=2))
+    assert describe(problem, ["noise.kappa", "attention.A.scale"]) == "attention: softmax, V -1"
+    assert describe(problem, ["attention"]) == "noise: kappa 2"
+
+
 def test_long_lists_are_cut():
     problem = Problem(geometry=Circle(), interaction=Interaction(coefficients=[1 / 3] * 40), noise=Noise(kappa=0.5))
     text = describe(problem)
