@@ -56,6 +56,7 @@ class LineCells(NamedTuple):
     widths: Float  # the same, (1,)
     weights: Float  # g in the cells
     face_weights: Float
+    excess: Float  # of the axis over the slope of -log g
     factors: Float  # of staggered differences, a row for each order of transport
     rows: Float  # the factor of g for the only row, 1
     order: int
@@ -339,7 +340,7 @@ def _velocities(density: Float, mean: Float, matrix: Float, heads: LineHeads, st
         if cells.moves:
             constant, slope = _move_frame(density[panel, 0], drift, cells)
         for j in range(n):
-            speed[j] = inverse * (drift[j] - constant - slope * cells.axis[j])
+            speed[j] = inverse * (drift[j] - constant - slope * cells.axis[j] - noise * inverse * cells.excess[j])
         rates.mean[panel, 0] = constant
         rates.matrix[panel, 0, 0] = slope + (noise * inverse if cells.moves else 0.0)
         rates.conductivity[panel, 0, 0] = noise * inverse * inverse
