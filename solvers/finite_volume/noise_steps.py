@@ -38,6 +38,7 @@ __all__ = ["NOISE_FLOOR", "NoiseSteps"]
 NOISE_FLOOR = 1e-15  # of the peak: rounding errors of sums of cosines, measured at up to 3e-16
 _FLOOR_FACTOR = 100.0  # times what a step clips: densities below it must not matter to the drift
 _SHARES = _FLOOR_FACTOR * NOISE_FLOOR * 10.0 ** np.arange(0.0, 9.0, 2.0)  # of the peak, that are tried
+_WALL_FACTOR = 0.15  # times (G h / D)^2: error of a stationary density at a wall, measured for G h / D from 0.04 to 0.2
 _LOOK_EVERY = 16  # steps, between two checks that they do not
 _MATTER_SHARE = 1e-3  # of the error promised: change of the drift by tails near the floor, in widths per unit time
 _CELL_MICROSECONDS, _CALL_MICROSECONDS = 0.05, 60.0  # of cosines, exponentials and sums in one stage, measured
@@ -66,16 +67,19 @@ class _Powers:
 
 
 class NoiseSteps:
-    """Whether noise can be integrated exactly, and steps that do it."""
+    """Whether noise can be integrated exactly, and steps that do it. Not where much of the mass is at walls: cosines have
+    no slope there, and what makes up for it is of second order; explicit fluxes keep stationary densities to order five."""
 
     def __init__(self, system: CellSystem) -> None:
         self._system, self._cosines = system, Cosines(system.grid)
         self._possible = system.frame.rests and bool(system.steady_diffusion)
         self._unseen = 0.0  # share of the peak: the drift did not notice densities below it, when last asked
 
-    def limits(self, time: float, solution: Solution, number: int, promised: float) -> ExactLimits | None:
+    def limits(
+        self, time: float, solution: Solution, rates: Rates, number: int, promised: float
+    ) -> ExactLimits | None:
         """Of a step of that number, for an error that is promised; None where noise is not integrated exactly."""
-        if not self._possible:
+        if not self._possible or (self._system.scheme.walls and self._wall_error(solution, rates) > promised):
             return None
         system, grid = self._system, self._system.grid
         if self._cosines.grid is not grid:
@@ -88,6 +92,13 @@ class NoiseSteps:
         cost = min(system.cost(panels), _CALL_MICROSECONDS + _SUM_MICROSECONDS * (panels + 1) * solution.density.size)
         more = _CALL_MICROSECONDS + _CELL_MICROSECONDS * solution.density.size
         return ExactLimits((cost + more) / cost)
+
+    def _wall_error(self, solution: Solution, rates: Rates) -> float:
+        """Of what cosines make of the slope at walls, relative to the peak."""
+        steps = rates.speeds * np.reshape(self._system.grid.widths, (-1, 1, 1)) / self._diffusion
+        missed = _WALL_FACTOR * steps**2 * (solution.density / solution.density.max())[:, None]
+        along = (missed.take([0, -1], axis=axis) for axis in (-1, -2)[: self._system.grid.dimension])
+        return max(float(ends.max()) for ends in along)
 
     def _unseen_share(self, time: float, solution: Solution, allowed: float) -> float:
         """The largest of some shares of the peak, below which densities change the drift by less than is allowed."""

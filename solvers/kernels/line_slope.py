@@ -308,13 +308,14 @@ def _fluxes(order: int, density: Float, rates: LineRates, cells: LineCells, room
             largest = max(largest, abs(speed[0, j]))
             room.product[0, j] = u[0, j] * speed[0, j]
         turning, scale = TURNING_SPEED * largest, 1.0 / cells.width
-        transport_along(order, cells.walls, u, speed, room.product, turning, scale, room.padded, out)
         conductivity = rates.conductivity[panel, 0, 0]
+        smooth = conductivity > 0.0
+        transport_along(order, cells.walls, smooth, u, speed, room.product, turning, scale, room.padded, out)
         if conductivity > 0.0:
             for j in range(n):
                 room.values[0, j] = u[0, j] / cells.weights[j]
             strength, factors = conductivity / cells.width**2, cells.factors[order]
-            spread_along(room.values, factors, strength, cells.rows, cells.face_weights, room.spread, out)
+            spread_along(cells.walls, room.values, factors, strength, cells.rows, cells.face_weights, room.spread, out)
 
 
 @kernel

@@ -123,7 +123,7 @@ def test_what_exact_steps_have_seen_is_kept() -> None:
     problem = mfpde.Problem.from_dict(PLANE)
     here, again = (problem.solver.start(problem.posed()) for _ in range(2))
     steps, solution = here._noise_steps, here.solution
-    asked = {"time": 0.0, "solution": solution, "number": 1, "promised": 1e-7}
+    asked = {"time": 0.0, "solution": solution, "rates": here._present_rates(), "number": 1, "promised": 1e-5}
     assert steps.limits(**{**asked, "number": 0}) is not None
     steps._unseen = 0.0
     again.restore({name: np.array(value) for name, value in here.state().items()})
