@@ -17,7 +17,7 @@ __all__ = ["MAX_DEVIATIONS", "Grid", "root"]
 
 _CELLS_PER_PIECE = 1 << 14  # whose numbers stay in the cache
 MAX_DEVIATIONS = 37.0  # |z| at which e^{-z^2 / 2} is 1e-297, about the smallest normal double
-_LOG_RATIO_MAX = 3.5  # of g in neighbouring cells: beyond 5, stencils of high order make waves in u / g that reach the ends
+_LOG_RATIO_MAX = 3.5  # of g in neighbouring cells: from 5 on, stencils across u / g make waves that reach the ends
 _LOG_NORMAL_MIN = 680.0  # minus the logarithm of the smallest g; the smallest normal double has 708
 
 
@@ -48,7 +48,8 @@ class Grid:
     def weighs_everywhere(self) -> bool:
         """Whether g is a normal number in every cell, so that ratios to it have their digits."""
         ends = (np.maximum(-self.low, self.high), self.widths)
-        return not self.gaussian or sum(-_log_weight(*each) for each in zip(*ends, strict=True)) < _LOG_NORMAL_MIN
+        fallen = sum(-float(_log_weight(*each)) for each in zip(*ends, strict=True))
+        return not self.gaussian or fallen < _LOG_NORMAL_MIN
 
     @property
     def dimension(self) -> int:
@@ -77,7 +78,7 @@ class Grid:
 
     @cached_property
     def excess(self) -> Float:
-        """`z + grad log g`, `(d, rows, columns)`: what noise pulls tokens inwards by besides g; 0 where g is Gaussian."""
+        """`z + grad log g`, `(d, rows, columns)`: what pulls tokens inwards besides g; 0 where g is Gaussian."""
         if not self.gaussian:
             return np.zeros_like(self.coordinates)
         steepest = (_LOG_RATIO_MAX / self.widths)[:, None, None]

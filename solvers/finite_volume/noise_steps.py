@@ -9,10 +9,11 @@ on the cosine coefficients, where L is diagonal. The growth e^{-c_j hL} multipli
 
     u_{n+1} = e^{hL} u + h phi_1(hL) N(u_n) + h phi_2(hL) (N(u_{n+1}) - N(u_n)),     phi_2(z) = (phi_1(z) - 1) / z;
 
-the last term, about N' h / |L|, is the error that it is held to. A steady state of the cells is one of the steps. Sums
-of cosines leave rounding errors of the peak everywhere, also where the density is smaller, and ripples as high as the negative densities
-that a step makes: what is below `NOISE_FLOOR` or twice those is taken for zero and the rest is scaled to the mass.
-A step whose ripples the drift would notice is rejected.
+the last term, about N' h / |L|, is the error that it is held to. A steady state of the cells is one of the steps.
+
+Sums of cosines leave rounding errors of the peak everywhere, also where the density is smaller, and ripples as high as
+the negative densities that a step makes: what is below `NOISE_FLOOR` or twice those is taken for zero and the rest is
+scaled to the mass. A step whose ripples the drift would notice is rejected.
 Where attention sees tails as far out (kernels e^{<Ax, y>} amplify them), these steps are refused, and the explicit
 ones, whose errors are relative to the density of each cell, go on.
 """
@@ -67,17 +68,18 @@ class _Powers:
 
 
 class NoiseSteps:
-    """Whether noise can be integrated exactly, and steps that do it. Not where much of the mass is at walls: cosines have
-    no slope there, and what makes up for it is of second order; explicit fluxes keep stationary densities to order five."""
+    """Whether noise can be integrated exactly, and steps that do it.
+
+    Not where much of the mass is at walls: cosines have no slope there, and what makes up for it is of second order;
+    explicit fluxes keep stationary densities to order five.
+    """
 
     def __init__(self, system: CellSystem) -> None:
         self._system, self._cosines = system, Cosines(system.grid)
         self._possible = system.frame.rests and bool(system.steady_diffusion)
         self._unseen = 0.0  # share of the peak: the drift did not notice densities below it, when last asked
 
-    def limits(
-        self, time: float, solution: Solution, rates: Rates, number: int, promised: float
-    ) -> ExactLimits | None:
+    def limits(self, time: float, solution: Solution, rates: Rates, number: int, promised: float) -> ExactLimits | None:
         """Of a step of that number, for an error that is promised; None where noise is not integrated exactly."""
         if not self._possible or (self._system.scheme.walls and self._wall_error(solution, rates) > promised):
             return None
@@ -146,12 +148,13 @@ class NoiseSteps:
         reached = reached._replace(density=reached.density + followed)
         peaks = before.density.max(axis=(1, 2))
         errors = [
-            cosines.values(plan.length * powers.decay * _combined(row, scaled))
-            for row in (ERROR_FIVE, ERROR_THREE)
+            cosines.values(plan.length * powers.decay * _combined(row, scaled)) for row in (ERROR_FIVE, ERROR_THREE)
         ]
         rough = max(tolerance, SHARE_OF_CELLS * plan.length * start.roughness)
         clipped = float((-reached.density.min(axis=(1, 2)) / peaks).max())
-        five, three, fast = (float((np.abs(each).max(axis=(1, 2)) / peaks).max()) / rough for each in (*errors, followed))
+        five, three, fast = (
+            float((np.abs(each).max(axis=(1, 2)) / peaks).max()) / rough for each in (*errors, followed)
+        )
         noticed = clipped / max(NOISE_FLOOR, self._unseen / _FLOOR_FACTOR)
         error = max(combined_error([five, three]), fast, clipped / rough, noticed)
         new = _cleared(reached, max(NOISE_FLOOR, 2.0 * clipped))
