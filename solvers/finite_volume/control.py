@@ -21,9 +21,8 @@ _STIFF_RATIO = 5.0  # of the rates at which diffusion and transport empty cells,
 _STAGES_MAX = 100  # of rkc2
 _STIFF_FIRST = 4.0  # times what is stable for the other scheme: the first step of rkc2
 _REGROWTH = 1.1  # of the lengths of the schemes for noise, for every step that another one takes
-_EXACT_FIRST = 4.0  # times what is stable for the usual scheme: the first step that integrates noise exactly
 _DOP853 = Dop853()
-_EXACT_CFL = 10.0  # share of a cell that transport may take out in such a step
+_EXACT_CFL = 10.0  # share of a cell that transport may take out in such a step; at 40 waves grow at the ends
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,6 @@ class Plan:
 class ExactLimits:
     """Of a step that integrates noise exactly."""
 
-    longest: float
     price: float  # of one of its stages, in evaluations of the explicit schemes
 
 
@@ -92,8 +90,8 @@ class StepControl:
             stiff = planned(Rkc2.reaching(2 * reached * emptying), reached, stiff=True)
             costs[stiff] = len(stiff.stepper.tableau.weights) / stiff.length
         if exact is not None:
-            allowed = min(exact.longest, _EXACT_CFL / outflow if outflow > 0 else np.inf)
-            other = planned(_DOP853, min(self._exact.length or _EXACT_FIRST * stable, allowed), exact=True)
+            allowed = _EXACT_CFL / outflow if outflow > 0 else np.inf
+            other = planned(_DOP853, min(self._exact.length or np.inf, allowed), exact=True)
             costs[other] = exact.price * (len(other.stepper.tableau.weights) + 1) / other.length
         return min(costs, key=lambda each: costs[each])
 

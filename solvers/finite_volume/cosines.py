@@ -17,7 +17,6 @@ from mfpde.typing import Float
 
 __all__ = ["Cosines"]
 
-_AXES = (1, 2)  # of densities `(panels, rows, columns)`; the one row of the line is its own cosine
 _TO_THE_WALL = np.array([15.0, -10.0, 3.0]) / 8.0  # the value at a wall from those in the three cells before it
 
 
@@ -26,6 +25,7 @@ class Cosines:
 
     def __init__(self, grid: Grid) -> None:
         self.grid = grid
+        self._axes = (2,) if grid.dimension == 1 else (1, 2)  # of densities `(panels, rows, columns)`
 
     @cached_property
     def _along(self) -> tuple[Float, Float]:
@@ -59,12 +59,12 @@ class Cosines:
 
     def coefficients(self, values: Float) -> Float:
         """Of densities `(panels, rows, columns)`."""
-        found: Float = dctn(values, axes=_AXES, norm="ortho")
+        found: Float = dctn(values, axes=self._axes, norm="ortho")
         return found
 
     def values(self, coefficients: Float) -> Float:
         """Where they came from."""
-        found: Float = idctn(coefficients, axes=_AXES, norm="ortho")
+        found: Float = idctn(coefficients, axes=self._axes, norm="ortho")
         return found
 
     def lifting(self, density: Float, speeds: Float) -> Float:

@@ -17,12 +17,15 @@ __all__ = ["MAX_DEVIATIONS", "Grid", "root"]
 
 _CELLS_PER_PIECE = 1 << 14  # whose numbers stay in the cache
 MAX_DEVIATIONS = 37.0  # |z| at which e^{-z^2 / 2} is 1e-297, about the smallest normal double
+_LOG_RATIO_MAX = 3.5  # of g in neighbouring cells: from 5 on, stencils across u / g make waves that reach the ends
+_LOG_NORMAL_MIN = 680.0  # minus the logarithm of the smallest g; the smallest normal double has 708
 
 
 class Grid:
     """Equal cells on `[low_i, high_i]`; arrays over them are `(rows, columns)`, with one row on the line.
 
-    `gaussian`: g is the standard Gaussian of a moving frame, otherwise 1. Only ratios of g matter.
+    `gaussian`: g is that of a moving frame, otherwise 1: the standard Gaussian, along each axis continued by an
+    exponential where it would fall by more than e^{3.5} from cell to cell (`excess`). Only ratios of g matter.
     """
 
     def __init__(self, low: Float, high: Float, cells: Sequence[int], gaussian: bool) -> None:
@@ -44,7 +47,9 @@ class Grid:
     @property
     def weighs_everywhere(self) -> bool:
         """Whether g is a normal number in every cell, so that ratios to it have their digits."""
-        return not self.gaussian or float(max(-self.low.min(), self.high.max())) < MAX_DEVIATIONS
+        ends = (np.maximum(-self.low, self.high), self.widths)
+        fallen = sum(-float(_log_weight(*each)) for each in zip(*ends, strict=True))
+        return not self.gaussian or fallen < _LOG_NORMAL_MIN
 
     @property
     def dimension(self) -> int:
@@ -64,25 +69,38 @@ class Grid:
         """z of the cells, `(d, rows, columns)`."""
         return np.stack(np.meshgrid(*self.axes, indexing="ij")).reshape(self.dimension, *self.shape)
 
-    def _weight(self, z: Float) -> Float:
-        return np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi) if self.gaussian else np.ones(z.size)
+    def _weights(self, places: tuple[Float, ...]) -> tuple[Float, ...]:
+        if not self.gaussian:
+            return tuple(np.ones(z.size) for z in places)
+        return tuple(
+            np.exp(_log_weight(z, width)) / np.sqrt(2 * np.pi) for z, width in zip(places, self.widths, strict=True)
+        )
+
+    @cached_property
+    def excess(self) -> Float:
+        """`z + grad log g`, `(d, rows, columns)`: what pulls tokens inwards besides g; 0 where g is Gaussian."""
+        if not self.gaussian:
+            return np.zeros_like(self.coordinates)
+        steepest = (_LOG_RATIO_MAX / self.widths)[:, None, None]
+        return self.coordinates - np.clip(self.coordinates, -steepest, steepest)
 
     @cached_property
     def weights(self) -> tuple[Float, ...]:
         """g at the middles, one factor for each direction; the line has a trivial one before."""
-        factors = tuple(self._weight(axis) for axis in self.axes)
+        factors = self._weights(self.axes)
         return (np.ones(1), *factors) if self.dimension == 1 else factors
 
     @cached_property
     def face_weights(self) -> tuple[Float, ...]:
         """g at the faces."""
-        factors = tuple(self._weight(edges) for edges in self.faces)
+        factors = self._weights(self.faces)
         return (np.ones(2), *factors) if self.dimension == 1 else factors
 
     @cached_property
     def gaussian_density(self) -> Float:
-        """g at the middles, `(rows, columns)`."""
-        return np.multiply.outer(*self.weights)
+        """The standard Gaussian at the middles, `(rows, columns)`."""
+        squares: Float = np.square(self.coordinates).sum(axis=0)
+        return np.exp(-0.5 * squares) / np.sqrt(2 * np.pi) ** self.dimension
 
     @cached_property
     def leaks(self) -> Float:
@@ -141,6 +159,13 @@ class Grid:
     def blocks(self) -> list[tuple[int, int]]:
         """Blocks of rows, a piece of work each."""
         return pieces(self.shape[0], max(1, _CELLS_PER_PIECE // self.shape[1]))
+
+
+def _log_weight(z: AnyArray, width: float) -> Float:
+    """Of g along one axis with cells of that width, but for a constant."""
+    steepest = _LOG_RATIO_MAX / width
+    near: Float = np.minimum(np.abs(z), steepest)
+    return -0.5 * near**2 - steepest * (np.abs(z) - near)
 
 
 def root(matrix: Float) -> Float:

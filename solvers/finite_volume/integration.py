@@ -173,7 +173,7 @@ class FiniteVolumeIntegration(Integration):
     def _plan(self, target: float, rates: Rates) -> Plan:
         """The next step."""
         exact = self._noise_steps.limits(
-            self._time, self._solution, self._control.counts["steps"], self._missed.allowed
+            self._time, self._solution, rates, self._control.counts["steps"], self._missed.allowed
         )
         return self._control.plan(self._time, target, rates.outflow, rates.spreading, exact)
 

@@ -139,8 +139,16 @@ class LineSystem(CellSystem):
             return 0.0
         at_rest = self._line_cells()._replace(moves=False)
         light, heavy = (self._slope(time, solution, at_rest._replace(heaviest=each)).speeds for each in (False, True))
+        return self._speeds_apart(solution, light, heavy)
+
+    def solutions_apart(self, time: float, solution: Solution, one: Solution, other: Solution) -> float:
+        at_rest = self._line_cells()._replace(moves=False)
+        return self._speeds_apart(solution, *(self._slope(time, each, at_rest).speeds for each in (one, other)))
+
+    def _speeds_apart(self, solution: Solution, one: Float, other: Float) -> float:
+        """By how much speeds `(panels, 1, 1, n)` of the same frames differ, in widths of the solution."""
         largest = 0.0
-        for density, apart in zip(solution.density[:, 0], np.abs(heavy - light)[:, 0, 0], strict=True):
+        for density, apart in zip(solution.density[:, 0], np.abs(other - one)[:, 0, 0], strict=True):
             variance = float(self.grid.moments(density)[1][0, 0])
             largest = max(largest, float(apart @ density) / float(density.sum()) / math.sqrt(variance))
         return largest
@@ -174,6 +182,7 @@ class LineSystem(CellSystem):
                 widths=grid.widths,
                 weights=grid.weights[1],
                 face_weights=grid.face_weights[1],
+                excess=grid.excess[0, 0],
                 factors=_FACTORS,
                 rows=grid.weights[0],
                 order=scheme.order,

@@ -4,9 +4,16 @@ For `u' = L u + N(u)`, L the diffusion and N the transport, stages are those of 
 
     U_i = e^{c_i hL} (u + h sum_j a_ij S_j) + c_i h phi_1(c_i hL) N(u_n),     S_j = e^{-c_j hL} (N(U_j) - N(u_n)),
 
-on the cosine coefficients, where L is diagonal. A steady state of the cells is one of the steps. Sums of cosines leave
-rounding errors of the peak everywhere, also where the density is smaller, and ripples as high as the negative densities
-that a step makes: what is below `NOISE_FLOOR` or twice those is taken for zero and the rest is scaled to the mass.
+on the cosine coefficients, where L is diagonal. The growth e^{-c_j hL} multiplies rounding errors, so a mode with
+|hL| > `LARGEST_DECAY` has S = 0 and follows N, taken for linear in time,
+
+    u_{n+1} = e^{hL} u + h phi_1(hL) N(u_n) + h phi_2(hL) (N(u_{n+1}) - N(u_n)),     phi_2(z) = (phi_1(z) - 1) / z;
+
+the last term, about N' h / |L|, is the error that it is held to. A steady state of the cells is one of the steps.
+
+Sums of cosines leave rounding errors of the peak everywhere, also where the density is smaller, and ripples as high as
+the negative densities that a step makes: what is below `NOISE_FLOOR` or twice those is taken for zero and the rest is
+scaled to the mass. A step whose ripples the drift would notice is rejected.
 Where attention sees tails as far out (kernels e^{<Ax, y>} amplify them), these steps are refused, and the explicit
 ones, whose errors are relative to the density of each cell, go on.
 """
@@ -30,16 +37,18 @@ from mfpde.typing import AnyArray, Float
 __all__ = ["NOISE_FLOOR", "NoiseSteps"]
 
 NOISE_FLOOR = 1e-15  # of the peak: rounding errors of sums of cosines, measured at up to 3e-16
-_FLOOR_FACTOR = 100.0  # times the floor: cells below it must not matter to the drift
+_FLOOR_FACTOR = 100.0  # times what a step clips: densities below it must not matter to the drift
+_SHARES = _FLOOR_FACTOR * NOISE_FLOOR * 10.0 ** np.arange(0.0, 9.0, 2.0)  # of the peak, that are tried
+_WALL_FACTOR = 0.15  # times (G h / D)^2: error of a stationary density at a wall, measured for G h / D from 0.04 to 0.2
 _LOOK_EVERY = 16  # steps, between two checks that they do not
 _MATTER_SHARE = 1e-3  # of the error promised: change of the drift by tails near the floor, in widths per unit time
-_CELL_MICROSECONDS, _CALL_MICROSECONDS = 0.13, 120.0  # of cosines, exponentials and sums in one stage, measured
+_CELL_MICROSECONDS, _CALL_MICROSECONDS = 0.05, 60.0  # of cosines, exponentials and sums in one stage, measured
 _SUM_MICROSECONDS = 0.1  # of the fastest evaluations on the plane, for each cell, panel and panel that it sees
 
 
 @dataclass(frozen=True)
 class _Powers:
-    """`e^{c hDL}`, `c h phi_1(c hDL)` and `e^{-c hDL}` at a node c."""
+    """`e^{c hDL}`, `c h phi_1(c hDL)` and `e^{-c hDL}` at a node c, the last one 0 where modes are fast."""
 
     decay: Float
     integrated: Float
@@ -47,38 +56,61 @@ class _Powers:
 
     @classmethod
     def at(cls, cosines: Cosines, diffusion: float, node: float, step: float) -> _Powers:
-        time = node * step * diffusion
-        return cls(cosines.decay(time), node * step * cosines.integrated(time), cosines.decay(-time))
+        time, rates = node * step * diffusion, diffusion * cosines.laplacian
+        slow = -step * rates <= LARGEST_DECAY
+        growth = np.exp(np.where(slow, -node * step * rates, -np.inf))
+        return cls(cosines.decay(time), node * step * cosines.integrated(time), growth)
+
+    def following(self, step: float, rates: Float) -> Float:
+        """`h phi_2(hDL)` in fast modes, 0 in the others; of the powers at node 1."""
+        fast = self.growth == 0.0
+        return np.where(fast, (self.integrated - step) / np.where(fast, step * rates, 1.0), 0.0)
 
 
 class NoiseSteps:
-    """Whether noise can be integrated exactly, and steps that do it."""
+    """Whether noise can be integrated exactly, and steps that do it.
+
+    Not where much of the mass is at walls: cosines have no slope there, and what makes up for it is of second order;
+    explicit fluxes keep stationary densities to order five.
+    """
 
     def __init__(self, system: CellSystem) -> None:
         self._system, self._cosines = system, Cosines(system.grid)
         self._possible = system.frame.rests and bool(system.steady_diffusion)
-        self._level = NOISE_FLOOR  # of errors far from the peak, as the last step's negative densities show it
-        self._seen = True  # whether cells above the floor are all that matters, when last checked
+        self._unseen = 0.0  # share of the peak: the drift did not notice densities below it, when last asked
 
-    def limits(self, time: float, solution: Solution, number: int, promised: float) -> ExactLimits | None:
+    def limits(self, time: float, solution: Solution, rates: Rates, number: int, promised: float) -> ExactLimits | None:
         """Of a step of that number, for an error that is promised; None where noise is not integrated exactly."""
-        if not self._possible:
+        if not self._possible or (self._system.scheme.walls and self._wall_error(solution, rates) > promised):
             return None
         system, grid = self._system, self._system.grid
         if self._cosines.grid is not grid:
             self._cosines = Cosines(grid)
         if number % _LOOK_EVERY == 0:
-            cut = [_cleared(solution, share * self._level) for share in (1.0, _FLOOR_FACTOR)]
-            with np.errstate(all="ignore"):
-                changed = system.drifts_apart(time, solution, *(system.measure(each) for each in cut))
-            self._seen = changed <= _MATTER_SHARE * promised
-        if not self._seen:
+            self._unseen = self._unseen_share(time, solution, _MATTER_SHARE * promised)
+        if self._unseen == 0.0:
             return None
-        longest = LARGEST_DECAY / (self._cosines.largest * self._diffusion)
         panels = len(solution.mean)
         cost = min(system.cost(panels), _CALL_MICROSECONDS + _SUM_MICROSECONDS * (panels + 1) * solution.density.size)
         more = _CALL_MICROSECONDS + _CELL_MICROSECONDS * solution.density.size
-        return ExactLimits(longest, (cost + more) / cost)
+        return ExactLimits((cost + more) / cost)
+
+    def _wall_error(self, solution: Solution, rates: Rates) -> float:
+        """Of what cosines make of the slope at walls, relative to the peak."""
+        steps = rates.speeds * np.reshape(self._system.grid.widths, (-1, 1, 1)) / self._diffusion
+        missed = _WALL_FACTOR * steps**2 * (solution.density / solution.density.max())[:, None]
+        along = (missed.take([0, -1], axis=axis) for axis in (-1, -2)[: self._system.grid.dimension])
+        return max(float(ends.max()) for ends in along)
+
+    def _unseen_share(self, time: float, solution: Solution, allowed: float) -> float:
+        """The largest of some shares of the peak, below which densities change the drift by less than is allowed."""
+        whole, found = _cleared(solution, NOISE_FLOOR), 0.0
+        with np.errstate(all="ignore"):
+            for share in _SHARES:
+                if not self._system.solutions_apart(time, solution, whole, _cleared(solution, share)) <= allowed:
+                    break
+                found = share
+        return found
 
     @property
     def _diffusion(self) -> float:
@@ -93,15 +125,15 @@ class NoiseSteps:
         scaled = np.zeros((NODES.size + 1, *given.shape))
 
         def along(powers: _Powers, weights: Float) -> Solution:
-            carried = given + plan.length * np.tensordot(weights, scaled[: weights.size], axes=1)
+            carried = given + plan.length * _combined(weights, scaled)
             return before._replace(density=cosines.values(powers.decay * carried + powers.integrated * constant))
 
-        def add(number: int, powers: _Powers, node: float, stage: Solution, nearby: Rates) -> Rates:
+        def add(number: int, powers: _Powers, node: float, stage: Solution, nearby: Rates) -> tuple[Rates, Float]:
             kept = _cleared(stage, NOISE_FLOOR)
             rates = system.rhs(min(start.time + node * plan.length, plan.latest), kept, nearby, spreads=False)
             change = cosines.coefficients(self._transport(kept, rates)) - constant
             scaled[number] = powers.growth * change
-            return rates
+            return rates, change
 
         nearby = start.rates
         for number, node in enumerate(NODES[1:].tolist(), start=1):
@@ -109,20 +141,23 @@ class NoiseSteps:
             stage = along(powers, STAGE_WEIGHTS[number, :number])
             if not np.isfinite(stage.density).all():
                 return Attempt(None, np.inf)
-            nearby = add(number, powers, node, stage, nearby)
+            nearby, _ = add(number, powers, node, stage, nearby)
         reached = along(powers, WEIGHTS)
-        add(NODES.size, powers, 1.0, reached, nearby)
+        _, change = add(NODES.size, powers, 1.0, reached, nearby)
+        followed = cosines.values(powers.following(plan.length, self._diffusion * cosines.laplacian) * change)
+        reached = reached._replace(density=reached.density + followed)
         peaks = before.density.max(axis=(1, 2))
         errors = [
-            np.abs(cosines.values(plan.length * powers.decay * np.tensordot(row, scaled, axes=1))).max(axis=(1, 2))
-            for row in (ERROR_FIVE, ERROR_THREE)
+            cosines.values(plan.length * powers.decay * _combined(row, scaled)) for row in (ERROR_FIVE, ERROR_THREE)
         ]
         rough = max(tolerance, SHARE_OF_CELLS * plan.length * start.roughness)
         clipped = float((-reached.density.min(axis=(1, 2)) / peaks).max())
-        sizes = [float((error / peaks).max()) / rough for error in errors]
-        error = max(combined_error(sizes), clipped / rough)
-        self._level = max(NOISE_FLOOR, 2.0 * clipped)
-        new = _cleared(reached, self._level)
+        five, three, fast = (
+            float((np.abs(each).max(axis=(1, 2)) / peaks).max()) / rough for each in (*errors, followed)
+        )
+        noticed = clipped / max(NOISE_FLOOR, self._unseen / _FLOOR_FACTOR)
+        error = max(combined_error([five, three]), fast, clipped / rough, noticed)
+        new = _cleared(reached, max(NOISE_FLOOR, 2.0 * clipped))
         mass = before.density.sum(axis=(1, 2)) / new.density.sum(axis=(1, 2))
         return Attempt(new._replace(density=new.density * mass[:, None, None]), error, clipped > NOISE_FLOOR)
 
@@ -136,11 +171,17 @@ class NoiseSteps:
 
     def arrays(self) -> dict[str, AnyArray]:
         """What `restore` needs."""
-        return {"noise_steps": np.array([float(self._seen), self._level])}
+        return {"noise_steps": np.array([self._unseen])}
 
     def restore(self, arrays: Mapping[str, AnyArray]) -> None:
         """Go on from there."""
-        self._seen, self._level = bool(arrays["noise_steps"][0]), float(arrays["noise_steps"][1])
+        self._unseen = float(arrays["noise_steps"][0])
+
+
+def _combined(weights: Float, parts: Float) -> Float:
+    """`sum weights parts` over as many parts as there are weights."""
+    found: Float = weights @ parts[: weights.size].reshape(weights.size, -1)
+    return found.reshape(parts.shape[1:])
 
 
 def _cleared(solution: Solution, share: float) -> Solution:

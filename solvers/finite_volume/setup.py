@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -48,6 +49,7 @@ _BOX_DEVIATIONS = 9.0  # standard deviations that cells cover; the closure conti
 _MAX_LOG_RATIO = 2.5  # of densities in neighbouring cells of a tail that stencils can still follow
 _MAX_CELLS_CROSSED = 1e7  # by a token while the solution moves by its own width, or in the run
 _LOST_PEAK_ERROR = 0.9  # averaging error of the initial data, over the peak: only a peak between cells makes more
+_FELT_DEVIATIONS = 6.0  # standard deviations from which on walls take part; 2e-9 of a Gaussian lies beyond
 _BOX_MASS_TOLERANCE = 1e-10  # share of the mass that a given box may leave out
 
 
@@ -218,12 +220,16 @@ class Setup:
             return np.array([-1.0]), np.array([1.0])
         if self.settings.box is not None:
             return self._given_box()
+        return self._free_box(None if self.measure.compact else _BOX_DEVIATIONS)
+
+    def _free_box(self, deviations: float | None) -> tuple[Float, Float]:
+        """A box that holds so many standard deviations, or all cells, of a coarse run in moving frames."""
         coarse = replace(self, frame=Moving())
         parts = coarse._parts(apart=True)
         cells = (_COARSE_CELLS[self.dimension],) * self.dimension
         grid = Grid(*coarse._moving_box(parts, cells), cells, gaussian=True)
         run = coarse._on_cells(grid, [discretised(part, grid) for part in parts], parts, 7, _COARSE_TOLERANCE)
-        return box_of_run(run, self.task.until, None if self.measure.compact else _BOX_DEVIATIONS, self.frame)
+        return box_of_run(run, self.task.until, deviations, self.frame)
 
     def _given_box(self) -> tuple[Float, Float]:
         given = self.settings.box or ()
@@ -232,7 +238,25 @@ class Setup:
         if (least < low).any() or (most > high).any():
             wanted = ", ".join(f"[{a:.4g}, {b:.4g}]" for a, b in zip(least, most, strict=True))
             raise ProblemError.at("solver.box", f"cuts off initial data; it has to hold at least [{wanted}]")
+        if self._noise > 0 and (least > low).all() and (most < high).all():
+            self._tell_of_walls(low, high)
         return low, high
+
+    def _tell_of_walls(self, low: Float, high: Float) -> None:
+        """Where data that do not touch the walls come to them: the problem is then another one than without."""
+        try:
+            with np.errstate(all="ignore"):
+                ends = self._free_box(_FELT_DEVIATIONS)
+        except (ProblemError, ArithmeticError):  # only a box makes this attention bounded
+            return
+        if (ends[0] < low).any() or (ends[1] > high).any():
+            wanted = ", ".join(f"[{a:.4g}, {b:.4g}]" for a, b in zip(*ends, strict=True))
+            logging.getLogger("mfpde").warning(
+                "solver.box: noise takes tokens to its walls, which let nothing through, before t = %g; without walls "
+                "they need [%s]",
+                self.task.until,
+                wanted,
+            )
 
     def _check_speed(self, integration: FiniteVolumeIntegration) -> None:
         slowest = 1.0 / self.task.until if self.task.until > 0 else 0.0

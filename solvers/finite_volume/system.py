@@ -5,7 +5,8 @@ In a frame `x = m + S z` with `m' = c`, `S' = R` the density u of z moves by
     d_t u + div(u b) = div(g K grad(u / g)),      b = S^{-1} (G(m + S z) - c - R z),      K = D (S^T S)^{-1}.
 
 Frames (`frames.py`) say what c and R are; g = 1 in those that have none of their own. Noise widens a moving one,
-`S' = R + D S^{-T}`, and the flux `-K (grad u + z u)` is that of g = N(0, I): a Gaussian stands still in it.
+`S' = R + D S^{-T}`, and the flux `-K (grad u + z u)` is that of g = N(0, I): a Gaussian stands still in it. Where g
+is continued with less slope (`Grid.excess`), the rest of the flux is one more velocity.
 """
 
 from __future__ import annotations
@@ -135,6 +136,8 @@ class CellSystem(System[Solution, Rates]):
             motion = self.frame.motion(time, state, panel, drift, self.grid)
             self.frame.remainder(drift, motion, inverse, self.grid, speeds[panel])
             conductivities[panel] = strength * inverse @ inverse.T
+            if strength > 0.0 and self.grid.excess.any():
+                speeds[panel] -= np.tensordot(conductivities[panel], self.grid.excess, axes=1)
             mean[panel], matrix[panel] = motion[0], motion[1] + self.frame.widened(strength, inverse)
 
         if len(frames) < 2 * thread_count():  # threads then share the work of each panel
@@ -187,11 +190,12 @@ class CellSystem(System[Solution, Rates]):
     ) -> Float:
         width, (rows, columns) = self.grid.widths[-1], u.shape
         flux, padded = np.zeros((rows, columns + 1)), np.empty((rows, columns + 2 * transport.GHOSTS))
-        transport.transport_along(order, self.scheme.walls, u, speed, product, turning, 1.0 / width, padded, flux)
+        walls = self.scheme.walls, k > 0
+        transport.transport_along(order, *walls, u, speed, product, turning, 1.0 / width, padded, flux)
         if k > 0:
             room = np.empty((2, padded.shape[1]))
             across, faces = self.grid.weights[0][lines], self.grid.face_weights[1]
-            diffusion.spread_along(w, STAGGERED[order], k / width**2, across, faces, room, flux)
+            diffusion.spread_along(walls[0], w, STAGGERED[order], k / width**2, across, faces, room, flux)
         return flux
 
     def _across(
@@ -199,11 +203,12 @@ class CellSystem(System[Solution, Rates]):
     ) -> Float:
         width, (rows, columns) = self.grid.widths[0], u.shape
         flux, padded = np.zeros((rows + 1, columns)), np.empty((rows + 2 * transport.GHOSTS, columns))
-        transport.transport_across(order, self.scheme.walls, u, speed, product, turning, 1.0 / width, padded, flux)
+        walls = self.scheme.walls, k > 0
+        transport.transport_across(order, *walls, u, speed, product, turning, 1.0 / width, padded, flux)
         if k > 0:
             faces, along = self.grid.face_weights[0], self.grid.weights[1][lines]
             room, factors = np.empty_like(padded), STAGGERED[order]
-            diffusion.spread_across(w, factors, k / width**2, faces, along, padded, room, flux)
+            diffusion.spread_across(walls[0], w, factors, k / width**2, faces, along, padded, room, flux)
         return flux
 
     def _ratios(self, density: Float) -> Float:
@@ -278,6 +283,10 @@ class CellSystem(System[Solution, Rates]):
             average = np.abs(apart) @ density.ravel() / density.sum()
             largest = max(largest, float((average / np.sqrt(np.diag(self.grid.moments(density)[1]))).max()))
         return largest
+
+    def solutions_apart(self, time: float, solution: Solution, one: Solution, other: Solution) -> float:
+        """The same of the laws of two solutions."""
+        return self.drifts_apart(time, solution, self.measure(one), self.measure(other))
 
     def restored(self, before: Solution, after: Solution, start: float, end: float) -> Solution:
         """After a step, with mean and covariance where the frame's own equation has taken them."""

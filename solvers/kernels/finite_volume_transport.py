@@ -132,16 +132,20 @@ def _beyond(first: float, second: float, third: float, k: int) -> float:
 
 
 @kernel
-def _ghosts(walls: bool, u: Float, b: Float, f: Float) -> None:
-    """The products beyond both ends of a row; f is the padded row."""
+def _ghosts(walls: bool, smooth: bool, u: Float, b: Float, f: Float) -> None:
+    """The products beyond both ends of a row; f is the padded row. With noise they are smooth up to walls."""
     n = u.size
     for k in range(1, GHOSTS + 1):
-        if walls:
-            f[GHOSTS - k] = f[GHOSTS]
-            f[n + GHOSTS + k - 1] = f[n + GHOSTS - 1]
+        low, high = GHOSTS - k, n + GHOSTS + k - 1
+        if walls and smooth:
+            f[low] = 5.0 * (f[low + 1] - f[low + 4]) - 10.0 * (f[low + 2] - f[low + 3]) + f[low + 5]
+            f[high] = 5.0 * (f[high - 1] - f[high - 4]) - 10.0 * (f[high - 2] - f[high - 3]) + f[high - 5]
+        elif walls:
+            f[low] = f[GHOSTS]
+            f[high] = f[n + GHOSTS - 1]
         else:
-            f[GHOSTS - k] = _beyond(u[0], u[1], u[2], k) * (b[0] + k * (b[0] - b[1]))
-            f[n + GHOSTS + k - 1] = _beyond(u[n - 1], u[n - 2], u[n - 3], k) * (b[n - 1] + k * (b[n - 1] - b[n - 2]))
+            f[low] = _beyond(u[0], u[1], u[2], k) * (b[0] + k * (b[0] - b[1]))
+            f[high] = _beyond(u[n - 1], u[n - 2], u[n - 3], k) * (b[n - 1] + k * (b[n - 1] - b[n - 2]))
 
 
 @kernel
@@ -165,6 +169,7 @@ def upwind(walls: bool, u: Float, b: Float, scale: float, flux: Float) -> None:
 def transport_along(
     order: int,
     walls: bool,
+    smooth: bool,
     density: Float,
     speed: Float,
     product: Float,
@@ -175,8 +180,8 @@ def transport_along(
 ) -> None:
     """flux `(rows, n + 1)` = scale times the flux along rows of `(rows, n)`; padded is room for `(rows, n + 10)`.
 
-    `product` is density times speed, plus other fluxes. Walls have zero flux; without them tails are extrapolated
-    beyond the cells.
+    `product` is density times speed, plus other fluxes. Walls have zero flux, and products beyond them are those of a
+    polynomial of degree four where the density is `smooth` up to them; without walls tails are extrapolated.
     """
     rows, n = density.shape
     for row in range(rows):
@@ -188,7 +193,7 @@ def transport_along(
         middle = f[GHOSTS : GHOSTS + n]
         for i in range(n):
             middle[i] = given[i]
-        _ghosts(walls, u, b, f)
+        _ghosts(walls, smooth, u, b, f)
         for part in range(3):  # the first face, those inside, the last one
             start, end = (0, 1) if part == 0 else ((1, n) if part == 1 else (n, n + 1))
             low, high = max(start - 1, 0), min(start, n - 1)
@@ -208,6 +213,7 @@ def transport_along(
 def transport_across(
     order: int,
     walls: bool,
+    smooth: bool,
     density: Float,
     speed: Float,
     product: Float,
@@ -229,7 +235,7 @@ def transport_across(
         for j in range(columns):
             f[j] = given[j]
     for j in range(columns):
-        _ghosts(walls, density[:, j], speed[:, j], padded[:, j])
+        _ghosts(walls, smooth, density[:, j], speed[:, j], padded[:, j])
     for face in range(n + 1):
         c = padded[face : face + 2 * GHOSTS]
         stencil = (c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8], c[9])

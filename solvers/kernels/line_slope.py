@@ -56,6 +56,7 @@ class LineCells(NamedTuple):
     widths: Float  # the same, (1,)
     weights: Float  # g in the cells
     face_weights: Float
+    excess: Float  # of the axis over the slope of -log g
     factors: Float  # of staggered differences, a row for each order of transport
     rows: Float  # the factor of g for the only row, 1
     order: int
@@ -307,13 +308,14 @@ def _fluxes(order: int, density: Float, rates: LineRates, cells: LineCells, room
             largest = max(largest, abs(speed[0, j]))
             room.product[0, j] = u[0, j] * speed[0, j]
         turning, scale = TURNING_SPEED * largest, 1.0 / cells.width
-        transport_along(order, cells.walls, u, speed, room.product, turning, scale, room.padded, out)
         conductivity = rates.conductivity[panel, 0, 0]
+        smooth = conductivity > 0.0
+        transport_along(order, cells.walls, smooth, u, speed, room.product, turning, scale, room.padded, out)
         if conductivity > 0.0:
             for j in range(n):
                 room.values[0, j] = u[0, j] / cells.weights[j]
             strength, factors = conductivity / cells.width**2, cells.factors[order]
-            spread_along(room.values, factors, strength, cells.rows, cells.face_weights, room.spread, out)
+            spread_along(cells.walls, room.values, factors, strength, cells.rows, cells.face_weights, room.spread, out)
 
 
 @kernel
@@ -339,7 +341,7 @@ def _velocities(density: Float, mean: Float, matrix: Float, heads: LineHeads, st
         if cells.moves:
             constant, slope = _move_frame(density[panel, 0], drift, cells)
         for j in range(n):
-            speed[j] = inverse * (drift[j] - constant - slope * cells.axis[j])
+            speed[j] = inverse * (drift[j] - constant - slope * cells.axis[j] - noise * inverse * cells.excess[j])
         rates.mean[panel, 0] = constant
         rates.matrix[panel, 0, 0] = slope + (noise * inverse if cells.moves else 0.0)
         rates.conductivity[panel, 0, 0] = noise * inverse * inverse

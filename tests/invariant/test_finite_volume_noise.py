@@ -76,6 +76,29 @@ def test_free_energy_never_grows_between_walls(value):
         assert np.ptp(level[5:-5]) < 1e-5 * np.ptp(value * pull)  # fluxes are of lower order next to walls
 
 
+@pytest.mark.parametrize("geometry", ["line", "plane"])
+def test_springs_of_short_range_on_few_cells(geometry):
+    """They leave tails that are heavier than the frame's Gaussian, which falls by e^5 from cell to cell there: stencils
+    across such ratios once sent waves to the ends, boxes grew after them, and g underflowed in their corners."""
+    spot = {"kind": "gaussian", "mean": [0.3, 0], "covariance": [[0.5, 0.1], [0.1, 0.4]]}
+    given = {
+        "geometry": {"kind": geometry},
+        "interaction": {"expression": "exp(-r**2)"},
+        "noise": {"kappa": 4},
+        "initial": spot if geometry == "plane" else {"kind": "gaussian", "mean": 0.3, "covariance": 0.5},
+        "time": {"until": 1.0, "save": False},
+    }
+    few, many = (
+        mfpde.solve(mfpde.Problem.from_dict({**given, "solver": {"kind": "finite-volume", **cells}}))
+        for cells in ({"cells": 32}, {"cells": 96 if geometry == "line" else 64})
+    )
+    for run in (few, many):
+        assert run.outcome == "finished"
+        assert run.density[-1].min() >= 0.0
+        assert abs(run.measure(-1).mass - 1.0) < 1e-12
+    assert np.abs(few.measure(-1).covariance - many.measure(-1).covariance).max() < 4e-3
+
+
 def test_free_energy_of_linear_attention_never_grows():
     """`F = D int rho log rho - A V/4 (int x^2 rho)^2`; in the end `S^2 = D/|A V|` and a Gaussian."""
     times, diffusion = [*np.linspace(0.1, 3.0, 15), 12.0], 0.25

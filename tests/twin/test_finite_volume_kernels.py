@@ -88,7 +88,7 @@ def test_transport(order, along, random):
     grown = np.add(SHAPE, (0, 1) if along else (1, 0))
     room = np.add(SHAPE, (0, 10) if along else (10, 0))
     flux = np.full(grown, np.nan)
-    kernel(order, True, density, speed, density * speed, TURNING, 3.0, np.empty(room), flux)
+    kernel(order, True, False, density, speed, density * speed, TURNING, 3.0, np.empty(room), flux)
     assert np.abs(flux - 3.0 * fluxes(order, density, speed, along)).max() < 1e-12
 
 
@@ -98,9 +98,9 @@ def test_open_ends_continue_gaussians():
     density, speed = np.exp(-(z**2) / 2)[None], (0.5 - z)[None]
     inside = slice(12, 49)
     whole, part = np.empty((1, 62)), np.empty((1, 38))
-    transport.transport_along(9, False, density, speed, density * speed, TURNING, 1.0, np.empty((1, 71)), whole)
+    transport.transport_along(9, False, False, density, speed, density * speed, TURNING, 1.0, np.empty((1, 71)), whole)
     cut, wind = np.ascontiguousarray(density[:, inside]), np.ascontiguousarray(speed[:, inside])
-    transport.transport_along(9, False, cut, wind, cut * wind, TURNING, 1.0, np.empty((1, 47)), part)
+    transport.transport_along(9, False, False, cut, wind, cut * wind, TURNING, 1.0, np.empty((1, 47)), part)
     assert np.abs(part - whole[:, 12:50]).max() < 1e-13
 
 
@@ -130,10 +130,10 @@ def test_diffusion(along, random):
     faces, beside = random.random(n + 1), random.random(others)
     flux = np.zeros(np.add(SHAPE, (0, 1) if along else (1, 0)))
     if along:
-        diffusion.spread_along(values, factors, 2.0, beside, faces, np.empty((2, n + 8)), flux)
+        diffusion.spread_along(False, values, factors, 2.0, beside, faces, np.empty((2, n + 8)), flux)
     else:
         room = np.empty((n + 8, others))
-        diffusion.spread_across(values, factors, 2.0, faces, beside, room, np.empty_like(room), flux)
+        diffusion.spread_across(False, values, factors, 2.0, faces, beside, room, np.empty_like(room), flux)
     change = -np.diff(flux, axis=1 if along else 0)
     for index in range(others):
         row = values[index] if along else values[:, index]
@@ -144,7 +144,8 @@ def test_diffusion(along, random):
 def test_diffusion_leaves_its_steady_state_alone(random):
     flux = np.zeros((4, 31))
     factors = np.array([1225 / 1024, -245 / 3072, 49 / 5120, -5 / 7168])
-    diffusion.spread_along(np.full((4, 30), 0.7), factors, 9.0, np.ones(4), random.random(31), np.empty((2, 38)), flux)
+    level, faces = np.full((4, 30), 0.7), random.random(31)
+    diffusion.spread_along(False, level, factors, 9.0, np.ones(4), faces, np.empty((2, 38)), flux)
     assert not flux.any()
 
 

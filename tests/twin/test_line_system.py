@@ -26,6 +26,7 @@ CASES = {
     "bumps at rest": (BUMPS, {"cells": 200, "frame": "static"}, {"kind": "softmax", "A": -0.7, "V": 0.4}, None),
     "stiff noise": (BUMPS, {"cells": 200, "frame": "static"}, SOFTMAX, 2.0),
     "noise": (BUMPS, {"cells": 40}, {"kind": "unnormalized", "A": 0.2, "V": -1}, 9.0),
+    "steep tails": (BUMPS, {"cells": 28}, SOFTMAX, 9.0),
     "edges": (UNIFORM, {"cells": 64, "order": 5}, L2, None),
     "edges and noise": (UNIFORM, {"cells": 64, "order": 5}, L2, 50.0),
     "walls": (QUARTIC, {"cells": 60, "box": [[-4, 4]], "order": 2}, SOFTMAX, 5.0),
