@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from time import sleep
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
@@ -20,6 +21,7 @@ __all__ = ["MpiRanks"]
 
 Result = TypeVar("Result")
 _ORDERS, _ROWS = 1, 2  # tags of messages: what rank 0 wants, and rows that are sent to or from it
+_LOOK_SECONDS = 0.01  # between two looks whether all ranks have met: MPI would take a whole core to wait
 _PIECE, _CALL, _DONE, _RAISED = "piece", "call", "done", "raised"
 
 
@@ -181,6 +183,7 @@ class MpiRanks(Ranks):
         while not request.Test():
             if MPI.Wtime() > end:
                 return False
+            sleep(_LOOK_SECONDS)
         return True
 
 

@@ -109,13 +109,28 @@ def test_a_rank_that_is_killed_leaves_a_run_to_resume(number, ranks):
     (victim,) = [each for each in children(process) if each.environ().get("PMI_RANK") == number]
     time.sleep(0.3 * np.random.default_rng(int(end * 1e6)).random())
     victim.kill()
-    assert finished(process)[0] != 0
+    code, _, err = finished(process)
+    assert (code, f"rank {number} of 2 died; what is in the file stays" in err) == (3, True)
     run = mfpde.load(ranks.folder / "some.h5")
     assert (run.outcome.kind, run.positions.shape) == ("interrupted", (1, 20001, 1))
     again = solve(ranks, 3, "-o", "some.h5", "--resume", *ENDLESS)
     wait_for_steps(ranks.folder, after=end)
     again.send_signal(signal.SIGINT)
     assert finished(again)[0] == 130
+
+
+@needs_mpi
+def test_a_rank_that_fails_ends_all(ranks):
+    line = """
+import mfpde.ranks.launched as launched
+launched._MEETING_SECONDS = 0.2
+with launched.launched() as ranks:
+    if ranks.number == 1:
+        raise MemoryError("17 GiB")
+    ranks.sum(1.0)
+"""
+    code, _, err = finished(ranks(2, "-c", line))
+    assert (code, "rank 1: MemoryError: 17 GiB" in err, "rank 1 of 2 died" in err) == (3, True, True)
 
 
 def wait_for_steps(folder, after=0.0, seconds=60):
