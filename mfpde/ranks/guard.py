@@ -3,10 +3,11 @@ killed, `mpiexec` ends all ranks and exits with CODE.
 
     python guard.py LIFE CONNECTION CODE WORDS
 
-LIFE is the reading end of a pipe whose other end is closed when the rank ends or is killed. Before, the rank writes
-which processes are to end first, where they are on this machine (of rank 0, which holds the file), and `.` when all is
-well. CONNECTION is the rank's own to `mpiexec`, which does not notice the death while somebody holds it, and takes the
-request to abort of whoever does (PMI-1, the protocol of MPICH's launcher).
+LIFE is the reading end of a pipe whose other end is closed when the rank ends or is killed. Before, the rank writes `.`
+when all is well and, where it shares a machine with rank 0, which holds the file, the numbers of the processes of that
+one's guard and of that one: it is to have let go of the file when `mpiexec` ends. CONNECTION is the rank's own to
+`mpiexec`, which does not notice a death while somebody holds the connection of the dead, and takes the request to abort
+of whoever does (PMI-1, the protocol of MPICH's launcher).
 """
 
 import os
@@ -22,19 +23,24 @@ def main(life: int, connection: int, code: int, words: str) -> None:
     """Wait for the end of the rank, whichever it is."""
     for asked in (signal.SIGINT, signal.SIGTERM):  # the rank decides what becomes of these
         signal.signal(asked, signal.SIG_IGN)
+    said: list[int] = []  # what another guard has said for all, which ends this rank
+    signal.signal(signal.SIGUSR1, lambda number, _: said.append(number))
     told = b"".join(iter(lambda: os.read(life, 100), b""))
-    if not told.endswith(b"."):
+    if told.endswith(b"."):
+        return
+    if not said:
         os.write(sys.stderr.fileno(), f"{words}\n".encode())
-        for process in told.split():
-            _end(int(process))
-        os.write(connection, f"cmd=abort exitcode={code}\n".encode())
+    if told:
+        _end(*map(int, told.split()))
+    os.write(connection, f"cmd=abort exitcode={code}\n".encode())
 
 
-def _end(process: int) -> None:
+def _end(guard: int, rank: int) -> None:
     with suppress(OSError):  # it has ended
-        os.kill(process, signal.SIGKILL)
+        os.kill(guard, signal.SIGUSR1)
+        os.kill(rank, signal.SIGKILL)
         if sys.platform == "linux":
-            select.select([os.pidfd_open(process)], [], [], _END_SECONDS)
+            select.select([os.pidfd_open(rank)], [], [], _END_SECONDS)
 
 
 if __name__ == "__main__":

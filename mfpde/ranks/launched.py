@@ -92,7 +92,7 @@ def _met(size: int, guarded: _Guard) -> MpiRanks:
     _divide_threads(neighbours.size)
     leads, *processes = neighbours.bcast((world.rank == 0, guarded.pid, os.getpid()))
     if leads and world.rank:
-        guarded.before(processes)
+        guarded.before(*processes)
     return MpiRanks(world)
 
 
@@ -114,9 +114,9 @@ class _Guard:
         self.pid = self._process.pid
         os.close(life)
 
-    def before(self, processes: Sequence[int]) -> None:
-        """Which processes on this machine are to end before all others are told to."""
-        self._tell("".join(f"{process} " for process in processes))
+    def before(self, guard: int, rank: int) -> None:
+        """That rank, with that guard, is to end before all others are told to."""
+        self._tell(f"{guard} {rank} ")
 
     def end_run(self, ranks: MpiRanks) -> NoReturn:
         """Of all ranks, where one has failed and others have not."""
