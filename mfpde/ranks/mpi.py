@@ -14,7 +14,7 @@ import numpy as np
 from mpi4py import MPI
 
 from mfpde.ranks.base import Calls, Ranks, Values
-from mfpde.ranks.spread import Spread, local_pieces
+from mfpde.ranks.spread import InPieces, Spread, local_pieces, pieces_of
 from mfpde.typing import AnyArray
 
 __all__ = ["MpiRanks"]
@@ -150,28 +150,37 @@ class MpiRanks(Ranks):
             if name in of_tokens and math.prod(shape):
                 found[name] = self._share_of(whole, shape, dtype, tokens)
             else:
-                found[name] = np.asarray(self._world.bcast(whole))
+                found[name] = self._world.bcast(np.asarray(whole))
         return found
 
-    def _share_of(self, whole: AnyArray | None, shape: tuple[int, ...], dtype: Any, tokens: int) -> AnyArray:
+    def _share_of(self, whole: AnyArray | InPieces | None, shape: tuple[int, ...], dtype: Any, tokens: int) -> AnyArray:
         """Of an array whose numbers are those of one token after the other."""
         width = math.prod(shape) // tokens
         bounds = [width * (rank * tokens // self.size) for rank in range(self.size + 1)]
         mine = np.empty(bounds[self.number + 1] - bounds[self.number], dtype)
         if whole is None:
-            for start, stop in local_pieces(mine.size):
-                self._world.Recv(mine[start:stop], source=0, tag=_ROWS)
+            self._receive(mine)
         else:
-            numbers = np.ascontiguousarray(whole).reshape(-1)
-            mine[:] = numbers[: mine.size]
-            for rank, (first, last) in enumerate(itertools.pairwise(bounds[1:]), start=1):
-                for start, stop in local_pieces(last - first):
-                    self._world.Send(numbers[first + start : first + stop], dest=rank, tag=_ROWS)
+            for place, piece in pieces_of(whole):
+                ends = np.clip(np.array(bounds) - place, 0, piece.size)
+                mine[place : place + ends[1]] = piece[: ends[1]]
+                for rank in range(1, self.size):
+                    self._send(piece[ends[rank] : ends[rank + 1]], rank)
         return (
             mine.reshape([mine.size // width if extent == tokens else extent for extent in shape])
             if tokens in shape
             else mine
         )
+
+    def _send(self, numbers: AnyArray, rank: int) -> None:
+        for start, stop in local_pieces(numbers.size):
+            self._world.Send(numbers[start:stop], dest=rank, tag=_ROWS)
+
+    def _receive(self, out: AnyArray) -> None:
+        place, status = 0, MPI.Status()
+        while place < out.size:
+            self._world.Recv(out[place:], source=0, tag=_ROWS, status=status)
+            place += status.Get_count() // out.itemsize
 
     def abort(self, code: int) -> None:
         """End all processes at once."""

@@ -3,6 +3,7 @@ merged."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -36,6 +37,9 @@ __all__ = ["AdaptiveIntegration"]
 STEP_SHARE = 0.1
 #: of a coordinate; tokens beyond it are lost
 _MAX_COORDINATE = 1e60
+#: errors of a step are told apart by this factor: they are known to some seven digits, and steps of other lengths make
+#: other errors, so that runs on different numbers of ranks would part by more than rounding where kernels have kinks
+_ERROR_RATIO = 2.0 ** (1 / 32)
 #: numbers of a state up to which stiff stretches are solved by an implicit scheme with a matrix of that size
 _MOST_IMPLICIT = 100
 #: numbers of a state up to which steps may take seventeen arrays of its size (70 MB), which makes them twice as fast;
@@ -140,7 +144,7 @@ class AdaptiveIntegration(TokenIntegration):
         if self._directions is None:
             rounding = ROUNDING / (STEP_SHARE * self._settings.tolerance) * self._largest(state)
             size = max(spread(self._rows(state), self._moving), rounding)
-        return lambda error: self._largest(error) / size
+        return lambda error: _told_apart(self._largest(error) / size)
 
     def growth_rate(self, time: float, state: Float) -> float:
         """`d/dt log |x|^2` of the token that is farthest out, in R^d."""
@@ -292,6 +296,13 @@ class AdaptiveIntegration(TokenIntegration):
     def statistics(self) -> dict[str, float]:
         counts = {name: float(value) for name, value in self._march.counts.items()}
         return {"particles": float(self._left), **counts}
+
+
+def _told_apart(error: float) -> float:
+    """The next larger power of the ratio."""
+    if not 0 < error < math.inf:
+        return error
+    return _ERROR_RATIO ** math.ceil(math.log(error) / math.log(_ERROR_RATIO))
 
 
 class _TokenSystem(OrdinarySystem):
