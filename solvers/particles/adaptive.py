@@ -22,7 +22,7 @@ from mfpde.solvers.particles.schemes import norm_rate, speed_factor
 from mfpde.solvers.particles.shown import TokenIntegration, lengths, spread
 from mfpde.solvers.particles.tokens import Tokens, first_tokens
 from mfpde.solvers.steppers.base import OrdinarySystem, Size
-from mfpde.solvers.stepping.adaptive_ode import Attempt, March
+from mfpde.solvers.stepping.adaptive_ode import March, Verdict
 from mfpde.solvers.stepping.pole import LOOSER, blow_up, ended_early
 from mfpde.transform.work import pairs_worth
 from mfpde.typing import AnyArray, Float
@@ -174,9 +174,9 @@ class AdaptiveIntegration(TokenIntegration):
                 self.gathered = self._gathering()
                 return Progress(State.UNDER_WAY)
             tried = self._march.attempt(target if self._march_is_compact else np.inf)
-            if tried is Attempt.ACCEPTED:
+            if tried is Verdict.ACCEPTED:
                 self._march.replace(self._on_space(self._march.state))
-            if tried is Attempt.VANISHED:
+            if tried is Verdict.VANISHED:
                 self._stand(self._march.time)
                 return ended_early("a token", blow_up(self._march, self._looser()), self._march)
             self._stand(min(self._march.time, target))
