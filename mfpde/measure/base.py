@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from mfpde.measure.normal import Normal
 
 __all__ = ["NODES_ACCURACY", "Beside", "Measure", "Sums"]
-
 Sums = TypeVar("Sums")
 
 
