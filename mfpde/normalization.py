@@ -78,12 +78,15 @@ class Normalization(Specification):
     def seen(self, points: Float) -> Float:
         """What attention sees of tokens of these directions, of any lengths, `(n, d)`: `radius diag(gain) x / |x|`."""
         units = points / np.linalg.norm(points, axis=1, keepdims=True)
-        return self.radius * units * (1.0 if self.gain is None else np.array(self.gain))
+        return units * self.factors(points.shape[1])
+
+    def factors(self, dimension: int) -> Float:
+        """What LayerNorm multiplies directions by, the diagonal of `D = radius diag(gain)`."""
+        return self.radius * (np.ones(dimension) if self.gain is None else np.array(self.gain))
 
     def directions(self, tokens: Float) -> Float:
-        """Unit vectors theta of tokens x, `(..., d)`: along x, and under post-LN, `x = r D theta`, along `x / gain`."""
-        gain = np.ones(tokens.shape[-1]) if self.gain is None or self.kind != "post" else np.array(self.gain)
-        theta = tokens / gain
+        """Unit vectors theta of tokens x, `(..., d)`: along x, and under post-LN, `x = r D theta`, along `D^{-1} x`."""
+        theta = tokens / self.factors(tokens.shape[-1]) if self.kind == "post" else tokens
         return theta / np.sqrt(np.einsum("...c,...c->...", theta, theta))[..., None]
 
     @property

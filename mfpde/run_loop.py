@@ -21,9 +21,9 @@ from mfpde.contracts import (
     RESOLUTION_LOST,
     Integration,
     Outcome,
+    Progress,
     State,
 )
-from mfpde.contracts import Progress as Progressed
 from mfpde.errors import OutputError, ProblemError, ResumeError
 from mfpde.observe.output_times import Event, events
 from mfpde.observe.steady import at_rest
@@ -308,7 +308,7 @@ class _Course:
         self.watch.see()
         return at_rest(self.integration, self.prepared.time.until, self.prepared.time.stop_when_steady)
 
-    def _ended(self, progress: Progressed) -> Outcome:
+    def _ended(self, progress: Progress) -> Outcome:
         """By itself. A blow-up comes after the last time that could be reached."""
         time = self.integration.time if progress.time is None else progress.time
         kind = _OUTCOMES[progress.state]

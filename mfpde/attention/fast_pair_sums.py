@@ -17,6 +17,8 @@ from mfpde.attention.pair_potential import PairPotential
 from mfpde.attention.pair_tables import kind_of_space, reach_of, tables_of
 from mfpde.geometry import Geometry, Queries
 from mfpde.measure import Measure
+from mfpde.ranks import shared
+from mfpde.transform.direct import counts_of, gathered
 from mfpde.transform.radial import forces_by_pairs, values_by_pairs
 from mfpde.transform.sorted_sums import sorted_plan
 from mfpde.typing import Float
@@ -35,7 +37,7 @@ def forces(potential: PairPotential, measure: Measure, queries: Queries) -> Floa
     found = _by_lattices(potential, measure, "slopes", queries)
     if found is not None:
         return found.T
-    found = _of_nodes(potential, space, "slopes", points, *measure.nodes())
+    found = _over_nodes(potential, measure, "slopes", points)
     if found is None:
         return pair_sums.forces(potential, space, points, *measure.nodes())
     return found if space.flat or space.angular else found - np.einsum("mc,mc->m", found, points)[:, None] * points
@@ -49,9 +51,9 @@ def laplacians(potential: PairPotential, measure: Measure, queries: Queries) -> 
     found = _by_lattices(potential, measure, "laplacians", queries)
     if found is not None:
         return found[0]
-    points, nodes = _native(queries), measure.nodes()
-    found = _of_nodes(potential, measure.space, "laplacians", points, *nodes)
-    return pair_sums.laplacians(potential, measure.space, points, *nodes) if found is None else found
+    points = _native(queries)
+    found = _over_nodes(potential, measure, "laplacians", points)
+    return pair_sums.laplacians(potential, measure.space, points, *measure.nodes()) if found is None else found
 
 
 def energy_of_pairs(potential: PairPotential, measure: Measure) -> float:
@@ -72,10 +74,14 @@ def energy_of_pairs(potential: PairPotential, measure: Measure) -> float:
 
 def _moments(measure: Measure) -> tuple[float, Float, float]:
     """Mass, mean, and `int |y - mean|^2 dmu`."""
-    points, weights = measure.nodes()
-    mass = float(np.einsum("n->", weights))
-    mean = np.einsum("n,nc->c", weights, points) / mass
-    return mass, mean, float(np.einsum("n,nc->", weights, (points - mean) ** 2))
+
+    def moments(points: Float, weights: Float) -> Float:
+        mass = shared().sum(float(np.einsum("n->", weights)))
+        mean = shared().sum(np.einsum("n,nc->c", weights, points)) / mass
+        return np.array([mass, shared().sum(float(np.einsum("n,nc->", weights, (points - mean) ** 2))), *mean])
+
+    mass, spread, *mean = measure.over_nodes(moments)
+    return mass, np.array(mean), spread
 
 
 def _native(queries: Queries) -> Float:
@@ -97,16 +103,24 @@ def _by_lattices(potential: PairPotential, measure: Measure, what: str, queries:
     return total
 
 
+def _over_nodes(potential: PairPotential, measure: Measure, what: str, points: Float) -> Float | None:
+    """Of all nodes; where these are spread over ranks, each gives its own as far as there is a grid to sum them on."""
+    if not measure.space.flat:
+        return _of_nodes(potential, measure.space, what, points, *measure.nodes())
+    return measure.over_nodes(lambda keys, weights: _of_nodes(potential, measure.space, what, points, keys, weights))
+
+
 def _of_nodes(
     potential: PairPotential, space: Geometry, what: str, points: Float, keys: Float, weights: Float
 ) -> Float | None:
-    if points.shape[0] * keys.shape[0] <= _PLAIN_PAIRS_MAX:
+    if math.prod(counts_of(points, keys)) <= _PLAIN_PAIRS_MAX:
         return None
     reach = reach_of(space, points, keys)
     plan = grid_plan(potential, space, what, reach, points, keys)
     if plan is not None:
         found = plan.sums(points, keys, weights)
         return found.T if what == "slopes" else found[0]
+    keys, weights = gathered(keys, weights)
     tables = tables_of(potential, space, reach, what)
     if tables is None:
         return None

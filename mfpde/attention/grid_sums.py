@@ -12,6 +12,8 @@ from mfpde.attention.pair_potential import PairPotential
 from mfpde.attention.pair_quadrature import kinks_of
 from mfpde.attention.pair_tables import tables_of
 from mfpde.geometry import Geometry
+from mfpde.ranks import shared
+from mfpde.transform.direct import common_bounds, counts_of
 from mfpde.transform.piecewise import values_of
 from mfpde.transform.regular_grid import STENCIL, RegularGrid, interpolated, lagrange_basis, spread
 from mfpde.typing import Float
@@ -43,7 +45,8 @@ class GridPlan(NamedTuple):
         """`sum_j w_j F(x_i - y_j)`, `(parts, m)`: components of forces, or values."""
         shape, axes = self.grid.shape, tuple(range(1, 1 + len(self.grid.shape)))
         padded = _padded(shape)
-        moved = np.fft.rfftn(spread(keys, weights, self.grid), padded, axes=tuple(range(len(shape))))
+        masses = shared().sum(spread(keys, weights, self.grid))
+        moved = np.fft.rfftn(masses, padded, axes=tuple(range(len(shape))))
         fields = np.fft.irfftn(self.spectra * moved, padded, axes=axes)
         return interpolated(points, fields[(slice(None), *(slice(count) for count in shape))], self.grid)
 
@@ -53,14 +56,14 @@ def grid_plan(
 ) -> GridPlan | None:
     """How to sum by a grid; None where all pairs are cheaper, or W is not smooth enough."""
     dimension = space.ambient_dimension
-    count, pairs = points.shape[0] + keys.shape[0], float(points.shape[0]) * keys.shape[0]
+    sizes = counts_of(points, keys)
+    count, pairs = sum(sizes), float(sizes[0]) * sizes[1]
     if not space.flat or dimension > 2 or PAIR_NANOSECONDS * pairs < _POINT_NANOSECONDS[dimension] * count:
         return None
     spacing = spacing_of(potential, space, what, reach)
     if spacing is None:
         return None
-    low = np.minimum(points.min(axis=0), keys.min(axis=0))
-    high = np.maximum(points.max(axis=0), keys.max(axis=0))
+    low, high = common_bounds(points, keys)
     intervals = np.ceil((high - low) / spacing)
     if intervals.max() + STENCIL > _NODES_MAX[dimension]:
         return None

@@ -12,6 +12,7 @@ from mfpde.attention.pair_potential import PairPotential
 from mfpde.attention.pair_quadrature import kinks_of
 from mfpde.attention.pair_sums import laplacian_of_pair
 from mfpde.geometry import Geometry
+from mfpde.transform.direct import common_bounds
 from mfpde.transform.piecewise import PANELS_FIRST, Piecewise, tabulated
 from mfpde.transform.radial import CIRCLE, EUCLIDEAN, SPHERE
 from mfpde.typing import Float, Truths
@@ -35,8 +36,8 @@ def reach_of(space: Geometry, points: Float, keys: Float) -> float:
     """A power of two beyond all distances on a flat space; tables for it last while tokens move."""
     if not space.flat:
         return np.pi
-    both = np.concatenate([points, keys]) if points is not keys else points
-    length = math.hypot(*(both.max(axis=0) - both.min(axis=0)))
+    low, high = common_bounds(points, keys)
+    length = math.hypot(*(high - low))
     return 2.0 ** math.ceil(math.log2(max(1.01 * length, _SMALLEST_REACH)))
 
 

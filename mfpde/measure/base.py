@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from mfpde.measure.grid_density import GridDensity
     from mfpde.measure.normal import Normal
 
-__all__ = ["NODES_ACCURACY", "Beside", "Measure"]
+__all__ = ["NODES_ACCURACY", "Beside", "Measure", "Sums"]
+Sums = TypeVar("Sums")
 
 
 class Beside(NamedTuple):
@@ -114,7 +115,7 @@ class Measure(ABC):
         nodes, weights = self.embedded_nodes()
         return tilted_mean(w, nodes, weights, values_at(log_factors, nodes))
 
-    def over_nodes(self, sums: Callable[[Float, Float], Float]) -> Float:
+    def over_nodes(self, sums: Callable[[Float, Float], Sums]) -> Sums:
         """A function of its nodes, as vectors, and their weights that the fast sums make: it adds up what parts of the
         nodes give."""
         return sums(*self.embedded_nodes())

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mfpde.geometry import Geometry, HarmonicSeries, Queries
-from mfpde.measure.base import NODES_ACCURACY, Measure
+from mfpde.measure.base import NODES_ACCURACY, Measure, Sums
 from mfpde.measure.basins import Cluster
 from mfpde.measure.damping import LogFactors, Pair
 from mfpde.measure.particles import Particles
@@ -58,7 +58,7 @@ class SharedParticles(Particles):
         first = int(counts[: self._ranks.number].sum())
         return log_factors[first : first + self.weights.size]
 
-    def over_nodes(self, sums: Callable[[Float, Float], Float]) -> Float:
+    def over_nodes(self, sums: Callable[[Float, Float], Sums]) -> Sums:
         with sharing(self._ranks):
             return sums(*self._share.embedded_nodes())
 

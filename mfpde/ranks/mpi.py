@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from time import sleep
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
@@ -13,13 +14,14 @@ import numpy as np
 from mpi4py import MPI
 
 from mfpde.ranks.base import Calls, Ranks, Values
-from mfpde.ranks.spread import Spread, local_pieces
+from mfpde.ranks.spread import InPieces, Spread, local_pieces, pieces_of
 from mfpde.typing import AnyArray
 
 __all__ = ["MpiRanks"]
 
 Result = TypeVar("Result")
 _ORDERS, _ROWS = 1, 2  # tags of messages: what rank 0 wants, and rows that are sent to or from it
+_LOOK_SECONDS = 0.01  # between two looks whether all ranks have met: MPI would take a whole core to wait
 _PIECE, _CALL, _DONE, _RAISED = "piece", "call", "done", "raised"
 
 
@@ -148,28 +150,37 @@ class MpiRanks(Ranks):
             if name in of_tokens and math.prod(shape):
                 found[name] = self._share_of(whole, shape, dtype, tokens)
             else:
-                found[name] = np.asarray(self._world.bcast(whole))
+                found[name] = self._world.bcast(np.asarray(whole))
         return found
 
-    def _share_of(self, whole: AnyArray | None, shape: tuple[int, ...], dtype: Any, tokens: int) -> AnyArray:
+    def _share_of(self, whole: AnyArray | InPieces | None, shape: tuple[int, ...], dtype: Any, tokens: int) -> AnyArray:
         """Of an array whose numbers are those of one token after the other."""
         width = math.prod(shape) // tokens
         bounds = [width * (rank * tokens // self.size) for rank in range(self.size + 1)]
         mine = np.empty(bounds[self.number + 1] - bounds[self.number], dtype)
         if whole is None:
-            for start, stop in local_pieces(mine.size):
-                self._world.Recv(mine[start:stop], source=0, tag=_ROWS)
+            self._receive(mine)
         else:
-            numbers = np.ascontiguousarray(whole).reshape(-1)
-            mine[:] = numbers[: mine.size]
-            for rank, (first, last) in enumerate(itertools.pairwise(bounds[1:]), start=1):
-                for start, stop in local_pieces(last - first):
-                    self._world.Send(numbers[first + start : first + stop], dest=rank, tag=_ROWS)
+            for place, piece in pieces_of(whole):
+                ends = np.clip(np.array(bounds) - place, 0, piece.size)
+                mine[place : place + ends[1]] = piece[: ends[1]]
+                for rank in range(1, self.size):
+                    self._send(piece[ends[rank] : ends[rank + 1]], rank)
         return (
             mine.reshape([mine.size // width if extent == tokens else extent for extent in shape])
             if tokens in shape
             else mine
         )
+
+    def _send(self, numbers: AnyArray, rank: int) -> None:
+        for start, stop in local_pieces(numbers.size):
+            self._world.Send(numbers[start:stop], dest=rank, tag=_ROWS)
+
+    def _receive(self, out: AnyArray) -> None:
+        place, status = 0, MPI.Status()
+        while place < out.size:
+            self._world.Recv(out[place:], source=0, tag=_ROWS, status=status)
+            place += status.Get_count() // out.itemsize
 
     def abort(self, code: int) -> None:
         """End all processes at once."""
@@ -181,6 +192,7 @@ class MpiRanks(Ranks):
         while not request.Test():
             if MPI.Wtime() > end:
                 return False
+            sleep(_LOOK_SECONDS)
         return True
 
 

@@ -1,4 +1,4 @@
-"""Arrays of which every rank has a part."""
+"""Arrays that nobody holds whole: of which every rank has a part, or which are in a file."""
 
 from __future__ import annotations
 
@@ -11,19 +11,17 @@ import numpy as np
 
 from mfpde.typing import AnyArray
 
-__all__ = ["Spread", "finite", "pieces_of"]
+__all__ = ["InPieces", "Spread", "finite", "local_pieces", "pieces_of"]
 
-#: of an array that are on their way to rank 0 at a time: 4 MiB
+#: of an array that are on their way at a time: 4 MiB
 _PIECE_NUMBERS = 2**19
 
 
-class Spread(ABC):
-    """An array whose numbers, in the order of their places in memory, are first those of rank 0, then of rank 1, and
-    so on. Rank 0 reads it by `pieces`, in work that is led."""
+class InPieces(ABC):
+    """An array that is read by `pieces`, so that it need not fit into the memory of one process."""
 
-    def __init__(self, shape: tuple[int, ...], local: AnyArray) -> None:
-        self.shape, self.local = shape, np.ascontiguousarray(local)
-        self.dtype = self.local.dtype
+    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+        self.shape, self.dtype = shape, dtype
 
     @property
     def size(self) -> int:
@@ -41,10 +39,6 @@ class Spread(ABC):
         return self.shape[0]
 
     @abstractmethod
-    def as_row(self) -> Spread:
-        """The same with one more axis, of length one, before the others."""
-
-    @abstractmethod
     def pieces(self) -> Iterator[AnyArray]:
         """Its numbers in their order, a few at a time, `(k,)`."""
 
@@ -58,9 +52,22 @@ class Spread(ABC):
         return whole.reshape(self.shape).astype(dtype or self.dtype, copy=False)
 
 
-def pieces_of(array: AnyArray | Spread) -> Iterator[tuple[int, AnyArray]]:
+class Spread(InPieces):
+    """An array whose numbers, in the order of their places in memory, are first those of rank 0, then of rank 1, and
+    so on. Rank 0 reads it, in work that is led."""
+
+    def __init__(self, shape: tuple[int, ...], local: AnyArray) -> None:
+        self.local = np.ascontiguousarray(local)
+        super().__init__(shape, self.local.dtype)
+
+    @abstractmethod
+    def as_row(self) -> Spread:
+        """The same with one more axis, of length one, before the others."""
+
+
+def pieces_of(array: AnyArray | InPieces) -> Iterator[tuple[int, AnyArray]]:
     """The numbers of an array in their order, a few at a time, with the place of the first; an ordinary one at once."""
-    if not isinstance(array, Spread):
+    if not isinstance(array, InPieces):
         yield 0, array.reshape(-1)
         return
     place = 0

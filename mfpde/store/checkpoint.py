@@ -8,13 +8,13 @@ once taken, is only overwritten: freed space would be given to others while the 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from mfpde.ranks.spread import Spread, pieces_of
+from mfpde.ranks.spread import InPieces, local_pieces, pieces_of
 from mfpde.store.checksums import DamageError, blocks, contiguous, row_checksums
 from mfpde.store.opening import DAMAGE, attribute, typed
 from mfpde.store.table import LARGE_BYTES, Table, create_chunked
@@ -43,7 +43,7 @@ class Checkpoint:
     """A state to continue from at that `time`, after so many rows of each table.
 
     `version` is that of what the state consists of (`Solver.state_version`); 0 in files of releases that did not say.
-    `references` say which arrays are in a row of a table.
+    `references` say which arrays are in a row of a table. Large arrays that were read stay in the file, which is open.
     """
 
     time: float
@@ -78,11 +78,11 @@ class Checkpoint:
 
 
 def _array(given: Any) -> Any:
-    return given if isinstance(given, Spread) else np.asarray(given)
+    return given if isinstance(given, InPieces) else np.asarray(given)
 
 
 def _same_bytes(one: Any, other: Any) -> bool:
-    if isinstance(one, Spread) or isinstance(other, Spread):  # rank 0 does not know what the others have
+    if isinstance(one, InPieces) or isinstance(other, InPieces):  # rank 0 does not know what the others have
         return False
     if one.dtype != other.dtype or one.size != other.size or not (one.flags.c_contiguous and other.flags.c_contiguous):
         return False
@@ -161,10 +161,10 @@ def read_slots(group: Any, tables: Sequence[Table], row: Callable[[str, int], An
     for name in ("0", "1"):
         try:
             checkpoint, checksum = _read(group[name], tables, row)
+            if checkpoint.counts[tables[0].name] > 0 and checkpoint.checksum == checksum:
+                found[name] = checkpoint
         except (DamageError, *DAMAGE):
             continue
-        if checkpoint.counts[tables[0].name] > 0 and checkpoint.checksum == checksum:
-            found[name] = checkpoint
     return found
 
 
@@ -177,11 +177,30 @@ def _read(slot: Any, tables: Sequence[Table], row: Callable[[str, int], AnyArray
         if axes < 0:
             continue
         if table < 0:
-            values = typed(dataset)[: int(np.prod(shape[:axes], dtype=int))]
+            state[key] = _stored(typed(dataset), tuple(shape[:axes]))
         else:
             name, number = tables[table].names[column], counts[tables[table].name] - 1
             values = row(name, number)
             references[key] = Reference(table, column, int(row_checksums(name, number, values[None])[0]))
-        state[key] = values.reshape(shape[:axes])
+            state[key] = values.reshape(shape[:axes])
     checkpoint = Checkpoint(float(attribute(slot, "time")), version, state, counts, references)
     return checkpoint, int(attribute(slot, "checksum"))
+
+
+class _InFile(InPieces):
+    """An array of a slot, as long as the file is open."""
+
+    def __init__(self, dataset: Any, shape: tuple[int, ...]) -> None:
+        super().__init__(shape, dataset.dtype)
+        self._dataset = dataset
+
+    def pieces(self) -> Iterator[AnyArray]:
+        for start, stop in local_pieces(self.size):
+            yield self._dataset[start:stop]
+
+
+def _stored(dataset: Any, shape: tuple[int, ...]) -> Any:
+    found = _InFile(dataset, shape)
+    if dataset.ndim != 1 or not 0 <= found.size <= dataset.size:
+        raise ValueError(f"{dataset.name} has the shape {dataset.shape}, not that of {shape}")
+    return found if found.nbytes >= LARGE_BYTES else np.asarray(found)

@@ -20,7 +20,7 @@ import numpy as np
 
 from mfpde.errors import MfpdeError
 from mfpde.geometry import Axis
-from mfpde.ranks.spread import Spread, pieces_of
+from mfpde.ranks.spread import InPieces, Spread, pieces_of
 from mfpde.store.opening import attribute, typed
 from mfpde.typing import AnyArray, Float
 
@@ -100,8 +100,8 @@ def array_checksum(name: str, values: Any) -> int:
 
 
 def contiguous(values: Any) -> Any:
-    """An array whose bytes are in their order in memory, or that of ranks."""
-    return values if isinstance(values, Spread) else np.ascontiguousarray(values)
+    """An array whose bytes are in their order in memory, or that is read in pieces."""
+    return values if isinstance(values, InPieces) else np.ascontiguousarray(values)
 
 
 def _checksum(array: Any, start: int) -> int:

@@ -15,6 +15,7 @@ import numpy as np
 from mfpde.contracts import BLOW_UP
 from mfpde.errors import MfpdeError, ResumeError, shown
 from mfpde.observe.output_times import time_of
+from mfpde.ranks import present
 from mfpde.run import Run
 from mfpde.solvers.auto import Auto
 from mfpde.store.atomic_file import companion, is_writable, reason, sweep
@@ -180,7 +181,10 @@ def _integration(
     try:
         if checkpoint is None:
             return prepared.start()
-        return prepared.resume({**checkpoint.state, **trail}, checkpoint.version)
+        state = {**checkpoint.state, **trail}
+        if present().size == 1:  # rank 0 hands it out in pieces
+            state = {name: np.asarray(array) for name, array in state.items()}
+        return prepared.resume(state, checkpoint.version)
     except ResumeError as error:
         raise ResumeError(f"cannot resume {path}: {error}") from error
 

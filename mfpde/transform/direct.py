@@ -15,6 +15,7 @@ __all__ = [
     "PAIR_NANOSECONDS",
     "bounds_of",
     "centred",
+    "common_bounds",
     "counts_of",
     "gathered",
     "has_mass",
@@ -65,6 +66,12 @@ def bounds_of(points: Float) -> tuple[Float, Float]:
     low = np.array([column.min(initial=np.inf) for column in columns])
     high = np.array([column.max(initial=-np.inf) for column in columns])
     return shared().least(low), shared().most(high)
+
+
+def common_bounds(points: Float, keys: Float) -> tuple[Float, Float]:
+    """The box of both."""
+    (low, high), (least, most) = bounds_of(points), bounds_of(keys)
+    return np.minimum(low, least), np.maximum(high, most)
 
 
 def gathered(nodes: Float, masses: Float) -> tuple[Float, Float]:

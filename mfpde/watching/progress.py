@@ -12,7 +12,7 @@ from time import perf_counter
 from mfpde.contracts import Watched
 from mfpde.watching.heartbeat import Heartbeat
 
-__all__ = ["Pace", "Progress", "ProgressReport", "Reporter", "show_line"]
+__all__ = ["Pace", "ProgressReport", "ProgressReporter", "Reporter", "show_line"]
 
 _SECONDS_BETWEEN_REPORTS = 0.1  # a terminal shows no more
 _SECONDS_BETWEEN_LINES = 1.0  # after which a line is shown again when there is nothing new
@@ -139,7 +139,7 @@ class Reporter:
                 self._show(replace(self._last, elapsed=self._pace.elapsed))
 
 
-class Progress(Reporter):
+class ProgressReporter(Reporter):
     """The reporter that calls `show` at most ten times a second, and once more at the end."""
 
     def __init__(self, show: Callable[[ProgressReport], None], end: float) -> None:

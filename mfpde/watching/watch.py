@@ -10,7 +10,7 @@ from mfpde.activity import told_to
 from mfpde.arguments import instance
 from mfpde.contracts import Watched
 from mfpde.watching.interruption import Interruption
-from mfpde.watching.progress import Progress, ProgressReport, Reporter, show_line
+from mfpde.watching.progress import ProgressReport, ProgressReporter, Reporter, show_line
 from mfpde.watching.status import StatusFile
 
 __all__ = ["Show", "Watch", "check_progress"]
@@ -51,7 +51,7 @@ class Watch:
         self._open.enter_context(self.interruption)
         self._open.enter_context(told_to(self._say))
         if self._show is not None:
-            self._add(Progress(self._show, self._end))
+            self._add(ProgressReporter(self._show, self._end))
         return self
 
     def __exit__(self, *_: object) -> None:

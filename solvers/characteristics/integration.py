@@ -19,7 +19,7 @@ from mfpde.solvers.characteristics.tails import Cutoff
 from mfpde.solvers.characteristics.trajectory import Trajectory
 from mfpde.solvers.forms import particles_fields, particles_layout
 from mfpde.solvers.forms.characteristics import characteristics_layout
-from mfpde.solvers.stepping.adaptive_ode import Attempt, March
+from mfpde.solvers.stepping.adaptive_ode import March, Verdict
 from mfpde.solvers.stepping.pole import LOOSER, ending
 from mfpde.transform.work import pairs_worth
 from mfpde.typing import AnyArray, Float
@@ -88,9 +88,9 @@ class CharacteristicsIntegration(Integration):
     def advance(self, target: float, budget: int) -> Progress:
         attempts = max(1, int(budget / self._cost()))
         for tried in self._march.to(min(target, self._rule.good_until), attempts):
-            if tried is Attempt.VANISHED:
+            if tried is Verdict.VANISHED:
                 return self._stuck()
-            if tried is Attempt.ACCEPTED:
+            if tried is Verdict.ACCEPTED:
                 self._trajectory.add(self._march.time, self._march.state)
                 if self._march.time >= target and self._march.last is not None:
                     self._trajectory.keep(self._march.last)

@@ -12,7 +12,7 @@ from mfpde.geometry.gauss import gauss_legendre, last_coefficients
 from mfpde.measure import Measure
 from mfpde.solvers.characteristics.flow import Flow
 from mfpde.solvers.characteristics.node_comparison import Nodes
-from mfpde.solvers.stepping.adaptive_ode import Attempt, March
+from mfpde.solvers.stepping.adaptive_ode import March, Verdict
 from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _rough(task: InitialValueProblem, breaks: Float, limit: float) -> AnyArray:
     missing, march = _missing(density), March(flow, _PILOT_TOLERANCE)
     for tried in march.to(task.until, _ATTEMPTS_MAX):
         doing(f"{masses.size} nodes on panels, t = {march.time:.4g} of {task.until:.4g}")
-        if tried is Attempt.VANISHED or march.time * march.growth > POLE_RATE:
+        if tried is Verdict.VANISHED or march.time * march.growth > POLE_RATE:
             break
         bent = last_coefficients(march.state.reshape(points.shape)).max(axis=1) - flow.rounding(march.state)
         missing = np.maximum(missing, bent / flow.spread(march.state))

@@ -14,7 +14,7 @@ from mfpde.solvers.characteristics.flow import heads
 from mfpde.solvers.characteristics.node_comparison import NodeComparison, Nodes
 from mfpde.solvers.characteristics.node_intervals import POLE_RATE, adaptive_intervals, cut, density_intervals, nodes_of
 from mfpde.solvers.characteristics.tails import Cutoff, farthest_tilt, has_tails, nodes_between
-from mfpde.solvers.stepping.adaptive_ode import Attempt, March
+from mfpde.solvers.stepping.adaptive_ode import March, Verdict
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class _Search:
         march, growth = March(pair, _PILOT_TOLERANCE), (0.0, 0.0)
         for tried in march.to(self._until, _ATTEMPTS_MAX):
             doing(f"{here.count} nodes held against {more.count}, t = {march.time:.4g} of {self._until:.4g}")
-            if tried is Attempt.VANISHED or max(growth) > POLE_RATE:
+            if tried is Verdict.VANISHED or max(growth) > POLE_RATE:
                 return Rule(here, np.inf, largest, others=more)
             variance, _ = growth
             now = pair.difference(march.state) / max(1.0, variance)  # differences of when, not of what

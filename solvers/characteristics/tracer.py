@@ -11,7 +11,7 @@ from mfpde.errors import ProblemError
 from mfpde.measure import Measure
 from mfpde.solvers.characteristics.flow import Flow
 from mfpde.solvers.steppers.base import OrdinarySystem, Size
-from mfpde.solvers.stepping.adaptive_ode import Attempt, March
+from mfpde.solvers.stepping.adaptive_ode import March, Verdict
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["Tracer"]
@@ -80,7 +80,7 @@ class Tracer:
             return cloud
         march, now = March(_Carried(self, cloud, left), tolerance, min(cloud.step, left)), cloud
         for tried in march.to(left, _ATTEMPTS_MAX):
-            if tried is Attempt.ACCEPTED:
+            if tried is Verdict.ACCEPTED:
                 places = self._flow.geometry.retract(march.state[:size].reshape(cloud.places.shape))
                 passed = self._length if march.time == left else cloud.passed + march.time
                 now = replace(cloud, passed=passed, step=march.step, places=places, grown=march.state[size:])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Fitted", "Frame", "Moving", "Rescaled", "Static"]
 
 
-class Frame(ABC):
+class Frame:
     """What moves the coordinates of every panel."""
 
     #: whether z is x
@@ -26,9 +25,9 @@ class Frame(ABC):
     #: whether every component of a mixture has a frame of its own, in which noise relaxes to g = N(0, I)
     gaussian: ClassVar[bool] = False
 
-    @abstractmethod
     def motion(self, time: float, solution: Solution, panel: int, drift: Float, grid: Grid) -> tuple[Float, Float]:
-        """(c, R) of a panel, without what noise adds."""
+        """(c, R) of a panel, without what noise adds; 0 where cells rest, or their system moves them."""
+        return np.zeros_like(solution.mean[panel]), np.zeros_like(solution.matrix[panel])
 
     def remainder(self, drift: Float, motion: tuple[Float, Float], inverse: Float, grid: Grid, out: Float) -> None:
         """out = the velocity of z, `S^{-1} (G - c - R z)`."""
@@ -51,9 +50,6 @@ class Static(Frame):
     """Cells that rest: `c = 0`, `R = 0`."""
 
     rests = True
-
-    def motion(self, time: float, solution: Solution, panel: int, drift: Float, grid: Grid) -> tuple[Float, Float]:
-        return np.zeros_like(solution.mean[panel]), np.zeros_like(solution.matrix[panel])
 
     def remainder(self, drift: Float, motion: tuple[Float, Float], inverse: Float, grid: Grid, out: Float) -> None:
         out[...] = drift
@@ -109,6 +105,3 @@ class Moving(Frame):
 
 class Fitted(Frame):
     """The frame whose ends z = -1 and 1 are tokens; `FittedSystem` moves it."""
-
-    def motion(self, time: float, solution: Solution, panel: int, drift: Float, grid: Grid) -> tuple[Float, Float]:
-        raise NotImplementedError

@@ -19,7 +19,7 @@ from mfpde.solvers.gaussian.frame import Frame
 from mfpde.solvers.gaussian.long_time_limit import History, Limit, limit
 from mfpde.solvers.gaussian.moments import Moments
 from mfpde.solvers.gaussian.steps import GaussianMarch
-from mfpde.solvers.stepping.adaptive_ode import Attempt
+from mfpde.solvers.stepping.adaptive_ode import Verdict
 from mfpde.solvers.stepping.pole import LOOSER, blow_up, ended_early
 from mfpde.typing import AnyArray, Float
 
@@ -73,7 +73,7 @@ class GaussianIntegration(Integration):
         if self._march.time < target:
             self._history.note(self._march.time, self._march.frame)
         for tried in self._march.to(target, attempts):
-            if tried is Attempt.VANISHED:
+            if tried is Verdict.VANISHED:
                 return self._stuck()
             grown = _grown(self._march.frame)
             if grown is not None:

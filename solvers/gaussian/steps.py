@@ -9,7 +9,7 @@ import numpy as np
 from mfpde.solvers.gaussian.frame import Frame
 from mfpde.solvers.gaussian.moments import Moments
 from mfpde.solvers.steppers.base import OrdinarySystem, Size
-from mfpde.solvers.stepping.adaptive_ode import Attempt, March
+from mfpde.solvers.stepping.adaptive_ode import March, Verdict
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["GaussianMarch"]
@@ -51,7 +51,7 @@ class GaussianMarch(March):
         """That of the state."""
         return self._in_frame.frame
 
-    def attempt(self, stop: float = np.inf) -> Attempt:
+    def attempt(self, stop: float = np.inf) -> Verdict:
         noise = self._moments.drowned(self.frame, self.time, self.step) and not (
             self.stiff and self.frame.rank == self._moments.dimension
         )
@@ -59,7 +59,7 @@ class GaussianMarch(March):
         if state.size != self.state.size:
             self.replace(state)
         tried = super().attempt(stop)
-        if tried is Attempt.ACCEPTED:
+        if tried is Verdict.ACCEPTED:
             frame = self._moments.moved(self.frame, self.state)
             self.start_frame, self._in_frame.frame = self.frame, self._moments.renewed(self.time, frame)
             self.replace(self._moments.state(frame, noise=False))

@@ -3,6 +3,7 @@ merged."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ from mfpde.solvers.particles.schemes import norm_rate, speed_factor
 from mfpde.solvers.particles.shown import TokenIntegration, lengths, spread
 from mfpde.solvers.particles.tokens import Tokens, first_tokens
 from mfpde.solvers.steppers.base import OrdinarySystem, Size
-from mfpde.solvers.stepping.adaptive_ode import Attempt, March
+from mfpde.solvers.stepping.adaptive_ode import March, Verdict
 from mfpde.solvers.stepping.pole import LOOSER, blow_up, ended_early
 from mfpde.transform.work import pairs_worth
 from mfpde.typing import AnyArray, Float
@@ -36,6 +37,9 @@ __all__ = ["AdaptiveIntegration"]
 STEP_SHARE = 0.1
 #: of a coordinate; tokens beyond it are lost
 _MAX_COORDINATE = 1e60
+#: errors of a step are told apart by this factor: they are known to some seven digits, and steps of other lengths make
+#: other errors, so that runs on different numbers of ranks would part by more than rounding where kernels have kinks
+_ERROR_RATIO = 2.0 ** (1 / 32)
 #: numbers of a state up to which stiff stretches are solved by an implicit scheme with a matrix of that size
 _MOST_IMPLICIT = 100
 #: numbers of a state up to which steps may take seventeen arrays of its size (70 MB), which makes them twice as fast;
@@ -140,7 +144,7 @@ class AdaptiveIntegration(TokenIntegration):
         if self._directions is None:
             rounding = ROUNDING / (STEP_SHARE * self._settings.tolerance) * self._largest(state)
             size = max(spread(self._rows(state), self._moving), rounding)
-        return lambda error: self._largest(error) / size
+        return lambda error: _told_apart(self._largest(error) / size)
 
     def growth_rate(self, time: float, state: Float) -> float:
         """`d/dt log |x|^2` of the token that is farthest out, in R^d."""
@@ -170,9 +174,9 @@ class AdaptiveIntegration(TokenIntegration):
                 self.gathered = self._gathering()
                 return Progress(State.UNDER_WAY)
             tried = self._march.attempt(target if self._march_is_compact else np.inf)
-            if tried is Attempt.ACCEPTED:
+            if tried is Verdict.ACCEPTED:
                 self._march.replace(self._on_space(self._march.state))
-            if tried is Attempt.VANISHED:
+            if tried is Verdict.VANISHED:
                 self._stand(self._march.time)
                 return ended_early("a token", blow_up(self._march, self._looser()), self._march)
             self._stand(min(self._march.time, target))
@@ -292,6 +296,13 @@ class AdaptiveIntegration(TokenIntegration):
     def statistics(self) -> dict[str, float]:
         counts = {name: float(value) for name, value in self._march.counts.items()}
         return {"particles": float(self._left), **counts}
+
+
+def _told_apart(error: float) -> float:
+    """The next larger power of the ratio."""
+    if not 0 < error < math.inf:
+        return error
+    return _ERROR_RATIO ** math.ceil(math.log(error) / math.log(_ERROR_RATIO))
 
 
 class _TokenSystem(OrdinarySystem):

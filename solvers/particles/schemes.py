@@ -23,8 +23,7 @@ class Gain:
         """None where directions are seen as they are."""
         if scheme is None:
             return None
-        gain = np.ones(dimension) if scheme.gain is None else np.array(scheme.gain)
-        factors = scheme.radius * gain
+        factors = scheme.factors(dimension)
         return None if (factors == 1).all() else cls(factors)
 
     def query(self, matrix: Float) -> Float:

@@ -12,7 +12,7 @@ from mfpde.contracts import PROMISED, Accuracy, Progress, State
 from mfpde.errors import ProblemError
 from mfpde.solvers.reduced.tokens import ReducedIntegration, equal_weights
 from mfpde.solvers.steppers.base import OrdinarySystem, Size
-from mfpde.solvers.stepping.adaptive_ode import Attempt, March
+from mfpde.solvers.stepping.adaptive_ode import March, Verdict
 from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class EquiangularIntegration(ReducedIntegration):
 
     def advance(self, target: float, budget: int) -> Progress:
         for tried in self._march.to(target, max(1, int(budget / _COST))):
-            if tried is Attempt.VANISHED:
+            if tried is Verdict.VANISHED:
                 self._stand(self._march.time)
                 message = self._march.trouble or "norms of tokens go to 0, and their angles move ever faster"
                 return Progress(State.NOT_FINITE, message, "end the run earlier")

@@ -16,7 +16,7 @@ from mfpde.solvers.stepping.controller import SHORTEST_STEP, Controller
 from mfpde.solvers.stepping.step_ends import next_end
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["Attempt", "March", "Until"]
+__all__ = ["March", "Until", "Verdict"]
 
 _FIRST_STEP = 0.01  # over which nothing moves farther, in the size of errors
 _STIFF_STEPS = 15  # limited by stability, before the implicit scheme takes over, as in Hairer's programs
@@ -32,7 +32,7 @@ _DENSE_OUTPUT = 100.0  # tolerances of Newton inside an accepted implicit step: 
 _EXPLICIT, _COMPACT = Dop853(), Gragg8()
 
 
-class Attempt(Enum):
+class Verdict(Enum):
     """What became of a step."""
 
     ACCEPTED = "accepted"
@@ -118,7 +118,7 @@ class March:
         """The length that the next step is to have."""
         return self._controller.length
 
-    def to(self, time: float, most: int) -> Iterator[Attempt]:
+    def to(self, time: float, most: int) -> Iterator[Verdict]:
         """Attempts on the way to `time`, at most so many, each when it is done; none after one that VANISHED. Steps do
         not end at `time`, but at or beyond it."""
         for _ in range(most):
@@ -126,16 +126,16 @@ class March:
                 return
             tried = self.attempt()
             yield tried
-            if tried is Attempt.VANISHED:
+            if tried is Verdict.VANISHED:
                 return
 
-    def attempt(self, stop: float = np.inf) -> Attempt:
+    def attempt(self, stop: float = np.inf) -> Verdict:
         """Try one step from `time`, which does not pass `stop`; afterwards `start_time`, `start` are where the last
         accepted one began."""
         end = next_end(self.time, self.step, [*self._breaks, stop])
         step = end - self.time
         if not step > SHORTEST_STEP * self.time:
-            return Attempt.VANISHED
+            return Verdict.VANISHED
         self.trouble, implicit = "", self.stiff
         error_order = Radau9.error_order if implicit else self._explicit.error_order
         with np.errstate(all="ignore"):
@@ -146,7 +146,7 @@ class March:
                 error = np.nan
         if not self._controller.judge(step, error, error_order):
             self.counts["rejected"] += 1
-            return Attempt.REJECTED if self.step > SHORTEST_STEP * self.time else Attempt.VANISHED
+            return Verdict.REJECTED if self.step > SHORTEST_STEP * self.time else Verdict.VANISHED
         self.counts["steps"] += 1
         self._last_implicit = implicit
         self.start_time, self.start = self.time, self.state
@@ -157,7 +157,7 @@ class March:
             self._first = None
             self._controller.forget()
             self.stiff, self._limited, self._free = False, 0, 0
-        return Attempt.ACCEPTED
+        return Verdict.ACCEPTED
 
     def look(self, time: float) -> Float:
         """The state at a time inside the last accepted step, by a step of its own."""

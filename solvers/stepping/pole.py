@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mfpde.contracts.solver import Progress, State
-from mfpde.solvers.stepping.adaptive_ode import Attempt, March
+from mfpde.solvers.stepping.adaptive_ode import March, Verdict
 
 __all__ = ["LOOSER", "BlowUp", "PoleLine", "blow_up", "ended_early", "ending", "pole_of_another"]
 
@@ -109,7 +109,7 @@ def ending(march: March, looser: March, others: March | None, compact: bool) -> 
 def ended_early(what: str, found: BlowUp | None, march: March) -> Progress:
     """What `advance` says when steps have become too short to go on."""
     if found is None:
-        message = march.trouble or Attempt.VANISHED.value
+        message = march.trouble or Verdict.VANISHED.value
         return Progress(State.NOT_FINITE, message, "check the size of the coefficients against time.until")
     return found.progress(what)
 

@@ -48,9 +48,19 @@ LAWS = {
         "initial": {"kind": "uniform"},
         "observe": ["mean"],
     },
+    "distance": {
+        **PLANE,
+        "interaction": {"expression": "exp(-r**2)", "external": "-x**2 - y**2/2"},
+    },
+    "kinks": {
+        "geometry": {"kind": "sphere"},
+        "attention": {"kind": "relu", "beta": 2},
+        "initial": {"kind": "von-mises", "direction": [0.6, 0, 0.8], "concentration": 2},
+        "observe": ["mean"],
+    },
 }
 LAWS["sinkhorn"] |= {"initial": LAWS["line"]["initial"]}
-NOISELESS = ("circle", "sphere", "line", "plane", "relu")
+NOISELESS = ("circle", "sphere", "line", "plane", "relu", "distance", "kinks")
 
 
 def problem(name: str, *, noisy: bool) -> mfpde.Problem:

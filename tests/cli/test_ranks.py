@@ -77,7 +77,7 @@ SOME = ("sphere", "plane")
 
 
 @needs_mpi
-@pytest.mark.parametrize(("laws", "cases"), [(SOME, 5), pytest.param((), 16, id="every law", marks=pytest.mark.long)])
+@pytest.mark.parametrize(("laws", "cases"), [(SOME, 5), pytest.param((), 20, id="every law", marks=pytest.mark.long)])
 def test_ranks_agree_with_one_process(laws, cases, ranks):
     code, out, err = finished(ranks(3, "-m", "mpi4py", str(ROOT / "tests/cli/solved_by_ranks.py"), *laws))
     assert code == 0, err
@@ -106,7 +106,8 @@ def test_a_rank_that_is_killed_leaves_a_run_to_resume(number, ranks):
     (victim,) = [each for each in children(process) if each.environ().get("PMI_RANK") == number]
     time.sleep(0.3 * np.random.default_rng(int(end * 1e6)).random())
     victim.kill()
-    assert finished(process)[0] != 0
+    code, _, err = finished(process)
+    assert (code, f"rank {number} of 2 died; what is in the file stays" in err) == (3, True)
     run = mfpde.load(ranks.folder / "some.h5")
     assert (run.outcome.kind, run.positions.shape) == ("interrupted", (1, 20001, 1))
     again = solve(ranks, 3, "-o", "some.h5", "--resume", *ENDLESS)
@@ -117,6 +118,20 @@ def test_a_rank_that_is_killed_leaves_a_run_to_resume(number, ranks):
     assert (code, "interrupted" in out, "Traceback" in err) == (130, True, False)
     with h5py.File(ranks.folder / "some.h5") as file:
         assert file["checkpoint/0"].attrs["time"] > 0 or file["checkpoint/1"].attrs["time"] > 0
+
+
+@needs_mpi
+def test_a_rank_that_fails_ends_all(ranks):
+    line = """
+import mfpde.ranks.launched as launched
+launched._MEETING_SECONDS = 0.2
+with launched.launched() as ranks:
+    if ranks.number == 1:
+        raise MemoryError("17 GiB")
+    ranks.sum(1.0)
+"""
+    code, _, err = finished(ranks(2, "-c", line))
+    assert (code, "rank 1: MemoryError: 17 GiB" in err, "rank 1 of 2 died" in err) == (3, True, True)
 
 
 def wait_for_steps(folder, after=0.0, seconds=60):

@@ -8,7 +8,7 @@ from mfpde.contracts import State
 from mfpde.solvers.finite_volume.line_system import LineSystem
 from mfpde.solvers.finite_volume.system import CellSystem
 from mfpde.solvers.steppers.base import OrdinarySystem
-from mfpde.solvers.stepping.adaptive_ode import Attempt, March
+from mfpde.solvers.stepping.adaptive_ode import March, Verdict
 
 
 @pytest.mark.parametrize("kappa", [np.inf, 4.0], ids=["quiet", "noisy"])
@@ -48,7 +48,7 @@ def test_evaluations_of_a_march():
     system = OrdinarySystem.of(slope)
     system.start = np.ones(2)
     march = March(system, 1e-10, 0.3)
-    assert all(tried is not Attempt.VANISHED for tried in march.to(2, 1000))
+    assert all(tried is not Verdict.VANISHED for tried in march.to(2, 1000))
     assert march.time >= 2
     assert march.counts["rejected"] > 0
     assert march.counts["evaluations"] == len(calls)

@@ -15,7 +15,6 @@ from store.test_every_write import Tape, replay
 import mfpde
 from mfpde.bifurcation import bifurcating
 from mfpde.store.result_file import ResultFile
-from mfpde.store.transaction import Transaction
 from mfpde.watching import progress
 
 #: with branches that leave branches, the second beside the first; and a fold that ties
@@ -93,24 +92,8 @@ def test_what_comes_back_is_what_was_found(whole):
 
 def test_a_kill_after_any_write_leaves_every_branch(monkeypatch, tmp_path, whole):
     tape = Tape()
-    put, cut, commit = Transaction._put, Transaction._cut, ResultFile.commit
-
-    def recorded_put(disk, offset, piece):
-        tape.writes.append((offset, bytes(piece)))
-        put(disk, offset, piece)
-
-    def recorded_cut(disk, size):
-        tape.writes.append((size, None))
-        cut(disk, size)
-
-    def recorded_commit(file, *about):
-        commit(file, *about)
-        tape.commits.append((len(tape.writes), file.counts["branch_rows"]))
-
     with monkeypatch.context() as patched:
-        patched.setattr(Transaction, "_put", recorded_put)
-        patched.setattr(Transaction, "_cut", recorded_cut)
-        patched.setattr(ResultFile, "commit", recorded_commit)
+        tape.recording(patched, ResultFile, "commit", lambda file: file.counts["branch_rows"])
         whole[1].save(tmp_path / "diagram.h5")
     first, place = tape.commits[0][0], tmp_path / "killed.h5"
     wanted = [index >= first and index % 3 == 0 for index in range(len(tape.writes))]

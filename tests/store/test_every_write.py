@@ -37,27 +37,31 @@ class Tape:
     commits: list[tuple[int, int]] = field(default_factory=list)
     start: bytes = b""  # what is written to
 
+    def recording(self, patched, owner, commit: str, counted) -> None:
+        """Everything from now on: `owner.commit(self, ..)` is over when `counted(self)` rows are."""
+        put, cut, committed = Transaction._put, Transaction._cut, getattr(owner, commit)
+
+        def recorded_put(disk, offset, piece):
+            self.writes.append((offset, bytes(piece)))
+            put(disk, offset, piece)
+
+        def recorded_cut(disk, size):
+            self.writes.append((size, None))
+            cut(disk, size)
+
+        def recorded_commit(one, *about):
+            committed(one, *about)
+            self.commits.append((len(self.writes), counted(one)))
+
+        patched.setattr(Transaction, "_put", recorded_put)
+        patched.setattr(Transaction, "_cut", recorded_cut)
+        patched.setattr(owner, commit, recorded_commit)
+
 
 @pytest.fixture
 def tape(monkeypatch) -> Tape:
     tape = Tape()
-    put, cut, commit = Transaction._put, Transaction._cut, FileRecorder._commit
-
-    def recorded_put(disk, offset, piece):
-        tape.writes.append((offset, bytes(piece)))
-        put(disk, offset, piece)
-
-    def recorded_cut(disk, size):
-        tape.writes.append((size, None))
-        cut(disk, size)
-
-    def recorded_commit(recorder, integration):
-        commit(recorder, integration)
-        tape.commits.append((len(tape.writes), recorder._file.counts["snapshots"]))
-
-    monkeypatch.setattr(Transaction, "_put", recorded_put)
-    monkeypatch.setattr(Transaction, "_cut", recorded_cut)
-    monkeypatch.setattr(FileRecorder, "_commit", recorded_commit)
+    tape.recording(monkeypatch, FileRecorder, "_commit", lambda recorder: recorder._file.counts["snapshots"])
     monkeypatch.setattr(FileRecorder, "_due", lambda _: True)
     return tape
 

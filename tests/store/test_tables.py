@@ -17,7 +17,6 @@ from mfpde.store.checksums import row_checksums
 from mfpde.store.opening import opened
 from mfpde.store.result_file import ResultFile
 from mfpde.store.stored_tables import StoredTables
-from mfpde.store.transaction import Transaction
 from mfpde.store.writer import FileRecorder
 
 COUNT = 11
@@ -39,23 +38,7 @@ def path(tmp_path, smallest):
 @pytest.fixture
 def tape(monkeypatch):
     tape = Tape()
-    put, cut, commit = Transaction._put, Transaction._cut, ResultFile.commit
-
-    def recorded_put(disk, offset, piece):
-        tape.writes.append((offset, bytes(piece)))
-        put(disk, offset, piece)
-
-    def recorded_cut(disk, size):
-        tape.writes.append((size, None))
-        cut(disk, size)
-
-    def recorded_commit(file, *about):
-        commit(file, *about)
-        tape.commits.append((len(tape.writes), file.counts["states"]))
-
-    monkeypatch.setattr(Transaction, "_put", recorded_put)
-    monkeypatch.setattr(Transaction, "_cut", recorded_cut)
-    monkeypatch.setattr(ResultFile, "commit", recorded_commit)
+    tape.recording(monkeypatch, ResultFile, "commit", lambda file: file.counts["states"])
     return tape
 
 

@@ -6,7 +6,7 @@ import pytest
 from mfpde.contracts.solver import State
 from mfpde.solvers.steppers.base import OrdinarySystem
 from mfpde.solvers.stepping import pole
-from mfpde.solvers.stepping.adaptive_ode import Attempt, March
+from mfpde.solvers.stepping.adaptive_ode import March, Verdict
 from mfpde.solvers.stepping.pole import PoleLine, blow_up, ending, pole_of_another
 
 
@@ -34,7 +34,7 @@ def marching(slope, tolerance=1e-6, growth=None):
 
 def stuck(slope, growth=None):
     march = marching(slope, 1e-11, growth)
-    assert Attempt.VANISHED in march.to(np.inf, 10_000)
+    assert Verdict.VANISHED in march.to(np.inf, 10_000)
     return march
 
 
