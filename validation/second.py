@@ -14,13 +14,14 @@ from mfpde.contracts import PROMISED, Solver
 from mfpde.equation import Equation
 from mfpde.errors import MfpdeError
 from mfpde.prepare import Prepared
+from mfpde.problem import Problem
 from mfpde.registry import lookup, members
 from mfpde.validation.examined import Examined
-from mfpde.validation.plain_tokens import PlainTokens, plain_tokens
-from mfpde.validation.report import Check
+from mfpde.validation.plain_tokens import PlainTokens, may_be_plain, plain_tokens
+from mfpde.validation.report import Check, plain
 from mfpde.validation.waves import waves_for
 
-__all__ = ["Apart", "second_method"]
+__all__ = ["Apart", "none_foreseen", "second_method"]
 
 _SOURCE = "a second method"
 #: tolerances of the second method, where the first has a smaller one: characteristics take long for less
@@ -42,10 +43,27 @@ class Apart:
         measured = max(self.distances, default=math.nan)
         return Check.equal(claim, _SOURCE, expected=0.0, measured=measured, tolerance=sum(self.promises))
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        run, method = self.promises
+        return {
+            "method": self.method,
+            "times": list(self.times),
+            "distances": [plain(each) for each in self.distances],
+            "promises": {"run": plain(run), "method": plain(method)},
+        }
+
     def draw(self, figure: Any) -> None:
         """Over time, beside the promises."""
         promises = list(zip(("the run", self.method), self.promises, strict=True))
         lookup("view", "second-method")(self.times, np.array(self.distances), promises, self.method, figure)
+
+
+def none_foreseen(problem: Problem, solver: Solver) -> str | None:
+    """Why there is no second method, as far as that is known before anything runs, or None."""
+    if may_be_plain(problem, solver) or (solver.shows != "particles" and _references(problem.equation, solver)):
+        return None
+    return f"no second method shares nothing with solver: {solver.kind} and can do this equation"
 
 
 def second_method(examined: Examined, *, quick: bool) -> Apart | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mfpde.arguments import in_unicode, instance, truth
 from mfpde.errors import ProblemError, ResumeError
-from mfpde.prepare import faults
+from mfpde.prepare import chosen_solver, faults
 from mfpde.problem import Problem
 from mfpde.registry import lookup, members
 from mfpde.store.atomic_file import made_folder
@@ -121,17 +122,22 @@ def _claim(name: str | Path | Problem, sizes: _Sizes) -> _Test:
 def _of_problem(problem: Problem, title: str, sizes: _Sizes) -> _Test:
     """Theory and a second method, and the mean-field limit where there is one."""
     from mfpde.validation.mean_field.study import examine_limit
+    from mfpde.validation.second import none_foreseen
     from mfpde.validation.solution import examine_solution
 
     found = faults(problem)
     if found:
         raise ProblemError(found)
     plan, reason = sizes.plan(problem)
+    alone = none_foreseen(problem, chosen_solver(problem))
+    no_limit = f"no mean-field limit is looked for: {reason}"
+    for note in [*([alone] if alone else []), *([no_limit] if plan is None else [])]:
+        logging.getLogger("mfpde").warning("%s: %s", title, note)
 
     def run(watch: Watch, folder: Path | None, resume: bool) -> Report:
         solution = examine_solution(problem, title, quick=sizes.quick)
         if plan is None:
-            return replace(solution, own_notes=(*solution.own_notes, f"no mean-field limit is looked for: {reason}"))
+            return replace(solution, own_notes=(*solution.own_notes, no_limit))
         if watch.interruption.asked:
             raise KeyboardInterrupt
         stem = Path(title).stem
