@@ -157,6 +157,8 @@ class Findings:
         for why in dict.fromkeys(rate.why for rate in unknown):
             measured = ", ".join(f"{rate.quantity} {rate.measured}" for rate in unknown if rate.why == why)
             found.append(f"{why}; measured and not judged: {measured}")
+        if not any(self.distances.values()):
+            found.append("distances are not measured: tokens have positions, and each position holds few of them")
         if self.plan.limit is None:
             found.append("no solver knows the limit: tokens are held against many more tokens, which share their bias")
         if self.parting.when is not None:

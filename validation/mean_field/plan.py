@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mfpde.arguments import number, whole
+from mfpde.arguments import need_memory, number, whole
 from mfpde.contracts import Solver
 from mfpde.errors import ProblemError
 from mfpde.prepare import chosen_solver
@@ -65,7 +65,7 @@ class Plan:
         reason = no_limit(problem)
         if reason is not None:
             raise ProblemError.at("", f"there is no mean-field limit to look for: {reason}")
-        given = None if counts is None else _counts(counts)
+        given = None if counts is None else _counts(counts, problem.geometry.ambient_dimension)
         data = {name: value for name, value in problem.canonical().items() if name not in ("compare", "observe")}
         until = float(data["time"]["until"])
         data["time"] = {"until": until, "save_at": [share * until for share in _TIME_SHARES]}
@@ -147,13 +147,14 @@ def no_limit(problem: Problem) -> str | None:
     return None if refusal is None else f"particles cannot do this: {refusal}"
 
 
-def _counts(given: Sequence[int]) -> tuple[int, ...]:
+def _counts(given: Sequence[int], dimension: int) -> tuple[int, ...]:
     counts = tuple(sorted({whole("counts", each, least=2) for each in given}))
     if len(counts) < LEAST_COUNTS:
         raise ProblemError.at(
             "counts",
             f"must be at least {LEAST_COUNTS} numbers of tokens, not {len(counts)}: a rate has no interval otherwise",
         )
+    need_memory("counts", counts[-1] * dimension)
     return counts
 
 
