@@ -30,8 +30,8 @@ def keys_in(text: str) -> list[str]:
 def reference(key: str) -> str:
     """Authors, title, where and when.
 
-    >>> reference("castin2024")
-    'Castin, Ablin, Peyré: How smooth is attention?, International Conference on Machine Learning, 2024, arXiv:2312.14820'
+    >>> reference("rigollet2025")
+    'Rigollet: The mean-field dynamics of Transformers, 2025, arXiv:2512.01868'
     """
     entry = re.findall(r"^\s*(\w+)\s*=\s*\{(.*)\},?$", bibliography()[key], re.MULTILINE)
     fields = {name: _unicode(text) for name, text in entry}

@@ -59,7 +59,8 @@ class Apart:
     def draw(self, figure: Any) -> None:
         """Over time, beside the promises."""
         promises = list(zip(("the run", self.method), self.promises, strict=True))
-        lookup("view", "second-method")(self.times, np.array(self.distances), promises, f"{self.compared}, against {self.method}", figure)
+        title = f"{self.compared}, against {self.method}"
+        lookup("view", "second-method")(self.times, np.array(self.distances), promises, title, figure)
 
 
 def none_foreseen(problem: Problem, solver: Solver) -> str | None:

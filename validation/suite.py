@@ -109,7 +109,8 @@ class _Sizes:
         stems = [_stem(name) for name in wanted]
         twice = [stem for stem in dict.fromkeys(stems) if stems.count(stem) > 1]
         if twice:
-            raise ProblemError.at("", f"two parts of the report are called {shown(twice[0])}: what it writes has the name")
+            named = f"two parts of the report are called {shown(twice[0])}"
+            raise ProblemError.at("", f"{named}, and so would be the files that it writes of them")
 
     def plan(self, problem: Problem) -> tuple[Plan | None, str]:
         """Of the mean-field limit, or why there is none."""

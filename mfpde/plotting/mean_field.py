@@ -25,6 +25,7 @@ _DRAWS = 20_000  # of a solution, for the histogram of a coordinate: right to so
 _CELLS = 60  # a side of the grid on which lines of equal density are found in the plane
 _LEVELS = np.array([0.05, 0.25, 0.5, 0.75])  # of the largest density
 _NAME_OF_LEVELS = "solution: 5, 25, 50 and 75 % of its largest density"
+_MOST_TICKS = 5  # numbers of tokens that have room beside each other
 _KEY_MARKER = 4  # times the size of a token
 _OF_TOKENS, _OF_SOLUTION = CATEGORIES[5], CATEGORIES[1]
 _MARKERS = ("o", "s", "^", "D", "v", "P")  # as many as colours that differ
@@ -84,6 +85,10 @@ def _against_counts(axes: Axes, rates: Sequence[Line]) -> None:
             expected = np.exp(level + rate.expected * (logs - centre) + extra)
             axes.plot(rate.counts, expected, color=color, lw=THIN_LINE, ls=DASHES)
     axes.set(xscale="log", yscale="log", xlabel="number of tokens n", ylabel="error (root mean square)")
+    counts = np.unique(np.concatenate([rate.counts for rate in rates]))
+    if counts.size <= _MOST_TICKS:
+        axes.set_xticks(counts, [f"{count:,.0f}" for count in counts])
+        axes.set_xticks([], minor=True)
     axes.plot([], [], color="0.3", lw=THIN_LINE, label="fitted")
     if any(rate.expected is not None for rate in rates):
         axes.plot([], [], color="0.3", lw=THIN_LINE, ls=DASHES, label="expected slope")
@@ -142,12 +147,17 @@ def _over_tokens(axes: Axes, tokens: Measure, solution: Measure) -> None:
 
 
 def _of_projections(axes: Axes, tokens: Measure, solution: Measure) -> None:
-    """Histograms of the last coordinate, that of the axis."""
-    for measure, filled, name in ((tokens, True, "tokens"), (solution, False, "solution")):
+    """Histograms of the last coordinate, that of the axis, in the same bins."""
+    known = "solution" if solution.point_masses() is None else "many more tokens"
+    found = []
+    for measure in (tokens, solution):
         draws = measure if measure.pointlike else Particles(measure.sample(_DRAWS), geometry=measure.space)
         points, weights = draws.embedded_nodes()  # nodes of a quadrature are too many in high dimension
-        color = _OF_TOKENS if filled else _OF_SOLUTION
-        outline: Literal["stepfilled", "step"] = "stepfilled" if filled else "step"
-        last = points[:, -1]
-        axes.hist(last, _BARS // 2, density=True, weights=weights, histtype=outline, color=color, label=name)
-    axes.set(xlabel="last coordinate", ylabel="density")
+        found.append((points[:, -1], weights))
+    places = np.concatenate([last for last, _ in found])
+    span = (-1.0, 1.0) if not solution.space.flat else (float(places.min()), float(places.max()))
+    outlines: tuple[tuple[Literal["stepfilled", "step"], str, str], ...]
+    outlines = ("stepfilled", _OF_TOKENS, "tokens"), ("step", _OF_SOLUTION, known)
+    for (last, weights), (outline, color, name) in zip(found, outlines, strict=True):
+        axes.hist(last, _BARS, span, density=True, weights=weights, histtype=outline, color=color, label=name)
+    axes.set(xlabel="last coordinate", ylabel="density", xlim=span)

@@ -115,7 +115,8 @@ def test_only_some_cases(mfpde):
 
 def test_cases_have_no_counts(mfpde):
     result = mfpde("validate", "moebius", "--repeats", "8")
-    assert (result.exit_code, result.stderr) == (2, "repeats: is of the mean-field limit of problem files; cases have none\n")
+    said = "repeats: is of the mean-field limit of problem files; cases have none\n"
+    assert (result.exit_code, result.stderr) == (2, said)
 
 
 def test_what_there_is_not_is_said_before_anything_runs(mfpde, monkeypatch, caplog):
