@@ -205,7 +205,7 @@ _STYLE = (
     "table{border-collapse:collapse;width:100%}td,th{border-bottom:1px solid #ccc;padding:.2em .6em;text-align:left}"
     "td.number{font-family:monospace;text-align:right}tr.failed{background:#fdd}img{max-width:100%}"
 )
-_COLUMNS = ("claim", "measured", "", "expected", "error", "tolerance", "source", "")
+_COLUMNS = ("claim", "measured", "", "expected", "error", "tolerance", "source", "verdict")
 
 
 def _section(report: Report) -> str:
