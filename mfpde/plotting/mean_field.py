@@ -70,6 +70,7 @@ def draw_mean_field(
 
 
 def _against_counts(axes: Axes, rates: Sequence[Line]) -> None:
+    """Empty where tokens and the solution part before a rate shows."""
     for place, rate in enumerate(rates):
         color, marker = CATEGORIES[place % len(CATEGORIES)], _MARKERS[place % len(_MARKERS)]
         half = 0.5 * (rate.interval[1] - rate.interval[0])
@@ -85,11 +86,11 @@ def _against_counts(axes: Axes, rates: Sequence[Line]) -> None:
             expected = np.exp(level + rate.expected * (logs - centre) + extra)
             axes.plot(rate.counts, expected, color=color, lw=THIN_LINE, ls=DASHES)
     axes.set(xscale="log", yscale="log", xlabel="number of tokens n", ylabel="error (root mean square)")
-    counts = np.unique(np.concatenate([rate.counts for rate in rates]))
-    if counts.size <= _MOST_TICKS:
+    counts = np.unique([count for rate in rates for count in rate.counts])
+    if 0 < counts.size <= _MOST_TICKS:
         axes.set_xticks(counts, [f"{count:,.0f}" for count in counts])
         axes.set_xticks([], minor=True)
-    axes.plot([], [], color="0.3", lw=THIN_LINE, label="fitted")
+    axes.plot([], [], color="0.3", lw=THIN_LINE, label="fitted" if rates else "no rates: they part too soon")
     if any(rate.expected is not None for rate in rates):
         axes.plot([], [], color="0.3", lw=THIN_LINE, ls=DASHES, label="expected slope")
 

@@ -34,8 +34,8 @@ _LEAST_REPEATS = 4  # of which a deviation can be made
 _FEWER_REPEATS = (8, _LEAST_REPEATS)  # tried in turn where nobody asks for a number and systems take long
 #: of which a slope with its uncertainty can be made: so many are measured however long it takes
 LEAST_COUNTS = 3
-#: shares of the time at which tokens are looked at
-_TIME_SHARES = (0.0, 1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4, 1.0)
+#: shares of the time at which tokens are looked at; the first for files whose times are long for their fast tokens
+_TIME_SHARES = (0.0, 1 / 256, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4, 1.0)
 _TOLERANCE = 1e-6  # of tokens without noise, and of the limit: far below the errors of chance
 _TOKENS_FOR_LIMIT = 10  # times the most tokens measured, where nothing else knows the limit
 _SEED_OF_LIMIT = 999_999_937  # no repeat has it

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 import mfpde
+from mfpde.registry import lookup
 from mfpde.validation.mean_field import study
 from mfpde.validation.mean_field.kept import Kept
+from mfpde.validation.mean_field.limit import Limit
 from mfpde.validation.mean_field.parting import Parting
 from mfpde.validation.mean_field.plan import Plan, no_limit
 from mfpde.validation.mean_field.rates import fitted
@@ -129,6 +131,26 @@ def test_few_tokens_part_and_the_most_follow_to_the_end():
     assert parting.when == 2.0
     assert parting.parted == 0
     assert parting.later == np.inf  # nothing to be checked: the most are at 0.04 then
+
+
+def test_a_figure_without_rates(tmp_path):
+    """Where tokens part from the solution at once."""
+    tokens = mfpde.Particles(np.linspace(0, 6, 50)[:, None], geometry=mfpde.Circle())
+    errors = [(count, np.full(4, 0.5), np.full(4, 0.1)) for count in (100, 300, 900)]
+    with lookup("view", "look")():
+        figure = lookup("view", "empty")(5.6)
+        lookup("view", "mean-field")([], TIMES, errors, [(0.0, tokens, tokens)], figure)
+        figure.savefig(tmp_path / "none.png")
+
+
+def test_a_limit_along_characteristics_is_traced_back_once():
+    data = {**WIDE, "initial": {"kind": "uniform", "box": [[-1, 1]]}}
+    run = mfpde.solve(mfpde.Problem.from_dict({**data, "solver": {"kind": "characteristics", "tolerance": 1e-6}}))
+    limit = Limit.of(run)
+    beside = limit.beside(1, 50, 1)
+    assert limit.beside(1, 50, 2) is beside
+    np.testing.assert_allclose(beside.covariance, run.measure(1).covariance, rtol=1e-6)
+    assert np.ptp(beside.nodes()[1]) == 0
 
 
 def test_the_time_of_parting_grows_with_the_logarithm_of_n():
