@@ -133,10 +133,14 @@ def _with_curve(
 
 
 def _over_tokens(axes: Axes, tokens: Measure, solution: Measure) -> None:
-    """Lines of equal density."""
+    """Lines of equal density; the nodes of a solution along characteristics, whose density takes long on a grid."""
     points = tokens.nodes()[0]
     axes.scatter(points[:, 0], points[:, 1], s=1.5, color=_OF_TOKENS, lw=0, rasterized=True, label="tokens")
-    if solution.point_masses() is None:
+    if solution.pointlike:
+        places = solution.nodes()[0]
+        name = "many more tokens" if solution.point_masses() is not None else "nodes of the solution"
+        axes.scatter(places[:, 0], places[:, 1], s=4, color=_OF_SOLUTION, lw=0, rasterized=True, label=name)
+    else:
         low, high = (np.asarray(each) for each in solution.reach(1e-3))
         margin = 0.05 * (high - low)
         x, y = (np.linspace(low[k] - margin[k], high[k] + margin[k], _CELLS) for k in (0, 1))
