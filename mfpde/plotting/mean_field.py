@@ -164,5 +164,5 @@ def _of_projections(axes: Axes, tokens: Measure, solution: Measure) -> None:
     outlines: tuple[tuple[Literal["stepfilled", "step"], str, str], ...]
     outlines = ("stepfilled", _OF_TOKENS, "tokens"), ("step", _OF_SOLUTION, known)
     for (last, weights), (outline, color, name) in zip(found, outlines, strict=True):
-        axes.hist(last, _BARS, span, density=True, weights=weights, histtype=outline, color=color, label=name)
+        axes.hist(last, _BARS, range=span, density=True, weights=weights, histtype=outline, color=color, label=name)
     axes.set(xlabel="last coordinate", ylabel="density", xlim=span)
