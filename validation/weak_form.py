@@ -38,7 +38,7 @@ _MOST_COORDINATES = 20_000_000  # of the snapshots of tokens that windows need, 
 #: points at which the drift is held against its plain sum, and terms of that sum
 _POINTS_COMPARED, _MOST_TERMS = 64, 4_000_000
 _ROUNDING = 1e-11  # of a drift by its fast path, relative to the largest
-_CANCELLED = 1e-4  # times the largest speed there can be: drifts of that size have lost as many digits
+_CANCELLED_SHARE = 1e-4  # of the largest speed there can be: drifts of that size have lost as many digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,4 +176,4 @@ def _drift(examined: Examined) -> list[Check]:
 def _cancelling(law: Law, examined: Examined, measure: Measure) -> float:
     """Drifts this small are what is left of terms that cancel: about the uniform state it is rounding."""
     bound = speed_bound(law, examined.run.problem.equation, radius_of(measure))
-    return _CANCELLED * bound if math.isfinite(bound) else 0.0
+    return _CANCELLED_SHARE * bound if math.isfinite(bound) else 0.0

@@ -161,8 +161,8 @@ def _of_projections(axes: Axes, tokens: Measure, solution: Measure) -> None:
         found.append((points[:, -1], weights))
     places = np.concatenate([last for last, _ in found])
     span = (-1.0, 1.0) if not solution.space.flat else (float(places.min()), float(places.max()))
-    outlines: tuple[tuple[Literal["stepfilled", "step"], str, str], ...]
-    outlines = ("stepfilled", _OF_TOKENS, "tokens"), ("step", _OF_SOLUTION, known)
+    outlines: list[tuple[Literal["stepfilled", "step"], str, str]]
+    outlines = [("stepfilled", _OF_TOKENS, "tokens"), ("step", _OF_SOLUTION, known)]
     for (last, weights), (outline, color, name) in zip(found, outlines, strict=True):
         axes.hist(last, _BARS, range=span, density=True, weights=weights, histtype=outline, color=color, label=name)
     axes.set(xlabel="last coordinate", ylabel="density", xlim=span)

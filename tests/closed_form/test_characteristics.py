@@ -229,20 +229,6 @@ def test_density_and_nodes_agree():
     assert (w * density) @ np.cos(3 * x) == pytest.approx(measure.integrate(lambda y: np.cos(3 * y)), abs=1e-12)
 
 
-def test_distances_know_the_edges_that_nodes_do_not_reach():
-    """Linear attention keeps an interval uniform; Gauss nodes end before it does."""
-    data = {"attention": {"kind": "linear", "A": 0.5, "V": -1.0}, "initial": {"kind": "uniform", "box": [[-1, 1]]}}
-    solver = {"kind": "characteristics", "tolerance": 1e-9}
-    task = {"geometry": {"kind": "line"}, "solver": solver, "time": {"until": 1.0, "save": False}, **data}
-    measure = mfpde.solve(mfpde.Problem.from_dict(task)).measure(-1)
-    half = float(np.sqrt(3 * measure.covariance[0, 0]))
-    exact = mfpde.Uniform(box=[[-half, half]]).on(mfpde.Line())
-    assert np.ptp(measure.nodes()[0]) < 0.99 * 2 * half
-    np.testing.assert_allclose(np.concatenate(measure.reach()), [-half, half], rtol=1e-8)
-    for kind in ("wasserstein-1", "wasserstein-2", "energy"):
-        assert mfpde.distance(measure, exact, kind) < 1e-6
-
-
 def test_draws_follow_the_density():
     measure = solve(LINE, CONTRACTING, BUMPS).measure(-1)
     draws = measure.sample(4000, seed=3)
