@@ -17,7 +17,7 @@ from mfpde.validation.case import worst
 from mfpde.validation.examined import Examined
 from mfpde.validation.report import Check
 
-__all__ = ["checks"]
+__all__ = ["checks", "radius_of", "speed_bound"]
 
 _SOURCE = "bounds of drift and support [castin2025]"
 #: whose speed is compared with the bound
@@ -45,7 +45,7 @@ def _speed(examined: Examined) -> list[Check]:
     ratios = []
     for index in examined.looks:
         present, measure = law.at(float(run.times[index])), run.measure(index)
-        bound = speed_bound(present, examined.run.problem.equation, _radius(measure))
+        bound = speed_bound(present, examined.run.problem.equation, radius_of(measure))
         if not 0 < bound < math.inf:
             return []
         points, positions = _tokens(measure, run.layout.axes)
@@ -86,7 +86,7 @@ def _tokens(measure: Measure, axes: tuple[Any, ...]) -> tuple[Float, Float | Non
     return points[chosen], None if positions is None else positions[chosen]
 
 
-def _radius(measure: Measure) -> float:
+def radius_of(measure: Measure) -> float:
     """Of a ball about 0 that holds all tokens: of cells, their corners."""
     if not measure.space.flat:
         return 1.0

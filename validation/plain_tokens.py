@@ -11,10 +11,11 @@ import numpy as np
 from mfpde.contracts import Solver
 from mfpde.equation import Equation
 from mfpde.measure import Particles
+from mfpde.problem import Problem
 from mfpde.run import Run
 from mfpde.typing import Float
 
-__all__ = ["PlainTokens", "plain_tokens"]
+__all__ = ["PlainTokens", "may_be_plain", "plain_tokens"]
 
 _MOST_TOKENS = 200  # a step of all pairs in NumPy then takes milliseconds
 _TOLERANCE = 1e-10  # of scipy's steps
@@ -33,18 +34,28 @@ class PlainTokens:
     promise: float
 
 
-def plain_tokens(run: Run, solver: Solver) -> PlainTokens | None:
-    """From the tokens that a run begins with; None for noise, layers, copies, and too many tokens."""
-    equation, time = run.problem.equation, run.problem.time
+def may_be_plain(problem: Problem, solver: Solver) -> bool:
+    """Whether the tokens of that solver can be moved by a plain program; not those with noise, layers, copies, and too
+    many, as far as their number is known before the run."""
+    equation, initial = problem.equation, problem.equation.initial_measure()
     alone = all(getattr(solver, name, None) is None for name in ("layers", "copies"))
-    if not alone or time is None or "position" not in run.stored or equation.noise.peculiar or equation.noise.diffuses:
-        return None
-    if run.positions.shape[1] > _MOST_TOKENS or solver.kind not in _SOLVERS or equation.normalization is not None:
-        return None
+    if not alone or problem.time is None or equation.noise.peculiar or equation.noise.diffuses:
+        return False
+    if solver.kind not in _SOLVERS or equation.normalization is not None:
+        return False
     if not equation.geometry.counts_as("line", "plane", "space", "circle", "sphere"):
-        return None  # of others the way back from vectors is not known
-    motion = _Motion(equation, run, gradient=time.clock == "gradient")
-    return motion.followed()
+        return False  # of others the way back from vectors is not known
+    count = len(initial.nodes()[1]) if initial.pointlike else getattr(solver, "count", None) or 0
+    return count <= _MOST_TOKENS
+
+
+def plain_tokens(run: Run, solver: Solver) -> PlainTokens | None:
+    """From the tokens that a run begins with; None where these cannot be moved by a plain program."""
+    problem = run.problem
+    if "position" not in run.stored or not may_be_plain(problem, solver) or run.positions.shape[1] > _MOST_TOKENS:
+        return None
+    gradient = problem.time is not None and problem.time.clock == "gradient"
+    return _Motion(problem.equation, run, gradient=gradient).followed()
 
 
 class _Enough(Exception):  # noqa: N818 - no error: the way is long

@@ -13,6 +13,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from mfpde.bibliography import keys_in, reference
 from mfpde.registry import lookup
 from mfpde.store.atomic_file import made_folder, replacing
 
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, FigureBase
 
     from mfpde.validation.mean_field.rates import Rate
+    from mfpde.validation.second import Apart
 
-__all__ = ["Check", "Drawing", "Report"]
+__all__ = ["Check", "Drawing", "Report", "plain"]
 
 #: draws into an empty figure
 Drawing = Callable[["FigureBase"], None]
@@ -73,13 +75,17 @@ class Check:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; what JSON has no number for is text."""
-        numbers = {name: _plain(getattr(self, name)) for name in ("expected", "measured", "error", "tolerance")}
+        numbers = {name: plain(getattr(self, name)) for name in ("expected", "measured", "error", "tolerance")}
         return {"claim": self.claim, "source": self.source, "relation": self.relation, **numbers, "passed": self.passed}
 
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """Checks and a figure; of one case, or of several in `parts`."""
+    """Checks and a figure; of one case, or of several in `parts`.
+
+    second: of a problem, how far its solution is from that of a second method over time: `method`, `times`,
+    `distances`, and the two `promises` whose sum they must stay below; None where there is none.
+    """
 
     title: str
     claim: str = ""
@@ -92,6 +98,7 @@ class Report:
     own_rates: Mapping[str, Rate] = field(default_factory=dict)
     #: what was measured and is not judged, or could not be
     own_notes: tuple[str, ...] = ()
+    own_second: Apart | None = None
 
     @property
     def checks(self) -> tuple[Check, ...]:
@@ -101,6 +108,11 @@ class Report:
     def rates(self) -> dict[str, Rate]:
         """How fast errors fall with the number of tokens, by quantity."""
         return {name: rate for part in (self, *self.parts) for name, rate in part.own_rates.items()}
+
+    @property
+    def second(self) -> Apart | None:
+        """How far the solution is from that of a second method; None where there is none."""
+        return next((part.own_second for part in (self, *self.parts) if part.own_second is not None), None)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -137,6 +149,8 @@ class Report:
             content["checks"] = [check.to_dict() for check in self.own]
         if self.own_rates:
             content["rates"] = {name: rate.to_dict() for name, rate in self.own_rates.items()}
+        if self.own_second is not None:
+            content["second_method"] = self.own_second.to_dict()
         if self.own_notes:
             content["notes"] = list(self.own_notes)
         if self.citations:
@@ -151,7 +165,17 @@ class Report:
         body = "\n".join(_section(report) for report in (self, *self.parts) if report.own or report.own_notes)
         head = f"<meta charset='utf-8'><title>{escape(self.title)}</title><style>{_STYLE}</style>"
         heading = f"<h1>{escape(self.title)}: {verdict}</h1>"
-        return f"<!DOCTYPE html>\n<html lang='en'><head>{head}</head><body>{heading}\n{body}\n</body></html>\n"
+        page = f"{heading}\n{body}\n{self._references()}"
+        return f"<!DOCTYPE html>\n<html lang='en'><head>{head}</head><body>{page}</body></html>\n"
+
+    def _references(self) -> str:
+        """What the checks and their cases cite."""
+        sources = " ".join(
+            [*(check.source for check in self.checks), *(key for part in self.parts for key in part.citations)]
+        )
+        keys = sorted({*keys_in(sources), *self.citations})
+        rows = "\n".join(f"<li>[{key}] {escape(reference(key))}</li>" for key in keys)
+        return f"<h2>References</h2><ul>{rows}</ul>\n" if keys else ""
 
     def write(self, directory: str | Path) -> Path:
         """The page `index.html`, `report.json` and one PNG for each case, into a directory; returns the page."""
@@ -183,7 +207,7 @@ _STYLE = (
     "table{border-collapse:collapse;width:100%}td,th{border-bottom:1px solid #ccc;padding:.2em .6em;text-align:left}"
     "td.number{font-family:monospace;text-align:right}tr.failed{background:#fdd}img{max-width:100%}"
 )
-_COLUMNS = ("claim", "measured", "", "expected", "error", "tolerance", "source", "")
+_COLUMNS = ("claim", "measured", "", "expected", "error", "tolerance", "source", "verdict")
 
 
 def _section(report: Report) -> str:
@@ -194,8 +218,7 @@ def _section(report: Report) -> str:
         alone = replace(report, parts=()) if report.parts else report
         data = base64.b64encode(alone.png).decode()
         picture = f"<p><img alt='{escape(report.title, quote=True)}' src='data:image/png;base64,{data}'></p>"
-    cited = f"<p>Citations: {escape(', '.join(report.citations))}</p>" if report.citations else ""
-    cited += "".join(f"<p>{escape(note)}</p>" for note in report.own_notes)
+    cited = "".join(f"<p>{escape(note)}</p>" for note in report.own_notes)
     text = f"<h2>{escape(report.title)}</h2><p>{escape(report.claim)}</p>{cited}"
     table = f"<table><tr>{header}</tr>\n{rows}</table>" if report.own else ""
     return f"{text}{picture}{table}"
@@ -218,5 +241,6 @@ def _row(check: Check) -> str:
     return f"<tr class='{verdict}'>{''.join(cells)}</tr>"
 
 
-def _plain(value: float) -> float | str:
+def plain(value: float) -> float | str:
+    """As JSON has it: what it has no number for is text."""
     return value if math.isfinite(value) else str(value)

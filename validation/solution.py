@@ -16,7 +16,7 @@ from mfpde.validation import bounds, closed_forms, conservation, descent, symmet
 from mfpde.validation.case import finished, merged
 from mfpde.validation.examined import Examined, can_observe
 from mfpde.validation.report import Check, Drawing, Report
-from mfpde.validation.second import Apart, second_method
+from mfpde.validation.second import Apart, none_foreseen, second_method
 from mfpde.validation.solving import solved_so_far
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["examine_solution"]
 
 _HEIGHT_INCHES, _HEIGHT_OF_SECOND_INCHES = 4.5, 2.5  # of the figures of the solution, and of the second method
+#: where a second method was foreseen: it cannot begin, or tokens are too many
+_NOT_FOLLOWED = "no second method can follow this solution"
 _TITLE = "what theory says of every solution"
 #: besides the last, where the solution descends no free energy
 _TIMES_CHECKED = 20
@@ -55,8 +57,10 @@ def examine_solution(problem: Problem, title: str, *, quick: bool = False) -> Re
     apart = second_method(examined, quick=quick)
     checks += [] if apart is None else [apart.check()]
     height = _HEIGHT_INCHES + (0 if apart is None else _HEIGHT_OF_SECOND_INCHES)
-    notes = () if apart is not None else (_alone(examined),)
-    return Report(title, _TITLE, tuple(checks), _drawing(run, apart), height, own_notes=notes)
+    alone = none_foreseen(problem, examined.solver) or _NOT_FOLLOWED
+    notes = () if apart is not None else (alone,)
+    drawing = _drawing(run, apart)
+    return Report(title, _TITLE, tuple(checks), drawing, height, own_notes=notes, own_second=apart)
 
 
 def _observed(problem: Problem, also: list[float]) -> Problem:
@@ -66,12 +70,6 @@ def _observed(problem: Problem, also: list[float]) -> Problem:
     until = data["time"]["until"]
     times = sorted({*np.linspace(0.0, until, _TIMES_CHECKED + 1).tolist(), *also})
     return Problem.from_dict({**merged(data, {"observe": names}), "time": {"until": until, "save_at": times}})
-
-
-def _alone(examined: Examined) -> str:
-    """What there is where no second method can be asked."""
-    tokens = "; independent tokens are the second one" if examined.shows == "density" else ""
-    return f"no second method shares nothing with solver: {examined.solver.kind} and can do this equation{tokens}"
 
 
 def _end(run: Run) -> Check:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mfpde.arguments import in_unicode, instance, truth
-from mfpde.errors import ProblemError, ResumeError
-from mfpde.prepare import faults
+from mfpde.errors import ProblemError, ResumeError, shown
+from mfpde.prepare import chosen_solver, faults
 from mfpde.problem import Problem
 from mfpde.registry import lookup, members
 from mfpde.store.atomic_file import made_folder
@@ -67,9 +68,10 @@ def validate(
     check_progress(progress)
     wanted = names or tuple(members("case"))
     sizes = _Sizes(quick, limit, counts, repeats, seconds)
-    claims = [_claim(name, sizes) for name in wanted]
     if resume and folder is None:
         raise ResumeError("resume needs the folder in which the measurements are")
+    sizes.check(wanted)
+    claims = [_claim(name, sizes) for name in wanted]
     place = None if folder is None else made_folder(folder)
     suite, reports = _Suite(len(claims)), []
     with Watch(suite.end, progress) as watch:
@@ -97,22 +99,45 @@ class _Sizes:
     repeats: int | None
     seconds: float | None
 
+    def check(self, wanted: Sequence[str | Path | Problem]) -> None:
+        """That what was asked for goes together."""
+        given = [name for name in ("counts", "repeats", "seconds") if getattr(self, name) is not None]
+        if given and not self.limit:
+            raise ProblemError.at(given[0], "is of the mean-field limit, which was to be left out")
+        if given and not any(_is_problem(name) for name in wanted):
+            raise ProblemError.at(given[0], "is of the mean-field limit of problem files; cases have none")
+        stems = [_stem(name) for name in wanted]
+        twice = [stem for stem in dict.fromkeys(stems) if stems.count(stem) > 1]
+        if twice:
+            named = f"two parts of the report are called {shown(twice[0])}"
+            raise ProblemError.at("", f"{named}, and so would be the files that it writes of them")
+
     def plan(self, problem: Problem) -> tuple[Plan | None, str]:
         """Of the mean-field limit, or why there is none."""
         from mfpde.validation.mean_field.plan import Plan, no_limit
 
-        reason = no_limit(problem) if self.limit else "it was left out"
-        if reason is not None and self.counts is None and self.repeats is None:
-            return None, reason
+        reason = no_limit(problem) if self.limit else "it was to be left out"
+        if not self.limit or (reason is not None and self.counts is None and self.repeats is None):
+            return None, str(reason)
         return Plan.of(problem, self.counts, self.repeats, quick=self.quick, seconds=self.seconds), ""
+
+
+def _is_problem(name: str | Path | Problem) -> bool:
+    """And not the name of a case."""
+    instance("names", name, str | Path | Problem, "names of cases or problem files, or problems")
+    return not isinstance(name, str) or name.endswith((".yaml", ".yml"))
+
+
+def _stem(name: str | Path | Problem) -> str:
+    """Of the files that a report has of it."""
+    return (name.title or "problem") if isinstance(name, Problem) else Path(name).stem
 
 
 def _claim(name: str | Path | Problem, sizes: _Sizes) -> _Test:
     """All that can be wrong with what was asked for is said here."""
     if isinstance(name, Problem):
         return _of_problem(name, name.title or "problem", sizes)
-    instance("names", name, str | Path, "names of cases or problem files, or problems")
-    if isinstance(name, Path) or name.endswith((".yaml", ".yml")):
+    if isinstance(name, Path) or _is_problem(name):
         return _of_problem(Problem.from_yaml(name), in_unicode(Path(name).name), sizes)
     case = lookup("case", name)()
     return lambda *_: case.run(quick=sizes.quick)
@@ -121,17 +146,22 @@ def _claim(name: str | Path | Problem, sizes: _Sizes) -> _Test:
 def _of_problem(problem: Problem, title: str, sizes: _Sizes) -> _Test:
     """Theory and a second method, and the mean-field limit where there is one."""
     from mfpde.validation.mean_field.study import examine_limit
+    from mfpde.validation.second import none_foreseen
     from mfpde.validation.solution import examine_solution
 
     found = faults(problem)
     if found:
         raise ProblemError(found)
     plan, reason = sizes.plan(problem)
+    alone = none_foreseen(problem, chosen_solver(problem))
+    no_limit = f"no mean-field limit is looked for: {reason}"
+    for note in [*([alone] if alone else []), *([no_limit] if plan is None else [])]:
+        logging.getLogger("mfpde").warning("%s: %s", title, note)
 
     def run(watch: Watch, folder: Path | None, resume: bool) -> Report:
         solution = examine_solution(problem, title, quick=sizes.quick)
         if plan is None:
-            return replace(solution, own_notes=(*solution.own_notes, f"no mean-field limit is looked for: {reason}"))
+            return replace(solution, own_notes=(*solution.own_notes, no_limit))
         if watch.interruption.asked:
             raise KeyboardInterrupt
         stem = Path(title).stem

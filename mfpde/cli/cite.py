@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import click
 
-__all__ = ["bibliography", "cite"]
+from mfpde.bibliography import bibliography
+
+__all__ = ["cite"]
 
 
 @click.command(short_help="Print BibTeX of the papers behind a run.")
@@ -27,10 +28,3 @@ def _keys(path: Path) -> list[str]:
     from mfpde.store import load
 
     return load(path).citations()
-
-
-def bibliography() -> dict[str, str]:
-    """The entries of references.bib by key."""
-    text = (Path(__file__).parent.parent / "references.bib").read_text(encoding="utf-8")
-    entries = re.finditer(r"^@\w+\{(?P<key>[^,]+),.*?^\}", text, re.MULTILINE | re.DOTALL)
-    return {entry["key"]: entry[0] for entry in entries}

@@ -23,7 +23,7 @@ _ROOM_FACTOR = 5.0  # above and below, of a logarithmic axis
 
 @register("view", "second-method")
 def draw_second_method(
-    times: Sequence[float], distances: Float, promises: Sequence[tuple[str, float]], method: str, figure: FigureBase
+    times: Sequence[float], distances: Float, promises: Sequence[tuple[str, float]], title: str, figure: FigureBase
 ) -> None:
     """promises: whose, and how large; what is above their sum is a failed check, and drawn in the colour of alarm."""
     axes = figure.subplots()
@@ -37,5 +37,5 @@ def draw_second_method(
     known = shown[np.isfinite(shown)]
     low, high = min(known.min(initial=allowed), allowed), max(known.max(initial=allowed), allowed)
     axes.set(yscale="log", ylim=(low / _ROOM_FACTOR, high * _ROOM_FACTOR), xlabel="time t", ylabel="distance")
-    axes.set_title(f"means of smooth functions, against {method}")
+    axes.set_title(title)
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))

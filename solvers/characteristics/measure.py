@@ -57,15 +57,25 @@ class CarriedMeasure(Particles):
         return path.flow.geometry.points(path.forward(initial.sample(count, seed), self._time, positions))
 
     def on_cells(self, cells: int) -> GridDensity:
-        path, initial = self._trajectory(), self._initial()
+        path = self._trajectory()
         before, after = (path.nodes(time).reshape(self.weights.size, -1) for time in (0.0, self._time))
         start, end, matrix = affine_fit(before, after, self.weights)
-        edge = outline(*initial.reach(_SHARE_OUTSIDE))
-        borders = [
-            path.forward(edge, self._time, None if place is None else np.full(edge.shape[0], place))
-            for place, _, _ in initial.slices
-        ]
-        return density_on_cells(self._density, (end - matrix @ start, matrix), np.concatenate(borders), cells)
+        frame = end - matrix @ start, matrix
+        return density_on_cells(self._density, frame, self._border(_SHARE_OUTSIDE), cells)
+
+    def _border(self, tolerance: float) -> Float:
+        """Of the line or the plane: where the border is carried of what the initial measure reaches."""
+        edge = outline(*self._initial().reach(tolerance))
+        places = [None if place is None else np.full(edge.shape[0], place) for place, _, _ in self._initial().slices]
+        return np.concatenate([self._trajectory().forward(edge, self._time, place) for place in places])
+
+    def reach(self, tolerance: float = NODES_ACCURACY, tilts: AnyArray | None = None) -> tuple[Float, Float]:
+        """Gauss nodes leave a margin: on the line and the plane the border of the initial measure is carried along."""
+        low, high = super().reach(tolerance, tilts)
+        if not self.space.flat or low.size > 2 or self.point_masses() is not None:
+            return low, high
+        border = self._border(tolerance)
+        return np.minimum(low, border.min(axis=0)), np.maximum(high, border.max(axis=0))
 
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
         return self.points, self.weights

@@ -6,7 +6,7 @@ import pytest
 from store import diagram
 
 import mfpde as package
-from mfpde.cli import cite
+from mfpde.bibliography import bibliography
 from mfpde.contracts import Result
 
 
@@ -54,7 +54,7 @@ def test_plot(mfpde, here, made):
 
 
 def test_cite(mfpde, made):
-    known = cite.bibliography()
+    known = bibliography()
     assert mfpde("cite", made).stdout == f"{known['mfpde']}\n\n{known['hairer1993']}\n"
 
 

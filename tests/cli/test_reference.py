@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import mfpde as package
-from mfpde.cli.cite import bibliography
+from mfpde.bibliography import bibliography
 from mfpde.registry import FAMILIES, members
 
 EXAMPLES = sorted((Path(package.__file__).parent / "examples").glob("*.yaml"))

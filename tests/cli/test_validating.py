@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 
 from mfpde.cli.exit_codes import CHECK_FAILED
+from mfpde.validation import solution
 
+LINE = """\
+geometry:  {kind: line}
+attention: {kind: softmax, A: 0.5, V: -1}
+initial:   {kind: gaussian, mean: 0.3, covariance: 0.5}
+solver:    {kind: gaussian}
+time:      {until: 0.2}
+"""
 LIMIT = ("validate", "small.yaml", "--quick", "--counts", "25,100,400", "--repeats", "8")
 
 
@@ -58,6 +66,9 @@ def test_an_interrupted_study_goes_on(command, here):
         (("--seconds", "-1"), "seconds: must be"),
         (("--seconds", "nan"), "seconds: must be"),
         (("--repeats", "1"), "repeats: must be at least 4, not 1"),
+        (("--counts", "10,20,1e13"), "counts: that many tokens need about 2.08e+15 bytes of memory"),
+        (("--counts", "10,20,40", "--no-limit"), "counts: is of the mean-field limit, which was to be left out"),
+        (("small.yaml",), "two parts of the report are called 'small'"),
         (("--resume",), "resume needs the folder in which the measurements are"),
         (("--only", "nothing*"), "--only: no case matches 'nothing*'"),
     ],
@@ -92,7 +103,7 @@ def test_what_has_no_limit_is_told_so(mfpde):
     result = mfpde("validate", "small.yaml", "--quick")
     assert result.exit_code == 0, result.output
     assert "note: no mean-field limit is looked for: the initial points are the tokens themselves" in result.stdout
-    assert "plain program of all pairs" in result.stdout
+    assert "a plain program of all pairs of tokens (positions of tokens, " in result.stdout
     assert mfpde("validate", "small.yaml", "--counts", "10,100,1000").exit_code == 2
 
 
@@ -100,3 +111,32 @@ def test_only_some_cases(mfpde):
     result = mfpde("validate", "--only", "moeb*", "--quick")
     assert result.exit_code in (0, CHECK_FAILED)
     assert result.stdout.count("\nok") >= 1
+
+
+def test_cases_have_no_counts(mfpde):
+    result = mfpde("validate", "moebius", "--repeats", "8")
+    said = "repeats: is of the mean-field limit of problem files; cases have none\n"
+    assert (result.exit_code, result.stderr) == (2, said)
+
+
+def test_what_there_is_not_is_said_before_anything_runs(mfpde, monkeypatch, caplog):
+    def stopped(*_, **__):
+        raise AssertionError("it ran")
+
+    monkeypatch.setattr(solution, "solved_so_far", stopped)
+    mfpde("validate", "small.yaml", "--quick", "--no-limit")
+    said = [record.getMessage() for record in caplog.records]
+    assert said == [
+        "small.yaml: no second method shares nothing with solver: spectral and can do this equation",
+        "small.yaml: no mean-field limit is looked for: it was to be left out",
+    ]
+
+
+def test_the_second_method_is_in_the_report_as_numbers(mfpde):
+    Path("line.yaml").write_text(LINE)
+    assert mfpde("validate", "line.yaml", "--quick", "--no-limit", "--report", "report").exit_code == 0
+    second = json.loads(Path("report/report.json").read_text())["second_method"]
+    assert second["method"] == "solver: finite-volume"
+    assert second["times"][0] == 0.0
+    assert second["times"][-1] == 0.2
+    assert max(second["distances"]) <= sum(second["promises"].values())

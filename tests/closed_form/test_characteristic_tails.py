@@ -197,3 +197,17 @@ def test_tails_that_run_to_infinity_at_once():
     outcome = mfpde.solve(problem(LINE, {"kind": "unnormalized", "A": 1, "V": 0.5}, initial)).outcome
     assert outcome.kind == "not finite"
     assert "there is no solution" in outcome.message
+
+
+def test_distances_know_the_edges_that_nodes_do_not_reach():
+    """Linear attention keeps an interval uniform; Gauss nodes end before it does."""
+    data = {"attention": {"kind": "linear", "A": 0.5, "V": -1.0}, "initial": {"kind": "uniform", "box": [[-1, 1]]}}
+    solver = {"kind": "characteristics", "tolerance": 1e-9}
+    task = {"geometry": {"kind": "line"}, "solver": solver, "time": {"until": 1.0, "save": False}, **data}
+    measure = mfpde.solve(mfpde.Problem.from_dict(task)).measure(-1)
+    half = float(np.sqrt(3 * measure.covariance[0, 0]))
+    exact = mfpde.Uniform(box=[[-half, half]]).on(mfpde.Line())
+    assert np.ptp(measure.nodes()[0]) < 0.99 * 2 * half
+    np.testing.assert_allclose(np.concatenate(measure.reach()), [-half, half], rtol=1e-8)
+    for kind in ("wasserstein-1", "wasserstein-2", "energy"):
+        assert mfpde.distance(measure, exact, kind) < 1e-6

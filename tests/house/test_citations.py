@@ -5,7 +5,7 @@ import re
 import pytest
 
 import mfpde
-from mfpde.cli.cite import bibliography
+from mfpde.bibliography import bibliography
 from mfpde.equation import Noise
 from mfpde.prepare import citations_of
 from mfpde.registry import members

@@ -39,6 +39,7 @@ LAYERS = {
         "mfpde._version",
         "mfpde.activity",
         "mfpde.arguments",
+        "mfpde.bibliography",
         "mfpde.compilation",
         "mfpde.errors",
         "mfpde.ranks",

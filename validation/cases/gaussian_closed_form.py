@@ -23,7 +23,11 @@ __all__ = ["GaussianClosedForm", "softmax_covariance", "softmax_pole"]
 
 @register("case", "gaussian-closed-form")
 class GaussianClosedForm(Case):
-    """Means and covariances at all output times, by each solver that can, and the times of blow-ups."""
+    """Means and covariances at all output times, by each solver that can, and the times of blow-ups.
+
+    The reference `gaussian-closed-form` is the gaussian solver, which is what is examined here; the formulas know
+    covariances, means under sinkhorn attention and blow-up times alone, and no measure that could be a reference.
+    """
 
     name = "gaussian-closed-form"
 

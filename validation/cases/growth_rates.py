@@ -25,7 +25,10 @@ PERTURBATION = 1e-6
 
 @register("case", "growth-rates")
 class GrowthRates(Case):
-    """The rate at which a tiny `cos(k theta)` grows or decays, measured over about one e-folding time."""
+    """The rate at which a tiny `cos(k theta)` grows or decays, measured over about one e-folding time.
+
+    No reference serves here: linear theory knows a rate for every mode, and not the solution.
+    """
 
     name = "growth-rates"
 

@@ -26,7 +26,10 @@ _RELAXATION_TIMES = 30.0
 
 @register("case", "kuramoto-order-parameter")
 class KuramotoOrderParameter(Case):
-    """`r = I_1(kappa r) / I_0(kappa r)` and `<cos 2 theta> = 1 - 2/kappa` in the long run, on both sides of 2."""
+    """`r = I_1(kappa r) / I_0(kappa r)` and `<cos 2 theta> = 1 - 2/kappa` in the long run, on both sides of 2.
+
+    No reference serves here: the formulas know the state at rest, and not the solution on its way there.
+    """
 
     name = "kuramoto-order-parameter"
 

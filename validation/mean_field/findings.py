@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Findings"]
 
 _SOURCE = "the mean-field limit [sznitman1991]"
+_SOURCE_OF_DISTANCES = "distances of independent draws [fournier2015]"
 _BIAS_FACTOR = 20.0  # times 1/n: what a bias of order 1/n may be for waves of modulus 1
 _SMOOTH_NAME = "smooth observables"
 #: its square is at most 2 W_1, whose rate is judged: n^-1/2 for wide measures, n^-1/4 for clusters that are all but
@@ -135,7 +137,8 @@ class Findings:
     def claim(self) -> str:
         """What was measured."""
         counts = ", ".join(f"{count:,}" for count in self.counts)
-        return f"independent tokens tend to the solution: n = {counts}, {self.plan.repeats} repeats each"
+        measured = f"n = {counts}, {self.plan.repeats} repeats each; bars and bands are two standard errors"
+        return f"independent tokens tend to the solution: {measured}"
 
     def checks(self) -> list[Check]:
         """The rates that theory has, the bias that is left, fluctuations, and how they part."""
@@ -144,24 +147,26 @@ class Findings:
     @property
     def notes(self) -> tuple[str, ...]:
         """What is measured and not judged."""
-        found = []
-        for rate in self.rates.values():
-            if rate.quantity in _NOT_JUDGED and rate.kept is False:
-                found.append(
-                    f"{rate.quantity} distance: n^{rate.exponent:.2f} where n^-1/2 is expected of wide measures, and "
-                    "n^-1/4 of clusters that are all but points; not judged"
-                )
-            elif rate.expected is None:
-                low, high = rate.interval
-                measured = f"measured n^{rate.exponent:.2f}, 95 % between n^{low:.2f} and n^{high:.2f}"
-                found.append(f"{rate.quantity}: {rate.why}; {measured}")
+        found = [
+            f"{rate.quantity} distance: n^{rate.exponent:.2f} where n^-1/2 is expected of wide measures, and "
+            "n^-1/4 of clusters that are all but points; not judged"
+            for rate in self.rates.values()
+            if rate.quantity in _NOT_JUDGED and rate.kept is False
+        ]
+        unknown = [rate for rate in self.rates.values() if rate.expected is None]
+        for why in dict.fromkeys(rate.why for rate in unknown):
+            measured = ", ".join(f"{rate.quantity} {rate.measured}" for rate in unknown if rate.why == why)
+            found.append(f"{why}; measured and not judged: {measured}")
+        if not any(self.distances.values()):
+            found.append("distances are not measured: tokens have positions, and each position holds few of them")
         if self.plan.limit is None:
             found.append("no solver knows the limit: tokens are held against many more tokens, which share their bias")
         if self.parting.when is not None:
+            place = self.parting.parted
             found.append(
-                f"from t = {self.parting.when:.4g} on tokens and the solution part (systems differ by more than "
-                f"{self.parting.bounds[-1]:.2g}): chance grows where a state is unstable, critical or metastable; "
-                "rates are of the times before"
+                f"from t = {self.parting.when:.4g} on tokens and the solution part (systems of {self.counts[place]:,} "
+                f"differ by more than {self.parting.bounds[place]:.2g}): chance grows where a state is unstable, "
+                "critical or metastable; rates are of the times before"
             )
         return tuple(found)
 
@@ -177,7 +182,8 @@ class Findings:
             low, high = rate.interval
             claim = f"{rate.quantity}: errors fall like {rate.law} (95 % between n^{low:.2f} and n^{high:.2f})"
             tolerance = rate.allowed + MARGIN
-            found.append(Check(claim, _SOURCE, rate.expected, rate.exponent, tolerance, rate.kept, "<="))
+            source = _SOURCE if rate.quantity == _SMOOTH_NAME else _SOURCE_OF_DISTANCES
+            found.append(Check(claim, source, rate.expected, rate.exponent, tolerance, rate.kept, "<="))
         return found
 
     def _bias(self) -> list[Check]:
@@ -202,8 +208,9 @@ class Findings:
         return [Check.at_most(claim, _SOURCE, bound=1.0, measured=worst)]
 
     def _parting(self) -> list[Check]:
-        """Where tokens and the solution part they do so later the more tokens there are."""
-        if self.parting.when is None or not self.parting.together:
+        """Where tokens and the solution part they do so later the more tokens there are; nothing is checked where the
+        most tokens follow it to the end."""
+        if self.parting.when is None or not self.parting.together or not math.isfinite(self.parting.later):
             return []
         claim = "more tokens follow the solution longer before they part: time of parting, over that of the fewest"
         return [Check.at_least(claim, _SOURCE, bound=LATER, measured=self.parting.later)]
@@ -217,6 +224,6 @@ class Findings:
             means = np.sqrt(squares.mean(axis=0))
             errors.append((count, means, squares.std(axis=0, ddof=1) / np.sqrt(len(squares)) / (2 * means)))
         tokens = solved_tokens(self.plan.tokens, min(max(self.counts), _TOKENS_DRAWN), 1)
-        chosen = (0, times.size // 2, times.size - 1)
+        chosen = (0, int(np.argmin(np.abs(times - times[-1] / 2))), times.size - 1)
         beside = [(float(times[k]), tokens.measure(k), self.limit.measures[k]) for k in chosen]
         lookup("view", "mean-field")(list(self.rates.values()), times, errors, beside, figure)

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from mfpde.errors import ResumeError
-from mfpde.store.atomic_file import cannot_write
+from mfpde.store.atomic_file import cannot_write, replacing
 
 __all__ = ["Kept"]
+
+_LAYOUT = 2  # of a measurement: one more whenever what is measured, or what it is called, changes
+_AGAIN = "--force in place of --resume measures again"  # of all errors of a file that cannot be gone on with
 
 
 class Kept:
@@ -24,13 +27,15 @@ class Kept:
         if resume and self._path.exists():
             self._read(subject)
         else:
-            self._write(json.dumps(subject) + "\n", fresh=True)
+            self._begin(subject)
 
     @staticmethod
     def subject_in(path: Path) -> dict[str, Any] | None:
-        """Of a study that was begun."""
-        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)[:1] if path.exists() else []
-        found: dict[str, Any] | None = json.loads(lines[0]) if lines and lines[0].endswith("\n") else None
+        """Of a study that was begun; None where its first line is not whole."""
+        lines = _whole_lines(path) if path.exists() else []
+        found: dict[str, Any] | None = _parsed(path, lines[0]) if lines else None
+        if found is not None and found.get("layout") != _LAYOUT:
+            raise ResumeError(f"{path} has measurements of another version of mfpde; {_AGAIN}")
         return found
 
     def add(self, measurement: dict[str, Any]) -> None:
@@ -41,17 +46,22 @@ class Kept:
 
     def _read(self, subject: dict[str, Any]) -> None:
         assert self._path is not None  # noqa: S101 - for the type checker
-        lines = self._path.read_text(encoding="utf-8").splitlines(keepends=True)
-        whole = [line for line in lines if line.endswith("\n")]
-        found = self.subject_in(self._path) or {}
+        found = self.subject_in(self._path)
+        if found is None:
+            self._begin(subject)
+            return
         for name, value in subject.items():
             if found.get(name) != json.loads(json.dumps(value)):
-                raise ResumeError(f"{self._path} was measured for another {name}; without --resume it begins again")
+                raise ResumeError(f"{self._path} was measured for another {name}; {_AGAIN}")
+        whole = _whole_lines(self._path)
         for line in whole[1:]:
-            measurement = json.loads(line)
+            measurement = _parsed(self._path, line)
             self.measurements[measurement["count"], measurement["repeat"]] = measurement
-        if len(whole) < len(lines):  # the last one was being written
-            self._write("".join(whole), fresh=True)
+        with replacing(self._path) as part:  # without the line that was being written
+            part.write_text("".join(whole), encoding="utf-8")
+
+    def _begin(self, subject: dict[str, Any]) -> None:
+        self._write(json.dumps({"layout": _LAYOUT, **subject}) + "\n", fresh=True)
 
     def _write(self, text: str, *, fresh: bool = False) -> None:
         assert self._path is not None  # noqa: S101 - for the type checker
@@ -62,3 +72,22 @@ class Kept:
                 os.fsync(stream.fileno())
         except OSError as error:
             raise cannot_write(self._path, error) from error
+
+
+def _whole_lines(path: Path) -> list[str]:
+    """Without one that was being written when its process was killed."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ResumeError(f"{path} cannot be read: {error}") from error
+    return [line for line in lines if line.endswith("\n")]
+
+
+def _parsed(path: Path, line: str) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except json.JSONDecodeError:
+        found = None
+    if not isinstance(found, dict):
+        raise ResumeError(f"{path} is damaged: {line[:40]!r} is no measurement; {_AGAIN}")
+    return found

@@ -54,10 +54,12 @@ class Limit:
             return self._at_quantiles(index, max(count, _LEAST_POINTS))
         return Particles(measure.sample(count, _BEYOND_SEEDS + repeat), geometry=measure.space)
 
-    @lru_cache(maxsize=16)  # noqa: B019 - a process has one limit
+    @lru_cache(maxsize=16)  # noqa: B019 - a process has one limit, whose densities may be traced along characteristics
     def _at_quantiles(self, index: int, count: int) -> Measure:
         measure = self.measures[index]
-        return measure if measure.pointlike else Particles(_quantiles(measure, count)[:, None], geometry=measure.space)
+        if measure.point_masses() is not None:
+            return measure
+        return Particles(_quantiles(measure, count)[:, None], geometry=measure.space)
 
 
 def on_line_or_circle(space: Geometry) -> bool:

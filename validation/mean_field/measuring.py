@@ -28,7 +28,7 @@ _DEGREES = 3  # of the circle, whose fluctuations are kept
 _MOST_PAIRED = 1000  # tokens between which exact transport is solved: a second
 _MOST_IN_PAIRS = 10_000  # tokens whose energy distance is a sum over all pairs
 _TIMES_OF_DISTANCES = 4  # the last ones: waves are looked at at all times
-_EARLY_INDEX = 2  # one more: where chance grows fast no other is left
+_EARLY_INDICES = 1, 2  # two more: where chance grows fast no other is left
 
 
 def measure(problem: dict[str, Any], path: str, count: int, repeat: int) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def solved_tokens(problem: dict[str, Any], count: int, repeat: int) -> Run:
 
 def snapshots_measured(times: int) -> list[int]:
     """Of so many times those at which distances are measured."""
-    return sorted({_EARLY_INDEX, *range(max(times - _TIMES_OF_DISTANCES, 1), times)})
+    return sorted({*_EARLY_INDICES, *range(max(times - _TIMES_OF_DISTANCES, 1), times)})
 
 
 def as_complex(pairs: Any) -> Complex:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -39,7 +40,8 @@ class Parting:
 
     @cached_property
     def together(self) -> list[int]:
-        """Times, but for the first, up to which chance grows as linear theory says for the most tokens."""
+        """Times, but for the first, up to which chance grows as linear theory says for as many of the largest numbers
+        of tokens as a rate is made of."""
         followed = []
         for index in range(1, self.times.size):
             if (self.spreads[:, index] > self.bounds)[-LEAST_COUNTS:].any():
@@ -59,6 +61,12 @@ class Parting:
         return min(int(np.argmax(small)), self.counts.size - LEAST_COUNTS)
 
     @property
+    def parted(self) -> int:
+        """Place of the most tokens of those that have parted then."""
+        after = len(self.together) + 1
+        return int(np.flatnonzero(self.spreads[:, after] > self.bounds)[-1])
+
+    @property
     def when(self) -> float | None:
         """The first time at which they have parted, or None."""
         after = len(self.together) + 1
@@ -66,15 +74,17 @@ class Parting:
 
     @property
     def later(self) -> float:
-        """Time of parting of the most tokens, over that of the fewest."""
-        first, last = (self._time(self.errors[place], self.bounds[place]) for place in (0, -1))
+        """Time at which the error of the most tokens passes the bound of the fewest that are small at first, over the
+        time at which the error of these does; infinite, or not a number, where that is after the end."""
+        place = self.from_count
+        first, last = (self._time(self.errors[each], self.bounds[place]) for each in (place, -1))
         return last / max(first, float(np.finfo(float).tiny))
 
     def _time(self, errors: Float, bound: float) -> float:
-        """When the error passes the bound, between two looks by its logarithm; the end where it does not."""
+        """When the error passes the bound, between two looks by its logarithm; infinite where it does not."""
         beyond = np.flatnonzero(errors > bound)
         if not beyond.size:
-            return float(self.times[-1])
+            return math.inf
         index = int(beyond[0])
         if index == 0:
             return 0.0

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mfpde.arguments import number, whole
+from mfpde.arguments import need_memory, number, whole
 from mfpde.contracts import Solver
 from mfpde.errors import ProblemError
 from mfpde.prepare import chosen_solver
@@ -34,8 +34,8 @@ _LEAST_REPEATS = 4  # of which a deviation can be made
 _FEWER_REPEATS = (8, _LEAST_REPEATS)  # tried in turn where nobody asks for a number and systems take long
 #: of which a slope with its uncertainty can be made: so many are measured however long it takes
 LEAST_COUNTS = 3
-#: shares of the time at which tokens are looked at
-_TIME_SHARES = (0.0, 1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4, 1.0)
+#: shares of the time at which tokens are looked at; the first for files whose times are long for their fast tokens
+_TIME_SHARES = (0.0, 1 / 256, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4, 1.0)
 _TOLERANCE = 1e-6  # of tokens without noise, and of the limit: far below the errors of chance
 _TOKENS_FOR_LIMIT = 10  # times the most tokens measured, where nothing else knows the limit
 _SEED_OF_LIMIT = 999_999_937  # no repeat has it
@@ -65,7 +65,7 @@ class Plan:
         reason = no_limit(problem)
         if reason is not None:
             raise ProblemError.at("", f"there is no mean-field limit to look for: {reason}")
-        given = None if counts is None else _counts(counts)
+        given = None if counts is None else _counts(counts, problem.geometry.ambient_dimension)
         data = {name: value for name, value in problem.canonical().items() if name not in ("compare", "observe")}
         until = float(data["time"]["until"])
         data["time"] = {"until": until, "save_at": [share * until for share in _TIME_SHARES]}
@@ -147,13 +147,14 @@ def no_limit(problem: Problem) -> str | None:
     return None if refusal is None else f"particles cannot do this: {refusal}"
 
 
-def _counts(given: Sequence[int]) -> tuple[int, ...]:
+def _counts(given: Sequence[int], dimension: int) -> tuple[int, ...]:
     counts = tuple(sorted({whole("counts", each, least=2) for each in given}))
     if len(counts) < LEAST_COUNTS:
         raise ProblemError.at(
             "counts",
             f"must be at least {LEAST_COUNTS} numbers of tokens, not {len(counts)}: a rate has no interval otherwise",
         )
+    need_memory("counts", counts[-1] * dimension)
     return counts
 
 

@@ -60,6 +60,12 @@ class Rate:
         return self.exponent - half, self.exponent + half
 
     @property
+    def measured(self) -> str:
+        """The exponent and its interval in words."""
+        low, high = self.interval
+        return f"n^{self.exponent:.2f} (95 % between n^{low:.2f} and n^{high:.2f})"
+
+    @property
     def allowed(self) -> float:
         """By which the exponent must miss what is expected to be refused, besides the margin."""
         return _refused(self.counts.size, self.repeats) * self.uncertainty

@@ -25,6 +25,7 @@ __all__ = ["examine_limit"]
 
 _SHARE_OF_END = 0.5  # of the time at which a solution ends: tokens blow up earlier or later than it
 _MOST_PROCESSES = 16  # that measure at once
+_HEIGHT_INCHES = 5.6  # of the figure
 
 
 @dataclass
@@ -77,7 +78,8 @@ def _examined(title: str, plan: Plan, watch: Watch, kept: Path | None, resume: b
         return Report(title, own_notes=notes)
     findings = Findings.of(chosen, limit, measured)
     checks, drawing, rates = tuple(findings.checks()), findings.draw, findings.rates
-    return Report(title, findings.claim, checks, drawing, own_rates=rates, own_notes=(*findings.notes, *notes))
+    said = (*findings.notes, *notes)
+    return Report(title, findings.claim, checks, drawing, _HEIGHT_INCHES, own_rates=rates, own_notes=said)
 
 
 class _Measuring:

@@ -77,7 +77,7 @@ def _tilts(law: Law, covariance: np.ndarray, time: float, dimension: int) -> lis
 def _separated(measure: Measure) -> bool:
     """Whether a gap parts a density on the line or the circle; True where that is not known."""
     space = measure.space
-    if measure.pointlike or not (space.angular or space.ambient_dimension == 1):
+    if measure.point_masses() is not None or not (space.angular or space.ambient_dimension == 1):
         return True
     if space.angular:
         places = np.linspace(0.0, 2 * math.pi, _PLACES, endpoint=False)

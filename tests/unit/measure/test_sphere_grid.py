@@ -134,3 +134,21 @@ def test_nearly_uniform_states_lose_no_digits():
     measure = SphereGridDensity((1 + amplitude * np.sqrt(3) * points[:, 0]).reshape(8, 16) / (4 * np.pi))
     assert measure.relative_entropy() == pytest.approx(0.5 * amplitude**2, rel=1e-6, abs=0)
     assert profile(3, 4).relative_entropy() != pytest.approx(profile(3).relative_entropy(), rel=1e-6)
+
+
+@pytest.mark.parametrize("dimension", [4, 7, 30])
+def test_nodes_towards_a_vector_integrate_waves_along_it(dimension):
+    """`int e^{i <w, x>} dmu = g_0(|c a + i w|) / g_0(c)`, in dimensions too high for rules of the whole sphere, too."""
+    measure = profile(dimension)
+    vector = 1.5 * np.cos(np.arange(dimension)) / dimension**0.5 + 0.5 * measure.axis
+    points, weights = measure.nodes_towards(vector)
+    tilt = CONCENTRATION * measure.axis + 1j * vector
+    expected = bessel(dimension, 0, np.sqrt(tilt @ tilt)) / bessel(dimension, 0)
+    assert weights @ np.exp(1j * points @ vector) == pytest.approx(expected, rel=1e-12)
+    np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1, rtol=1e-14)
+    assert len(weights) <= 40 * 41
+
+
+def test_nodes_towards_a_vector_are_those_of_measures_about_an_axis_alone():
+    assert profile(3).nodes_towards(np.ones(3)) is None
+    assert on_grid().nodes_towards(np.ones(3)) is None

@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 
 import mfpde
+from mfpde.registry import lookup
 from mfpde.validation.mean_field import study
 from mfpde.validation.mean_field.kept import Kept
+from mfpde.validation.mean_field.limit import Limit
+from mfpde.validation.mean_field.parting import Parting
 from mfpde.validation.mean_field.plan import Plan, no_limit
 from mfpde.validation.mean_field.rates import fitted
 from mfpde.watching.watch import Watch
@@ -114,6 +117,56 @@ def test_a_plane_has_exact_and_sliced_distances():
     assert set(report.rates) == {"smooth observables", "wasserstein-1", "sliced-wasserstein-2", "energy"}
 
 
+TIMES = np.array([0.0, 1.0, 2.0, 3.0])
+
+
+def parted(growth, level=0.05):
+    """Spreads and errors that grow from `level` for 100 tokens, a tenth of that for 10,000."""
+    counts = np.array([100.0, 1000.0, 10_000.0])
+    grown = level * np.exp(growth * TIMES) * (100 / counts[:, None]) ** 0.5
+    return Parting(TIMES, counts, grown, grown)
+
+
+def test_few_tokens_part_and_the_most_follow_to_the_end():
+    parting = parted(0.7)
+    assert parting.when == 2.0
+    assert parting.parted == 0
+    assert parting.later == np.inf  # nothing to be checked: the most are at 0.04 then
+
+
+def test_a_figure_without_rates(tmp_path):
+    """Where tokens part from the solution at once."""
+    tokens = mfpde.Particles(np.linspace(0, 6, 50)[:, None], geometry=mfpde.Circle())
+    errors = [(count, np.full(4, 0.5), np.full(4, 0.1)) for count in (100, 300, 900)]
+    with lookup("view", "look")():
+        figure = lookup("view", "empty")(5.6)
+        lookup("view", "mean-field")([], TIMES, errors, [(0.0, tokens, tokens)], figure)
+        figure.savefig(tmp_path / "none.png")
+
+
+def test_a_limit_along_characteristics_is_traced_back_once():
+    data = {**WIDE, "initial": {"kind": "uniform", "box": [[-1, 1]]}}
+    run = mfpde.solve(mfpde.Problem.from_dict({**data, "solver": {"kind": "characteristics", "tolerance": 1e-6}}))
+    limit = Limit.of(run)
+    beside = limit.beside(1, 50, 1)
+    assert limit.beside(1, 50, 2) is beside
+    np.testing.assert_allclose(beside.covariance, run.measure(1).covariance, rtol=1e-6)
+    assert np.ptp(beside.nodes()[1]) == 0
+
+
+def test_the_time_of_parting_grows_with_the_logarithm_of_n():
+    """The error `a n^-1/2 e^{g t}` passes a level later by `log(N / n) / (2 g)`."""
+    parting = parted(2.0)
+    first = np.log(0.15 / 0.05) / 2.0
+    assert parting.later == pytest.approx((first + np.log(10.0) / 2.0) / first, rel=1e-12)
+
+
+def test_a_bias_that_does_not_fall_with_n_parts_at_once():
+    parting = parted(2.0)
+    biased = dataclasses.replace(parting, errors=np.full_like(parting.errors, 0.05) * np.exp(2 * TIMES))
+    assert biased.later == pytest.approx(1.0, abs=1e-12)
+
+
 def test_where_the_law_of_large_numbers_fails_nothing_is_claimed():
     report = studied(planned(WIDE, (50, 200, 800), 8))
     assert report.rates["wasserstein-1"].expected is None
@@ -128,6 +181,11 @@ def test_fluctuations_about_the_uniform_state():
     found = {check.claim.split()[1]: check for check in report.checks if "linear theory" in check.claim}
     assert [found[f"E|c_{k}|^2"].expected for k in (1, 2, 3)] == pytest.approx([1 / (1 - 1 / 2), 1, 1])
     assert all(check.passed for check in found.values())
+
+
+def test_fluctuations_of_few_tokens_are_not_held_against_linear_theory():
+    report = studied(planned({**KURAMOTO, "initial": {"kind": "uniform"}, "time": {"until": 6.0}}, (10, 20, 40), 4))
+    assert not any("linear theory" in check.claim for check in report.checks)
 
 
 def test_a_bent_line_has_no_rate():
@@ -153,6 +211,32 @@ def test_measurements_are_kept_and_not_made_again(tmp_path, monkeypatch):
     assert again.rates["energy"].exponent == first.rates["energy"].exponent
     with pytest.raises(mfpde.MfpdeError, match="was measured for another problem"):
         Kept(path, {"problem": {}, "limit": {}}, resume=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"problem": {}, "limit": {}}\n', "measurements of another version of mfpde; --force"),
+        ('{"layout": 1, "problem": {}, "limit": {}}\n', "measurements of another version of mfpde; --force"),
+        ("title: a problem\n", "is damaged: 'title: a problem.*' is no measurement; --force"),
+        ("[1, 2]\n", "is damaged"),
+        ("\xff\n", "cannot be read"),
+    ],
+)
+def test_measurements_of_another_layout_are_refused(text, words, tmp_path):
+    path = tmp_path / "problem.measurements.jsonl"
+    path.write_text(text, encoding="latin-1")
+    with pytest.raises(mfpde.ResumeError, match=words):
+        Kept(path, {"problem": {}, "limit": {}}, resume=True)
+    assert path.read_text(encoding="latin-1") == text
+
+
+def test_a_study_killed_at_its_first_line_begins_again(tmp_path):
+    path = tmp_path / "problem.measurements.jsonl"
+    path.write_text('{"layout"', encoding="utf-8")
+    kept = Kept(path, {"problem": {}}, resume=True)
+    kept.add({"count": 10, "repeat": 1})
+    assert Kept(path, {"problem": {}}, resume=True).measurements == {(10, 1): {"count": 10, "repeat": 1}}
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,14 @@ def test_a_report_is_data_and_pages(tmp_path):
     assert len(report.figure().subfigs) == 2
 
 
+def test_a_page_says_what_its_keys_stand_for():
+    check = Check.equal("claim", "rates [fournier2015]", expected=0, measured=0, tolerance=1)
+    page = Report("one", own=(check,), citations=("castin2025",)).to_html()
+    assert "[castin2025] Castin, Ablin, Carrillo, Peyré: A unified perspective" in page
+    assert "[fournier2015] Fournier, Guillin: On the rate of convergence" in page
+    assert "References" not in Report("one", own=(equal(1.0),)).to_html()
+
+
 def test_a_report_that_cannot_be_written_says_so(tmp_path):
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(mfpde.OutputError, match=r"file: it is a file, and a folder is wanted$"):

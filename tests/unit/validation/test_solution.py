@@ -236,3 +236,17 @@ def test_cells_that_are_given_promise_what_the_run_says():
     (check,) = [check for check in examined(problem).checks if "closed form" in check.claim]
     assert check.tolerance > 1e-4  # a coarse static grid promises little
     assert check.passed
+
+
+def test_a_drift_that_is_rounding_alone_is_no_failure():
+    """About the uniform state all terms cancel, and nothing is left that a relative error could be measured by."""
+    data = {
+        "geometry": {"kind": "circle"},
+        "attention": {"kind": "unnormalized", "beta": 1},
+        "noise": {"kappa": 1.0},
+        "initial": {"kind": "density", "expression": "1 + 1e-11*cos(theta)"},
+        "time": {"until": 0.1},
+    }
+    report = mfpde.validate(mfpde.Problem.from_dict(data), quick=True, limit=False)
+    assert report.failed == ()
+    assert any("plain sum over all tokens" in check.claim for check in report.checks)
