@@ -102,7 +102,7 @@ AXIAL = [
 ]
 #: of data without an axis: beta, kappa, until, degree that shows them
 TILTED = [(1.0, 2.0, 0.3, 12), (-3.0, 1.0, 0.15, 15), (4.0, 2.0, 0.05, 18)]
-UNEVEN = "1 + 0.5*x + 0.3*y*z + 0.2*z + 0.2*(x**2 - y**2)*z"
+UNEVEN = {"kind": "density", "expression": "1 + 0.5*x + 0.3*y*z + 0.2*z + 0.2*(x**2 - y**2)*z"}
 
 
 def uneven(points: Array) -> Array:
@@ -126,7 +126,14 @@ def profiles() -> Iterator[Case]:
         times = [until / 3, until]
         wanted = [density(x) for density in about_axis(initial, times, beta, kappa, kind == "softmax")]
         points = np.column_stack([np.sqrt(1 - x**2), 0 * x, x])
-        yield sphere_case(f"axis-{kind}-{beta:g}", (kind, beta, kappa), times, parts, points, wanted)
+        yield sphere_case(
+            f"axis-{kind}-{beta:g}",
+            (kind, beta, kappa),
+            times,
+            {"kind": "mixture", "components": parts},
+            points,
+            wanted,
+        )
 
 
 def harmonics() -> Iterator[Case]:
@@ -147,16 +154,15 @@ def sphere_case(
     """Densities at points of S^2, relative to the uniform one."""
 
     def error(run: mfpde.Run) -> float:
-        pairs = zip(at(run, times), wanted, strict=True)
-        return max(float(np.abs(4 * np.pi * each.evaluate(points) - right).max() / right.max()) for each, right in pairs)
+        found = [4 * np.pi * each.evaluate(points) for each in at(run, times)]
+        return max(float(np.abs(f - right).max() / right.max()) for f, right in zip(found, wanted, strict=True))
 
     kind, beta, kappa = law
-    written = isinstance(initial, str)
     blocks = {
         "geometry": {"kind": "sphere"},
         "attention": {"kind": kind, "A": beta},
         "noise": {"kappa": kappa},
-        "initial": {"kind": "density", "expression": initial} if written else {"kind": "mixture", "components": initial},
+        "initial": initial,
     }
     return Case(name, blocks, times, 1e-11, error)
 

@@ -39,7 +39,7 @@ TIME, LAST_TAIL, SPILL = range(CONTROLLER, 7)
 # columns of `counts`; from SLOT on they follow from the state, or do not matter
 MODES, STEPS, REJECTED, EVALUATIONS, SINCE_CHANGE, SLOT, DRIFT_MODES, NEXT_DRIFT_MODES = range(8)
 # columns of `limits`
-TOLERANCE, TRUNCATION, CUT, BOUND, FLOOR, LOST, STILL, MOTION_SHARE = range(8)
+TOLERANCE, TRUNCATION, CUT, BOUND, FLOOR, LOST, ROUNDING, MOTION_SHARE = range(8)
 # columns of `choices`
 MOST_MODES, DIRECT, EVEN, PERIOD, WINDOW, ABOUT_AXIS = range(6)
 
@@ -196,7 +196,7 @@ def _allowed(state: Float, work: Work, modes: int, limits: Float, steps: float) 
         for mode in range(modes):
             moved[part, mode] = after[mode] - before[mode]
     motion = _error_size(moved, work, modes, limits[FLOOR], steps)
-    return min(limits[TOLERANCE], max(limits[STILL], limits[MOTION_SHARE] * motion))
+    return min(limits[TOLERANCE], max(limits[ROUNDING], limits[MOTION_SHARE] * motion))
 
 
 @kernel

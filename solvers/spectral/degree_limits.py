@@ -43,8 +43,8 @@ class Verdict(Enum):
 
 class Limits(NamedTuple):
     """Of one step's error, of the last degrees, of the parts of the velocity that are left out, of relative errors of
-    growing degrees, of a spectrum that is lost, and of the error of a step that moves nothing: each relative to the
-    density; and the share of its motion that a step may err.
+    growing degrees, of a spectrum that is lost, and of what rounding makes of an error: each relative to the density.
+    And the share of its motion that a step may err.
     """
 
     error: float
@@ -52,7 +52,7 @@ class Limits(NamedTuple):
     cut: float
     floor: float
     lost: float
-    still: float
+    rounding: float
     motion_share: float
 
     @classmethod
@@ -76,7 +76,7 @@ class Limits(NamedTuple):
         moves comes nearer, however near it is. With a bound that stayed the same, steps would grow until they are
         unstable, and the state would hover at that bound.
         """
-        return min(self.error, max(self.still, self.motion_share * motion))
+        return min(self.error, max(self.rounding, self.motion_share * motion))
 
 
 def width_under(convolution: Convolution, diffusion: float) -> float:

@@ -88,7 +88,7 @@ def test_steps_that_move_nothing_err_by_nothing():
 
 def test_what_fades_goes_on_fading():
     """Mode one decays like `exp(-t (1/kappa - 1/2))`, however small it is."""
-    run = mfpde.solve(circle(kappa=1.0, until=800.0, tolerance=1e-9))  # sizes far below a tolerance, relative to themselves
+    run = mfpde.solve(circle(kappa=1.0, until=800.0))
     assert steps(run) <= 1024
     np.testing.assert_allclose(run["order-parameter"][2:] / run["order-parameter"][1:-1], np.exp(-100.0), rtol=1e-6)
 

@@ -181,9 +181,9 @@ def plain_loop(modes, zonal, diffusion, limits, allowed, watched, controller, un
         end = next_end(time, length, [until])
         length = length if end == time + length else end - time
         tried = Gif853().step(system, time, modes, length)
-        here = np.abs(tried.end.real) + np.abs(tried.end.imag)
+        here, steps = np.abs(tried.end.real) + np.abs(tried.end.imag), len(times)
 
-        def size(error, here=here, steps=len(times)):
+        def size(error, here=here, steps=steps):
             parts = (np.abs(error.real) + np.abs(error.imag))[1:]
             excited = here[1:].sum()
             weight = max(1.0, min(steps, LASTING_WEIGHT / excited))
