@@ -2,7 +2,8 @@
 
     python benchmarks/tolerances.py [--only WORD] [--tolerances 1e-4 1e-6 1e-8 1e-10] [--worst 3]
 
-References share no code with mfpde: the stores of tests/reference, and SciPy's steps of every pair for tokens. A
+References share no code with mfpde: the stores of tests/reference, dense quadrature without harmonics on the sphere
+(tests/reference/sphere.py), and SciPy's steps of every pair for tokens. A
 problem counts at a tolerance if its reference is known to a thirtieth of the promise. `within 30`: problems whose error
 is between a thirtieth of the promise and the promise. Runs that say that they have not kept the promise are counted
 apart. The exit code is 1 if another run breaks it.
@@ -27,7 +28,9 @@ from scipy.integrate import solve_ivp
 import mfpde
 
 Array = NDArray[np.float64]
-STORE = Path(__file__).resolve().parents[1] / "tests" / "reference"
+TESTS = Path(__file__).resolve().parents[1] / "tests"
+STORE = TESTS / "reference"
+sys.path.insert(0, str(TESTS))  # its references stand outside of the package
 #: a reference's own error, in promises
 REFERENCE_SHARE = 1 / 30
 PROMISED = 10.0  # tolerances
@@ -85,6 +88,83 @@ def circle() -> Iterator[Case]:
             "initial": {"kind": "density", "expression": entry["initial"]},
         }
         yield Case(entry["name"], blocks, entry["times"], entry["accuracy"], error)
+
+
+#: of clusters on S^2 about an axis, law, beta, kappa, until: 0.1 to 10 times the critical kappa
+AXIAL = [
+    ("unnormalized", 10.0, 5e-3, 1.5e-3),
+    ("softmax", 10.0, 33.0, 4.0),
+    ("unnormalized", 18.0, 5.2e-6, 8e-6),
+    ("softmax", 18.0, 190.0, 4.0),
+    ("unnormalized", -6.0, 0.43, 0.13),
+    ("softmax", 2.0, 0.37, 0.5),
+    ("softmax", 100.0, 121.0, 2.0),
+]
+#: of data without an axis: beta, kappa, until, degree that shows them
+TILTED = [(1.0, 2.0, 0.3, 12), (-3.0, 1.0, 0.15, 15), (4.0, 2.0, 0.05, 18)]
+UNEVEN = {"kind": "density", "expression": "1 + 0.5*x + 0.3*y*z + 0.2*z + 0.2*(x**2 - y**2)*z"}
+
+
+def uneven(points: Array) -> Array:
+    """The same density."""
+    x, y, z = points.T
+    return np.asarray(1 + 0.5 * x + 0.3 * y * z + 0.2 * z + 0.2 * (x * x - y * y) * z)
+
+
+def profiles() -> Iterator[Case]:
+    """Two clusters at the ends of an axis."""
+    from reference.sphere import about_axis  # type: ignore[import-not-found]
+
+    bumps = [(0.7, 3.0, 1), (0.3, 2.0, -1)]
+    parts = [{"kind": "von-mises", "direction": [0, 0, s], "concentration": c, "weight": w} for w, c, s in bumps]
+    x = np.cos(np.linspace(0, np.pi, 200))
+
+    def initial(cosine: Array) -> Array:
+        return np.asarray(sum(w * c / np.sinh(c) * np.exp(c * s * cosine) for w, c, s in bumps))
+
+    for kind, beta, kappa, until in AXIAL:
+        times = [until / 3, until]
+        wanted = [density(x) for density in about_axis(initial, times, beta, kappa, kind == "softmax")]
+        points = np.column_stack([np.sqrt(1 - x**2), 0 * x, x])
+        yield sphere_case(
+            f"axis-{kind}-{beta:g}",
+            (kind, beta, kappa),
+            times,
+            {"kind": "mixture", "components": parts},
+            points,
+            wanted,
+        )
+
+
+def harmonics() -> Iterator[Case]:
+    """Data without an axis."""
+    from reference.sphere import solve
+
+    for kind in ("unnormalized", "softmax"):
+        for beta, kappa, until, degree in TILTED:
+            times = [until / 2, until]
+            points, wanted = solve(uneven, times, beta, kappa, kind == "softmax", degree, degree + 2)
+            densities = [4 * np.pi * each for each in wanted]
+            yield sphere_case(f"harmonics-{kind}-{beta:g}", (kind, beta, kappa), times, UNEVEN, points, densities)
+
+
+def sphere_case(
+    name: str, law: tuple[str, float, float], times: list[float], initial: Any, points: Array, wanted: list[Array]
+) -> Case:
+    """Densities at points of S^2, relative to the uniform one."""
+
+    def error(run: mfpde.Run) -> float:
+        found = [4 * np.pi * each.evaluate(points) for each in at(run, times)]
+        return max(float(np.abs(f - right).max() / right.max()) for f, right in zip(found, wanted, strict=True))
+
+    kind, beta, kappa = law
+    blocks = {
+        "geometry": {"kind": "sphere"},
+        "attention": {"kind": kind, "A": beta},
+        "noise": {"kappa": kappa},
+        "initial": initial,
+    }
+    return Case(name, blocks, times, 1e-11, error)
 
 
 def gaussians() -> Iterator[Case]:
@@ -175,6 +255,8 @@ def token_case(dimension: int, sphere: bool, normalised: bool, beta: float) -> C
 
 SOLVERS: list[tuple[str, str, Callable[[], Iterator[Case]]]] = [
     ("circle", "spectral", circle),
+    ("sphere, axis", "spectral", profiles),
+    ("sphere", "spectral", harmonics),
     ("Gaussians", "gaussian", gaussians),
     ("tokens", "particles", tokens),
     ("characteristics", "characteristics", without_noise),

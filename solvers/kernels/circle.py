@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mfpde.compilation import kernel
 from mfpde.solvers.kernels.axis_slope import quotient_slope, series_slope
+from mfpde.solvers.kernels.degree_sizes import LASTING_WEIGHT
 from mfpde.solvers.kernels.exponential_step import (
     LENGTH,
     advance_stage,
@@ -38,11 +39,11 @@ TIME, LAST_TAIL, SPILL = range(CONTROLLER, 7)
 # columns of `counts`; from SLOT on they follow from the state, or do not matter
 MODES, STEPS, REJECTED, EVALUATIONS, SINCE_CHANGE, SLOT, DRIFT_MODES, NEXT_DRIFT_MODES = range(8)
 # columns of `limits`
-TOLERANCE, TRUNCATION, CUT, BOUND, FLOOR, LOST = range(6)
+TOLERANCE, TRUNCATION, CUT, BOUND, FLOOR, LOST, ROUNDING, MOTION_SHARE = range(8)
 # columns of `choices`
 MOST_MODES, DIRECT, EVEN, PERIOD, WINDOW, ABOUT_AXIS = range(6)
 
-_MODES_MIN = 16  # fewer cost no less
+_MODES_MIN = _MODES_RUNG = 8  # of one register: fewer cost no less
 _POINTS_PER_MODE = 32  # on a great circle, above which products are made on no finer grid
 _STEPS_BETWEEN_REDUCTIONS = 24  # accepted steps between a change of the number of modes and the next reduction
 #: accepted steps after which a call of `advance` ends, so that the caller can see whether anything moves still
@@ -136,9 +137,11 @@ def _noise(sizes: Float, rounding: float, modes: int) -> float:
 
 
 @kernel
-def _error_size(error: Float, work: Work, modes: int, floor: float) -> float:
-    """Bounds of max|error| / max(density) and of int |error|, and the relative error of every mode that can grow.
+def _error_size(error: Float, work: Work, modes: int, floor: float, steps: float) -> float:
+    """Bounds of max|error| / max(density) and of int |error|, and the relative error of every mode that can grow or
+    hardly decays.
 
+    Errors of these modes last, so each step may have its share of them: they count times the steps so far.
     The floor of that is relative to all modes together, since their rounding is: next to the uniform state velocities
     are small, and products with the density keep their digits.
     """
@@ -151,9 +154,10 @@ def _error_size(error: Float, work: Work, modes: int, floor: float) -> float:
         error_total += peaks[mode] * max(sizes[mode] - noise, 0.0)
         error_square += sizes[mode] * sizes[mode]
     if excited > 0.0:
-        floor *= min(1.0, excited)
+        weight = max(1.0, min(steps, LASTING_WEIGHT / excited))
+        floor *= min(1.0, excited) * weight
         for mode in range(1, min(work.watched, modes)):
-            relative = max(relative, sizes[mode] / (here[mode] + floor * peaks[mode]))
+            relative = max(relative, weight * sizes[mode] / (here[mode] + floor * peaks[mode]))
     return max(error_total / (0.5 + excited), math.sqrt(work.copies * error_square), relative)
 
 
@@ -174,12 +178,25 @@ def _attempt(
     counts[NEXT_DRIFT_MODES], counts[DRIFT_MODES] = counts[DRIFT_MODES], kept  # a rejected state must leave no trace
     step_errors(work.scaled, table, step, work.errors, modes)
     _sizes(work.padded, work.offset, modes, work.state_sizes)
-    five = _error_size(work.errors[0], work, modes, limits[FLOOR])
-    three = _error_size(work.errors[1], work, modes, limits[FLOOR])
+    steps = float(counts[STEPS])
+    five = _error_size(work.errors[0], work, modes, limits[FLOOR], steps)
+    three = _error_size(work.errors[1], work, modes, limits[FLOOR], steps)
     if five == 0.0:
         return 0.0
     ratio = three / five  # never their squares, which underflow
-    return five / math.sqrt(1.0 + 0.01 * ratio * ratio) / limits[TOLERANCE]
+    return five / math.sqrt(1.0 + 0.01 * ratio * ratio) / _allowed(state, work, modes, limits, steps)
+
+
+@kernel
+def _allowed(state: Float, work: Work, modes: int, limits: Float, steps: float) -> float:
+    """The error that the attempted step may have, as `Limits.allowed`."""
+    moved = work.errors[0]
+    for part in range(2):
+        before, after = state[part], work.padded[part, work.offset : work.offset + modes]
+        for mode in range(modes):
+            moved[part, mode] = after[mode] - before[mode]
+    motion = _error_size(moved, work, modes, limits[FLOOR], steps)
+    return min(limits[TOLERANCE], max(limits[ROUNDING], limits[MOTION_SHARE] * motion))
 
 
 @kernel
@@ -226,7 +243,7 @@ def _accept(state: Float, work: Work, numbers: Float, counts: AnyArray, end: flo
 def _can_drop(state: Float, work: Work, counts: AnyArray, limits: Float, choices: AnyArray) -> bool:
     """Whether the last eighth of the modes is far below what matters, not too soon after the last change."""
     modes = counts[MODES]
-    fewer = 7 * modes // 8 // 16 * 16
+    fewer = 7 * modes // 8 // _MODES_RUNG * _MODES_RUNG
     if counts[SINCE_CHANGE] < _STEPS_BETWEEN_REDUCTIONS or fewer < _MODES_MIN or fewer >= modes:
         return False
     counts[SINCE_CHANGE] = 0
@@ -246,7 +263,7 @@ def _can_show(work: Work, numbers: Float, counts: AnyArray, limits: Float, choic
     before = numbers[LAST_TAIL]
     numbers[LAST_TAIL] = tail
     if tail > limits[TRUNCATION] and modes < choices[MOST_MODES]:
-        counts[MODES] = min((9 * modes // 8 + 15) // 16 * 16, choices[MOST_MODES])
+        counts[MODES] = min((9 * modes // 8 + _MODES_RUNG) // _MODES_RUNG * _MODES_RUNG, choices[MOST_MODES])
         counts[SINCE_CHANGE] = 0
         return MODES_CHANGED
     if tail > limits[LOST] and tail >= before:  # rough data under noise start above the limit and sink

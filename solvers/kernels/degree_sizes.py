@@ -7,7 +7,10 @@ import math
 from mfpde.compilation import kernel
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["error_size", "sizes_by_degree", "tail_size"]
+__all__ = ["LASTING_WEIGHT", "error_size", "sizes_by_degree", "tail_size"]
+
+#: over the excited part of a density: how many times errors of modes that grow, or hardly decay, may count
+LASTING_WEIGHT = 100.0
 
 
 @kernel

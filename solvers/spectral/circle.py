@@ -21,10 +21,10 @@ from mfpde.solvers.kernels.circle_work import Work
 from mfpde.solvers.kernels.fast_fourier import roots_of_unity
 from mfpde.solvers.spectral.axis_room import no_axis
 from mfpde.solvers.spectral.cut_data import NOT_CUT, Cut, cut_of, smooth_from
-from mfpde.solvers.spectral.degree_limits import Limits
+from mfpde.solvers.spectral.degree_limits import SLOW_SHARE, Limits, width_under
 from mfpde.solvers.steppers.gif853 import STAGES
 from mfpde.solvers.stepping.controller import Controller
-from mfpde.solvers.stepping.steady_state import PUSH, Rest
+from mfpde.solvers.stepping.steady_state import PUSH, REST_SHARE, Rest
 from mfpde.typing import AnyArray, Complex, Float
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class CircleIntegration(Integration):
         self._diffusion = equation.noise.diffusion
         self._settings = settings
         self._cut = NOT_CUT
-        limits = Limits.of(settings.tolerance)
+        limits = Limits.of(settings.tolerance, width_under(self._convolution, self._diffusion))
         self._limits = np.array([*limits[:3], self._convolution.bound, *limits[3:]])
         self._numbers = np.zeros(7)
         self._counts = np.zeros(8, dtype=np.int64)
@@ -65,7 +65,7 @@ class CircleIntegration(Integration):
         self._axis = _AXIS_POINTS_MIN
         self._finer, self._length = 1, _GRID_POINTS_MIN
         self._state = np.zeros((2, 0))
-        self._rest = Rest(float(self._limits[loop.TOLERANCE]))
+        self._rest = Rest(REST_SHARE * settings.tolerance)
         self._amplification = Amplification(equation.autonomous)
 
     @classmethod
@@ -116,7 +116,7 @@ class CircleIntegration(Integration):
                 f"has modes beyond solver.max_modes = {most} (edges, point masses or very narrow peaks), and without "
                 "noise nothing smooths them; give a finite noise.kappa, a smoother density, or a larger max_modes",
             )
-        return min(most, max(16, math.ceil((needed + 4) / 16) * 16))
+        return min(most, max(8, math.ceil((needed + 4) / 8) * 8))
 
     def _make_choices(self, initial: Complex) -> AnyArray:
         excited = np.union1d(np.flatnonzero(initial), np.flatnonzero(self._external))
@@ -177,7 +177,7 @@ class CircleIntegration(Integration):
             table_steps=np.zeros(_TABLES),
             table_modes=np.zeros(_TABLES, dtype=np.int64),
             rates=self._diffusion * order.astype(float) ** 2,
-            watched=int(np.flatnonzero(growth > self._diffusion * order**2).max(initial=0)) + 1,
+            watched=int(np.flatnonzero(growth > SLOW_SHARE * self._diffusion * order**2).max(initial=0)) + 1,
             error_sizes=np.zeros(capacity),
             state_sizes=np.zeros(capacity),
             pulls=np.arange(1.0 * multipliers.size) * np.abs(multipliers),

@@ -4,12 +4,32 @@ from __future__ import annotations
 
 import math
 from enum import Enum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-__all__ = ["STEPS_BETWEEN_LOOKS", "Limits", "Verdict", "degrees_for"]
+import numpy as np
+
+if TYPE_CHECKING:
+    from mfpde.attention import Convolution
+
+__all__ = ["SLOW_SHARE", "STEPS_BETWEEN_LOOKS", "WIDTH_MIN", "Limits", "Verdict", "degrees_for", "width_under"]
 
 STEPS_BETWEEN_LOOKS = 256  # accepted steps after which a call ends, so that the caller sees whether anything moves
 _DEGREES_MIN = 12  # fewer cost no less
+#: tolerances, the estimated error of one step at width 1: in clusters, where the estimate is twice the error at most,
+#: the errors of a run stay below the promise (benchmarks/tolerances.py)
+_STEP_SHARE = 60.0
+#: below this tolerance the share falls with its power 3/4: rounding errors are in the estimates
+_FULL_SHARE_TOLERANCE = 1e-10
+#: tolerances, of the last degrees
+_TRUNCATION_SHARE = 0.5
+#: of what a step moves, that it may err: the step then contracts wherever the equation does
+_MOTION_SHARE = 0.1
+#: that rounding alone may make of the estimated error of a step
+_ROUNDING = 1e-12
+#: radians; where nothing stops clusters from narrowing, other errors are the first to break the promise
+WIDTH_MIN = 0.003
+#: of the decay by noise, that growth has to make up for if errors of a degree are to last
+SLOW_SHARE = 0.4
 
 
 class Verdict(Enum):
@@ -23,24 +43,49 @@ class Verdict(Enum):
 
 class Limits(NamedTuple):
     """Of one step's error, of the last degrees, of the parts of the velocity that are left out, of relative errors of
-    growing degrees, and of a spectrum that is lost: each relative to the density."""
+    growing degrees, of a spectrum that is lost, and of what rounding makes of an error: each relative to the density.
+    And the share of its motion that a step may err.
+    """
 
     error: float
     truncation: float
     cut: float
     floor: float
     lost: float
+    rounding: float
+    motion_share: float
 
     @classmethod
-    def of(cls, tolerance: float) -> Limits:
-        """On circle and spheres, by Fourier modes or harmonics."""
+    def of(cls, tolerance: float, width: float = WIDTH_MIN) -> Limits:
+        """Of solutions no narrower than `width`: what an error shifts counts by the slope of the density."""
+        share = _STEP_SHARE * max(width, WIDTH_MIN) * min(1.0, (tolerance / _FULL_SHARE_TOLERANCE) ** 0.75)
         return cls(
-            0.1 * tolerance,
-            max(3e-3 * tolerance, 1e-15),
-            max(1e-4 * tolerance, 1e-18),
-            max(1e-5, 1e-14 / tolerance),
-            0.1 * tolerance,
+            share * tolerance,
+            max(_TRUNCATION_SHARE * tolerance, 1e-15),
+            max(0.03 * _TRUNCATION_SHARE * tolerance, 1e-18),
+            max(1e-5, 1e-15 / (share * tolerance)),
+            tolerance,
+            min(share * tolerance, _ROUNDING),
+            _MOTION_SHARE,
         )
+
+    def allowed(self, motion: float) -> float:
+        """The error of a step that changes the state by `motion`.
+
+        Near a stationary state both fall in proportion to what is left of the way, so a step that errs by less than it
+        moves comes nearer, however near it is. With a bound that stayed the same, steps would grow until they are
+        unstable, and the state would hover at that bound.
+        """
+        return min(self.error, max(self.rounding, self.motion_share * motion))
+
+
+def width_under(convolution: Convolution, diffusion: float) -> float:
+    """In radians, of clusters at whose points velocities converge at the largest rate that there may be, and noise
+    spreads tokens; 0 where that is not known."""
+    if convolution.external is not None or diffusion == 0:
+        return 0.0
+    rate = float(np.abs(convolution.growth_rates()).sum())
+    return math.sqrt(diffusion / (diffusion + rate))
 
 
 def degrees_for(wanted: int, most: int) -> int:

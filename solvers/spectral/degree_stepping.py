@@ -199,7 +199,8 @@ class DegreeStepping(ABC):
     def _error(self, sizes: Float) -> float:
         """Of the step, relative to what is allowed."""
         found = [self._error_size(self._sizes(error), sizes) for error in self.room.errors]
-        return combined_error(found) / self.limits.error
+        motion = self._error_size(self._sizes(self.room.stage - self.state), sizes)
+        return combined_error(found) / self.limits.allowed(motion)
 
     def _accept(self, end: float) -> None:
         self.state[:] = self.room.stage

@@ -13,7 +13,7 @@ from mfpde.contracts import Accuracy, Integration, Progress, State
 from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.spectral.cut_data import NOT_CUT, Cut, smooth_from
 from mfpde.solvers.spectral.degree_limits import STEPS_BETWEEN_LOOKS, Limits, Verdict
-from mfpde.solvers.stepping.steady_state import Rest
+from mfpde.solvers.stepping.steady_state import REST_SHARE, Rest
 from mfpde.typing import AnyArray
 
 if TYPE_CHECKING:
@@ -57,11 +57,13 @@ class HarmonicIntegration(Integration):
     #: what a first call spends its time on
     first_activity: ClassVar[str]
 
-    def __init__(self, settings: Spectral, equation: Equation, axis: int, last_break: float = 0.0) -> None:
+    def __init__(
+        self, settings: Spectral, equation: Equation, axis: int, limits: Limits, last_break: float = 0.0
+    ) -> None:
         self._settings, self._equation = settings, equation
-        self._limits = Limits.of(settings.tolerance)
+        self._limits = limits
         self._cut, self._axis = NOT_CUT, axis
-        self._rest = Rest(self._limits.error, last_break)
+        self._rest = Rest(REST_SHARE * settings.tolerance, last_break)
         self._amplification = Amplification(equation.autonomous)
 
     # -- what a kind of solution says

@@ -17,7 +17,7 @@ from mfpde.measure import Measure, Positioned
 from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.forms.positioned import positioned_layout
 from mfpde.solvers.spectral.cut_data import NOT_CUT, Cut
-from mfpde.solvers.spectral.degree_limits import degrees_for
+from mfpde.solvers.spectral.degree_limits import Limits, degrees_for
 from mfpde.solvers.spectral.harmonic_integration import HarmonicIntegration
 from mfpde.solvers.spectral.law_flow import Flow
 from mfpde.solvers.spectral.law_grids import Grid
@@ -47,7 +47,8 @@ class LawIntegration(HarmonicIntegration):
         self, settings: Spectral, equation: Equation, space: Space, positions: Float | None, masses: Float
     ) -> None:
         self._space, self._flow = space, Flow(equation, positions, masses)
-        super().__init__(settings, equation, space.axis_points, max(self._flow.breaks, default=0.0))
+        limits = Limits.of(settings.tolerance)
+        super().__init__(settings, equation, space.axis_points, limits, max(self._flow.breaks, default=0.0))
         self._stepping = self._begin_stepping()
 
     def _begin_stepping(self) -> LawStepping:

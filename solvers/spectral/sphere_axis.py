@@ -12,7 +12,7 @@ from mfpde.geometry import Harmonics
 from mfpde.solvers.kernels import circle as loop
 from mfpde.solvers.kernels.circle_work import Work
 from mfpde.solvers.spectral.axis_room import axis_room
-from mfpde.solvers.spectral.degree_limits import Limits, Verdict
+from mfpde.solvers.spectral.degree_limits import SLOW_SHARE, Limits, Verdict
 from mfpde.solvers.spectral.sphere_basis import Basis
 from mfpde.solvers.spectral.sphere_stepping import Stepping
 from mfpde.solvers.steppers.gif853 import STAGES
@@ -115,7 +115,7 @@ class AxisStepping(Stepping):
         self.rates = self.diffusion * degree * (degree + basis.dimension - 2)
         tables = max(2, min(_TABLES, _TABLE_NUMBERS // (3 * STAGES * modes)))
         room = axis_room(basis.dimension, modes, reach, basis.bandwidth if normaliser is not None else 0)
-        growing = np.flatnonzero(self._uniform_growth() > self.rates)
+        growing = np.flatnonzero(self._uniform_growth() > SLOW_SHARE * self.rates)
         self._work = Work(
             padded=np.zeros((2, modes + 2 * offset)),
             offset=offset,

@@ -8,8 +8,9 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from mfpde.attention import Convolution
+from mfpde.solvers.kernels.degree_sizes import LASTING_WEIGHT
 from mfpde.solvers.kernels.sphere_slope import HarmonicWork
-from mfpde.solvers.spectral.degree_limits import Limits, Verdict
+from mfpde.solvers.spectral.degree_limits import SLOW_SHARE, Limits, Verdict
 from mfpde.solvers.spectral.degree_stepping import STEPS_BETWEEN_TESTS, DegreeStepping
 from mfpde.solvers.spectral.sphere_basis import Basis, SphereBasis
 from mfpde.solvers.spectral.sphere_data import Symmetry
@@ -163,7 +164,7 @@ class HarmonicStepping(DegreeStepping, Stepping):
         self.room = basis.work(self.convolution, self.reach, kept, potential)
         degree = basis.degrees.astype(float)
         self._enter_rates(self.diffusion * degree * (degree + 1.0) * (basis.copies > 0))
-        self._watched: AnyArray = self.uniform_rates() > 0
+        self._watched: AnyArray = self._uniform_growth() > SLOW_SHARE * self._decay()
         self.restart()
 
     def restart(self) -> None:
@@ -182,10 +183,15 @@ class HarmonicStepping(DegreeStepping, Stepping):
         return self.basis.sizes(values)
 
     def _error_size(self, errors: Float, sizes: Float) -> float:
-        """Of the largest value, of the mean square, and of every degree that can grow."""
+        """Of the largest value, of the mean square, and of every degree that can grow or hardly decays: its errors
+        last, and count times the steps so far."""
         peaks, watched = self.basis.peaks, self._watched
-        relative = float((errors[watched] / (sizes[watched] + self.limits.floor * peaks[watched])).max(initial=0))
-        return max(float(errors @ peaks) / float(sizes @ peaks), float(np.linalg.norm(errors)), relative)
+        level = float(sizes @ peaks)
+        excited = level / float(sizes[0] * peaks[0]) - 1.0
+        weight = max(1.0, min(float(self.steps), LASTING_WEIGHT / excited)) if excited > 0.0 else 1.0
+        margin = weight * self.limits.floor * peaks[watched]
+        relative = weight * float((errors[watched] / (sizes[watched] + margin)).max(initial=0))
+        return max(float(errors @ peaks) / level, float(np.linalg.norm(errors)), relative)
 
     # -- degrees
     # -----------------------------------------------------------------------------------------------------------------

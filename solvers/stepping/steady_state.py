@@ -16,8 +16,10 @@ import numpy as np
 from mfpde.contracts.solver import Integration, State
 from mfpde.typing import AnyArray
 
-__all__ = ["PUSH", "Rest", "Restful"]
+__all__ = ["PUSH", "REST_SHARE", "Rest", "Restful"]
 
+#: of a tolerance: what a solution at rest would still move, relative to its size
+REST_SHARE = 0.1
 #: relative size of the change of the density that a copy begins with
 PUSH = 1e-3
 #: roundings of the fastest rate, below which a residual is not known
@@ -54,7 +56,7 @@ class Rest:
     """Whether a solution has come to rest for good. It follows from the solution and its times alone: neither clocks
     nor the way a run is cut into calls have any part in it.
 
-    At rest it would move by less than `allowed`, the error that one step may have, in as much time as it has had since
+    At rest it would move by less than `allowed`, relative to its size, in as much time as it has had since
     coefficients changed last.
     """
 

@@ -16,13 +16,14 @@ NEARLY_EVEN = "1 + 0.3*cos(2*theta) + 1e-13*cos(theta + 0.2)"  # two clusters, w
 FOREVER = 1e9
 
 
-def circle(initial="1 + 0.1*cos(theta)", kappa=4.0, beta=0.0, kind="unnormalized", until=FOREVER):
+def circle(initial="1 + 0.1*cos(theta)", kappa=4.0, beta=0.0, kind="unnormalized", until=FOREVER, **solver):
     return mfpde.Problem.from_dict(
         {
             "geometry": {"kind": "circle"},
             "attention": {"kind": kind, "beta": beta},
             "noise": {"kappa": kappa},
             "initial": {"kind": "density", "expression": initial},
+            "solver": {"kind": "spectral", **solver},
             "time": {"until": until, "save_every": until / 4},
             "observe": ["order-parameter"],
         }
@@ -76,6 +77,13 @@ def test_a_cluster_rests(initial):
     assert steps(run) <= 1024
     np.testing.assert_allclose(run["order-parameter"][1:], r, rtol=1e-10)
     np.testing.assert_array_equal(run.density[1:], np.broadcast_to(run.density[1], run.density[1:].shape))
+
+
+def test_steps_that_move_nothing_err_by_nothing():
+    """Steps that may err by as much near rest as elsewhere grow until they are unstable, and the state hovers."""
+    near = "1 + 0.9*cos(2*theta) + 1e-15*cos(theta + 0.2)"
+    run = mfpde.solve(circle(near, 13.31, 0.98, until=4000.0, tolerance=1e-3))
+    assert steps(run) <= 1024
 
 
 def test_what_fades_goes_on_fading():
