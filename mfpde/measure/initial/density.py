@@ -85,6 +85,9 @@ class Density(Initial):
         need_space(geometry)
         if isinstance(geometry, Circle):
             return density_on_circle(self.expression)
+        if not geometry.flat and geometry.ambient_dimension == 2:
+            said = "sphere of dimension 2 is for tokens; densities on S^1 are written with kind: circle, in theta"
+            raise ProblemError.at("geometry", said)
         if geometry.ambient_dimension > (2 if geometry.flat else 3):
             raise self.unfit(geometry, "gaussian, uniform, points or a mixture" if geometry.flat else "von-mises")
         return _elsewhere(self.expression, geometry)
