@@ -30,8 +30,9 @@ class Relu(Pairwise):
 
     A centred Gaussian `N(0, S)` has `G(x) = V S A x / 2` and stays one. *Symmetries:* permutations of the tokens;
     invertible maps x -> Tx, if A becomes `T^-T A T^-1` and V `T V T^-1`; `G(cx) = c G(x)` for c > 0. *Good values:*
-    `|A| |M_2|` about 1. *Fails:* it can blow up in finite time from any data; on grids the kink of the kernel limits
-    sums over cells to second order in d > 1.
+    `|A| |M_2|` about 1. On circle and spheres multiples of the identity act degree by degree: it is then the gradient
+    flow of `W = max(0, <Ax, y>)^2 / (2 a)`. *Fails:* it can blow up in finite time from any data; on grids the kink of
+    the kernel limits sums over cells to second order in d > 1.
 
     >>> import mfpde
     >>> mfpde.Relu(A=1).drift(mfpde.Particles([-1.0, 3.0]), [2.0, -2.0])          # 6 * 3 / 2, 2 * -1 / 2

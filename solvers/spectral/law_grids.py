@@ -223,7 +223,8 @@ class MeridianGrid(Grid):
         self._downhill = self.slopes(degree)
         # at the node nearest to a pole of as many as there are degrees: in many dimensions functions are far larger at
         # the poles, and the more nodes there are the nearer they come
-        self.peaks = np.maximum(np.abs(self.functions(gauss_on_sphere(degree + 1, axis.size)[0][-1:], degree)[:, 0]), 1.0)
+        nearest = gauss_on_sphere(degree + 1, axis.size)[0][-1:]
+        self.peaks = np.maximum(np.abs(self.functions(nearest, degree)[:, 0]), 1.0)
 
     @property
     def multiplicities(self) -> Float:

@@ -242,5 +242,6 @@ def test_relu_by_degree(space, scale):
     np.testing.assert_allclose(found.potential[1 : degree + 1], expected[1:], rtol=0, atol=2e-15)
     assert found.energy_offset == pytest.approx(expected[0] / 2, rel=1e-12)
     heads = mfpde.MultiHead(heads=[mfpde.Relu(A=scale, V=0.7), mfpde.Linear(A=1)]).convolution(space)
-    assert found.cut and heads.cut
+    assert found.cut
+    assert heads.cut
     assert mfpde.Relu(A=np.diag(np.arange(1.0, d + 1))).convolution(space) is None
