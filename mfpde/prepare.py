@@ -143,8 +143,9 @@ def _looked_at(problem: Problem) -> tuple[Prepared | None, list[Fault]]:
     ]
     task = problem.posed()
     found = [*absent, *([] if problem.initial is None else _initial_faults(task))]
-    law = _law_faults(problem)  # a matrix of the wrong shape would stop the solver and every observable alike
-    if law:
+    law = _law_faults(problem)
+    # a matrix of the wrong shape, or another geometry, would stop the solver and every observable alike
+    if law or any(fault.path[:1] == ("geometry",) for fault in found):
         return None, list(dict.fromkeys([*found, *law]))
     solver, unfit = _solver_and_faults(problem)
     found += [*unfit, *_observable_faults(problem, solver), *_comparison_faults(problem, solver)]
@@ -249,7 +250,7 @@ def _collected(action: Callable[[], object], block: str) -> list[Fault]:
     try:
         action()
     except ProblemError as error:
-        inside = [not block or fault.path[:1] == (block,) for fault in error.faults]
+        inside = [not block or fault.path[:1] in ((block,), ("geometry",)) for fault in error.faults]
         return [
             fault if there else Fault((block, *fault.path), fault.message)
             for fault, there in zip(error.faults, inside, strict=True)

@@ -80,7 +80,8 @@ class MultiHead(Attention):
         for part in known:
             potential[: part.potential.size] += factor * part.potential
         bound, offset = (sum(getattr(part, name) for part in known) for name in ("bound", "energy_offset"))
-        return Convolution(geometry.harmonics, potential, None, abs(factor) * bound, factor * offset)
+        cut = any(part.cut for part in known)
+        return Convolution(geometry.harmonics, potential, None, abs(factor) * bound, factor * offset, cut=cut)
 
     def own_terms(self, dimension: int) -> list[Term]:
         terms = []

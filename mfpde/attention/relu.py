@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import lru_cache
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from mfpde.attention.affine import AffineDrift, Forms
+from mfpde.attention.convolution import Convolution
+from mfpde.attention.listed_potential import convolution_of
+from mfpde.attention.pair_potential import PairPotential
 from mfpde.attention.pairwise import Pairwise
 from mfpde.errors import ProblemError
+from mfpde.geometry import Geometry, Harmonics
 from mfpde.measure import Measure, Normal
 from mfpde.registry import register
 from mfpde.typing import Float
 
 __all__ = ["Relu"]
+
+_POTENTIAL = PairPotential("maximum(0, cosine)**2 / 2")  # whose gradient is the positive part of the cosine
 
 
 @register("attention", "relu")
@@ -22,8 +30,9 @@ class Relu(Pairwise):
 
     A centred Gaussian `N(0, S)` has `G(x) = V S A x / 2` and stays one. *Symmetries:* permutations of the tokens;
     invertible maps x -> Tx, if A becomes `T^-T A T^-1` and V `T V T^-1`; `G(cx) = c G(x)` for c > 0. *Good values:*
-    `|A| |M_2|` about 1. *Fails:* it can blow up in finite time from any data; on grids the kink of the kernel limits
-    sums over cells to second order in d > 1.
+    `|A| |M_2|` about 1. On circle and spheres multiples of the identity act degree by degree: it is then the gradient
+    flow of `W = max(0, <Ax, y>)^2 / (2 a)`. *Fails:* it can blow up in finite time from any data; on grids the kink of
+    the kernel limits sums over cells to second order in d > 1.
 
     >>> import mfpde
     >>> mfpde.Relu(A=1).drift(mfpde.Particles([-1.0, 3.0]), [2.0, -2.0])          # 6 * 3 / 2, 2 * -1 / 2
@@ -41,6 +50,15 @@ class Relu(Pairwise):
 
     def kernel(self, queries: Float, keys: Float, weights: Float) -> Float:
         return np.maximum(0.0, self.scores(queries, keys))
+
+    def convolution(self, geometry: Geometry) -> Convolution | None:
+        """On spheres, with `A = a I` and `V = c I`: the potential `c max(0, a <x, y>)^2 / (2 a)`, whose coefficients of
+        degree k fall like `k^{-2 - d/2}`."""
+        found = self.multiples(geometry.ambient_dimension) if self.constant and geometry.harmonics else None
+        return None if found is None or geometry.harmonics is None else _convolution(geometry.harmonics, *found)
+
+    def quick_convolution(self, measure: Measure) -> Convolution | None:
+        return None if measure.pointlike else super().quick_convolution(measure)
 
     def sum_over(self, tilts: Float, keys: Float, weights: Float) -> Float:
         from mfpde.transform import relu_sum
@@ -86,3 +104,15 @@ class Relu(Pairwise):
 
     def _closed_form(self, measure: Measure) -> AffineDrift | None:
         return None if measure.mean.any() else super()._closed_form(measure)
+
+
+@lru_cache(maxsize=32)
+def _convolution(harmonics: Harmonics, scale: float, factor: float) -> Convolution:
+    plain, strength = convolution_of(harmonics, _POTENTIAL.degrees(harmonics), _POTENTIAL, None), factor * scale
+    signs = np.where(np.arange(plain.potential.size) % 2, np.sign(scale), 1.0)
+    return replace(
+        plain,
+        potential=strength * signs * plain.potential,
+        bound=abs(strength) * plain.bound,
+        energy_offset=strength * plain.energy_offset,
+    )

@@ -52,10 +52,10 @@ def _at_turn(expression: Expression, name: str, colatitudes: Float) -> str | Non
     equator = np.full(1, 0.5 * np.pi)
     places = equator if name == "theta" else colatitudes
     turns = np.linspace(0, 2 * np.pi, _TURNS)
-    largest = max(float(np.nanmax(np.abs(_at(expression, places, np.full_like(places, turn))))) for turn in turns)
-    ends = [_at(expression, places, np.full_like(places, turn)) for turn in (0.0, 2 * np.pi)]
+    around = _at(expression, np.repeat(places, _TURNS), np.tile(turns, places.size)).reshape(places.size, _TURNS)
+    ends = around[:, 0], around[:, -1]
     apart = np.nan_to_num(np.abs(ends[0] - ends[1]))
-    if apart.max() <= _PERIODIC_TO * largest:
+    if apart.max() <= _PERIODIC_TO * float(np.nanmax(np.abs(around))):
         return None
     worst = int(apart.argmax())
     return f"is not periodic: {ends[0][worst]:.6g} at {name} = 0 and {ends[1][worst]:.6g} at {name} = 2 pi"

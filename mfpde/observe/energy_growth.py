@@ -1,4 +1,4 @@
-"""How fast tokens gain interaction energy."""
+"""How fast a law of tokens gains interaction energy."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from mfpde.contracts.observable import Instant, Series
+from mfpde.contracts.observable import Instant, Observable, Series
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry, multiple_of_identity
-from mfpde.observe.of_tokens import OfTokens
 from mfpde.registry import register
 from mfpde.typing import Float
 
@@ -18,14 +17,16 @@ if TYPE_CHECKING:
 
 __all__ = ["EnergyGrowth"]
 
+_MOST_DIMENSIONS = 3  # of the space around spheres on which a density has few enough nodes
+
 
 @register("observable", "energy-growth")
-class EnergyGrowth(OfTokens):
+class EnergyGrowth(Observable):
     """`dE/dt` of the observable `energy`: `int |v|^2 dmu` under unnormalized attention, `int Z |v|^2 dmu` under
     softmax, `Z(x) = int e^{a <x,y>} dmu(y)` (physics section 3); A = a I, V = v I.
 
     Never negative. Fails: noise, a normalization, a pointwise drift, matrices that are no multiples of the identity;
-    softmax where Z overflows is infinite.
+    softmax where Z overflows is infinite. Of tokens in any space, of densities on circle and sphere.
 
     >>> import mfpde
     >>> from mfpde.observe import Instant
@@ -37,6 +38,7 @@ class EnergyGrowth(OfTokens):
 
     kind: Literal["energy-growth"] = "energy-growth"
     citations: ClassVar[tuple[str, ...]] = ("rigollet2025", "geshkovski2024")
+    looks_at: ClassVar[tuple[str, ...]] = ("particles", "density")
 
     def series(self, geometry: Geometry) -> dict[str, Series]:
         return {
@@ -44,6 +46,11 @@ class EnergyGrowth(OfTokens):
                 "gain of interaction energy per unit time", "1/time", label="gain of energy", scale="magnitude"
             )
         }
+
+    def looked_at(self, equation: Equation) -> tuple[str, ...]:
+        space = equation.geometry
+        few = space.harmonics is not None and space.ambient_dimension <= _MOST_DIMENSIONS
+        return self.looks_at if few else ("particles",)
 
     def unfit(self, equation: Equation) -> str | None:
         misplaced = super().unfit(equation)

@@ -43,7 +43,8 @@ class MeanDirection(Observable):
                     "direction of the mean", label="mean direction", extent=(("component", dimension),), curves=curves
                 )
             }
-        return {"mean-direction": Series("direction of the mean", units="radian", scale="angle")}
+        angle = Series("direction of the mean", units="radian", label="mean direction", scale="angle")
+        return {"mean-direction": angle}
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
         if not instant.measure.space.angular:

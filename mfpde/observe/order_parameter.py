@@ -53,12 +53,9 @@ class OrderParameter(Observable):
         modulus = {self.name: Series(which, label="order parameter", scale="share")}
         if not geometry.angular:
             return modulus
-        return {
-            **modulus,
-            f"{self.name}-phase": Series(
-                f"phase of the {which}", units="radian", scale="angle", direction_of=self.name
-            ),
-        }
+        said = f"phase of the {which}"
+        turning = Series(said, units="radian", label=said, scale="angle", direction_of=self.name)
+        return {**modulus, f"{self.name}-phase": turning}
 
     def evaluate(self, instant: Instant) -> dict[str, float | Float]:
         if not instant.measure.space.angular:

@@ -214,6 +214,11 @@ class LawIntegration(HarmonicIntegration):
         found = super().accuracy()
         if found.kept and self._stepping.kinked:
             return Accuracy(found.promised, None, None, "kernel")
+        self._lengthen_axis()
+        grid, count, promised = self._stepping.grid, self._axis, found.promised
+        off = max(self._space.pole_error(grid, each, count) for each in self._values())
+        if found.kept and promised is not None and off > promised:
+            return Accuracy(promised, off, kept=None, cause="poles")
         return found
 
 

@@ -221,8 +221,10 @@ class MeridianGrid(Grid):
         self.points = self._placed(self.cosines, np.sqrt((1 - self.cosines) * (1 + self.cosines)))
         self._basis_functions = self.functions(self.cosines, degree)
         self._downhill = self.slopes(degree)
-        # in many dimensions the poles are far from all points, and functions far larger there than anywhere else
-        self.peaks = np.maximum(np.abs(self._basis_functions[:, 0]), 1.0)
+        # at the node nearest to a pole of as many as there are degrees: in many dimensions functions are far larger at
+        # the poles, and the more nodes there are the nearer they come
+        nearest = gauss_on_sphere(degree + 1, axis.size)[0][-1:]
+        self.peaks = np.maximum(np.abs(self.functions(nearest, degree)[:, 0]), 1.0)
 
     @property
     def multiplicities(self) -> Float:

@@ -70,6 +70,10 @@ class Space(ABC):
     def cut_error(self, law: Measure, found: Float | Complex) -> float:
         """By how much the coefficients of an initial measure miss it, relative to its peak."""
 
+    def pole_error(self, grid: Grid, values: Float, count: int) -> float:
+        """About what a snapshot is off at the poles, relative to the largest density."""
+        return 0.0
+
     @abstractmethod
     def arrays(self) -> dict[str, AnyArray]:
         """What says which space it is."""
@@ -229,6 +233,9 @@ class OnProfile(_OnSpheres):
 
     def measure(self, grid: Grid, values: Float, count: int) -> Measure:
         return self._shown.measure(grid, values, count)  # type: ignore[arg-type]
+
+    def pole_error(self, grid: Grid, values: Float, count: int) -> float:
+        return self._shown.pole_error(grid, values, count)  # type: ignore[arg-type]
 
     def product(self, grid: Grid, values: Float, other: Float) -> Float:
         assert isinstance(grid, MeridianGrid)  # noqa: S101 - its own

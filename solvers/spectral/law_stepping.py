@@ -23,6 +23,10 @@ __all__ = ["LawStepping", "Room"]
 
 _TRANSFORM_COST = 20.0  # operations of the transforms there and back, over n log n
 _NO_WAVES = np.zeros((0, 0)), np.zeros(0)  # matrices of a flow without waves
+#: of coefficients, relative to the largest: in many dimensions harmonics may be so large near the poles that it would
+#: count as a tail, which no degree ends; small enough not to
+#: matter on S^2 at any tolerance
+_COEFFICIENT_ROUNDING = 4 * float(np.finfo(float).eps)
 #: growth of perturbations that the error of a step leaves room for: degrees below that share of the density count as
 #: if they were as large
 _GROWTH_MARGIN = 1e-2
@@ -69,6 +73,7 @@ class LawStepping(DegreeStepping):
         """Go on with these coefficients `(slices, 2, size)`, of the grid `before` or of the new one, with that many
         degrees."""
         self.grid = self._grids(degree, bandwidth)
+        self._peaks = np.minimum(self.grid.peaks, self.limits.truncation / _COEFFICIENT_ROUNDING)
         kept = self._kept_on(self.grid)
         moved = values if before is None else np.stack([before.carried(each, self.grid) for each in values])
         self.state = self._joined(moved * kept)
@@ -199,7 +204,7 @@ class LawStepping(DegreeStepping):
         return self.grid.sizes(values, self.flow.masses.size)
 
     def _error_size(self, errors: Float, sizes: Float) -> float:
-        return float(error_size(errors, sizes, self.grid.peaks, _GROWTH_MARGIN))
+        return float(error_size(errors, sizes, self._peaks, _GROWTH_MARGIN))
 
     def _accept(self, end: float) -> None:
         super()._accept(end)
@@ -211,14 +216,14 @@ class LawStepping(DegreeStepping):
 
     def _tail(self, sizes: Float, degree: int) -> float:
         first = degree + 1 - max(2, degree // 8)
-        return float(tail_size(sizes, self.grid.peaks, first, sizes.shape[1]))
+        return float(tail_size(sizes, self._peaks, first, sizes.shape[1]))
 
     def _more(self, sizes: Float, tail: float) -> int:
         """The degree at which the tail would be small enough if it went on as from the half to the end: so few changes
         are needed."""
         degree = self.grid.degree
         half, width = degree // 2, max(2, degree // 8)
-        middle = float(tail_size(sizes, self.grid.peaks, half + 1 - width, half + 1))
+        middle = float(tail_size(sizes, self._peaks, half + 1 - width, half + 1))
         decay = math.log(max(middle / tail, 1.0)) / (degree - half)
         wanted = math.log(tail / self.limits.truncation) / decay if decay > 0.0 else math.inf
         return degree + 1 + int(min(max(wanted, degree // 4), degree // 2))

@@ -32,6 +32,7 @@ __all__ = [
 ]
 
 _FIRST_DEGREE = 32  # of the first grid that a density is looked at on
+_MASS_MISSED_MAX = 1e-6  # relative: a grid that finds another mass has not seen all peaks
 _ROUNDING = 4 * float(np.finfo(float).eps)  # of a density's peak: what a coefficient may be off
 _ROUNDINGS = 64 * float(
     np.finfo(float).eps
@@ -67,7 +68,8 @@ def _of_part(part: Measure, most: int) -> Complex:
     degree = min(_FIRST_DEGREE, most)
     while True:
         table, peak = _on_grid(part, degree)
-        if not _is_there(table, peak)[-max(4, degree // 4) :].any():
+        seen = abs(table[0, 0].real - part.mass) <= _MASS_MISSED_MAX * part.mass  # no peak lies between the rings
+        if seen and not _is_there(table, peak)[-max(4, degree // 4) :].any():
             return table
         if degree == most:
             break

@@ -9,17 +9,22 @@ import mfpde
 ANGLES = np.array([0.0, 0.05, 0.2, 0.5, 1.0, 1.3, 1.5, 2.0, 2.8, np.pi])
 
 
-@pytest.mark.parametrize("kind", ["unnormalized", "softmax"])
-@pytest.mark.parametrize(("dimension", "concentration"), [(8, 4.0), (64, 10.0)])
-def test_densities_at_the_poles(dimension, concentration, kind):
+HEADS = {"kind": "multi-head", "heads": [{"kind": "softmax", "beta": 2.0}]}  # by tables, as any law
+
+
+@pytest.mark.parametrize(
+    "law", [{"kind": "unnormalized", "beta": 2.0}, {"kind": "softmax", "beta": 2.0}, HEADS], ids=lambda law: law["kind"]
+)
+@pytest.mark.parametrize(("dimension", "concentration"), [(8, 4.0), (16, 4.0), (64, 10.0)])
+def test_densities_at_the_poles(dimension, concentration, law):
     """In R^64 the poles are beyond the rounding of a snapshot: that is said, and the bulk is as promised."""
     beta, until, tolerance, axis = 2.0, 0.2, 1e-8, np.eye(dimension)[0]
-    angles, expected = carried_profile(concentration, ANGLES, until, beta, dimension, kind == "softmax")
+    angles, expected = carried_profile(concentration, ANGLES, until, beta, dimension, law["kind"] != "unnormalized")
     run = mfpde.solve(
         mfpde.Problem.from_dict(
             {
                 "geometry": {"kind": "sphere", "dimension": dimension},
-                "attention": {"kind": kind, "beta": beta},
+                "attention": law,
                 "initial": {"kind": "von-mises", "direction": axis.tolist(), "concentration": concentration},
                 "solver": {"kind": "spectral", "tolerance": tolerance},
                 "time": {"until": until, "save": False},

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import mfpde
+from mfpde.solvers.spectral.sphere_data import table_of
 
 
 def solved(initial, tolerance=1e-8):
@@ -44,3 +45,10 @@ def test_the_number_is_that_of_the_picture():
 def test_what_all_modes_show_is_not_mentioned():
     outcome = solved({"kind": "von-mises", "concentration": 1e3}).outcome
     assert (outcome.message, outcome.accuracy.kept) == ("", True)
+
+
+def test_a_peak_between_the_rings_of_a_grid_is_seen():
+    """On S^2, narrower than their spacing by far: its degrees are flat, `c_l0 = (2 l + 1)^{1/2}`."""
+    found = table_of(mfpde.VonMises(direction=[0, 0, 1], concentration=1e6).on(mfpde.Sphere()), 64)
+    assert found.shape == (65, 65)
+    np.testing.assert_allclose(found[:, 0].real, np.sqrt(2 * np.arange(65) + 1), rtol=3e-3)

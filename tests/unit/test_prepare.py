@@ -168,3 +168,18 @@ def test_positions_are_known_under_masked_attention_only():
     assert told(geometry={"kind": "line"}, attention=masked, initial=shifted, solver={"kind": "auto"}) == []
     (said,) = told(geometry={"kind": "line"}, attention=masked["attention"], initial=shifted, solver={"kind": "auto"})
     assert "only masked attention" in said
+
+
+def test_a_density_on_the_sphere_of_dimension_two_is_one_sentence():
+    problem = Problem.from_dict(
+        {
+            "geometry": {"kind": "sphere", "dimension": 2},
+            "attention": {"kind": "unnormalized", "beta": 2},
+            "noise": {"kappa": 4},
+            "initial": {"kind": "density", "expression": "1 + 0.5*z"},
+            "time": {"until": 1},
+        }
+    )
+    (fault,) = faults(problem)
+    assert fault.path == ("geometry",)
+    assert "kind: circle, in theta" in fault.message

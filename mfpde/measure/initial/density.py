@@ -62,9 +62,7 @@ class Density(Initial):
         return Plane() if "y" in names else Line()
 
     def seam(self, geometry: Geometry) -> str | None:
-        expression = Expression(self.expression)
-        jump = None if "s" in expression.names else seam(expression, geometry)
-        return None if jump is None else f"initial.expression {jump}"
+        return _seam(self.expression, geometry)
 
     def over_positions(self, geometry: Geometry, positions: Sequence[float]) -> Positioned:
         """The slices at positions s of a density in s and the coordinates of the space."""
@@ -85,9 +83,19 @@ class Density(Initial):
         need_space(geometry)
         if isinstance(geometry, Circle):
             return density_on_circle(self.expression)
+        if not geometry.flat and geometry.ambient_dimension == 2:
+            said = "sphere of dimension 2 is for tokens; densities on S^1 are written with kind: circle, in theta"
+            raise ProblemError.at("geometry", said)
         if geometry.ambient_dimension > (2 if geometry.flat else 3):
             raise self.unfit(geometry, "gaussian, uniform, points or a mixture" if geometry.flat else "von-mises")
         return _elsewhere(self.expression, geometry)
+
+
+@lru_cache(maxsize=16)
+def _seam(text: str, geometry: Geometry) -> str | None:
+    expression = Expression(text)
+    jump = None if "s" in expression.names else seam(expression, geometry)
+    return None if jump is None else f"initial.expression {jump}"
 
 
 @lru_cache(maxsize=16)  # a problem is checked before it is solved

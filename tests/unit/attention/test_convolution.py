@@ -226,3 +226,22 @@ def test_no_harmonics_on_flat_spaces():
         mfpde.Particles([[0.0, 1.0]]).harmonics(3)
     with pytest.raises(mfpde.ProblemError, match="by degrees of harmonics, on circle and spheres"):
         mfpde.Interaction(coefficients=[1]).check(mfpde.Line())
+
+
+@pytest.mark.parametrize("scale", [1.5, -2.0])
+@pytest.mark.parametrize("space", SPACES.values(), ids=SPACES)
+def test_relu_by_degree(space, scale):
+    """`W_k` of `c max(0, a cos)^2 / (2 a)` by Gauss nodes of the angles where it is not 0."""
+    d, degree = space.ambient_dimension, 20
+    x, w = np.polynomial.legendre.leggauss(60)
+    angle, w = np.pi / 4 * (1 + x), np.pi / 4 * w
+    area = np.sqrt(np.pi) * special.gamma((d - 1) / 2) / special.gamma(d / 2)
+    zonal = Harmonics(d).zonal(np.sign(scale) * np.cos(angle), degree)
+    expected = zonal @ (w * np.sin(angle) ** (d - 2) * 0.7 * scale * np.cos(angle) ** 2 / 2) / area
+    found = mfpde.Relu(A=scale, V=0.7).convolution(space)
+    np.testing.assert_allclose(found.potential[1 : degree + 1], expected[1:], rtol=0, atol=2e-15)
+    assert found.energy_offset == pytest.approx(expected[0] / 2, rel=1e-12)
+    heads = mfpde.MultiHead(heads=[mfpde.Relu(A=scale, V=0.7), mfpde.Linear(A=1)]).convolution(space)
+    assert found.cut
+    assert heads.cut
+    assert mfpde.Relu(A=np.diag(np.arange(1.0, d + 1))).convolution(space) is None

@@ -133,7 +133,7 @@ def test_stable_parts_are_solid(diagram):
         ({"parameter": "gamma"}, "gamma is not a number of the equation"),
         ({"parameter": "beta"}, "with the parameter beta there is one kappa"),
         ({"parameter": "attention.gamma", "noise": {"kappa": 1}}, "the problem has no number attention.gamma"),
-        ({"attention": {"kind": "relu", "A": 1, "V": 1}}, "stationary states are known for"),
+        ({"attention": {"kind": "sigmoid", "A": 1, "V": 1}}, "stationary states are known for"),
         ({"geometry": {"kind": "line"}}, "known on circle and sphere"),
         ({"attention": {"kind": "softmax", "A": [[1, 0], [0, 2]], "V": 1}}, "constant multiples of I"),
     ],

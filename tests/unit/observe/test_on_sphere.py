@@ -13,6 +13,7 @@ from mfpde.observe import Instant
 from mfpde.registry import lookup
 
 EQUATION = mfpde.Equation(geometry=Sphere())
+BETA, VALUE, KAPPA = 2.5, -1.5, 3.0
 
 
 def grid(count):
@@ -29,8 +30,13 @@ def bump(points, direction, concentration):
     return concentration / np.sinh(concentration) * np.exp(concentration * (points @ direction))
 
 
-def observed(name, measure, **settings):
-    return lookup("observable", name)(**settings).evaluate(Instant(0.0, measure, EQUATION, lambda: 0.0))
+def observed(name, measure, equation=EQUATION, **settings):
+    return lookup("observable", name)(**settings).evaluate(Instant(0.0, measure, equation, lambda: 0.0))
+
+
+def under(kind, kappa=None):
+    noise = {} if kappa is None else {"noise": {"kappa": kappa}}
+    return mfpde.Equation(geometry=Sphere(), attention=lookup("attention", kind)(A=BETA, V=VALUE), **noise)
 
 
 @pytest.fixture(scope="module")
@@ -114,3 +120,69 @@ def test_clusters_about_an_axis_are_poles_and_rings():
         assert found["clusters-mass"][row] == pytest.approx(mass / total, rel=1e-3)
         assert found["clusters-position"][row] == pytest.approx(height * axis, abs=1e-3)
         assert found["clusters-width"][row] == pytest.approx(np.sqrt((1 - height**2) / 5), rel=1e-3)
+
+
+@pytest.fixture(scope="module")
+def functionals():
+    """A density with its sums over points: the density, its gradient, the kernel, its mean of y."""
+    points, weights = grid(24)
+    x, w = points.reshape(-1, 3), weights.ravel()
+    parts = [(0.6, np.array([2.0, 1.0, 0.4])), (0.4, np.array([-0.6, 2.0, -2.0]))]
+    tops = [share * bump(x, c, np.linalg.norm(c)) for share, c in parts]
+    density = np.sum(tops, axis=0)
+    slope = sum(top[:, None] * (c - (x @ c)[:, None] * x) for top, (_, c) in zip(tops, parts, strict=True))
+    kernel = np.exp(BETA * x @ x.T)
+    pull = VALUE * kernel @ ((w * density)[:, None] * x)
+    pull -= np.einsum("nc,nc->n", pull, x)[:, None] * x
+    measure = SphereGridDensity(density.reshape(points.shape[:2]) / (4 * np.pi))
+    return measure, w, density, slope, kernel, pull
+
+
+def test_entropy_energy_and_free_energy_are_their_integrals(functionals):
+    measure, w, density, _, kernel, _ = functionals
+    entropy = -w @ (density * np.log(density / (4 * np.pi)))
+    assert observed("entropy", measure)["entropy"] == pytest.approx(entropy, rel=1e-12)
+    masses = w * density
+    energy = VALUE * (masses @ kernel @ masses - 1) / (2 * BETA)
+    uniform = VALUE * (np.sinh(BETA) / BETA - 1) / (2 * BETA)
+    for kind in ("unnormalized", "softmax"):
+        assert observed("energy", measure, under(kind))["energy"] == pytest.approx(energy, rel=1e-12)
+    free = w @ (density * np.log(density)) / KAPPA - (energy - uniform)
+    found = observed("free-energy", measure, under("unnormalized", KAPPA))["free-energy"]
+    assert found == pytest.approx(free, rel=1e-12)
+
+
+@pytest.mark.parametrize("kappa", [None, KAPPA])
+def test_dissipation_is_its_integral(functionals, kappa):
+    measure, w, density, slope, _, pull = functionals
+    force = (0 if kappa is None else slope / density[:, None] / kappa) - pull
+    expected = (w * density) @ np.sum(force**2, axis=1)
+    found = observed("dissipation", measure, under("unnormalized", kappa))["dissipation"]
+    assert found == pytest.approx(expected, rel=1e-11)
+
+
+@pytest.mark.parametrize("kind", ["unnormalized", "softmax"])
+def test_gain_of_energy_is_its_integral(functionals, kind):
+    """`int Z |v|^2 dmu` of softmax, `v = pull / Z`; without Z where nothing is divided by it."""
+    measure, w, density, _, kernel, pull = functionals
+    level = kernel @ (w * density) if kind == "softmax" else 1.0
+    expected = (w * density / level) @ np.sum(pull**2, axis=1)
+    assert observed("energy-growth", measure, under(kind))["energy-growth"] == pytest.approx(expected, rel=1e-12)
+
+
+def test_softmax_gains_energy_by_its_own_law():
+    """Without noise: what a run gains is the integral of what it says it gains, by Gauss nodes in time."""
+    nodes, weights = np.polynomial.legendre.leggauss(8)
+    times, until = 0.2 * (1 + nodes), 0.4
+    problem = {
+        "geometry": {"kind": "sphere"},
+        "attention": {"kind": "softmax", "beta": BETA},
+        "initial": {"kind": "density", "expression": "1 + 0.5*x + 0.3*y*z + 0.2*(x**2 - y**2)*z"},
+        "solver": {"kind": "spectral", "tolerance": 1e-10},
+        "time": {"until": until, "save_at": [0.0, *times.tolist(), until]},
+        "observe": ["energy", "energy-growth"],
+    }
+    run = mfpde.solve(mfpde.Problem.from_dict(problem))
+    gained = run["energy"][-1] - run["energy"][0]
+    assert gained > 0.01
+    assert 0.2 * weights @ run["energy-growth"][1:-1] == pytest.approx(gained, rel=1e-8)

@@ -106,7 +106,7 @@ def test_at_most_four_panels_and_the_rest_is_named(make_run):
 def test_phase_is_shown_when_it_turns_and_breaks_where_it_jumps(make_run):
     turning = np.array([0.0, 2.0, -2.2, 0.1])
     figure = run_figure(make_run(series={"order-parameter": np.ones(4), "order-parameter-phase": turning}))
-    axes = panel(figure, "order-parameter-phase")
+    axes = panel(figure, "phase of the order parameter")
     assert_allclose(axes.get_lines()[0].get_ydata(), [0, 2, 2 * np.pi - 2.2, np.nan])
     assert axes.get_ylim() == (0, 2 * np.pi)
 
