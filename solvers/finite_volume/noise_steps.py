@@ -38,7 +38,7 @@ __all__ = ["NOISE_FLOOR", "NoiseSteps"]
 
 NOISE_FLOOR = 1e-15  # of the peak: rounding errors of sums of cosines, measured at up to 3e-16
 _FLOOR_FACTOR = 100.0  # times what a step clips: densities below it must not matter to the drift
-_SHARES = _FLOOR_FACTOR * NOISE_FLOOR * 10.0 ** np.arange(0.0, 9.0, 2.0)  # of the peak, that are tried
+_SHARES = (1e-13, 1e-11)  # of the peak, that are tried: a hundred times what a step may clip
 _WALL_FACTOR = 0.15  # times (G h / D)^2: error of a stationary density at a wall, measured for G h / D from 0.04 to 0.2
 _LOOK_EVERY = 16  # steps, between two checks that they do not
 _MATTER_SHARE = 1e-3  # of the error promised: change of the drift by tails near the floor, in widths per unit time

@@ -190,12 +190,13 @@ class CellSystem(System[Solution, Rates]):
     ) -> Float:
         width, (rows, columns) = self.grid.widths[-1], u.shape
         flux, padded = np.zeros((rows, columns + 1)), np.empty((rows, columns + 2 * transport.GHOSTS))
-        walls = self.scheme.walls, k > 0
-        transport.transport_along(order, *walls, u, speed, product, turning, 1.0 / width, padded, flux)
+        walls = self.scheme.walls
+        ends = transport.ends_of(walls, k > 0)
+        transport.transport_along(order, ends, u, speed, product, turning, 1.0 / width, padded, flux)
         if k > 0:
             room = np.empty((2, padded.shape[1]))
             across, faces = self.grid.weights[0][lines], self.grid.face_weights[1]
-            diffusion.spread_along(walls[0], w, STAGGERED[order], k / width**2, across, faces, room, flux)
+            diffusion.spread_along(walls, w, STAGGERED[order], k / width**2, across, faces, room, flux)
         return flux
 
     def _across(
@@ -203,12 +204,13 @@ class CellSystem(System[Solution, Rates]):
     ) -> Float:
         width, (rows, columns) = self.grid.widths[0], u.shape
         flux, padded = np.zeros((rows + 1, columns)), np.empty((rows + 2 * transport.GHOSTS, columns))
-        walls = self.scheme.walls, k > 0
-        transport.transport_across(order, *walls, u, speed, product, turning, 1.0 / width, padded, flux)
+        walls = self.scheme.walls
+        ends = transport.ends_of(walls, k > 0)
+        transport.transport_across(order, ends, u, speed, product, turning, 1.0 / width, padded, flux)
         if k > 0:
             faces, along = self.grid.face_weights[0], self.grid.weights[1][lines]
             room, factors = np.empty_like(padded), STAGGERED[order]
-            diffusion.spread_across(walls[0], w, factors, k / width**2, faces, along, padded, room, flux)
+            diffusion.spread_across(walls, w, factors, k / width**2, faces, along, padded, room, flux)
         return flux
 
     def _ratios(self, density: Float) -> Float:

@@ -16,10 +16,21 @@ from mfpde.compilation import kernel
 from mfpde.transform.fused import fused
 from mfpde.typing import Float
 
-__all__ = ["GHOSTS", "TURNING_SPEED", "transport_across", "transport_along", "upwind"]
+__all__ = [
+    "GHOSTS",
+    "OPEN",
+    "SMOOTH_WALLS",
+    "TURNING_SPEED",
+    "WALLS",
+    "ends_of",
+    "transport_across",
+    "transport_along",
+    "upwind",
+]
 
 GHOSTS = 5  # cells beyond each end that stencils of order nine need
 TURNING_SPEED = 0.1  # share of the largest speed, below which upwind stencils begin to turn
+OPEN, WALLS, SMOOTH_WALLS = 0, 1, 2  # ends of the cells; with noise the density is smooth up to walls
 _SPEED_FLOOR = 1e-300  # keeps 0 / 0 away where all speeds vanish
 _SMOOTHNESS_FLOOR = 1e-40  # keeps 0 / 0 away in the weights of WENO where all values vanish
 
@@ -132,15 +143,21 @@ def _beyond(first: float, second: float, third: float, k: int) -> float:
 
 
 @kernel
-def _ghosts(walls: bool, smooth: bool, u: Float, b: Float, f: Float) -> None:
+def ends_of(walls: bool, noisy: bool) -> int:
+    """Of cells with walls or without, with noise or without."""
+    return (SMOOTH_WALLS if noisy else WALLS) if walls else OPEN
+
+
+@kernel
+def _ghosts(ends: int, u: Float, b: Float, f: Float) -> None:
     """The products beyond both ends of a row; f is the padded row. With noise they are smooth up to walls."""
     n = u.size
     for k in range(1, GHOSTS + 1):
         low, high = GHOSTS - k, n + GHOSTS + k - 1
-        if walls and smooth:
+        if ends == SMOOTH_WALLS:
             f[low] = 5.0 * (f[low + 1] - f[low + 4]) - 10.0 * (f[low + 2] - f[low + 3]) + f[low + 5]
             f[high] = 5.0 * (f[high - 1] - f[high - 4]) - 10.0 * (f[high - 2] - f[high - 3]) + f[high - 5]
-        elif walls:
+        elif ends == WALLS:
             f[low] = f[GHOSTS]
             f[high] = f[n + GHOSTS - 1]
         else:
@@ -168,8 +185,7 @@ def upwind(walls: bool, u: Float, b: Float, scale: float, flux: Float) -> None:
 @kernel
 def transport_along(
     order: int,
-    walls: bool,
-    smooth: bool,
+    ends: int,
     density: Float,
     speed: Float,
     product: Float,
@@ -181,19 +197,19 @@ def transport_along(
     """flux `(rows, n + 1)` = scale times the flux along rows of `(rows, n)`; padded is room for `(rows, n + 10)`.
 
     `product` is density times speed, plus other fluxes. Walls have zero flux, and products beyond them are those of a
-    polynomial of degree four where the density is `smooth` up to them; without walls tails are extrapolated.
+    polynomial of degree four where noise makes the density smooth up to them; beyond open ends tails are extrapolated.
     """
     rows, n = density.shape
     for row in range(rows):
         u, b, out = density[row], speed[row], flux[row]
         if order == 1:
-            upwind(walls, u, b, scale, out)
+            upwind(ends != OPEN, u, b, scale, out)
             continue
         given, f = product[row], padded[row]
         middle = f[GHOSTS : GHOSTS + n]
         for i in range(n):
             middle[i] = given[i]
-        _ghosts(walls, smooth, u, b, f)
+        _ghosts(ends, u, b, f)
         for part in range(3):  # the first face, those inside, the last one
             start, end = (0, 1) if part == 0 else ((1, n) if part == 1 else (n, n + 1))
             low, high = max(start - 1, 0), min(start, n - 1)
@@ -204,7 +220,7 @@ def transport_along(
                 *(f[start + 8 : end + 8], f[start + 9 : end + 9]),
             )
             _faces(order, stencil, b[low : low + size], b[high : high + size], turning, scale, out[start:end])
-        if walls:
+        if ends != OPEN:
             out[0] = 0.0
             out[n] = 0.0
 
@@ -212,8 +228,7 @@ def transport_along(
 @kernel
 def transport_across(
     order: int,
-    walls: bool,
-    smooth: bool,
+    ends: int,
     density: Float,
     speed: Float,
     product: Float,
@@ -228,20 +243,20 @@ def transport_across(
         for face in range(1, n):
             _upwind(density[face - 1], density[face], speed[face - 1], speed[face], scale, flux[face])
         for j in range(columns):
-            _upwind_ends(walls, density[:, j], speed[:, j], scale, flux[:, j])
+            _upwind_ends(ends != OPEN, density[:, j], speed[:, j], scale, flux[:, j])
         return
     for i in range(n):
         given, f = product[i], padded[i + GHOSTS]
         for j in range(columns):
             f[j] = given[j]
     for j in range(columns):
-        _ghosts(walls, smooth, density[:, j], speed[:, j], padded[:, j])
+        _ghosts(ends, density[:, j], speed[:, j], padded[:, j])
     for face in range(n + 1):
         c = padded[face : face + 2 * GHOSTS]
         stencil = (c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8], c[9])
         before, after = speed[max(face - 1, 0)], speed[min(face, n - 1)]
         _faces(order, stencil, before, after, turning, scale, flux[face])
-    if walls:
+    if ends != OPEN:
         for j in range(columns):
             flux[0, j] = 0.0
             flux[n, j] = 0.0

@@ -16,7 +16,7 @@ from mfpde.compilation import kernel
 from mfpde.solvers.kernels.finite_volume_closure import GAUSSIAN_FLOOR, RING_FRACTIONS, SHARE_BOUNDS, SHARE_MAX
 from mfpde.solvers.kernels.finite_volume_diffusion import spread_along
 from mfpde.solvers.kernels.finite_volume_peaks import narrowest_peak
-from mfpde.solvers.kernels.finite_volume_transport import GHOSTS, TURNING_SPEED, transport_along, upwind
+from mfpde.solvers.kernels.finite_volume_transport import GHOSTS, TURNING_SPEED, ends_of, transport_along, upwind
 from mfpde.solvers.kernels.finite_volume_update import outflow
 from mfpde.transform.equispaced import SumRoom, equispaced_sums, padded, sum_room
 from mfpde.transform.exponential import exponential
@@ -309,8 +309,8 @@ def _fluxes(order: int, density: Float, rates: LineRates, cells: LineCells, room
             room.product[0, j] = u[0, j] * speed[0, j]
         turning, scale = TURNING_SPEED * largest, 1.0 / cells.width
         conductivity = rates.conductivity[panel, 0, 0]
-        smooth = conductivity > 0.0
-        transport_along(order, cells.walls, smooth, u, speed, room.product, turning, scale, room.padded, out)
+        ends = ends_of(cells.walls, conductivity > 0.0)
+        transport_along(order, ends, u, speed, room.product, turning, scale, room.padded, out)
         if conductivity > 0.0:
             for j in range(n):
                 room.values[0, j] = u[0, j] / cells.weights[j]

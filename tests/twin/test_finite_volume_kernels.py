@@ -88,7 +88,7 @@ def test_transport(order, along, random):
     grown = np.add(SHAPE, (0, 1) if along else (1, 0))
     room = np.add(SHAPE, (0, 10) if along else (10, 0))
     flux = np.full(grown, np.nan)
-    kernel(order, True, False, density, speed, density * speed, TURNING, 3.0, np.empty(room), flux)
+    kernel(order, transport.WALLS, density, speed, density * speed, TURNING, 3.0, np.empty(room), flux)
     assert np.abs(flux - 3.0 * fluxes(order, density, speed, along)).max() < 1e-12
 
 
@@ -98,9 +98,11 @@ def test_open_ends_continue_gaussians():
     density, speed = np.exp(-(z**2) / 2)[None], (0.5 - z)[None]
     inside = slice(12, 49)
     whole, part = np.empty((1, 62)), np.empty((1, 38))
-    transport.transport_along(9, False, False, density, speed, density * speed, TURNING, 1.0, np.empty((1, 71)), whole)
+    transport.transport_along(
+        9, transport.OPEN, density, speed, density * speed, TURNING, 1.0, np.empty((1, 71)), whole
+    )
     cut, wind = np.ascontiguousarray(density[:, inside]), np.ascontiguousarray(speed[:, inside])
-    transport.transport_along(9, False, False, cut, wind, cut * wind, TURNING, 1.0, np.empty((1, 47)), part)
+    transport.transport_along(9, transport.OPEN, cut, wind, cut * wind, TURNING, 1.0, np.empty((1, 47)), part)
     assert np.abs(part - whole[:, 12:50]).max() < 1e-13
 
 
