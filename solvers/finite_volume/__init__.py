@@ -132,9 +132,10 @@ class FiniteVolume(Solver):
 
     def falls_short(self, task: InitialValueProblem) -> str | None:
         noisy, plane = task.equation.noise.strongest > 0, task.equation.geometry.counts_as("plane")
-        if noisy or not plane or not task.initial.jumps:
+        if noisy or not plane or not (task.initial.jumps or task.initial.compact):
             return None
-        return "edges of the initial density cross the cells of finite-volume, where it is wrong by a part of the peak"
+        ends = "edges of the initial density cross" if task.initial.jumps else "the initial density ends within"
+        return f"{ends} the cells of finite-volume, where it is wrong by a part of the peak"
 
     def start(self, task: InitialValueProblem) -> Integration:
         from mfpde.solvers.finite_volume.setup import Setup

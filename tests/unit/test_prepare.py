@@ -126,7 +126,7 @@ SHARPENING = {
 
 
 def test_auto_goes_on_by_characteristics_where_modes_end():
-    """A noiseless cluster is too narrow for 1024 modes at t = 9.2; a choice that was made is not made again."""
+    """A noiseless cluster is too narrow for 1024 modes at t = 9.4; a choice that was made is not made again."""
 
     def taken(until, **more):
         return prepare(Problem.from_dict({**SHARPENING, "time": {"until": until}, **more}))
@@ -135,7 +135,7 @@ def test_auto_goes_on_by_characteristics_where_modes_end():
     late = taken(12)
     assert late.solver.canonical()["kind"] == late.problem.canonical()["solver"]["kind"] == "characteristics"
     assert late.solver.tolerance == 1e-8
-    assert late.choice.startswith("auto took characteristics: spectral ends at t = 9.2")
+    assert late.choice.startswith("auto took characteristics: spectral ends at t = 9.3")
     assert taken(12, solver={"kind": "spectral"}).solver.kind == "spectral"
     assert taken(12, observe=["clusters"]).solver.kind == "spectral"  # which characteristics do not show
     assert taken(12, noise={"kappa": 50}).solver.kind == "spectral"
