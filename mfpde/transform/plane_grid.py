@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.transform.chebyshev import Panels, chebyshev_points, chebyshev_transform, cut
-from mfpde.transform.plane_kernels import POINTS, PanelQueries, PanelRule, transform_panel
+from mfpde.transform.plane_kernels import POINTS, PanelQueries, PanelRule, piece_room, transform_panel
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import Float
 
@@ -89,7 +89,8 @@ def evaluate_plan(plan: GridPlan, node_axes: Axes, query_axes: Axes, log_masses:
     parts = (out[0], out[1 + plan.row], out[2 - plan.row])
 
     def work(panel: int) -> None:
-        transform_panel(log_masses, rule, queries, float(centres[panel]), begin[panel], end[panel], parts)
+        room = piece_room(first.size, second.size, plan.shifts.size)
+        transform_panel(log_masses, rule, queries, float(centres[panel]), begin[panel], end[panel], room, parts)
 
     run_pieces(work, panels.number)
     return out

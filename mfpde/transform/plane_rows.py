@@ -13,7 +13,7 @@ import numpy as np
 
 from mfpde.transform.chebyshev import Panels, chebyshev_points, cut, interpolation_matrix
 from mfpde.transform.plane_grid import CALL_NANOSECONDS
-from mfpde.transform.plane_kernels import RowRule, transform_rows
+from mfpde.transform.plane_kernels import RowRule, piece_room, transform_rows
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import Float
 
@@ -77,7 +77,8 @@ def evaluate_rows(
     def work(piece: int) -> None:
         for centre, begin, rule in zip(panels.centres, ends, rules, strict=False):
             moved, beside = pushes + float(matrix[row, column]) * centre, along[begin : begin + rule.basis.shape[1]]
-            transform_rows(log_masses, rule, moved, slopes, other * beside, *blocks[piece], begin, parts)
+            room = piece_room(first.size, second.size, beside.size)
+            transform_rows(log_masses, rule, moved, slopes, other * beside, *blocks[piece], begin, room, parts)
 
     run_pieces(work, len(blocks))
     return out
