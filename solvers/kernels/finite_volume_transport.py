@@ -16,7 +16,7 @@ from mfpde.compilation import kernel
 from mfpde.transform.fused import fused
 from mfpde.typing import Float
 
-__all__ = ["GHOSTS", "TURNING_SPEED", "transport_across", "transport_along", "upwind"]
+__all__ = ["GHOSTS", "TURNING_SPEED", "transport_across", "transport_along", "upwind", "upwind_across"]
 
 GHOSTS = 5  # cells beyond each end that stencils of order nine need
 TURNING_SPEED = 0.1  # share of the largest speed, below which upwind stencils begin to turn
@@ -162,6 +162,16 @@ def upwind(walls: bool, u: Float, b: Float, scale: float, flux: Float) -> None:
 
 
 @kernel
+def upwind_across(walls: bool, u: Float, b: Float, scale: float, flux: Float) -> None:
+    """The same across the rows of `(n, columns)`: flux `(n + 1, columns)`."""
+    n, columns = u.shape
+    for face in range(1, n):
+        _upwind(u[face - 1], u[face], b[face - 1], b[face], scale, flux[face])
+    for j in range(columns):
+        _upwind_ends(walls, u[:, j], b[:, j], scale, flux[:, j])
+
+
+@kernel
 def transport_along(
     order: int,
     walls: bool,
@@ -219,10 +229,7 @@ def transport_across(
     """The same across the rows of `(n, columns)`: flux `(n + 1, columns)`, padded is room for `(n + 10, columns)`."""
     n, columns = density.shape
     if order == 1:
-        for face in range(1, n):
-            _upwind(density[face - 1], density[face], speed[face - 1], speed[face], scale, flux[face])
-        for j in range(columns):
-            _upwind_ends(walls, density[:, j], speed[:, j], scale, flux[:, j])
+        upwind_across(walls, density, speed, scale, flux)
         return
     for i in range(n):
         given, f = product[i], padded[i + GHOSTS]
