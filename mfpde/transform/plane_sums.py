@@ -268,27 +268,21 @@ def plan_sums(logs: Float, pair: GridPair, sums: PlaneSums) -> int:
 
 
 @kernel
-def _search(position: Float, place: float) -> int:
-    """How many positions are smaller."""
-    low, high = 0, position.size
-    while low < high:
-        middle = (low + high) // 2
-        if position[middle] < place:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@kernel
-def _edge(number: int, shift: float, along: Float, numbers: Float) -> int:
-    """Where the queries begin along a line that are in a panel, or in later ones."""
-    pivot, count = numbers[1], int(numbers[4])
-    if number == 0 or number == count:
-        return along.size if (number == 0) == (pivot < 0.0) else 0
-    if pivot == 0.0:
-        return 0
-    return _search(along, (numbers[2] + 2.0 * numbers[3] * number - shift) / pivot)
+def _mark(number: int, along: Float, sums: PlaneSums, marks: AnyArray) -> None:
+    """marks[j] = where the queries begin along line j that are in a panel, or in later ones; in earlier ones where the
+    pivot is negative. Lines that are neighbours begin at neighbouring places."""
+    pivot, count, place = sums.numbers[1], int(sums.numbers[4]), 0
+    edge = sums.numbers[2] + 2.0 * sums.numbers[3] * number
+    for j in range(marks.size):
+        if number == 0 or number == count:
+            place = along.size if (number == 0) == (pivot < 0.0) else 0
+        elif pivot != 0.0:
+            wanted = (edge - sums.shifts[j]) / pivot
+            while place < along.size and along[place] < wanted:
+                place += 1
+            while place > 0 and along[place - 1] >= wanted:
+                place -= 1
+        marks[j] = place
 
 
 @kernel
@@ -296,9 +290,10 @@ def _sum_panel(piece: int, pair: GridPair, sums: PlaneSums, room: Float, bounds:
     row, column, numbers = sums.chosen[1], sums.chosen[2], sums.numbers
     first, second, along, across = _axes(row, column, pair)
     begin, end = bounds[0, : across.size], bounds[1, : across.size]
-    for j in range(across.size):
-        one, other = _edge(piece, sums.shifts[j], along, numbers), _edge(piece + 1, sums.shifts[j], along, numbers)
-        begin[j], end[j] = min(one, other), max(one, other)
+    _mark(piece, along, sums, begin)
+    _mark(piece + 1, along, sums, end)
+    if numbers[1] < 0.0:
+        begin, end = end, begin
     logs = sums.logs[: first.size * second.size].reshape(first.size, second.size)
     powers = sums.powers[: 2 * POINTS * first.size].reshape(2 * POINTS, first.size)
     lean = sums.lean[: POINTS * second.size].reshape(POINTS, second.size)
