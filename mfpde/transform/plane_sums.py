@@ -150,7 +150,7 @@ def _try_rows(row: int, column: int, pair: GridPair, limits: Float, numbers: Flo
 def _choose(pair: GridPair, sums: PlaneSums) -> None:
     """The cheapest plan; `numbers` are written anew for the chosen one."""
     matrix, chosen, numbers = pair.matrix, sums.chosen, sums.numbers
-    largest = max(max(abs(matrix[0, 0]), abs(matrix[0, 1])), max(abs(matrix[1, 0]), abs(matrix[1, 1])))
+    largest = max(abs(matrix[0, 0]), abs(matrix[0, 1]), abs(matrix[1, 0]), abs(matrix[1, 1]))
     least, panels = np.inf, np.inf
     pairs = PAIR_NANOSECONDS * pair.first.size * pair.second.size * pair.across.size * pair.along.size
     chosen[0], chosen[1], chosen[2], chosen[3] = _BY_PAIRS, 0, 1, 0
@@ -189,7 +189,7 @@ def _raise(points: Float, scale: float, axis: Float, out: Float) -> None:
 def _prepare(pair: GridPair, sums: PlaneSums, points: Float, rise: float) -> None:
     """Powers and moments at Chebyshev points, `rise` times the half-width of a panel, and the places of the queries."""
     row, column = sums.chosen[1], sums.chosen[2]
-    first, second, _, across = _axes(row, column, pair)
+    first, _, _, across = _axes(row, column, pair)
     count, size = points.size, first.size
     powers = sums.powers[: 2 * count * size].reshape(2 * count, size)
     _raise(points, rise, first, powers[:count])
@@ -274,7 +274,7 @@ def _mark(number: int, along: Float, sums: PlaneSums, marks: AnyArray) -> None:
     pivot, count, place = sums.numbers[1], int(sums.numbers[4]), 0
     edge = sums.numbers[2] + 2.0 * sums.numbers[3] * number
     for j in range(marks.size):
-        if number == 0 or number == count:
+        if not 0 < number < count:
             place = along.size if (number == 0) == (pivot < 0.0) else 0
         elif pivot != 0.0:
             wanted = (edge - sums.shifts[j]) / pivot

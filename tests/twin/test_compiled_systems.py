@@ -45,6 +45,7 @@ SPOTS = {
     ],
 }
 SQUARE = {"kind": "uniform", "box": [[-1, 1], [-1, 0.5]]}
+TURN = [[0, 1], [-1, 0]]
 HEADS = {"kind": "multi-head", "heads": [PLANE, FAR]}
 CASES |= {
     "plane": (SPOT, {"cells": [24, 28]}, PLANE, None),
@@ -59,7 +60,7 @@ CASES |= {
     "plane, masked": (SPOT, {"cells": 24}, {"kind": "masked", "positions": 2, "attention": PLANE}, None),
     "plane, heads": (SPOTS, {"cells": 24, "order": 7}, HEADS, 30.0),
     "plane, large scores": (SPOT, {"cells": 24}, {"kind": "softmax", "A": [[0, 30], [-30, 0]], "V": -1}, None),
-    "plane, diagonal": (SPOT, {"cells": 40, "frame": "static"}, {"kind": "softmax", "A": 3, "V": [[0, 1], [-1, 0]]}, None),
+    "plane, diagonal": (SPOT, {"cells": 40, "frame": "static"}, {"kind": "softmax", "A": 3, "V": TURN}, None),
 }
 
 
