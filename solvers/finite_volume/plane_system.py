@@ -15,6 +15,7 @@ from mfpde.solvers.kernels.cell_steps import StepTask
 from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State
 from mfpde.solvers.kernels.plane_drift import BLOCK_CELLS, PieceRoom, work_room
 from mfpde.solvers.kernels.plane_slope import PlaneRoom, plane_room
+from mfpde.solvers.kernels.plane_steps import Part
 from mfpde.transform.threads import pieces, run_pieces, thread_count
 
 if TYPE_CHECKING:
@@ -47,16 +48,13 @@ class PlaneSystem(CompiledSystem):
         self, start: State, first: Slopes, task: StepTask, heads: Heads, cells: Cells, new: State, following: Slopes
     ) -> tuple[float, float]:
         room, plane = self._step_room(task.nodes.size, start), self._plane_room(len(start.mean))
-        fixed = start, first
-        if heads.noise.size == 0 or start.density[0].size < _SHARED_CELLS or thread_count() == 1:
-            tables = task, heads, cells, plane, room, new, following
-            error, moved_by = steps.plane_step(*fixed, *tables, steps.Part(steps.WHOLE))
-            return float(error), float(moved_by)
 
-        def call(part: steps.Part, plane: PlaneRoom = plane, task: StepTask = task) -> tuple[float, float]:
-            answer, change = steps.plane_step(*fixed, task, heads, cells, plane, room, new, following, part)
+        def call(part: Part, plane: PlaneRoom = plane, task: StepTask = task) -> tuple[float, float]:
+            answer, change = steps.plane_step(start, first, task, heads, cells, plane, room, new, following, part)
             return float(answer), float(change)
 
+        if heads.noise.size == 0 or start.density[0].size < _SHARED_CELLS or thread_count() == 1:
+            return call(Part(steps.WHOLE))
         return self._by_parts(call, plane, task, heads, len(start.mean))
 
     def _by_parts(
@@ -65,31 +63,34 @@ class PlaneSystem(CompiledSystem):
         """The same, threads sharing the sums."""
         count, error, moved_by = task.weights.size, 0.0, 0.0
         for stage in range(min(1, count), count + 1):
-            error, change = call(steps.Part(steps.MOVE, stage), task=task._replace(rough=max(task.rough, moved_by)))
+            error, change = call(Part(steps.MOVE, stage), task=task._replace(rough=max(task.rough, moved_by)))
             moved_by = max(moved_by, change)
             if not error <= 1.0:
                 break
             for panel in range(panels):
-                call(steps.Part(steps.BEGIN_PANEL, stage, panel))
+                call(Part(steps.BEGIN_PANEL, stage, panel))
                 for head in range(heads.masked.size):
-                    call(steps.Part(steps.BEGIN_HEAD, stage, panel, head))
+                    call(Part(steps.BEGIN_HEAD, stage, panel, head))
                     for source in range(panels):
                         self._add_source(call, plane, (stage, panel, head, source))
-                    call(steps.Part(steps.END_HEAD, stage, panel, head))
-                call(steps.Part(steps.END_PANEL, stage, panel))
-            call(steps.Part(steps.END, stage))
+                    call(Part(steps.END_HEAD, stage, panel, head))
+                call(Part(steps.END_PANEL, stage, panel))
+            call(Part(steps.END, stage))
         return error, moved_by
 
-    def _add_source(self, call: Callable[..., tuple[float, float]], plane: PlaneRoom, place: tuple[int, ...]) -> None:
+    def _add_source(
+        self, call: Callable[..., tuple[float, float]], plane: PlaneRoom, place: tuple[int, int, int, int]
+    ) -> None:
         """The sums of a panel over a source."""
-        found = int(call(steps.Part(steps.PLAN, *place))[0])
+        found = int(call(Part(steps.PLAN, *place))[0])
         blocks = -(-self.grid.shape[0] // max(1, BLOCK_CELLS // self.grid.shape[1])) if found else 0
         for kind, size in ((steps.SUM, found), (steps.JOIN, blocks)):
             stretches = pieces(size, max(1, -(-size // (_PARTS_PER_THREAD * thread_count()))))
 
             def work(piece: int, kind: int = kind, stretches: list[tuple[int, int]] = stretches) -> None:
                 room = self._spare.pop() if self._spare else work_room(*self.grid.shape)
-                call(steps.Part(kind, *place, *stretches[piece]), plane=plane._replace(work=room))
+                first, stop = stretches[piece]
+                call(Part(kind, *place, first, stop), plane=plane._replace(work=room))
                 self._spare.append(room)
 
             run_pieces(work, len(stretches))
