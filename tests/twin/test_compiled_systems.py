@@ -60,7 +60,7 @@ CASES |= {
     "plane, masked": (SPOT, {"cells": 24}, {"kind": "masked", "positions": 2, "attention": PLANE}, None),
     "plane, heads": (SPOTS, {"cells": 24, "order": 7}, HEADS, 30.0),
     "plane, large scores": (SPOT, {"cells": 24}, {"kind": "softmax", "A": [[0, 30], [-30, 0]], "V": -1}, None),
-    "plane, diagonal": (SPOT, {"cells": 40, "frame": "static"}, {"kind": "softmax", "A": 3, "V": TURN}, None),
+    "plane, diagonal": (SPOT, {"cells": 40, "box": [[-5, 5], [-8, 8]]}, {"kind": "softmax", "A": 3, "V": TURN}, None),
 }
 
 
@@ -150,3 +150,24 @@ def test_equispaced_sums(n, spacing, tilt, random):
     rounding = 4e-16 * (200 + np.abs(scores).max()) * size
     assert (np.abs(first[:n] - terms.sum(axis=1)) <= rounding).all()
     assert (np.abs(second[:n] - terms @ places) <= rounding * n).all()
+
+
+def test_threads_share_the_sums_of_large_panels(monkeypatch):
+    """Steps in parts, on two threads, have the bits of one call."""
+    from mfpde.solvers.finite_volume import plane_system
+
+    solver = {"cells": 40, "box": [[-5, 5], [-8, 8]]}
+    fast, _, run = systems(SPOT, solver, {"kind": "multi-head", "heads": [PLANE, FAR]}, None)
+    solution = run.solution
+    rates = fast.rhs(0.0, solution)
+    start = Start(0.0, solution, rates, fast.roughness(solution, rates))
+    plan = run._control.plan(0.0, 0.1, rates.outflow, rates.spreading)
+    whole = fast.step(start, plan, 1e-6)
+    monkeypatch.setattr(plane_system, "_SHARED_CELLS", 1)
+    monkeypatch.setattr(plane_system, "thread_count", lambda: 2)
+    monkeypatch.setattr("mfpde.transform.threads.thread_count", lambda: 2)
+    parts = fast.step(start, plan, 1e-6)
+    assert whole.solution is not None and parts.solution is not None
+    assert (whole.error, whole.limited) == (parts.error, parts.limited)
+    for one, other in zip(whole.solution, parts.solution, strict=True):
+        assert np.array_equal(one, other)
