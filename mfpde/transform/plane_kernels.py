@@ -206,14 +206,13 @@ def transform_rows(
     pushes: Float,
     slopes: Float,
     along: Float,
-    start: int,
-    stop: int,
+    lines: tuple[int, int],
     begin: int,
     room: Float,
     out: tuple[Float, Float, Float],
 ) -> None:
-    """(log M, mean_1, mean_2) in rows from start to stop, from position `begin`: w_1 is `pushes` plus the Chebyshev
-    points of the rule, w_2 is `slopes + along`; room as `piece_room` makes it."""
+    """(log M, mean_1, mean_2) in the rows from `lines[0]` to `lines[1]`, from position `begin`: w_1 is `pushes` plus the
+    Chebyshev points of the rule, w_2 is `slopes + along`; room as `piece_room` makes it."""
     second, basis = rule.second, rule.basis
     rows, columns, window, points = rule.first.size, second.size, along.size, basis.shape[0]
     value, mean1, mean2 = out
@@ -224,7 +223,7 @@ def transform_rows(
     raised, rest = rest[: columns * window].reshape(columns, window), rest[columns * window :]
     values, rest = rest[: 3 * points * window].reshape(3 * points, window), rest[3 * points * window :]
     peak, at, parts = rest[:window], rest[window : 2 * window], rest[2 * window : 5 * window].reshape(3, window)
-    for i in range(start, stop):
+    for i in range(lines[0], lines[1]):
         tilt_rows(log_masses, rule.first, pushes[i], tilted, level)
         multiply(rule.powers, tilted, sums)
         for k in range(points):

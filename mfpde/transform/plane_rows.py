@@ -78,7 +78,7 @@ def evaluate_rows(
         for centre, begin, rule in zip(panels.centres, ends, rules, strict=False):
             moved, beside = pushes + float(matrix[row, column]) * centre, along[begin : begin + rule.basis.shape[1]]
             room = piece_room(first.size, second.size, beside.size)
-            transform_rows(log_masses, rule, moved, slopes, other * beside, *blocks[piece], begin, room, parts)
+            transform_rows(log_masses, rule, moved, slopes, other * beside, blocks[piece], begin, room, parts)
 
     run_pieces(work, len(blocks))
     return out

@@ -30,6 +30,7 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = ["GridPair", "PlaneSums", "plan_sums", "plane_sums", "sum_piece"]
 
+# how sums are taken
 _BY_PANELS, _BY_ROWS, _BY_PAIRS = 0, 1, 2
 _RULES = len(ROW_POINTS)
 _SMALLEST_PANEL = 1e-8  # half-width of a panel for a single point (`chebyshev.cut`)
@@ -321,7 +322,7 @@ def _sum_rows(piece: int, pair: GridPair, sums: PlaneSums, room: Float, places: 
             pushes[j] = sums.shifts[j] + pair.matrix[row, column] * centre
         basis = sums.basis[count * begin : count * end].reshape(count, end - begin)
         rule, parts = RowRule(first, second, powers, basis), (out[0], out[1 + row], out[2 - row])
-        transform_rows(logs, rule, pushes, slopes, beside, start, stop, begin, room, parts)
+        transform_rows(logs, rule, pushes, slopes, beside, (start, stop), begin, room, parts)
         begin = end
 
 

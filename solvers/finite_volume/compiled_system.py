@@ -107,9 +107,7 @@ class CompiledSystem(CellSystem):
 
     def _arrays(self, rates: Rates) -> Slopes:
         fluxes, told = rates.fluxes, np.empty(len(Told._fields))
-        return Slopes(
-            fluxes.across, fluxes.along, rates.speeds, rates.mean, rates.matrix, rates.conductivities, told
-        )
+        return Slopes(fluxes.across, fluxes.along, rates.speeds, rates.mean, rates.matrix, rates.conductivities, told)
 
     def fluxes(self, order: int, density: Float, speeds: Float, conductivities: Float) -> Fluxes:
         panels, size = len(density), self.dimension

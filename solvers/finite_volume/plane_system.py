@@ -50,7 +50,8 @@ class PlaneSystem(CompiledSystem):
         room, plane = self._step_room(task.nodes.size, start), self._plane_room(len(start.mean))
 
         def call(part: Part, plane: PlaneRoom = plane, task: StepTask = task) -> tuple[float, float]:
-            answer, change = steps.plane_step(start, first, task, heads, cells, plane, room, new, following, part)
+            rooms = plane, room
+            answer, change = steps.plane_step(start, first, task, heads, cells, rooms, new, following, part)
             return float(answer), float(change)
 
         if heads.noise.size == 0 or start.density[0].size < _SHARED_CELLS or thread_count() == 1:
@@ -75,7 +76,7 @@ class PlaneSystem(CompiledSystem):
                         self._add_source(call, plane, (stage, panel, head, source))
                     call(Part(steps.END_HEAD, stage, panel, head))
                 call(Part(steps.END_PANEL, stage, panel))
-            call(Part(steps.END, stage))
+            call(Part(steps.FLUXES, stage))
         return error, moved_by
 
     def _add_source(

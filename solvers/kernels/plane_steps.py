@@ -27,9 +27,9 @@ from mfpde.solvers.kernels.plane_slope import (
 __all__ = [
     "BEGIN_HEAD",
     "BEGIN_PANEL",
-    "END",
     "END_HEAD",
     "END_PANEL",
+    "FLUXES",
     "JOIN",
     "MOVE",
     "PLAN",
@@ -41,7 +41,7 @@ __all__ = [
 
 
 # what a call does
-WHOLE, MOVE, BEGIN_PANEL, BEGIN_HEAD, PLAN, SUM, JOIN, END_HEAD, END_PANEL, END = range(10)
+WHOLE, MOVE, BEGIN_PANEL, BEGIN_HEAD, PLAN, SUM, JOIN, END_HEAD, END_PANEL, FLUXES = range(10)
 
 
 class Part(NamedTuple):
@@ -115,13 +115,13 @@ def plane_step(
     task: StepTask,
     heads: Heads,
     cells: Cells,
-    plane: PlaneRoom,
-    room: StepRoom,
+    rooms: tuple[PlaneRoom, StepRoom],
     new: State,
     following: Slopes,
     part: Part,
 ) -> tuple[float, float]:
     """As `line_step`; or one part of it, of which the first number is what `_part` gives."""
+    plane, room = rooms
     count, moved_by, error = task.weights.size, 0.0, 0.0
     if part.kind > MOVE:
         out, rates = _place(start, task, part.stage, room, new, following)

@@ -167,7 +167,8 @@ def test_threads_share_the_sums_of_large_panels(monkeypatch):
     monkeypatch.setattr(plane_system, "thread_count", lambda: 2)
     monkeypatch.setattr("mfpde.transform.threads.thread_count", lambda: 2)
     parts = fast.step(start, plan, 1e-6)
-    assert whole.solution is not None and parts.solution is not None
+    assert whole.solution is not None
+    assert parts.solution is not None
     assert (whole.error, whole.limited) == (parts.error, parts.limited)
     for one, other in zip(whole.solution, parts.solution, strict=True):
         assert np.array_equal(one, other)
