@@ -211,8 +211,8 @@ def transform_rows(
     room: Float,
     out: tuple[Float, Float, Float],
 ) -> None:
-    """(log M, mean_1, mean_2) in the rows from `lines[0]` to `lines[1]`, from position `begin`: w_1 is `pushes` plus the
-    Chebyshev points of the rule, w_2 is `slopes + along`; room as `piece_room` makes it."""
+    """(log M, mean_1, mean_2) in the rows from `lines[0]` to `lines[1]`, from position `begin`: w_1 is `pushes` plus
+    the Chebyshev points of the rule, w_2 is `slopes + along`; room as `piece_room` makes it."""
     second, basis = rule.second, rule.basis
     rows, columns, window, points = rule.first.size, second.size, along.size, basis.shape[0]
     value, mean1, mean2 = out
