@@ -1,7 +1,9 @@
-"""Finite volumes against a good NumPy implementation, and a step against its attention: the table of issue 4.
+"""Finite volumes on the line and the plane: all figures of their speed in one run.
 
-    python benchmarks/finite_volume.py [--quick]
+    python benchmarks/finite_volume.py [--quick] [--figure docs/static/line_work_precision.svg]
 
+Rows: NumPy and py-pde at their own errors; what an evaluation of the rates costs, in exponentials of a compiled loop,
+and beside the sums alone; the share of compiled calls; two threads; with `--figure` error against time on the line.
 One process, warm; seconds are of the processor where one thread works, and of the clock on the wall for two. Errors are
 integrals of |error| against the Gaussian's closed form, cell averages against cell averages and point values against
 point values. `mfpde` takes the fewest cells that reach the error of the baseline; both of its frames are shown.
@@ -10,10 +12,8 @@ point values. `mfpde` takes the fewest cells that reach the error of the baselin
 import argparse
 import os
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("NUMBA_NUM_THREADS", "2")
@@ -23,52 +23,12 @@ import numpy as np
 from baselines import pypde_line
 from baselines.numpy_finite_volume import Line, solve_line, solve_plane
 from baselines.timing import best
-from numpy.typing import NDArray
+from finite_volume_costs import evaluation_rows, share_rows, thread_row
+from finite_volume_figure import work_precision
+from finite_volume_tasks import COVARIANCE, MEAN, Array, closed_form, gaussian, mfpde_error, problem
 from scipy.special import ndtr
 
 import mfpde
-from mfpde.attention import Velocity
-
-import numba  # isort: skip
-
-Array = NDArray[np.float64]
-MEAN, COVARIANCE = np.array([0.5, 0.0]), np.array([[1.0, 0.3], [0.3, 0.5]])
-A, V = np.array([[1.0, 0.5], [-0.2, 0.7]]), np.array([[-1.0, 0.3], [-0.4, -0.8]])
-
-
-def problem(mean: Any, covariance: Any, until: float, query: Any = 1, value: Any = -1, **solver: Any) -> mfpde.Problem:
-    """Softmax attention on a Gaussian."""
-    return mfpde.Problem.from_dict(
-        {
-            "geometry": {"kind": "line" if np.ndim(mean) == 0 else "plane"},
-            "attention": {"kind": "softmax", "A": query, "V": value},
-            "initial": {"kind": "gaussian", "mean": mean, "covariance": covariance},
-            "solver": {"kind": "finite-volume", **solver},
-            "time": {"until": until, "save": False},
-        }
-    )
-
-
-def closed_form(mean: Array, covariance: Array, until: float) -> tuple[Array, Array]:
-    """A = I, V = -I: `S^{-1} = S_0^{-1} + 2 t`, and `m = e^{-t} (1 + 2 t S_0)^{-1/2} m_0`."""
-    values, axes = np.linalg.eigh(covariance)
-    grown = 1 + 2 * until * values
-    shrunk = (axes * (np.exp(-until) / np.sqrt(grown))) @ axes.T
-    return shrunk @ mean, (axes * (values / grown)) @ axes.T
-
-
-def gaussian(points: Array, mean: Array, covariance: Array) -> Array:
-    """Its density at points `(n, d)`."""
-    z = points - mean
-    exponent = -0.5 * np.einsum("ni,ij,nj->n", z, np.linalg.inv(covariance), z)
-    return np.exp(exponent) / np.sqrt(np.linalg.det(2 * np.pi * covariance))
-
-
-def mfpde_error(task: mfpde.Problem, mean: Array, covariance: Array) -> float:
-    """Integral of |error| at the end."""
-    (panel,) = mfpde.solve(task).measure(-1).panels
-    exact = gaussian(panel.lattice.points(), mean, covariance).reshape(panel.values.shape)
-    return float(np.abs(panel.values - exact).sum() * panel.volume)
 
 
 def cheapest(
@@ -169,56 +129,22 @@ def plane(repeats: int) -> None:
             row(f"plane, {frame}, {count}^2 cells, to 3e-03", "NumPy", mine, seconds, error, "10x")
 
 
-def steps(repeats: int) -> None:
-    """A step at 256^2 against its calls of the drift, and on two threads."""
-    task = problem(MEAN, COVARIANCE, 10.0, A, V, cells=256, box=[[-9, 9]] * 2)
-    spent = [0.0]
-    plain = Velocity.drift
-
-    def watched(*arguments: Any, **keywords: Any) -> Any:
-        start = time.process_time()
-        answer = plain(*arguments, **keywords)
-        spent[0] += time.process_time() - start
-        return answer
-
-    def once(threads: int, clock: Callable[[], float]) -> tuple[float, float]:
-        numba.set_num_threads(threads)
-        solution = task.solver.start(task.posed())  # type: ignore[union-attr]
-        solution.advance(10.0, 1)
-        times, shares = [], []
-        for _ in range(repeats):
-            begun, before = clock(), spent[0]
-            solution.advance(10.0, 1)
-            times.append(clock() - begun)
-            shares.append(spent[0] - before)
-        return min(times), min(shares)
-
-    Velocity.drift = watched  # type: ignore[method-assign]
-    try:
-        whole, attention = once(1, time.process_time)
-        one, _ = once(1, time.perf_counter)
-        two, _ = once(2, time.perf_counter)
-    finally:
-        Velocity.drift = plain  # type: ignore[method-assign]
-    print(
-        f"plane, 256^2: a step takes {whole * 1e3:.0f} ms, {attention * 1e3:.0f} ms of them in attention: "
-        f"{whole / attention - 1:.2f} beyond it (at most 0.50)"
-    )
-    print(
-        f"plane, 256^2: two threads {one / two:.2f}x (at least 1.6x; {os.cpu_count()} processors, others use them too)"
-    )
-
-
 def main() -> None:
     """The whole table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="one repetition of each")
-    repeats = 1 if parser.parse_args().quick else 3
+    parser.add_argument("--figure", help="where error against time on the line is drawn")
+    arguments = parser.parse_args()
+    repeats = 1 if arguments.quick else 3
     print(f"{'case':44}{'mfpde':>13}{'baseline':>12}{'time':>15}{'ratio':>9}{'least':>8}{'error':>10}")
     line(repeats)
     line_against_pypde(2 * repeats + 1)
     plane(repeats)
-    steps(repeats + 2)
+    evaluation_rows(2 * repeats + 1)
+    share_rows()
+    thread_row(2 * repeats + 1)
+    if arguments.figure:
+        work_precision(arguments.figure, repeats)
 
 
 if __name__ == "__main__":

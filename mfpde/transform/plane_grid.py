@@ -7,14 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.transform.chebyshev import Panels, chebyshev_points, chebyshev_transform, cut
-from mfpde.transform.plane_kernels import POINTS, PanelQueries, PanelRule, transform_panel
+from mfpde.transform.plane_kernels import POINTS, PanelQueries, PanelRule, piece_room, transform_panel
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import Float
 
-__all__ = ["CALL_NANOSECONDS", "GridPlan", "evaluate_plan", "make_plan"]
+__all__ = ["CALL_NANOSECONDS", "MAX_EXPONENT", "GridPlan", "evaluate_plan", "make_plan"]
 
 _CELLS_PER_PIECE = 1 << 14  # whose numbers stay in the cache
-_MAX_EXPONENT = 2.8  # half-width of a panel of w times the largest |y|: 20 points leave 1e-14, roundoff grows by e^5.6
+MAX_EXPONENT = 2.8  # half-width of a panel of w times the largest |y|: 20 points leave 1e-14, roundoff grows by e^5.6
 CALL_NANOSECONDS = 4e3  # to start a piece of work
 Axes = tuple[Float, Float]
 
@@ -42,7 +42,7 @@ def _plan(row: int, column: int, node_axes: Axes, query_axes: Axes, matrix: Floa
     ends = pivot * position[[0, -1]]
     low, high = float(shifts.min() + ends.min()), float(shifts.max() + ends.max())
     extent = np.abs(node_axes[row]).max() + abs(ratio) * np.abs(node_axes[other_row]).max()
-    panels = cut(low, high, float(extent), _MAX_EXPONENT)
+    panels = cut(low, high, float(extent), MAX_EXPONENT)
     first, second = node_axes[row].size, node_axes[other_row].size
     met = (float(np.ptp(ends)) + 2 * panels.half) / (high - low + 2 * panels.half)
     per_panel = second * (first * (0.9 + POINTS / 10) + across.size * met * (0.7 + 3 * POINTS / 20))
@@ -89,7 +89,8 @@ def evaluate_plan(plan: GridPlan, node_axes: Axes, query_axes: Axes, log_masses:
     parts = (out[0], out[1 + plan.row], out[2 - plan.row])
 
     def work(panel: int) -> None:
-        transform_panel(log_masses, rule, queries, float(centres[panel]), begin[panel], end[panel], parts)
+        room = piece_room(first.size, second.size, plan.shifts.size)
+        transform_panel(log_masses, rule, queries, float(centres[panel]), begin[panel], end[panel], room, parts)
 
     run_pieces(work, panels.number)
     return out

@@ -12,16 +12,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mfpde.compilation import allocating_kernel, kernel
+from mfpde.compilation import kernel
 from mfpde.transform.exponential import exponential, logarithm
 from mfpde.transform.fused import fused
 from mfpde.transform.products import multiply
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["POINTS", "PanelQueries", "PanelRule", "RowRule", "tilt_rows", "transform_panel", "transform_rows"]
+__all__ = [
+    "LOG_OF_ZERO",
+    "POINTS",
+    "PanelQueries",
+    "PanelRule",
+    "RowRule",
+    "piece_room",
+    "tilt_rows",
+    "transform_panel",
+    "transform_rows",
+]
 
 POINTS = 20  # Chebyshev points of a panel
-_LOG_OF_ZERO = -1e300  # stands for log 0: below any logarithm, and finite
+LOG_OF_ZERO = -1e300  # stands for log 0: below any logarithm, and finite
 
 
 class PanelRule(NamedTuple):
@@ -61,7 +71,7 @@ def tilt_rows(log_masses: Float, first: Float, centre: float, tilted: Float, lev
     """tilted = m e^{c y_1 - level(y_2)}, level the largest exponent over y_1."""
     rows, columns = log_masses.shape
     for j in range(columns):
-        level[j] = _LOG_OF_ZERO
+        level[j] = LOG_OF_ZERO
     for i in range(rows):
         row, push = log_masses[i], centre * first[i]
         for j in range(columns):
@@ -109,11 +119,17 @@ def _evaluate_series(
         mean2[i] = (0.5 * t * f + (c2[0] - g)) / total
 
 
-@allocating_kernel
-def _panel_series(log_masses: Float, rule: PanelRule, centre: float, level: Float, series: Float) -> None:
+def piece_room(first: int, second: int, window: int) -> Float:
+    """Room for a piece of work: so many nodes along both axes, and queries side by side. Nothing in it outlives one."""
+    return np.empty((first + 5 * POINTS + 1 + window) * second + (3 * POINTS + 5) * window + 3 * POINTS)
+
+
+@kernel
+def _panel_series(
+    log_masses: Float, rule: PanelRule, centre: float, tilted: Float, sums: Float, level: Float, series: Float
+) -> None:
     """Chebyshev series in w_1 of `sum_{y_1} (1, y_1, y_2) m e^{w_1 (y_1 + r y_2) - level}`, for every y_2."""
     second, columns = rule.second, rule.second.size
-    tilted, sums = np.empty((rule.first.size, columns)), np.empty((2 * POINTS, columns))
     tilt_rows(log_masses, rule.first, centre, tilted, level)
     multiply(rule.powers, tilted, sums)
     for k in range(POINTS):
@@ -129,7 +145,7 @@ def _panel_series(log_masses: Float, rule: PanelRule, centre: float, level: Floa
             row[j] = from_row[j] * second[j]
 
 
-@allocating_kernel
+@kernel
 def transform_panel(
     log_masses: Float,
     rule: PanelRule,
@@ -137,9 +153,11 @@ def transform_panel(
     centre: float,
     begin: AnyArray,
     end: AnyArray,
+    room: Float,
     out: tuple[Float, Float, Float],
 ) -> None:
-    """(log M, mean_1, mean_2) at all queries of one panel: row j holds positions begin[j] .. end[j]."""
+    """(log M, mean_1, mean_2) at all queries of one panel: row j holds positions begin[j] .. end[j]; room as
+    `piece_room` makes it."""
     low, high = 0, begin.size
     while low < high and begin[low] >= end[low]:
         low += 1
@@ -147,17 +165,21 @@ def transform_panel(
         high -= 1
     if low == high:
         return
-    columns, window, shifts = rule.second.size, high - low, queries.shifts
+    rows, columns, window, shifts = rule.first.size, rule.second.size, high - low, queries.shifts
     value, mean1, mean2 = out
-    level, series = np.empty(columns), np.empty((3 * POINTS, columns))
-    _panel_series(log_masses, rule, centre, level, series)
-    tilted, peak, values = np.empty((columns, window)), np.empty(window), np.empty((3 * POINTS, window))
-    at_centre = np.empty(window)
+    rest = room[rows * columns :]
+    tilted, level, rest = room[: rows * columns].reshape(rows, columns), rest[:columns], rest[columns:]
+    sums, rest = rest[: 2 * POINTS * columns].reshape(2 * POINTS, columns), rest[2 * POINTS * columns :]
+    series, rest = rest[: 3 * POINTS * columns].reshape(3 * POINTS, columns), rest[3 * POINTS * columns :]
+    _panel_series(log_masses, rule, centre, tilted, sums, level, series)
+    raised, rest = rest[: columns * window].reshape(columns, window), rest[columns * window :]
+    values, rest = rest[: 3 * POINTS * window].reshape(3 * POINTS, window), rest[3 * POINTS * window :]
+    peak, at_centre, rest = rest[:window], rest[window : 2 * window], rest[2 * window :]
     for j in range(window):  # w_2 where w_1 is the centre: large offsets of both stay apart
         at_centre[j] = queries.slopes[low + j] + queries.ratio * (centre - shifts[low + j])
-    _tilt_columns(level, rule.second, at_centre, tilted, peak)
-    multiply(series, tilted, values)
-    row = np.empty((3, POINTS))
+    _tilt_columns(level, rule.second, at_centre, raised, peak)
+    multiply(series, raised, values)
+    row = rest[: 3 * POINTS].reshape(3, POINTS)
     for j in range(low, high):
         start, stop = begin[j], end[j]
         if start >= stop:
@@ -177,27 +199,31 @@ def transform_panel(
         )
 
 
-@allocating_kernel
+@kernel
 def transform_rows(
     log_masses: Float,
     rule: RowRule,
     pushes: Float,
     slopes: Float,
     along: Float,
-    start: int,
-    stop: int,
+    lines: tuple[int, int],
     begin: int,
+    room: Float,
     out: tuple[Float, Float, Float],
 ) -> None:
-    """(log M, mean_1, mean_2) in rows from start to stop, from position `begin`: w_1 is `pushes` plus the Chebyshev
-    points of the rule, w_2 is `slopes + along`."""
+    """(log M, mean_1, mean_2) in the rows from `lines[0]` to `lines[1]`, from position `begin`: w_1 is `pushes` plus
+    the Chebyshev points of the rule, w_2 is `slopes + along`; room as `piece_room` makes it."""
     second, basis = rule.second, rule.basis
-    columns, window, points = second.size, along.size, basis.shape[0]
+    rows, columns, window, points = rule.first.size, second.size, along.size, basis.shape[0]
     value, mean1, mean2 = out
-    tilted, level, sums = np.empty((rule.first.size, columns)), np.empty(columns), np.empty((2 * points, columns))
-    series, values = np.empty((3 * points, columns)), np.empty((3 * points, window))
-    raised, peak, at, parts = np.empty((columns, window)), np.empty(window), np.empty(window), np.empty((3, window))
-    for i in range(start, stop):
+    rest = room[rows * columns :]
+    tilted, level, rest = room[: rows * columns].reshape(rows, columns), rest[:columns], rest[columns:]
+    sums, rest = rest[: 2 * points * columns].reshape(2 * points, columns), rest[2 * points * columns :]
+    series, rest = rest[: 3 * points * columns].reshape(3 * points, columns), rest[3 * points * columns :]
+    raised, rest = rest[: columns * window].reshape(columns, window), rest[columns * window :]
+    values, rest = rest[: 3 * points * window].reshape(3 * points, window), rest[3 * points * window :]
+    peak, at, parts = rest[:window], rest[window : 2 * window], rest[2 * window : 5 * window].reshape(3, window)
+    for i in range(lines[0], lines[1]):
         tilt_rows(log_masses, rule.first, pushes[i], tilted, level)
         multiply(rule.powers, tilted, sums)
         for k in range(points):

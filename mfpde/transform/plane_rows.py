@@ -13,15 +13,15 @@ import numpy as np
 
 from mfpde.transform.chebyshev import Panels, chebyshev_points, cut, interpolation_matrix
 from mfpde.transform.plane_grid import CALL_NANOSECONDS
-from mfpde.transform.plane_kernels import RowRule, transform_rows
+from mfpde.transform.plane_kernels import RowRule, piece_room, transform_rows
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import Float
 
-__all__ = ["RowPlan", "evaluate_rows", "make_row_plan"]
+__all__ = ["ROWS_PER_PIECE", "ROW_POINTS", "RowPlan", "evaluate_rows", "make_row_plan"]
 
 # Chebyshev points, and the largest exponent on a panel for which they leave 1e-14 of the smallest value
-_POINTS = ((4, 2e-4), (8, 0.1), (12, 0.6), (16, 1.5), (20, 2.8))
-_ROWS_PER_PIECE = 4  # of the queries' grid
+ROW_POINTS = ((4, 2e-4), (8, 0.1), (12, 0.6), (16, 1.5), (20, 2.8))
+ROWS_PER_PIECE = 4  # of the queries' grid
 Axes = tuple[Float, Float]
 
 
@@ -39,11 +39,11 @@ def _plan(row: int, column: int, node_axes: Axes, query_axes: Axes, matrix: Floa
     along, across = query_axes[column], query_axes[1 - column]
     first, second = node_axes[row].size, node_axes[1 - row].size
     extent = abs(float(matrix[row, column])) * float(np.abs(node_axes[row]).max())
-    panels = cut(float(along[0]), float(along[-1]), extent, _POINTS[-1][1])
-    points = next(points for points, most in _POINTS if panels.half * extent <= most * (1 + 1e-12))
+    panels = cut(float(along[0]), float(along[-1]), extent, ROW_POINTS[-1][1])
+    points = next(points for points, most in ROW_POINTS if panels.half * extent <= most * (1 + 1e-12))
     met = along.size / panels.number
     per_panel = second * (first * (0.9 + points / 10) + met * (0.7 + 3 * points / 20))
-    per_row = panels.number * (per_panel + CALL_NANOSECONDS / _ROWS_PER_PIECE) + 4.0 * along.size
+    per_row = panels.number * (per_panel + CALL_NANOSECONDS / ROWS_PER_PIECE) + 4.0 * along.size
     return RowPlan(row, column, points, panels, across.size * per_row)
 
 
@@ -71,13 +71,14 @@ def evaluate_rows(
         RowRule(first, second, powers, interpolation_matrix(points, (along[begin:end] - centre) / panels.half).T.copy())
         for centre, begin, end in zip(panels.centres, ends[:-1], ends[1:], strict=True)
     ]
-    out, blocks = np.empty((3, across.size, along.size)), pieces(across.size, _ROWS_PER_PIECE)
+    out, blocks = np.empty((3, across.size, along.size)), pieces(across.size, ROWS_PER_PIECE)
     parts, other = (out[0], out[1 + row], out[2 - row]), float(matrix[1 - row, column])
 
     def work(piece: int) -> None:
         for centre, begin, rule in zip(panels.centres, ends, rules, strict=False):
             moved, beside = pushes + float(matrix[row, column]) * centre, along[begin : begin + rule.basis.shape[1]]
-            transform_rows(log_masses, rule, moved, slopes, other * beside, *blocks[piece], begin, parts)
+            room = piece_room(first.size, second.size, beside.size)
+            transform_rows(log_masses, rule, moved, slopes, other * beside, blocks[piece], begin, room, parts)
 
     run_pieces(work, len(blocks))
     return out

@@ -24,6 +24,8 @@ from mfpde.measure import GridDensity, Panel
 from mfpde.measure.damping import LogFactors, Pair
 from mfpde.solvers.kernels.finite_volume_closure import (
     GAUSSIAN_FLOOR,
+    NEGLIGIBLE_DEVIATIONS,
+    POLYNOMIALS_PER_DEVIATION,
     RING_FRACTIONS,
     ROOM,
     SHARE_BOUNDS,
@@ -38,8 +40,6 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = ["ClosedDensity", "Closure", "Outside", "shares_beyond"]
 
-_NEGLIGIBLE_DEVIATIONS = 9.0  # 1e-19 of a Gaussian lies beyond
-_POLYNOMIALS_PER_DEVIATION = 8.0  # of a table: their remainders are roundoff
 _CELLS_PER_PIECE = 1 << 13  # whose numbers stay in the cache
 _NO_SHARES = Shares(np.zeros((1, TERMS)), 0.0, 1.0)
 
@@ -52,10 +52,10 @@ def shares_beyond(axis: Float, width: float, variance: float) -> Shares:
     """
     deviation = float(np.sqrt(variance))
     # places for each cell, or cells for each place
-    finer = max(1, int(np.ceil(_POLYNOMIALS_PER_DEVIATION * width / deviation)))
-    fewer = max(1, int(deviation / (_POLYNOMIALS_PER_DEVIATION * width)))
+    finer = max(1, int(np.ceil(POLYNOMIALS_PER_DEVIATION * width / deviation)))
+    fewer = max(1, int(deviation / (POLYNOMIALS_PER_DEVIATION * width)))
     step = width / finer
-    far = int(np.ceil(_NEGLIGIBLE_DEVIATIONS * deviation / step))
+    far = int(np.ceil(NEGLIGIBLE_DEVIATIONS * deviation / step))
     size = -(-(2 * far + 1) // finer) * finer
     x, small = (np.arange(size) - far) * (step / deviation), fewer * step / deviation
     terms = np.zeros((TERMS + 1, size))

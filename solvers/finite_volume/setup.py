@@ -25,6 +25,7 @@ from mfpde.solvers.finite_volume.initial import Discretised, Extent, Part, discr
 from mfpde.solvers.finite_volume.integration import FiniteVolumeIntegration
 from mfpde.solvers.finite_volume.line_system import LineSystem
 from mfpde.solvers.finite_volume.pieces import averaged, smooth_pieces
+from mfpde.solvers.finite_volume.plane_system import PlaneSystem
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.static_box import box_of_run
 from mfpde.solvers.finite_volume.system import CellSystem, Scheme
@@ -189,7 +190,8 @@ class Setup:
     def _kind_of_system(self, grid: Grid) -> type[CellSystem]:
         if self.pieces:
             return FittedSystem
-        return LineSystem if LineSystem.fits(self.equation, grid, self.frame) else CellSystem
+        known = (kind for kind in (LineSystem, PlaneSystem) if kind.fits(self.equation, grid, self.frame))
+        return next(known, CellSystem)
 
     # -- boxes
     # ---------------------------------------------------------------------------------------------------------

@@ -15,8 +15,8 @@ import numpy as np
 from mfpde.solvers.finite_volume.control import Plan
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.system import CellSystem, Fluxes, Rates
+from mfpde.solvers.kernels.cell_steps import EULER_CFL
 from mfpde.solvers.kernels.finite_volume_update import combine, limit, update
-from mfpde.solvers.kernels.line_steps import EULER_CFL
 from mfpde.solvers.steppers.base import combined_error
 from mfpde.transform.threads import run_pieces
 from mfpde.typing import Float

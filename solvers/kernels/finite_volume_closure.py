@@ -6,10 +6,13 @@ from typing import NamedTuple
 
 from mfpde.compilation import kernel
 from mfpde.transform.exponential import exponential, logarithm
+from mfpde.transform.fused import fused
 from mfpde.typing import Float
 
 __all__ = [
     "GAUSSIAN_FLOOR",
+    "NEGLIGIBLE_DEVIATIONS",
+    "POLYNOMIALS_PER_DEVIATION",
     "RING_FRACTIONS",
     "ROOM",
     "SHARE_BOUNDS",
@@ -24,6 +27,8 @@ RING_FRACTIONS = (8, 16)  # one over the share of cells beyond the rows that clo
 GAUSSIAN_FLOOR = 1e-250  # smaller sums are rounding or underflow
 SHARE_BOUNDS = (1e-6, 4.0)  # density over its Gaussian near the ends: outside of them tails are not Gaussian, or none
 SHARE_MAX = 100.0  # of the Gaussian, for the heaviest closure
+NEGLIGIBLE_DEVIATIONS = 9.0  # 1e-19 of a Gaussian lies beyond
+POLYNOMIALS_PER_DEVIATION = 8.0  # of a table of shares: their remainders are roundoff
 TERMS = 11  # of the Taylor polynomials of a table
 ROOM = 7  # arrays that `add_outside` works in
 
@@ -58,8 +63,8 @@ def _look_up(shares: Shares, places: Float, values: Float, slopes: Float) -> Non
         s, c = place - row, table[row]
         value, slope = c[TERMS - 1], 0.0
         for k in range(TERMS - 2, -1, -1):
-            slope = slope * s + value
-            value = value * s + c[k]
+            slope = fused(slope, s, value)
+            value = fused(value, s, c[k])
         values[i] = value
         slopes[i] = slope * shares.per_unit
 

@@ -26,6 +26,7 @@ __all__ = [
     "transport_across",
     "transport_along",
     "upwind",
+    "upwind_across",
 ]
 
 GHOSTS = 5  # cells beyond each end that stencils of order nine need
@@ -183,6 +184,16 @@ def upwind(walls: bool, u: Float, b: Float, scale: float, flux: Float) -> None:
 
 
 @kernel
+def upwind_across(walls: bool, u: Float, b: Float, scale: float, flux: Float) -> None:
+    """The same across the rows of `(n, columns)`: flux `(n + 1, columns)`."""
+    n, columns = u.shape
+    for face in range(1, n):
+        _upwind(u[face - 1], u[face], b[face - 1], b[face], scale, flux[face])
+    for j in range(columns):
+        _upwind_ends(walls, u[:, j], b[:, j], scale, flux[:, j])
+
+
+@kernel
 def transport_along(
     order: int,
     ends: int,
@@ -240,10 +251,7 @@ def transport_across(
     """The same across the rows of `(n, columns)`: flux `(n + 1, columns)`, padded is room for `(n + 10, columns)`."""
     n, columns = density.shape
     if order == 1:
-        for face in range(1, n):
-            _upwind(density[face - 1], density[face], speed[face - 1], speed[face], scale, flux[face])
-        for j in range(columns):
-            _upwind_ends(ends != OPEN, density[:, j], speed[:, j], scale, flux[:, j])
+        upwind_across(ends != OPEN, density, speed, scale, flux)
         return
     for i in range(n):
         given, f = product[i], padded[i + GHOSTS]

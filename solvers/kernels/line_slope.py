@@ -13,80 +13,17 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.compilation import kernel
+from mfpde.solvers.kernels.cells import MOMENTS, Cells, Heads, Slopes, cell_moments, tell
 from mfpde.solvers.kernels.finite_volume_closure import GAUSSIAN_FLOOR, RING_FRACTIONS, SHARE_BOUNDS, SHARE_MAX
 from mfpde.solvers.kernels.finite_volume_diffusion import spread_along
-from mfpde.solvers.kernels.finite_volume_peaks import narrowest_peak
-from mfpde.solvers.kernels.finite_volume_transport import GHOSTS, TURNING_SPEED, ends_of, transport_along, upwind
-from mfpde.solvers.kernels.finite_volume_update import outflow
+from mfpde.solvers.kernels.finite_volume_transport import GHOSTS, TURNING_SPEED, ends_of, transport_along
 from mfpde.transform.equispaced import SumRoom, equispaced_sums, padded, sum_room
 from mfpde.transform.exponential import exponential
-from mfpde.typing import AnyArray, Float
+from mfpde.typing import Float
 
-__all__ = [
-    "LineCells",
-    "LineHeads",
-    "LineRates",
-    "LineRoom",
-    "LineTold",
-    "line_moments",
-    "line_room",
-    "line_slope",
-    "low_fluxes",
-]
+__all__ = ["LARGEST_LOG", "LineRoom", "line_room", "line_slope"]
 
-_LARGEST_LOG = 709.0  # beyond it e^x is no double: drifts of unnormalised attention are then infinite
-
-
-class LineHeads(NamedTuple):
-    """Kernels `e^{a x y - f y^2}`; rows of coefficients are those of the stages of a step."""
-
-    normalised: AnyArray  # (heads,)
-    masked: AnyArray
-    query: Float  # a, (stages, heads)
-    value: Float
-    form: Float  # f
-    noise: Float  # strength of diffusion, (stages,)
-
-
-class LineCells(NamedTuple):
-    """Tables of a grid and of what is asked of it; `moves` says whether frames take the regression out."""
-
-    axis: Float
-    width: float
-    widths: Float  # the same, (1,)
-    weights: Float  # g in the cells
-    face_weights: Float
-    excess: Float  # of the axis over the slope of -log g
-    factors: Float  # of staggered differences, a row for each order of transport
-    rows: Float  # the factor of g for the only row, 1
-    order: int
-    other_order: int  # that its fluxes are held against
-    walls: bool
-    closed: bool
-    moves: bool
-    gaussian: bool  # whether closures are N(0, I)
-    heaviest: bool  # whether they are the heaviest that edges allow
-    positions: Float  # of panels
-
-
-class LineRates(NamedTuple):
-    """What a slope is: `flux (panels, 1, n + 1)`, `speeds (panels, 1, 1, n)`, one number for each panel, and what is
-    told of a solution besides (`LineTold`)."""
-
-    flux: Float
-    speeds: Float
-    mean: Float
-    matrix: Float
-    conductivity: Float
-    told: Float
-
-
-class LineTold(NamedTuple):
-    """What is told of a solution between steps."""
-
-    outflow: float  # the largest share of a cell that first-order transport takes out per unit time
-    roughness: float  # how much fluxes of another order change the density per unit time, relative to its peak
-    narrowest: float  # width of the narrowest peak in cells, by averages (1, 2, 1) / 4
+LARGEST_LOG = 709.0  # beyond it e^x is no double: drifts of unnormalised attention are then infinite
 
 
 class LineRoom(NamedTuple):
@@ -107,6 +44,8 @@ class LineRoom(NamedTuple):
     values: Float  # u / g, and products of density and speed, (1, n)
     product: Float
     other: Float  # fluxes of the other order, (panels, 1, n + 1)
+    still: Float  # what flows across the only row, zeros (panels, 2, n)
+    moments: Float
     padded: Float
     spread: Float
 
@@ -131,30 +70,20 @@ def line_room(panels: int, count: int) -> LineRoom:
         values=values,
         product=product,
         other=np.zeros((panels, 1, count + 1)),
+        still=np.zeros((panels, 2, count)),
+        moments=np.zeros(MOMENTS),
         padded=np.zeros((1, count + 2 * GHOSTS)),
         spread=np.zeros((2, count + 2 * GHOSTS)),
     )
 
 
 @kernel
-def line_moments(density: Float, axis: Float) -> tuple[float, float, float]:
-    """Sum, mean and variance of a density over the cells."""
-    mass, middle, spread = 0.0, 0.0, 0.0
-    for j in range(axis.size):
-        mass += density[j]
-        middle += density[j] * axis[j]
-    middle /= mass
-    for j in range(axis.size):
-        spread += density[j] * (axis[j] - middle) ** 2
-    return mass, middle, spread / mass
-
-
-@kernel
-def _close(density: Float, axis: Float, width: float, standard: bool, heaviest: bool, closure: Float) -> None:
+def _close(panel: Float, cells: Cells, moments: Float, closure: Float) -> None:
     """closure = share, mean and variance of the Gaussian that continues a panel (`Closure.of`)."""
-    n = axis.size
-    mass, middle, spread = line_moments(density, axis)
-    if standard:
+    axis, n, density = cells.axis, cells.axis.size, panel[0]
+    cell_moments(panel, cells.rows, axis, moments)
+    mass, middle, spread = moments[0], moments[1], moments[3]
+    if cells.gaussian:
         middle, spread = 0.0, 1.0
     least, most = np.inf, 0.0
     for fraction in range(2):
@@ -166,19 +95,19 @@ def _close(density: Float, axis: Float, width: float, standard: bool, heaviest: 
             least = min(least, ratio)
             if fraction == 1:
                 most = max(most, ratio)
-    unit, mass = math.sqrt(2.0 * math.pi * spread), mass * width
+    unit, mass = math.sqrt(2.0 * math.pi * spread), mass * cells.widths[0]
     share = least * unit
     if not SHARE_BOUNDS[0] * mass <= share <= SHARE_BOUNDS[1] * mass:
         share = 0.0
-    if heaviest:
+    if cells.heaviest:
         share = min(most * unit, SHARE_MAX * mass)
     closure[0], closure[1], closure[2] = share, middle, spread
 
 
 @kernel
-def _close_panels(density: Float, cells: LineCells, room: LineRoom) -> None:
+def _close_panels(density: Float, cells: Cells, room: LineRoom) -> None:
     """Masses of cells, without and with the Gaussian outside of them."""
-    axis, width = cells.axis, cells.width
+    axis, width = cells.axis, cells.widths[0]
     for panel in range(density.shape[0]):
         u, masses, open_masses, closure = (
             density[panel, 0],
@@ -188,7 +117,7 @@ def _close_panels(density: Float, cells: LineCells, room: LineRoom) -> None:
         )
         closure[0] = 0.0
         if cells.closed:
-            _close(u, axis, width, cells.gaussian, cells.heaviest, closure)
+            _close(density[panel], cells, room.moments, closure)
         for j in range(axis.size):
             masses[j] = u[j] * width
         if closure[0] > 0.0:
@@ -230,12 +159,12 @@ def _whole_gaussian(
 
 
 @kernel
-def _tilt(source: int, mean: float, matrix: float, tilts: tuple[float, float], form: float, cells: LineCells,
+def _tilt(source: int, mean: float, matrix: float, tilts: tuple[float, float], form: float, cells: Cells,
           room: LineRoom) -> None:  # fmt: skip
     """Add the Laplace transform of a panel, and its slope, at tilts `w_0 + u K` to those of others."""
     axis, n = cells.axis, cells.axis.size
     middle, half = 0.5 * (axis[0] + axis[n - 1]), 0.5 * (n - 1)
-    place, spacing = mean + matrix * middle, matrix * cells.width
+    place, spacing = mean + matrix * middle, matrix * cells.widths[0]
     for j in range(n):
         y = mean + matrix * axis[j]
         room.factors[j] = -form * y * y
@@ -254,7 +183,7 @@ def _tilt(source: int, mean: float, matrix: float, tilts: tuple[float, float], f
 
 
 @kernel
-def _drift(panel: int, mean: Float, matrix: Float, heads: LineHeads, stage: int, cells: LineCells, room: LineRoom,
+def _drift(panel: int, mean: Float, matrix: Float, heads: Heads, stage: int, cells: Cells, room: LineRoom,
            drift: Float) -> None:  # fmt: skip
     """drift = the velocity in the cells of a panel."""
     axis, n = cells.axis, cells.axis.size
@@ -262,25 +191,26 @@ def _drift(panel: int, mean: Float, matrix: Float, heads: LineHeads, stage: int,
     for k in range(n):
         drift[k] = 0.0
     for head in range(heads.masked.size):
-        query, value = heads.query[stage, head], heads.value[stage, head]
-        tilts = query * (mean[panel, 0] + matrix[panel, 0, 0] * middle), query * matrix[panel, 0, 0] * cells.width
+        query, value = heads.query[stage, head, 0, 0], heads.value[stage, head, 0, 0]
+        tilts = query * (mean[panel, 0] + matrix[panel, 0, 0] * middle), query * matrix[panel, 0, 0] * cells.widths[0]
         for k in range(n):
             room.peak[k], room.total[k], room.moment[k] = -np.inf, 0.0, 0.0
         for source in range(panels):
             if not (heads.masked[head] and cells.positions[source] > cells.positions[panel]):
-                _tilt(source, mean[source, 0], matrix[source, 0, 0], tilts, heads.form[stage, head], cells, room)
+                form = heads.form[stage, head, 0, 0]
+                _tilt(source, mean[source, 0], matrix[source, 0, 0], tilts, form, cells, room)
         peak, total, moment = room.peak, room.total, room.moment
         if heads.normalised[head]:
             for k in range(n):
                 drift[k] += value * (moment[k] / total[k])
         else:
             for k in range(n):
-                raised = exponential(min(peak[k], _LARGEST_LOG)) if peak[k] <= _LARGEST_LOG else np.inf
+                raised = exponential(min(peak[k], LARGEST_LOG)) if peak[k] <= LARGEST_LOG else np.inf
                 drift[k] += value * (raised * moment[k])
 
 
 @kernel
-def _move_frame(density: Float, drift: Float, cells: LineCells) -> tuple[float, float]:
+def _move_frame(density: Float, drift: Float, cells: Cells) -> tuple[float, float]:
     """(c, R) of the regression `c + R z` of the drift under a panel."""
     axis, n = cells.axis, cells.axis.size
     level = drift[n // 2]
@@ -298,7 +228,7 @@ def _move_frame(density: Float, drift: Float, cells: LineCells) -> tuple[float, 
 
 
 @kernel
-def _fluxes(order: int, density: Float, rates: LineRates, cells: LineCells, room: LineRoom, flux: Float) -> None:
+def _fluxes(order: int, density: Float, rates: Slopes, cells: Cells, room: LineRoom, flux: Float) -> None:
     """Through all faces by the scheme of that order."""
     n = cells.axis.size
     for panel in range(density.shape[0]):
@@ -307,29 +237,21 @@ def _fluxes(order: int, density: Float, rates: LineRates, cells: LineCells, room
         for j in range(n):
             largest = max(largest, abs(speed[0, j]))
             room.product[0, j] = u[0, j] * speed[0, j]
-        turning, scale = TURNING_SPEED * largest, 1.0 / cells.width
+        turning, scale = TURNING_SPEED * largest, 1.0 / cells.widths[0]
         conductivity = rates.conductivity[panel, 0, 0]
         ends = ends_of(cells.walls, conductivity > 0.0)
         transport_along(order, ends, u, speed, room.product, turning, scale, room.padded, out)
         if conductivity > 0.0:
             for j in range(n):
                 room.values[0, j] = u[0, j] / cells.weights[j]
-            strength, factors = conductivity / cells.width**2, cells.factors[order]
-            spread_along(cells.walls, room.values, factors, strength, cells.rows, cells.face_weights, room.spread, out)
+            strength, factors = conductivity / cells.widths[0] ** 2, cells.factors[order]
+            weights, faces = cells.row_weights, cells.faces
+            spread_along(cells.walls, room.values, factors, strength, weights, faces, room.spread, out)
 
 
 @kernel
-def low_fluxes(u: Float, speed: Float, conductivity: float, cells: LineCells, flux: Float) -> None:
-    """The first-order ones of a panel, which keep its density non-negative."""
-    upwind(cells.walls, u, speed, 1.0 / cells.width, flux)
-    strength, weights, faces = conductivity / cells.width**2, cells.weights, cells.face_weights
-    for j in range(1, u.size):
-        flux[j] -= strength * faces[j] * (u[j] / weights[j] - u[j - 1] / weights[j - 1])
-
-
-@kernel
-def _velocities(density: Float, mean: Float, matrix: Float, heads: LineHeads, stage: int, cells: LineCells,
-                room: LineRoom, rates: LineRates) -> None:  # fmt: skip
+def _velocities(density: Float, mean: Float, matrix: Float, heads: Heads, stage: int, cells: Cells,
+                room: LineRoom, rates: Slopes) -> None:  # fmt: skip
     """Speeds, conductivities and motions of the frames."""
     n, noise = cells.axis.size, heads.noise[stage]
     _close_panels(density, cells, room)
@@ -348,37 +270,22 @@ def _velocities(density: Float, mean: Float, matrix: Float, heads: LineHeads, st
 
 
 @kernel
-def _tell(density: Float, cells: LineCells, room: LineRoom, rates: LineRates) -> None:
-    """told = what `LineTold` says."""
-    largest, rough, narrowest = 0.0, 0.0, float(cells.axis.size)
-    for panel in range(density.shape[0]):
-        u, flux, other, peak, change = density[panel, 0], rates.flux[panel, 0], room.other[panel, 0], 0.0, 0.0
-        largest = max(largest, outflow(rates.speeds[panel], cells.widths, 0, 1))
-        for j in range(u.size):
-            peak = max(peak, u[j])
-            change = max(change, abs((flux[j + 1] - other[j + 1]) - (flux[j] - other[j])))
-        rough = max(rough, change / peak)
-        narrowest = min(narrowest, narrowest_peak(density[panel], peak, room.values))
-    rates.told[0], rates.told[1], rates.told[2] = largest, rough, narrowest
-
-
-@kernel
 def line_slope(
     density: Float,
     mean: Float,
     matrix: Float,
-    heads: LineHeads,
+    heads: Heads,
     stage: int,
-    cells: LineCells,
+    cells: Cells,
     room: LineRoom,
-    rates: LineRates,
+    rates: Slopes,
     told: bool,
 ) -> None:
     """rates = those of a solution, with the coefficients of a stage; without any, of the velocity that they have."""
     if heads.noise.size > 0:
         _velocities(density, mean, matrix, heads, stage, cells, room, rates)
     for other in range(2 if told else 1):
-        order, flux = (cells.order, rates.flux) if other == 0 else (cells.other_order, room.other)
+        order, flux = (cells.order, rates.along) if other == 0 else (cells.other_order, room.other)
         _fluxes(order, density, rates, cells, room, flux)
     if told:
-        _tell(density, cells, room, rates)
+        tell(density, cells, (room.still, room.other), room.product[0], room.values[0], rates)

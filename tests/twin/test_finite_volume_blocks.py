@@ -8,6 +8,7 @@ from mfpde.geometry import Lattice, Scattered
 from mfpde.measure import Normal, Panel
 from mfpde.solvers.finite_volume import grid as grids
 from mfpde.solvers.finite_volume import system as systems
+from mfpde.solvers.finite_volume.compiled_system import CompiledSystem
 from mfpde.solvers.finite_volume.gaussian_closure import ClosedDensity, Closure, Outside, shares_beyond
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.transform import mapped, threads
@@ -111,6 +112,7 @@ def test_neither_threads_nor_blocks_matter(kappa, monkeypatch):
             "time": {"until": 1.0},
         }
     )
+    monkeypatch.setattr(CompiledSystem, "fits", lambda *_: False)
     monkeypatch.setattr(threads, "_MIN_NUMBERS_TO_SPLIT", 0)  # small grids, too, go to threads
     found = []
     for count, block in ((1, 1 << 20), (1, 480), (3, 480)):
@@ -150,6 +152,7 @@ def masked(frame, positions, **settings):
 
 
 def test_panels_may_be_shared_out_among_threads(monkeypatch):
+    monkeypatch.setattr(CompiledSystem, "fits", lambda *_: False)
     found = []
     for count in (1, 3):
         monkeypatch.setattr(threads, "thread_count", lambda count=count: count)

@@ -1,32 +1,25 @@
 """Error against time on the line: finite volumes of all orders, a good NumPy implementation, py-pde where installed.
 
-    python benchmarks/line_work_precision.py docs/static/line_work_precision.svg
-
 Softmax attention with A = 1, V = -1 moves N(0.5, 1) to T = 2, where the closed form is known. Errors are integrals of
 |error|; seconds are of the processor, whole runs, best of three in one process.
 """
 
-import os
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("NUMBA_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import matplotlib as mpl
 import numpy as np
 from baselines import pypde_line
 from baselines.numpy_finite_volume import Line, solve_line
 from baselines.timing import best
-from finite_volume import closed_form, gaussian, mfpde_error, problem
+from finite_volume_tasks import closed_form, gaussian, mfpde_error, problem
 from scipy.special import ndtr
 
 import mfpde
 
-UNTIL, REPEATS = 2.0, 3
+__all__ = ["work_precision"]
+
+UNTIL = 2.0
 MEAN, COVARIANCE = closed_form(np.array([0.5]), np.array([[1.0]]), UNTIL)
 SERIES = {
     "moving frame, order 9": ("moving", 9, (20, 24, 32, 48, 64, 96)),
@@ -36,7 +29,7 @@ SERIES = {
 }
 
 
-def ours(frame: str, order: int, counts: tuple[int, ...]) -> Iterator[tuple[float, float]]:
+def ours(repeats: int, frame: str, order: int, counts: tuple[int, ...]) -> Iterator[tuple[float, float]]:
     """Time and error for each number of cells; time steps are held to a hundredth of the error."""
     for cells in counts:
         error, chosen = np.inf, None
@@ -50,10 +43,10 @@ def ours(frame: str, order: int, counts: tuple[int, ...]) -> Iterator[tuple[floa
                 break
             chosen, error = task, better
         if chosen is not None:
-            yield best(lambda t=chosen: mfpde.solve(t), REPEATS), error
+            yield best(lambda t=chosen: mfpde.solve(t), repeats), error
 
 
-def numpys() -> Iterator[tuple[float, float]]:
+def numpys(repeats: int) -> Iterator[tuple[float, float]]:
     """Of the NumPy implementation."""
     for cells in (64, 128, 256, 512, 1024):
         line = Line(-9.0, 10.0, cells)
@@ -63,31 +56,31 @@ def numpys() -> Iterator[tuple[float, float]]:
         def solve(line: Line = line, start: Any = start) -> Any:
             return solve_line(line, start, UNTIL)
 
-        yield best(solve, REPEATS), float(np.abs(solve() - exact).sum() * line.width)
+        yield best(solve, repeats), float(np.abs(solve() - exact).sum() * line.width)
 
 
-def pypdes() -> Iterator[tuple[float, float]]:
+def pypdes(repeats: int) -> Iterator[tuple[float, float]]:
     """Of py-pde, the velocity handed to it."""
     for cells in (64, 128, 256, 512, 1024):
         x, solve = pypde_line.prepare(-6.0, 7.0, cells, UNTIL, "RK45", 1e-4)
         start = gaussian(x[:, None], np.array([0.5]), np.array([[1.0]]))
         exact = gaussian(x[:, None], MEAN, COVARIANCE)
         error = float(np.abs(solve(start) - exact).sum() * (x[1] - x[0]))
-        yield best(lambda s=solve, u=start: s(u), REPEATS), error
+        yield best(lambda s=solve, u=start: s(u), repeats), error
 
 
-def main() -> None:
+def work_precision(path: str, repeats: int) -> None:
     """Print all points and draw them."""
     mpl.use("svg")
     mpl.rcParams["svg.hashsalt"] = "line_work_precision"
     from matplotlib import pyplot as plt
 
     plans: dict[str, Callable[[], Iterator[tuple[float, float]]]] = {
-        name: lambda plan=plan: ours(*plan) for name, plan in SERIES.items()
+        name: lambda plan=plan: ours(repeats, *plan) for name, plan in SERIES.items()
     }
-    plans["NumPy, order 2"] = numpys
+    plans["NumPy, order 2"] = lambda: numpys(repeats)
     if pypde_line.available():
-        plans["py-pde, order 1"] = pypdes
+        plans["py-pde, order 1"] = lambda: pypdes(repeats)
     figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
     for name, plan in plans.items():
         seconds, errors = np.array(list(plan())).T
@@ -97,8 +90,4 @@ def main() -> None:
     axes.set(xlabel="seconds of the processor", ylabel="integral of |error|")
     axes.legend(frameon=False, fontsize=8)
     axes.grid(alpha=0.2)
-    figure.savefig(sys.argv[1], metadata={"Date": None})
-
-
-if __name__ == "__main__":
-    main()
+    figure.savefig(path, metadata={"Date": None})

@@ -1,10 +1,10 @@
-"""Compiled rates and steps on the line against those that specify them."""
+"""Compiled rates and steps on the line and the plane against those that specify them."""
 
 import numpy as np
 import pytest
 
 import mfpde
-from mfpde.solvers.finite_volume.line_system import LineSystem
+from mfpde.solvers.finite_volume.compiled_system import CompiledSystem
 from mfpde.solvers.finite_volume.stepping import Start, take_step
 from mfpde.solvers.finite_volume.system import CellSystem
 from mfpde.transform.equispaced import equispaced_sums, padded, sum_room
@@ -35,13 +35,42 @@ CASES = {
     "large scores": (QUARTIC, {"cells": 64}, {"kind": "softmax", "A": 200, "V": -1}, None),
     "in time": (QUARTIC, {"cells": 48}, IN_TIME, {"times": [0.0, 0.01], "values": [10.0, 20.0]}),
 }
+PLANE = {"kind": "softmax", "A": [[1, 0.5], [-0.2, 0.7]], "V": [[-1, 0.3], [-0.4, -0.8]]}
+FAR = {"kind": "l2", "Q": [[1.5, 0.2], [0, 1]], "K": [[0.5, 0], [0.3, 0.4]], "V": [[0.7, 0], [0.1, -0.5]]}
+SPOT = {"kind": "density", "expression": "exp(-x**4 + x - y**2 + 0.5*x*y)"}
+SPOTS = {
+    "kind": "mixture",
+    "components": [
+        {"kind": "gaussian", "mean": [-1, 0], "covariance": [[0.3, 0.05], [0.05, 0.4]], "weight": 0.4},
+        {"kind": "gaussian", "mean": [1.5, 0.3], "covariance": [[0.5, 0], [0, 0.3]], "weight": 0.6},
+    ],
+}
+SQUARE = {"kind": "uniform", "box": [[-1, 1], [-1, 0.5]]}
+TURN = [[0, 1], [-1, 0]]
+HEADS = {"kind": "multi-head", "heads": [PLANE, FAR]}
+CASES |= {
+    "plane": (SPOT, {"cells": [24, 28]}, PLANE, None),
+    "plane, spots": (SPOTS, {"cells": 20}, PLANE, None),
+    "plane, spots at rest": (SPOTS, {"cells": [36, 40], "frame": "static"}, PLANE, None),
+    "plane, stiff noise": (SPOTS, {"cells": [48, 44], "frame": "static"}, PLANE, 2.0),
+    "plane, noise": (SPOTS, {"cells": 24}, {"kind": "unnormalized", "A": 0.2, "V": -1}, 9.0),
+    "plane, steep tails": (SPOTS, {"cells": 18}, PLANE, 9.0),
+    "plane, edges": (SQUARE, {"cells": 24, "order": 5}, FAR, None),
+    "plane, edges and noise": (SQUARE, {"cells": 24, "order": 7}, PLANE, 50.0),
+    "plane, walls": (SQUARE, {"cells": 30, "box": [[-2, 2], [-3, 2]], "order": 2}, PLANE, 5.0),
+    "plane, first order": (SPOTS, {"cells": [24, 28], "order": 1}, PLANE, 20.0),
+    "plane, masked": (SPOT, {"cells": 24}, {"kind": "masked", "positions": 2, "attention": PLANE}, None),
+    "plane, heads": (SPOTS, {"cells": 24, "order": 7}, HEADS, 30.0),
+    "plane, large scores": (SPOT, {"cells": 24}, {"kind": "softmax", "A": [[0, 30], [-30, 0]], "V": -1}, None),
+    "plane, diagonal": (SPOT, {"cells": 40, "box": [[-5, 5], [-8, 8]]}, {"kind": "softmax", "A": 3, "V": TURN}, None),
+}
 
 
 def systems(initial, solver, attention, kappa):
     """Both, an integration at t = 0, and its plan of the first step."""
     problem = mfpde.Problem.from_dict(
         {
-            "geometry": {"kind": "line"},
+            "geometry": {"kind": "plane" if initial in (SPOT, SPOTS, SQUARE) else "line"},
             "attention": attention,
             "noise": {} if kappa is None else {"kappa": kappa},
             "initial": initial,
@@ -51,7 +80,7 @@ def systems(initial, solver, attention, kappa):
     )
     run = problem.solver.start(problem.posed())
     fast = run._system
-    assert isinstance(fast, LineSystem)
+    assert isinstance(fast, CompiledSystem)
     return fast, CellSystem(problem.equation, fast.grid, fast.frame, fast.scheme), run
 
 
@@ -67,6 +96,7 @@ def test_rates(case):
     mine, wanted = fast.rhs(0.003, solution), slow.rhs(0.003, solution)
     near(mine.speeds, wanted.speeds, 1e-12)
     near(mine.fluxes.along, wanted.fluxes.along, 1e-12)
+    near(mine.fluxes.across, wanted.fluxes.across, 1e-12)
     for name in ("mean", "matrix", "conductivities", "outflow", "spreading"):
         near(getattr(mine, name), getattr(wanted, name), 2e-13, scale=1.0 + np.abs(wanted.speeds).max())
     near(fast.roughness(solution, mine), slow.roughness(solution, wanted), 1e-6, scale=1e-6 + wanted.outflow)
@@ -88,11 +118,10 @@ def test_steps(case, length):
         return
     assert found.limited == wanted.limited
     near(found.error, wanted.error, 1e-4, scale=1e-4 + wanted.error)
-    end = (
-        fast.restored(solution, found.solution, 0.0, plan.end),
-        slow.restored(solution, wanted.solution, 0.0, plan.end),
-    )
-    for mine, other in zip(*end, strict=True):
+    end = wanted.solution  # frames of steps that are not accepted are left as they are
+    if wanted.error <= 1:
+        end = slow.restored(solution, wanted.solution, 0.0, plan.end)
+    for mine, other in zip(found.solution, end, strict=True):
         near(mine, other, 1e-9 if wanted.limited else 1e-12, scale=max(1.0, np.abs(other).max()))
     assert found.solution.density.min() >= 0
     assert (found.rates is not None) == (found.error <= 1)
@@ -123,3 +152,25 @@ def test_equispaced_sums(n, spacing, tilt, random):
     rounding = 4e-16 * (200 + np.abs(scores).max()) * size
     assert (np.abs(first[:n] - terms.sum(axis=1)) <= rounding).all()
     assert (np.abs(second[:n] - terms @ places) <= rounding * n).all()
+
+
+def test_threads_share_the_sums_of_large_panels(monkeypatch):
+    """Steps in parts, on two threads, have the bits of one call."""
+    from mfpde.solvers.finite_volume import plane_system
+
+    solver = {"cells": 40, "box": [[-5, 5], [-8, 8]]}
+    fast, _, run = systems(SPOT, solver, {"kind": "multi-head", "heads": [PLANE, FAR]}, None)
+    solution = run.solution
+    rates = fast.rhs(0.0, solution)
+    start = Start(0.0, solution, rates, fast.roughness(solution, rates))
+    plan = run._control.plan(0.0, 0.1, rates.outflow, rates.spreading)
+    whole = fast.step(start, plan, 1e-6)
+    monkeypatch.setattr(plane_system, "_SHARED_CELLS", 1)
+    monkeypatch.setattr(plane_system, "thread_count", lambda: 2)
+    monkeypatch.setattr("mfpde.transform.threads.thread_count", lambda: 2)
+    parts = fast.step(start, plan, 1e-6)
+    assert whole.solution is not None
+    assert parts.solution is not None
+    assert (whole.error, whole.limited) == (parts.error, parts.limited)
+    for one, other in zip(whole.solution, parts.solution, strict=True):
+        assert np.array_equal(one, other)

@@ -1,0 +1,230 @@
+"""The equation on cells where it is known to compiled code: exponential kernels, noise, frames that move or rest. Rates
+and steps are those of `CellSystem`, which specifies them, in one compiled call each."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from mfpde.solvers.finite_volume.control import Plan
+from mfpde.solvers.finite_volume.diagnostics import unsmoothed
+from mfpde.solvers.finite_volume.frames import Frame
+from mfpde.solvers.finite_volume.grid import Grid
+from mfpde.solvers.finite_volume.solution import Solution
+from mfpde.solvers.finite_volume.stepping import SHARE_OF_CELLS, Attempt, Start
+from mfpde.solvers.finite_volume.system import STAGGERED, CellSystem, Fluxes, Rates, Scheme
+from mfpde.solvers.kernels.cell_steps import StepRoom, StepTask, step_room
+from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State, Told
+from mfpde.typing import Float
+
+if TYPE_CHECKING:
+    from mfpde.equation import Equation
+
+__all__ = ["CompiledSystem"]
+
+_KERNELS = frozenset({"softmax", "l2", "unnormalized"})  # of the form e^{<Ax, y> - <y, F y>}
+_NO_TABLEAU = np.zeros(0), np.zeros((0, 0)), np.zeros(0), np.zeros((0, 0))  # nodes, stages, weights, errors
+_NO_STEP = StepTask(*_NO_TABLEAU, 0.0, 0.0, 0.0, 0.0, restores=False)
+_FACTORS = np.array([STAGGERED.get(order, np.zeros(4)) for order in range(10)])
+
+
+@dataclass(frozen=True)
+class _ToldRates(Rates):
+    told: Told
+
+
+class CompiledSystem(CellSystem):
+    """Rates and steps in compiled code, on a space of so many dimensions."""
+
+    dimension: ClassVar[int]
+    #: cells of a panel, along an axis, up to which its sums are the fastest
+    cells_max: ClassVar[int]
+
+    def __init__(self, equation: Equation, grid: Grid, frame: Frame, scheme: Scheme) -> None:
+        super().__init__(equation, grid, frame, scheme)
+        self._constant = equation.velocity.constant and not equation.noise.breaks()
+        self._cells: tuple[Grid, Cells] | None = None
+        self._heads: dict[int, Heads] = {}
+        self._step_rooms: dict[tuple[int, ...], StepRoom] = {}
+
+    @abstractmethod
+    def _call(
+        self, start: State, first: Slopes, task: StepTask, heads: Heads, cells: Cells, new: State, following: Slopes
+    ) -> tuple[float, float]:
+        """The compiled call."""
+
+    @classmethod
+    def fits(cls, equation: Equation, grid: Grid, frame: Frame) -> bool:
+        """Whether compiled code knows all that moves the tokens."""
+        velocity = equation.velocity
+        if grid.dimension != cls.dimension or max(grid.cells) > cls.cells_max or not (frame.rests or frame.gaussian):
+            return False
+        parts = [part.name for part in fields(velocity) if getattr(velocity, part.name) is not None]
+        if equation.interaction is not None or parts not in ([], ["law"]):
+            return False
+        terms = [] if velocity.law is None else velocity.law.at(0.0).terms(cls.dimension)
+        return (velocity.law is None or bool(terms)) and all(term.head.pair_kernel in _KERNELS for term in terms)
+
+    # -- rates
+    # ---------------------------------------------------------------------------------------------------------
+
+    def _find(self, state: Solution, heads: Heads, cells: Cells, rates: Slopes) -> None:
+        """rates = those of a solution; without heads, of the velocity that they have."""
+        still = State(*state)
+        self._call(still, rates, _NO_STEP, heads, cells, still, rates)
+
+    def _slope(self, time: float, state: Solution, cells: Cells, spreads: bool = True) -> Slopes:
+        rates, heads = self._blank(state), self._heads_at([time])
+        self._find(state, heads if spreads else heads._replace(noise=np.zeros_like(heads.noise)), cells, rates)
+        return rates
+
+    def _blank(self, state: Solution) -> Slopes:
+        panels, (rows, columns) = len(state.mean), self.grid.shape
+        return Slopes(
+            np.zeros((panels, rows + 1, columns)),
+            np.zeros((panels, rows, columns + 1)),
+            np.empty((panels, self.dimension, rows, columns)),
+            np.empty_like(state.mean),
+            np.empty_like(state.matrix),
+            np.empty_like(state.matrix),
+            np.empty(len(Told._fields)),
+        )
+
+    def rhs(self, time: float, state: Solution, nearby: Rates | None = None, spreads: bool = True) -> Rates:
+        rates = self._slope(time, state, self._tables(), spreads)
+        if not np.isfinite(rates.speeds).all():
+            super().rhs(time, state)  # says why, where something is to be said
+        return self._rates(rates)
+
+    def _rates(self, rates: Slopes) -> _ToldRates:
+        told, spreading = Told(*rates.told.tolist()), self.spreading(rates.conductivity)
+        moving = rates.mean, rates.matrix, rates.speeds, rates.conductivity
+        return _ToldRates(Fluxes(rates.across, rates.along), None, *moving, told.outflow, spreading, told)
+
+    def _arrays(self, rates: Rates) -> Slopes:
+        fluxes, told = rates.fluxes, np.empty(len(Told._fields))
+        return Slopes(fluxes.across, fluxes.along, rates.speeds, rates.mean, rates.matrix, rates.conductivities, told)
+
+    def fluxes(self, order: int, density: Float, speeds: Float, conductivities: Float) -> Fluxes:
+        panels, size = len(density), self.dimension
+        state = Solution(density, np.empty((panels, size)), np.empty((panels, size, size)))
+        rates = self._blank(state)._replace(speeds=speeds, conductivity=conductivities)
+        nothing, matrices = np.zeros(0, dtype=bool), np.zeros((0, 0, size, size))
+        heads = Heads(nothing, nothing, matrices, matrices, matrices, np.zeros(0))
+        self._find(state, heads, self._tables()._replace(order=order), rates)
+        return Fluxes(rates.across, rates.along)
+
+    # -- steps
+    # ---------------------------------------------------------------------------------------------------------
+
+    def step(self, start: Start, plan: Plan, tolerance: float) -> Attempt:
+        tableau, length, state = plan.stepper.tableau, plan.length, State(*start.solution)
+        rough = max(tolerance, SHARE_OF_CELLS * length * start.roughness)
+        restores = self.frame.gaussian and not self.noisy_within(start.time, plan.end)
+        task = StepTask(*tableau, length, start.rates.emptying, rough, tolerance, restores)
+        times = [min(start.time + float(node) * length, plan.latest) for node in tableau.nodes]
+        new, following = State(*(np.empty_like(part) for part in state)), self._blank(start.solution)
+        heads = self._heads_at([*times, plan.end])
+        error, moved_by = self._call(state, self._arrays(start.rates), task, heads, self._tables(), new, following)
+        if not error < np.inf:
+            return Attempt(None, error, limited=moved_by > 0)
+        known = error <= 1.0 and bool(np.isfinite(following.speeds).all())
+        rates = self._rates(following) if known else None
+        return Attempt(Solution(*new), error, limited=moved_by > 0, rates=rates)
+
+    def roughness(self, solution: Solution, rates: Rates) -> float:
+        assert isinstance(rates, _ToldRates)  # noqa: S101 - for the type checker
+        return rates.told.roughness
+
+    def narrowest(self, solution: Solution, rates: Rates) -> float:
+        assert isinstance(rates, _ToldRates)  # noqa: S101 - for the type checker
+        return unsmoothed(rates.told.narrowest)
+
+    def doubt(self, time: float, solution: Solution) -> float:
+        if not self.scheme.closed:
+            return 0.0
+        at_rest = self._tables()._replace(moves=False)
+        light, heavy = (self._slope(time, solution, at_rest._replace(heaviest=each)).speeds for each in (False, True))
+        return self._speeds_apart(solution, light, heavy)
+
+    def solutions_apart(self, time: float, solution: Solution, one: Solution, other: Solution) -> float:
+        at_rest = self._tables()._replace(moves=False)
+        return self._speeds_apart(solution, *(self._slope(time, each, at_rest).speeds for each in (one, other)))
+
+    def _speeds_apart(self, solution: Solution, one: Float, other: Float) -> float:
+        """By how much speeds `(panels, d, rows, columns)` of the same frames differ, in widths of the solution."""
+        largest = 0.0
+        for density, apart in zip(solution.density, np.abs(other - one), strict=True):
+            average = (apart * density).sum(axis=(1, 2)) / float(density.sum())
+            largest = max(largest, float((average / np.sqrt(np.diag(self.grid.moments(density)[1]))).max()))
+        return largest
+
+    def restored(self, before: Solution, after: Solution, start: float, end: float) -> Solution:
+        """Steps have done so."""
+        return after
+
+    # -- tables
+    # ---------------------------------------------------------------------------------------------------------
+
+    def _step_room(self, stages: int, state: State) -> StepRoom:
+        """For the stages of a step; nothing in it outlives a call."""
+        key = (stages, *state.density.shape)
+        if key not in self._step_rooms:
+            self._step_rooms[key] = step_room(stages, state)
+        return self._step_rooms[key]
+
+    def _tables(self) -> Cells:
+        """Of the present grid."""
+        grid, scheme = self.grid, self.scheme
+        if self._cells is None or self._cells[0] is not grid:
+            (row_weights, weights), (row_faces, faces) = grid.weights, grid.face_weights
+            table = Cells(
+                rows=grid.axes[0] if grid.dimension == 2 else np.zeros(1),
+                axis=grid.axes[-1],
+                widths=grid.widths,
+                row_weights=row_weights,
+                weights=weights,
+                row_faces=row_faces,
+                faces=faces,
+                row_excess=grid.excess[0, :, 0],
+                excess=grid.excess[-1, 0],
+                factors=_FACTORS,
+                order=scheme.order,
+                other_order=self.other_order,
+                walls=scheme.walls,
+                closed=scheme.closed,
+                moves=self.frame.gaussian,
+                gaussian=self.frame.gaussian,
+                heaviest=False,
+                positions=np.zeros(0) if scheme.positions is None else scheme.positions,
+            )
+            self._cells = grid, table
+        return self._cells[1]
+
+    def _heads_at(self, times: Sequence[float]) -> Heads:
+        """Coefficients at some times, a row each."""
+        rows, size = len(times), self.dimension
+        if self._constant and rows in self._heads:
+            return self._heads[rows]
+        needed, repeats = (times[:1], rows) if self._constant else (times, 1)
+        laws = [self._velocity.at(time).law for time in needed]
+        terms = [[] if law is None else law.terms(size) for law in laws]
+
+        def stacked(matrix: Any) -> Float:
+            found = [[matrix(term) for term in row] for row in terms] * repeats
+            return np.array(found, dtype=float).reshape(rows, len(terms[0]), size, size)
+
+        heads = Heads(
+            normalised=np.array([term.head.normalised for term in terms[0]], dtype=bool),
+            masked=np.array([term.masked for term in terms[0]], dtype=bool),
+            query=stacked(lambda term: term.head.query_matrix(size)),
+            value=stacked(lambda term: term.value),
+            form=stacked(lambda term: np.zeros((size, size)) if (f := term.head.key_form(size)) is None else f),
+            noise=np.array([self._diffusion_at(time) for time in needed] * repeats),
+        )
+        self._heads[rows] = heads
+        return heads

@@ -1,0 +1,110 @@
+"""The equation on cells of the plane in compiled code."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar
+
+from mfpde.solvers.finite_volume.compiled_system import CompiledSystem
+from mfpde.solvers.finite_volume.frames import Frame
+from mfpde.solvers.finite_volume.grid import Grid
+from mfpde.solvers.finite_volume.system import Scheme
+from mfpde.solvers.kernels import plane_steps as steps
+from mfpde.solvers.kernels.cell_steps import StepTask
+from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State
+from mfpde.solvers.kernels.plane_drift import BLOCK_CELLS, PieceRoom, work_room
+from mfpde.solvers.kernels.plane_slope import PlaneRoom, plane_room
+from mfpde.solvers.kernels.plane_steps import Part
+from mfpde.transform.threads import pieces, run_pieces, thread_count
+
+if TYPE_CHECKING:
+    from mfpde.equation import Equation
+
+__all__ = ["PlaneSystem"]
+
+_SHARED_CELLS = 8000  # of a panel, from which threads share its sums
+_PARTS_PER_THREAD = 3  # that they come in: threads may be slowed down by others
+
+
+class PlaneSystem(CompiledSystem):
+    """Sums from lattice to lattice, by panels of tilts."""
+
+    dimension = 2
+    cells_max: ClassVar[int] = 1024  # rooms of closures grow with it
+
+    def __init__(self, equation: Equation, grid: Grid, frame: Frame, scheme: Scheme) -> None:
+        super().__init__(equation, grid, frame, scheme)
+        self._plane_rooms: tuple[Grid, dict[int, PlaneRoom]] = grid, {}
+        self._spare: list[PieceRoom] = []  # of threads that have ended
+
+    @classmethod
+    def fits(cls, equation: Equation, grid: Grid, frame: Frame) -> bool:
+        placed = equation.attention is not None and equation.attention.slices() is not None
+        # laws of many positions on one lattice are one law to a query: `GridDensity.up_to` adds them up
+        return super().fits(equation, grid, frame) and not (frame.rests and placed)
+
+    def _call(
+        self, start: State, first: Slopes, task: StepTask, heads: Heads, cells: Cells, new: State, following: Slopes
+    ) -> tuple[float, float]:
+        room, plane = self._step_room(task.nodes.size, start), self._plane_room(len(start.mean))
+
+        def call(part: Part, plane: PlaneRoom = plane, task: StepTask = task) -> tuple[float, float]:
+            rooms = plane, room
+            answer, change = steps.plane_step(start, first, task, heads, cells, rooms, new, following, part)
+            return float(answer), float(change)
+
+        if heads.noise.size == 0 or start.density[0].size < _SHARED_CELLS or thread_count() == 1:
+            return call(Part(steps.WHOLE))
+        return self._by_parts(call, plane, task, heads, len(start.mean))
+
+    def _by_parts(
+        self, call: Callable[..., tuple[float, float]], plane: PlaneRoom, task: StepTask, heads: Heads, panels: int
+    ) -> tuple[float, float]:
+        """The same, threads sharing the sums."""
+        count, error, moved_by = task.weights.size, 0.0, 0.0
+        for stage in range(min(1, count), count + 1):
+            error, change = call(Part(steps.MOVE, stage), task=task._replace(rough=max(task.rough, moved_by)))
+            moved_by = max(moved_by, change)
+            if not error <= 1.0:
+                break
+            for panel in range(panels):
+                call(Part(steps.BEGIN_PANEL, stage, panel))
+                for head in range(heads.masked.size):
+                    call(Part(steps.BEGIN_HEAD, stage, panel, head))
+                    for source in range(panels):
+                        self._add_source(call, plane, (stage, panel, head, source))
+                    call(Part(steps.END_HEAD, stage, panel, head))
+                call(Part(steps.END_PANEL, stage, panel))
+            call(Part(steps.FLUXES, stage))
+        return error, moved_by
+
+    def _add_source(
+        self, call: Callable[..., tuple[float, float]], plane: PlaneRoom, place: tuple[int, int, int, int]
+    ) -> None:
+        """The sums of a panel over a source."""
+        found = int(call(Part(steps.PLAN, *place))[0])
+        blocks = -(-self.grid.shape[0] // max(1, BLOCK_CELLS // self.grid.shape[1])) if found else 0
+        for kind, size in ((steps.SUM, found), (steps.JOIN, blocks)):
+            stretches = pieces(size, max(1, -(-size // (_PARTS_PER_THREAD * thread_count()))))
+
+            def work(piece: int, kind: int = kind, stretches: list[tuple[int, int]] = stretches) -> None:
+                room = self._spare.pop() if self._spare else work_room(*self.grid.shape)
+                first, stop = stretches[piece]
+                call(Part(kind, *place, first, stop), plane=plane._replace(work=room))
+                self._spare.append(room)
+
+            run_pieces(work, len(stretches))
+
+    def _plane_room(self, panels: int) -> PlaneRoom:
+        """For so many panels of the present cells."""
+        if self._plane_rooms[0] is not self.grid:
+            self._plane_rooms, self._spare = (self.grid, {}), []
+        rooms = self._plane_rooms[1]
+        if panels not in rooms:
+            rooms[panels] = plane_room(panels, *self.grid.shape)
+        return rooms[panels]
+
+    def cost(self, panels: int) -> float:
+        cells = math.prod(self.grid.cells)
+        return 50.0 + panels * (0.05 + 0.2 * panels) * cells

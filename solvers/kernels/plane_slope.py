@@ -1,0 +1,228 @@
+"""The equation on cells of the plane in compiled code: drifts of all panels, motion of their frames, fluxes.
+
+`CellSystem.rhs` specifies it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mfpde.compilation import kernel
+from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State, invert, tell
+from mfpde.solvers.kernels.finite_volume_frame import SUMS, remainder, row_sums
+from mfpde.solvers.kernels.plane_drift import (
+    DriftRoom,
+    PieceRoom,
+    add_head,
+    begin_head,
+    drift_room,
+    is_zero,
+    join_rows,
+    panel_logs,
+    plan_source,
+    row_blocks,
+    sees,
+    sum_source,
+    work_room,
+)
+from mfpde.solvers.kernels.plane_fluxes import FluxRoom, flux_room, plane_fluxes
+from mfpde.typing import Float
+
+__all__ = [
+    "PlaneRoom",
+    "begin_drift",
+    "begin_slope",
+    "begin_source",
+    "end_slope",
+    "join_block",
+    "move_frame",
+    "plane_room",
+    "plane_slope",
+]
+
+
+class PlaneRoom(NamedTuple):
+    """What one call needs; nothing in it outlives one."""
+
+    drift: DriftRoom
+    work: PieceRoom
+    flux: FluxRoom
+    sums: Float  # of the regression, (rows, SUMS)
+    levels: Float
+    constant: Float  # (c, R) of a frame, and S^-1
+    linear: Float
+    inverse: Float
+    other_across: Float  # fluxes of the other order
+    other_along: Float
+    turned: Float
+    smoothed: Float
+
+
+def plane_room(panels: int, rows: int, columns: int) -> PlaneRoom:
+    """For so many panels of so many cells."""
+    return PlaneRoom(
+        drift=drift_room(panels, rows, columns),
+        work=work_room(rows, columns),
+        flux=flux_room(rows, columns),
+        sums=np.zeros((rows, SUMS)),
+        levels=np.zeros(2),
+        constant=np.zeros(2),
+        linear=np.zeros((2, 2)),
+        inverse=np.zeros((2, 2)),
+        other_across=np.zeros((panels, rows + 1, columns)),
+        other_along=np.zeros((panels, rows, columns + 1)),
+        turned=np.zeros(rows * columns),
+        smoothed=np.zeros(rows * columns),
+    )
+
+
+@kernel
+def _regress(density: Float, cells: Cells, room: PlaneRoom) -> None:
+    """(c, R) of the regression `c + R z` of the drift under a panel (`Grid.regression`)."""
+    drift, sums, levels, constant, linear = room.drift.drift, room.sums, room.levels, room.constant, room.linear
+    rows, columns = density.shape
+    for i in range(2):
+        levels[i] = drift[i, rows // 2, columns // 2]  # sums about them lose no digits
+    row_sums(density, drift[0], drift[1], levels, cells.axis, 0, rows, sums)
+    mass, level, middle, c11, c12, c22 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    g1, g2, p11, p12, p21, p22 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(rows):
+        x, row = cells.rows[i], sums[i]
+        mass, level, middle = mass + row[0], level + x * row[0], middle + row[1]
+        c11, c12, c22 = c11 + x * x * row[0], c12 + x * row[1], c22 + row[2]
+        g1, p11, p12 = g1 + row[3], p11 + x * row[3], p12 + row[4]
+        g2, p21, p22 = g2 + row[5], p21 + x * row[5], p22 + row[6]
+    level, middle, g1, g2 = level / mass, middle / mass, g1 / mass, g2 / mass
+    c11, c12, c22 = c11 / mass - level * level, c12 / mass - level * middle, c22 / mass - middle * middle
+    p11, p12 = p11 / mass - g1 * level, p12 / mass - g1 * middle
+    p21, p22 = p21 / mass - g2 * level, p22 / mass - g2 * middle
+    size = c11 * c22 - c12 * c12
+    linear[0, 0], linear[0, 1] = (p11 * c22 - p12 * c12) / size, (p12 * c11 - p11 * c12) / size
+    linear[1, 0], linear[1, 1] = (p21 * c22 - p22 * c12) / size, (p22 * c11 - p21 * c12) / size
+    constant[0] = levels[0] + g1 - (linear[0, 0] * level + linear[0, 1] * middle)
+    constant[1] = levels[1] + g2 - (linear[1, 0] * level + linear[1, 1] * middle)
+
+
+@kernel
+def move_frame(
+    panel: int, density: Float, matrix: Float, noise: float, cells: Cells, room: PlaneRoom, rates: Slopes
+) -> None:
+    """Motion of a frame, conductivity and speeds of its panel."""
+    inverse, constant, linear = room.inverse, room.constant, room.linear
+    invert(matrix, inverse)
+    for i in range(2):
+        constant[i] = 0.0
+        for j in range(2):
+            linear[i, j] = 0.0
+    if cells.moves:
+        _regress(density, cells, room)
+    remainder(
+        room.drift.drift,
+        constant,
+        linear,
+        inverse,
+        cells.rows,
+        cells.axis,
+        0,
+        cells.rows.size,
+        rates.speeds[panel],
+    )
+    for i in range(2):
+        rates.mean[panel, i] = constant[i]
+        for j in range(2):
+            widened = noise * inverse[j, i] if cells.moves else 0.0
+            rates.matrix[panel, i, j] = linear[i, j] + widened
+            square = inverse[i, 0] * inverse[j, 0] + inverse[i, 1] * inverse[j, 1]
+            rates.conductivity[panel, i, j] = noise * square
+    if noise > 0.0 and cells.gaussian:
+        _take_excess(rates.conductivity[panel], cells, rates.speeds[panel])
+
+
+@kernel
+def _take_excess(conductivity: Float, cells: Cells, speeds: Float) -> None:
+    """speeds -= what pulls tokens inwards besides g."""
+    for direction in range(2):
+        upwards, along = conductivity[direction, 0], conductivity[direction, 1]
+        for i in range(cells.rows.size):
+            line, level = speeds[direction, i], upwards * cells.row_excess[i]
+            for j in range(cells.axis.size):
+                line[j] -= level + along * cells.excess[j]
+
+
+@kernel
+def begin_slope(state: State, cells: Cells, room: PlaneRoom) -> None:
+    """What the drifts of all panels need of each."""
+    for panel in range(state.density.shape[0]):
+        panel_logs(panel, state.density[panel], cells, room.drift)
+
+
+@kernel
+def begin_drift(cells: Cells, room: PlaneRoom) -> None:
+    """No head has been added."""
+    drift = room.drift
+    for i in range(cells.rows.size):
+        one, other = drift.drift[0, i], drift.drift[1, i]
+        for j in range(cells.axis.size):
+            one[j], other[j] = 0.0, 0.0
+
+
+@kernel
+def begin_source(
+    panel: int, head: int, source: int, state: State, heads: Heads, stage: int, cells: Cells, room: PlaneRoom
+) -> int:
+    """Plan the sums of a panel over a source; in how many pieces they come, none where it is not seen."""
+    if not sees(panel, source, head, heads, cells, room.drift):
+        return 0
+    query, form = heads.query[stage, head], heads.form[stage, head]
+    return plan_source(panel, source, state.mean, state.matrix, query, form, cells, room.drift)
+
+
+@kernel
+def join_block(
+    block: int, head: int, source: int, state: State, heads: Heads, stage: int, cells: Cells, room: PlaneRoom
+) -> None:
+    """Add the sums over a source to those over others, in a block of rows."""
+    closed = is_zero(heads.form[stage, head]) and room.drift.closures.shares[source] > 0.0
+    join_rows(block, source, state.mean, state.matrix, closed, cells, room.drift, room.work)
+
+
+@kernel
+def drift_of_panel(panel: int, state: State, heads: Heads, stage: int, cells: Cells, room: PlaneRoom) -> None:
+    """The velocity in the cells of a panel, one piece after the other."""
+    begin_drift(cells, room)
+    for head in range(heads.masked.size):
+        begin_head(room.drift)
+        for source in range(state.mean.shape[0]):
+            pieces = begin_source(panel, head, source, state, heads, stage, cells, room)
+            for piece in range(pieces):
+                sum_source(piece, source, cells, room.drift, room.work)
+            for block in range(row_blocks(cells) if pieces > 0 else 0):
+                join_block(block, head, source, state, heads, stage, cells, room)
+        add_head(heads.value[stage, head], heads.normalised[head], room.drift)
+
+
+@kernel
+def end_slope(state: State, cells: Cells, room: PlaneRoom, rates: Slopes, told: bool) -> None:
+    """Fluxes, from speeds and conductivities."""
+    for other in range(2 if told else 1):
+        order, across, along = cells.order, rates.across, rates.along
+        if other == 1:
+            order, across, along = cells.other_order, room.other_across, room.other_along
+        plane_fluxes(order, state.density, rates, cells, room.flux, across, along)
+    if told:
+        tell(state.density, cells, (room.other_across, room.other_along), room.turned, room.smoothed, rates)
+
+
+@kernel
+def plane_slope(
+    state: State, heads: Heads, stage: int, cells: Cells, room: PlaneRoom, rates: Slopes, told: bool
+) -> None:
+    """rates = those of a solution, with the coefficients of a stage; without any, of the velocity that they have."""
+    if heads.noise.size > 0:
+        begin_slope(state, cells, room)
+        for panel in range(state.density.shape[0]):
+            drift_of_panel(panel, state, heads, stage, cells, room)
+            move_frame(panel, state.density[panel], state.matrix[panel], heads.noise[stage], cells, room, rates)
+    end_slope(state, cells, room, rates, told)

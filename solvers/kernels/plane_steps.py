@@ -1,0 +1,142 @@
+"""One explicit Runge-Kutta step of finite volumes on the plane in compiled code (`stepping.py` specifies it).
+
+In one call, or in parts that threads share: the parts are the same functions, and so are the bits.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mfpde.compilation import kernel
+from mfpde.solvers.kernels.cell_steps import StepRoom, StepTask, begin, judge, move
+from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State
+from mfpde.solvers.kernels.plane_drift import add_head, begin_head, sum_source
+from mfpde.solvers.kernels.plane_slope import (
+    PlaneRoom,
+    begin_drift,
+    begin_slope,
+    begin_source,
+    end_slope,
+    join_block,
+    move_frame,
+    plane_slope,
+)
+
+__all__ = [
+    "BEGIN_HEAD",
+    "BEGIN_PANEL",
+    "END_HEAD",
+    "END_PANEL",
+    "FLUXES",
+    "JOIN",
+    "MOVE",
+    "PLAN",
+    "SUM",
+    "WHOLE",
+    "Part",
+    "plane_step",
+]
+
+
+# what a call does
+WHOLE, MOVE, BEGIN_PANEL, BEGIN_HEAD, PLAN, SUM, JOIN, END_HEAD, END_PANEL, FLUXES = range(10)
+
+
+class Part(NamedTuple):
+    """What a call does, at which stage, and of what: of a panel, a head, a source, and pieces from .. to."""
+
+    kind: int
+    stage: int = 0
+    panel: int = 0
+    head: int = 0
+    source: int = 0
+    first: int = 0
+    stop: int = 0
+
+
+@kernel
+def _place(start: State, task: StepTask, stage: int, room: StepRoom, new: State, following: Slopes
+           ) -> tuple[State, Slopes]:  # fmt: skip
+    """Where the solution of a stage is, and its rates go."""
+    count = task.weights.size
+    if stage == count:
+        return (new if count > 0 else start), following
+    slopes = room.across[stage], room.along[stage], room.speeds, room.mean[stage], room.matrix[stage]
+    return room.stage, Slopes(*slopes, room.conductivity, room.told)
+
+
+@kernel
+def _reach(start: State, first: Slopes, task: StepTask, stage: int, cells: Cells, room: StepRoom, new: State
+           ) -> tuple[float, float]:  # fmt: skip
+    """Move to a stage: the error, at the last one, and by how much the step was limited."""
+    count = task.weights.size
+    if count == 0:
+        return 0.0, 0.0
+    if stage == 1:
+        begin(first, room)
+    last = stage == count
+    weights, share, out = (task.weights, 1.0, new) if last else (task.stages[stage], task.nodes[stage], room.stage)
+    moved_by = move(start, first, weights, stage, share, task, cells, room, out)
+    return (np.inf if moved_by == np.inf else 0.0), moved_by
+
+
+@kernel
+def _part(part: Part, state: State, heads: Heads, cells: Cells, plane: PlaneRoom, rates: Slopes, told: bool) -> float:
+    """Do one part of a slope; of PLAN the number of pieces."""
+    kind, stage, panel, head, source, first, stop = part
+    if kind == BEGIN_PANEL:
+        begin_drift(cells, plane)
+    elif kind == BEGIN_HEAD:
+        begin_head(plane.drift)
+    elif kind == PLAN:
+        return float(begin_source(panel, head, source, state, heads, stage, cells, plane))
+    elif kind == SUM:
+        for piece in range(first, stop):
+            sum_source(piece, source, cells, plane.drift, plane.work)
+    elif kind == JOIN:
+        for block in range(first, stop):
+            join_block(block, head, source, state, heads, stage, cells, plane)
+    elif kind == END_HEAD:
+        add_head(heads.value[stage, head], heads.normalised[head], plane.drift)
+    elif kind == END_PANEL:
+        noise = heads.noise[stage]
+        move_frame(panel, state.density[panel], state.matrix[panel], noise, cells, plane, rates)
+    else:
+        end_slope(state, cells, plane, rates, told)
+    return 0.0
+
+
+@kernel
+def plane_step(
+    start: State,
+    first: Slopes,
+    task: StepTask,
+    heads: Heads,
+    cells: Cells,
+    rooms: tuple[PlaneRoom, StepRoom],
+    new: State,
+    following: Slopes,
+    part: Part,
+) -> tuple[float, float]:
+    """As `line_step`; or one part of it, of which the first number is what `_part` gives."""
+    plane, room = rooms
+    count, moved_by, error = task.weights.size, 0.0, 0.0
+    if part.kind > MOVE:
+        out, rates = _place(start, task, part.stage, room, new, following)
+        return _part(part, out, heads, cells, plane, rates, part.stage == count), 0.0
+    low, high = (part.stage, part.stage) if part.kind == MOVE else (min(1, count), count)
+    for stage in range(low, high + 1):
+        out, rates = _place(start, task, stage, room, new, following)
+        error, change = _reach(start, first, task, stage, cells, room, new)
+        moved_by = max(moved_by, change)
+        if stage == count and count > 0 and error == 0.0:
+            error = judge(start, new, task, moved_by, cells, room)
+        if not error <= 1.0:
+            break
+        if part.kind == MOVE:
+            begin_slope(out, cells, plane)
+        else:
+            plane_slope(out, heads, stage, cells, plane, rates, stage == count)
+    return error, moved_by
