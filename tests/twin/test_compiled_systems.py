@@ -54,7 +54,6 @@ CASES |= {
     "plane, spots at rest": (SPOTS, {"cells": [36, 40], "frame": "static"}, PLANE, None),
     "plane, stiff noise": (SPOTS, {"cells": [48, 44], "frame": "static"}, PLANE, 2.0),
     "plane, noise": (SPOTS, {"cells": 24}, {"kind": "unnormalized", "A": 0.2, "V": -1}, 9.0),
-    "plane, steep tails": (SPOTS, {"cells": 20}, PLANE, 9.0),
     "plane, edges": (SQUARE, {"cells": 24, "order": 5}, FAR, None),
     "plane, edges and noise": (SQUARE, {"cells": 24, "order": 7}, PLANE, 50.0),
     "plane, walls": (SQUARE, {"cells": 30, "box": [[-2, 2], [-3, 2]], "order": 2}, PLANE, 5.0),
