@@ -218,6 +218,11 @@ class Run(Result):
         """The run at one glance: a matplotlib figure, also written to `path` when given."""
         return lookup("view", "figure")(self, path)
 
+    def frames(self, most: int) -> list[tuple[float, bytes]]:
+        """Times of snapshots and their pictures as PNG files: all, or at most so many, spread over the time axis."""
+        frames: list[tuple[float, bytes]] = lookup("view", "frames")(self, most)
+        return frames
+
     def animate(self, path: str | Path) -> Path:
         """The run as a movie: .mp4 where ffmpeg is there, .gif everywhere."""
         movie: Path = lookup("view", "movie")(self, path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import io
 import json
 import math
@@ -13,7 +12,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from mfpde.bibliography import keys_in, reference
+from mfpde.bibliography import keys_in
+from mfpde.page import document, picture, references
 from mfpde.registry import lookup
 from mfpde.store.atomic_file import made_folder, replacing
 
@@ -163,19 +163,15 @@ class Report:
         """One self-contained page."""
         verdict = "passed" if self.passed else f"{len(self.failed)} of {len(self.checks)} checks failed"
         body = "\n".join(_section(report) for report in (self, *self.parts) if report.own or report.own_notes)
-        head = f"<meta charset='utf-8'><title>{escape(self.title)}</title><style>{_STYLE}</style>"
         heading = f"<h1>{escape(self.title)}: {verdict}</h1>"
-        page = f"{heading}\n{body}\n{self._references()}"
-        return f"<!DOCTYPE html>\n<html lang='en'><head>{head}</head><body>{page}</body></html>\n"
+        return document(self.title, f"{heading}\n{body}\n{references(self._cited())}")
 
-    def _references(self) -> str:
-        """What the checks and their cases cite."""
+    def _cited(self) -> list[str]:
+        """The keys of what the checks and their cases cite."""
         sources = " ".join(
             [*(check.source for check in self.checks), *(key for part in self.parts for key in part.citations)]
         )
-        keys = sorted({*keys_in(sources), *self.citations})
-        rows = "\n".join(f"<li>[{key}] {escape(reference(key))}</li>" for key in keys)
-        return f"<h2>References</h2><ul>{rows}</ul>\n" if keys else ""
+        return sorted({*keys_in(sources), *self.citations})
 
     def write(self, directory: str | Path) -> Path:
         """The page `index.html`, `report.json` and one PNG for each case, into a directory; returns the page."""
@@ -202,26 +198,20 @@ def _put(path: Path, content: bytes) -> None:
         part.write_bytes(content)
 
 
-_STYLE = (
-    "body{font:16px/1.5 sans-serif;max-width:70em;margin:2em auto;padding:0 1em}"
-    "table{border-collapse:collapse;width:100%}td,th{border-bottom:1px solid #ccc;padding:.2em .6em;text-align:left}"
-    "td.number{font-family:monospace;text-align:right}tr.failed{background:#fdd}img{max-width:100%}"
-)
 _COLUMNS = ("claim", "measured", "", "expected", "error", "tolerance", "source", "verdict")
 
 
 def _section(report: Report) -> str:
     header = "".join(f"<th>{name}</th>" for name in _COLUMNS)
     rows = "\n".join(_row(check) for check in report.own)
-    picture = ""
+    drawn = ""
     if report.drawing is not None:
         alone = replace(report, parts=()) if report.parts else report
-        data = base64.b64encode(alone.png).decode()
-        picture = f"<p><img alt='{escape(report.title, quote=True)}' src='data:image/png;base64,{data}'></p>"
+        drawn = f"<p>{picture(alone.png, report.title)}</p>"
     cited = "".join(f"<p>{escape(note)}</p>" for note in report.own_notes)
     text = f"<h2>{escape(report.title)}</h2><p>{escape(report.claim)}</p>{cited}"
     table = f"<table><tr>{header}</tr>\n{rows}</table>" if report.own else ""
-    return f"{text}{picture}{table}"
+    return f"{text}{drawn}{table}"
 
 
 def _row(check: Check) -> str:

@@ -22,7 +22,7 @@ def cases(folder: Path, seen_from_page: str) -> str:
         report = made.run(quick=True)
         if not report.passed:
             raise ValueError(f"validation case {name} fails: {[check.claim for check in report.failed]}")
-        (folder / f"{name}.png").write_bytes(report.png())
+        (folder / f"{name}.png").write_bytes(report.png)
         parts.append(_section(name, report, made.card.source, made.card.tolerance, seen_from_page))
     return "\n\n".join(parts)
 

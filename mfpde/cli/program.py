@@ -26,6 +26,7 @@ from mfpde.cli.exit_codes import BAD_INPUT, INTERNAL_ERROR, INTERRUPTED, PIPE_CL
 from mfpde.cli.info import info
 from mfpde.cli.listing import listing
 from mfpde.cli.plot import plot
+from mfpde.cli.report import report
 from mfpde.cli.schema import schema
 from mfpde.cli.solve import solve
 from mfpde.cli.sweep import sweep
@@ -146,6 +147,21 @@ main = Program(
     help=_BEGINNING,
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"]},
-    commands=[solve, check, validate, bifurcate, sweep, plot, compare, info, examples, schema, listing, cite, doctor],
+    commands=[
+        solve,
+        check,
+        validate,
+        bifurcate,
+        sweep,
+        plot,
+        report,
+        compare,
+        info,
+        examples,
+        schema,
+        listing,
+        cite,
+        doctor,
+    ],
 )
 main = click.version_option(__version__, prog_name="mfpde", message="%(prog)s %(version)s")(main)

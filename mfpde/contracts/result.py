@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -81,6 +81,10 @@ class Result(ABC):
     @abstractmethod
     def plot(self, path: str | Path | None = None) -> Any:
         """It at one glance: a matplotlib figure, also written to `path` when given."""
+
+    def frames(self, most: int) -> Sequence[tuple[float, bytes]]:
+        """Its times and their pictures as PNG files, at most so many; none where it does not change in time."""
+        return ()
 
     def animate(self, path: str | Path) -> Path:
         """It as a movie, where it has one."""

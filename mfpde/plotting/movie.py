@@ -1,4 +1,4 @@
-"""A run as a movie."""
+"""A run as a movie, and as single frames."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
 from typing import IO, cast
 
@@ -21,7 +22,7 @@ from mfpde.run import Run
 from mfpde.store.atomic_file import replacing
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["frame_snapshots", "run_movie"]
+__all__ = ["frame_snapshots", "run_frames", "run_movie"]
 
 _MOVIES = (".mp4", ".gif")
 _MAX_FRAMES = 250  # ten seconds at 25 a second
@@ -48,6 +49,24 @@ def run_movie(run: Run, path: str | Path) -> Path:
         else:
             _write_gif(frames, temporary, pause)
     return Path(path)
+
+
+@register("view", "frames")
+def run_frames(run: Run, most: int) -> list[tuple[float, bytes]]:
+    """Times and PNG files of at most so many snapshots, spread over the time axis."""
+    shown = portrait_of(run)
+    snapshots = shown.spread(most)
+    with look():
+        files = [_png(frame) for frame in shown.scene(snapshots).frames()]
+    return [(float(shown.times[snapshot]), file) for snapshot, file in zip(snapshots, files, strict=True)]
+
+
+def _png(frame: AnyArray) -> bytes:
+    from PIL import Image
+
+    stream = BytesIO()
+    Image.fromarray(frame).convert("RGB").save(stream, "PNG")
+    return stream.getvalue()
 
 
 def frame_snapshots(times: Float) -> list[int]:

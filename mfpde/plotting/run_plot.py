@@ -96,10 +96,14 @@ class Portrait(ABC):
 
     @cached_property
     def shown(self) -> list[int]:
-        """Snapshots that fit on a time axis, none twice."""
-        if self.times.size <= _MAX_TIMES:
+        """Snapshots that fit on a time axis."""
+        return self.spread(_MAX_TIMES)
+
+    def spread(self, most: int) -> list[int]:
+        """All snapshots, or at most so many that are spread over the time axis, none twice."""
+        if self.times.size <= most:
             return list(range(self.times.size))
-        return sorted(set(self.scale.nearest(self.times, _MAX_TIMES)))
+        return sorted(set(self.scale.nearest(self.times, most)))
 
     @property
     def shown_times(self) -> Float:

@@ -1,5 +1,6 @@
-"""`load`, `info`, `plot` and `cite` work on whatever a file holds, by the word that it has as its kind."""
+"""`load`, `info`, `plot`, `report` and `cite` work on whatever a file holds, by the word that it has as its kind."""
 
+import base64
 import json
 
 import pytest
@@ -51,6 +52,16 @@ def test_plot(mfpde, here, made):
     assert (here / "toy.png").read_text() == "a picture"
     result = mfpde("plot", made, "-o", "toy.gif")
     assert (result.exit_code, result.stderr) == (2, "toy.gif: there is no movie of a diagram, only a figure\n")
+
+
+def test_report(mfpde, here, made):
+    assert mfpde("report", made).stderr.endswith("wrote toy.html\n")
+    text = (here / "toy.html").read_text(encoding="utf-8")
+    assert "<p>diagram, finished at t = 6</p>" in text
+    assert "<tr><th scope='row'>orders</th><td>6</td></tr>" in text
+    assert base64.b64encode(b"a picture").decode() in text
+    assert "[hairer1993] Hairer" in text
+    assert "<script" not in text  # nothing changes in time
 
 
 def test_cite(mfpde, made):

@@ -32,6 +32,8 @@ def test_a_diagram(mfpde, file, here):
     assert "exists already" in again.output
     assert mfpde("bifurcate", "five.yaml", "--resume", "--quiet").exit_code == 0
     assert mfpde("plot", "five.h5", "-o", "again.pdf").exit_code == 0
+    assert mfpde("report", "five.h5").exit_code == 0
+    assert "several stable" in (here / "five.html").read_text(encoding="utf-8")
     assert (here / "again.pdf").read_bytes().startswith(b"%PDF")
     told = json.loads(mfpde("bifurcate", "five.yaml", "--resume", "--json").stdout)
     assert [branch["name"] for branch in told["branches"]] == ["uniform", "mode 1"]

@@ -70,7 +70,7 @@ def test_a_name_that_is_too_long_is_told(mfpde, length):
     told(mfpde("solve", "small.yaml", "-o", name_of(length, ".h5"), "--resume"), "cannot resume")
     told(mfpde("examples", "noisy-kuramoto", "-o", name_of(length, ".yaml")), "File name too long")
     told(mfpde("validate", "--quick", "small.yaml", "--report", name_of(length, "")), "File name too long")
-    for verb in ("solve", "check", "info", "plot", "cite"):
+    for verb in ("solve", "check", "info", "plot", "report", "cite"):
         result = mfpde(verb, name_of(length, ".yaml"))
         told(result, "ile name too long")
         assert len(result.stderr) < 1500 or verb == "check"
@@ -90,7 +90,7 @@ def test_a_link_that_leads_to_itself_is_told(mfpde, solved):
     told(mfpde("plot", "small.h5", "-o", "loop.png"), "leads back to itself")
     told(mfpde("examples", "noisy-kuramoto", "-o", "loop.h5", "--force"), "leads back to itself")
     told(mfpde("validate", "--quick", "small.yaml", "--report", "loop.h5"), "cannot write to loop.h5")
-    for verb in ("solve", "check", "info", "plot", "cite"):
+    for verb in ("solve", "check", "info", "plot", "report", "cite"):
         told(mfpde(verb, "loop.h5"), "symbolic links")
     assert beside(before) == []
     assert Path("loop.h5").is_symlink()
@@ -139,8 +139,8 @@ def test_what_ends_like_a_folder_is_one(mfpde, solved, ending):
 
 def test_names_may_be_any_bytes(command, mfpde):
     """Processes of their own: what one was called with goes into the file, and what it says on its stream."""
-    names = [os.fsdecode(b"\xff" + ending) for ending in (b".yaml", b".h5", b".svg", b"-report")]
-    problem, output, figure, report = names
+    names = [os.fsdecode(b"\xff" + ending) for ending in (b".yaml", b".h5", b".svg", b"-report", b".html")]
+    problem, output, figure, report, page = names
     os.rename("small.yaml", problem)  # noqa: PTH104
     for arguments in (
         ("solve", problem, "--quiet"),
@@ -149,6 +149,7 @@ def test_names_may_be_any_bytes(command, mfpde):
         _, errors = (process := command(*arguments)).communicate()
         assert process.returncode == 0, errors
     assert mfpde("plot", output, "-o", figure).exit_code == 0
+    assert mfpde("report", output, "-o", page).exit_code == 0
     assert mfpde("validate", "--quick", "--no-limit", problem, "--report", report).exit_code == 0
     assert json.loads(Path(report, "report.json").read_text())["passed"]
 
@@ -156,7 +157,7 @@ def test_names_may_be_any_bytes(command, mfpde):
 @pytest.fixture
 def protected(mfpde, solved):
     """Files that nobody may write to."""
-    names = ["small.h5", "small.png", "noisy-kuramoto.yaml", "report/index.html", "report/report.json"]
+    names = ["small.h5", "small.png", "small.html", "noisy-kuramoto.yaml", "report/index.html", "report/report.json"]
     Path("report").mkdir()
     for name in names:
         Path(name).touch()
@@ -169,6 +170,7 @@ def test_what_is_read_only_is_not_replaced(mfpde, protected):
     told(mfpde("solve", "small.yaml", "--force", "--quiet"), "small.h5", words)
     told(mfpde("solve", "small.yaml", "--resume", "--set", "time.until=2"), "small.h5", words)
     told(mfpde("plot", "small.h5"), "small.png", words)
+    told(mfpde("report", "small.h5", "--force"), "small.html", words)
     told(mfpde("examples", "noisy-kuramoto", "-o", "noisy-kuramoto.yaml", "--force"), "noisy-kuramoto.yaml", words)
     told(mfpde("validate", "--quick", "small.yaml", "--report", "report", "--force"), "index.html", words)
     Path("report/index.html").chmod(0o644)

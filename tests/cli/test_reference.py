@@ -22,6 +22,7 @@ def test_help_names_every_command_in_the_order_of_use(mfpde):
         "bifurcate",
         "sweep",
         "plot",
+        "report",
         "compare",
         "info",
         "examples",

@@ -43,6 +43,8 @@ def test_it_writes_a_file_that_every_command_reads(swept, mfpde, here):
     assert mfpde("plot", "s.h5").stderr.endswith("wrote s.png\n")
     assert (here / "s.png").stat().st_size > 10_000
     assert mfpde("plot", "s.h5", "-o", "s.gif").exit_code == 2
+    assert mfpde("report", "s.h5").stderr.endswith("wrote s.html\n")
+    assert "<td>1 to 4, 3 values</td>" in (here / "s.html").read_text(encoding="utf-8")
     again = mfpde("sweep", "sweep.yaml", "-o", "s.h5")
     assert (again.exit_code, "exists already" in again.stderr) == (2, True)
     assert mfpde("sweep", "sweep.yaml", "-o", "s.h5", "--resume", "--quiet").exit_code == 0

@@ -42,6 +42,7 @@ LAYERS = {
         "mfpde.bibliography",
         "mfpde.compilation",
         "mfpde.errors",
+        "mfpde.page",
         "mfpde.ranks",
         "mfpde.registry",
         "mfpde.coefficients",

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from io import BytesIO
 
 import numpy as np
 import pytest
@@ -96,3 +97,13 @@ def test_unknown_extension_is_answered_with_the_known_ones(run, tmp_path, name):
 def test_unwritable_path_is_one_line(run, tmp_path):
     with pytest.raises(OutputError, match=r"^cannot write .*run\.gif: there is no folder .*nowhere$"):
         run.animate(tmp_path / "nowhere" / "run.gif")
+
+
+def test_single_frames_are_those_of_the_movie_and_no_more_than_wanted(make_run):
+    run = make_run(times=np.linspace(0, 2, 9))
+    frames = run.frames(5)
+    assert [time for time, _ in frames] == [0.0, 0.5, 1.0, 1.5, 2.0]
+    with Image.open(BytesIO(frames[3][1])) as picture, look():
+        scene = CircleScene(CircleRun(run), [0, 2, 4, 6, 8])
+        assert np.array_equal(np.array(picture), list(scene.frames())[3][:, :, :3])
+    assert len(make_run(times=(0.0, 1.0)).frames(5)) == 2

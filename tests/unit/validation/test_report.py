@@ -65,7 +65,7 @@ def test_a_report_is_data_and_pages(tmp_path):
     assert "source &amp; page" in text
     assert "1 of 2 checks failed" in text
     assert text.count("data:image/png;base64,") == 2
-    assert "http" not in text  # self-contained
+    assert "://" not in text  # self-contained
     data = json.loads((page.parent / "report.json").read_text(encoding="utf-8"))
     assert data == report.to_dict()
     assert data["passed"] is False
