@@ -73,8 +73,9 @@ class Costs:
 
     def _may_fit(self, plan: Plan, counts: tuple[int, ...]) -> bool:
         """Whether there might be time for the fewest repeats of each."""
-        seconds = sum(self._at_least(count) for count in counts) * min(plan.fewer)
-        return self.empty or seconds <= _seconds(plan)
+        if self.empty:
+            return True
+        return sum(self._at_least(count) for count in counts) * min(plan.fewer) <= _seconds(plan)
 
     def _at_least(self, count: int) -> float:
         """What a system takes at least: no less than fewer tokens, and than sums over all pairs beside more tokens."""
