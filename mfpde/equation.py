@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field, field_validator, model_validator
 
 from mfpde.attention import Attention, Interaction, Law, PointwiseDrift, Velocity
-from mfpde.coefficients import NumberInTime, NumberSchedule, breaks_of
+from mfpde.coefficients import NumberInTime, NumberSchedule, at_time, breaks_of
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry
 from mfpde.measure import Initial, Measure
@@ -96,7 +96,7 @@ class Noise(Specification):
 
     def diffusion_at(self, time: float) -> float:
         """D = 1 / kappa at that time."""
-        return 1.0 / (self.kappa.at(time) if isinstance(self.kappa, NumberSchedule) else self.kappa)
+        return at_time(self, time).diffusion if isinstance(self.kappa, NumberSchedule) else self.diffusion
 
     @property
     def strongest(self) -> float:

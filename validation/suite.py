@@ -176,4 +176,5 @@ def _of_problem(problem: Problem, title: str, sizes: _Sizes) -> _Test:
 def _beyond(problem: Problem) -> list[str]:
     """What the file asks for besides one solution, in words."""
     asked = [name for name in ("sweep", "bifurcation") if getattr(problem, name) is not None]
-    return [f"one solution is examined, by the values that the file gives; not its {' and '.join(asked)}"] if asked else []
+    left_out = " and ".join(asked)
+    return [f"one solution is examined, by the values that the file gives; not its {left_out}"] if asked else []

@@ -50,8 +50,8 @@ class Windows:
 
     @classmethod
     def of(cls, problem: Problem, *, quick: bool = False) -> Windows | None:
-        """Short ones at the beginning, in the middle and at the end, and doubling ones from the first step to the end, of
-        which the quick form has the last: what a factor changes adds up. None where the equation has another form."""
+        """Short ones at the beginning, in the middle and at the end, and doubling ones from the first step to the end
+        (the quick form has the last: what a factor changes adds up); None where the equation has another form."""
         equation, until = problem.equation, problem.time.until if problem.time is not None else 0.0
         if not _has_weak_form(problem):
             return None

@@ -59,9 +59,9 @@ class Costs:
         return self._measured[last] * (count / last) ** power
 
     def probes(self, plan: Plan) -> Iterator[int]:
-        """Numbers of tokens of which a system should be measured next: the usual ones, ascending, as long as there might
-        be time for a few of each up to there, then fewer tokens where there is none for so many usual counts as make a
-        slope."""
+        """Numbers of tokens of which a system should be measured next: the usual ones, ascending, as long as there
+        might be time for a few of each up to there, then fewer tokens where there is none for as many usual counts as
+        make a slope."""
         for ladder in (plan.counts, (*plan.spare, *plan.counts)):
             for place, count in enumerate(ladder):
                 if not self._may_fit(plan, ladder[: max(place + 1, LEAST_COUNTS)]):
