@@ -96,7 +96,7 @@ class Noise(Specification):
 
     def diffusion_at(self, time: float) -> float:
         """D = 1 / kappa at that time."""
-        return at_time(self, time).diffusion
+        return at_time(self, time).diffusion if isinstance(self.kappa, NumberSchedule) else self.diffusion
 
     @property
     def strongest(self) -> float:

@@ -154,14 +154,16 @@ def _of_problem(problem: Problem, title: str, sizes: _Sizes) -> _Test:
         raise ProblemError(found)
     plan, reason = sizes.plan(problem)
     alone = none_foreseen(problem, chosen_solver(problem))
-    no_limit = f"no mean-field limit is looked for: {reason}"
-    for note in [*([alone] if alone else []), *([no_limit] if plan is None else [])]:
+    no_limit = [f"no mean-field limit is looked for: {reason}"] if plan is None else []
+    beyond = _beyond(problem)
+    for note in [*([alone] if alone else []), *beyond, *no_limit]:
         logging.getLogger("mfpde").warning("%s: %s", title, note)
 
     def run(watch: Watch, folder: Path | None, resume: bool) -> Report:
         solution = examine_solution(problem, title, quick=sizes.quick)
+        solution = replace(solution, own_notes=(*beyond, *solution.own_notes, *no_limit))
         if plan is None:
-            return replace(solution, own_notes=(*solution.own_notes, no_limit))
+            return solution
         if watch.interruption.asked:
             raise KeyboardInterrupt
         stem = Path(title).stem
@@ -169,3 +171,10 @@ def _of_problem(problem: Problem, title: str, sizes: _Sizes) -> _Test:
         return Report(title, parts=(solution, examine_limit(plan, watch, of=stem, kept=kept, resume=resume)))
 
     return run
+
+
+def _beyond(problem: Problem) -> list[str]:
+    """What the file asks for besides one solution, in words."""
+    asked = [name for name in ("sweep", "bifurcation") if getattr(problem, name) is not None]
+    left_out = " and ".join(asked)
+    return [f"one solution is examined, by the values that the file gives; not its {left_out}"] if asked else []

@@ -50,8 +50,8 @@ class Windows:
 
     @classmethod
     def of(cls, problem: Problem, *, quick: bool = False) -> Windows | None:
-        """Short ones at the beginning, in the middle and at the end, and doubling ones from the first step to the end;
-        None where the equation has another form."""
+        """Short ones at the beginning, in the middle and at the end, and doubling ones from the first step to the end
+        (the quick form has the last: what a factor changes adds up); None where the equation has another form."""
         equation, until = problem.equation, problem.time.until if problem.time is not None else 0.0
         if not _has_weak_form(problem):
             return None
@@ -68,8 +68,8 @@ class Windows:
         size = (getattr(problem.solver, "count", None) or 0) * equation.geometry.ambient_dimension
         if size and equation.noise.strongest:  # chance hides what happens in short ones
             spans = list(itertools.pairwise([0.0, until / 8, until]))
-        elif not quick and size * _NODES * edges.size <= _MOST_COORDINATES:
-            spans += itertools.pairwise(edges.tolist())
+        elif size * _NODES * edges.size <= _MOST_COORDINATES:
+            spans += list(itertools.pairwise(edges.tolist()))[-1 if quick else 0 :]
         return cls(waves, tuple(TimeIntervals(list(span), _NODES) for span in spans))
 
     def times(self) -> list[float]:

@@ -41,6 +41,8 @@ class Circle(Geometry):
 
     def points(self, points: AnyArray) -> Float:
         given = numbers("points", points)
+        if given.ndim == 2 and given.shape[1] == 1 and given.size and given.min() >= 0 and given.max() < 2 * np.pi:
+            return given
         if not np.isfinite(given).all():
             raise ProblemError.at("points", "must be finite")
         if given.ndim == 2 and given.shape[1] == 2:

@@ -107,6 +107,15 @@ def test_what_has_no_limit_is_told_so(mfpde):
     assert mfpde("validate", "small.yaml", "--counts", "10,100,1000").exit_code == 2
 
 
+def test_one_solution_of_a_sweep_is_examined_and_said_to_be(mfpde):
+    said = "one solution is examined, by the values that the file gives; not its sweep"
+    Path("line.yaml").write_text(LINE)
+    assert said not in mfpde("validate", "line.yaml", "--quick", "--no-limit").stdout
+    Path("swept.yaml").write_text(LINE + "sweep: {attention.A: [0.1, 0.2]}\n")
+    result = mfpde("validate", "swept.yaml", "--quick", "--no-limit")
+    assert (result.exit_code, f"note: {said}\n" in result.stdout) == (0, True), result.output
+
+
 def test_only_some_cases(mfpde):
     result = mfpde("validate", "--only", "moeb*", "--quick")
     assert result.exit_code in (0, CHECK_FAILED)

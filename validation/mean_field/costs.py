@@ -59,12 +59,31 @@ class Costs:
         return self._measured[last] * (count / last) ** power
 
     def probes(self, plan: Plan) -> Iterator[int]:
-        """Numbers of tokens of which a system should be measured next, ascending, as long as there might be time for a
-        few."""
-        for count in (*plan.spare, *plan.counts):
-            if self._measured and self.of(count) * min(plan.fewer) > _seconds(plan):
+        """Numbers of tokens of which a system should be measured next: the usual ones, ascending, as long as there
+        might be time for a few of each up to there, then fewer tokens where there is none for as many usual counts as
+        make a slope."""
+        for ladder in (plan.counts, (*plan.spare, *plan.counts)):
+            for place, count in enumerate(ladder):
+                if not self._may_fit(plan, ladder[: max(place + 1, LEAST_COUNTS)]):
+                    break
+                if count not in self._measured:
+                    yield count
+            if self._may_fit(plan, ladder[:LEAST_COUNTS]):
                 return
-            yield count
+
+    def _may_fit(self, plan: Plan, counts: tuple[int, ...]) -> bool:
+        """Whether there might be time for the fewest repeats of each."""
+        if self.empty:
+            return True
+        return sum(self._at_least(count) for count in counts) * min(plan.fewer) <= _seconds(plan)
+
+    def _at_least(self, count: int) -> float:
+        """What a system takes at least: no less than fewer tokens, and than sums over all pairs beside more tokens."""
+        more = min((each for each in self._measured if each >= count), default=None)
+        if more is None:
+            return self.of(count)
+        fewer = [seconds for each, seconds in self._measured.items() if each <= count]
+        return max(self._measured[more] * (count / more) ** _POWERS[1], *fewer, 0.0)
 
 
 def affordable(plan: Plan, costs: Costs) -> Plan:

@@ -56,14 +56,22 @@ def test_sums_over_all_pairs_have_fewer_tokens_and_long_ones_are_not_begun():
 
 
 def test_steps_that_take_the_same_for_any_number_of_tokens():
-    plan, _ = chosen(planned(), lambda _: 1.5)
+    """What is measured of systems that are not chosen is time lost: none but the usual counts are asked."""
+    plan, probed = chosen(planned(), lambda _: 1.5)
     assert (plan.counts, plan.repeats) == ((100, 300, 900), 4)
+    assert probed == [100, 300, 900]
+
+
+def test_few_tokens_are_tried_where_a_hundred_take_long():
+    plan, probed = chosen(planned(), lambda n: 2.6 * (n / 100) ** 2)
+    assert plan.counts == (25, 50, 100)
+    assert probed == [100, 25, 50]
 
 
 def test_nothing_is_measured_where_few_tokens_take_too_long():
     plan, probed = chosen(planned(), lambda _: 8.0)
     assert plan.counts == ()
-    assert probed == [25]
+    assert probed == [100]
 
 
 def test_what_is_asked_for_is_measured():
