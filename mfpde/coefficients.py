@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
@@ -213,6 +214,8 @@ def at_time(specification: Part, time: float) -> Part:
 def _value_at(value: Any, time: float) -> Any:
     if isinstance(value, Schedule):
         return value.at(time)
+    if isinstance(value, InTime):
+        return value.at(time)
     if isinstance(value, Specification):
         return at_time(value, time)
     if isinstance(value, tuple) and value and isinstance(value[0], Specification):
@@ -242,7 +245,7 @@ class InTime(Specification):
     def at(self, time: float) -> Self:
         """The same specification with the coefficients of that time, constant."""
         number("time", time)
-        return at_time(self, time)
+        return self if self.constant else at_time(self, time)
 
     def breaks(self) -> tuple[float, ...]:
         """Times at which a coefficient jumps or has a kink, ascending."""
@@ -251,4 +254,9 @@ class InTime(Specification):
     @property
     def constant(self) -> bool:
         """Whether no coefficient depends on time."""
+        return self._constant
+
+    @cached_property
+    def _constant(self) -> bool:
+        """Found once: every row that is observed asks."""
         return at_time(self, 0.0) is self

@@ -78,8 +78,12 @@ class Specification(BaseModel):
         return type(self)(**{str(key): value for key, value in {**self.written(given=True), **update}.items()})
 
     def altered(self, update: Mapping[str, Any]) -> Self:
-        """The same, for values that have been checked already: nothing is looked at again."""
-        return super().model_copy(update=update)
+        """The same, for values that have been checked already: nothing is looked at again. What had been derived from
+        the old ones is not kept."""
+        made = super().model_copy(update=update)
+        for name in made.__dict__.keys() - type(self).model_fields.keys():
+            del made.__dict__[name]
+        return made
 
     @classmethod
     def written_keys(cls) -> dict[str, FieldInfo]:

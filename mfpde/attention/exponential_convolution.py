@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -45,8 +45,16 @@ class Rotational(Exponential, Bilinear):
     def convolution(self, geometry: Geometry) -> Convolution | None:
         if geometry.harmonics is None or not self.constant:
             return None
-        found = self.multiples(geometry.ambient_dimension)
-        return None if found is None else exponential_convolution(geometry.harmonics, *found, self.normalised)
+        if geometry.harmonics not in self._convolutions:
+            found = self.multiples(geometry.ambient_dimension)
+            made = None if found is None else exponential_convolution(geometry.harmonics, *found, self.normalised)
+            self._convolutions[geometry.harmonics] = made
+        return self._convolutions[geometry.harmonics]
+
+    @cached_property
+    def _convolutions(self) -> dict[Harmonics, Convolution | None]:
+        """Of the spaces that it was asked about: every row of a free energy asks twice."""
+        return {}
 
     def quick_convolution(self, measure: Measure) -> Convolution | None:
         return None if measure.pointlike else super().quick_convolution(measure)

@@ -219,6 +219,8 @@ class Axis:
         return cls("colatitude", np.arccos(cosines[::-1]), bounds, "radian", "angle to the pole", growth)
 
     def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
         return isinstance(other, Axis) and self.name == other.name and np.array_equal(self.values, other.values)
 
     __hash__ = None  # type: ignore[assignment]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -106,8 +107,16 @@ class Circle(Geometry):
     def layout(self, count: int) -> Layout:
         """`count` equispaced angles, which show modes below `count / 2` exactly."""
         amount("count", count, least=1)
-        axis = Axis.of_angles("theta", count, "angle")
-        density = Field(("theta",), "probability density", "radian-1")
-        weight = Field(("theta",), "quadrature weight: (density * weight).sum() is the mass", "radian")
-        constants = {"weight": Constant(weight, np.full(count, 2 * np.pi / count))}
-        return Layout("circle", (axis,), fields={"density": density}, constants=constants)
+        return _layout(count)
+
+
+@lru_cache(maxsize=64)
+def _layout(count: int) -> Layout:
+    """Made once: every snapshot of a run has it."""
+    axis = Axis.of_angles("theta", count, "angle")
+    density = Field(("theta",), "probability density", "radian-1")
+    weight = Field(("theta",), "quadrature weight: (density * weight).sum() is the mass", "radian")
+    constants = {"weight": Constant(weight, np.full(count, 2 * np.pi / count))}
+    for shared in (axis.values, axis.bounds, constants["weight"].values):
+        shared.flags.writeable = False
+    return Layout("circle", (axis,), fields={"density": density}, constants=constants)

@@ -41,6 +41,7 @@ class RingTransform:
         self.orders: Orders = make_orders(degree, period)
         self.rings: Rings = make_rings(cosines[::-1][:half], weights[::-1][:half], self.orders, longitudes)
         self.pairs, self.longitudes = half, longitudes
+        self._scale = self.orders.scale * (self.orders.degree <= self.orders.top)
         self._work = np.zeros(WORK)
         widest = int(np.diff(self.rings.bounds).max()) * longitudes
         self._fields, self._spare = (np.zeros((2, 2, widest)) for _ in range(2))
@@ -84,10 +85,10 @@ class RingTransform:
 
     def analyze(self, values: Float) -> Float:
         """`int f conj(Y_lm)` over the uniform measure of mass 1."""
-        known = self.orders.scale * (self.orders.degree <= self.orders.top)
         sums, (field, spare) = np.empty((2, self.orders.size)), (self._fields[0], self._spare[0])
         analyze_scalar(self.orders, self.rings, np.ascontiguousarray(values), self._work, field, spare, sums)
-        return sums * known
+        sums *= self._scale
+        return sums
 
     def divergence(self, field: Float) -> Float:
         """`int F . grad conj(Y_lm)`, minus the coefficients of div F, of components towards the south and the east."""

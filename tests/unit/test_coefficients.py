@@ -119,3 +119,15 @@ def test_kappa_in_time(kappa, message):
     with pytest.raises(mfpde.ProblemError) as caught:
         mfpde.Problem.from_dict({**HEAD, "noise": {"kappa": kappa}})
     assert str(caught.value) == message
+
+
+def test_what_is_derived_from_coefficients_follows_them():
+    """Whether they are constant, and the convolution, are found once for each law."""
+    rising = mfpde.Softmax(A={"times": [0, 1], "values": [1.0, 2.0], "interpolation": "linear"}, V=1.0)
+    assert not rising.constant
+    then = rising.at(0.5)
+    assert then.constant
+    circle = mfpde.Circle()
+    before, after = then.convolution(circle), then.altered({"A": 3.0}).convolution(circle)
+    assert after.potential[1] != before.potential[1]
+    assert after.potential[1] == mfpde.Softmax(A=3.0, V=1.0).convolution(circle).potential[1]
