@@ -5,6 +5,8 @@ import signal
 from pathlib import Path
 
 os.environ["MPLBACKEND"] = "Agg"
+# `make test` starts a process per processor: threads of BLAS that wait for each other took nine tenths of some tests
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 from hypothesis import configuration, settings
 

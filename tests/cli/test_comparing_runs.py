@@ -93,20 +93,18 @@ def test_every_pair_of_solvers(space, allowed, solve):
         (["line.h5"], "the first run is on the circle, the second on the line: no distance"),
     ],
 )
-def test_one_sentence(solved, command, solve, said, arguments, told):
+def test_one_sentence(solved, mfpde, solve, said, arguments, told):
     solve("line", text_of("line", "gaussian"))
-    process = command("compare", "small.h5", *arguments)
-    out, err = process.communicate(timeout=120)
-    assert (process.returncode, out) == (2, "")
-    (line,) = said(err)
+    result = mfpde("compare", "small.h5", *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    (line,) = said(result.stderr)
     assert told in line
 
 
-def test_a_damaged_file_is_exit_2(solved, command):
+def test_a_damaged_file_is_exit_2(solved, mfpde):
     data = bytearray(solved.read_bytes())
     Path("damaged.h5").write_bytes(data[: len(data) // 2])
-    process = command("compare", "small.h5", "damaged.h5")
-    out, err = process.communicate(timeout=60)
-    assert (process.returncode, out) == (2, "")
-    assert len(err.splitlines()) == 1
-    assert "damaged.h5" in err
+    result = mfpde("compare", "small.h5", "damaged.h5")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert len(result.stderr.splitlines()) == 1
+    assert "damaged.h5" in result.stderr

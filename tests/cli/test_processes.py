@@ -52,7 +52,7 @@ def test_nothing_is_said_of_compiling_before_a_refusal(refused, command, here):
     assert "compiling, once" not in err
 
 
-def test_an_interrupted_run_is_130_and_can_be_resumed(command, here):
+def test_an_interrupted_run_is_130_and_can_be_resumed(command, mfpde):
     process = command("solve", "small.yaml", "-o", "long.h5", *LONG)
     wait_for(Path("long.status.json"))
     code, out, _ = finished(command("info", "long.h5"))
@@ -66,7 +66,7 @@ def test_an_interrupted_run_is_130_and_can_be_resumed(command, here):
         if number == signal.SIGINT:
             process = command("solve", "small.yaml", "-o", "long.h5", "--resume", *LONG)
             wait_for(Path("long.status.json"))
-    assert finished(command("info", "long.h5"))[0] == 0
+    assert mfpde("info", "long.h5").exit_code == 0
 
 
 def wait_for(path: Path, seconds: float = 300) -> None:

@@ -15,7 +15,10 @@ PROBLEMS = {case["name"]: case for case in STORED}
 #: words in the names of what takes more than some seconds: far tails, Sinkhorn on the plane, noise on wide boxes
 LONG = {
     "characteristics": ("student", "tent", "dome", "sinkhorn-s", "heads-spots", "sigmoid-spots"),
-    "finite-volume": ("student", "tent", "dome", "spots", "sinkhorn-s", "noisy-s", "noisy-i", "noisy-m", "noisy-t"),
+    "finite-volume": (
+        *("student", "tent", "dome", "spots", "sinkhorn-s", "sinkhorn-d"),
+        *("noisy-s", "noisy-i", "noisy-m", "noisy-t", "noisy-h"),
+    ),
 }
 
 

@@ -26,7 +26,7 @@ from mfpde.store.transaction import Transaction
 from mfpde.store.writer import FileRecorder
 
 SMALL = Heat(points=8, step=1.0)
-ALIKE = 3  # commits of as many writes that are looked into
+ALIKE = 2  # commits of as many writes that are looked into
 
 
 @dataclass
@@ -202,7 +202,7 @@ def test_after_every_write_of_a_resumed_run(tape, tmp_path):
         solve(task, path, SMALL, resume=True)
     whole = solve(task, None, SMALL)
     assert len(mfpde.load(path).times) == len(whole.times)
-    for committed in replay(tape, tmp_path / "replay.h5", [True] * len(tape.writes)):
+    for committed in replay(tape, tmp_path / "replay.h5", unusual(tape, 4)):
         check(tmp_path / "replay.h5", whole, committed)
 
 
@@ -219,7 +219,7 @@ def test_after_every_write_of_a_run_resumed_from_a_torn_commit(tape, tmp_path, l
     with resuming(tape, path):
         solve(task, path, Heat(points=8, step=1.0, lost=lost), resume=True)
     whole = solve(task, None, SMALL)
-    for committed in replay(tape, tmp_path / "replay.h5", [True] * len(tape.writes)):
+    for committed in replay(tape, tmp_path / "replay.h5", unusual(tape, 2)):
         check(tmp_path / "replay.h5", whole, committed)
     with opened(path) as file:
         assert np.isfinite(file["time"][:]).all()
@@ -297,7 +297,7 @@ def test_after_every_write_of_a_large_state(tape, tmp_path):
             stored = stored_run(place, file)
             stored.read_scales()
             _, found = stored.latest()
-        assert (found.state["ballast"] == found.time).all()
+            assert (np.asarray(found.state["ballast"]) == found.time).all()  # read when it is asked for
 
 
 @pytest.mark.long

@@ -22,6 +22,8 @@ CIRCLE = {
 }
 NAMES = list(members("observable"))
 OF_TOKENS = {name for name in NAMES if members("observable")[name].looks_at == ("particles",)}
+#: ten seconds: operators of thousands of modes
+SLOW = ("spectral-gap", "sixteen clusters")
 ON_CIRCLE = [n for n in NAMES if n not in OF_TOKENS and members("observable")[n]().unfit(EQUATION) is None]
 
 
@@ -98,8 +100,14 @@ def check(name, values, series):
         assert np.all(SCALES[described.scale](value[np.isfinite(value)]))
 
 
-@pytest.mark.parametrize("measure", CIRCLE, ids=str)
-@pytest.mark.parametrize("name", ON_CIRCLE)
+@pytest.mark.parametrize(
+    ("name", "measure"),
+    [
+        pytest.param(name, measure, marks=pytest.mark.long if (name, measure) == SLOW else ())
+        for name in ON_CIRCLE
+        for measure in CIRCLE
+    ],
+)
 def test_values_are_what_the_series_say(name, measure):
     observable: Observable = members("observable")[name]()
     values = observable.evaluate(Instant(0.0, CIRCLE[measure], EQUATION, lambda: 0.25, {"leak": 0.5}))

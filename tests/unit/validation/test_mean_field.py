@@ -1,5 +1,6 @@
 """The mean-field limit of a problem: rates that independent tokens have, and systems whose rates are refused."""
 
+import contextlib
 import dataclasses
 import json
 
@@ -15,7 +16,7 @@ from mfpde.validation.mean_field.parting import Parting
 from mfpde.validation.mean_field.plan import Plan, no_limit
 from mfpde.validation.mean_field.rates import fitted
 from mfpde.watching.watch import Watch
-from mfpde.workers import InProcess
+from mfpde.workers import Pool
 
 KURAMOTO = {
     "geometry": {"kind": "circle"},
@@ -48,6 +49,14 @@ def studied(plan, **given):
         return study.examine_limit(plan, watch, **given)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def workers():
+    """Two for all studies of this file: each takes seconds to start."""
+    with Pool(2) as pool, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(study, "workers_for", lambda _: contextlib.nullcontext(pool))
+        yield
+
+
 @pytest.fixture(scope="module")
 def kuramoto():
     return studied(planned(KURAMOTO))
@@ -67,7 +76,7 @@ def test_independent_tokens_have_the_rates_of_theory(kuramoto, tmp_path):
 
 
 def test_a_biased_system_is_refused():
-    plan = planned(KURAMOTO)
+    plan = planned(KURAMOTO, (50, 200, 800))
     tokens = {**plan.tokens, "noise": {"kappa": 1.6}}
     report = studied(dataclasses.replace(plan, tokens=tokens))
     failed = " ".join(check.claim for check in report.failed)
@@ -105,13 +114,13 @@ def test_a_biased_system_is_refused_on_every_geometry(problem, bias):
 
 def test_a_small_bias_shows_in_the_mean_of_the_repeats():
     """What is smaller than the error of one system is larger than that of the mean of 24."""
-    plan = planned(KURAMOTO)
+    plan = planned(KURAMOTO, (50, 200, 800))
     report = studied(dataclasses.replace(plan, tokens={**plan.tokens, "noise": {"kappa": 1.25}}))
     assert any("the solution is the mean" in check.claim for check in report.failed)
 
 
 def test_a_plane_has_exact_and_sliced_distances():
-    report = studied(planned(BOX, (50, 200, 800), 16))
+    report = studied(planned(BOX, (50, 150, 450), 16))
     assert report.failed == ()
     assert report.rates["wasserstein-1"].logarithm == 0.5
     assert set(report.rates) == {"smooth observables", "wasserstein-1", "sliced-wasserstein-2", "energy"}
@@ -177,7 +186,7 @@ def test_where_the_law_of_large_numbers_fails_nothing_is_claimed():
 
 def test_fluctuations_about_the_uniform_state():
     data = {**KURAMOTO, "initial": {"kind": "uniform"}, "time": {"until": 6.0}}
-    report = studied(planned(data, (500, 750, 1000), 24))
+    report = studied(planned(data, (10, 20, 1000), 24))  # the many have Gaussian fluctuations
     found = {check.claim.split()[1]: check for check in report.checks if "linear theory" in check.claim}
     assert [found[f"E|c_{k}|^2"].expected for k in (1, 2, 3)] == pytest.approx([1 / (1 - 1 / 2), 1, 1])
     assert all(check.passed for check in found.values())
@@ -197,8 +206,7 @@ def test_a_bent_line_has_no_rate():
     assert fitted("error", counts, slow, 0.05 * slow, expected=-0.5, repeats=32).kept is False
 
 
-def test_measurements_are_kept_and_not_made_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(study, "workers_for", lambda _: InProcess())  # of a few tokens: workers take seconds to start
+def test_measurements_are_kept_and_not_made_again(tmp_path):
     plan, path = planned(KURAMOTO, (20, 40, 80), 4), tmp_path / "problem.measurements.jsonl"
     first = studied(plan, kept=path)
     lines = path.read_text().splitlines(keepends=True)

@@ -63,13 +63,11 @@ def examined(problem, *, quick=False):
 
 
 @pytest.mark.parametrize(("problem", "wanted"), EVERYTHING.values(), ids=EVERYTHING.keys())
-def test_every_kind_of_solution_is_checked(problem, wanted, tmp_path):
+def test_every_kind_of_solution_is_checked(problem, wanted):
     report = examined(problem, quick=problem is L2)  # what the full form adds is checked on the Gaussian
     assert report.failed == ()
     claims = " ".join(check.claim for check in report.checks)
     assert [words for words in wanted if words not in claims] == []
-    report.write(tmp_path)
-    assert (tmp_path / "problem.png").stat().st_size > 10_000
 
 
 def wrong(problem, monkeypatch, change):
