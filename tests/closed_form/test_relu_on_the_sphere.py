@@ -96,5 +96,5 @@ def test_by_degree_and_by_half_spaces(scale):
     general = scale * np.eye(3)
     general[0, 1] = 1e-14
     points, _ = grid(12)
-    one, two = (solved(a, 1.0, 1e-9, 6.0, 1.0).measure(-1).evaluate(points) for a in (scale, general))
+    one, two = (solved(a, 1.0, 1e-11, 6.0, 1.0).measure(-1).evaluate(points) for a in (scale, general))
     assert np.abs(one - two).max() < 1e-11 * one.max()
