@@ -11,15 +11,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
+from mfpde.errors import MfpdeError
 from mfpde.workers.frames import read_frame, write_frame
-from mfpde.workers.worker import LATE_SIGNAL
+from mfpde.workers.worker import BEGUN, LATE_SIGNAL
 from mfpde.workers.workers import Answer, Task, Workers
 
 __all__ = ["Pool"]
 
 #: set before NumPy is imported: every worker has one processor
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-_LIVES = 2  # workers that may die of a task before it is given up
+_LIVES = 2  # workers that may die at a task before it is given up
+_STARTS = 20  # workers in a row that may die before they begin a task: fewer are killed by chance, more are broken
 _SECONDS_TO_LEAVE = 5.0  # for a worker that was told to; then it is killed
 _PROGRAM = "import sys; sys.path[:] = sys.argv[2:]; from mfpde.workers.worker import serve; serve(sys.argv[1].split())"
 
@@ -27,8 +29,8 @@ _PROGRAM = "import sys; sys.path[:] = sys.argv[2:]; from mfpde.workers.worker im
 class Pool(Workers):
     """So many worker processes, which are started when there is something to do and wait for more until it is closed.
 
-    A worker that dies is replaced, and its task is tried once more. Functions are found by name: nothing of a user's
-    script is run again.
+    A worker that dies is replaced, and its task is tried once more; deaths while a worker starts or waits are not
+    counted against a task. Functions are found by name: nothing of a user's script is run again.
 
     >>> with Pool(2) as pool:
     ...     answers = list(pool.answers([Task("math:sqrt", (4.0,)), Task("math:sqrt", (-1.0,))]))
@@ -91,18 +93,7 @@ class Pool(Workers):
         worker: subprocess.Popen[bytes] | None = None
         try:
             while (item := take()) is not None:
-                number, task = item
-                for life in range(_LIVES):
-                    worker = worker or self._woken()
-                    try:
-                        answer = Answer(number, *self._asked(worker, task))
-                        break
-                    except (EOFError, OSError):
-                        code, worker = self._buried(worker), None
-                        late = code == -LATE_SIGNAL
-                        if self._closed or late or life + 1 == _LIVES:
-                            answer = Answer(number, None, f"its worker process died ({_death(code)})", True, late)
-                            break
+                worker, answer = self._tried(worker, *item)
                 done.put(answer)
         except BaseException as error:  # noqa: BLE001 - of the source of tasks, or of a start that failed
             done.put(error)
@@ -111,6 +102,25 @@ class Pool(Workers):
                 with self._lock:
                     self._idle.append(worker)
             done.put(None)
+
+    def _tried(
+        self, worker: subprocess.Popen[bytes] | None, number: int, task: Task
+    ) -> tuple[subprocess.Popen[bytes] | None, Answer]:
+        """The answer to a task, and the worker that gave it; None where the last one died."""
+        lives, starts = _LIVES, _STARTS
+        while True:
+            worker, begun = worker or self._woken(), False
+            try:
+                begun = self._begins(worker, task)
+                return worker, Answer(number, *self._heard(worker))
+            except (EOFError, OSError):
+                code, worker = self._buried(worker), None
+            lives, starts = (lives - 1, _STARTS) if begun else (lives, starts - 1)
+            late = code == -LATE_SIGNAL
+            if self._closed or late or not lives:
+                return None, Answer(number, None, f"its worker process died ({_death(code)})", True, late)
+            if not starts:
+                raise MfpdeError(f"worker processes die before they begin anything ({_death(code)})")
 
     def _woken(self) -> subprocess.Popen[bytes]:
         """One that has nothing to do, or a new one."""
@@ -128,11 +138,17 @@ class Pool(Workers):
         return worker
 
     @staticmethod
-    def _asked(worker: subprocess.Popen[bytes], task: Task) -> tuple[Any, str]:
-        assert worker.stdin is not None and worker.stdout is not None  # noqa: S101, PT018 - for the type checker
+    def _begins(worker: subprocess.Popen[bytes], task: Task) -> bool:
+        """Hand a task over, and wait until the worker has loaded what it needs."""
+        assert worker.stdin is not None  # noqa: S101 - for the type checker
         write_frame(worker.stdin, tuple(task))
-        value, error = read_frame(worker.stdout)
-        return value, error
+        return bool(Pool._heard(worker) == BEGUN)
+
+    @staticmethod
+    def _heard(worker: subprocess.Popen[bytes]) -> Any:
+        """What it says next."""
+        assert worker.stdout is not None  # noqa: S101 - for the type checker
+        return read_frame(worker.stdout)
 
     def _buried(self, worker: subprocess.Popen[bytes]) -> int:
         worker.kill()

@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -16,19 +16,22 @@ from mfpde._version import __version__
 from mfpde.errors import MfpdeError
 from mfpde.workers.frames import read_frame, write_frame
 
-__all__ = ["LATE_SIGNAL", "answer", "answer_elsewhere", "ended_after", "serve", "version_here"]
+__all__ = ["BEGUN", "LATE_SIGNAL", "answer", "answer_elsewhere", "ended_after", "serve", "version_here"]
 
 #: of a worker that is ended because what it does has had its time: the system sends it, compiled code or not
 LATE_SIGNAL = int(getattr(signal, "SIGALRM", 14))
+#: before the answer: if the worker dies from here on, that is counted against the task
+BEGUN = "begun"
 _SECONDS_BETWEEN_LOOKS = 1.0  # for the parent: a worker does not outlive it by more
 #: set in processes that are there for tasks alone
 _may_be_ended = threading.Event()
 
 
 def serve(modules: Sequence[str]) -> NoReturn:
-    """Answer tasks, `(function, arguments)` with the function as `module:name`, by `(value, error)`; all of them know
-    the parts that the modules register. The process then ends at once: to take apart what it had loaded, module by
-    module, takes a quarter of the processor time that starting it took."""
+    """Answer tasks, `(function, arguments)` with the function as `module:name`, by `BEGUN` when what a task needs is
+    loaded, and then by `(value, error)`; all of them know the parts that the modules register. The process then ends
+    at once: to take apart what it had loaded, module by module, takes a quarter of the processor time that starting it
+    took."""
     _may_be_ended.set()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the parent, which ends its workers
     threading.Thread(target=_follow, args=(os.getppid(),), daemon=True).start()
@@ -37,7 +40,9 @@ def serve(modules: Sequence[str]) -> NoReturn:
     while True:
         try:
             function, arguments = read_frame(tasks)
-            write_frame(answers, answer(function, arguments, modules))
+            called = _loaded(function, modules)
+            write_frame(answers, BEGUN)
+            write_frame(answers, _called(called, arguments))
         except (EOFError, KeyboardInterrupt):  # nothing more comes, or SIGTERM was sent to parent and workers
             sys.stderr.flush()
             os._exit(0)
@@ -45,24 +50,29 @@ def serve(modules: Sequence[str]) -> NoReturn:
             os._exit(1)
 
 
-def _cannot_be_imported(modules: Sequence[str]) -> str:
-    """What is wrong with the first that cannot; empty where all can."""
-    for module in modules:
-        try:
-            importlib.import_module(module)
-        except Exception as error:  # noqa: BLE001 - of a user's module
-            return f"workers cannot import {module}: {type(error).__name__}: {error}"
-    return ""
-
-
 def answer(function: str, arguments: tuple[Any, ...], modules: Sequence[str] = ()) -> tuple[Any, str]:
     """What a task comes to, where these modules are imported first: a value, or an error in words."""
-    missing = _cannot_be_imported(modules)
-    if missing:
-        return None, missing
+    return _called(_loaded(function, modules), arguments)
+
+
+def _loaded(function: str, modules: Sequence[str]) -> Callable[..., Any] | str:
+    """A function by its name, after these modules are imported; what is wrong in words where one cannot be."""
     module, _, name = function.partition(":")
+    for imported in (*modules, module):
+        try:
+            importlib.import_module(imported)
+        except Exception as error:  # noqa: BLE001 - of a user's module
+            return f"workers cannot import {imported}: {type(error).__name__}: {error}"
+    found: Callable[..., Any] | None = getattr(sys.modules[module], name, None)
+    return found or f"workers find no {function}"
+
+
+def _called(function: Callable[..., Any] | str, arguments: tuple[Any, ...]) -> tuple[Any, str]:
+    """A value, or an error in words."""
+    if isinstance(function, str):
+        return None, function
     try:
-        return getattr(importlib.import_module(module), name)(*arguments), ""
+        return function(*arguments), ""
     except MfpdeError as error:
         return None, str(error)
     except Exception as error:  # noqa: BLE001 - an answer like any other

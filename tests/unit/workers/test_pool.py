@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from mfpde.errors import MfpdeError
 from mfpde.workers import Pool, Task
 
 
@@ -40,6 +41,44 @@ def test_a_worker_that_dies_is_replaced_and_its_task_given_up_at_last():
     assert dead.error == "its worker process died (exit code 3)"
     assert killed.error == "its worker process died (signal 9)"
     assert alive.value == 2.0
+
+
+STARTING = '''
+import pathlib, signal
+
+def tally(name):
+    """How often that was called."""
+    place = pathlib.Path(__file__).parent / name
+    place.write_text(place.read_text() + "x" if place.exists() else "x")
+    return len(place.read_text())
+
+if tally("starts") <= DEATHS:
+    signal.raise_signal(signal.SIGKILL)
+'''
+
+
+def killed_as_they_start(folder, monkeypatch, deaths: int) -> str:
+    """A module whose first imports kill the workers."""
+    name = f"starting_of_mine_{deaths}"
+    (folder / f"{name}.py").write_text(STARTING.replace("DEATHS", str(deaths)))
+    monkeypatch.syspath_prepend(folder)
+    return name
+
+
+def test_deaths_of_starting_workers_are_not_those_of_a_task(tmp_path, monkeypatch):
+    """Three of them, where a task has two lives."""
+    name = killed_as_they_start(tmp_path, monkeypatch, 3)
+    with Pool(1) as pool:
+        (answer,) = pool.answers([Task(f"{name}:tally", ("tasks",))])
+    assert (answer.value, answer.error) == (1, "")
+
+
+def test_workers_that_never_begin_are_an_error(tmp_path, monkeypatch):
+    name = killed_as_they_start(tmp_path, monkeypatch, 10**6)
+    monkeypatch.setattr("mfpde.workers.pool._STARTS", 3)
+    with Pool(1) as pool, pytest.raises(MfpdeError, match=r"die before they begin anything \(signal 9\)"):
+        list(pool.answers([Task(f"{name}:tally", ("tasks",))]))
+    assert len((tmp_path / "starts").read_text()) == 3
 
 
 def test_what_a_task_prints_is_no_answer(capfd):
