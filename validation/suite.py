@@ -101,6 +101,8 @@ class _Sizes:
 
     def check(self, wanted: Sequence[str | Path | Problem]) -> None:
         """That what was asked for goes together."""
+        for name in wanted:
+            instance("names", name, str | Path | Problem, "names of cases or problem files, or problems")
         given = [name for name in ("counts", "repeats", "seconds") if getattr(self, name) is not None]
         if given and not self.limit:
             raise ProblemError.at(given[0], "is of the mean-field limit, which was to be left out")
@@ -124,7 +126,6 @@ class _Sizes:
 
 def _is_problem(name: str | Path | Problem) -> bool:
     """And not the name of a case."""
-    instance("names", name, str | Path | Problem, "names of cases or problem files, or problems")
     return not isinstance(name, str) or name.endswith((".yaml", ".yml"))
 
 
