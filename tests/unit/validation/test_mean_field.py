@@ -97,7 +97,7 @@ BIASED = {
             "geometry": {"kind": "sphere"},
             "initial": {"kind": "von-mises", "direction": [0, 0.6, 0.8], "concentration": 1},
         },
-        {"noise": {"kappa": 2.0}},
+        {"noise": {"kappa": 6.0}},  # with 2 the chance of 800 tokens hides it from W_1, not from smooth observables
     ),
 }
 
