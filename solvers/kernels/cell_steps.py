@@ -21,7 +21,7 @@ from mfpde.solvers.kernels.cells import (
 from mfpde.solvers.kernels.finite_volume_update import combine, limit, update
 from mfpde.typing import Float
 
-__all__ = ["EULER_CFL", "StepRoom", "StepTask", "begin", "judge", "move", "step_room"]
+__all__ = ["EULER_CFL", "StepRoom", "StepTask", "place", "reach", "step_room"]
 
 EULER_CFL = 0.9  # share of a cell that a first-order step may empty
 _ORDER_THREE_WEIGHT = 0.1  # as in `steppers.base.combined_error`
@@ -194,7 +194,7 @@ def _follow(weights: Float, count: int, step: float, panel: int, room: StepRoom,
 
 
 @kernel
-def move(
+def _move(
     start: State,
     first: Slopes,
     weights: Float,
@@ -318,7 +318,7 @@ def _restore(before: State, after: State, cells: Cells, room: StepRoom) -> None:
 
 
 @kernel
-def begin(first: Slopes, room: StepRoom) -> None:
+def _begin(first: Slopes, room: StepRoom) -> None:
     """The rates at the start are those of the first stage."""
     for panel in range(first.mean.shape[0]):
         for i in range(first.mean.shape[1]):
@@ -335,7 +335,7 @@ def begin(first: Slopes, room: StepRoom) -> None:
 
 
 @kernel
-def judge(start: State, new: State, task: StepTask, moved_by: float, cells: Cells, room: StepRoom) -> float:
+def _judge(start: State, new: State, task: StepTask, moved_by: float, cells: Cells, room: StepRoom) -> float:
     """The error of the step in units of what is allowed; where it is accepted frames are restored."""
     five, three = 0.0, 0.0
     for row in range(task.errors.shape[0]):
@@ -347,3 +347,33 @@ def judge(start: State, new: State, task: StepTask, moved_by: float, cells: Cell
     if five <= 1.0 and task.restores:
         _restore(start, new, cells, room)
     return five
+
+
+@kernel
+def place(start: State, task: StepTask, stage: int, room: StepRoom, new: State, following: Slopes
+          ) -> tuple[State, Slopes]:  # fmt: skip
+    """Where the solution of a stage is, and its rates go; without stages that is the start."""
+    count = task.weights.size
+    if stage == count:
+        return (new if count > 0 else start), following
+    slopes = room.across[stage], room.along[stage], room.speeds, room.mean[stage], room.matrix[stage]
+    return room.stage, Slopes(*slopes, room.conductivity, room.told)
+
+
+@kernel
+def reach(
+    start: State, first: Slopes, task: StepTask, stage: int, moved_by: float, cells: Cells, room: StepRoom, new: State
+) -> tuple[float, float]:
+    """Move to a stage of a step that was limited by `moved_by` before: its error, known at the last stage, infinite
+    where there is no solution, and by how much it is limited now."""
+    count = task.weights.size
+    if count == 0:
+        return 0.0, moved_by
+    if stage == 1:
+        _begin(first, room)
+    last = stage == count
+    weights, share, out = (task.weights, 1.0, new) if last else (task.stages[stage], task.nodes[stage], room.stage)
+    moved_by = max(moved_by, _move(start, first, weights, stage, share, task, cells, room, out))
+    if moved_by == np.inf:
+        return np.inf, moved_by
+    return (_judge(start, new, task, moved_by, cells, room) if last else 0.0), moved_by

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from mfpde.compilation import kernel
-from mfpde.solvers.kernels.cell_steps import StepRoom, StepTask, begin, judge, move
+from mfpde.solvers.kernels.cell_steps import StepRoom, StepTask, place, reach
 from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State
 from mfpde.solvers.kernels.line_slope import LineRoom, line_slope
 
@@ -28,23 +26,10 @@ def line_step(
     allowed, and by how much it was limited. With a tableau without stages following = the rates at the start: compiled
     code of this size has one entrance."""
     count, moved_by, error = task.weights.size, 0.0, 0.0
-    if count > 0:
-        begin(first, room)
     for stage in range(min(1, count), count + 1):
-        last, out = stage == count, room.stage
-        if last:
-            out = new if count > 0 else start
-        if count > 0:
-            weights, share = (task.weights, 1.0) if last else (task.stages[stage], task.nodes[stage])
-            moved_by = max(moved_by, move(start, first, weights, stage, share, task, cells, room, out))
-            if moved_by == np.inf:
-                return np.inf, moved_by
-            error = judge(start, new, task, moved_by, cells, room) if last else 0.0
+        out, rates = place(start, task, stage, room, new, following)
+        error, moved_by = reach(start, first, task, stage, moved_by, cells, room, new)
         if not error <= 1.0:
             break
-        rates = following
-        if not last:
-            slopes = room.across[stage], room.along[stage], room.speeds, room.mean[stage], room.matrix[stage]
-            rates = Slopes(*slopes, room.conductivity, room.told)
-        line_slope(out.density, out.mean, out.matrix, heads, stage, cells, line, rates, last)
+        line_slope(out.density, out.mean, out.matrix, heads, stage, cells, line, rates, stage == count)
     return error, moved_by

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from mfpde.compilation import kernel
-from mfpde.solvers.kernels.cell_steps import StepRoom, StepTask, begin, judge, move
+from mfpde.solvers.kernels.cell_steps import StepRoom, StepTask, place, reach
 from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State
 from mfpde.solvers.kernels.plane_drift import add_head, begin_head, sum_source
 from mfpde.solvers.kernels.plane_slope import (
@@ -57,32 +55,6 @@ class Part(NamedTuple):
 
 
 @kernel
-def _place(start: State, task: StepTask, stage: int, room: StepRoom, new: State, following: Slopes
-           ) -> tuple[State, Slopes]:  # fmt: skip
-    """Where the solution of a stage is, and its rates go."""
-    count = task.weights.size
-    if stage == count:
-        return (new if count > 0 else start), following
-    slopes = room.across[stage], room.along[stage], room.speeds, room.mean[stage], room.matrix[stage]
-    return room.stage, Slopes(*slopes, room.conductivity, room.told)
-
-
-@kernel
-def _reach(start: State, first: Slopes, task: StepTask, stage: int, cells: Cells, room: StepRoom, new: State
-           ) -> tuple[float, float]:  # fmt: skip
-    """Move to a stage: the error, at the last one, and by how much the step was limited."""
-    count = task.weights.size
-    if count == 0:
-        return 0.0, 0.0
-    if stage == 1:
-        begin(first, room)
-    last = stage == count
-    weights, share, out = (task.weights, 1.0, new) if last else (task.stages[stage], task.nodes[stage], room.stage)
-    moved_by = move(start, first, weights, stage, share, task, cells, room, out)
-    return (np.inf if moved_by == np.inf else 0.0), moved_by
-
-
-@kernel
 def _part(part: Part, state: State, heads: Heads, cells: Cells, plane: PlaneRoom, rates: Slopes, told: bool) -> float:
     """Do one part of a slope; of PLAN the number of pieces."""
     kind, stage, panel, head, source, first, stop = part
@@ -124,15 +96,12 @@ def plane_step(
     plane, room = rooms
     count, moved_by, error = task.weights.size, 0.0, 0.0
     if part.kind > MOVE:
-        out, rates = _place(start, task, part.stage, room, new, following)
+        out, rates = place(start, task, part.stage, room, new, following)
         return _part(part, out, heads, cells, plane, rates, part.stage == count), 0.0
     low, high = (part.stage, part.stage) if part.kind == MOVE else (min(1, count), count)
     for stage in range(low, high + 1):
-        out, rates = _place(start, task, stage, room, new, following)
-        error, change = _reach(start, first, task, stage, cells, room, new)
-        moved_by = max(moved_by, change)
-        if stage == count and count > 0 and error == 0.0:
-            error = judge(start, new, task, moved_by, cells, room)
+        out, rates = place(start, task, stage, room, new, following)
+        error, moved_by = reach(start, first, task, stage, moved_by, cells, room, new)
         if not error <= 1.0:
             break
         if part.kind == MOVE:
