@@ -90,47 +90,20 @@ def circle() -> Iterator[Case]:
         yield Case(entry["name"], blocks, entry["times"], entry["accuracy"], error)
 
 
-#: of clusters on S^2 about an axis, law, beta, kappa, until: 0.1 to 10 times the critical kappa
-AXIAL = [
-    ("unnormalized", 10.0, 5e-3, 1.5e-3),
-    ("softmax", 10.0, 33.0, 4.0),
-    ("unnormalized", 18.0, 5.2e-6, 8e-6),
-    ("softmax", 18.0, 190.0, 4.0),
-    ("unnormalized", -6.0, 0.43, 0.13),
-    ("softmax", 2.0, 0.37, 0.5),
-    ("softmax", 100.0, 121.0, 2.0),
-]
-#: of data without an axis: beta, kappa, until, degree that shows them
-TILTED = [(1.0, 2.0, 0.3, 12), (-3.0, 1.0, 0.15, 15), (4.0, 2.0, 0.05, 18)]
-UNEVEN = {"kind": "density", "expression": "1 + 0.5*x + 0.3*y*z + 0.2*z + 0.2*(x**2 - y**2)*z"}
-
-
-def uneven(points: Array) -> Array:
-    """The same density."""
-    x, y, z = points.T
-    return np.asarray(1 + 0.5 * x + 0.3 * y * z + 0.2 * z + 0.2 * (x * x - y * y) * z)
-
-
 def profiles() -> Iterator[Case]:
     """Two clusters at the ends of an axis."""
-    from reference.sphere import about_axis  # type: ignore[import-not-found]
+    from reference.sphere import CLUSTERS, about_axis, bumps, clusters  # type: ignore[import-not-found]
 
-    bumps = [(0.7, 3.0, 1), (0.3, 2.0, -1)]
-    parts = [{"kind": "von-mises", "direction": [0, 0, s], "concentration": c, "weight": w} for w, c, s in bumps]
     x = np.cos(np.linspace(0, np.pi, 200))
-
-    def initial(cosine: Array) -> Array:
-        return np.asarray(sum(w * c / np.sinh(c) * np.exp(c * s * cosine) for w, c, s in bumps))
-
-    for kind, beta, kappa, until in AXIAL:
+    for kind, beta, kappa, until in CLUSTERS:
         times = [until / 3, until]
-        wanted = [density(x) for density in about_axis(initial, times, beta, kappa, kind == "softmax")]
+        wanted = [density(x) for density in about_axis(bumps, times, beta, kappa, kind == "softmax")]
         points = np.column_stack([np.sqrt(1 - x**2), 0 * x, x])
         yield sphere_case(
             f"axis-{kind}-{beta:g}",
             (kind, beta, kappa),
             times,
-            {"kind": "mixture", "components": parts},
+            clusters(np.array([0.0, 0.0, 1.0])),
             points,
             wanted,
         )
@@ -138,14 +111,15 @@ def profiles() -> Iterator[Case]:
 
 def harmonics() -> Iterator[Case]:
     """Data without an axis."""
-    from reference.sphere import solve
+    from reference.sphere import STRENGTHS, WITHOUT_AXIS, solve, without_axis
 
+    initial = {"kind": "density", "expression": WITHOUT_AXIS}
     for kind in ("unnormalized", "softmax"):
-        for beta, kappa, until, degree in TILTED:
+        for beta, kappa, until, degree in STRENGTHS:
             times = [until / 2, until]
-            points, wanted = solve(uneven, times, beta, kappa, kind == "softmax", degree, degree + 2)
+            points, wanted = solve(without_axis, times, beta, kappa, kind == "softmax", degree, degree + 2)
             densities = [4 * np.pi * each for each in wanted]
-            yield sphere_case(f"harmonics-{kind}-{beta:g}", (kind, beta, kappa), times, UNEVEN, points, densities)
+            yield sphere_case(f"harmonics-{kind}-{beta:g}", (kind, beta, kappa), times, initial, points, densities)
 
 
 def sphere_case(

@@ -3,7 +3,7 @@
 import mpmath
 import numpy as np
 import pytest
-from reference.sphere import about_axis, carried
+from reference.sphere import CLUSTERS, STRENGTHS, WITHOUT_AXIS, about_axis, bumps, carried, clusters, without_axis
 from reference.sphere import solve as solve_without_harmonics
 from scipy.integrate import solve_ivp
 
@@ -102,17 +102,7 @@ def test_conformal_maps_of_the_uniform_measure(attention):
     assert np.abs(4 * np.pi * run.measure(-1).evaluate(places()) - expected).max() < 1e-8 * expected.max()
 
 
-def without_axis(points):
-    """Some density of degrees up to 3."""
-    x, y, z = points.T
-    return 1 + 0.5 * x + 0.3 * y * z + 0.2 * z + 0.2 * (x * x - y * y) * z
-
-
-WRITTEN = "1 + 0.5*x + 0.3*y*z + 0.2*z + 0.2*(x**2 - y**2)*z"
-
-
 BOTH = (("unnormalized", False), ("softmax", True))
-STRENGTHS = ((1.0, 2.0, 0.3, 12), (-3.0, 1.0, 0.15, 15), (4.0, 2.0, 0.05, 18), (18.0, None, None, 26))
 #: each strength with one law; the others, and the strongest, take long
 PAIRED = {(1.0, "softmax"), (-3.0, "softmax"), (4.0, "unnormalized")}
 
@@ -121,7 +111,7 @@ PAIRED = {(1.0, "softmax"), (-3.0, "softmax"), (4.0, "unnormalized")}
     ("beta", "kappa", "until", "degree", "kind", "normalised"),
     [
         pytest.param(*strength, *law, marks=() if (strength[0], law[0]) in PAIRED else pytest.mark.long)
-        for strength in STRENGTHS
+        for strength in (*STRENGTHS, (18.0, None, None, 26))
         for law in BOTH
     ],
 )
@@ -133,7 +123,7 @@ def test_data_without_an_axis_agree_with_another_method(kind, normalised, beta, 
     points, expected = solve_without_harmonics(without_axis, times, beta, kappa, normalised, degree, count)
     for tolerance in (1e-4, 1e-7, 1e-11):
         run = solved(
-            WRITTEN,
+            WITHOUT_AXIS,
             until,
             law={"kind": kind, "A": beta},
             kappa=kappa,
@@ -154,44 +144,27 @@ def test_data_without_an_axis_and_noise_move_with_their_tokens(kind, normalised,
     expected = carried(without_axis, places(6), times, beta, normalised, count)
     for tolerance in (1e-4, 1e-7, 1e-11):
         law, time = {"kind": kind, "A": beta}, {"until": times[-1], "save_at": times}
-        run = solved(WRITTEN, times[-1], law=law, tolerance=tolerance, time=time)
+        run = solved(WITHOUT_AXIS, times[-1], law=law, tolerance=tolerance, time=time)
         for k, (x, density) in enumerate(expected):
             peak = np.max(run.density[k])
             assert np.abs(run.measure(k).evaluate(x) - density).max() / peak < max(10 * tolerance, 1e-10)
 
 
-STRONG = [  # law, beta, kappa, until: 0.1 to 10 times the critical kappa
-    ("unnormalized", 10.0, 5e-3, 1.5e-3),
-    ("softmax", 10.0, 33.0, 4.0),
-    ("unnormalized", 18.0, 5.2e-6, 8e-6),
-    ("softmax", 18.0, 190.0, 4.0),
-    ("unnormalized", -6.0, 0.43, 0.13),
-    ("softmax", 2.0, 0.37, 0.5),
-    ("softmax", 100.0, 121.0, 2.0),
-]
-
-
 @pytest.mark.parametrize("tilted", [False, True])
-@pytest.mark.parametrize(("kind", "beta", "kappa", "until"), STRONG)
+@pytest.mark.parametrize(("kind", "beta", "kappa", "until"), CLUSTERS)
 def test_strong_attention_agrees_with_another_method(kind, beta, kappa, until, tilted, monkeypatch):
     """About the polar axis as a profile, about another one by all harmonics."""
     axis = np.array([0.48, -0.6, 0.64]) if tilted else np.array([0.0, 0.0, 1.0])
     if tilted:
         monkeypatch.setattr(sphere, "profile_of", lambda *_: None)
         monkeypatch.setattr(sphere, "axis_of", lambda *_: None)
-    bumps = [(0.7, 3.0, axis), (0.3, 2.0, -axis)]
-
-    def initial(x):
-        return sum(w * c / np.sinh(c) * np.exp(c * s * x) for (w, c, _), s in zip(bumps, (1, -1), strict=True))
-
     times = [0.0, until / 3, until]
-    expected = about_axis(initial, times, beta, kappa, kind == "softmax")
-    parts = [{"kind": "von-mises", "direction": a.tolist(), "concentration": c, "weight": w} for w, c, a in bumps]
+    expected = about_axis(bumps, times, beta, kappa, kind == "softmax")
     data = {
         "geometry": {"kind": "sphere"},
         "attention": {"kind": kind, "A": beta},
         "noise": {"kappa": kappa},
-        "initial": {"kind": "mixture", "components": parts},
+        "initial": clusters(axis),
         "time": {"until": until, "save_at": times},
     }
     colatitude = np.linspace(0, np.pi, 200)

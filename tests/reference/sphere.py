@@ -3,7 +3,7 @@
 Points are Gauss colatitudes times equispaced longitudes. The drift is a sum over all points, kernel by kernel. The
 equation is solved for the flow of tokens and of the noise by its weak form: with test functions `e_p`, polynomials in
 x, y, z that are made orthonormal on the grid, the moments `int e_p dmu` obey `d/dt int e = int <grad e, v> + (1/kappa)
-Lap e dmu`.
+Lap e dmu`. Problems with and without an axis stand beside the methods.
 """
 
 from __future__ import annotations
@@ -15,6 +15,41 @@ from scipy.integrate import solve_ivp
 from scipy.special import ive
 
 Array = np.ndarray
+
+#: clusters at the ends of an axis, law, beta, kappa, until: 0.1 to 10 times the critical kappa
+CLUSTERS = [
+    ("unnormalized", 10.0, 5e-3, 1.5e-3),
+    ("softmax", 10.0, 33.0, 4.0),
+    ("unnormalized", 18.0, 5.2e-6, 8e-6),
+    ("softmax", 18.0, 190.0, 4.0),
+    ("unnormalized", -6.0, 0.43, 0.13),
+    ("softmax", 2.0, 0.37, 0.5),
+    ("softmax", 100.0, 121.0, 2.0),
+]
+BUMPS = [(0.7, 3.0, 1), (0.3, 2.0, -1)]  # their weights, concentrations, and ends of the axis
+#: data without an axis: beta, kappa, until, degree that shows them
+STRENGTHS = [(1.0, 2.0, 0.3, 12), (-3.0, 1.0, 0.15, 15), (4.0, 2.0, 0.05, 18)]
+WITHOUT_AXIS = "1 + 0.5*x + 0.3*y*z + 0.2*z + 0.2*(x**2 - y**2)*z"  # of degrees up to 3
+
+
+def bumps(cosine: Array) -> Array:
+    """The density of the clusters relative to the uniform one, against the cosine of the colatitude."""
+    return sum(w * c / np.sinh(c) * np.exp(c * sign * cosine) for w, c, sign in BUMPS)
+
+
+def without_axis(points: Array) -> Array:
+    """The density of that expression."""
+    x, y, z = points.T
+    return 1 + 0.5 * x + 0.3 * y * z + 0.2 * z + 0.2 * (x * x - y * y) * z
+
+
+def clusters(axis: Array) -> dict:
+    """The block `initial` of the clusters."""
+    parts = [
+        {"kind": "von-mises", "direction": (sign * axis).tolist(), "concentration": c, "weight": w}
+        for w, c, sign in BUMPS
+    ]
+    return {"kind": "mixture", "components": parts}
 
 
 def grid(count: int) -> tuple[Array, Array]:
