@@ -1,9 +1,8 @@
-"""What bounds steps and degrees of solutions by harmonics, and what comes of going on."""
+"""What bounds steps and degrees of solutions by harmonics."""
 
 from __future__ import annotations
 
 import math
-from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from mfpde.attention import Convolution
 
-__all__ = ["SLOW_SHARE", "STEPS_BETWEEN_LOOKS", "WIDTH_MIN", "Limits", "Verdict", "degrees_for", "width_under"]
+__all__ = ["SLOW_SHARE", "STEPS_BETWEEN_LOOKS", "WIDTH_MIN", "Limits", "degrees_for", "width_under"]
 
 STEPS_BETWEEN_LOOKS = 256  # accepted steps after which a call ends, so that the caller sees whether anything moves
 _DEGREES_MIN = 12  # fewer cost no less
@@ -30,15 +29,6 @@ _ROUNDING = 1e-12
 WIDTH_MIN = 0.003
 #: of the decay by noise, that growth has to make up for if errors of a degree are to last
 SLOW_SHARE = 0.4
-
-
-class Verdict(Enum):
-    """What came of going on."""
-
-    REACHED = 0
-    UNDER_WAY = 1
-    RESOLUTION_LOST = 2
-    STEP_VANISHED = 3
 
 
 class Limits(NamedTuple):

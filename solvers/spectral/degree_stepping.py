@@ -14,8 +14,9 @@ from typing import Protocol
 
 import numpy as np
 
+from mfpde.contracts import State
 from mfpde.solvers.kernels.exponential_step import fill_table, ladder_step, nearest_rung
-from mfpde.solvers.spectral.degree_limits import STEPS_BETWEEN_LOOKS, Limits, Verdict, degrees_for
+from mfpde.solvers.spectral.degree_limits import STEPS_BETWEEN_LOOKS, Limits, degrees_for
 from mfpde.solvers.steppers.base import combined_error
 from mfpde.solvers.steppers.gif853 import LARGEST_DECAY, ORDER, STAGES
 from mfpde.solvers.stepping.controller import SHORTEST_STEP, Controller
@@ -151,21 +152,21 @@ class DegreeStepping(ABC):
     def step(self, length: float) -> None:
         self._controller.length = length
 
-    def advance(self, target: float, attempts: int) -> Verdict:
+    def advance(self, target: float, attempts: int) -> State:
         """Step to `target` with at most so many attempts, not beyond the next multiple of STEPS_BETWEEN_LOOKS."""
         for _ in range(attempts):
             if self.time >= target:
-                return Verdict.REACHED
+                return State.REACHED
             step, end = self._chosen(target)
             if not step > SHORTEST_STEP * self.time:
-                return Verdict.STEP_VANISHED
+                return State.NOT_FINITE
             rejected = self.rejected
-            verdict = self._attempt(step, end)
-            if verdict is not None:
-                return verdict
+            stands = self._attempt(step, end)
+            if stands is not None:
+                return stands
             if self.rejected == rejected and self.steps % STEPS_BETWEEN_LOOKS == 0:
                 break
-        return Verdict.REACHED if self.time >= target else Verdict.UNDER_WAY
+        return State.REACHED if self.time >= target else State.UNDER_WAY
 
     def _chosen(self, target: float) -> tuple[float, float]:
         """Length and end of the next step: on the ladder, bounded by the fastest decay, unless the target or a break
@@ -177,8 +178,8 @@ class DegreeStepping(ABC):
         end = next_end(self.time, length, [target, *self.breaks])
         return (length if end == self.time + length else end - self.time), end
 
-    def _attempt(self, step: float, end: float) -> Verdict | None:
-        """None to go on."""
+    def _attempt(self, step: float, end: float) -> State | None:
+        """How things stand when it cannot go on by itself."""
         spill = self._try(step)
         self.evaluations += STAGES
         sizes = self._sizes(self.room.stage)
@@ -186,7 +187,7 @@ class DegreeStepping(ABC):
         changed = self._must_change(sizes, spill) if error <= 1.0 else None
         if changed is not None:
             self.rejected += 1
-            return None if changed is Verdict.UNDER_WAY else changed
+            return None if changed is State.UNDER_WAY else changed
         accepted = self._controller.judge(step, error, ORDER)
         self._controller.length = float(nearest_rung(self.step))
         if not accepted:
@@ -211,19 +212,19 @@ class DegreeStepping(ABC):
     # -- degrees
     # -----------------------------------------------------------------------------------------------------------------
 
-    def _must_change(self, sizes: Float, spill: float) -> Verdict | None:
+    def _must_change(self, sizes: Float, spill: float) -> State | None:
         """None when degrees and grid hold the attempted state; otherwise what it comes to, after a change."""
         tail = self._tail(sizes, self.degree)
         before, self.last_tail = self.last_tail, tail
         if tail > self.limits.truncation and self.degree < self.most:
             self.change(degrees_for(self._more(sizes, tail), self.most))
-            return Verdict.UNDER_WAY
+            return State.UNDER_WAY
         if tail > self.limits.lost and tail >= before:  # rough data under noise start above the limit and sink
-            return Verdict.RESOLUTION_LOST
+            return State.RESOLUTION_LOST
         widest = _BANDWIDTH_MAX * self.degree
         if self.grid_bandwidth < widest and self._too_coarse(spill):
             self.change(self.degree, min(widest, max(self.grid_bandwidth + self.degree, 1)))
-            return Verdict.UNDER_WAY
+            return State.UNDER_WAY
         return None
 
     def _drop(self, sizes: Float) -> None:

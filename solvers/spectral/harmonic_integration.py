@@ -12,7 +12,7 @@ from mfpde.activity import doing
 from mfpde.contracts import Accuracy, Integration, Progress, State
 from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.spectral.cut_data import NOT_CUT, Cut, smooth_from
-from mfpde.solvers.spectral.degree_limits import STEPS_BETWEEN_LOOKS, Limits, Verdict
+from mfpde.solvers.spectral.degree_limits import STEPS_BETWEEN_LOOKS, Limits
 from mfpde.solvers.stepping.steady_state import REST_SHARE, Rest
 from mfpde.typing import AnyArray
 
@@ -44,7 +44,7 @@ class Steps(Protocol):
     def cost(self) -> float:
         """Microseconds of one attempt."""
 
-    def advance(self, target: float, attempts: int) -> Verdict: ...
+    def advance(self, target: float, attempts: int) -> State: ...
 
     def arrays(self) -> dict[str, AnyArray]: ...
 
@@ -133,18 +133,18 @@ class HarmonicIntegration(Integration):
             return Progress(State.UNDER_WAY)
         if self._rest.found:
             self._pass_over(target)
-        verdict = steps.advance(target, max(1, int(budget / steps.cost)))
-        if verdict is Verdict.REACHED and not (self._cut.hides_modes and self._still_rough(target)):
+        stands = steps.advance(target, max(1, int(budget / steps.cost)))
+        if stands is State.REACHED and not (self._cut.hides_modes and self._still_rough(target)):
             self._amplification.see(self.residual())
             message = self._cut.message(self._settings.max_modes, self._diffusion, self._settings.tolerance)
             return Progress(State.REACHED, message)
-        if verdict in (Verdict.REACHED, Verdict.RESOLUTION_LOST):
+        if stands in (State.REACHED, State.RESOLUTION_LOST):
             return Progress(
                 State.RESOLUTION_LOST,
                 f"the density has become narrower than {self._finest} can show",
                 "stop earlier, add noise (a smaller noise.kappa), or raise solver.max_modes" + self._farther(),
             )
-        if verdict is Verdict.STEP_VANISHED:
+        if stands is State.NOT_FINITE:
             return Progress(
                 State.NOT_FINITE,
                 "the step size has shrunk to nothing",

@@ -8,11 +8,12 @@ from functools import cached_property
 import numpy as np
 
 from mfpde.attention import Convolution
+from mfpde.contracts import State
 from mfpde.geometry import Harmonics
 from mfpde.solvers.kernels import circle as loop
 from mfpde.solvers.kernels.circle_work import Work
 from mfpde.solvers.spectral.axis_room import axis_room
-from mfpde.solvers.spectral.degree_limits import SLOW_SHARE, Limits, Verdict
+from mfpde.solvers.spectral.degree_limits import SLOW_SHARE, Limits
 from mfpde.solvers.spectral.sphere_basis import Basis
 from mfpde.solvers.spectral.sphere_stepping import Stepping
 from mfpde.solvers.steppers.gif853 import STAGES
@@ -25,10 +26,10 @@ _TABLES = 12  # step sizes whose exponentials are kept
 _TABLE_NUMBERS = 2**24  # of all these tables
 COEFFICIENT_ROUNDING = 32 * float(np.finfo(float).eps)  # of the largest one: what a step leaves of every other
 _SPARE = 12  # coefficients beyond the last that sums read
-_VERDICTS = {
-    loop.REACHED: Verdict.REACHED,
-    loop.RESOLUTION_LOST: Verdict.RESOLUTION_LOST,
-    loop.STEP_VANISHED: Verdict.STEP_VANISHED,
+_STATES = {
+    loop.REACHED: State.REACHED,
+    loop.RESOLUTION_LOST: State.RESOLUTION_LOST,
+    loop.STEP_VANISHED: State.NOT_FINITE,
 }
 
 
@@ -159,7 +160,7 @@ class AxisStepping(Stepping):
     # -- steps
     # ---------------------------------------------------------------------------------------------------------------
 
-    def advance(self, target: float, attempts: int) -> Verdict:
+    def advance(self, target: float, attempts: int) -> State:
         status = loop.advance(
             self.state, self._work, self._numbers, self._counts, self._limits, self._choices, target, attempts
         )
@@ -168,7 +169,7 @@ class AxisStepping(Stepping):
             self._change(degree, math.ceil(self.basis.bandwidth / max(self.basis.degree, 1) * degree))
         elif status == loop.GRID_TOO_COARSE:
             self._change(self.basis.degree, 2 * self.basis.bandwidth)
-        return _VERDICTS.get(status, Verdict.UNDER_WAY)
+        return _STATES.get(status, State.UNDER_WAY)
 
     def _change(self, degree: int, bandwidth: int) -> None:
         """To another degree, and rings for velocities of that bandwidth."""

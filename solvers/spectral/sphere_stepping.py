@@ -8,9 +8,10 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from mfpde.attention import Convolution
+from mfpde.contracts import State
 from mfpde.solvers.kernels.degree_sizes import LASTING_WEIGHT
 from mfpde.solvers.kernels.sphere_slope import HarmonicWork
-from mfpde.solvers.spectral.degree_limits import SLOW_SHARE, Limits, Verdict
+from mfpde.solvers.spectral.degree_limits import SLOW_SHARE, Limits
 from mfpde.solvers.spectral.degree_stepping import STEPS_BETWEEN_TESTS, DegreeStepping
 from mfpde.solvers.spectral.sphere_basis import Basis, SphereBasis
 from mfpde.solvers.spectral.sphere_data import Symmetry
@@ -89,7 +90,7 @@ class Stepping(ABC):
         """The derivative of the state in time."""
 
     @abstractmethod
-    def advance(self, target: float, attempts: int) -> Verdict:
+    def advance(self, target: float, attempts: int) -> State:
         """Step to `target` with at most so many attempts, not beyond the next multiple of STEPS_BETWEEN_LOOKS."""
 
     @abstractmethod

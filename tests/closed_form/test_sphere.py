@@ -13,7 +13,7 @@ from mfpde.contracts import State
 from mfpde.equation import InitialValueProblem
 from mfpde.geometry import Sphere
 from mfpde.solvers.spectral import sphere
-from mfpde.solvers.spectral.degree_limits import Limits, Verdict
+from mfpde.solvers.spectral.degree_limits import Limits
 from mfpde.solvers.spectral.sphere_shown import AboutAxis
 
 
@@ -74,7 +74,7 @@ def test_every_degree_grows_as_it_should(law, dimension):
             state[0], state[degree] = 1.0, sign * size
             stepping.lay(*shown.laid(16, 24, state))
             stepping.first_step(1e-9)
-            assert stepping.advance(until, 1000) is Verdict.REACHED
+            assert stepping.advance(until, 1000) is State.REACHED
             found.append(stepping.state[0, degree])
         rate = np.log((found[0] - found[1]) / (2 * size)) / until
         expected = growth(dimension, degree, 2.5, kappa, isinstance(law, Softmax))
