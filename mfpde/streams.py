@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mfpde.arguments import amount, whole
+from mfpde.blas import blas_in_one_thread
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from contextlib import AbstractContextManager
 
 __all__ = [
     "Stream",
-    "blas_in_one_thread",
     "normal_rows",
     "orthonormal_rows",
     "random_stream",
@@ -139,10 +138,3 @@ def orthonormal_rows(rows: int, columns: int, seed: int) -> Float:
         unit, triangle = np.linalg.qr(normals)
     signs = np.where(np.diagonal(triangle) < 0, -1.0, 1.0)
     return np.ascontiguousarray((unit * signs).T)
-
-
-def blas_in_one_thread() -> AbstractContextManager[object]:
-    """Products of matrices whose bits must not depend on the number of threads."""
-    from threadpoolctl import threadpool_limits
-
-    return threadpool_limits(1, user_api="blas")

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from mfpde.attention.base import Term
+from mfpde.blas import blas_in_one_thread
 from mfpde.measure import Measure
 from mfpde.typing import AnyArray, Float
 
@@ -153,9 +154,7 @@ class HeadVariation:
 
 def run_all(work: Callable[[Any], None], items: Sequence[Any]) -> None:
     """Work on the items in all threads, with a BLAS of one thread: results do not depend on their number."""
-    from threadpoolctl import threadpool_limits
-
     from mfpde.transform.threads import run_pieces
 
-    with threadpool_limits(1, user_api="blas"):
+    with blas_in_one_thread():
         run_pieces(lambda piece: work(items[piece]), len(items))

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from mfpde.blas import blas_in_one_thread
 from mfpde.coefficients import MatrixRecipe, Schedule
 from mfpde.errors import ProblemError
-from mfpde.streams import blas_in_one_thread, orthonormal_rows, random_stream, seed_of_part
+from mfpde.streams import orthonormal_rows, random_stream, seed_of_part
 from mfpde.typing import AnyArray, Float
 
 __all__ = [

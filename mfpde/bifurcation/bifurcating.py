@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from mfpde.activity import doing
 from mfpde.bifurcation.assembling import branch_of, uniform_branch
@@ -23,6 +22,7 @@ from mfpde.bifurcation.states import Family
 from mfpde.bifurcation.ties import tied
 from mfpde.bifurcation.tracing import Traced
 from mfpde.bifurcation.trail import traced_of
+from mfpde.blas import blas_in_one_thread
 from mfpde.contracts import INTERRUPTED, OUTPUT_FAILED, Outcome
 from mfpde.errors import ProblemError, ResumeError
 from mfpde.problem import Bifurcation, Problem
@@ -67,7 +67,7 @@ def bifurcate(
     asked, family = check_bifurcation(read)
     if resume and (output is None or force):
         raise ResumeError("resume needs the output to continue, and goes without force")
-    with Watch(0.0, progress) as watch, threadpool_limits(1, user_api="blas"):
+    with Watch(0.0, progress) as watch, blas_in_one_thread():
         target = None if output is None else check_target(output, force=force or resume)
         if target is not None:
             watch.write_status(target)

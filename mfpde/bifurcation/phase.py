@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import brentq
-from threadpoolctl import threadpool_limits
 
 from mfpde.bifurcation.assembling import fitted
 from mfpde.bifurcation.families import blocks_of
 from mfpde.bifurcation.multipliers import exponential_multipliers
 from mfpde.bifurcation.phase_row import Request, Row, compute_row, family_at
+from mfpde.blas import blas_in_one_thread
 from mfpde.errors import MfpdeError, ProblemError
 from mfpde.registry import lookup
 from mfpde.typing import AnyArray, Float
@@ -100,7 +100,7 @@ def _rows(request: Request, betas: list[float], workers: int | None) -> Iterator
     wanted = workers or len(os.sched_getaffinity(0))
     number = min(wanted, max(1, len(betas) // _ROWS_PER_WORKER))
     if number == 1:
-        with threadpool_limits(1, user_api="blas"):
+        with blas_in_one_thread():
             for beta in betas:
                 yield compute_row(request, beta)
         return

@@ -11,7 +11,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from mfpde.bifurcation.continuation import Point
 from mfpde.bifurcation.crossings import FIRST_ORDER, FOLD
@@ -20,6 +19,7 @@ from mfpde.bifurcation.multipliers import Multipliers, exponential_multipliers
 from mfpde.bifurcation.quadrature import harmonic_count
 from mfpde.bifurcation.states import Family, Model
 from mfpde.bifurcation.tracing import Side, Traced
+from mfpde.blas import blas_in_one_thread
 from mfpde.typing import Float
 
 __all__ = ["Request", "Row", "compute_row", "family_at"]
@@ -156,7 +156,7 @@ def _cubic(ends: Any, span: float, t: float) -> Any:
 def answer(request: dict[str, Any], betas: Sequence[float]) -> None:
     """Write a row after the other to stdout."""
     made = Request(**{**request, "ratios": tuple(request["ratios"])})
-    with threadpool_limits(1, user_api="blas"):
+    with blas_in_one_thread():
         for beta in betas:
             sys.stdout.write(json.dumps(asdict(compute_row(made, beta))) + "\n")
             sys.stdout.flush()

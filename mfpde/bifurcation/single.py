@@ -6,13 +6,13 @@ import math
 from typing import Any, Literal
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from mfpde.bifurcation.assembling import branch_of
 from mfpde.bifurcation.exploring import Explorer
 from mfpde.bifurcation.families import equation_of, family_of
 from mfpde.bifurcation.multipliers import multipliers_of
 from mfpde.bifurcation.stationary import StationaryState, state_from_moments
+from mfpde.blas import blas_in_one_thread
 from mfpde.equation import Equation
 from mfpde.errors import ProblemError, shown
 
@@ -46,7 +46,7 @@ def stationary_state(
         raise ProblemError.at("kappa", f"must be a positive finite number, not {shown(kappa)}")
     if certify:
         raise ProblemError.at("certify", "there are no proofs yet")
-    with threadpool_limits(1, user_api="blas"):
+    with blas_in_one_thread():
         return _state(equation, float(kappa), mode, side)
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from mfpde.blas import blas_in_one_thread
 from mfpde.contracts import PROMISED, Accuracy, Integration, Progress, State
 from mfpde.geometry import Layout
 from mfpde.solvers.amplification import Amplification
@@ -177,11 +177,11 @@ class CharacteristicsIntegration(Integration):
 
 def _rule(settings: Characteristics, task: InitialValueProblem) -> Rule:
     """The nodes to take; the choice must not depend on the number of threads."""
-    with threadpool_limits(1, user_api="blas"):
+    with blas_in_one_thread():
         return chosen_rule(task, _NODE_ERROR_SHARE * settings.tolerance, settings.max_nodes)
 
 
 def _earlier(settings: Characteristics, task: InitialValueProblem, nodes: Nodes) -> Rule:
     """Nodes that a run began with when its end was an earlier one."""
-    with threadpool_limits(1, user_api="blas"):
+    with blas_in_one_thread():
         return earlier_rule(task, nodes, _rule(settings, task), _NODE_ERROR_SHARE * settings.tolerance)

@@ -40,6 +40,7 @@ LAYERS = {
         "mfpde.activity",
         "mfpde.arguments",
         "mfpde.bibliography",
+        "mfpde.blas",
         "mfpde.compilation",
         "mfpde.errors",
         "mfpde.page",
