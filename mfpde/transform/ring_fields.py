@@ -97,14 +97,21 @@ def _clear_between(field: Float, rows: int, length: int, count: int) -> None:
 
 
 @kernel
+def _rows_within(orders: Orders, rings: Rings, block: int, top: int) -> int:
+    """Of the orders that reach a block of rings, those up to the degree `top`."""
+    rows = min(orders.order.size, rings.reach[block])
+    while rows > 1 and orders.order[rows - 1] > top:
+        rows -= 1
+    return rows
+
+
+@kernel
 def synthesize_block(
     orders: Orders, rings: Rings, block: int, prepared: Float, top: int, work: Float, field: Float, spare: Float
 ) -> bool:
     """The field on a block of rings. True when it is in `spare`."""
     first, count = rings.bounds[block], rings.bounds[block + 1] - rings.bounds[block]
-    length, rows = rings.roots.shape[1], min(orders.order.size, rings.reach[block])
-    while rows > 1 and orders.order[rows - 1] > top:
-        rows -= 1
+    length, rows = rings.roots.shape[1], _rows_within(orders, rings, block, top)
     load_rings(work, rings.cosines[first : first + count], count)
     _clear_between(field, rows, length, count)
     for row in range(rows):
@@ -122,9 +129,7 @@ def synthesize_block_of_two(
 ) -> bool:
     """Two fields by one recurrence, of `prepared[0]` and `prepared[1]`, in two of `fields`, or of `spare`."""
     first, count = rings.bounds[block], rings.bounds[block + 1] - rings.bounds[block]
-    length, rows = rings.roots.shape[1], min(orders.order.size, rings.reach[block])
-    while rows > 1 and orders.order[rows - 1] > top:
-        rows -= 1
+    length, rows = rings.roots.shape[1], _rows_within(orders, rings, block, top)
     load_rings(work, rings.cosines[first : first + count], count)
     for which in range(2):
         _clear_between(fields[which], rows, length, count)
