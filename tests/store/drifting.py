@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from store.plain_solver import PlainSolver
 
 import mfpde
 from mfpde import prepare, run_loop
@@ -31,7 +32,7 @@ FORMS = ("grid", "panels", "gaussian", "particles", "trail")
 
 
 @dataclass(frozen=True)
-class Drift:
+class Drift(PlainSolver):
     """Settings: which form; `lost` and `blown` are when things go wrong."""
 
     form: str = "grid"
@@ -39,7 +40,6 @@ class Drift:
     lost: float = np.inf
     blown: float = np.inf
     kind: str = "drift"
-    state_version: int = 1
     counts: tuple[str, ...] = ("steps",)
     facts: frozenset[str] = frozenset({"leak"})
 
@@ -47,32 +47,8 @@ class Drift:
     def shows(self) -> str:
         return {"gaussian": "gaussian", "particles": "particles", "trail": "particles"}.get(self.form, "density")
 
-    def unfit(self, equation: mfpde.Equation) -> str | None:
-        return None
-
-    refusal = unfit
-
-    @property
-    def shown_cells(self) -> None:
-        return None
-
-    def falls_short(self, task: InitialValueProblem) -> None:
-        return None
-
-    def early_end(self, task: InitialValueProblem) -> Progress | None:
-        return None
-
-    @property
-    def clocks(self) -> frozenset[str]:
-        return frozenset({"physical"})
-
     def start(self, task: InitialValueProblem) -> "Drifting":
         return Drifting(self, task)
-
-    def resume(self, task: InitialValueProblem, state: Mapping[str, Any]) -> "Drifting":
-        resumed = self.start(task)
-        resumed.restore(state)
-        return resumed
 
 
 class Drifting(Integration):

@@ -1,6 +1,6 @@
 """A stand-in for a solver: the heat equation, exact, as slow as wanted, with a memory that a wrong resume betrays.
 
-As a program it solves into a file: `heat.py OUTPUT [--resume] [--force] [KEY=VALUE ...]`.
+As a program it solves into a file: `python -m store.heat OUTPUT [--resume] [--force] [KEY=VALUE ...]`.
 """
 
 import sys
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from store.plain_solver import PlainSolver
 
 import mfpde
 from mfpde import prepare, run_loop
@@ -20,7 +21,7 @@ from mfpde.measure import CircleDensity
 
 
 @dataclass(frozen=True)
-class Heat:
+class Heat(PlainSolver):
     """Settings. The grid doubles at each time of `finer`; at `lost`, `broken` things go wrong."""
 
     points: int = 32
@@ -31,37 +32,13 @@ class Heat:
     lost: float = np.inf
     broken: float = np.inf
     kind: str = "heat"
-    shows: str = "density"
     state_version: int = 1
+    shows: str = "density"
     counts: tuple[str, ...] = ("steps", "modes")
     facts: frozenset[str] = frozenset()
 
-    def unfit(self, equation: mfpde.Equation) -> str | None:
-        return None
-
-    refusal = unfit
-
-    @property
-    def shown_cells(self) -> None:
-        return None
-
-    def falls_short(self, task: InitialValueProblem) -> None:
-        return None
-
-    def early_end(self, task: InitialValueProblem) -> Progress | None:
-        return None
-
-    @property
-    def clocks(self) -> frozenset[str]:
-        return frozenset({"physical"})
-
     def start(self, task: InitialValueProblem) -> "Heating":
         return Heating(self, task)
-
-    def resume(self, task: InitialValueProblem, state: Mapping[str, Any]) -> "Heating":
-        resumed = self.start(task)
-        resumed.restore(state)
-        return resumed
 
 
 class Heating(Integration):

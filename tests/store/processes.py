@@ -12,14 +12,13 @@ import numpy as np
 import mfpde
 
 ROOT = Path(__file__).resolve().parents[2]
-HEAT = Path(__file__).with_name("heat.py")
 
 
 def start(*words: object, before: str = "") -> subprocess.Popen[str]:
     """`heat.py` with these words; `before` is run first in its process."""
-    code = f"import runpy, sys\n{before}\nrunpy.run_path({str(HEAT)!r}, run_name='__main__')"
+    code = f"import runpy, sys\n{before}\nrunpy.run_module('store.heat', run_name='__main__')"
     command = [sys.executable, "-c", code, *map(str, words)]
-    surroundings = os.environ | {"PYTHONPATH": str(ROOT)}
+    surroundings = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"}
     return subprocess.Popen(
         command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=surroundings, cwd=ROOT
     )
