@@ -79,7 +79,10 @@ def gaussian(points: Array, mean: Array, covariance: Array) -> Array:
 
 
 def mfpde_error(task: mfpde.Problem, mean: Array, covariance: Array) -> float:
-    """Integral of |error| at the end."""
-    (panel,) = mfpde.solve(task).measure(-1).panels
+    """Integral of |error| at the end; infinite where the run has not come there."""
+    run = mfpde.solve(task)
+    if not run.outcome.complete:
+        return float("inf")
+    (panel,) = run.measure(-1).panels
     exact = gaussian(panel.lattice.points(), mean, covariance).reshape(panel.values.shape)
     return float(np.abs(panel.values - exact).sum() * panel.volume)

@@ -112,9 +112,9 @@ class Specification(BaseModel):
         data: dict[str, Any] = _plain(self.model_dump(mode="python", exclude_none=True))
         return data
 
-    @property
+    @functools.cached_property
     def content_hash(self) -> str:
-        """SHA-256 of the canonical form, in hexadecimal."""
+        """SHA-256 of the canonical form, in hexadecimal: caches ask for it again and again."""
         return hashlib.sha256(json.dumps(self.canonical(), sort_keys=True).encode()).hexdigest()
 
     def __hash__(self) -> int:

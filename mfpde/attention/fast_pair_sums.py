@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from mfpde.attention import pair_sums
-from mfpde.attention.grid_sums import PAIR_NANOSECONDS, grid_plan
+from mfpde.attention.grid_sums import grid_plan
 from mfpde.attention.lattice_sums import sums_over_lattice
 from mfpde.attention.pair_potential import PairPotential
 from mfpde.attention.pair_tables import kind_of_space, reach_of, tables_of
@@ -19,7 +19,7 @@ from mfpde.geometry import Geometry, Queries
 from mfpde.measure import Measure
 from mfpde.ranks import shared
 from mfpde.transform.direct import counts_of, gathered
-from mfpde.transform.radial import forces_by_pairs, values_by_pairs
+from mfpde.transform.radial import PAIR_NANOSECONDS, forces_by_pairs, values_by_pairs
 from mfpde.transform.sorted_sums import sorted_plan
 from mfpde.typing import Float
 

@@ -15,10 +15,11 @@ from mfpde.geometry import Geometry
 from mfpde.ranks import shared
 from mfpde.transform.direct import common_bounds, counts_of
 from mfpde.transform.piecewise import values_of
+from mfpde.transform.radial import PAIR_NANOSECONDS
 from mfpde.transform.regular_grid import STENCIL, RegularGrid, interpolated, lagrange_basis, spread
 from mfpde.typing import Float
 
-__all__ = ["PAIR_NANOSECONDS", "GridPlan", "actions", "grid_plan", "spacing_of"]
+__all__ = ["GridPlan", "actions", "grid_plan", "spacing_of"]
 
 #: of interpolation, relative to the largest force (value, Laplacian), by dimension: a finer grid of the plane is large
 _ERROR_MAX = {1: 1e-12, 2: 1e-11}
@@ -28,8 +29,6 @@ _INTERVALS_FIRST = 16.0  # of the reach, at least, of the coarsest grid tried; o
 #: nodes
 _SIGNIFICANT_SHARE = 1e-8
 _STRIP_NODES = 600  # along the axis, of the differences at which a spacing is judged: the finest structure is near 0
-#: of a sum over all pairs
-PAIR_NANOSECONDS = 6.0
 #: of spreading and interpolating a point, by dimension
 _POINT_NANOSECONDS = {1: 60.0, 2: 300.0}
 _TRANSFORM_NANOSECONDS = 60.0  # of each node, for all transforms

@@ -111,16 +111,17 @@ class L2(Exponential):
     def gaussian_push(self, forms: Forms, mean: Float, factor: Float) -> tuple[Float, Float]:
         """`B F = F (I + 2 (K F)^T K F)^-1 F^T A F`, `A = 2 K^T Q`; the first of these by the QR decomposition of
         `[sqrt(2) K F; I]`."""
+        from scipy.linalg.lapack import dgeqrf, dtrtrs  # without numpy's checks; scipy is not there at import
+
         if factor.shape[1] == 0:
             return mean.copy(), factor.copy()
         keys, apart = np.split(forms.rows, 2)
         seen = keys @ factor
         order = np.argsort(-np.sum(seen**2, axis=0), kind="stable")
-        stacked = np.vstack([np.sqrt(2) * seen[:, order], np.eye(order.size)])
-        triangle: Float = np.asarray(np.linalg.qr(stacked, mode="r"), dtype=float)
+        triangle = dgeqrf(np.concatenate([np.sqrt(2) * seen[:, order], np.eye(order.size)]))[0][: order.size]
         tilts = 2 * seen.T @ (apart @ mean)
-        right = np.column_stack([factor.T @ forms.query @ factor, tilts])[order]
+        right = np.concatenate([factor.T @ forms.query @ factor, tilts[:, None]], axis=1)[order]
         narrowed = np.empty_like(right)
-        narrowed[order] = np.linalg.solve(triangle, np.linalg.solve(triangle.T, right))
+        narrowed[order] = dtrtrs(triangle, dtrtrs(triangle, right, trans=1)[0])[0]
         pushed = factor @ narrowed
         return mean + pushed[:, -1], pushed[:, :-1]

@@ -20,6 +20,7 @@ __all__ = ["Heads", "LawSegment", "inverse"]
 #: forms and value matrix of each head
 Heads = list[tuple[Forms, Float]]
 
+_MILD_RATIO = 32.0  # of widths of a frame, and of sums of |F^T| |A| |F| to F^T A F: doubles lose no more than that
 _SAMPLE_SHARES = (0.0, 1 / 3, 2 / 3, 1.0)  # of the time between two breaks: cubics take four samples
 
 
@@ -56,7 +57,7 @@ class LawSegment:
 
     def seen_from(self, several: Float) -> list[Heads]:
         """The samples in the coordinates z of `x = F z`, F the sum of those matrices."""
-        if len(several) == 1:
+        if len(several) == 1 or self._mild(several[0]):
             basis, back = several[0], inverse(several[0])
             return [[(form.moved(basis), back @ value @ basis) for form, value in heads] for heads in self.samples]
         with localcontext() as context:
@@ -64,6 +65,19 @@ class LawSegment:
             exact = sum((decimals(part) for part in several[1:]), decimals(several[0]))
             away = inverted(exact)
             return [[_exact(head, exact, away) for head in heads] for heads in self._exactly]
+
+    def _mild(self, basis: Float) -> bool:
+        """Whether products with that basis keep their digits in doubles: decimals take a millisecond in eight
+        dimensions."""
+        widths, sizes = np.linalg.norm(basis, axis=0), np.abs(basis)
+        if not widths.max() <= _MILD_RATIO * widths.min():
+            return False
+        return all(
+            (sizes.T @ np.abs(form.query) @ sizes).max(initial=0.0)
+            <= _MILD_RATIO * np.abs(basis.T @ form.query @ basis).max(initial=0.0)
+            for heads in self.samples
+            for form, _ in heads
+        )
 
     def mixed(self, samples: list[Heads], time: float) -> Heads:
         """Interpolated to a time from the samples."""

@@ -5,10 +5,13 @@ import numpy as np
 import pytest
 
 import mfpde
+from mfpde.activity import told_to
 from mfpde.attention import fast_pair_sums, pair_sums
 from mfpde.attention.grid_sums import grid_plan
 from mfpde.attention.pair_potential import PairPotential
 from mfpde.attention.pair_tables import reach_of, tables_of
+from mfpde.transform import radial
+from mfpde.transform.neighbour_cells import neighbours
 from mfpde.transform.piecewise import values_of
 from mfpde.transform.radial import EUCLIDEAN, values_by_pairs
 from mfpde.transform.sorted_sums import sorted_plan
@@ -123,6 +126,24 @@ def test_kinks_on_the_line_by_sorting(text):
     values = tables_of(potential, LINE, 32.0, "values")
     energy = 0.5 * weights @ values_by_pairs(EUCLIDEAN, x, x, weights, values)
     assert fast_pair_sums.energy_of_pairs(potential, measure) == pytest.approx(energy, rel=1e-12)
+
+
+@pytest.mark.parametrize("space", [PLANE, mfpde.Space(dimension=3)], ids=lambda space: space.name)
+def test_compact_support_by_cells(space, monkeypatch):
+    """Tokens far out, two in one place, points that are no keys, and one that has no neighbours."""
+    (x, weights), potential = tokens(space, 1500), PairPotential("maximum(0, 1 - r**2)/2")
+    x[5:8] *= 30.0
+    points = np.concatenate([x[:300], x[300:307] + 0.3, np.full((1, x.shape[1]), -40.0)])
+    near, told = neighbours(x, x, 1.0), []
+    assert near.pairs < 0.3 * x.shape[0] ** 2
+    monkeypatch.setattr(radial, "_TOLD_SECONDS", 0.0)
+    with told_to(told.append):
+        for name in ("forces", "laplacians"):
+            fast, plain = fast_and_plain(name, potential, space, points, x, weights)
+            np.testing.assert_allclose(fast, plain, atol=1e-13 * np.abs(plain).max())
+    assert "pairs of tokens" in told[0]
+    energy = pair_sums.energy_of_pairs(potential, space, x, weights)
+    assert fast_pair_sums.energy_of_pairs(potential, mfpde.Particles(x, weights)) == pytest.approx(energy, rel=1e-13)
 
 
 @pytest.mark.parametrize("text", ["2*maximum(0, 1 - (angle/0.9)**2)**2", "-abs(sin(angle))"])
