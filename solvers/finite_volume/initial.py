@@ -11,9 +11,10 @@ from mfpde.errors import ProblemError
 from mfpde.geometry import Lattice
 from mfpde.measure import Measure
 from mfpde.solvers.finite_volume.grid import Grid, root
+from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.typing import Float, Truths
 
-__all__ = ["Discretised", "Extent", "Part", "discretised", "parts_of"]
+__all__ = ["Discretised", "Extent", "Part", "discretised", "parts_of", "stacked"]
 
 _MAX_COMPONENTS = 8  # that get a frame each
 _END_SHARE = 0.02  # of the extent: nodes there decide whether the measure ends abruptly
@@ -102,6 +103,11 @@ class Discretised(NamedTuple):
     mean: Float
     matrix: Float
     missed: float
+
+
+def stacked(pieces: list[Discretised]) -> Solution:
+    """The solution whose panels are these."""
+    return Solution(*(np.stack(each) for each in list(zip(*pieces, strict=True))[:3]))
 
 
 def discretised(part: Part, grid: Grid, stretched: bool = True) -> Discretised:

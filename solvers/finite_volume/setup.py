@@ -18,10 +18,11 @@ from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.finite_volume.cell_count import PILOT_TOLERANCE, Range, TooFewCellsError, enough_cells
 from mfpde.solvers.finite_volume.control import StepControl
 from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, Missed, narrowest_cluster
+from mfpde.solvers.finite_volume.first_instants import FirstInstants
 from mfpde.solvers.finite_volume.fitted_system import FittedSystem
 from mfpde.solvers.finite_volume.frames import Fitted, Frame, Moving, Rescaled, Static
 from mfpde.solvers.finite_volume.grid import MAX_DEVIATIONS, Grid
-from mfpde.solvers.finite_volume.initial import Discretised, Extent, Part, discretised, parts_of
+from mfpde.solvers.finite_volume.initial import Discretised, Extent, Part, discretised, parts_of, stacked
 from mfpde.solvers.finite_volume.integration import FiniteVolumeIntegration
 from mfpde.solvers.finite_volume.line_system import LineSystem
 from mfpde.solvers.finite_volume.pieces import averaged, smooth_pieces
@@ -161,12 +162,29 @@ class Setup:
     def _on_cells(
         self, grid: Grid, pieces: list[Discretised], parts: list[Part], order: int, tolerance: float
     ) -> FiniteVolumeIntegration:
-        solution = Solution(*(np.stack(each) for each in list(zip(*pieces, strict=True))[:3]))
-        missed = Missed(max(piece.missed for piece in pieces), self._error, order, self.equation.velocity.kinked)
-        return self._integration(grid, solution, missed, parts, tolerance)
+        unresolved = max(piece.missed for piece in pieces)
+        first = self._first_instants(grid, parts) if unresolved > 0 else None
+        initial = unresolved if first is None else first.error
+        missed = Missed(initial, self._error, order, self.equation.velocity.kinked)
+        return self._integration(grid, stacked(pieces), missed, parts, tolerance, first)
+
+    def _first_instants(self, grid: Grid, parts: list[Part]) -> FirstInstants | None:
+        """Where there is noise from the start, no kink in the velocity, and no wall."""
+        unfit = self.equation.velocity.kinked or self.settings.box is not None
+        if unfit or not self.equation.noise.diffusion_at(0.0) > 0:
+            return None
+        frames = (part.matrix if self._moving else np.eye(self.dimension) for part in parts)
+        width = max(float(np.linalg.norm(matrix * grid.widths, 2)) for matrix in frames)
+        return FirstInstants(self.equation, self.frame, parts, width, self.task.until)
 
     def _integration(
-        self, grid: Grid, solution: Solution, missed: Missed, parts: list[Part], tolerance: float
+        self,
+        grid: Grid,
+        solution: Solution,
+        missed: Missed,
+        parts: list[Part],
+        tolerance: float,
+        first: FirstInstants | None = None,
     ) -> FiniteVolumeIntegration:
         masked = parts[0].position is not None
         positions = np.array([part.position for part in parts], dtype=float) if masked else None
@@ -179,7 +197,7 @@ class Setup:
         try:
             with np.errstate(all="ignore"):
                 amplification = Amplification(self.equation.autonomous)
-                integration = FiniteVolumeIntegration(system, solution, control, missed, amplification)
+                integration = FiniteVolumeIntegration(system, solution, control, missed, amplification, first)
                 overflows = not integration.finite
         except ArithmeticError:
             overflows = True
