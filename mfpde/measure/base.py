@@ -156,6 +156,10 @@ class Measure(ABC):
     def evaluate(self, points: AnyArray) -> Float:
         """Density at points, per unit length or area."""
 
+    def on_lattice(self, lattice: Lattice) -> Float:
+        """Density at the points of a lattice, in its shape."""
+        return self.evaluate(lattice.points()).reshape(lattice.shape)
+
     @abstractmethod
     def sample(self, count: int, seed: int = 0) -> Float:
         """Independent draws `(count, components)`. The first draws do not depend on `count`."""

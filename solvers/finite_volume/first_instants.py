@@ -14,7 +14,6 @@ everything goes on from there at the order of the scheme.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -22,13 +21,10 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from mfpde.measure import Particles
-from mfpde.measure.normal import Normal
-from mfpde.measure.rules import tensor
-from mfpde.measure.superposition import Superposition
+from mfpde.measure.normal_sum import NormalSum, three_points
 from mfpde.solvers.finite_volume.frames import Frame
-from mfpde.solvers.finite_volume.grid import Grid
-from mfpde.solvers.finite_volume.initial import Discretised, Part, discretised, stacked
-from mfpde.solvers.finite_volume.solution import Solution
+from mfpde.solvers.finite_volume.grid import Grid, root
+from mfpde.solvers.finite_volume.initial import Discretised, Part, discretised
 from mfpde.solvers.steppers.base import OrdinarySystem
 from mfpde.solvers.steppers.dop853 import Dop853
 from mfpde.typing import Float
@@ -36,12 +32,11 @@ from mfpde.typing import Float
 if TYPE_CHECKING:
     from mfpde.equation import Equation
 
-__all__ = ["RESOLVED_WIDTH", "FirstInstants"]
+__all__ = ["FirstInstants"]
 
-#: of an edge under noise, in cells, from which on they hold it: moments of point values are then right to 4e-14
-RESOLVED_WIDTH = 1.25
+_RESOLVED_WIDTH = 1.25  # of an edge under noise, in cells that hold it: moments of point values are right to 4e-14
 _NODE_SPACING = 0.8  # of nodes, over the width of the normal laws about them: their sum is right to 4e-14
-_NARROWEST = 0.2  # cells: narrower normal laws have the nodes of this width
+_NARROWEST = 0.4  # cells: narrower normal laws have the nodes of this width
 _SOURCE_REFINEMENT = {1: 1.0, 2: 0.4}  # by dimension, of the rule that the velocity is summed over
 _LEAST_WEIGHT = 1e-30  # of the largest, of a node
 _STEP_ERROR = 1e-12  # of a time step, in units of x
@@ -71,11 +66,11 @@ class FirstInstants:
         """For cells of that width, in units of x; no longer than to the `last` time."""
         self._equation, self._frame, self._parts, self._width = equation, frame, parts, width
         self._diffusion = equation.noise.diffusion_at(0.0)
-        self.until = min((RESOLVED_WIDTH * width) ** 2 / (2.0 * self._diffusion), last)
+        self.until = min((_RESOLVED_WIDTH * width) ** 2 / (2.0 * self._diffusion), last)
         dimension = equation.geometry.ambient_dimension
         self._sources = [self._nodes(part, _SOURCE_REFINEMENT[dimension]) for part in parts]
-        self._points = tensor([np.sqrt(3.0) * np.array([-1.0, 0.0, 1.0])] * dimension)
-        self._weights = tensor([np.array([1.0, 4.0, 1.0]) / 6.0] * dimension).prod(axis=1)
+        self._at_end: list[Discretised] | None = None
+        self._points, self._weights = three_points(dimension)
 
     @cached_property
     def error(self) -> float:
@@ -86,20 +81,28 @@ class FirstInstants:
             largest = max(largest, float((weights @ np.abs(normals.cumulants) / spread**3).sum()))
         return _PEAK_OF_THIRD_DERIVATIVE / 6.0 * largest
 
-    def solution(self, time: float, grid: Grid) -> tuple[Solution, float]:
-        """On the cells of a grid, and what these miss of it, relative to the peak."""
+    def layer(self, time: float) -> float:
+        """Variance of an edge, in cells squared."""
+        return 2.0 * self._diffusion * time / self._width**2
+
+    def pieces(self, time: float, grid: Grid) -> list[Discretised]:
+        """Its parts on the cells of a grid; those at the end are asked for twice."""
+        if time == self.until and self._at_end is not None:
+            return self._at_end
         nodes = [self._dense_nodes(part, time) for part in self._parts]
         moved = self._moved(time, nodes)[len(self._parts) :]
-        pieces = [self._on_cells(*each, time, grid) for each in zip(self._parts, nodes, moved, strict=True)]
-        return stacked(pieces), max(piece.missed for piece in pieces)
+        found = [self._on_cells(*each, time, grid) for each in zip(self._parts, nodes, moved, strict=True)]
+        if time == self.until:
+            self._at_end = found
+        return found
 
     def _on_cells(self, part: Part, nodes: Nodes, normals: _Normals, time: float, grid: Grid) -> Discretised:
-        laws = [Normal(*law) for law in zip(normals.means, normals.covariances, strict=True)]
-        reached = Part.of(part.share, Superposition(nodes[1], laws), part.position)
-        if not self._frame.gaussian:
-            at_rest = reached.at_rest()
-            reached = replace(at_rest, matrix=self._frame.scaled(at_rest.matrix, 0.0, time))
-        return discretised(reached, grid)
+        law = NormalSum(nodes[1], normals.means, normals.covariances, self._equation.geometry)
+        if self._frame.gaussian:
+            frame = law.mean, _stretch(part.measure.covariance, law.covariance) @ part.matrix
+        else:
+            frame = np.zeros_like(part.mean), self._frame.scaled(np.eye(part.mean.size), 0.0, time)
+        return discretised(Part(part.share, law, *frame, part.position), grid)
 
     # -- nodes
     # ---------------------------------------------------------------------------------------------------------
@@ -184,3 +187,10 @@ class FirstInstants:
         variances = np.diagonal(normals.covariances, axis1=1, axis2=2)
         skewed = 3.0 * (weighed * (apart**2 - variances[:, None, :])).sum(axis=1)
         return np.concatenate([weighed.sum(axis=1), wider.reshape(-1, d * d), skewed], axis=1)
+
+
+def _stretch(before: Float, after: Float) -> Float:
+    """The symmetric T with `T before T = after`: it turns no frame."""
+    half = root(before)
+    inverse = np.linalg.inv(half)
+    return inverse @ root(half @ after @ half) @ inverse

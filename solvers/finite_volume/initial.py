@@ -118,7 +118,7 @@ def discretised(part: Part, grid: Grid, stretched: bool = True) -> Discretised:
     """
     lattice = Lattice(grid.axes, part.mean, part.matrix)
     volume = abs(np.linalg.det(part.matrix))
-    density = volume * part.measure.evaluate(lattice.points()).reshape(grid.shape)
+    density = volume * part.measure.on_lattice(lattice).reshape(grid.shape)
     wanted = _wanted(part)
     missed, values = 0.0, density
     in_its_frame = grid.gaussian and part.measure.normal is not None  # resolved, although cut off

@@ -16,8 +16,9 @@ from mfpde.measure import GridDensity
 from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.finite_volume.control import Plan, StepControl
 from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, Missed, edge_mass, inverse_growth
-from mfpde.solvers.finite_volume.first_instants import RESOLVED_WIDTH, FirstInstants
+from mfpde.solvers.finite_volume.first_instants import FirstInstants
 from mfpde.solvers.finite_volume.grid import Grid
+from mfpde.solvers.finite_volume.initial import stacked
 from mfpde.solvers.finite_volume.noise_steps import NoiseSteps
 from mfpde.solvers.finite_volume.solution import Solution, measure_of
 from mfpde.solvers.finite_volume.stepping import Attempt, Start
@@ -153,9 +154,10 @@ class FiniteVolumeIntegration(Integration):
 
     def _pass(self, first: FirstInstants, time: float) -> None:
         """To a time in the first instants, from the initial data."""
-        self._solution, missed = first.solution(time, self.grid)
-        self._missed.initial = first.error + missed
-        self._missed.layer = RESOLVED_WIDTH**2
+        pieces = first.pieces(time, self.grid)
+        self._solution = stacked(pieces)
+        self._missed.initial = first.error + max(piece.missed for piece in pieces)
+        self._missed.layer = first.layer(time)
         self._time = self._looked = time
         self._rates = self._roughness = None
 

@@ -118,8 +118,9 @@ class Setup:
         def start(cells: tuple[int, ...], tolerance: float, pilot: bool = False) -> FiniteVolumeIntegration:
             grid = Grid(*(box or self._moving_box(parts, cells)), cells, gaussian=self._moving)
             pieces = self._on_grid(parts, grid, pilot)
-            self._check_cells(cells, pieces)
-            integration = self._on_cells(grid, pieces, parts, self.settings.order, tolerance)
+            first = self._first_instants(grid, parts, pieces)
+            self._check_cells(cells, pieces if first is None else first.pieces(first.until, grid))
+            integration = self._on_cells(grid, pieces, first, parts, self.settings.order, tolerance)
             self._check_speed(integration)
             return integration
 
@@ -160,18 +161,23 @@ class Setup:
         ]
 
     def _on_cells(
-        self, grid: Grid, pieces: list[Discretised], parts: list[Part], order: int, tolerance: float
+        self,
+        grid: Grid,
+        pieces: list[Discretised],
+        first: FirstInstants | None,
+        parts: list[Part],
+        order: int,
+        tolerance: float,
     ) -> FiniteVolumeIntegration:
-        unresolved = max(piece.missed for piece in pieces)
-        first = self._first_instants(grid, parts) if unresolved > 0 else None
-        initial = unresolved if first is None else first.error
+        initial = max(piece.missed for piece in pieces) if first is None else first.error
         missed = Missed(initial, self._error, order, self.equation.velocity.kinked)
         return self._integration(grid, stacked(pieces), missed, parts, tolerance, first)
 
-    def _first_instants(self, grid: Grid, parts: list[Part]) -> FirstInstants | None:
-        """Where there is noise from the start, no kink in the velocity, and no wall."""
+    def _first_instants(self, grid: Grid, parts: list[Part], pieces: list[Discretised]) -> FirstInstants | None:
+        """Where cells do not resolve the data, there is noise from the start, no kink in the velocity, and no wall."""
         unfit = self.equation.velocity.kinked or self.settings.box is not None
-        if unfit or not self.equation.noise.diffusion_at(0.0) > 0:
+        resolved = max(piece.missed for piece in pieces) == 0.0
+        if unfit or resolved or not self.equation.noise.diffusion_at(0.0) > 0:
             return None
         frames = (part.matrix if self._moving else np.eye(self.dimension) for part in parts)
         width = max(float(np.linalg.norm(matrix * grid.widths, 2)) for matrix in frames)
@@ -248,7 +254,8 @@ class Setup:
         parts = coarse._parts(apart=True)
         cells = (_COARSE_CELLS[self.dimension],) * self.dimension
         grid = Grid(*coarse._moving_box(parts, cells), cells, gaussian=True)
-        run = coarse._on_cells(grid, [discretised(part, grid) for part in parts], parts, 7, _COARSE_TOLERANCE)
+        pieces = [discretised(part, grid) for part in parts]
+        run = coarse._on_cells(grid, pieces, coarse._first_instants(grid, parts, pieces), parts, 7, _COARSE_TOLERANCE)
         return box_of_run(run, self.task.until, deviations, self.frame)
 
     def _given_box(self) -> tuple[Float, Float]:
