@@ -8,13 +8,12 @@ cumulant, about 4 G'' D^2 t^3, that is left out: held against smooth functions, 
 
 Cells that are wider than an edge keep second order whatever their fluxes: what limiting does to the step stays in its
 longest waves. Where edges are normal laws of width s, moments of point values are right to e^{-2 (pi s / h)^2}, and
-everything goes on from there at the order of the scheme.
+everything goes on from there at the order of the scheme, but for what limiting does to tails.
 """
 
 from __future__ import annotations
 
 import math
-from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -34,7 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FirstInstants"]
 
-_RESOLVED_WIDTH = 1.25  # of an edge under noise, in cells that hold it: moments of point values are right to 4e-14
+_RESOLVED_WIDTHS = (2.0, 1.6, 1.25)  # of an edge in cells: limiting then leaves 3e-13, 8e-12 or 1e-10 of the peak behind
+_ERROR_SHARE = 0.1  # of the error that is allowed, for the law; where it has more, less width is waited for
 _NODE_SPACING = 0.8  # of nodes, over the width of the normal laws about them: their sum is right to 4e-14
 _NARROWEST = 0.4  # cells: narrower normal laws have the nodes of this width
 _SOURCE_REFINEMENT = {1: 1.0, 2: 0.4}  # by dimension, of the rule that the velocity is summed over
@@ -62,24 +62,37 @@ class _Normals(NamedTuple):
 class FirstInstants:
     """The law of tokens until cells resolve its edges, each of which noise has made a normal law."""
 
-    def __init__(self, equation: Equation, frame: Frame, parts: list[Part], width: float, last: float) -> None:
+    def __init__(
+        self, equation: Equation, frame: Frame, parts: list[Part], width: float, last: float, allowed: float
+    ) -> None:
         """For cells of that width, in units of x; no longer than to the `last` time."""
         self._equation, self._frame, self._parts, self._width = equation, frame, parts, width
         self._diffusion = equation.noise.diffusion_at(0.0)
-        self.until = min((_RESOLVED_WIDTH * width) ** 2 / (2.0 * self._diffusion), last)
         dimension = equation.geometry.ambient_dimension
         self._sources = [self._nodes(part, _SOURCE_REFINEMENT[dimension]) for part in parts]
         self._at_end: list[Discretised] | None = None
         self._points, self._weights = three_points(dimension)
+        for wanted in _RESOLVED_WIDTHS:
+            self.until = min((wanted * width) ** 2 / (2.0 * self._diffusion), last)
+            self.error = self._error_at_end()
+            if self.error <= _ERROR_SHARE * allowed:
+                break
 
-    @cached_property
-    def error(self) -> float:
-        """What the third cumulants would change of the density at the end, relative to its peak."""
-        moved, largest = self._moved(self.until, []), 0.0
+    def _error_at_end(self) -> float:
+        """What the third cumulants would change of the density at the end, relative to its peak; infinite where normal
+        laws do not last so long."""
+        with np.errstate(all="ignore"):
+            moved, largest = self._moved(self.until, []), 0.0
         for part, (_, weights), normals in zip(self._parts, self._sources, moved, strict=True):
+            if not all(np.isfinite(each).all() for each in normals) or not np.linalg.eigvalsh(normals.covariances).min() > 0:
+                return np.inf
             spread = np.sqrt(np.diag(part.measure.covariance))
             largest = max(largest, float((weights @ np.abs(normals.cumulants) / spread**3).sum()))
         return _PEAK_OF_THIRD_DERIVATIVE / 6.0 * largest
+
+    def reach(self, deviations: float) -> float:
+        """How far noise alone takes tokens until the end."""
+        return deviations * math.sqrt(2.0 * self._diffusion * self.until)
 
     def layer(self, time: float) -> float:
         """Variance of an edge, in cells squared."""

@@ -96,13 +96,14 @@ def parts_of(measure: Measure, apart: bool) -> list[Part]:
 
 
 class Discretised(NamedTuple):
-    """A part on cells: its density `(rows, columns)` in z, its frame, and the largest difference between cell averages
-    and point values relative to the peak, where averages had to be taken."""
+    """A part on cells: its density `(rows, columns)` in z, its frame, the largest difference between cell averages and
+    point values relative to the peak, where averages had to be taken, and whether they had not."""
 
     density: Float
     mean: Float
     matrix: Float
     missed: float
+    resolved: bool = True
 
 
 def stacked(pieces: list[Discretised]) -> Solution:
@@ -120,9 +121,10 @@ def discretised(part: Part, grid: Grid, stretched: bool = True) -> Discretised:
     volume = abs(np.linalg.det(part.matrix))
     density = volume * part.measure.on_lattice(lattice).reshape(grid.shape)
     wanted = _wanted(part)
-    missed, values = 0.0, density
+    missed, values, resolved = 0.0, density, True
     in_its_frame = grid.gaussian and part.measure.normal is not None  # resolved, although cut off
     if not in_its_frame and _wrong(grid, density, *wanted) > _POINT_VALUE_ERROR:
+        resolved = False
         for _ in range(_MAX_STRETCHES if stretched else 1):
             density = abs(np.linalg.det(lattice.matrix)) * part.measure.cell_averages(lattice).reshape(grid.shape)
             inside = float(density.sum() * grid.volume)
@@ -140,7 +142,8 @@ def discretised(part: Part, grid: Grid, stretched: bool = True) -> Discretised:
             lattice = Lattice(grid.axes, lattice.origin + lattice.matrix @ shift, lattice.matrix @ back)
         missed = float(np.abs(density - values).max() / density.max()) if density.any() else np.inf
     mass = float(density.sum() * grid.volume)
-    return Discretised(density * (part.share / mass) if mass > 0 else density, part.mean, part.matrix, missed)
+    density = density * (part.share / mass) if mass > 0 else density
+    return Discretised(density, part.mean, part.matrix, missed, resolved)
 
 
 def _wanted(part: Part) -> tuple[Float, Float]:

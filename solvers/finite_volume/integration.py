@@ -174,7 +174,7 @@ class FiniteVolumeIntegration(Integration):
         try:
             with np.errstate(all="ignore"):
                 taken = self._noise_steps.step if plan.exact else self._system.step
-                tried = taken(start, plan, self._control.tolerance)
+                tried = taken(start, plan, self._control.allowed(plan))
         except (ProblemError, ArithmeticError, np.linalg.LinAlgError):  # a trial stage where the drift means nothing
             tried = Attempt(None, math.inf)
         if tried.solution is not None and self._leaves_the_box(tried.solution):

@@ -106,7 +106,9 @@ class Setup:
         parts = self._parts(apart=self._moving)
         solution = Solution(*(state[name] for name in Solution._fields))
         missed = Missed(0.0, self._error, self.settings.order, self.equation.velocity.kinked)
-        integration = self._integration(grid, solution, missed, parts, self._step_tolerance)
+        noisy = self.equation.noise.diffusion_at(0.0) > 0
+        first = self._first_instants(grid, parts, self._on_grid(parts, grid, pilot=False)) if noisy else None
+        integration = self._integration(grid, solution, missed, parts, self._step_tolerance, first)
         integration.restore(state)
         return integration
 
@@ -174,14 +176,21 @@ class Setup:
         return self._integration(grid, stacked(pieces), missed, parts, tolerance, first)
 
     def _first_instants(self, grid: Grid, parts: list[Part], pieces: list[Discretised]) -> FirstInstants | None:
-        """Where cells do not resolve the data, there is noise from the start, no kink in the velocity, and no wall."""
-        unfit = self.equation.velocity.kinked or self.settings.box is not None
-        resolved = max(piece.missed for piece in pieces) == 0.0
-        if unfit or resolved or not self.equation.noise.diffusion_at(0.0) > 0:
+        """Where cells do not resolve the data and there is noise from the start; not where the velocity has kinks, nor
+        where the data come to walls."""
+        resolved = all(piece.resolved for piece in pieces)
+        if resolved or self.equation.velocity.kinked or not self.equation.noise.diffusion_at(0.0) > 0:
             return None
         frames = (part.matrix if self._moving else np.eye(self.dimension) for part in parts)
         width = max(float(np.linalg.norm(matrix * grid.widths, 2)) for matrix in frames)
-        return FirstInstants(self.equation, self.frame, parts, width, self.task.until)
+        first = FirstInstants(self.equation, self.frame, parts, width, self.task.until, self._error)
+        if not first.error < np.inf:
+            return None
+        if self.settings.box is not None:
+            least, most = self.measure.reach(_BOX_MASS_TOLERANCE)
+            room = min(float((least - grid.low).min()), float((grid.high - most).min()))
+            return first if first.reach(_BOX_DEVIATIONS) < room else None
+        return first
 
     def _integration(
         self,
