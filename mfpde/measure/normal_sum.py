@@ -82,7 +82,9 @@ class NormalSum(Measure):
         inverses, found = np.linalg.inv(covariances), np.zeros(int(np.prod(lattice.shape)))
         heights = self.weights * np.sqrt(np.linalg.det(inverses / (2.0 * np.pi))) / volume
         for some, places in _windows(lattice.axes, means, covariances):
-            apart = [axis[place] - m[:, None] for axis, place, m in zip(lattice.axes, places, means[some].T, strict=True)]
+            apart = [
+                axis[place] - m[:, None] for axis, place, m in zip(lattice.axes, places, means[some].T, strict=True)
+            ]
             form = inverses[some]
             if lattice.dimension == 1:
                 here, exponents = places[0], form[:, 0] * apart[0] ** 2

@@ -1,9 +1,9 @@
-"""The first instants of a law under noise: a normal law about each token, until cells resolve what noise makes of edges.
+"""The first instants of a law under noise: a normal law about each token, until cells resolve what edges have become.
 
     mu_t = sum_i w_i N(m_i, S_i),   m' = E G,   S' = E[G (x - m)^T] + E[(x - m) G^T] + 2 D,   S_i(0) = 0,
 
-w_i the weights of a quadrature rule of the initial measure, and E the expectation over N(m_i, S_i), by the Gauss-Hermite
-rule of three points along each axis [sarkka2019]. It is exact where G is affine. Elsewhere tokens have a third
+w_i the weights of a quadrature rule of the initial measure, and E the expectation over N(m_i, S_i), by Gauss-Hermite
+rules of three points along each axis [sarkka2019]. It is exact where G is affine. Elsewhere tokens have a third
 cumulant, about 4 G'' D^2 t^3, that is left out: held against smooth functions, the error is of order t^3.
 
 Cells that are wider than an edge keep second order whatever their fluxes: what limiting does to the step stays in its
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
+from mfpde.errors import ProblemError
 from mfpde.measure import Particles
 from mfpde.measure.normal_sum import NormalSum, three_points
 from mfpde.solvers.finite_volume.frames import Frame
@@ -33,12 +34,13 @@ if TYPE_CHECKING:
 
 __all__ = ["FirstInstants"]
 
-_RESOLVED_WIDTHS = (2.0, 1.6, 1.25)  # of an edge in cells: limiting then leaves 3e-13, 8e-12 or 1e-10 of the peak behind
+_RESOLVED_WIDTHS = (2.0, 1.6, 1.25)  # of an edge in cells: limiting then leaves 3e-13, 8e-12 or 1e-10
 _ERROR_SHARE = 0.1  # of the error that is allowed, for the law; where it has more, less width is waited for
 _NODE_SPACING = 0.8  # of nodes, over the width of the normal laws about them: their sum is right to 4e-14
 _NARROWEST = 0.4  # cells: narrower normal laws have the nodes of this width
 _SOURCE_REFINEMENT = {1: 1.0, 2: 0.4}  # by dimension, of the rule that the velocity is summed over
 _LEAST_WEIGHT = 1e-30  # of the largest, of a node
+_DENSE_WEIGHT = 1e-10  # of the largest, of nodes that have to be dense
 _STEP_ERROR = 1e-12  # of a time step, in units of x
 _STEPS_MAX = 64
 _PEAK_OF_THIRD_DERIVATIVE = 1.4  # of a Gaussian, relative to its peak, in standard deviations
@@ -81,10 +83,14 @@ class FirstInstants:
     def _error_at_end(self) -> float:
         """What the third cumulants would change of the density at the end, relative to its peak; infinite where normal
         laws do not last so long."""
-        with np.errstate(all="ignore"):
-            moved, largest = self._moved(self.until, []), 0.0
+        try:
+            with np.errstate(all="ignore"):
+                moved, largest = self._moved(self.until, []), 0.0
+        except (ProblemError, ArithmeticError, np.linalg.LinAlgError):  # where the drift means nothing
+            return np.inf
         for part, (_, weights), normals in zip(self._parts, self._sources, moved, strict=True):
-            if not all(np.isfinite(each).all() for each in normals) or not np.linalg.eigvalsh(normals.covariances).min() > 0:
+            finite = all(np.isfinite(each).all() for each in normals)
+            if not finite or not np.linalg.eigvalsh(normals.covariances).min() > 0:
                 return np.inf
             spread = np.sqrt(np.diag(part.measure.covariance))
             largest = max(largest, float((weights @ np.abs(normals.cumulants) / spread**3).sum()))
@@ -130,7 +136,8 @@ class FirstInstants:
         """As close to each other as normal laws of that time are wide."""
         wide = max(math.sqrt(2.0 * self._diffusion * time), _NARROWEST * self._width)
         points, weights = self._nodes(part, 1.0)
-        lengths = (weights / part.measure.evaluate(points)) ** (1.0 / points.shape[1])
+        there = weights > _DENSE_WEIGHT * weights.max()
+        lengths = (weights[there] / part.measure.evaluate(points[there])) ** (1.0 / points.shape[1])
         return self._nodes(part, max(1.0, float(lengths.max()) / (_NODE_SPACING * wide)))
 
     # -- motion
@@ -182,7 +189,8 @@ class FirstInstants:
         roots = axes * np.sqrt(np.maximum(values, 0.0))[:, None, :]
         apart = np.einsum("nij,qj->nqi", roots, self._points)
         places = (normals.means[:, None, :] + apart).reshape(-1, d)
-        masses = np.concatenate([part.share * weights for part, (_, weights) in zip(self._parts, self._sources, strict=True)])
+        shares = zip(self._parts, self._sources, strict=True)
+        masses = np.concatenate([part.share * weights for part, (_, weights) in shares])
         among = self._points.shape[0]
         spread = None if positions is None else np.repeat(positions, among)
         measure = Particles(
