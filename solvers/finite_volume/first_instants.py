@@ -42,7 +42,7 @@ _SOURCE_REFINEMENT = {1: 1.0, 2: 0.4}  # by dimension, of the rule that the velo
 _LEAST_WEIGHT = 1e-30  # of the largest, of a node
 _DENSE_WEIGHT = 1e-10  # of the largest, of nodes that have to be dense
 _STEP_ERROR = 1e-12  # of a time step, in units of x
-_STEPS_MAX = 64
+_STEPS_MAX = 64  # of an interval without breaks: rates of a hundred widths per unit time take fewer
 _PEAK_OF_THIRD_DERIVATIVE = 1.4  # of a Gaussian, relative to its peak, in standard deviations
 
 #: points `(n, d)` and weights `(n,)` of sum 1

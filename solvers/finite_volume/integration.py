@@ -57,12 +57,10 @@ class FiniteVolumeIntegration(Integration):
     ) -> None:
         self._system, self._solution, self._control = system, solution, control
         self._noise_steps = NoiseSteps(system)
-        self._amplification, self._first = amplification, first
-        self._time = 0.0
+        self._amplification, self._first, self._time = amplification, first, 0.0
         self._growth, self._missed = PoleLine(), missed
         self._rest = Rest(control.tolerance, max(control.breaks, default=0.0))
-        self._leak = 0.0
-        self._looked = 0.0  # when tails were last looked at
+        self._leak, self._looked = 0.0, 0.0  # the latter: when tails were last looked at
         self._first_cells = system.grid.cells
         self._rates: Rates | None = system.rhs(0.0, solution)  # compiles before anybody measures a rate
         self._roughness: float | None = None
@@ -156,8 +154,8 @@ class FiniteVolumeIntegration(Integration):
         """To a time in the first instants, from the initial data."""
         pieces = first.pieces(time, self.grid)
         self._solution = stacked(pieces)
-        self._missed.initial = first.error + max(piece.missed for piece in pieces)
-        self._missed.layer = first.layer(time)
+        shown = max(piece.missed for piece in pieces)
+        self._missed.initial, self._missed.layer = first.error + shown, first.layer(time)
         self._time = self._looked = time
         self._rates = self._roughness = None
 
