@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FirstInstants"]
 
-_RESOLVED_WIDTHS = (2.0, 1.6, 1.25)  # of an edge in cells: limiting then leaves 3e-13, 8e-12 or 1e-10
+#: widths of an edge in cells, and what limiting leaves behind from there, relative to the peak, as measured
+_RESOLVED = ((2.0, 3e-13), (1.6, 8e-12), (1.25, 1e-10), (1.1, 1e-9))
 _ERROR_SHARE = 0.1  # of the error that is allowed, for the law; where it has more, less width is waited for
 _NODE_SPACING = 0.8  # of nodes, over the width of the normal laws about them: their sum is right to 4e-14
 _NARROWEST = 0.4  # cells: narrower normal laws have the nodes of this width
@@ -74,10 +75,11 @@ class FirstInstants:
         self._sources = [self._nodes(part, _SOURCE_REFINEMENT[dimension]) for part in parts]
         self._at_end: list[Discretised] | None = None
         self._points, self._weights = three_points(dimension)
-        for wanted in _RESOLVED_WIDTHS:
+        for wanted, left in _RESOLVED:
             self.until = min((wanted * width) ** 2 / (2.0 * self._diffusion), last)
-            self.error = self._error_at_end()
-            if self.error <= _ERROR_SHARE * allowed:
+            of_law = self._error_at_end()
+            self.error = of_law + left
+            if of_law <= _ERROR_SHARE * allowed:
                 break
 
     def _error_at_end(self) -> float:

@@ -32,9 +32,10 @@ def honest(run, error):
     ("name", "solver", "moments", "density"),
     [
         ("noisy-interval", {}, 1e-8, 1e-7),
-        ("noisy-interval", {"cells": 128}, 1e-8, 1e-6),
+        ("noisy-interval", {"cells": 128}, 1e-8, 1e-7),
         ("noisy-interval", {"cells": 512}, 1e-9, 1e-8),
         ("noisy-interval", {"cells": 1024, "frame": "static"}, 1e-10, 1e-10),
+        ("noisy-sigmoid-interval", {"cells": 128}, 1e-8, 1e-6),
         ("noisy-disc", {"cells": 64}, 1e-7, 1e-6),
         ("noisy-linear-square", {"cells": 64}, 1e-7, 1e-6),
     ],
