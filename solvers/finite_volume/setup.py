@@ -177,8 +177,8 @@ class Setup:
 
     def _first_instants(self, grid: Grid, parts: list[Part], pieces: list[Discretised]) -> FirstInstants | None:
         """Where cells do not resolve the data and there is noise from the start; not where the velocity has kinks, nor
-        where the data come to walls."""
-        resolved = all(piece.resolved for piece in pieces)
+        where the data have tails or come to walls."""
+        resolved = all(piece.resolved for piece in pieces) or not self.measure.compact
         if resolved or self.equation.velocity.kinked or not self.equation.noise.diffusion_at(0.0) > 0:
             return None
         frames = (part.matrix if self._moving else np.eye(self.dimension) for part in parts)
