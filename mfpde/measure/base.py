@@ -137,8 +137,7 @@ class Measure(ABC):
         return tilted_covariance(w, nodes, weights, values_at(log_factors, nodes))
 
     def _tilts(self, w: AnyArray) -> Float:
-        given = numbers("w", w)
-        dimension = self.ambient_dimension
+        given, dimension = numbers("w", w), self.ambient_dimension
         if given.ndim == 1 and dimension == 1:
             given = given[:, None]
         if given.ndim != 2 or given.shape[1] != dimension or not np.isfinite(given).all():
@@ -155,6 +154,10 @@ class Measure(ABC):
     @abstractmethod
     def evaluate(self, points: AnyArray) -> Float:
         """Density at points, per unit length or area."""
+
+    def on_lattice(self, lattice: Lattice) -> Float:
+        """Density at the points of a lattice, in its shape."""
+        return self.evaluate(lattice.points()).reshape(lattice.shape)
 
     @abstractmethod
     def sample(self, count: int, seed: int = 0) -> Float:
@@ -209,12 +212,9 @@ class Measure(ABC):
 
     def _check_cells(self, lattice: Lattice) -> None:
         instance("lattice", lattice, Lattice, "a lattice such as mfpde.Lattice.of([[0.0, 0.5, 1.0]])")
-        flat = self.space.flat
-        if not flat or lattice.dimension != self.ambient_dimension:
-            here = f"R^{self.ambient_dimension}" if flat else f"the {self.space.name}"
-            raise ProblemError.at(
-                "lattice", f"has cells of R^{lattice.dimension}, the measure lives {'in' if flat else 'on'} {here}"
-            )
+        here = f"in R^{self.ambient_dimension}" if self.space.flat else f"on the {self.space.name}"
+        if not self.space.flat or lattice.dimension != self.ambient_dimension:
+            raise ProblemError.at("lattice", f"has cells of R^{lattice.dimension}, the measure lives {here}")
         if min(lattice.shape) < 2:
             raise ProblemError.at("lattice", f"needs two points a side to have cells, not {lattice.shape}")
 

@@ -9,7 +9,7 @@ from mfpde.geometry.gauss import gauss_legendre
 from mfpde.measure.overlap import faces_of
 from mfpde.typing import Float
 
-__all__ = ["averages_of_normal"]
+__all__ = ["averages_of_normal", "shares_of_normal"]
 
 _MAX_GAUSS_WIDTH = 0.5  # of a cell, in standard deviations: wider ones by erfc, others by a Gauss rule
 _POINTS = 12  # of the Gauss rule: right to roundoff up to that width
@@ -31,6 +31,11 @@ def _on_line(faces: Float, mean: float, deviation: float) -> Float:
     left, right = (faces[:-1] - mean) / deviation, (faces[1:] - mean) / deviation
     width = right - left
     return np.where(width > _MAX_GAUSS_WIDTH, _by_erfc(left, right) / width, _by_gauss(left, width)) / deviation
+
+
+def shares_of_normal(middles: Float, halves: Float) -> Float:
+    """Mass of N(0, 1) within so much on both sides of each middle; rows of middles have a width each."""
+    return _by_erfc(middles - halves, middles + halves)
 
 
 def _by_erfc(left: Float, right: Float) -> Float:

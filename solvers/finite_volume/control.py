@@ -19,6 +19,7 @@ __all__ = ["ExactLimits", "Plan", "StepControl"]
 _ERROR_FLOOR = 1e-2  # of the controllers: errors below it are those of limited fluxes, which know no order
 _STIFF_RATIO = 5.0  # of the rates at which diffusion and transport empty cells, from which on rkc2 may pay
 _STAGES_MAX = 100  # of rkc2
+_STIFF_TOLERANCE_SHARE = 0.1  # of the tolerance, for a step of rkc2: there are ten times as many, and they add up
 _STIFF_FIRST = 4.0  # times what is stable for the other scheme: the first step of rkc2
 _REGROWTH = 1.1  # of the lengths of the schemes for noise, for every step that another one takes
 _DOP853 = Dop853()
@@ -94,6 +95,10 @@ class StepControl:
             other = planned(_DOP853, min(self._exact.length or np.inf, allowed), exact=True)
             costs[other] = exact.price * (len(other.stepper.tableau.weights) + 1) / other.length
         return min(costs, key=lambda each: costs[each])
+
+    def allowed(self, plan: Plan) -> float:
+        """Relative error of a step as planned."""
+        return self.tolerance * (_STIFF_TOLERANCE_SHARE if plan.stiff else 1.0)
 
     def vanished(self, time: float, target: float) -> bool:
         """Whether steps have become too short to go on."""

@@ -11,9 +11,10 @@ from mfpde.errors import ProblemError
 from mfpde.geometry import Lattice
 from mfpde.measure import Measure
 from mfpde.solvers.finite_volume.grid import Grid, root
+from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.typing import Float, Truths
 
-__all__ = ["Discretised", "Extent", "Part", "discretised", "parts_of"]
+__all__ = ["Discretised", "Extent", "Part", "discretised", "parts_of", "stacked"]
 
 _MAX_COMPONENTS = 8  # that get a frame each
 _END_SHARE = 0.02  # of the extent: nodes there decide whether the measure ends abruptly
@@ -95,13 +96,19 @@ def parts_of(measure: Measure, apart: bool) -> list[Part]:
 
 
 class Discretised(NamedTuple):
-    """A part on cells: its density `(rows, columns)` in z, its frame, and the largest difference between cell averages
-    and point values relative to the peak, where averages had to be taken."""
+    """A part on cells: its density `(rows, columns)` in z, its frame, the largest difference between cell averages and
+    point values relative to the peak, where averages had to be taken, and whether they had not."""
 
     density: Float
     mean: Float
     matrix: Float
     missed: float
+    resolved: bool = True
+
+
+def stacked(pieces: list[Discretised]) -> Solution:
+    """The solution whose panels are these."""
+    return Solution(*(np.stack(each) for each in list(zip(*pieces, strict=True))[:3]))
 
 
 def discretised(part: Part, grid: Grid, stretched: bool = True) -> Discretised:
@@ -112,11 +119,12 @@ def discretised(part: Part, grid: Grid, stretched: bool = True) -> Discretised:
     """
     lattice = Lattice(grid.axes, part.mean, part.matrix)
     volume = abs(np.linalg.det(part.matrix))
-    density = volume * part.measure.evaluate(lattice.points()).reshape(grid.shape)
+    density = volume * part.measure.on_lattice(lattice).reshape(grid.shape)
     wanted = _wanted(part)
-    missed, values = 0.0, density
+    missed, values, resolved = 0.0, density, True
     in_its_frame = grid.gaussian and part.measure.normal is not None  # resolved, although cut off
     if not in_its_frame and _wrong(grid, density, *wanted) > _POINT_VALUE_ERROR:
+        resolved = False
         for _ in range(_MAX_STRETCHES if stretched else 1):
             density = abs(np.linalg.det(lattice.matrix)) * part.measure.cell_averages(lattice).reshape(grid.shape)
             inside = float(density.sum() * grid.volume)
@@ -134,7 +142,8 @@ def discretised(part: Part, grid: Grid, stretched: bool = True) -> Discretised:
             lattice = Lattice(grid.axes, lattice.origin + lattice.matrix @ shift, lattice.matrix @ back)
         missed = float(np.abs(density - values).max() / density.max()) if density.any() else np.inf
     mass = float(density.sum() * grid.volume)
-    return Discretised(density * (part.share / mass) if mass > 0 else density, part.mean, part.matrix, missed)
+    density = density * (part.share / mass) if mass > 0 else density
+    return Discretised(density, part.mean, part.matrix, missed, resolved)
 
 
 def _wanted(part: Part) -> tuple[Float, Float]:

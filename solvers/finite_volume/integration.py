@@ -16,7 +16,9 @@ from mfpde.measure import GridDensity
 from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.finite_volume.control import Plan, StepControl
 from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, Missed, edge_mass, inverse_growth
+from mfpde.solvers.finite_volume.first_instants import FirstInstants
 from mfpde.solvers.finite_volume.grid import Grid
+from mfpde.solvers.finite_volume.initial import stacked
 from mfpde.solvers.finite_volume.noise_steps import NoiseSteps
 from mfpde.solvers.finite_volume.solution import Solution, measure_of
 from mfpde.solvers.finite_volume.stepping import Attempt, Start
@@ -37,6 +39,7 @@ _FIRST_STEP = 0.8  # standard deviations that the first step may carry a frame, 
 _STEPS_BETWEEN_TAILS = 8  # accepted steps between two estimates of what tails have changed
 _TAILS_SHARE_MIN = 1e-3  # share of the error that is allowed, above which tails are estimated at every early step
 _LEFT_OF_POLE = 1e-4  # share of the time of a pole that need not be followed
+_MISSED = ("initial", "differed", "tails", "layer")  # what a checkpoint keeps of it
 _STEPS_BETWEEN_LOOKS = 8  # accepted steps, after which it is seen whether anything moves still
 
 
@@ -44,16 +47,20 @@ class FiniteVolumeIntegration(Integration):
     """Densities on panels, moved in steps that `StepControl` chooses, watched for what could go wrong."""
 
     def __init__(
-        self, system: CellSystem, solution: Solution, control: StepControl, missed: Missed, amplification: Amplification
+        self,
+        system: CellSystem,
+        solution: Solution,
+        control: StepControl,
+        missed: Missed,
+        amplification: Amplification,
+        first: FirstInstants | None = None,
     ) -> None:
         self._system, self._solution, self._control = system, solution, control
         self._noise_steps = NoiseSteps(system)
-        self._amplification = amplification
-        self._time = 0.0
+        self._amplification, self._first, self._time = amplification, first, 0.0
         self._growth, self._missed = PoleLine(), missed
         self._rest = Rest(control.tolerance, max(control.breaks, default=0.0))
-        self._leak = 0.0
-        self._looked = 0.0  # when tails were last looked at
+        self._leak, self._looked = 0.0, 0.0  # the latter: when tails were last looked at
         self._first_cells = system.grid.cells
         self._rates: Rates | None = system.rhs(0.0, solution)  # compiles before anybody measures a rate
         self._roughness: float | None = None
@@ -117,6 +124,8 @@ class FiniteVolumeIntegration(Integration):
 
     def advance(self, target: float, budget: int) -> Progress:
         work = 0.0
+        if self._first is not None and self._time < min(self._first.until, target):
+            self._pass(self._first, min(self._first.until, target))
         while self._time < target:
             trouble = self._trouble()
             if trouble is not None:
@@ -141,6 +150,15 @@ class FiniteVolumeIntegration(Integration):
         self._amplification.see(self.residual())
         return self._trouble() or Progress(State.REACHED)
 
+    def _pass(self, first: FirstInstants, time: float) -> None:
+        """To a time in the first instants, from the initial data."""
+        pieces = first.pieces(time, self.grid)
+        self._solution = stacked(pieces)
+        shown = max(piece.missed for piece in pieces)
+        self._missed.initial, self._missed.layer = first.error + shown, first.layer(time)
+        self._time = self._looked = time
+        self._rates = self._roughness = None
+
     def _attempt(self, target: float) -> bool:
         """Try one step; False when steps have become too short."""
         if self._control.vanished(self._time, target):
@@ -154,15 +172,14 @@ class FiniteVolumeIntegration(Integration):
         try:
             with np.errstate(all="ignore"):
                 taken = self._noise_steps.step if plan.exact else self._system.step
-                tried = taken(start, plan, self._control.tolerance)
+                tried = taken(start, plan, self._control.allowed(plan))
         except (ProblemError, ArithmeticError, np.linalg.LinAlgError):  # a trial stage where the drift means nothing
             tried = Attempt(None, math.inf)
         if tried.solution is not None and self._leaves_the_box(tried.solution):
             return True
         if self._control.judge(plan, tried.error, tried.limited) and tried.solution is not None:
             self._solution = self._system.restored(self._solution, tried.solution, self._time, plan.end)
-            smoothing = self._system.smoothing(rates) if self._missed.edges else 0.0
-            self._missed.add(plan.length, self._roughness, smoothing)
+            self._missed.add(plan.length, self._roughness, self._system.widening(rates))
             self._time = plan.end
             self._rates = self._roughness = None
             self._look_at_tails()
@@ -354,7 +371,7 @@ class FiniteVolumeIntegration(Integration):
             "high": grid.high,
             "first_cells": np.array(self._first_cells),
             "leak": np.array([self._leak]),
-            "missed": np.array([self._missed.initial, self._missed.differed, self._missed.tails, self._looked]),
+            "missed": np.array([getattr(self._missed, name) for name in _MISSED] + [self._looked]),
             "growth": self._growth.rows.copy(),
             "evaluations": np.array([self._evaluations]),
             **self._control.arrays(),
@@ -376,7 +393,8 @@ class FiniteVolumeIntegration(Integration):
         self._rest.restore(state)
         self._amplification.restore(state)
         self._rates, self._roughness = self._system.rhs(self._time, self._solution), None
-        missed = self._missed
-        missed.initial, missed.differed, missed.tails, self._looked = (float(part) for part in state["missed"])
+        *missed, self._looked = (float(part) for part in state["missed"])
+        for name, value in zip(_MISSED, missed, strict=True):
+            setattr(self._missed, name, value)
         self._growth.rows = state["growth"].copy()
         self._evaluations = int(state["evaluations"][0])

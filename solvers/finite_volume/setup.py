@@ -18,10 +18,11 @@ from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.finite_volume.cell_count import PILOT_TOLERANCE, Range, TooFewCellsError, enough_cells
 from mfpde.solvers.finite_volume.control import StepControl
 from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, Missed, narrowest_cluster
+from mfpde.solvers.finite_volume.first_instants import FirstInstants
 from mfpde.solvers.finite_volume.fitted_system import FittedSystem
 from mfpde.solvers.finite_volume.frames import Fitted, Frame, Moving, Rescaled, Static
 from mfpde.solvers.finite_volume.grid import MAX_DEVIATIONS, Grid
-from mfpde.solvers.finite_volume.initial import Discretised, Extent, Part, discretised, parts_of
+from mfpde.solvers.finite_volume.initial import Discretised, Extent, Part, discretised, parts_of, stacked
 from mfpde.solvers.finite_volume.integration import FiniteVolumeIntegration
 from mfpde.solvers.finite_volume.line_system import LineSystem
 from mfpde.solvers.finite_volume.pieces import averaged, smooth_pieces
@@ -105,7 +106,9 @@ class Setup:
         parts = self._parts(apart=self._moving)
         solution = Solution(*(state[name] for name in Solution._fields))
         missed = Missed(0.0, self._error, self.settings.order, self.equation.velocity.kinked)
-        integration = self._integration(grid, solution, missed, parts, self._step_tolerance)
+        noisy = self.equation.noise.diffusion_at(0.0) > 0
+        first = self._first_instants(grid, parts, self._on_grid(parts, grid, pilot=False)) if noisy else None
+        integration = self._integration(grid, solution, missed, parts, self._step_tolerance, first)
         integration.restore(state)
         return integration
 
@@ -117,8 +120,9 @@ class Setup:
         def start(cells: tuple[int, ...], tolerance: float, pilot: bool = False) -> FiniteVolumeIntegration:
             grid = Grid(*(box or self._moving_box(parts, cells)), cells, gaussian=self._moving)
             pieces = self._on_grid(parts, grid, pilot)
-            self._check_cells(cells, pieces)
-            integration = self._on_cells(grid, pieces, parts, self.settings.order, tolerance)
+            first = self._first_instants(grid, parts, pieces)
+            self._check_cells(cells, pieces if first is None else first.pieces(first.until, grid))
+            integration = self._on_cells(grid, pieces, first, parts, self.settings.order, tolerance)
             self._check_speed(integration)
             return integration
 
@@ -159,14 +163,43 @@ class Setup:
         ]
 
     def _on_cells(
-        self, grid: Grid, pieces: list[Discretised], parts: list[Part], order: int, tolerance: float
+        self,
+        grid: Grid,
+        pieces: list[Discretised],
+        first: FirstInstants | None,
+        parts: list[Part],
+        order: int,
+        tolerance: float,
     ) -> FiniteVolumeIntegration:
-        solution = Solution(*(np.stack(each) for each in list(zip(*pieces, strict=True))[:3]))
-        missed = Missed(max(piece.missed for piece in pieces), self._error, order, self.equation.velocity.kinked)
-        return self._integration(grid, solution, missed, parts, tolerance)
+        initial = max(piece.missed for piece in pieces) if first is None else first.error
+        missed = Missed(initial, self._error, order, self.equation.velocity.kinked)
+        return self._integration(grid, stacked(pieces), missed, parts, tolerance, first)
+
+    def _first_instants(self, grid: Grid, parts: list[Part], pieces: list[Discretised]) -> FirstInstants | None:
+        """Where cells do not resolve the data and there is noise from the start; not where the velocity has kinks, nor
+        where the data have tails or come to walls."""
+        resolved = all(piece.resolved for piece in pieces) or not self.measure.compact
+        if resolved or self.equation.velocity.kinked or not self.equation.noise.diffusion_at(0.0) > 0:
+            return None
+        frames = (part.matrix if self._moving else np.eye(self.dimension) for part in parts)
+        width = max(float(np.linalg.norm(matrix * grid.widths, 2)) for matrix in frames)
+        first = FirstInstants(self.equation, self.frame, parts, width, self.task.until, self._error)
+        if not first.error < np.inf:
+            return None
+        if self.settings.box is not None:
+            least, most = self.measure.reach(_BOX_MASS_TOLERANCE)
+            room = min(float((least - grid.low).min()), float((grid.high - most).min()))
+            return first if first.reach(_BOX_DEVIATIONS) < room else None
+        return first
 
     def _integration(
-        self, grid: Grid, solution: Solution, missed: Missed, parts: list[Part], tolerance: float
+        self,
+        grid: Grid,
+        solution: Solution,
+        missed: Missed,
+        parts: list[Part],
+        tolerance: float,
+        first: FirstInstants | None = None,
     ) -> FiniteVolumeIntegration:
         masked = parts[0].position is not None
         positions = np.array([part.position for part in parts], dtype=float) if masked else None
@@ -179,7 +212,7 @@ class Setup:
         try:
             with np.errstate(all="ignore"):
                 amplification = Amplification(self.equation.autonomous)
-                integration = FiniteVolumeIntegration(system, solution, control, missed, amplification)
+                integration = FiniteVolumeIntegration(system, solution, control, missed, amplification, first)
                 overflows = not integration.finite
         except ArithmeticError:
             overflows = True
@@ -230,7 +263,8 @@ class Setup:
         parts = coarse._parts(apart=True)
         cells = (_COARSE_CELLS[self.dimension],) * self.dimension
         grid = Grid(*coarse._moving_box(parts, cells), cells, gaussian=True)
-        run = coarse._on_cells(grid, [discretised(part, grid) for part in parts], parts, 7, _COARSE_TOLERANCE)
+        pieces = [discretised(part, grid) for part in parts]
+        run = coarse._on_cells(grid, pieces, coarse._first_instants(grid, parts, pieces), parts, 7, _COARSE_TOLERANCE)
         return box_of_run(run, self.task.until, deviations, self.frame)
 
     def _given_box(self) -> tuple[Float, Float]:

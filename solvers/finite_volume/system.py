@@ -42,7 +42,6 @@ _SECOND = np.array([1.0, 0.0, 0.0, 0.0])
 _SIXTH = np.array([75 / 64, -25 / 384, 3 / 640, 0.0])
 _EIGHTH = np.array([1225 / 1024, -245 / 3072, 49 / 5120, -5 / 7168])
 STAGGERED = {1: _SECOND, 2: _SECOND, 5: _SIXTH, 7: _SIXTH, 9: _EIGHTH}
-_EDGE_WAVELENGTH = 50.0  # in cells, of the waves that edges of the initial data leave behind
 _STIFFNESS_RATIO = 1.7  # at the shortest wave, of twice the staggered difference and the second difference
 
 
@@ -298,10 +297,9 @@ class CellSystem(System[Solution, Rates]):
         """Whether there is noise in a step."""
         return any(self._diffusion_at(time) > 0 for time in (start, 0.5 * (start + end)))
 
-    def smoothing(self, rates: Rates) -> float:
-        """How fast noise wears off waves as short as edges leave behind."""
-        strengths = np.diagonal(rates.conductivities, axis1=1, axis2=2) / (_EDGE_WAVELENGTH * self.grid.widths) ** 2
-        return float(strengths.min()) * (2 * np.pi) ** 2
+    def widening(self, rates: Rates) -> float:
+        """What noise adds to variances per unit time, in cells squared, along the axis where that is least."""
+        return 2.0 * float((np.diagonal(rates.conductivities, axis1=1, axis2=2) / self.grid.widths**2).min())
 
     def residual(self, solution: Solution, rates: Rates) -> float:
         """`int |d_t rho|` at fixed x, of all panels: what flows through faces, and what the frame's motion adds."""

@@ -82,6 +82,7 @@ def test_steps_that_stability_has_let_alone_are_counted_on():
         ("spectral", "law, positions", "positions"),
         ("spectral", "law, tables", "modes_kept"),
         ("finite-volume", "box too short", "first_cells"),
+        ("finite-volume", "edges under noise", "missed"),
         ("particles", "noise", "length"),
         ("particles", "masked", "positions"),
         ("particles", "norms that stay", "tokens"),

@@ -269,9 +269,9 @@ TELLING = {
     "spectral": {"controller[3]": "steps rejected", "rest[0]": "rest", "rest[1]": "rest"},
     "finite-volume": {
         "leak[0]": "box too short",
-        "missed[0]": "edges under noise",
         "missed[2]": "tails that matter",
-        "missed[3]": "tails that do not",
+        "missed[3]": "edges under noise",
+        "missed[4]": "tails that do not",
         "growth": "blow-up",
         **{f"control_counts[{number}]": "edges under noise" for number in (1, 3)},
     },
@@ -322,6 +322,7 @@ ELSEWHERE = {
     "finite-volume": {
         **AMPLIFICATION,
         **{f"first_cells[{number}]": "test_what_the_start_decides_is_kept" for number in range(2)},
+        "missed[0]": "test_what_the_start_decides_is_kept",
         "noise_steps[0]": "test_what_exact_steps_have_seen_is_kept",
         "rest[0]": "spectral",
         "rest[1]": "spectral",

@@ -1,0 +1,219 @@
+"""The first instants of a law under noise: a normal law about each token, until cells resolve what edges have become.
+
+    mu_t = sum_i w_i N(m_i, S_i),   m' = E G,   S' = E[G (x - m)^T] + E[(x - m) G^T] + 2 D,   S_i(0) = 0,
+
+w_i the weights of a quadrature rule of the initial measure, and E the expectation over N(m_i, S_i), by Gauss-Hermite
+rules of three points along each axis [sarkka2019]. It is exact where G is affine. Elsewhere tokens have a third
+cumulant, about 4 G'' D^2 t^3, that is left out: held against smooth functions, the error is of order t^3.
+
+Cells that are wider than an edge keep second order whatever their fluxes: what limiting does to the step stays in its
+longest waves. Where edges are normal laws of width s, moments of point values are right to e^{-2 (pi s / h)^2}, and
+everything goes on from there at the order of the scheme, but for what limiting does to tails.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+
+from mfpde.errors import ProblemError
+from mfpde.measure import Particles
+from mfpde.measure.normal_sum import NormalSum, three_points
+from mfpde.solvers.finite_volume.frames import Frame
+from mfpde.solvers.finite_volume.grid import Grid, root
+from mfpde.solvers.finite_volume.initial import Discretised, Part, discretised
+from mfpde.solvers.steppers.base import OrdinarySystem
+from mfpde.solvers.steppers.dop853 import Dop853
+from mfpde.typing import Float
+
+if TYPE_CHECKING:
+    from mfpde.equation import Equation
+
+__all__ = ["FirstInstants"]
+
+#: widths of an edge in cells, and what limiting leaves behind from there, relative to the peak, as measured
+_RESOLVED = ((2.0, 3e-13), (1.6, 8e-12), (1.25, 1e-10), (1.1, 1e-9))
+_ERROR_SHARE = 0.1  # of the error that is allowed, for the law; where it has more, less width is waited for
+_NODE_SPACING = 0.8  # of nodes, over the width of the normal laws about them: their sum is right to 4e-14
+_NARROWEST = 0.4  # cells: narrower normal laws have the nodes of this width
+_SOURCE_REFINEMENT = {1: 1.0, 2: 0.4}  # by dimension, of the rule that the velocity is summed over
+_LEAST_WEIGHT = 1e-30  # of the largest, of a node
+_DENSE_WEIGHT = 1e-10  # of the largest, of nodes that have to be dense
+_STEP_ERROR = 1e-12  # of a time step, in units of x
+_STEPS_MAX = 64  # of an interval without breaks: rates of a hundred widths per unit time take fewer
+_PEAK_OF_THIRD_DERIVATIVE = 1.4  # of a Gaussian, relative to its peak, in standard deviations
+
+#: points `(n, d)` and weights `(n,)` of sum 1
+Nodes: TypeAlias = tuple[Float, Float]
+
+
+class _Normals(NamedTuple):
+    """Means `(n, d)`, covariances `(n, d, d)`, and third cumulants along the axes `(n, d)`."""
+
+    means: Float
+    covariances: Float
+    cumulants: Float
+
+    @classmethod
+    def unpacked(cls, rows: Float, d: int) -> _Normals:
+        return cls(rows[:, :d], rows[:, d : d + d * d].reshape(-1, d, d), rows[:, d + d * d :])
+
+
+class FirstInstants:
+    """The law of tokens until cells resolve its edges, each of which noise has made a normal law."""
+
+    def __init__(
+        self, equation: Equation, frame: Frame, parts: list[Part], width: float, last: float, allowed: float
+    ) -> None:
+        """For cells of that width, in units of x; no longer than to the `last` time."""
+        self._equation, self._frame, self._parts, self._width = equation, frame, parts, width
+        self._diffusion = equation.noise.diffusion_at(0.0)
+        dimension = equation.geometry.ambient_dimension
+        self._sources = [self._nodes(part, _SOURCE_REFINEMENT[dimension]) for part in parts]
+        self._at_end: list[Discretised] | None = None
+        self._points, self._weights = three_points(dimension)
+        for wanted, left in _RESOLVED:
+            self.until = min((wanted * width) ** 2 / (2.0 * self._diffusion), last)
+            of_law = self._error_at_end()
+            self.error = of_law + left
+            if of_law <= _ERROR_SHARE * allowed:
+                break
+
+    def _error_at_end(self) -> float:
+        """What the third cumulants would change of the density at the end, relative to its peak; infinite where normal
+        laws do not last so long."""
+        try:
+            with np.errstate(all="ignore"):
+                moved, largest = self._moved(self.until, []), 0.0
+        except (ProblemError, ArithmeticError, np.linalg.LinAlgError):  # where the drift means nothing
+            return np.inf
+        for part, (_, weights), normals in zip(self._parts, self._sources, moved, strict=True):
+            finite = all(np.isfinite(each).all() for each in normals)
+            if not finite or not np.linalg.eigvalsh(normals.covariances).min() > 0:
+                return np.inf
+            spread = np.sqrt(np.diag(part.measure.covariance))
+            largest = max(largest, float((weights @ np.abs(normals.cumulants) / spread**3).sum()))
+        return _PEAK_OF_THIRD_DERIVATIVE / 6.0 * largest
+
+    def reach(self, deviations: float) -> float:
+        """How far noise alone takes tokens until the end."""
+        return deviations * math.sqrt(2.0 * self._diffusion * self.until)
+
+    def layer(self, time: float) -> float:
+        """Variance of an edge, in cells squared."""
+        return 2.0 * self._diffusion * time / self._width**2
+
+    def pieces(self, time: float, grid: Grid) -> list[Discretised]:
+        """Its parts on the cells of a grid; those at the end are asked for twice."""
+        if time == self.until and self._at_end is not None:
+            return self._at_end
+        nodes = [self._dense_nodes(part, time) for part in self._parts]
+        moved = self._moved(time, nodes)[len(self._parts) :]
+        found = [self._on_cells(*each, time, grid) for each in zip(self._parts, nodes, moved, strict=True)]
+        if time == self.until:
+            self._at_end = found
+        return found
+
+    def _on_cells(self, part: Part, nodes: Nodes, normals: _Normals, time: float, grid: Grid) -> Discretised:
+        law = NormalSum(nodes[1], normals.means, normals.covariances, self._equation.geometry)
+        if self._frame.gaussian:
+            frame = law.mean, _stretch(part.measure.covariance, law.covariance) @ part.matrix
+        else:
+            frame = np.zeros_like(part.mean), self._frame.scaled(np.eye(part.mean.size), 0.0, time)
+        return discretised(Part(part.share, law, *frame, part.position), grid)
+
+    # -- nodes
+    # ---------------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def _nodes(part: Part, refinement: float) -> Nodes:
+        points, weights = part.measure.nodes(refinement=refinement)
+        there = weights > _LEAST_WEIGHT * weights.max()
+        return points[there], weights[there] / weights[there].sum()
+
+    def _dense_nodes(self, part: Part, time: float) -> Nodes:
+        """As close to each other as normal laws of that time are wide."""
+        wide = max(math.sqrt(2.0 * self._diffusion * time), _NARROWEST * self._width)
+        points, weights = self._nodes(part, 1.0)
+        there = weights > _DENSE_WEIGHT * weights.max()
+        lengths = (weights[there] / part.measure.evaluate(points[there])) ** (1.0 / points.shape[1])
+        return self._nodes(part, max(1.0, float(lengths.max()) / (_NODE_SPACING * wide)))
+
+    # -- motion
+    # ---------------------------------------------------------------------------------------------------------
+
+    def _moved(self, time: float, others: list[Nodes]) -> list[_Normals]:
+        """Normal laws about the sources, and about other nodes of the same parts, at a time."""
+        d = self._equation.geometry.ambient_dimension
+        points = [points for points, _ in (*self._sources, *others)]
+        state = np.concatenate([np.pad(each, ((0, 0), (0, d * d + d))) for each in points])
+        ends = [0.0, *(end for end in self._breaks if end < time), time]
+        for start, end in pairwise(ends):
+            state = self._carried(state, start, end, points)
+        cuts = np.cumsum([len(each) for each in points])[:-1]
+        return [_Normals.unpacked(rows, d) for rows in np.split(state, cuts)]
+
+    @property
+    def _breaks(self) -> list[float]:
+        return sorted({*self._equation.velocity.breaks(), *self._equation.noise.breaks()} - {0.0})
+
+    def _carried(self, state: Float, start: float, end: float, points: list[Float]) -> Float:
+        """Over a time without breaks, in as many steps as keep the error of each small."""
+        positions = self._positions([len(each) for each in points])
+
+        def slope(time: float, state: Float) -> Float:
+            return self._slope(min(time, float(np.nextafter(end, -np.inf))), state, positions)
+
+        system, steps = OrdinarySystem.of(slope), 1
+        while True:
+            reached, worst, length = state, 0.0, (end - start) / steps
+            for number in range(steps):
+                step = Dop853().step(system, start + number * length, reached, length)
+                reached, worst = step.end, max(worst, step.error(lambda error: float(np.abs(error).max())))
+                if not worst <= _STEP_ERROR:
+                    break
+            if worst <= _STEP_ERROR or steps >= _STEPS_MAX:
+                return reached
+            steps *= 2
+
+    def _positions(self, counts: list[int]) -> Float | None:
+        """Of all nodes, where attention is masked."""
+        places = [part.position for part in self._parts] * (len(counts) // len(self._parts))
+        return None if places[0] is None else np.repeat(np.array(places, dtype=float), counts)
+
+    def _slope(self, time: float, state: Float, positions: Float | None) -> Float:
+        d, count = self._equation.geometry.ambient_dimension, sum(len(weights) for _, weights in self._sources)
+        normals = _Normals.unpacked(state, d)
+        values, axes = np.linalg.eigh(normals.covariances)
+        roots = axes * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+        apart = np.einsum("nij,qj->nqi", roots, self._points)
+        places = (normals.means[:, None, :] + apart).reshape(-1, d)
+        shares = zip(self._parts, self._sources, strict=True)
+        masses = np.concatenate([part.share * weights for part, (_, weights) in shares])
+        among = self._points.shape[0]
+        spread = None if positions is None else np.repeat(positions, among)
+        measure = Particles(
+            places[: count * among],
+            np.multiply.outer(masses, self._weights).ravel(),
+            self._equation.geometry,
+            None if spread is None else spread[: count * among],
+        )
+        velocity = self._equation.velocity.at(time)
+        velocity.prepare(measure)
+        drift = np.asarray(velocity.drift(measure, places, spread)).reshape(-1, among, d)
+        weighed = drift * self._weights[:, None]
+        crossed = np.einsum("nqi,nqj->nij", weighed, apart)
+        wider = crossed + np.swapaxes(crossed, 1, 2) + 2.0 * self._equation.noise.diffusion_at(time) * np.eye(d)
+        variances = np.diagonal(normals.covariances, axis1=1, axis2=2)
+        skewed = 3.0 * (weighed * (apart**2 - variances[:, None, :])).sum(axis=1)
+        return np.concatenate([weighed.sum(axis=1), wider.reshape(-1, d * d), skewed], axis=1)
+
+
+def _stretch(before: Float, after: Float) -> Float:
+    """The symmetric T with `T before T = after`: it turns no frame."""
+    half = root(before)
+    inverse = np.linalg.inv(half)
+    return inverse @ root(half @ after @ half) @ inverse

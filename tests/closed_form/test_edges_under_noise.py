@@ -1,0 +1,133 @@
+"""Edges of the initial density under noise: finite volumes, closed forms and the programs of `tests/reference`."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+from scipy.special import ndtr
+
+import mfpde
+from mfpde.prepare import prepare
+from mfpde.solvers.finite_volume.setup import Setup
+
+HARD = json.loads((Path(__file__).parents[1] / "reference" / "hard.json").read_text("utf-8"))["problems"]
+STORED = {case["name"]: case for case in HARD}
+TWO = [(-1.2, -0.5, 1 / 3), (0.3, 1.4, 2 / 3)]  # ends and shares of two intervals
+
+
+def problem(blocks, times, **solver):
+    time = {"until": times[-1], "save_at": times}
+    return mfpde.Problem.from_dict({**blocks, "solver": {"kind": "finite-volume", **solver}, "time": time})
+
+
+def honest(run, error):
+    """Whether the error of the density is below the promise, or the outcome says that it is not."""
+    accuracy = run.outcome.accuracy
+    return accuracy.kept is False or error <= accuracy.promised
+
+
+@pytest.mark.parametrize(
+    ("name", "solver", "moments", "density"),
+    [
+        ("noisy-interval", {}, 1e-8, 1e-7),
+        ("noisy-interval", {"cells": 128}, 1e-8, 1e-7),
+        ("noisy-interval", {"cells": 512}, 1e-9, 1e-8),
+        ("noisy-interval", {"cells": 1024, "frame": "static"}, 1e-10, 1e-10),
+        ("noisy-sigmoid-interval", {"cells": 128}, 1e-8, 1e-6),
+        ("noisy-disc", {"cells": 64}, 1e-7, 1e-6),
+        ("noisy-linear-square", {"cells": 64}, 1e-7, 1e-6),
+    ],
+)
+def test_laws_whose_edges_noise_smooths(name, solver, moments, density):
+    case = STORED[name]
+    run = mfpde.solve(problem(case["problem"], case["times"], **solver))
+    for index, wanted in zip(np.searchsorted(run.times, case["times"]), case["moments"], strict=True):
+        measure = run.measure(int(index))
+        found = np.concatenate([measure.mean, measure.covariance.ravel()])
+        assert np.abs(found - wanted[: found.size]).max() < moments
+    off = float(np.abs(run.measure(-1).evaluate(np.array(case["points"])) - case["density"]).max() / case["peak"])
+    assert off < density
+    assert honest(run, off)
+
+
+def intervals(kappa):
+    """`G(x) = -M_2 x`: tokens are at `L x_0` plus a normal law of variance s."""
+    components = [{"kind": "uniform", "box": [[low, high]], "weight": share} for low, high, share in TWO]
+    return {
+        "geometry": {"kind": "line"},
+        "attention": {"kind": "linear", "A": 1, "V": -1},
+        "initial": {"kind": "mixture", "components": components},
+        "noise": {"kappa": kappa},
+    }
+
+
+def moved(kappa, time):
+    """Mean, variance and density of these at a time."""
+    first = sum(share * 0.5 * (low + high) for low, high, share in TWO)
+    second = sum(share * (high**3 - low**3) / (3 * (high - low)) for low, high, share in TWO)
+
+    def slope(_, y):
+        square = y[0] ** 2 * second + y[1]
+        return [-square * y[0], -2 * square * y[1] + 2 / kappa]
+
+    scale, spread = solve_ivp(slope, (0, time), [1, 0], "DOP853", rtol=1e-13, atol=1e-16).y[:, -1]
+
+    def density(x):
+        ends = [[ndtr((x - scale * end) / np.sqrt(spread)) for end in part[:2]] for part in TWO]
+        parts = zip(ends, TWO, strict=True)
+        return sum(share * (a - b) / (scale * (high - low)) for (a, b), (low, high, share) in parts)
+
+    return scale * first, scale**2 * (second - first**2) + spread, density
+
+
+@pytest.mark.parametrize("kappa", [2.0, 100.0, 1e4])
+@pytest.mark.parametrize(
+    "solver", [{}, {"cells": 96}, {"frame": "static"}, {"box": [[-8, 8]], "cells": 320}], ids=["", "few", "rest", "box"]
+)
+def test_two_intervals_keep_the_promise_or_say_so(kappa, solver):
+    run = mfpde.solve(problem(intervals(kappa), [0.004, 1.0], **solver))
+    rests = "frame" in solver or "box" in solver  # edges then become narrower, in cells, while the law contracts
+    allowed = 1e-6 if rests and kappa > 1e3 else 1e-8
+    for index in (-2, -1):
+        mean, variance, density = moved(kappa, float(run.times[index]))
+        measure = run.measure(index)
+        assert abs(measure.mean[0] - mean) < allowed
+        assert abs(measure.covariance[0, 0] - variance) < allowed
+        assert abs(measure.mass - 1) < 1e-12
+        assert run.density[index].min() >= 0.0
+    x = np.linspace(-2.5, 2.5, 801)
+    exact = density(x)
+    off = float(np.abs(measure.evaluate(x[:, None]) - exact).max() / exact.max())
+    assert honest(run, off)
+    assert run.outcome.accuracy.kept or solver or kappa > 1e3
+
+
+def test_the_error_of_the_first_instants_is_of_third_order():
+    """Of the time, which is the square of the cells' width."""
+    case, errors = STORED["noisy-interval"], []
+    for cells in (384, 768):
+        asked = prepare(problem(case["problem"], case["times"], cells=cells, frame="static", tolerance=1e-3))
+        errors.append(Setup.of(asked.solver, asked.task).start()._first.error)
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(6, abs=0.3)
+
+
+def test_looking_into_the_first_instants_changes_no_bit():
+    case = STORED["noisy-interval"]["problem"]
+    plain, watched = (
+        mfpde.solve(problem(case, times, cells=256)).measure(-1).panels[0].values
+        for times in ([0.5], [1e-4, 1e-3, 0.5])
+    )
+    assert np.array_equal(plain, watched)
+
+
+def test_where_velocities_have_kinks_or_edges_lie_at_walls_the_outcome_says_so():
+    interval = {"kind": "uniform", "box": [[-0.7, 1.3]]}
+    noisy = {"geometry": {"kind": "line"}, "initial": interval, "noise": {"kappa": 8}}
+    for law, solver in (
+        ({"kind": "relu", "A": 1, "V": -1}, {"cells": 512}),
+        ({"kind": "softmax", "A": 0.8, "V": -1}, {"cells": 512, "box": [[-0.8, 4]]}),
+    ):
+        accuracy = mfpde.solve(problem({**noisy, "attention": law}, [0.2], **solver)).outcome.accuracy
+        assert (accuracy.kept, accuracy.cause) == (False, "edges")
