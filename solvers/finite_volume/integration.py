@@ -15,7 +15,7 @@ from mfpde.geometry import Axis, Layout
 from mfpde.measure import GridDensity
 from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.finite_volume.control import Plan, StepControl
-from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, Missed, edge_mass, inverse_growth
+from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, Missed, edge_mass, inverse_growth, mass_at_walls
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.noise_steps import NoiseSteps
 from mfpde.solvers.finite_volume.solution import Solution, measure_of
@@ -163,6 +163,8 @@ class FiniteVolumeIntegration(Integration):
             self._solution = self._system.restored(self._solution, tried.solution, self._time, plan.end)
             smoothing = self._system.smoothing(rates) if self._missed.edges else 0.0
             self._missed.add(plan.length, self._roughness, smoothing)
+            if self._system.scheme.walls and not self._system.edges:
+                self._missed.walls = max(self._missed.walls, mass_at_walls(self._solution.density))
             self._time = plan.end
             self._rates = self._roughness = None
             self._look_at_tails()
@@ -354,7 +356,9 @@ class FiniteVolumeIntegration(Integration):
             "high": grid.high,
             "first_cells": np.array(self._first_cells),
             "leak": np.array([self._leak]),
-            "missed": np.array([self._missed.initial, self._missed.differed, self._missed.tails, self._looked]),
+            "missed": np.array(
+                [self._missed.initial, self._missed.differed, self._missed.tails, self._missed.walls, self._looked]
+            ),
             "growth": self._growth.rows.copy(),
             "evaluations": np.array([self._evaluations]),
             **self._control.arrays(),
@@ -377,6 +381,7 @@ class FiniteVolumeIntegration(Integration):
         self._amplification.restore(state)
         self._rates, self._roughness = self._system.rhs(self._time, self._solution), None
         missed = self._missed
-        missed.initial, missed.differed, missed.tails, self._looked = (float(part) for part in state["missed"])
+        parts = (float(part) for part in state["missed"])
+        missed.initial, missed.differed, missed.tails, missed.walls, self._looked = parts
         self._growth.rows = state["growth"].copy()
         self._evaluations = int(state["evaluations"][0])

@@ -24,7 +24,7 @@ from mfpde.solvers.finite_volume.grid import MAX_DEVIATIONS, Grid
 from mfpde.solvers.finite_volume.initial import Discretised, Extent, Part, discretised, parts_of
 from mfpde.solvers.finite_volume.integration import FiniteVolumeIntegration
 from mfpde.solvers.finite_volume.line_system import LineSystem
-from mfpde.solvers.finite_volume.pieces import averaged, smooth_pieces
+from mfpde.solvers.finite_volume.pieces import averaged, kinks_inside, smooth_pieces
 from mfpde.solvers.finite_volume.plane_system import PlaneSystem
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.static_box import box_of_run
@@ -98,13 +98,19 @@ class Setup:
         asked = self.settings.tolerance
         return _STEP_TOLERANCE_DEFAULT if asked is None else max(_STEP_SHARE * asked, _STEP_TOLERANCE_MIN)
 
+    @property
+    def _kinks(self) -> bool:
+        """Whether the velocity has kinks within cells."""
+        velocity = self.equation.velocity
+        return kinks_inside(velocity) if self.pieces else velocity.kinked
+
     def resume(self, state: Mapping[str, AnyArray]) -> FiniteVolumeIntegration:
         """From a checkpoint: on its cells, in its box."""
         cells = state["density"].shape[-self.dimension :]
         grid = Grid(state["low"], state["high"], cells, gaussian=self._moving)
         parts = self._parts(apart=self._moving)
         solution = Solution(*(state[name] for name in Solution._fields))
-        missed = Missed(0.0, self._error, self.settings.order, self.equation.velocity.kinked)
+        missed = Missed(0.0, self._error, self.settings.order, self._kinks)
         integration = self._integration(grid, solution, missed, parts, self._step_tolerance)
         integration.restore(state)
         return integration
@@ -162,7 +168,7 @@ class Setup:
         self, grid: Grid, pieces: list[Discretised], parts: list[Part], order: int, tolerance: float
     ) -> FiniteVolumeIntegration:
         solution = Solution(*(np.stack(each) for each in list(zip(*pieces, strict=True))[:3]))
-        missed = Missed(max(piece.missed for piece in pieces), self._error, order, self.equation.velocity.kinked)
+        missed = Missed(max(piece.missed for piece in pieces), self._error, order, self._kinks)
         return self._integration(grid, solution, missed, parts, tolerance)
 
     def _integration(
