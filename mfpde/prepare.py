@@ -21,7 +21,7 @@ from mfpde.solvers.auto import Auto, fitting
 from mfpde.specification import Specification
 from mfpde.typing import AnyArray
 
-__all__ = ["Prepared", "chosen_solver", "citations_of", "faults", "layout_faults", "prepare"]
+__all__ = ["Prepared", "chosen_solver", "citations_of", "faults", "layout_faults", "prepare", "solver_told"]
 
 _ANOTHER_WAY = "start again, or from its last snapshot with initial: {kind: snapshot}"
 _UNKNOWN_VERSION = (
@@ -114,6 +114,14 @@ def chosen_solver(problem: Problem) -> Solver:
     """The problem's solver; without one, or with `kind: auto`, the best that fits the equation."""
     solver = problem.solver or Auto()
     return solver.choose(problem.equation) if isinstance(solver, Auto) else solver
+
+
+def solver_told(problem: Problem) -> str:
+    """The kind of the problem's solver; where `auto` chose it, also from which."""
+    taken = chosen_solver(problem).kind
+    if problem.solver is not None and not isinstance(problem.solver, Auto):
+        return taken
+    return f"{taken}, preferred by auto among {', '.join(solver.kind for solver in fitting(problem.equation))}"
 
 
 def citations_of(problem: Problem, statistics: Mapping[str, Any]) -> list[str]:

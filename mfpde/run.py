@@ -16,7 +16,7 @@ from mfpde.errors import MfpdeError, nearest, shown
 from mfpde.geometry import Layout
 from mfpde.measure import GridDensity, Measure
 from mfpde.measure.mergers import Mergers
-from mfpde.prepare import chosen_solver, citations_of
+from mfpde.prepare import chosen_solver, citations_of, solver_told
 from mfpde.registry import lookup
 from mfpde.solvers.forms import Written, written_measure
 from mfpde.typing import AnyArray, Float
@@ -175,6 +175,7 @@ class Run(Result):
         first, last, layout, numbers = float(self.times[0]), float(self.times[-1]), self.layout, self._statistics()
         series = {name: np.asarray(values)[-1] for name, values in self.series.items() if len(values)}
         return Summary(
+            method={"solver": solver_told(self.problem)},
             extent={"times": f"{first:.6g} to {last:.6g}, {len(self.times)} snapshots"},
             contents={"snapshot": _size(layout)},
             counts={name: numbers[name] for name in chosen_solver(self.problem).counts if name in numbers},

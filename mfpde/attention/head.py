@@ -37,6 +37,8 @@ class Head(Attention):
     tail_power: ClassVar[float] = 1.0
     #: the function of the scores `<Ax, y> - <y, F y>` that k is, by its name in sums over pairs; None is another kernel
     pair_kernel: ClassVar[str | None] = None
+    #: whether `k(0, y) = 0`, so that a token at the origin stays there
+    rests_at_origin: ClassVar[bool] = False
     #: whether the mean of all tokens moves by V alone
     keeps_mean: ClassVar[bool] = False
 

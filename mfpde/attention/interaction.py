@@ -127,6 +127,11 @@ class Interaction(Law):
         """W, where it is an expression."""
         return None if self.expression is None else _pair_potential(self.expression)
 
+    @property
+    def kinked_by_edges(self) -> bool:
+        kinks_of_pairs = self.pair_potential is not None and self.pair_potential.kinked
+        return kinks_of_pairs or (self.external is not None and bool(Expression(self.external).kinks))
+
     def external_on(self, geometry: Geometry) -> External | None:
         """U, where there is one."""
         return None if self.external is None else _external(self.external, geometry)

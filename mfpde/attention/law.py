@@ -41,6 +41,11 @@ class Law(InTime, ABC):
         """Whether drifts of smooth measures have kinks."""
         return False
 
+    @property
+    def kinked_by_edges(self) -> bool:
+        """Whether drifts of measures with edges have kinks where those of smooth measures have none."""
+        return False
+
     @abstractmethod
     def outputs(self, measure: Measure, queries: Queries, positions: AnyArray | None = None) -> Float:
         """`G_mu` before it is projected: vectors of R^d, `(d, *shape)`."""

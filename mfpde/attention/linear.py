@@ -34,6 +34,7 @@ class Linear(Bilinear):
     kind: Literal["linear"] = "linear"
     pair_kernel: ClassVar[str] = "linear"
     normalised: ClassVar[bool] = False
+    rests_at_origin: ClassVar[bool] = True
 
     def kernel(self, queries: Float, keys: Float, weights: Float) -> Float:
         return self.scores(queries, keys)

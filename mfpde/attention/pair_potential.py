@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mfpde.attention.pair_quadrature import pair_nodes
+from mfpde.attention.pair_quadrature import kinks_of, pair_nodes
 from mfpde.attention.quadratic import quadratic_of
 from mfpde.errors import ProblemError
 from mfpde.geometry import Harmonics
@@ -151,6 +151,12 @@ class PairPotential:
             f"interaction.expression {self.text} is singular, or its slope is, at {where} 0, where each token meets "
             f"itself{more}"
         )
+
+    @cached_property
+    def kinked(self) -> bool:
+        """Of an expression in r: whether forces have kinks, or jump where tokens meet."""
+        slope = float(self.jets(np.zeros(1), np.zeros(1, dtype=bool))[1][0])
+        return abs(slope) > _KINK_SLOPE * self._usual_slope or kinks_of(self, _DISTANCES_CHECKED).size > 0
 
     @cached_property
     def collision(self) -> str | None:

@@ -43,6 +43,7 @@ class Relu(Pairwise):
     kind: Literal["relu"] = "relu"
     pair_kernel: ClassVar[str] = "relu"
     normalised: ClassVar[bool] = False
+    rests_at_origin: ClassVar[bool] = True
 
     @property
     def kinked(self) -> bool:

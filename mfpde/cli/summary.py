@@ -19,7 +19,7 @@ _EFFORT = ("timings", "statistics")  # groups of provenance that say how much th
 def summary(result: Result) -> str:
     """What is printed when the work is done."""
     told, agreement = result.summary(), result.agreement
-    rows = [("outcome", str(result.outcome)), *told.extent.items(), *_numbers(told.counts)]
+    rows = [("outcome", str(result.outcome)), *told.method.items(), *told.extent.items(), *_numbers(told.counts)]
     if agreement is not None:
         rows.append(("compared", f"{'ok' if agreement.passed else 'FAILED'}: {agreement}"))
     wall = flat(result.provenance).get("seconds")
@@ -43,7 +43,7 @@ def facts(file: str, result: Result) -> dict[str, list[tuple[str, str]]]:
     cost and what made it."""
     told, agreement, made = result.summary(), result.agreement, result.provenance
     rows = [("file", file), ("title", result.problem.title or "-"), ("outcome", str(result.outcome))]
-    rows += [*told.extent.items(), *told.contents.items()]
+    rows += [*told.method.items(), *told.extent.items(), *told.contents.items()]
     if agreement is not None:
         rows.append(("compared", str(agreement)))
     last, values = _last_values(told)

@@ -36,11 +36,12 @@ class Stated(Protocol):
 class Summary:
     """A result in a few lines.
 
-    `extent` says what it spans and `contents` what it holds, in words by name; `counts` are statistics that everybody
-    is told, `last` the values at its end (`when`), `invariants` what must not change. `data` is for programs, beyond
-    its problem, outcome and provenance.
+    `method` says what found it, `extent` what it spans and `contents` what it holds, in words by name; `counts` are
+    statistics that everybody is told, `last` the values at its end (`when`), `invariants` what must not change. `data`
+    is for programs, beyond its problem, outcome and provenance.
     """
 
+    method: Mapping[str, str] = field(default_factory=dict)
     extent: Mapping[str, str] = field(default_factory=dict)
     contents: Mapping[str, str] = field(default_factory=dict)
     counts: Mapping[str, float] = field(default_factory=dict)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mfpde.measure import GridDensity
 from mfpde.plotting.animation import Scene
 from mfpde.plotting.style import CATEGORIES, LINE, label
 
@@ -23,7 +22,7 @@ class LineScene(Scene):
 
     def __init__(self, shown: LineRun, snapshots: list[int]) -> None:
         self.shown = shown
-        grids = [cast("GridDensity", shown.run.measure(index)) for index in sorted(set(snapshots))]
+        grids = [shown.grid(index) for index in sorted(set(snapshots))]
         self.profiles = [shown.profile(grid) for grid in grids]
         self.spread = np.sqrt(np.array([grid.covariance[0, 0] for grid in grids]))
         super().__init__(shown, snapshots)

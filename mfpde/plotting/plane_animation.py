@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mfpde.measure import GridDensity
 from mfpde.plotting.animation import Scene
 from mfpde.plotting.plane_run import Picture, add_bar, common_scale
 
@@ -22,7 +21,7 @@ class PlaneScene(Scene):
     """Density over x and y, in one window for all times."""
 
     def __init__(self, shown: PlaneRun, snapshots: list[int]) -> None:
-        grids = [cast("GridDensity", shown.run.measure(index)) for index in sorted(set(snapshots))]
+        grids = [shown.grid(index) for index in sorted(set(snapshots))]
         ends = np.array([shown.windows([grid])[0] for grid in grids])
         low, high = ends[:, 0].min(axis=0), ends[:, 1].max(axis=0)
         middle, half = 0.5 * (low + high), 0.5 * float((high - low).max())

@@ -145,8 +145,11 @@ class GridPortrait(Portrait):
     @cached_property
     def grids(self) -> list[GridDensity]:
         """Densities at the shown snapshots."""
-        shown = [self.run.on_cells(index) for index in self.shown]
-        return cast("list[GridDensity]", self.measures if None in shown else shown)
+        return [self.grid(index) for index in self.shown]
+
+    def grid(self, index: int) -> GridDensity:
+        """The density at any snapshot."""
+        return self.run.on_cells(index) or cast("GridDensity", self.run.measure(index))
 
 
 def portrait_of(run: Run) -> Portrait:

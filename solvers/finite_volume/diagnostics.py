@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from mfpde.typing import Float
 if TYPE_CHECKING:
     from mfpde.solvers.finite_volume.system import Rates
 
-__all__ = ["LEAST_WIDTH", "Missed", "edge_mass", "inverse_growth", "narrowest_cluster", "unsmoothed"]
+__all__ = ["LEAST_WIDTH", "Missed", "edge_mass", "inverse_growth", "mass_at_walls", "narrowest_cluster", "unsmoothed"]
 
 #: cells across a cluster at half of its height
 LEAST_WIDTH = 3.0
@@ -25,6 +26,7 @@ _EDGE_CELLS_MIN = 3  # more than stencils cross in a step
 _SMOOTHING_WIDTH = 4.0 * np.log(2.0)  # cells squared that averaging adds to the squared width at half height
 _DIFFERENCE_DAMPING = 4.0  # half of the derivatives by which fluxes of order nine and seven differ in effect
 _BETWEEN_FACTOR, _HALF_ORDER_BETWEEN = 0.2, 7.0  # interpolation of order 14, measured for s / h from 1 to 10
+_KEPT = ("initial", "differed", "tails", "layer", "walls")  # in checkpoints, of what has been missed
 _ORDER_NINE_FACTOR = 10.0  # times difference^(9/7) that errors of order nine are, from densities of all kinds
 
 
@@ -55,14 +57,26 @@ def edge_mass(density: Float, grid: Grid) -> Float:
     return shares / float(total.sum())
 
 
+def mass_at_walls(density: Float) -> float:
+    """By how much the mass `h sum u_i` of point values differs from `int u`, relative: `h^2 / 24` times the slopes at
+    both walls, which are extrapolated from the differences of the nearest cells; density `(panels, rows, columns)`."""
+    found = 0.0
+    for axis in (1, 2) if density.shape[1] > 1 else (2,):
+        u = np.moveaxis(density, axis, 0)
+        for first, second, third in (u[:3], u[:-4:-1]):
+            found += float(np.abs(3.0 * second - 2.0 * first - third).sum())
+    return found / (24.0 * float(density.sum()))
+
+
 @dataclass
 class Missed:
     """An estimate of the spatial error, relative to the peak: the error of the initial data, plus the sum over all
     steps of length x |flux of order 9 - flux of order 7|.
 
-    That difference is O(h^7) and the error O(h^9): the estimate is 10 difference^(9/7). Where noise has made an edge a
-    normal law of the variance s^2, noise that follows damps what the difference has done to it, eight derivatives of
-    that law, by (s^2 / (s^2 + 2 D t))^4; and what is shown between the cells misses 0.2 / (1 + s^2 / h^2)^7.
+    That difference is O(h^7) and the error O(h^9): the estimate is 10 difference^(9/7), or where velocities have kinks
+    within cells that difference. Where noise has made an edge a normal law of the variance s^2, noise that follows
+    damps what the difference has done to it, eight derivatives of that law, by (s^2 / (s^2 + 2 D t))^4; and what is
+    shown between the cells misses 0.2 / (1 + s^2 / h^2)^7.
     """
 
     initial: float
@@ -72,13 +86,15 @@ class Missed:
     differed: float = 0.0
     tails: float = 0.0  # what tails beyond the cells may have changed of where tokens are, relative to the width
     layer: float = np.inf  # variance of the steepest edge under noise, in cells squared; infinite without one
+    walls: float = 0.0  # the largest share of the mass so far by which sums over cells and integrals differ at walls
 
     @property
     def so_far(self) -> float:
         """The estimate."""
         between = _BETWEEN_FACTOR / (1.0 + self.layer) ** _HALF_ORDER_BETWEEN
-        of_fluxes = _ORDER_NINE_FACTOR * self.differed ** (9 / 7) if self.order == 9 else self.differed
-        return self.initial + between + of_fluxes
+        smooth = self.order == 9 and not self.kinks
+        of_fluxes = _ORDER_NINE_FACTOR * self.differed ** (9 / 7) if smooth else self.differed
+        return self.initial + self.walls + between + of_fluxes
 
     def add(self, step: float, roughness: float, spreading: float) -> None:
         """A step: its length, the difference between two orders and what noise adds to variances in cells squared, per
@@ -88,6 +104,15 @@ class Missed:
             self.differed *= (self.layer / wider) ** _DIFFERENCE_DAMPING
             self.layer = wider
         self.differed += step * roughness
+
+    def array(self) -> Float:
+        """What a checkpoint keeps of it."""
+        return np.array([getattr(self, name) for name in _KEPT])
+
+    def restore(self, kept: Sequence[float]) -> None:
+        """Go on from there."""
+        for name, value in zip(_KEPT, kept, strict=True):
+            setattr(self, name, float(value))
 
     def accuracy(self) -> Accuracy:
         """Whether cells and tails have left out less than is allowed."""

@@ -15,7 +15,7 @@ from mfpde.geometry import Axis, Layout
 from mfpde.measure import GridDensity
 from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.finite_volume.control import Plan, StepControl
-from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, Missed, edge_mass, inverse_growth
+from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, Missed, edge_mass, inverse_growth, mass_at_walls
 from mfpde.solvers.finite_volume.first_instants import FirstInstants
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.initial import stacked
@@ -39,7 +39,6 @@ _FIRST_STEP = 0.8  # standard deviations that the first step may carry a frame, 
 _STEPS_BETWEEN_TAILS = 8  # accepted steps between two estimates of what tails have changed
 _TAILS_SHARE_MIN = 1e-3  # share of the error that is allowed, above which tails are estimated at every early step
 _LEFT_OF_POLE = 1e-4  # share of the time of a pole that need not be followed
-_MISSED = ("initial", "differed", "tails", "layer")  # what a checkpoint keeps of it
 _STEPS_BETWEEN_LOOKS = 8  # accepted steps, after which it is seen whether anything moves still
 
 
@@ -180,6 +179,8 @@ class FiniteVolumeIntegration(Integration):
         if self._control.judge(plan, tried.error, tried.limited) and tried.solution is not None:
             self._solution = self._system.restored(self._solution, tried.solution, self._time, plan.end)
             self._missed.add(plan.length, self._roughness, self._system.widening(rates))
+            if self._system.scheme.walls and not self._system.edges:
+                self._missed.walls = max(self._missed.walls, mass_at_walls(self._solution.density))
             self._time = plan.end
             self._rates = self._roughness = None
             self._look_at_tails()
@@ -371,7 +372,7 @@ class FiniteVolumeIntegration(Integration):
             "high": grid.high,
             "first_cells": np.array(self._first_cells),
             "leak": np.array([self._leak]),
-            "missed": np.array([getattr(self._missed, name) for name in _MISSED] + [self._looked]),
+            "missed": np.append(self._missed.array(), self._looked),
             "growth": self._growth.rows.copy(),
             "evaluations": np.array([self._evaluations]),
             **self._control.arrays(),
@@ -393,8 +394,8 @@ class FiniteVolumeIntegration(Integration):
         self._rest.restore(state)
         self._amplification.restore(state)
         self._rates, self._roughness = self._system.rhs(self._time, self._solution), None
-        *missed, self._looked = (float(part) for part in state["missed"])
-        for name, value in zip(_MISSED, missed, strict=True):
-            setattr(self._missed, name, value)
+        *missed, looked = state["missed"]
+        self._missed.restore(missed)
+        self._looked = float(looked)
         self._growth.rows = state["growth"].copy()
         self._evaluations = int(state["evaluations"][0])

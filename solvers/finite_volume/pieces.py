@@ -19,9 +19,10 @@ from mfpde.solvers.finite_volume.initial import Discretised, Part, parts_of
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
+    from mfpde.attention.velocity import Velocity
     from mfpde.equation import Equation
 
-__all__ = ["averaged", "smooth_pieces"]
+__all__ = ["averaged", "ends_inside", "kinks_inside", "smooth_pieces"]
 
 _MAX_PIECES = 12  # of a component: each costs as much as a component does
 _MAX_HALVINGS = 5  # of a piece, where tails or a steep end need them
@@ -34,13 +35,11 @@ _LEAST_SHARE = 1e-18  # of the mass: intervals with less are empty
 def smooth_pieces(equation: Equation, measure: Measure) -> list[Part]:
     """A part for each smooth piece, its frame from end to end: `x = mean + matrix z`, z in [-1, 1].
 
-    Empty where pieces are of no use: with noise, where tails matter to the kernel, where velocities have kinks that
-    tokens cross, and where nothing has edges or kinks.
+    Empty where pieces are of no use: with noise, where tails matter to the kernel, and where nothing has edges or kinks
+    that stay at a token.
     """
     velocity, law = equation.velocity, equation.velocity.law
     if equation.noise.strongest > 0 or equation.geometry.ambient_dimension > 1 or equation.interaction is not None:
-        return []
-    if velocity.kinked and (velocity.pointwise is not None or law is None):
         return []
     laws = [
         (place, share * part.share, part.measure, part.measure.breakpoints)
@@ -51,13 +50,30 @@ def smooth_pieces(equation: Equation, measure: Measure) -> list[Part]:
     tilted = any(term.head.tail_power < 1 for term in terms)
     if any(ends is None for *_, ends in laws) or (tilted and not measure.compact):
         return []
-    if not velocity.kinked and not any(law.compact or (ends is not None and ends.size > 2) for *_, law, ends in laws):
+    cut = velocity.kinked and not kinks_inside(velocity)
+    if not cut and not any(_ends_inside(law) for _, _, law, _ in laws):
         return []
-    origin = [0.0] if velocity.kinked else []
+    origin = [0.0] if cut else []
     found = [
         piece for place, share, part, ends in laws for piece in _pieces(part, np.asarray(ends), origin, share, place)
     ]
     return found if len(found) <= _MAX_PIECES * len(laws) else []
+
+
+def ends_inside(measure: Measure) -> bool:
+    """Whether a measure on the line has edges or kinks, which cells that do not follow them cannot show."""
+    return any(_ends_inside(part.measure) for _, _, law in measure.slices for part in parts_of(law, apart=True))
+
+
+def _ends_inside(measure: Measure) -> bool:
+    return measure.compact or (measure.breakpoints is not None and measure.breakpoints.size > 2)
+
+
+def kinks_inside(velocity: Velocity) -> bool:
+    """Whether the velocity has kinks that tokens cross: any but that of kernels whose token at the origin rests."""
+    if not velocity.kinked or velocity.pointwise is not None or velocity.law is None:
+        return velocity.kinked
+    return not all(term.head.rests_at_origin for term in velocity.law.at(0.0).terms(1))
 
 
 def _pieces(measure: Measure, ends: Float, cuts: list[float], share: float, position: float | None) -> list[Part]:

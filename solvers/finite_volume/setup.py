@@ -25,7 +25,7 @@ from mfpde.solvers.finite_volume.grid import MAX_DEVIATIONS, Grid
 from mfpde.solvers.finite_volume.initial import Discretised, Extent, Part, discretised, parts_of, stacked
 from mfpde.solvers.finite_volume.integration import FiniteVolumeIntegration
 from mfpde.solvers.finite_volume.line_system import LineSystem
-from mfpde.solvers.finite_volume.pieces import averaged, smooth_pieces
+from mfpde.solvers.finite_volume.pieces import averaged, kinks_inside, smooth_pieces
 from mfpde.solvers.finite_volume.plane_system import PlaneSystem
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.static_box import box_of_run
@@ -99,13 +99,19 @@ class Setup:
         asked = self.settings.tolerance
         return _STEP_TOLERANCE_DEFAULT if asked is None else max(_STEP_SHARE * asked, _STEP_TOLERANCE_MIN)
 
+    @property
+    def _kinks(self) -> bool:
+        """Whether the velocity has kinks within cells."""
+        velocity = self.equation.velocity
+        return kinks_inside(velocity) if self.pieces else velocity.kinked
+
     def resume(self, state: Mapping[str, AnyArray]) -> FiniteVolumeIntegration:
         """From a checkpoint: on its cells, in its box."""
         cells = state["density"].shape[-self.dimension :]
         grid = Grid(state["low"], state["high"], cells, gaussian=self._moving)
         parts = self._parts(apart=self._moving)
         solution = Solution(*(state[name] for name in Solution._fields))
-        missed = Missed(0.0, self._error, self.settings.order, self.equation.velocity.kinked)
+        missed = Missed(0.0, self._error, self.settings.order, self._kinks)
         noisy = self.equation.noise.diffusion_at(0.0) > 0
         first = self._first_instants(grid, parts, self._on_grid(parts, grid, pilot=False)) if noisy else None
         integration = self._integration(grid, solution, missed, parts, self._step_tolerance, first)
@@ -172,7 +178,7 @@ class Setup:
         tolerance: float,
     ) -> FiniteVolumeIntegration:
         initial = max(piece.missed for piece in pieces) if first is None else first.error
-        missed = Missed(initial, self._error, order, self.equation.velocity.kinked)
+        missed = Missed(initial, self._error, order, self._kinks)
         return self._integration(grid, stacked(pieces), missed, parts, tolerance, first)
 
     def _first_instants(self, grid: Grid, parts: list[Part], pieces: list[Discretised]) -> FirstInstants | None:

@@ -17,10 +17,17 @@ def test_solve_writes_a_file_and_a_summary(mfpde):
     assert Path("small.h5").exists()
     found = dict(text.split(maxsplit=1) for text in result.stdout.splitlines() if text)
     assert found["outcome"] == "finished at t = 1"
+    assert found["solver"] == "spectral, preferred by auto among spectral"
     assert found["times"] == "0 to 1, 3 snapshots"
     assert found["file"].endswith("small.h5")
     assert {"steps", "modes", "wall", "order-parameter", "mass"} <= found.keys()
     assert found["mass"] == "1"
+
+
+def test_the_solver_that_auto_took_is_told(mfpde, solved):
+    told = "spectral, preferred by auto among spectral"
+    assert told in mfpde("info", str(solved)).stdout
+    assert told not in mfpde("solve", "small.yaml", "-o", "named.h5", "--set", "solver.kind=spectral").stdout
 
 
 def test_quiet_says_nothing(mfpde):

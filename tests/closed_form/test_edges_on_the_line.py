@@ -114,3 +114,56 @@ def test_noise_and_low_orders_keep_the_frames_that_they_had():
     for more, solver in (({"noise": {"kappa": 10}}, {}), ({}, {"order": 5})):
         run = solved({**EXPANDING, **more}, [0.1], kind="finite-volume", cells=64, **solver)
         assert "edges" not in run.layout.fields["density"].attributes
+
+
+CROSSED = {
+    "geometry": {"kind": "line"},
+    "attention": {
+        "kind": "multi-head",
+        "heads": [{"kind": "relu", "A": 1, "V": -1}, {"kind": "l2", "Q": 1, "K": 1, "V": 0.5}],
+    },
+    "initial": {"kind": "uniform", "box": [[-1, 1.2]]},
+}
+
+
+def test_a_kink_that_tokens_cross_is_told():
+    """The origin of ReLU attention moves with another head: a cut there left half of the peak, and was not told."""
+    run = solved(CROSSED, [1.0], kind="finite-volume", tolerance=1e-4, cells=128)
+    exact = solved(CROSSED, [1.0], kind="characteristics", tolerance=1e-4)
+    points = np.linspace(-1.05, 1.19, 300)[:, None]
+    off = np.abs(run.measure(-1).evaluate(points) - exact.measure(-1).evaluate(points)).max()
+    assert off < 0.01
+    assert run.outcome.accuracy.kept is False
+    assert run.outcome.accuracy.estimate > 0.3 * off
+
+
+@pytest.mark.parametrize(
+    "blocks",
+    [
+        {"interaction": {"expression": "exp(-r**2)"}, "initial": {"kind": "uniform", "box": [[-1, 1.2]]}},
+        {
+            "attention": {"kind": "softmax", "A": 1, "V": -1},
+            "initial": {
+                "kind": "mixture",
+                "components": [
+                    {"kind": "uniform", "box": [[-1, 1]]},
+                    {"kind": "gaussian", "mean": 1.5, "covariance": 0.09},
+                ],
+            },
+        },
+    ],
+)
+def test_edges_that_no_cells_follow_are_for_characteristics(blocks):
+    run = solved({"geometry": {"kind": "line"}, **blocks}, [0.1], kind="auto")
+    assert run.problem.solver.kind == "characteristics"
+    assert "auto took characteristics: " in run.outcome.message
+    assert run.outcome.accuracy.kept
+
+
+@pytest.mark.parametrize("text", ["maximum(0, 1 - r**2)**2/4", "r"])
+def test_kinks_that_tokens_cross_stay_with_finite_volumes(text):
+    uniform = {"kind": "uniform", "box": [[-1, 1]]}
+    problem = {"geometry": {"kind": "line"}, "interaction": {"expression": text}, "initial": uniform}
+    run = solved(problem, [0.01], kind="auto")
+    assert run.problem.solver is None or run.problem.solver.kind == "auto"
+    assert run.outcome.accuracy.kept is False

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import mfpde
 from mfpde.errors import MfpdeError, OutputError
 from mfpde.plotting.circle_animation import CircleScene
 from mfpde.plotting.circle_run import CircleRun
@@ -25,6 +26,23 @@ def test_gif_has_a_frame_for_each_snapshot(make_run, tmp_path):
     make_run(times=(0.0, 1.0, 2.0)).animate(path)
     assert path.read_bytes() == first
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("box", [[[-1, 1]], [[-1, 1], [-1, 1]]])
+def test_movies_of_characteristics_show_their_cells(box, tmp_path):
+    run = mfpde.solve(
+        mfpde.Problem.from_dict(
+            {
+                "geometry": {"kind": "line" if len(box) == 1 else "plane"},
+                "attention": {"kind": "softmax", "A": 1, "V": -1},
+                "initial": {"kind": "uniform", "box": box},
+                "solver": {"kind": "characteristics", "cells": 8, "tolerance": 1e-4},
+                "time": {"until": 0.1, "save": False},
+            }
+        )
+    )
+    with Image.open(run.animate(tmp_path / "run.gif")) as movie:
+        assert movie.n_frames == 2
 
 
 def test_frames_show_snapshots_and_a_mark_on_the_order_parameter(run):
