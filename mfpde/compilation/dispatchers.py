@@ -19,6 +19,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
 from mfpde.compilation.cache import KernelCache, KernelFiles
+from mfpde.compilation.lowering import KernelCompiler
 from mfpde.compilation.shortcuts import QuickFlags, collection_paused, remember_sizes
 
 __all__ = ["CalleeDispatcher", "KernelDispatcher"]
@@ -27,11 +28,16 @@ __all__ = ["CalleeDispatcher", "KernelDispatcher"]
 _CALLEE_OPTIONS = {"no_cpython_wrapper": True}
 
 
+def _pipeline(options: dict[str, Any]) -> Any:
+    """Ours is for functions that count no references."""
+    return compiler.Compiler if options["_nrt"] else KernelCompiler
+
+
 class KernelDispatcher(CPUDispatcher):
     """What Python calls. Kernels that mention it call its `CalleeDispatcher`."""
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
-        super().__init__(function, targetoptions=options)
+        super().__init__(function, targetoptions=options, pipeline_class=_pipeline(options))
         self._cache = KernelCache(function, options)
         self._callee = CalleeDispatcher(function, options)
 
@@ -48,7 +54,7 @@ class CalleeDispatcher(CPUDispatcher):
     """What kernels call: code that is linked into theirs, of which nobody makes machine code."""
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
-        super().__init__(function, targetoptions=options | _CALLEE_OPTIONS)
+        super().__init__(function, targetoptions=options | _CALLEE_OPTIONS, pipeline_class=_pipeline(options))
         self._files = KernelFiles(function, self.targetoptions)
 
     def compile(self, sig: Any) -> Any:
@@ -69,7 +75,8 @@ class CalleeDispatcher(CPUDispatcher):
         flags.no_compile = True
         library = CalleeLibrary(self.targetctx.codegen(), self.py_func.__qualname__)
         made = compiler.compile_extra(
-            self.typingctx, self.targetctx, self.py_func, arguments, None, flags, {}, library=library
+            self.typingctx, self.targetctx, self.py_func, arguments, None, flags, {}, library=library,
+            pipeline_class=_pipeline(self.targetoptions),
         )
         library.finalize()
         if not (made.lifted or library.has_dynamic_globals):
