@@ -36,10 +36,10 @@ def _pipeline(options: dict[str, Any]) -> Any:
 class KernelDispatcher(CPUDispatcher):
     """What Python calls. Kernels that mention it call its `CalleeDispatcher`."""
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any], *, compact: bool) -> None:
         super().__init__(function, targetoptions=options, pipeline_class=_pipeline(options))
         self._cache = KernelCache(function, options)
-        self._callee = CalleeDispatcher(function, options)
+        self._callee = CalleeDispatcher(function, options, compact=compact)
 
     @property
     def _numba_type_(self) -> Any:
@@ -53,8 +53,9 @@ class KernelDispatcher(CPUDispatcher):
 class CalleeDispatcher(CPUDispatcher):
     """What kernels call: code that is linked into theirs, of which nobody makes machine code."""
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any], *, compact: bool) -> None:
         super().__init__(function, targetoptions=options | _CALLEE_OPTIONS, pipeline_class=_pipeline(options))
+        self._compact = compact
         self._files = KernelFiles(function, self.targetoptions)
 
     def compile(self, sig: Any) -> Any:
@@ -74,6 +75,7 @@ class CalleeDispatcher(CPUDispatcher):
         self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
         flags.no_compile = True
         library = CalleeLibrary(self.targetctx.codegen(), self.py_func.__qualname__)
+        library.compact = self._compact
         made = compiler.compile_extra(
             self.typingctx, self.targetctx, self.py_func, arguments, None, flags, {}, library=library,
             pipeline_class=_pipeline(self.targetoptions),
@@ -108,11 +110,15 @@ class CalleeDispatcher(CPUDispatcher):
 class CalleeLibrary(codegen.JITCodeLibrary):
     """Code with all that it calls, to be linked into other code and optimised there."""
 
+    compact = False
+
     def _optimize_functions(self, ll_module: Any) -> None:
         """numba's own does it of what is only declared, too, which are most."""
         ll_module.data_layout = self._codegen._data_layout
         for function in ll_module.functions:
             if not function.is_declaration:
+                if self.compact:
+                    function.add_function_attribute("optsize")
                 passes, builder = self._codegen._function_pass_manager()
                 passes.run(function, builder)
 

@@ -17,9 +17,9 @@ from typing import Any
 
 from llvmlite import ir
 from llvmlite.ir import instructions
-from numba.core import cgutils, compiler, lowering, typed_passes, types
+from numba.core import cgutils, compiler, lowering, typed_passes, types, untyped_passes
 from numba.core import ir as numba_ir
-from numba.core.compiler_machinery import register_pass
+from numba.core.compiler_machinery import PassManager, register_pass
 from numba.np.arrayobj import fix_integer_index, load_item, store_item
 
 __all__ = ["KernelCompiler"]
@@ -148,6 +148,11 @@ class _Lower(lowering.Lower):
         super().lower_normal_function(fndesc)
         _sweep(self.function)
 
+    def lower(self) -> None:
+        super().lower()
+        for block in self.function.blocks:  # they know the block: free them without a collection of cycles
+            block.instructions.clear()
+
 
 def _sweep(function: Any) -> None:
     """Remove instructions without effects that nobody uses the result of."""
@@ -174,13 +179,23 @@ class _KernelLowering(typed_passes.NativeLowering):
 
 
 class KernelCompiler(compiler.CompilerBase):
-    """numba's passes, with the lowering of this module."""
+    """numba's passes as far as kernels need them: without closures, array expressions and branches on types."""
 
     def define_pipelines(self) -> list[Any]:
-        passes = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
-        passes.passes = [
-            (_KernelLowering, note) if one is typed_passes.NativeLowering else (one, note) for one, note in passes.passes
-        ]
-        passes._finalized = False
+        passes = PassManager("kernel")
+        for one in (
+            untyped_passes.TranslateByteCode,
+            untyped_passes.FixupArgs,
+            untyped_passes.IRProcessing,
+            untyped_passes.GenericRewrites,
+            untyped_passes.ReconstructSSA,
+            typed_passes.NopythonTypeInference,
+            typed_passes.PreLowerStripPhis,
+            typed_passes.IRLegalization,
+            typed_passes.AnnotateTypes,
+            _KernelLowering,
+            typed_passes.NoPythonBackend,
+        ):
+            passes.add_pass(one, one.__name__)
         passes.finalize()
         return [passes]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mfpde.compilation import kernel
+from mfpde.compilation import compact_kernel, kernel
 from mfpde.typing import Float
 
 __all__ = ["combine", "limit", "outflow", "update"]
@@ -38,7 +38,7 @@ def update(density: Float, across: Float, along: Float, new: Float) -> float:
     return least
 
 
-@kernel
+@compact_kernel
 def limit(
     density: Float, across: Float, along: Float, low_across: Float, low_along: Float, keep: Float, new: Float
 ) -> None:
@@ -72,7 +72,7 @@ def limit(
     update(density, across, along, new)
 
 
-@kernel
+@compact_kernel
 def outflow(speeds: Float, widths: Float, start: int, stop: int) -> float:
     """The largest share of a cell that upwind fluxes take out per unit time, in the rows from start to stop; speeds
     `(d, rows, columns)`.

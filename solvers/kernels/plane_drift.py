@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mfpde.compilation import kernel
+from mfpde.compilation import compact_kernel, kernel
 from mfpde.solvers.kernels.cells import Cells, Heads
 from mfpde.solvers.kernels.finite_volume_closure import ROOM, ClosureGaussian, add_outside
 from mfpde.solvers.kernels.line_slope import LARGEST_LOG
@@ -106,7 +106,7 @@ def work_room(rows: int, columns: int) -> PieceRoom:
     )
 
 
-@kernel
+@compact_kernel
 def panel_logs(panel: int, density: Float, cells: Cells, room: DriftRoom) -> None:
     """Log masses of a panel, the box that holds them, and its closure."""
     volume, box = cells.widths[0] * cells.widths[1], room.boxes[panel]
@@ -131,7 +131,7 @@ def panel_logs(panel: int, density: Float, cells: Cells, room: DriftRoom) -> Non
         close_panel(panel, density, cells, room.closures)
 
 
-@kernel
+@compact_kernel
 def sees(panel: int, source: int, head: int, heads: Heads, cells: Cells, room: DriftRoom) -> bool:
     """Whether the sums of a panel go over another one."""
     if heads.masked[head] and cells.positions[source] > cells.positions[panel]:
@@ -139,7 +139,7 @@ def sees(panel: int, source: int, head: int, heads: Heads, cells: Cells, room: D
     return bool(room.boxes[source, 0] < room.boxes[source, 1])
 
 
-@kernel
+@compact_kernel
 def _factor(source: int, mean: Float, matrix: Float, form: Float, cells: Cells, room: DriftRoom) -> float:
     """factored = log masses with the factor `-<y, F y>` over the largest one; that."""
     largest = -np.inf
@@ -157,13 +157,13 @@ def _factor(source: int, mean: Float, matrix: Float, form: Float, cells: Cells, 
     return largest
 
 
-@kernel
+@compact_kernel
 def is_zero(form: Float) -> bool:
     """Whether a head has no factor."""
     return bool(form[0, 0] == 0.0 and form[0, 1] == 0.0 and form[1, 0] == 0.0 and form[1, 1] == 0.0)
 
 
-@kernel
+@compact_kernel
 def _pair(source: int, cells: Cells, room: DriftRoom) -> GridPair:
     """Queries in the cells, and the nodes of a source."""
     box, places = room.boxes[source], room.places
@@ -173,7 +173,7 @@ def _pair(source: int, cells: Cells, room: DriftRoom) -> GridPair:
     )
 
 
-@kernel
+@compact_kernel
 def plan_source(
     panel: int, source: int, mean: Float, matrix: Float, query: Float, form: Float, cells: Cells, room: DriftRoom
 ) -> int:
@@ -203,7 +203,7 @@ def plan_source(
     return plan_sums(logs[box[0] : box[1], box[2] : box[3]], _pair(source, cells, room), room.sums)
 
 
-@kernel
+@compact_kernel
 def sum_source(piece: int, source: int, cells: Cells, room: DriftRoom, work: PieceRoom) -> None:
     """One piece of the sums over a source."""
     rows, columns = (cells.rows.size, cells.axis.size) if room.sums.chosen[2] == 1 else (
@@ -212,14 +212,14 @@ def sum_source(piece: int, source: int, cells: Cells, room: DriftRoom, work: Pie
     sum_piece(piece, _pair(source, cells, room), room.sums, work.sums, work.bounds, work.places, out)
 
 
-@kernel
+@compact_kernel
 def row_blocks(cells: Cells) -> int:
     """How many blocks of rows `join_rows` goes through."""
     height = max(1, BLOCK_CELLS // cells.axis.size)
     return (cells.rows.size + height - 1) // height
 
 
-@kernel
+@compact_kernel
 def _read(start: int, stop: int, cells: Cells, room: DriftRoom, work: PieceRoom) -> None:
     """found = what the sums have given in a block of rows; tilts = `S_q^T A x` there."""
     rows, columns, places = cells.rows.size, cells.axis.size, room.places
@@ -293,7 +293,7 @@ def join_rows(
             mean2[j] = old * mean2[j] + new * y2
 
 
-@kernel
+@compact_kernel
 def begin_head(room: DriftRoom) -> None:
     """Nothing has been summed."""
     for i in range(room.peak.shape[0]):
@@ -302,7 +302,7 @@ def begin_head(room: DriftRoom) -> None:
             peak[j], total[j], mean1[j], mean2[j] = -1e300, 0.0, 0.0, 0.0
 
 
-@kernel
+@compact_kernel
 def add_head(value: Float, normalised: bool, room: DriftRoom) -> None:
     """drift += V times the means of a head."""
     for i in range(room.peak.shape[0]):
