@@ -20,6 +20,7 @@ from llvmlite.ir import instructions
 from numba.core import cgutils, compiler, lowering, typed_passes, types, untyped_passes
 from numba.core import ir as numba_ir
 from numba.core.compiler_machinery import PassManager, register_pass
+from numba.cpython.slicing import fix_index
 from numba.np.arrayobj import fix_integer_index, load_item, store_item
 
 __all__ = ["KernelCompiler"]
@@ -62,6 +63,10 @@ class _Builder(ir.IRBuilder):
         return lhs if _is_constant(rhs, 0) else super().add(lhs, rhs, name, flags)
 
 
+def _is_plain(index_kind: Any) -> bool:
+    return isinstance(index_kind, types.Integer) or isinstance(index_kind, types.SliceType) and not index_kind.has_step
+
+
 def _is_constant(value: Any, number: int) -> bool:
     return isinstance(value, ir.Constant) and isinstance(value.type, ir.IntType) and value.constant == number
 
@@ -81,68 +86,139 @@ class _Lower(lowering.Lower):
         self._singly_assigned_vars = {name for name, times in assigned.items() if times == 1}
         self._blk_local_varmap = {}
 
+    def lower_expr(self, resty: Any, expr: Any) -> Any:
+        found = getattr(self, f"_{expr.op}", lambda *_: None)(resty, expr)
+        return super().lower_expr(resty, expr) if found is None else found
+
+    def _call(self, resty: Any, expr: Any) -> Any:
+        """`range` and `slice` by the ends of what they span."""
+        made = getattr(self.typeof(expr.func.name), "typing_key", None)
+        spans = made is range and isinstance(resty, types.RangeType)
+        cuts = made is slice and isinstance(resty, types.SliceType) and not resty.has_step
+        if not (spans or cuts) or len(expr.args) > 2 or expr.kws or expr.vararg:
+            return None
+        kind = resty.dtype if spans else types.intp
+        integer = self.context.get_value_type(kind)
+        start, stop = integer(0), integer((1 << (integer.width - 1)) - 1)
+        ends = [None if self.typeof(one.name) == types.none else self._cast_var(one, kind) for one in expr.args]
+        start, stop = [start if len(ends) == 1 or ends[0] is None else ends[0], ends[-1] if ends[-1] is not None else stop]
+        return self._struct(resty, start=start, stop=stop, step=integer(1))
+
+    def _getiter(self, resty: Any, expr: Any) -> Any:
+        """Of a range with steps of one: where it is, and how many are left."""
+        if not isinstance(resty, types.RangeIteratorType):
+            return None
+        bounds, builder = self.loadvar(expr.value.name), self.builder
+        start, stop, step = (builder.extract_value(bounds, k) for k in range(3))
+        if not _is_constant(step, 1):
+            return None
+        place, count = (cgutils.alloca_once(builder, start.type) for _ in range(2))
+        builder.store(start, place)
+        left = builder.sub(stop, start)
+        builder.store(builder.select(builder.icmp_signed(">", left, left.type(0)), left, left.type(0)), count)
+        return self._struct(resty, iter=place, stop=stop, step=step, count=count)
+
+    def _iternext(self, resty: Any, expr: Any) -> Any:
+        kind, builder = self.typeof(expr.value.name), self.builder
+        state = self.loadvar(expr.value.name)
+        if not isinstance(kind, types.RangeIteratorType):
+            return None
+        place, step, count = (self._field(kind, state, name) for name in ("iter", "step", "count"))
+        here, left = builder.load(place), builder.load(count)
+        valid = builder.icmp_signed(">", left, left.type(0))
+        builder.store(builder.sub(left, left.type(1), flags=["nsw"]), count)
+        builder.store(builder.add(here, step), place)
+        return self._struct(resty, first=here, second=valid)
+
+    def _pair_first(self, _: Any, expr: Any) -> Any:
+        return self._field(self.typeof(expr.value.name), self.loadvar(expr.value.name), "first")
+
+    def _pair_second(self, _: Any, expr: Any) -> Any:
+        return self._field(self.typeof(expr.value.name), self.loadvar(expr.value.name), "second")
+
+    def _getattr(self, _: Any, expr: Any) -> Any:
+        kind, names = self.typeof(expr.value.name), {"size": "nitems", "shape": "shape"}
+        if not isinstance(kind, types.Array) or expr.attr not in names:
+            return None
+        return self._field(kind, self.loadvar(expr.value.name), names[expr.attr])
+
     def lower_getitem(self, resty: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:
         place = self._place(value, index)
         if place is None:
             return super().lower_getitem(resty, expr, value, index, signature)
-        kind, array, pointer, used = place
-        if used == kind.ndim:
-            found = load_item(self.context, self.builder, kind, pointer)
-        else:
-            found = self._view(kind, array, pointer, signature.return_type)
+        kind, pointer, shape, strides = place
+        if shape:
+            return self._view(resty, self.loadvar(value.name), kind, pointer, shape, strides)
+        found = load_item(self.context, self.builder, kind, pointer)
         return self.context.cast(self.builder, found, signature.return_type, resty)
 
     def lower_setitem(self, target_var: Any, index_var: Any, value_var: Any, signature: Any) -> Any:
         place = self._place(target_var, index_var)
-        if place is None or place[3] < place[0].ndim:
+        if place is None or place[2]:
             return super().lower_setitem(target_var, index_var, value_var, signature)
-        kind, _, pointer, _ = place
-        value = self.context.cast(
-            self.builder, self.loadvar(value_var.name), self.typeof(value_var.name), kind.dtype
-        )
-        return store_item(self.context, self.builder, kind, value, pointer)
+        kind, pointer, _, _ = place
+        return store_item(self.context, self.builder, kind, self._cast_var(value_var, kind.dtype), pointer)
 
-    def _place(self, array_var: Any, index_var: Any) -> tuple[Any, Any, Any, int] | None:
-        """Type and value of an array, the address of what integers index, and their number; None for other indices."""
+    def _place(self, array_var: Any, index_var: Any) -> tuple[Any, Any, list[Any], list[Any]] | None:
+        """Type of an array, the address of what integers and slices index, and what remains of its shape and strides;
+        None for other indices."""
         kind, index_kind = self.typeof(array_var.name), self.typeof(index_var.name)
-        index_kinds = list(index_kind) if isinstance(index_kind, types.BaseTuple) else [index_kind]
-        if not isinstance(kind, types.Array) or not all(isinstance(one, types.Integer) for one in index_kinds):
-            return None
-        array, index = self.loadvar(array_var.name), self.loadvar(index_var.name)
         several = isinstance(index_kind, types.BaseTuple)
-        given = [self.builder.extract_value(index, k) for k in range(len(index_kinds))] if several else [index]
-        shape, strides = self._parts(kind, array, "shape"), self._parts(kind, array, "strides")
-        indices = [
-            one if isinstance(one, ir.Constant) and one.constant >= 0 else
-            fix_integer_index(self.context, self.builder, of, one, size)
-            for of, one, size in zip(index_kinds, given, shape, strict=False)
-        ]  # fmt: skip
+        kinds = list(index_kind) if several else [index_kind]
+        if not isinstance(kind, types.Array) or not all(map(_is_plain, kinds)):
+            return None
+        array, index, builder = self.loadvar(array_var.name), self.loadvar(index_var.name), self.builder
+        given = [builder.extract_value(index, k) for k in range(len(kinds))] if several else [index]
+        sizes, strides = self._parts(kind, array, "shape"), self._parts(kind, array, "strides")
+        first, shape, steps = [], [], []
+        for of, one, size, stride in zip(kinds, given, sizes, strides, strict=False):
+            if isinstance(of, types.SliceType):
+                start, stop = (self._clamped(self._field(of, one, name), size) for name in ("start", "stop"))
+                length = builder.sub(stop, start)
+                shape.append(builder.select(builder.icmp_signed("<=", length, length.type(0)), length.type(0), length))
+                steps.append(stride)
+                first.append(start)
+            elif isinstance(one, ir.Constant) and one.constant >= 0:
+                first.append(one)
+            else:
+                first.append(fix_integer_index(self.context, builder, of, one, size))
+        shape, steps = shape + sizes[len(kinds) :], steps + strides[len(kinds) :]
         data = self._field(kind, array, "data")
-        pointer = cgutils.get_item_pointer2(self.context, self.builder, data, shape, strides, kind.layout, indices)
-        return kind, array, pointer, len(indices)
+        return kind, cgutils.get_item_pointer2(self.context, builder, data, sizes, strides, kind.layout, first), shape, steps
 
-    def _field(self, kind: Any, array: Any, name: str) -> Any:
-        position = self.context.data_model_manager[kind].get_field_position(name)
-        return self.builder.extract_value(array, position)
+    def _clamped(self, bound: Any, size: Any) -> Any:
+        """An end of a slice, within the array."""
+        if _is_constant(bound, 0):
+            return bound
+        if isinstance(bound, ir.Constant) and bound.constant == (1 << (bound.type.width - 1)) - 1:
+            return size
+        builder, zero = self.builder, bound.type(0)
+        fixed = fix_index(builder, bound, size)
+        above = builder.select(builder.icmp_signed("<", fixed, zero), zero, fixed)
+        return builder.select(builder.icmp_signed(">=", fixed, size), size, above)
 
-    def _parts(self, kind: Any, array: Any, name: str) -> list[Any]:
-        return cgutils.unpack_tuple(self.builder, self._field(kind, array, name), kind.ndim)
-
-    def _view(self, kind: Any, array: Any, pointer: Any, found: Any) -> Any:
-        """The array of type `found` that remains of `array` behind the first indices."""
-        builder, intp, model = self.builder, self.context.get_value_type(types.intp), self.context.data_model_manager[found]
-        first = kind.ndim - found.ndim
-        shape, strides = self._parts(kind, array, "shape")[first:], self._parts(kind, array, "strides")[first:]
+    def _view(self, found: Any, array: Any, kind: Any, pointer: Any, shape: list[Any], strides: list[Any]) -> Any:
+        """The array of type `found` at an address within another one."""
+        builder, intp = self.builder, self.context.get_value_type(types.intp)
         count = intp(1)
         for size in shape:
             count = builder.mul(count, size, flags=["nsw"])
-        fields = {name: self._field(kind, array, name) for name in ("meminfo", "parent", "itemsize")}
-        fields |= {"nitems": count, "data": pointer}
-        fields |= {"shape": cgutils.pack_array(builder, shape, intp), "strides": cgutils.pack_array(builder, strides, intp)}
-        view = ir.Constant(model.get_value_type(), ir.Undefined)
+        kept = {name: self._field(kind, array, name) for name in ("meminfo", "parent", "itemsize")}
+        packed = {"shape": cgutils.pack_array(builder, shape, intp), "strides": cgutils.pack_array(builder, strides, intp)}
+        return self._struct(found, nitems=count, data=pointer, **kept, **packed)
+
+    def _struct(self, kind: Any, **fields: Any) -> Any:
+        model = self.context.data_model_manager[kind]
+        made = ir.Constant(model.get_value_type(), ir.Undefined)
         for name, value in fields.items():
-            view = builder.insert_value(view, value, model.get_field_position(name))
-        return view
+            made = self.builder.insert_value(made, value, model.get_field_position(name))
+        return made
+
+    def _field(self, kind: Any, struct: Any, name: str) -> Any:
+        return self.builder.extract_value(struct, self.context.data_model_manager[kind].get_field_position(name))
+
+    def _parts(self, kind: Any, array: Any, name: str) -> list[Any]:
+        return cgutils.unpack_tuple(self.builder, self._field(kind, array, name), kind.ndim)
 
     def lower_normal_function(self, fndesc: Any) -> None:
         super().lower_normal_function(fndesc)
