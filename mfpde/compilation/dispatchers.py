@@ -14,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from numba.core import codegen, compiler, serialize, sigutils, types
+from numba.core import compiler, serialize, sigutils, types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
 from mfpde.compilation.cache import KernelCache, KernelFiles
+from mfpde.compilation.libraries import CalleeLibrary
 from mfpde.compilation.lowering import KernelCompiler
 from mfpde.compilation.shortcuts import QuickFlags, collection_paused, remember_sizes
 
@@ -57,6 +58,12 @@ class CalleeDispatcher(CPUDispatcher):
         super().__init__(function, targetoptions=options | _CALLEE_OPTIONS, pipeline_class=_pipeline(options))
         self._compact = compact
         self._files = KernelFiles(function, self.targetoptions)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Which integers are known is for the optimiser: there is one translation for all."""
+        return super().get_call_template(
+            tuple(map(types.unliteral, args)), {name: types.unliteral(kind) for name, kind in kws.items()}
+        )
 
     def compile(self, sig: Any) -> Any:
         """numba's key of the code for a signature."""
@@ -105,38 +112,3 @@ class CalleeDispatcher(CPUDispatcher):
             entry_point=object(),
             objectmode=False,
         )
-
-
-class CalleeLibrary(codegen.JITCodeLibrary):
-    """Code with all that it calls, to be linked into other code and optimised there."""
-
-    compact = False
-
-    def _optimize_functions(self, ll_module: Any) -> None:
-        """numba's own does it of what is only declared, too, which are most."""
-        ll_module.data_layout = self._codegen._data_layout
-        for function in ll_module.functions:
-            if not function.is_declaration:
-                if self.compact:
-                    function.add_function_attribute("optsize")
-                passes, builder = self._codegen._function_pass_manager()
-                passes.run(function, builder)
-
-    def finalize(self) -> None:
-        """Link what is called."""
-        self._raise_if_finalized()
-        for library in dict.fromkeys(self._linking_libraries):
-            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
-        if any(one.name.startswith(codegen.RuntimeLinker.PREFIX) for one in self._final_module.global_variables):
-            raise NotImplementedError(f"{self.name} calls itself with other types: write the loop")
-        self._finalize_dynamic_globals()
-        self._finalized = True
-
-    def as_bitcode(self) -> bytes:
-        """What `read` reads."""
-        return self._final_module.as_bitcode()
-
-    def read(self, bitcode: bytes) -> None:
-        """Become the library that `bitcode` was made of."""
-        self._final_module = codegen.ll.parse_bitcode(bitcode)
-        self._finalized = True

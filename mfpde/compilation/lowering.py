@@ -23,6 +23,8 @@ from numba.core.compiler_machinery import PassManager, register_pass
 from numba.cpython.slicing import fix_index
 from numba.np.arrayobj import fix_integer_index, load_item, store_item
 
+from mfpde.compilation.libraries import KernelLibrary
+
 __all__ = ["KernelCompiler"]
 
 #: without effects: removed where nobody uses their result
@@ -248,6 +250,12 @@ def _sweep(function: Any) -> None:
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _KernelLowering(typed_passes.NativeLowering):
     _name = "kernel_lowering"
+
+    def run_pass(self, state: Any) -> Any:
+        if state.library is None:
+            state.library = KernelLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+            state.library.enable_object_caching()
+        return super().run_pass(state)
 
     @property
     def lowering_class(self) -> Any:
