@@ -84,7 +84,14 @@ class CalleeDispatcher(CPUDispatcher):
         library = CalleeLibrary(self.targetctx.codegen(), self.py_func.__qualname__)
         library.compact = self._compact
         made = compiler.compile_extra(
-            self.typingctx, self.targetctx, self.py_func, arguments, None, flags, {}, library=library,
+            self.typingctx,
+            self.targetctx,
+            self.py_func,
+            arguments,
+            None,
+            flags,
+            {},
+            library=library,
             pipeline_class=_pipeline(self.targetoptions),
         )
         library.finalize()

@@ -3,7 +3,7 @@
 numba writes every variable to the stack, takes a tuple of arrays apart and puts it together again at each use, and
 copies an array's description for each element; LLVM finds out that none of it is needed. Most of the time of a first
 solve went into writing, reading and removing that. Here variables that are assigned once are values, what is taken out
-of a tuple is what was put in, and elements are addressed directly: half of the instructions, and the same machine code.
+of a tuple is what was put in, and elements are addressed directly: a fifth of the instructions, and the same machine code.
 """
 
 # numba's types cover what it documents, and these are its insides
@@ -12,65 +12,25 @@ of a tuple is what was put in, and elements are addressed directly: half of the 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
-from llvmlite.ir import instructions
 from numba.core import cgutils, compiler, lowering, typed_passes, types, untyped_passes
 from numba.core import ir as numba_ir
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.cpython.slicing import fix_index
 from numba.np.arrayobj import fix_integer_index, load_item, store_item
 
+from mfpde.compilation.instructions import Builder, is_constant, sweep
 from mfpde.compilation.libraries import KernelLibrary
 
 __all__ = ["KernelCompiler"]
 
-#: without effects: removed where nobody uses their result
-_PURE = (
-    instructions.InsertValue,
-    instructions.ExtractValue,
-    instructions.LoadInstr,
-    instructions.GEPInstr,
-    instructions.CastInstr,
-    instructions.CompareInstr,
-    instructions.SelectInstr,
-)
-
-
-class _Builder(ir.IRBuilder):
-    """Writes no instruction whose result is known."""
-
-    def extract_value(self, agg: Any, idx: Any, name: str = "") -> Any:
-        wanted = list(idx) if isinstance(idx, tuple | list) else [idx]
-        while wanted and isinstance(agg, instructions.InsertValue):
-            given, size = list(agg.indices), min(len(wanted), len(agg.indices))
-            if given[:size] != wanted[:size]:
-                agg = agg.aggregate
-            elif len(given) <= len(wanted):
-                agg, wanted = agg.value, wanted[size:]
-            else:
-                break
-        return super().extract_value(agg, wanted, name) if wanted else agg
-
-    def mul(self, lhs: Any, rhs: Any, name: str = "", flags: Sequence[str] = ()) -> Any:
-        if _is_constant(lhs, 1):
-            return rhs
-        return lhs if _is_constant(rhs, 1) else super().mul(lhs, rhs, name, flags)
-
-    def add(self, lhs: Any, rhs: Any, name: str = "", flags: Sequence[str] = ()) -> Any:
-        if _is_constant(lhs, 0):
-            return rhs
-        return lhs if _is_constant(rhs, 0) else super().add(lhs, rhs, name, flags)
-
 
 def _is_plain(index_kind: Any) -> bool:
-    return isinstance(index_kind, types.Integer) or isinstance(index_kind, types.SliceType) and not index_kind.has_step
-
-
-def _is_constant(value: Any, number: int) -> bool:
-    return isinstance(value, ir.Constant) and isinstance(value.type, ir.IntType) and value.constant == number
+    return isinstance(index_kind, types.Integer) or (
+        isinstance(index_kind, types.SliceType) and not index_kind.has_step
+    )
 
 
 class _Lower(lowering.Lower):
@@ -78,7 +38,7 @@ class _Lower(lowering.Lower):
 
     def setup_function(self, fndesc: Any) -> None:
         super().setup_function(fndesc)
-        self.builder = _Builder(self.entry_block)
+        self.builder = Builder(self.entry_block)
 
     def _find_singly_assigned_variable(self) -> None:
         """Also of those that other blocks use: numba has made the one definition dominate all uses."""
@@ -89,10 +49,18 @@ class _Lower(lowering.Lower):
         self._blk_local_varmap = {}
 
     def lower_expr(self, resty: Any, expr: Any) -> Any:
-        found = getattr(self, f"_{expr.op}", lambda *_: None)(resty, expr)
+        own = {
+            "call": self._span,
+            "getiter": self._begin_range,
+            "iternext": self._next_of_range,
+            "pair_first": self._part_of_pair,
+            "pair_second": self._part_of_pair,
+            "getattr": self._size,
+        }
+        found = own[expr.op](resty, expr) if expr.op in own else None
         return super().lower_expr(resty, expr) if found is None else found
 
-    def _call(self, resty: Any, expr: Any) -> Any:
+    def _span(self, resty: Any, expr: Any) -> Any:
         """`range` and `slice` by the ends of what they span."""
         made = getattr(self.typeof(expr.func.name), "typing_key", None)
         spans = made is range and isinstance(resty, types.RangeType)
@@ -101,18 +69,19 @@ class _Lower(lowering.Lower):
             return None
         kind = resty.dtype if spans else types.intp
         integer = self.context.get_value_type(kind)
-        start, stop = integer(0), integer((1 << (integer.width - 1)) - 1)
-        ends = [None if self.typeof(one.name) == types.none else self._cast_var(one, kind) for one in expr.args]
-        start, stop = [start if len(ends) == 1 or ends[0] is None else ends[0], ends[-1] if ends[-1] is not None else stop]
+        given = [None if self.typeof(one.name) == types.none else self._cast_var(one, kind) for one in expr.args]
+        start, stop = given if len(given) == 2 else (None, *given)
+        start = integer(0) if start is None else start
+        stop = integer((1 << (integer.width - 1)) - 1) if stop is None else stop
         return self._struct(resty, start=start, stop=stop, step=integer(1))
 
-    def _getiter(self, resty: Any, expr: Any) -> Any:
+    def _begin_range(self, resty: Any, expr: Any) -> Any:
         """Of a range with steps of one: where it is, and how many are left."""
         if not isinstance(resty, types.RangeIteratorType):
             return None
         bounds, builder = self.loadvar(expr.value.name), self.builder
         start, stop, step = (builder.extract_value(bounds, k) for k in range(3))
-        if not _is_constant(step, 1):
+        if not is_constant(step, 1):
             return None
         place, count = (cgutils.alloca_once(builder, start.type) for _ in range(2))
         builder.store(start, place)
@@ -120,7 +89,7 @@ class _Lower(lowering.Lower):
         builder.store(builder.select(builder.icmp_signed(">", left, left.type(0)), left, left.type(0)), count)
         return self._struct(resty, iter=place, stop=stop, step=step, count=count)
 
-    def _iternext(self, resty: Any, expr: Any) -> Any:
+    def _next_of_range(self, resty: Any, expr: Any) -> Any:
         kind, builder = self.typeof(expr.value.name), self.builder
         state = self.loadvar(expr.value.name)
         if not isinstance(kind, types.RangeIteratorType):
@@ -132,13 +101,10 @@ class _Lower(lowering.Lower):
         builder.store(builder.add(here, step), place)
         return self._struct(resty, first=here, second=valid)
 
-    def _pair_first(self, _: Any, expr: Any) -> Any:
-        return self._field(self.typeof(expr.value.name), self.loadvar(expr.value.name), "first")
+    def _part_of_pair(self, _: Any, expr: Any) -> Any:
+        return self._field(self.typeof(expr.value.name), self.loadvar(expr.value.name), expr.op.removeprefix("pair_"))
 
-    def _pair_second(self, _: Any, expr: Any) -> Any:
-        return self._field(self.typeof(expr.value.name), self.loadvar(expr.value.name), "second")
-
-    def _getattr(self, _: Any, expr: Any) -> Any:
+    def _size(self, _: Any, expr: Any) -> Any:
         kind, names = self.typeof(expr.value.name), {"size": "nitems", "shape": "shape"}
         if not isinstance(kind, types.Array) or expr.attr not in names:
             return None
@@ -186,11 +152,12 @@ class _Lower(lowering.Lower):
                 first.append(fix_integer_index(self.context, builder, of, one, size))
         shape, steps = shape + sizes[len(kinds) :], steps + strides[len(kinds) :]
         data = self._field(kind, array, "data")
-        return kind, cgutils.get_item_pointer2(self.context, builder, data, sizes, strides, kind.layout, first), shape, steps
+        pointer = cgutils.get_item_pointer2(self.context, builder, data, sizes, strides, kind.layout, first)
+        return kind, pointer, shape, steps
 
     def _clamped(self, bound: Any, size: Any) -> Any:
         """An end of a slice, within the array."""
-        if _is_constant(bound, 0):
+        if is_constant(bound, 0):
             return bound
         if isinstance(bound, ir.Constant) and bound.constant == (1 << (bound.type.width - 1)) - 1:
             return size
@@ -206,8 +173,8 @@ class _Lower(lowering.Lower):
         for size in shape:
             count = builder.mul(count, size, flags=["nsw"])
         kept = {name: self._field(kind, array, name) for name in ("meminfo", "parent", "itemsize")}
-        packed = {"shape": cgutils.pack_array(builder, shape, intp), "strides": cgutils.pack_array(builder, strides, intp)}
-        return self._struct(found, nitems=count, data=pointer, **kept, **packed)
+        sizes, steps = (cgutils.pack_array(builder, numbers, intp) for numbers in (shape, strides))
+        return self._struct(found, nitems=count, data=pointer, shape=sizes, strides=steps, **kept)
 
     def _struct(self, kind: Any, **fields: Any) -> Any:
         model = self.context.data_model_manager[kind]
@@ -224,27 +191,12 @@ class _Lower(lowering.Lower):
 
     def lower_normal_function(self, fndesc: Any) -> None:
         super().lower_normal_function(fndesc)
-        _sweep(self.function)
+        sweep(self.function)
 
     def lower(self) -> None:
         super().lower()
         for block in self.function.blocks:  # they know the block: free them without a collection of cycles
             block.instructions.clear()
-
-
-def _sweep(function: Any) -> None:
-    """Remove instructions without effects that nobody uses the result of."""
-    ahead = [one for block in function.blocks for one in block.instructions if not isinstance(one, _PURE)]
-    used = set(map(id, ahead))
-    while ahead:
-        one = ahead.pop()
-        operands = [value for value, _ in one.incomings] if isinstance(one, instructions.PhiInstr) else one.operands
-        for operand in operands:
-            if isinstance(operand, _PURE) and id(operand) not in used:
-                used.add(id(operand))
-                ahead.append(operand)
-    for block in function.blocks:
-        block.instructions = [one for one in block.instructions if id(one) in used]
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)

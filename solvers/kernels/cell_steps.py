@@ -166,7 +166,7 @@ def _limit(before: Float, across: Float, along: Float, room: StepRoom, new: Floa
     return change / peak
 
 
-@compact_kernel
+@kernel
 def _sound(density: Float, mean: Float, matrix: Float) -> bool:
     """Finite, and no frame turned inside out."""
     total = 0.0
@@ -193,7 +193,7 @@ def _follow(weights: Float, count: int, step: float, panel: int, room: StepRoom,
                 matrix[i, j] += share * room.matrix[stage, panel, i, j]
 
 
-@compact_kernel
+@kernel
 def _move(
     start: State,
     first: Slopes,
@@ -249,7 +249,7 @@ def _frame_error(frame: Float, mean: Float, matrix: Float, inverse: Float) -> fl
     return largest if math.isfinite(whole) else np.inf
 
 
-@compact_kernel
+@kernel
 def _error(start: State, weights: Float, count: int, rough: float, task: StepTask, room: StepRoom) -> float:
     """Of `step sum weights rates`: of densities relative to the largest in units of `rough`, of frames in units of the
     tolerance."""
@@ -317,7 +317,7 @@ def _restore(before: State, after: State, cells: Cells, room: StepRoom) -> None:
                 frame[i, j] = other[i, j]
 
 
-@compact_kernel
+@kernel
 def _begin(first: Slopes, room: StepRoom) -> None:
     """The rates at the start are those of the first stage."""
     for panel in range(first.mean.shape[0]):
@@ -334,7 +334,7 @@ def _begin(first: Slopes, room: StepRoom) -> None:
                     out[j] = line[j]
 
 
-@compact_kernel
+@kernel
 def _judge(start: State, new: State, task: StepTask, moved_by: float, cells: Cells, room: StepRoom) -> float:
     """The error of the step in units of what is allowed; where it is accepted frames are restored."""
     five, three = 0.0, 0.0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mfpde.compilation import compact_kernel
+from mfpde.compilation import compact_kernel, kernel
 from mfpde.solvers.kernels.finite_volume_peaks import narrowest_peak
 from mfpde.solvers.kernels.finite_volume_transport import upwind, upwind_across
 from mfpde.solvers.kernels.finite_volume_update import outflow
@@ -103,7 +103,7 @@ def invert(matrix: Float, out: Float) -> None:
     out[1, 0], out[1, 1] = -scale * matrix[1, 0], scale * matrix[0, 0]
 
 
-@compact_kernel
+@kernel
 def cell_moments(density: Float, rows: Float, axis: Float, out: Float) -> None:
     """Sum, means along rows and across them, variance along, covariance, variance across."""
     mass, middle, level = 0.0, 0.0, 0.0
@@ -151,7 +151,7 @@ def low_fluxes(u: Float, speeds: Float, conductivity: Float, cells: Cells, acros
                 flux[j] -= here * line[j] - there * before[j]
 
 
-@compact_kernel
+@kernel
 def tell(
     density: Float, cells: Cells, other: tuple[Float, Float], turned: Float, smoothed: Float, rates: Slopes
 ) -> None:

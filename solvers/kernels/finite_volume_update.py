@@ -72,7 +72,7 @@ def limit(
     update(density, across, along, new)
 
 
-@compact_kernel
+@kernel
 def outflow(speeds: Float, widths: Float, start: int, stop: int) -> float:
     """The largest share of a cell that upwind fluxes take out per unit time, in the rows from start to stop; speeds
     `(d, rows, columns)`.

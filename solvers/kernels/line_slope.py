@@ -104,7 +104,7 @@ def _close(panel: Float, cells: Cells, moments: Float, closure: Float) -> None:
     closure[0], closure[1], closure[2] = share, middle, spread
 
 
-@compact_kernel
+@kernel
 def _close_panels(density: Float, cells: Cells, room: LineRoom) -> None:
     """Masses of cells, without and with the Gaussian outside of them."""
     axis, width = cells.axis, cells.widths[0]
@@ -269,7 +269,7 @@ def _velocities(density: Float, mean: Float, matrix: Float, heads: Heads, stage:
         rates.conductivity[panel, 0, 0] = noise * inverse * inverse
 
 
-@compact_kernel
+@kernel
 def line_slope(
     density: Float,
     mean: Float,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mfpde.compilation import compact_kernel
+from mfpde.compilation import kernel
 from mfpde.solvers.kernels.cell_steps import StepRoom, StepTask, place, reach
 from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State
 from mfpde.solvers.kernels.line_slope import LineRoom, line_slope
@@ -10,7 +10,7 @@ from mfpde.solvers.kernels.line_slope import LineRoom, line_slope
 __all__ = ["line_step"]
 
 
-@compact_kernel
+@kernel
 def line_step(
     start: State,
     first: Slopes,

@@ -106,7 +106,7 @@ def work_room(rows: int, columns: int) -> PieceRoom:
     )
 
 
-@compact_kernel
+@kernel
 def panel_logs(panel: int, density: Float, cells: Cells, room: DriftRoom) -> None:
     """Log masses of a panel, the box that holds them, and its closure."""
     volume, box = cells.widths[0] * cells.widths[1], room.boxes[panel]
@@ -139,7 +139,7 @@ def sees(panel: int, source: int, head: int, heads: Heads, cells: Cells, room: D
     return bool(room.boxes[source, 0] < room.boxes[source, 1])
 
 
-@compact_kernel
+@kernel
 def _factor(source: int, mean: Float, matrix: Float, form: Float, cells: Cells, room: DriftRoom) -> float:
     """factored = log masses with the factor `-<y, F y>` over the largest one; that."""
     largest = -np.inf
@@ -163,7 +163,7 @@ def is_zero(form: Float) -> bool:
     return bool(form[0, 0] == 0.0 and form[0, 1] == 0.0 and form[1, 0] == 0.0 and form[1, 1] == 0.0)
 
 
-@compact_kernel
+@kernel
 def _pair(source: int, cells: Cells, room: DriftRoom) -> GridPair:
     """Queries in the cells, and the nodes of a source."""
     box, places = room.boxes[source], room.places
@@ -203,7 +203,7 @@ def plan_source(
     return plan_sums(logs[box[0] : box[1], box[2] : box[3]], _pair(source, cells, room), room.sums)
 
 
-@compact_kernel
+@kernel
 def sum_source(piece: int, source: int, cells: Cells, room: DriftRoom, work: PieceRoom) -> None:
     """One piece of the sums over a source."""
     rows, columns = (cells.rows.size, cells.axis.size) if room.sums.chosen[2] == 1 else (
@@ -219,7 +219,7 @@ def row_blocks(cells: Cells) -> int:
     return (cells.rows.size + height - 1) // height
 
 
-@compact_kernel
+@kernel
 def _read(start: int, stop: int, cells: Cells, room: DriftRoom, work: PieceRoom) -> None:
     """found = what the sums have given in a block of rows; tilts = `S_q^T A x` there."""
     rows, columns, places = cells.rows.size, cells.axis.size, room.places
@@ -293,7 +293,7 @@ def join_rows(
             mean2[j] = old * mean2[j] + new * y2
 
 
-@compact_kernel
+@kernel
 def begin_head(room: DriftRoom) -> None:
     """Nothing has been summed."""
     for i in range(room.peak.shape[0]):
@@ -302,7 +302,7 @@ def begin_head(room: DriftRoom) -> None:
             peak[j], total[j], mean1[j], mean2[j] = -1e300, 0.0, 0.0, 0.0
 
 
-@compact_kernel
+@kernel
 def add_head(value: Float, normalised: bool, room: DriftRoom) -> None:
     """drift += V times the means of a head."""
     for i in range(room.peak.shape[0]):

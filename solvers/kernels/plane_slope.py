@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mfpde.compilation import compact_kernel
+from mfpde.compilation import compact_kernel, kernel
 from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State, invert, tell
 from mfpde.solvers.kernels.finite_volume_frame import SUMS, remainder, row_sums
 from mfpde.solvers.kernels.plane_drift import (
@@ -78,7 +78,7 @@ def plane_room(panels: int, rows: int, columns: int) -> PlaneRoom:
     )
 
 
-@compact_kernel
+@kernel
 def _regress(density: Float, cells: Cells, room: PlaneRoom) -> None:
     """(c, R) of the regression `c + R z` of the drift under a panel (`Grid.regression`)."""
     drift, sums, levels, constant, linear = room.drift.drift, room.sums, room.levels, room.constant, room.linear
@@ -105,7 +105,7 @@ def _regress(density: Float, cells: Cells, room: PlaneRoom) -> None:
     constant[1] = levels[1] + g2 - (linear[1, 0] * level + linear[1, 1] * middle)
 
 
-@compact_kernel
+@kernel
 def move_frame(
     panel: int, density: Float, matrix: Float, noise: float, cells: Cells, room: PlaneRoom, rates: Slopes
 ) -> None:
@@ -140,7 +140,7 @@ def move_frame(
         _take_excess(rates.conductivity[panel], cells, rates.speeds[panel])
 
 
-@compact_kernel
+@kernel
 def _take_excess(conductivity: Float, cells: Cells, speeds: Float) -> None:
     """speeds -= what pulls tokens inwards besides g."""
     for direction in range(2):
@@ -151,14 +151,14 @@ def _take_excess(conductivity: Float, cells: Cells, speeds: Float) -> None:
                 line[j] -= level + along * cells.excess[j]
 
 
-@compact_kernel
+@kernel
 def begin_slope(state: State, cells: Cells, room: PlaneRoom) -> None:
     """What the drifts of all panels need of each."""
     for panel in range(state.density.shape[0]):
         panel_logs(panel, state.density[panel], cells, room.drift)
 
 
-@compact_kernel
+@kernel
 def begin_drift(cells: Cells, room: PlaneRoom) -> None:
     """No head has been added."""
     drift = room.drift
@@ -179,7 +179,7 @@ def begin_source(
     return plan_source(panel, source, state.mean, state.matrix, query, form, cells, room.drift)
 
 
-@compact_kernel
+@kernel
 def join_block(
     block: int, head: int, source: int, state: State, heads: Heads, stage: int, cells: Cells, room: PlaneRoom
 ) -> None:
@@ -188,7 +188,7 @@ def join_block(
     join_rows(block, source, state.mean, state.matrix, closed, cells, room.drift, room.work)
 
 
-@compact_kernel
+@kernel
 def drift_of_panel(panel: int, state: State, heads: Heads, stage: int, cells: Cells, room: PlaneRoom) -> None:
     """The velocity in the cells of a panel, one piece after the other."""
     begin_drift(cells, room)
@@ -203,7 +203,7 @@ def drift_of_panel(panel: int, state: State, heads: Heads, stage: int, cells: Ce
         add_head(heads.value[stage, head], heads.normalised[head], room.drift)
 
 
-@compact_kernel
+@kernel
 def end_slope(state: State, cells: Cells, room: PlaneRoom, rates: Slopes, told: bool) -> None:
     """Fluxes, from speeds and conductivities."""
     for other in range(2 if told else 1):
@@ -215,7 +215,7 @@ def end_slope(state: State, cells: Cells, room: PlaneRoom, rates: Slopes, told: 
         tell(state.density, cells, (room.other_across, room.other_along), room.turned, room.smoothed, rates)
 
 
-@compact_kernel
+@kernel
 def plane_slope(
     state: State, heads: Heads, stage: int, cells: Cells, room: PlaneRoom, rates: Slopes, told: bool
 ) -> None:

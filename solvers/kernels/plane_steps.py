@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mfpde.compilation import compact_kernel
+from mfpde.compilation import kernel
 from mfpde.solvers.kernels.cell_steps import StepRoom, StepTask, place, reach
 from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State
 from mfpde.solvers.kernels.plane_drift import add_head, begin_head, sum_source
@@ -54,7 +54,7 @@ class Part(NamedTuple):
     stop: int = 0
 
 
-@compact_kernel
+@kernel
 def _part(part: Part, state: State, heads: Heads, cells: Cells, plane: PlaneRoom, rates: Slopes, told: bool) -> float:
     """Do one part of a slope; of PLAN the number of pieces."""
     kind, stage, panel, head, source, first, stop = part
@@ -80,7 +80,7 @@ def _part(part: Part, state: State, heads: Heads, cells: Cells, plane: PlaneRoom
     return 0.0
 
 
-@compact_kernel
+@kernel
 def plane_step(
     start: State,
     first: Slopes,
