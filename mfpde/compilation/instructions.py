@@ -52,7 +52,7 @@ class Builder(ir.IRBuilder):
 
 def is_constant(value: Any, number: int) -> bool:
     """Whether a value is a certain integer."""
-    return isinstance(value, ir.Constant) and isinstance(value.type, ir.IntType) and value.constant == number
+    return isinstance(value.type, ir.IntType) and getattr(value, "constant", None) == number
 
 
 def sweep(function: Any) -> None:

@@ -3,7 +3,7 @@
 numba writes every variable to the stack, takes a tuple of arrays apart and puts it together again at each use, and
 copies an array's description for each element; LLVM finds out that none of it is needed. Most of the time of a first
 solve went into writing, reading and removing that. Here variables that are assigned once are values, what is taken out
-of a tuple is what was put in, and elements are addressed directly: a fifth of the instructions, and the same machine code.
+of a tuple is what was put in, and elements are addressed directly: a fifth of the instructions, the same machine code.
 """
 
 # numba's types cover what it documents, and these are its insides
@@ -146,7 +146,7 @@ class _Lower(lowering.Lower):
                 shape.append(builder.select(builder.icmp_signed("<=", length, length.type(0)), length.type(0), length))
                 steps.append(stride)
                 first.append(start)
-            elif isinstance(one, ir.Constant) and one.constant >= 0:
+            elif getattr(one, "constant", -1) >= 0:
                 first.append(one)
             else:
                 first.append(fix_integer_index(self.context, builder, of, one, size))
@@ -159,7 +159,7 @@ class _Lower(lowering.Lower):
         """An end of a slice, within the array."""
         if is_constant(bound, 0):
             return bound
-        if isinstance(bound, ir.Constant) and bound.constant == (1 << (bound.type.width - 1)) - 1:
+        if is_constant(bound, (1 << (bound.type.width - 1)) - 1):
             return size
         builder, zero = self.builder, bound.type(0)
         fixed = fix_index(builder, bound, size)
