@@ -14,11 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from numba.core import codegen, compiler, serialize, sigutils, types
+from numba.core import compiler, serialize, sigutils, types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
 from mfpde.compilation.cache import KernelCache, KernelFiles
+from mfpde.compilation.libraries import CalleeLibrary
+from mfpde.compilation.lowering import KernelCompiler
 from mfpde.compilation.shortcuts import QuickFlags, collection_paused, remember_sizes
 
 __all__ = ["CalleeDispatcher", "KernelDispatcher"]
@@ -27,13 +29,18 @@ __all__ = ["CalleeDispatcher", "KernelDispatcher"]
 _CALLEE_OPTIONS = {"no_cpython_wrapper": True}
 
 
+def _pipeline(options: dict[str, Any]) -> Any:
+    """Ours is for functions that count no references."""
+    return compiler.Compiler if options["_nrt"] else KernelCompiler
+
+
 class KernelDispatcher(CPUDispatcher):
     """What Python calls. Kernels that mention it call its `CalleeDispatcher`."""
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
-        super().__init__(function, targetoptions=options)
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any], *, compact: bool) -> None:
+        super().__init__(function, targetoptions=options, pipeline_class=_pipeline(options))
         self._cache = KernelCache(function, options)
-        self._callee = CalleeDispatcher(function, options)
+        self._callee = CalleeDispatcher(function, options, compact=compact)
 
     @property
     def _numba_type_(self) -> Any:
@@ -47,9 +54,16 @@ class KernelDispatcher(CPUDispatcher):
 class CalleeDispatcher(CPUDispatcher):
     """What kernels call: code that is linked into theirs, of which nobody makes machine code."""
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
-        super().__init__(function, targetoptions=options | _CALLEE_OPTIONS)
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any], *, compact: bool) -> None:
+        super().__init__(function, targetoptions=options | _CALLEE_OPTIONS, pipeline_class=_pipeline(options))
+        self._compact = compact
         self._files = KernelFiles(function, self.targetoptions)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Which integers are known is for the optimiser: there is one translation for all."""
+        return super().get_call_template(
+            tuple(map(types.unliteral, args)), {name: types.unliteral(kind) for name, kind in kws.items()}
+        )
 
     def compile(self, sig: Any) -> Any:
         """numba's key of the code for a signature."""
@@ -68,8 +82,17 @@ class CalleeDispatcher(CPUDispatcher):
         self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
         flags.no_compile = True
         library = CalleeLibrary(self.targetctx.codegen(), self.py_func.__qualname__)
+        library.compact = self._compact
         made = compiler.compile_extra(
-            self.typingctx, self.targetctx, self.py_func, arguments, None, flags, {}, library=library
+            self.typingctx,
+            self.targetctx,
+            self.py_func,
+            arguments,
+            None,
+            flags,
+            {},
+            library=library,
+            pipeline_class=_pipeline(self.targetoptions),
         )
         library.finalize()
         if not (made.lifted or library.has_dynamic_globals):
@@ -96,34 +119,3 @@ class CalleeDispatcher(CPUDispatcher):
             entry_point=object(),
             objectmode=False,
         )
-
-
-class CalleeLibrary(codegen.JITCodeLibrary):
-    """Code with all that it calls, to be linked into other code and optimised there."""
-
-    def _optimize_functions(self, ll_module: Any) -> None:
-        """numba's own does it of what is only declared, too, which are most."""
-        ll_module.data_layout = self._codegen._data_layout
-        for function in ll_module.functions:
-            if not function.is_declaration:
-                passes, builder = self._codegen._function_pass_manager()
-                passes.run(function, builder)
-
-    def finalize(self) -> None:
-        """Link what is called."""
-        self._raise_if_finalized()
-        for library in dict.fromkeys(self._linking_libraries):
-            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
-        if any(one.name.startswith(codegen.RuntimeLinker.PREFIX) for one in self._final_module.global_variables):
-            raise NotImplementedError(f"{self.name} calls itself with other types: write the loop")
-        self._finalize_dynamic_globals()
-        self._finalized = True
-
-    def as_bitcode(self) -> bytes:
-        """What `read` reads."""
-        return self._final_module.as_bitcode()
-
-    def read(self, bitcode: bytes) -> None:
-        """Become the library that `bitcode` was made of."""
-        self._final_module = codegen.ll.parse_bitcode(bitcode)
-        self._finalized = True

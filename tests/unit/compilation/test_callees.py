@@ -32,7 +32,7 @@ def factorial(count: int) -> int:
 
 
 def six() -> int:
-    return factorial(3)
+    return factorial(np.int32(3))
 
 
 @pytest.fixture
@@ -97,6 +97,6 @@ def test_an_error_of_a_callee_is_raised(place, fresh):
 
 
 def test_a_kernel_that_calls_itself_with_another_type_is_refused(place, fresh):
-    """An integer that is written down is a type of its own."""
+    """An integer of 32 bits less one has 64."""
     with pytest.raises(NotImplementedError, match="factorial calls itself"):
         six()
