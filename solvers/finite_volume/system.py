@@ -102,13 +102,9 @@ class CellSystem(System[Solution, Rates]):
         self.noisy = equation.noise.strongest > 0
         self.grid, self.frame, self.scheme = grid, frame, scheme
 
-    def _diffusion_at(self, time: float) -> float:
+    def diffusion_at(self, time: float) -> float:
+        """D."""
         return self._diffusion_in_time(time) if self._diffusion is None else self._diffusion
-
-    @property
-    def steady_diffusion(self) -> float | None:
-        """D, where it does not depend on time."""
-        return self._diffusion
 
     def measure(self, state: Solution) -> GridDensity:
         """What attention sees."""
@@ -117,7 +113,7 @@ class CellSystem(System[Solution, Rates]):
     def rhs(self, time: float, state: Solution, nearby: Rates | None = None, spreads: bool = True) -> Rates:
         """The rates at a time, of transport alone unless it `spreads`; potentials of the attention are found from those
         of rates nearby."""
-        velocity, strength = self._velocity.at(time), self._diffusion_at(time) if spreads else 0.0
+        velocity, strength = self._velocity.at(time), self.diffusion_at(time) if spreads else 0.0
         measure = self.measure(state)
         if nearby is not None and nearby.measure is not None:
             velocity.prepare(measure, nearby.measure)
@@ -296,7 +292,7 @@ class CellSystem(System[Solution, Rates]):
 
     def noisy_within(self, start: float, end: float) -> bool:
         """Whether there is noise in a step."""
-        return any(self._diffusion_at(time) > 0 for time in (start, 0.5 * (start + end)))
+        return any(self.diffusion_at(time) > 0 for time in (start, 0.5 * (start + end)))
 
     def smoothing(self, rates: Rates) -> float:
         """How fast noise wears off waves as short as edges leave behind."""

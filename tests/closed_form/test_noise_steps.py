@@ -37,7 +37,7 @@ def _law_between_walls(count: int, lifted: bool) -> Float:
     for density in np.eye(count)[:, None, None, :]:
         rates = system.rhs(0.0, Solution(density, np.zeros((1, 1)), np.ones((1, 1, 1))), spreads=False)
         change = -np.diff(rates.fluxes.along, axis=2)
-        change += cosines.values(cosines.laplacian / KAPPA * cosines.coefficients(density))
+        change += cosines.values(cosines.rates(np.full((1, 1), 1 / KAPPA)) * cosines.coefficients(density))
         if lifted:
             change += cosines.lifting(density, rates.speeds)
         columns.append(change.ravel())
@@ -78,7 +78,7 @@ def test_decay_of_a_cosine_is_exact() -> None:
     grid = Grid(np.zeros(2), np.array([2.0, 1.0]), (12, 10), gaussian=False)
     cosines, (x, y) = Cosines(grid), grid.coordinates
     wave = (np.cos(1.5 * np.pi * x) * np.cos(2 * np.pi * y))[None]
-    decayed = cosines.values(cosines.decay(0.01) * cosines.coefficients(wave))
+    decayed = cosines.values(np.exp(cosines.rates(np.full((1, 2), 0.01))) * cosines.coefficients(wave))
     assert np.abs(decayed - np.exp(-0.01 * 6.25 * np.pi**2) * wave).max() < 1e-14
 
 
