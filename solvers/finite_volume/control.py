@@ -24,6 +24,7 @@ _STIFF_FIRST = 4.0  # times what is stable for the other scheme: the first step 
 _REGROWTH, _REGROWTH_SHARE = 1.1, 0.5
 _DOP853 = Dop853()
 _UNKNOWN_GAIN = 2.2  # of work per time, that the next step of rkc2 may bring while its steps grow as fast as they may
+_EXACT_FIRST = 4.0  # times what the other scheme of that order means to take: the first such step
 _EXACT_CFL = 10.0  # share of a cell that transport may take out in such a step; at 40 waves grow at the ends
 
 
@@ -95,7 +96,7 @@ class StepControl:
                 costs[stiff] /= _UNKNOWN_GAIN
         if exact is not None:
             allowed = _EXACT_CFL / outflow if outflow > 0 else np.inf
-            other = planned(_DOP853, min(self._exact.length or np.inf, allowed), exact=True)
+            other = planned(_DOP853, min(self._exact.length or _EXACT_FIRST * self.step, allowed), exact=True)
             costs[other] = exact.price * (len(other.stepper.tableau.weights) + 1) / other.length
         return min(costs, key=lambda each: costs[each])
 
