@@ -43,6 +43,7 @@ _SIXTH = np.array([75 / 64, -25 / 384, 3 / 640, 0.0])
 _EIGHTH = np.array([1225 / 1024, -245 / 3072, 49 / 5120, -5 / 7168])
 STAGGERED = {1: _SECOND, 2: _SECOND, 5: _SIXTH, 7: _SIXTH, 9: _EIGHTH}
 _EDGE_WAVELENGTH = 50.0  # in cells, of the waves that edges of the initial data leave behind
+_EMPTY_SHARE = 1e-16  # of the peak: cells with less decide on nothing, steps included
 _STIFFNESS_RATIO = 1.7  # at the shortest wave, of twice the staggered difference and the second difference
 
 
@@ -101,6 +102,7 @@ class CellSystem(System[Solution, Rates]):
         self.breaks = sorted({*equation.velocity.breaks(), *equation.noise.breaks()})
         self.noisy = equation.noise.strongest > 0
         self.grid, self.frame, self.scheme = grid, frame, scheme
+        self._sees_tails = equation.interaction is None  # attention amplifies them, interactions do not
 
     def diffusion_at(self, time: float) -> float:
         """D."""
@@ -131,6 +133,8 @@ class CellSystem(System[Solution, Rates]):
             inverse = np.linalg.inv(lattice.matrix).astype(float)
             motion = self.frame.motion(time, state, panel, drift, self.grid)
             self.frame.remainder(drift, motion, inverse, self.grid, speeds[panel])
+            if not self._sees_tails:
+                _bound(speeds[panel], state.density[panel])
             conductivities[panel] = strength * inverse @ inverse.T
             if strength > 0.0 and self.grid.excess.any():
                 speeds[panel] -= np.tensordot(conductivities[panel], self.grid.excess, axes=1)
@@ -328,6 +332,14 @@ class CellSystem(System[Solution, Rates]):
 
         run_pieces(work, shares.size, speeds.size)
         return float(shares.max()), self.spreading(conductivities)
+
+
+def _bound(speeds: Float, density: Float) -> None:
+    """Speeds of empty cells become no larger than elsewhere: far out those of steep potentials would shorten all steps."""
+    full = density > _EMPTY_SHARE * density.max()
+    for along in speeds:
+        largest = float(np.abs(along[full]).max())
+        np.clip(along, -largest, largest, out=along)
 
 
 def _central(values: Float, axis: int, lines: slice) -> Float:
