@@ -33,7 +33,7 @@ class Cosines(Modes):
         self.scale = np.ones(grid.shape)
 
     @cached_property
-    def along(self) -> tuple[Float, Float]:  # type: ignore[override]
+    def along(self) -> tuple[Float, Float]:
         each = [
             _eigenvalues(count, float(width)) for count, width in zip(self.grid.cells, self.grid.widths, strict=True)
         ]

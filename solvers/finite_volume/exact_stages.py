@@ -1,9 +1,9 @@
 """Stages of a step that integrates noise exactly, in modes in which diffusion is diagonal.
 
-In a frame that moves the conductivities K along the axes change within a step. Their integrals, the spread `sigma' =
-K`, are followed by the scheme like mean and matrix of the frame, so that the exponents `E = sum sigma_i lambda_i` of the
-modes are known at every stage; K beside the diagonal, where the axes of a frame are not at right angles, is transport.
-With N the transport the stages are
+In a frame that moves the conductivities K along the axes change within a step. The scheme follows their integrals, the
+spread `sigma' = K`, like mean and matrix of the frame, so that the exponents `E = sum sigma_i lambda_i` of the modes are
+known at every stage; K beside the diagonal, where the axes of a frame are not at right angles, is transport. With N the
+transport the stages are
 
     U_i = e^{E_i} (u + h sum_j a_ij S_j) + (e^{E_i} - 1) / L_n N(u_n),    S_j = e^{-E_j} (N(U_j) - L_j / L_n N(u_n)),
 
@@ -39,7 +39,7 @@ class _Noise:
     @classmethod
     def at(cls, system: CellSystem, time: float, solution: Solution) -> _Noise:
         strength, size = system.diffusion_at(time), solution.mean.shape[1]
-        inverse = 1.0 / solution.matrix if size == 1 else np.linalg.inv(solution.matrix)
+        inverse: Float = 1.0 / solution.matrix if size == 1 else np.linalg.inv(solution.matrix).astype(float)
         both = strength * inverse @ inverse.transpose(0, 2, 1)
         mixed = both * (1.0 - np.eye(size))
         return cls(both.diagonal(axis1=1, axis2=2), mixed, system.frame.widened(strength, inverse))

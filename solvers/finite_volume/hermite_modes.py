@@ -68,7 +68,7 @@ class HermiteModes(Modes):
         return there, back
 
     @cached_property
-    def along(self) -> tuple[Float, Float]:  # type: ignore[override]
+    def along(self) -> tuple[Float, Float]:
         values = self._vectors[0]
         return (np.zeros(1), values[0]) if len(values) == 1 else (values[0], values[1])
 

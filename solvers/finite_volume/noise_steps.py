@@ -1,5 +1,5 @@
-"""Time steps that integrate noise exactly: the generalized integrating factor of `gif853`, in cosines where cells rest and
-in Hermite functions where they move.
+"""Time steps that integrate noise exactly: the generalized integrating factor of `gif853`, in cosines where cells rest
+and in Hermite functions where they move.
 
 For `u' = L u + N(u)`, L the diffusion and N the transport, `ExactStages` has the stages. Fast modes, whose stages know
 nothing of each other for rounding, follow N, taken for linear in time,
@@ -32,7 +32,7 @@ from mfpde.solvers.finite_volume.stepping import SHARE_OF_CELLS, Attempt, Start,
 from mfpde.solvers.finite_volume.system import STAGGERED, CellSystem, Rates
 from mfpde.solvers.steppers.base import combined_error
 from mfpde.solvers.steppers.gif853 import ERROR_FIVE, ERROR_THREE, NODES, STAGE_WEIGHTS, WEIGHTS
-from mfpde.typing import AnyArray, Float
+from mfpde.typing import AnyArray
 
 __all__ = ["NOISE_FLOOR", "NoiseSteps"]
 
@@ -41,7 +41,9 @@ _FLOOR_FACTOR = 100.0  # times what a step clips: densities below it must not ma
 _WALL_FACTOR = 0.15  # times (G h / D)^2: error of a stationary density at a wall, measured for G h / D from 0.04 to 0.2
 _LOOK_EVERY = 16  # steps, between two checks that they do not
 _MATTER_SHARE = 1e-3  # of the error promised: change of the drift by tails near the floor, in widths per unit time
-_RIPPLE_GAIN = 0.5  # ratio of ripples to those of the step before, both too high, from which on shorter steps do not help
+_RIPPLE_GAIN = (
+    0.5  # ratio of ripples to those of the step before, both too high, from which on shorter steps do not help
+)
 _CALL_MICROSECONDS = 120.0  # of one stage, besides its modes, measured
 _STEP_MICROSECONDS = 10.0  # of explicit steps, besides their evaluations, for each of these
 _SUM_MICROSECONDS = 0.1  # of the fastest evaluations on the plane, for each cell, panel and panel that it sees

@@ -140,7 +140,9 @@ def take_step(system: CellSystem, start: Start, plan: Plan, tolerance: float) ->
     if not sound(new):
         return Attempt(None, np.inf, limited.moved_by > 0)
     rough = max(tolerance, SHARE_OF_CELLS * step * start.roughness, limited.moved_by)
-    errors = [change_size(start.solution, *limited.change(stages, row, step), rough, tolerance) for row in tableau.errors]
+    errors = [
+        change_size(start.solution, *limited.change(stages, row, step), rough, tolerance) for row in tableau.errors
+    ]
     return Attempt(new, combined_error(errors), limited.moved_by > 0)
 
 
@@ -151,7 +153,9 @@ def sound(solution: Solution) -> bool:
     return bool((np.linalg.det(solution.matrix) != 0.0).all())
 
 
-def change_size(solution: Solution, density: Float, mean: Float, matrix: Float, rough: float, tolerance: float) -> float:
+def change_size(
+    solution: Solution, density: Float, mean: Float, matrix: Float, rough: float, tolerance: float
+) -> float:
     """Changes relative to the largest density, in units of `rough`, and to the frame, in units of `tolerance`."""
     size = 0.0
     for panel, frame in enumerate(solution.matrix):

@@ -335,7 +335,7 @@ class CellSystem(System[Solution, Rates]):
 
 
 def _bound(speeds: Float, density: Float) -> None:
-    """Speeds of empty cells become no larger than elsewhere: far out those of steep potentials would shorten all steps."""
+    """Speeds of empty cells become no larger than elsewhere: those of steep potentials would shorten all steps."""
     full = density > _EMPTY_SHARE * density.max()
     for along in speeds:
         largest = float(np.abs(along[full]).max())
