@@ -11,7 +11,7 @@ from mfpde.typing import Float
 
 __all__ = ["singular_place"]
 
-_REACH = 8.03  # of the samples from the origin along each axis
+_LARGEST_COORDINATE = 8.03  # of the samples; round numbers are none of them
 _SAMPLES = {1: 4001, 2: 161}  # along an axis, by dimension
 _PEAKS_MAX = 64  # largest samples among their neighbours, that are looked at
 _REFINEMENTS, _RATIO = 16, 4.0  # how often, and how much finer each time: spacings end at 1e-12 on the line
@@ -25,7 +25,7 @@ def singular_place(field: Callable[[Float], Float], dimension: int) -> Float | N
     >>> singular_place(lambda x: 1.0 / (x - 0.3), 1).round(9), singular_place(lambda x: np.sign(x), 1)
     (array([0.3]), None)
     """
-    axis = np.linspace(-_REACH, _REACH, _SAMPLES[dimension])
+    axis = np.linspace(-_LARGEST_COORDINATE, _LARGEST_COORDINATE, _SAMPLES[dimension])
     samples = np.stack(np.meshgrid(*[axis] * dimension, indexing="ij"), axis=-1)
     with np.errstate(all="ignore"):
         sizes = _sizes(field, samples.reshape(-1, dimension)).reshape(samples.shape[:-1])

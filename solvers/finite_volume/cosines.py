@@ -25,6 +25,7 @@ _TO_THE_WALL = np.array([15.0, -10.0, 3.0]) / 8.0  # the value at a wall from th
 class Cosines(Modes):
     """Of the cells of a grid at rest; their rates are eigenvalues of the second derivative."""
 
+    floor = 1e-15  # measured at up to 3e-16
     shares = (1e-13, 1e-11)
 
     def __init__(self, grid: Grid) -> None:

@@ -1,7 +1,7 @@
 """Stages of a step that integrates noise exactly, in modes in which diffusion is diagonal.
 
 In a frame that moves the conductivities K along the axes change within a step. The scheme follows their integrals, the
-spread `sigma' = K`, like mean and matrix of the frame, so that the exponents `E = sum sigma_i lambda_i` of the modes are
+spread `sigma' = K`, like mean and matrix of the frame, so that exponents `E = sum sigma_i lambda_i` of the modes are
 known at every stage; K beside the diagonal, where the axes of a frame are not at right angles, is transport. With N the
 transport the stages are
 

@@ -18,6 +18,8 @@ class Modes(ABC):
 
     #: what rounding errors of densities are relative to in each cell, `(rows, columns)`
     scale: Float
+    #: rounding errors of sums of modes, as a share of the peak in units of the scale
+    floor: ClassVar[float]
     #: shares of the peak, in units of the scale, below which the drift may not notice densities
     shares: ClassVar[tuple[float, ...]]
 

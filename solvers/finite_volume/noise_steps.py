@@ -10,7 +10,7 @@ the last term, about N' h / |L|, is the error that it is held to. A steady state
 
 Sums of modes leave rounding errors of the peak everywhere (of the peak over sqrt(g), times sqrt(g), in moving frames),
 also where the density is smaller, and ripples as high as the negative densities that a step makes: what is below
-`NOISE_FLOOR` or twice those is taken for zero and the rest is scaled to the mass. A step whose ripples the drift would
+their `floor` or twice those is taken for zero and the rest is scaled to the mass. A step whose ripples the drift would
 notice is rejected, and explicit ones, which limit their fluxes, go on until the next look at the tails.
 Where attention sees tails as far out (kernels e^{<Ax, y>} amplify them), these steps are refused, and the explicit
 ones, whose errors are relative to the density of each cell, go on.
@@ -34,9 +34,8 @@ from mfpde.solvers.steppers.base import combined_error
 from mfpde.solvers.steppers.gif853 import ERROR_FIVE, ERROR_THREE, NODES, STAGE_WEIGHTS, WEIGHTS
 from mfpde.typing import AnyArray
 
-__all__ = ["NOISE_FLOOR", "NoiseSteps"]
+__all__ = ["NoiseSteps"]
 
-NOISE_FLOOR = 1e-15  # of the peak: rounding errors of sums of modes, measured at up to 3e-16
 _FLOOR_FACTOR = 100.0  # times what a step clips: densities below it must not matter to the drift
 _WALL_FACTOR = 0.15  # times (G h / D)^2: error of a stationary density at a wall, measured for G h / D from 0.04 to 0.2
 _LOOK_EVERY = 16  # steps, between two checks that they do not
@@ -77,10 +76,8 @@ class NoiseSteps:
         if self._modes.grid is not grid:
             self._modes = self._modes_of(system)
         if number >= self._next_look:
-            self._unseen, self._next_look = (
-                self._unseen_share(time, solution, _MATTER_SHARE * promised),
-                number + _LOOK_EVERY,
-            )
+            self._unseen = self._unseen_share(time, solution, _MATTER_SHARE * promised)
+            self._next_look = number + _LOOK_EVERY
         if self._unseen == 0.0:
             return None
         panels = len(solution.mean)
@@ -98,7 +95,7 @@ class NoiseSteps:
 
     def _unseen_share(self, time: float, solution: Solution, allowed: float) -> float:
         """The largest of some shares of the peak, below which densities change the drift by less than is allowed."""
-        whole, found = self._cleared(solution, NOISE_FLOOR), 0.0
+        whole, found = self._cleared(solution, self._modes.floor), 0.0
         with np.errstate(all="ignore"):
             for share in self._modes.shares:
                 if not self._system.solutions_apart(time, solution, whole, self._cleared(solution, share)) <= allowed:
@@ -113,11 +110,11 @@ class NoiseSteps:
             stage = stages.at(node, STAGE_WEIGHTS[number, :number])
             if not sound(stage):
                 return Attempt(None, np.inf)
-            stages.add(self._cleared(stage, NOISE_FLOOR))
+            stages.add(self._cleared(stage, self._modes.floor))
         reached = stages.at(1.0, WEIGHTS)
         if not sound(reached):
             return Attempt(None, np.inf)
-        followed = stages.followed(stages.add(self._cleared(reached, NOISE_FLOOR)))
+        followed = stages.followed(stages.add(self._cleared(reached, self._modes.floor)))
         reached = reached._replace(density=reached.density + followed)
         rough = max(tolerance, SHARE_OF_CELLS * plan.length * start.roughness)
         five, three = (
@@ -131,14 +128,14 @@ class NoiseSteps:
         """Without ripples, with the mass from before."""
         weighed = reached.density / self._modes.scale
         clipped = float((-weighed.min(axis=(1, 2)) / weighed.max(axis=(1, 2))).max())
-        noticed = clipped / max(NOISE_FLOOR, self._unseen / _FLOOR_FACTOR)
+        noticed = clipped / max(self._modes.floor, self._unseen / _FLOOR_FACTOR)
         if noticed > max(1.0, _RIPPLE_GAIN * self._noticed) and self._noticed > 1.0:
             self._unseen, self._next_look = 0.0, 2 * self._next_look
         self._noticed = noticed
-        new = self._cleared(reached, max(NOISE_FLOOR, 2.0 * clipped))
+        new = self._cleared(reached, max(self._modes.floor, 2.0 * clipped))
         mass = before.density.sum(axis=(1, 2)) / new.density.sum(axis=(1, 2))
         new = new._replace(density=new.density * mass[:, None, None])
-        return Attempt(new, max(error, noticed), clipped > NOISE_FLOOR)
+        return Attempt(new, max(error, noticed), clipped > self._modes.floor)
 
     def _cleared(self, solution: Solution, share: float) -> Solution:
         """Without what is below that share of each panel's peak, both in units of the modes' scale."""
