@@ -161,7 +161,7 @@ def test_static_cells_and_moving_ones_agree():
 
 @pytest.mark.parametrize(("frame", "cells", "steps"), [("moving", 200, 60), ("static", 400, 110)])
 def test_a_quartic_well_takes_as_many_steps_as_its_mass_asks_for(frame, cells, steps):
-    """`x' = -x^3` from x_0 is `x_0 / (1 + 2 t x_0^2)^{1/2}`; in the corners, without mass, tokens are a hundred times as
+    """From x_0 a token is at `x_0 / (1 + 2 t x_0^2)^{1/2}`; in the corners, without mass, it is a hundred times as
     fast."""
     problem = {
         "geometry": {"kind": "line"},
