@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mfpde.attention.quadratic import Quadratic, quadratic_of
+from mfpde.attention.singular import singular_place
 from mfpde.errors import ProblemError
 from mfpde.geometry import CircleSeries, Geometry, HarmonicSeries, SphereSeries
 from mfpde.geometry.gauss import gauss_legendre
@@ -122,6 +123,13 @@ class External:
             place = {name: value[worst] for name, value in self.geometry.coordinates(points).items()}
             where = ", ".join(f"{name} = {place[name]:.6g}" for name in self.expression.names)
             raise _wrong(f"is not finite at {where}; a potential is")
+        if self.geometry.counts_as("line", "plane") and self.quadratic is None:
+            found = singular_place(self.slopes, self.geometry.ambient_dimension)
+            if found is not None:
+                where = ", ".join(f"{name} = {x:.6g}" for name, x in zip("xy", found.round(9) + 0.0, strict=False))
+                raise _wrong(
+                    f"is singular, or its slope is, near {where}; round it off, as sqrt(x**2 + 0.01) is abs(x)"
+                )
         jump = seam(self.expression, self.geometry)
         if jump is not None:
             raise _wrong(jump)

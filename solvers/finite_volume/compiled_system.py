@@ -224,7 +224,7 @@ class CompiledSystem(CellSystem):
             query=stacked(lambda term: term.head.query_matrix(size)),
             value=stacked(lambda term: term.value),
             form=stacked(lambda term: np.zeros((size, size)) if (f := term.head.key_form(size)) is None else f),
-            noise=np.array([self._diffusion_at(time) for time in needed] * repeats),
+            noise=np.array([self.diffusion_at(time) for time in needed] * repeats),
         )
         self._heads[rows] = heads
         return heads

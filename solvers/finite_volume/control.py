@@ -21,8 +21,11 @@ _STIFF_RATIO = 5.0  # of the rates at which diffusion and transport empty cells,
 _STAGES_MAX = 100  # of rkc2
 _STIFF_TOLERANCE_SHARE = 0.1  # of the tolerance, for a step of rkc2: there are ten times as many, and they add up
 _STIFF_FIRST = 4.0  # times what is stable for the other scheme: the first step of rkc2
-_REGROWTH = 1.1  # of the lengths of the schemes for noise, for every step that another one takes
+# of the lengths of the schemes for noise, while another one takes steps: at most for each of them, and over their time
+_REGROWTH, _REGROWTH_SHARE = 1.1, 0.5
 _DOP853 = Dop853()
+_UNKNOWN_GAIN = 2.2  # of work per time, that the next step of rkc2 may bring while its steps grow as fast as they may
+_EXACT_FIRST = 4.0  # times what the other scheme of that order means to take: the first such step
 _EXACT_CFL = 10.0  # share of a cell that transport may take out in such a step; at 40 waves grow at the ends
 
 
@@ -90,9 +93,11 @@ class StepControl:
             reached = next_end(time, min(reached, 0.3 * _STAGES_MAX**2 / emptying), ends) - time
             stiff = planned(Rkc2.reaching(2 * reached * emptying), reached, stiff=True)
             costs[stiff] = len(stiff.stepper.tableau.weights) / stiff.length
+            if exact is not None and self._stiff.growing:
+                costs[stiff] /= _UNKNOWN_GAIN
         if exact is not None:
             allowed = _EXACT_CFL / outflow if outflow > 0 else np.inf
-            other = planned(_DOP853, min(self._exact.length or np.inf, allowed), exact=True)
+            other = planned(_DOP853, min(self._exact.length or _EXACT_FIRST * self.step, allowed), exact=True)
             costs[other] = exact.price * (len(other.stepper.tableau.weights) + 1) / other.length
         return min(costs, key=lambda each: costs[each])
 
@@ -113,7 +118,8 @@ class StepControl:
         self.counts["stiff"] += int(plan.stiff)
         self.counts["exact"] += int(plan.exact)
         for other in (self._stiff, self._exact):
-            other.length *= 1.0 if other is controller else _REGROWTH
+            if other is not controller:
+                other.length = min(_REGROWTH * other.length, other.length + _REGROWTH_SHARE * plan.length)
         if accepted and plan.jump:
             self._usual.forget()
             self._stiff.forget()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -109,7 +108,7 @@ class Missed:
         """What a checkpoint keeps of it."""
         return np.array([getattr(self, name) for name in _KEPT])
 
-    def restore(self, kept: Sequence[float]) -> None:
+    def restore(self, kept: Float) -> None:
         """Go on from there."""
         for name, value in zip(_KEPT, kept, strict=True):
             setattr(self, name, float(value))

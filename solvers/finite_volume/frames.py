@@ -34,7 +34,7 @@ class Frame:
         grid.remainder(drift, *motion, inverse, out)
 
     def widened(self, diffusion: float, inverse: Float) -> Float:
-        """What noise adds to R."""
+        """What noise adds to R; of one inverse of S, or of many."""
         return np.zeros_like(inverse)
 
     def restored(self, before: Solution, after: Solution, grid: Grid) -> Solution:
@@ -90,7 +90,7 @@ class Moving(Frame):
         return grid.regression(drift, solution.density[panel])
 
     def widened(self, diffusion: float, inverse: Float) -> Float:
-        return diffusion * inverse.T
+        return diffusion * np.swapaxes(inverse, -1, -2)
 
     def restored(self, before: Solution, after: Solution, grid: Grid) -> Solution:
         """Mean and covariance of z do not change without noise: what limited fluxes have done to them, at edges, the

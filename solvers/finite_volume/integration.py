@@ -394,8 +394,7 @@ class FiniteVolumeIntegration(Integration):
         self._rest.restore(state)
         self._amplification.restore(state)
         self._rates, self._roughness = self._system.rhs(self._time, self._solution), None
-        *missed, looked = state["missed"]
-        self._missed.restore(missed)
-        self._looked = float(looked)
+        self._missed.restore(state["missed"][:-1])
+        self._looked = float(state["missed"][-1])
         self._growth.rows = state["growth"].copy()
         self._evaluations = int(state["evaluations"][0])

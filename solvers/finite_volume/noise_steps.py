@@ -1,19 +1,17 @@
-"""Time steps in a box at rest that integrate noise exactly: the generalized integrating factor of `gif853` in cosines.
+"""Time steps that integrate noise exactly: the generalized integrating factor of `gif853`, in cosines where cells rest
+and in Hermite functions where they move.
 
-For `u' = L u + N(u)`, L the diffusion and N the transport, stages are those of the tableau [krogstad2005, lawson1967]
-
-    U_i = e^{c_i hL} (u + h sum_j a_ij S_j) + c_i h phi_1(c_i hL) N(u_n),     S_j = e^{-c_j hL} (N(U_j) - N(u_n)),
-
-on the cosine coefficients, where L is diagonal. The growth e^{-c_j hL} multiplies rounding errors, so a mode with
-|hL| > `LARGEST_DECAY` has S = 0 and follows N, taken for linear in time,
+For `u' = L u + N(u)`, L the diffusion and N the transport, `ExactStages` has the stages. Fast modes, whose stages know
+nothing of each other for rounding, follow N, taken for linear in time,
 
     u_{n+1} = e^{hL} u + h phi_1(hL) N(u_n) + h phi_2(hL) (N(u_{n+1}) - N(u_n)),     phi_2(z) = (phi_1(z) - 1) / z;
 
 the last term, about N' h / |L|, is the error that it is held to. A steady state of the cells is one of the steps.
 
-Sums of cosines leave rounding errors of the peak everywhere, also where the density is smaller, and ripples as high as
-the negative densities that a step makes: what is below `NOISE_FLOOR` or twice those is taken for zero and the rest is
-scaled to the mass. A step whose ripples the drift would notice is rejected.
+Sums of modes leave rounding errors of the peak everywhere (of the peak over sqrt(g), times sqrt(g), in moving frames),
+also where the density is smaller, and ripples as high as the negative densities that a step makes: what is below
+their `floor` or twice those is taken for zero and the rest is scaled to the mass. A step whose ripples the drift would
+notice is rejected, and explicit ones, which limit their fluxes, go on until the next look at the tails.
 Where attention sees tails as far out (kernels e^{<Ax, y>} amplify them), these steps are refused, and the explicit
 ones, whose errors are relative to the density of each cell, go on.
 """
@@ -21,50 +19,33 @@ ones, whose errors are relative to the density of each cell, go on.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mfpde.solvers.finite_volume.control import ExactLimits, Plan
 from mfpde.solvers.finite_volume.cosines import Cosines
+from mfpde.solvers.finite_volume.exact_stages import ExactStages
+from mfpde.solvers.finite_volume.hermite_modes import HermiteModes
+from mfpde.solvers.finite_volume.modes import Modes
 from mfpde.solvers.finite_volume.solution import Solution
-from mfpde.solvers.finite_volume.stepping import SHARE_OF_CELLS, Attempt, Start
-from mfpde.solvers.finite_volume.system import CellSystem, Rates
+from mfpde.solvers.finite_volume.stepping import SHARE_OF_CELLS, Attempt, Start, change_size, sound
+from mfpde.solvers.finite_volume.system import STAGGERED, CellSystem, Rates
 from mfpde.solvers.steppers.base import combined_error
-from mfpde.solvers.steppers.gif853 import ERROR_FIVE, ERROR_THREE, LARGEST_DECAY, NODES, STAGE_WEIGHTS, WEIGHTS
-from mfpde.typing import AnyArray, Float
+from mfpde.solvers.steppers.gif853 import ERROR_FIVE, ERROR_THREE, NODES, STAGE_WEIGHTS, WEIGHTS
+from mfpde.typing import AnyArray
 
-__all__ = ["NOISE_FLOOR", "NoiseSteps"]
+__all__ = ["NoiseSteps"]
 
-NOISE_FLOOR = 1e-15  # of the peak: rounding errors of sums of cosines, measured at up to 3e-16
 _FLOOR_FACTOR = 100.0  # times what a step clips: densities below it must not matter to the drift
-_SHARES = (1e-13, 1e-11)  # of the peak, that are tried: a hundred times what a step may clip
 _WALL_FACTOR = 0.15  # times (G h / D)^2: error of a stationary density at a wall, measured for G h / D from 0.04 to 0.2
 _LOOK_EVERY = 16  # steps, between two checks that they do not
 _MATTER_SHARE = 1e-3  # of the error promised: change of the drift by tails near the floor, in widths per unit time
-_CELL_MICROSECONDS, _CALL_MICROSECONDS = 0.05, 60.0  # of cosines, exponentials and sums in one stage, measured
+_RIPPLE_GAIN = (
+    0.5  # ratio of ripples to those of the step before, both too high, from which on shorter steps do not help
+)
+_CALL_MICROSECONDS = 120.0  # of one stage, besides its modes, measured
+_STEP_MICROSECONDS = 10.0  # of explicit steps, besides their evaluations, for each of these
 _SUM_MICROSECONDS = 0.1  # of the fastest evaluations on the plane, for each cell, panel and panel that it sees
-
-
-@dataclass(frozen=True)
-class _Powers:
-    """`e^{c hDL}`, `c h phi_1(c hDL)` and `e^{-c hDL}` at a node c, the last one 0 where modes are fast."""
-
-    decay: Float
-    integrated: Float
-    growth: Float
-
-    @classmethod
-    def at(cls, cosines: Cosines, diffusion: float, node: float, step: float) -> _Powers:
-        time, rates = node * step * diffusion, diffusion * cosines.laplacian
-        slow = -step * rates <= LARGEST_DECAY
-        growth = np.exp(np.where(slow, -node * step * rates, -np.inf))
-        return cls(cosines.decay(time), node * step * cosines.integrated(time), growth)
-
-    def following(self, step: float, rates: Float) -> Float:
-        """`h phi_2(hDL)` in fast modes, 0 in the others; of the powers at node 1."""
-        fast = self.growth == 0.0
-        return np.where(fast, (self.integrated - step) / np.where(fast, step * rates, 1.0), 0.0)
 
 
 class NoiseSteps:
@@ -75,117 +56,98 @@ class NoiseSteps:
     """
 
     def __init__(self, system: CellSystem) -> None:
-        self._system, self._cosines = system, Cosines(system.grid)
-        self._possible = system.frame.rests and bool(system.steady_diffusion)
+        self._system, self._modes = system, self._modes_of(system)
         self._unseen = 0.0  # share of the peak: the drift did not notice densities below it, when last asked
+        self._next_look = 0  # number of the step at which it is asked again
+        self._noticed = 0.0  # ripples of the last step, in units of what is allowed
+
+    @staticmethod
+    def _modes_of(system: CellSystem) -> Modes:
+        grid = system.grid
+        return HermiteModes(grid, STAGGERED[system.scheme.order]) if grid.gaussian else Cosines(grid)
 
     def limits(self, time: float, solution: Solution, rates: Rates, number: int, promised: float) -> ExactLimits | None:
         """Of a step of that number, for an error that is promised; None where noise is not integrated exactly."""
-        if not self._possible or (self._system.scheme.walls and self._wall_error(solution, rates) > promised):
-            return None
         system, grid = self._system, self._system.grid
-        if self._cosines.grid is not grid:
-            self._cosines = Cosines(grid)
-        if number % _LOOK_EVERY == 0:
+        if not rates.conductivities.any() or grid.excess.any():
+            return None
+        if system.scheme.walls and self._wall_error(time, solution, rates) > promised:
+            return None
+        if self._modes.grid is not grid:
+            self._modes = self._modes_of(system)
+        if number >= self._next_look:
             self._unseen = self._unseen_share(time, solution, _MATTER_SHARE * promised)
+            self._next_look = number + _LOOK_EVERY
         if self._unseen == 0.0:
             return None
         panels = len(solution.mean)
         cost = min(system.cost(panels), _CALL_MICROSECONDS + _SUM_MICROSECONDS * (panels + 1) * solution.density.size)
-        more = _CALL_MICROSECONDS + _CELL_MICROSECONDS * solution.density.size
-        return ExactLimits((cost + more) / cost)
+        more = _CALL_MICROSECONDS + self._modes.microseconds(panels)
+        return ExactLimits((cost + more) / (cost + _STEP_MICROSECONDS))
 
-    def _wall_error(self, solution: Solution, rates: Rates) -> float:
+    def _wall_error(self, time: float, solution: Solution, rates: Rates) -> float:
         """Of what cosines make of the slope at walls, relative to the peak."""
-        steps = rates.speeds * np.reshape(self._system.grid.widths, (-1, 1, 1)) / self._diffusion
-        missed = _WALL_FACTOR * steps**2 * (solution.density / solution.density.max())[:, None]
+        diffusion, widths = self._system.diffusion_at(time), np.reshape(self._system.grid.widths, (-1, 1, 1))
+        missed = _WALL_FACTOR * (rates.speeds * widths / diffusion) ** 2
+        missed *= (solution.density / solution.density.max())[:, None]
         along = (missed.take([0, -1], axis=axis) for axis in (-1, -2)[: self._system.grid.dimension])
         return max(float(ends.max()) for ends in along)
 
     def _unseen_share(self, time: float, solution: Solution, allowed: float) -> float:
         """The largest of some shares of the peak, below which densities change the drift by less than is allowed."""
-        whole, found = _cleared(solution, NOISE_FLOOR), 0.0
+        whole, found = self._cleared(solution, self._modes.floor), 0.0
         with np.errstate(all="ignore"):
-            for share in _SHARES:
-                if not self._system.solutions_apart(time, solution, whole, _cleared(solution, share)) <= allowed:
+            for share in self._modes.shares:
+                if not self._system.solutions_apart(time, solution, whole, self._cleared(solution, share)) <= allowed:
                     break
                 found = share
         return found
 
-    @property
-    def _diffusion(self) -> float:
-        return self._system.steady_diffusion or 0.0
-
     def step(self, start: Start, plan: Plan, tolerance: float) -> Attempt:
         """One step as planned; its error is measured as that of `take_step`, clipping included."""
-        system, cosines, before = self._system, self._cosines, start.solution
-        first = system.fluxes(system.scheme.order, before.density, start.rates.speeds, np.zeros_like(before.matrix))
-        transport = self._transport(before, replace(start.rates, fluxes=first))
-        constant, given = cosines.coefficients(transport), cosines.coefficients(before.density)
-        scaled = np.zeros((NODES.size + 1, *given.shape))
-
-        def along(powers: _Powers, weights: Float) -> Solution:
-            carried = given + plan.length * _combined(weights, scaled)
-            return before._replace(density=cosines.values(powers.decay * carried + powers.integrated * constant))
-
-        def add(number: int, powers: _Powers, node: float, stage: Solution, nearby: Rates) -> tuple[Rates, Float]:
-            kept = _cleared(stage, NOISE_FLOOR)
-            rates = system.rhs(min(start.time + node * plan.length, plan.latest), kept, nearby, spreads=False)
-            change = cosines.coefficients(self._transport(kept, rates)) - constant
-            scaled[number] = powers.growth * change
-            return rates, change
-
-        nearby = start.rates
+        before, stages = start.solution, ExactStages(self._system, self._modes, start, plan)
         for number, node in enumerate(NODES[1:].tolist(), start=1):
-            powers = _Powers.at(cosines, self._diffusion, node, plan.length)
-            stage = along(powers, STAGE_WEIGHTS[number, :number])
-            if not np.isfinite(stage.density).all():
+            stage = stages.at(node, STAGE_WEIGHTS[number, :number])
+            if not sound(stage):
                 return Attempt(None, np.inf)
-            nearby, _ = add(number, powers, node, stage, nearby)
-        reached = along(powers, WEIGHTS)
-        _, change = add(NODES.size, powers, 1.0, reached, nearby)
-        followed = cosines.values(powers.following(plan.length, self._diffusion * cosines.laplacian) * change)
+            stages.add(self._cleared(stage, self._modes.floor))
+        reached = stages.at(1.0, WEIGHTS)
+        if not sound(reached):
+            return Attempt(None, np.inf)
+        followed = stages.followed(stages.add(self._cleared(reached, self._modes.floor)))
         reached = reached._replace(density=reached.density + followed)
-        peaks = before.density.max(axis=(1, 2))
-        errors = [
-            cosines.values(plan.length * powers.decay * _combined(row, scaled)) for row in (ERROR_FIVE, ERROR_THREE)
-        ]
         rough = max(tolerance, SHARE_OF_CELLS * plan.length * start.roughness)
-        clipped = float((-reached.density.min(axis=(1, 2)) / peaks).max())
-        five, three, fast = (
-            float((np.abs(each).max(axis=(1, 2)) / peaks).max()) / rough for each in (*errors, followed)
+        five, three = (
+            change_size(before, *stages.difference(row), rough, tolerance) for row in (ERROR_FIVE, ERROR_THREE)
         )
-        noticed = clipped / max(NOISE_FLOOR, self._unseen / _FLOOR_FACTOR)
-        error = max(combined_error([five, three]), fast, clipped / rough, noticed)
-        new = _cleared(reached, max(NOISE_FLOOR, 2.0 * clipped))
-        mass = before.density.sum(axis=(1, 2)) / new.density.sum(axis=(1, 2))
-        return Attempt(new._replace(density=new.density * mass[:, None, None]), error, clipped > NOISE_FLOOR)
+        peaks = before.density.max(axis=(1, 2), keepdims=True)
+        others = max(float(np.abs(followed / peaks).max()), float((-reached.density / peaks).max())) / rough
+        return self._kept(before, reached, max(combined_error([five, three]), others))
 
-    def _transport(self, solution: Solution, rates: Rates) -> Float:
-        """What transport changes, `(panels, rows, columns)`."""
-        fluxes = rates.fluxes
-        change: Float = -np.diff(fluxes.across, axis=1) - np.diff(fluxes.along, axis=2)
-        if self._system.scheme.walls:
-            change += self._cosines.lifting(solution.density, rates.speeds)
-        return change
+    def _kept(self, before: Solution, reached: Solution, error: float) -> Attempt:
+        """Without ripples, with the mass from before."""
+        weighed = reached.density / self._modes.scale
+        clipped = float((-weighed.min(axis=(1, 2)) / weighed.max(axis=(1, 2))).max())
+        noticed = clipped / max(self._modes.floor, self._unseen / _FLOOR_FACTOR)
+        if noticed > max(1.0, _RIPPLE_GAIN * self._noticed) and self._noticed > 1.0:
+            self._unseen, self._next_look = 0.0, 2 * self._next_look
+        self._noticed = noticed
+        new = self._cleared(reached, max(self._modes.floor, 2.0 * clipped))
+        mass = before.density.sum(axis=(1, 2)) / new.density.sum(axis=(1, 2))
+        new = new._replace(density=new.density * mass[:, None, None])
+        return Attempt(new, max(error, noticed), clipped > self._modes.floor)
+
+    def _cleared(self, solution: Solution, share: float) -> Solution:
+        """Without what is below that share of each panel's peak, both in units of the modes' scale."""
+        scale = self._modes.scale
+        floor = share * (solution.density / scale).max(axis=(1, 2), keepdims=True) * scale
+        return solution._replace(density=np.where(solution.density < floor, 0.0, solution.density))
 
     def arrays(self) -> dict[str, AnyArray]:
         """What `restore` needs."""
-        return {"noise_steps": np.array([self._unseen])}
+        return {"noise_steps": np.array([self._unseen, self._noticed, self._next_look])}
 
     def restore(self, arrays: Mapping[str, AnyArray]) -> None:
         """Go on from there."""
-        self._unseen = float(arrays["noise_steps"][0])
-
-
-def _combined(weights: Float, parts: Float) -> Float:
-    """`sum weights parts` over as many parts as there are weights."""
-    found: Float = weights @ parts[: weights.size].reshape(weights.size, -1)
-    return found.reshape(parts.shape[1:])
-
-
-def _cleared(solution: Solution, share: float) -> Solution:
-    """Without what is below that share of each panel's peak."""
-    density = solution.density
-    floor = share * density.max(axis=(1, 2), keepdims=True)
-    return solution._replace(density=np.where(density < floor, 0.0, density))
+        self._unseen, self._noticed = (float(number) for number in arrays["noise_steps"][:2])
+        self._next_look = int(arrays["noise_steps"][2])

@@ -21,7 +21,7 @@ from mfpde.solvers.steppers.base import combined_error
 from mfpde.transform.threads import run_pieces
 from mfpde.typing import Float
 
-__all__ = ["SHARE_OF_CELLS", "Attempt", "Limited", "Start", "take_step"]
+__all__ = ["SHARE_OF_CELLS", "Attempt", "Limited", "Start", "change_size", "sound", "take_step"]
 
 SHARE_OF_CELLS = 0.1  # of the error of the cells, that time steps may add
 
@@ -133,25 +133,29 @@ def take_step(system: CellSystem, start: Start, plan: Plan, tolerance: float) ->
     stages = [start.rates]
     for node, weights in zip(tableau.nodes[1:], tableau.stages[1:], strict=True):
         stage = limited.moved(stages, weights, step, float(node))
-        if not _sound(stage):
+        if not sound(stage):
             return Attempt(None, np.inf, limited.moved_by > 0)
         stages.append(system.rhs(min(start.time + float(node) * step, plan.latest), stage, stages[-1]))
     new = limited.moved(stages, tableau.weights, step, 1.0)
-    if not _sound(new):
+    if not sound(new):
         return Attempt(None, np.inf, limited.moved_by > 0)
     rough = max(tolerance, SHARE_OF_CELLS * step * start.roughness, limited.moved_by)
-    errors = [_size(start.solution, *limited.change(stages, row, step), rough, tolerance) for row in tableau.errors]
+    errors = [
+        change_size(start.solution, *limited.change(stages, row, step), rough, tolerance) for row in tableau.errors
+    ]
     return Attempt(new, combined_error(errors), limited.moved_by > 0)
 
 
-def _sound(solution: Solution) -> bool:
+def sound(solution: Solution) -> bool:
     """Finite, and no frame turned inside out."""
     if not all(np.isfinite(part).all() for part in solution):
         return False
     return bool((np.linalg.det(solution.matrix) != 0.0).all())
 
 
-def _size(solution: Solution, density: Float, mean: Float, matrix: Float, rough: float, tolerance: float) -> float:
+def change_size(
+    solution: Solution, density: Float, mean: Float, matrix: Float, rough: float, tolerance: float
+) -> float:
     """Changes relative to the largest density, in units of `rough`, and to the frame, in units of `tolerance`."""
     size = 0.0
     for panel, frame in enumerate(solution.matrix):

@@ -42,6 +42,7 @@ _SECOND = np.array([1.0, 0.0, 0.0, 0.0])
 _SIXTH = np.array([75 / 64, -25 / 384, 3 / 640, 0.0])
 _EIGHTH = np.array([1225 / 1024, -245 / 3072, 49 / 5120, -5 / 7168])
 STAGGERED = {1: _SECOND, 2: _SECOND, 5: _SIXTH, 7: _SIXTH, 9: _EIGHTH}
+_EMPTY_SHARE = 1e-16  # of the peak: cells with less decide on nothing, steps included
 _STIFFNESS_RATIO = 1.7  # at the shortest wave, of twice the staggered difference and the second difference
 
 
@@ -100,14 +101,11 @@ class CellSystem(System[Solution, Rates]):
         self.breaks = sorted({*equation.velocity.breaks(), *equation.noise.breaks()})
         self.noisy = equation.noise.strongest > 0
         self.grid, self.frame, self.scheme = grid, frame, scheme
+        self._sees_tails = equation.interaction is None  # attention amplifies them, interactions do not
 
-    def _diffusion_at(self, time: float) -> float:
+    def diffusion_at(self, time: float) -> float:
+        """D."""
         return self._diffusion_in_time(time) if self._diffusion is None else self._diffusion
-
-    @property
-    def steady_diffusion(self) -> float | None:
-        """D, where it does not depend on time."""
-        return self._diffusion
 
     def measure(self, state: Solution) -> GridDensity:
         """What attention sees."""
@@ -116,7 +114,7 @@ class CellSystem(System[Solution, Rates]):
     def rhs(self, time: float, state: Solution, nearby: Rates | None = None, spreads: bool = True) -> Rates:
         """The rates at a time, of transport alone unless it `spreads`; potentials of the attention are found from those
         of rates nearby."""
-        velocity, strength = self._velocity.at(time), self._diffusion_at(time) if spreads else 0.0
+        velocity, strength = self._velocity.at(time), self.diffusion_at(time) if spreads else 0.0
         measure = self.measure(state)
         if nearby is not None and nearby.measure is not None:
             velocity.prepare(measure, nearby.measure)
@@ -134,6 +132,8 @@ class CellSystem(System[Solution, Rates]):
             inverse = np.linalg.inv(lattice.matrix).astype(float)
             motion = self.frame.motion(time, state, panel, drift, self.grid)
             self.frame.remainder(drift, motion, inverse, self.grid, speeds[panel])
+            if not self._sees_tails:
+                _bound(speeds[panel], state.density[panel])
             conductivities[panel] = strength * inverse @ inverse.T
             if strength > 0.0 and self.grid.excess.any():
                 speeds[panel] -= np.tensordot(conductivities[panel], self.grid.excess, axes=1)
@@ -295,7 +295,7 @@ class CellSystem(System[Solution, Rates]):
 
     def noisy_within(self, start: float, end: float) -> bool:
         """Whether there is noise in a step."""
-        return any(self._diffusion_at(time) > 0 for time in (start, 0.5 * (start + end)))
+        return any(self.diffusion_at(time) > 0 for time in (start, 0.5 * (start + end)))
 
     def widening(self, rates: Rates) -> float:
         """What noise adds to variances per unit time, in cells squared, along the axis where that is least."""
@@ -330,6 +330,14 @@ class CellSystem(System[Solution, Rates]):
 
         run_pieces(work, shares.size, speeds.size)
         return float(shares.max()), self.spreading(conductivities)
+
+
+def _bound(speeds: Float, density: Float) -> None:
+    """Speeds of empty cells become no larger than elsewhere: those of steep potentials would shorten all steps."""
+    full = density > _EMPTY_SHARE * density.max()
+    for along in speeds:
+        largest = float(np.abs(along[full]).max())
+        np.clip(along, -largest, largest, out=along)
 
 
 def _central(values: Float, axis: int, lines: slice) -> Float:

@@ -98,7 +98,7 @@ def plane_fluxes(
     factors = cells.factors[order]
     for panel in range(density.shape[0]):
         u, conductivity, values = density[panel], rates.conductivity[panel], density[panel]
-        noisy = conductivity[0, 0] > 0.0 or conductivity[1, 1] > 0.0
+        noisy = conductivity[0, 0] > 0.0 or conductivity[1, 1] > 0.0 or conductivity[0, 1] != 0.0
         if noisy:
             values = room.values
             ratio(u, cells.row_weights, cells.weights, values)

@@ -159,6 +159,31 @@ def test_static_cells_and_moving_ones_agree():
 # ----------------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("frame", "cells", "steps"), [("moving", 200, 60), ("static", 400, 110)])
+def test_a_quartic_well_takes_as_many_steps_as_its_mass_asks_for(frame, cells, steps):
+    """From x_0 a token is at `x_0 / (1 + 2 t x_0^2)^{1/2}`; in the corners, without mass, it is a hundred times as
+    fast."""
+    problem = {
+        "geometry": {"kind": "line"},
+        "interaction": {"external": "-x**4/4"},
+        "initial": {"kind": "gaussian", "mean": 0.3, "covariance": 0.1},
+        "solver": {"kind": "finite-volume", "cells": cells, "frame": frame},
+        "time": {"until": 1.0, "save": False},
+    }
+    run = mfpde.solve(mfpde.Problem.from_dict(problem))
+
+    def average(power):
+        def weighed(x):
+            return (x / math.sqrt(1 + 2 * x**2)) ** power * math.exp(-5 * (x - 0.3) ** 2) / math.sqrt(0.2 * math.pi)
+
+        return quad(weighed, -4, 4, epsabs=1e-13)[0]
+
+    measure = run.measure(-1)
+    assert abs(measure.mean[0] - average(1)) < 5e-8
+    assert abs(measure.covariance[0, 0] - (average(2) - average(1) ** 2)) < 5e-8
+    assert run.provenance["statistics"]["steps"] < steps
+
+
 def test_bounded_confidence_as_a_plain_program():
     """Hegselmann and Krause's opinions by SciPy: `x_i' = mean of (1 - r^2) (x_j - x_i) within 1`."""
     opinions = np.linspace(-2, 2, 40) + 0.05 * np.sin(np.arange(40) * 7.0)

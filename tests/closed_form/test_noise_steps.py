@@ -1,11 +1,15 @@
-"""Noise in a box at rest, integrated exactly in cosines: order at walls, agreement with explicit steps, resume."""
+"""Noise integrated exactly, in cosines where cells rest and in Hermite modes where they move: order at walls, closed
+forms, an independent program, agreement with explicit steps, resume, threads."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 import mfpde
 from mfpde.equation import InitialValueProblem
@@ -13,10 +17,18 @@ from mfpde.solvers.finite_volume import noise_steps
 from mfpde.solvers.finite_volume.cosines import Cosines
 from mfpde.solvers.finite_volume.frames import Static
 from mfpde.solvers.finite_volume.grid import Grid
+from mfpde.solvers.finite_volume.hermite_modes import HermiteModes
 from mfpde.solvers.finite_volume.solution import Solution
-from mfpde.solvers.finite_volume.system import CellSystem, Scheme
+from mfpde.solvers.finite_volume.system import STAGGERED, CellSystem, Scheme
+from mfpde.transform import threads
 from mfpde.typing import Float
 
+REFERENCES = Path(__file__).parents[1] / "reference"
+PROBLEMS = [
+    each
+    for name in ("flat.json", "hard.json")
+    for each in json.loads((REFERENCES / name).read_text(encoding="utf-8"))["problems"]
+]
 KAPPA = 4.0
 PLANE: dict[str, Any] = {
     "geometry": {"kind": "plane"},
@@ -37,7 +49,7 @@ def _law_between_walls(count: int, lifted: bool) -> Float:
     for density in np.eye(count)[:, None, None, :]:
         rates = system.rhs(0.0, Solution(density, np.zeros((1, 1)), np.ones((1, 1, 1))), spreads=False)
         change = -np.diff(rates.fluxes.along, axis=2)
-        change += cosines.values(cosines.laplacian / KAPPA * cosines.coefficients(density))
+        change += cosines.values(cosines.rates(np.full((1, 1), 1 / KAPPA)) * cosines.coefficients(density))
         if lifted:
             change += cosines.lifting(density, rates.speeds)
         columns.append(change.ravel())
@@ -78,22 +90,95 @@ def test_decay_of_a_cosine_is_exact() -> None:
     grid = Grid(np.zeros(2), np.array([2.0, 1.0]), (12, 10), gaussian=False)
     cosines, (x, y) = Cosines(grid), grid.coordinates
     wave = (np.cos(1.5 * np.pi * x) * np.cos(2 * np.pi * y))[None]
-    decayed = cosines.values(cosines.decay(0.01) * cosines.coefficients(wave))
+    decayed = cosines.values(np.exp(cosines.rates(np.full((1, 2), 0.01))) * cosines.coefficients(wave))
     assert np.abs(decayed - np.exp(-0.01 * 6.25 * np.pi**2) * wave).max() < 1e-14
 
 
-def test_a_run_goes_on_bit_for_bit() -> None:
-    task = InitialValueProblem(mfpde.Problem.from_dict(PLANE).equation, 0.4)
-    solver = mfpde.Problem.from_dict(PLANE).solver
+#: what moves with frames of its own: two bumps on the line
+MOVING: dict[str, Any] = {
+    "geometry": {"kind": "line"},
+    "attention": {"kind": "l2", "Q": 1, "K": 1, "V": 0.5},
+    "noise": {"kappa": 1},
+    "initial": {
+        "kind": "mixture",
+        "components": [
+            {"kind": "gaussian", "mean": -1.0, "covariance": 0.3, "weight": 0.4},
+            {"kind": "gaussian", "mean": 1.5, "covariance": 0.5, "weight": 0.6},
+        ],
+    },
+    "solver": {"kind": "finite-volume", "cells": 160},
+    "time": {"until": 1.0, "save": False},
+}
+
+
+@pytest.mark.parametrize("given", [PLANE, MOVING], ids=["cosines", "hermite"])
+def test_a_run_goes_on_bit_for_bit(given: dict[str, Any]) -> None:
+    until = given["time"]["until"]
+    task = InitialValueProblem(mfpde.Problem.from_dict(given).equation, until)
+    solver = mfpde.Problem.from_dict(given).solver
     whole = solver.start(task)
-    whole.advance(0.2, 10**9)
+    whole.advance(0.5 * until, 10**9)
     state = whole.state()
     resumed = solver.resume(task, state)
     for run in (whole, resumed):
-        run.advance(0.4, 10**9)
+        run.advance(until, 10**9)
     assert whole.statistics()["exact"] > 0
     assert resumed.statistics()["exact"] == whole.statistics()["exact"]
     assert all(np.array_equal(part, resumed.state()[name]) for name, part in whole.state().items())
+
+
+def test_hermite_functions_decay_as_they_do() -> None:
+    """`He_n g` at the rate -n K, on cells of different sizes along both axes."""
+    grid = Grid(np.full(2, -9.0), np.array([9.0, 9.5]), (128, 144), gaussian=True)
+    modes, (x, y) = HermiteModes(grid, STAGGERED[9]), grid.coordinates
+    wave = ((x**3 - 3 * x) * (y**2 - 1) * np.multiply.outer(*grid.weights))[None]
+    decay = np.exp(modes.rates(np.array([[0.1, 0.3]])))
+    decayed = modes.values(decay * modes.coefficients(wave))
+    assert np.abs(decayed - np.exp(-3 * 0.1 - 2 * 0.3) * wave).max() < 2e-9
+    steady = np.multiply.outer(*grid.weights)[None]
+    again = modes.values(decay * modes.coefficients(steady))
+    assert (np.abs(again - steady) / modes.scale).max() < modes.floor * (steady / modes.scale).max()
+
+
+@pytest.mark.parametrize("name", ["noisy-bumps", "noisy-masked", pytest.param("noisy-spots", marks=pytest.mark.long)])
+def test_moving_frames_follow_an_independent_program(name: str) -> None:
+    """On few steps; conductivities change by factors in a run, and on the plane have parts beside the diagonal."""
+    entry = next(each for each in PROBLEMS if each["name"] == name)
+    times, line = entry["times"], entry["problem"]["geometry"]["kind"] == "line"
+    given = {**entry["problem"], "solver": {"kind": "finite-volume", "cells": 160 if line else 64}}
+    run = mfpde.solve(mfpde.Problem.from_dict({**given, "time": {"until": times[-1], "save_at": times}}))
+    statistics = run.provenance["statistics"]
+    assert statistics["exact"] > 0.6 * statistics["steps"]
+    assert statistics["steps"] < 40
+    for index, expected in zip(np.searchsorted(run.times, times), entry["moments"], strict=True):
+        measure = run.measure(int(index))
+        found = np.concatenate([measure.mean, measure.covariance.ravel()])
+        assert np.abs(found - expected[: found.size]).max() < (1e-10 if line else 2e-8)
+        assert abs(measure.mass - 1.0) < 1e-13
+        assert min(panel.masses.min() for panel in measure.panels) >= 0.0
+
+
+def test_threads_do_not_matter_in_moving_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "_MIN_NUMBERS_TO_SPLIT", 0)
+    states = []
+    for count in (1, 2):
+        monkeypatch.setattr(threads, "thread_count", lambda count=count: count)
+        with threadpool_limits(count, user_api="blas"):
+            problem = mfpde.Problem.from_dict(MOVING)
+            run = problem.solver.start(problem.posed())
+            run.advance(0.3, 10**9)
+        assert run.statistics()["exact"] > 0
+        states.append(run.state())
+    assert all(np.array_equal(part, states[1][name]) for name, part in states[0].items())
+
+
+def test_loose_tolerances_take_stabilised_steps() -> None:
+    """A fine line at 1e-4: exact steps, bounded by what transport takes out of a cell, cost twice as much there."""
+    given = {**PLANE, "geometry": {"kind": "line"}, "attention": {"kind": "softmax", "A": 1, "V": -0.5}}
+    given |= {"initial": {"kind": "gaussian", "mean": 0.3, "covariance": 0.5}, "time": {"until": 2.0, "save": False}}
+    solver = {"kind": "finite-volume", "cells": 1024, "frame": "static", "tolerance": 1e-4}
+    statistics = mfpde.solve(mfpde.Problem.from_dict({**given, "solver": solver})).provenance["statistics"]
+    assert statistics["stiff"] > statistics["exact"]
 
 
 def test_a_fine_line_takes_as_many_steps_as_accuracy_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +210,8 @@ def test_what_exact_steps_have_seen_is_kept() -> None:
     steps, solution = here._noise_steps, here.solution
     asked = {"time": 0.0, "solution": solution, "rates": here._present_rates(), "number": 1, "promised": 1e-5}
     assert steps.limits(**{**asked, "number": 0}) is not None
-    steps._unseen = 0.0
+    steps._unseen, steps._noticed, steps._next_look = 0.0, 3.0, 16
     again.restore({name: np.array(value) for name, value in here.state().items()})
     assert again._noise_steps.limits(**asked) is None
+    assert again._noise_steps._noticed == 3.0
     assert again._noise_steps.limits(**{**asked, "number": 16}) is not None

@@ -255,6 +255,28 @@ def test_gradients_on_the_sphere(text, plain):
     np.testing.assert_allclose(series.slopes_and_levels(x[:-1], ones, None)[0], external.slopes(x[:-1]), atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("-log(abs(x))", "x = 0;"),
+        ("1/(x - 1)", "x = 1;"),
+        ("-x**4 + 0.01*log(abs(x - 0.3))", "x = 0.3;"),
+        ("abs(x)**0.5", "x = 0;"),
+        ("log((x - 0.2)**2 + (y + 1)**2)", "x = 0.2, y = -1;"),
+    ],
+)
+def test_singular_external_potentials_are_refused(text, place):
+    geometry = mfpde.Plane() if "y" in text else mfpde.Line()
+    with pytest.raises(mfpde.ProblemError, match=f"is singular, or its slope is, near {place}"):
+        External(text, geometry)
+
+
+@pytest.mark.parametrize("text", ["-x**4/4", "-abs(x)", "exp(x**2)", "log(x**2 + 1e-8)", "cos(20*x)", "abs(x)**1.1"])
+def test_steep_external_potentials_are_none(text):
+    External(text, mfpde.Line())
+    External(f"{text} + y", mfpde.Plane())
+
+
 def test_a_potential_with_kinks_is_for_tokens_alone():
     law = mfpde.Interaction(external="abs(sin(theta))", coefficients=[1])
     two = mfpde.Particles([0.3, 4.0], geometry=CIRCLE)
