@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from mfpde.solvers.stepping.controller import allowed_error
+
 if TYPE_CHECKING:
     from mfpde.attention import Convolution
 
@@ -22,8 +24,6 @@ _STEP_SHARE = 60.0
 _FULL_SHARE_TOLERANCE = 1e-10
 #: tolerances, of the last degrees
 _TRUNCATION_SHARE = 0.5
-#: of what a step moves, that it may err: the step then contracts wherever the equation does
-_MOTION_SHARE = 0.1
 #: that rounding alone may make of the estimated error of a step
 _ROUNDING = 1e-12
 #: radians; where nothing stops clusters from narrowing, other errors are the first to break the promise
@@ -44,7 +44,6 @@ class Verdict(Enum):
 class Limits(NamedTuple):
     """Of one step's error, of the last degrees, of the parts of the velocity that are left out, of relative errors of
     growing degrees, of a spectrum that is lost, and of what rounding makes of an error: each relative to the density.
-    And the share of its motion that a step may err.
     """
 
     error: float
@@ -53,7 +52,6 @@ class Limits(NamedTuple):
     floor: float
     lost: float
     rounding: float
-    motion_share: float
 
     @classmethod
     def of(cls, tolerance: float, width: float = WIDTH_MIN) -> Limits:
@@ -66,17 +64,12 @@ class Limits(NamedTuple):
             max(1e-5, 1e-15 / (share * tolerance)),
             tolerance,
             min(share * tolerance, _ROUNDING),
-            _MOTION_SHARE,
         )
 
     def allowed(self, motion: float) -> float:
-        """The error of a step that changes the state by `motion`.
-
-        Near a stationary state both fall in proportion to what is left of the way, so a step that errs by less than it
-        moves comes nearer, however near it is. With a bound that stayed the same, steps would grow until they are
-        unstable, and the state would hover at that bound.
-        """
-        return min(self.error, max(self.rounding, self.motion_share * motion))
+        """The error of a step that changes the state by `motion`; what grows is measured for itself, so that the path
+        does not count."""
+        return allowed_error(self.error, self.rounding, motion)
 
 
 def width_under(convolution: Convolution, diffusion: float) -> float:
