@@ -13,13 +13,14 @@ from mfpde.solvers.stepping.controller import allowed_error
 if TYPE_CHECKING:
     from mfpde.attention import Convolution
 
-__all__ = ["SLOW_SHARE", "STEPS_BETWEEN_LOOKS", "WIDTH_MIN", "Limits", "Verdict", "degrees_for", "width_under"]
+__all__ = ["SLOW_SHARE", "SPHERE_STEP_SHARE", "STEPS_BETWEEN_LOOKS", "WIDTH_MIN", "Limits", "Verdict", "degrees_for", "width_under"]
 
 STEPS_BETWEEN_LOOKS = 256  # accepted steps after which a call ends, so that the caller sees whether anything moves
 _DEGREES_MIN = 12  # fewer cost no less
 #: tolerances, the estimated error of one step at width 1: in clusters, where the estimate is twice the error at most,
-#: the errors of a run stay below the promise (benchmarks/tolerances.py)
-_STEP_SHARE = 60.0
+#: the errors of a run stay below the promise (benchmarks/tolerances.py). On spheres rates of all degrees add up to more
+#: than those of any cluster, whose width is taken for smaller than it is
+_STEP_SHARE, SPHERE_STEP_SHARE = 60.0, 120.0
 #: below this tolerance the share falls with its power 3/4: rounding errors are in the estimates
 _FULL_SHARE_TOLERANCE = 1e-10
 #: tolerances, of the last degrees
@@ -54,9 +55,9 @@ class Limits(NamedTuple):
     rounding: float
 
     @classmethod
-    def of(cls, tolerance: float, width: float = WIDTH_MIN) -> Limits:
+    def of(cls, tolerance: float, width: float = WIDTH_MIN, step_share: float = _STEP_SHARE) -> Limits:
         """Of solutions no narrower than `width`: what an error shifts counts by the slope of the density."""
-        share = _STEP_SHARE * max(width, WIDTH_MIN) * min(1.0, (tolerance / _FULL_SHARE_TOLERANCE) ** 0.75)
+        share = step_share * max(width, WIDTH_MIN) * min(1.0, (tolerance / _FULL_SHARE_TOLERANCE) ** 0.75)
         return cls(
             share * tolerance,
             max(_TRUNCATION_SHARE * tolerance, 1e-15),
