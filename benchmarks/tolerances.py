@@ -25,6 +25,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
+from tolerances_figure import PROMISED, Line, draw
 
 import mfpde
 
@@ -34,9 +35,6 @@ STORE = TESTS / "reference"
 sys.path.insert(0, str(TESTS))  # its references stand outside of the package
 #: a reference's own error, in promises
 REFERENCE_SHARE = 1 / 30
-PROMISED = 10.0  # tolerances
-#: errors below it are drawn there
-ERROR_SHOWN_MIN = 1e-15
 
 
 @dataclass(frozen=True)
@@ -48,14 +46,6 @@ class Case:
     times: list[float]
     accuracy: float
     error: Callable[[mfpde.Run], float]
-
-
-@dataclass(frozen=True)
-class Line:
-    """A tolerance, and the errors in promises of all runs that say that they have kept it."""
-
-    tolerance: float
-    shares: Array
 
 
 @dataclass(frozen=True)
@@ -259,9 +249,12 @@ def unstable_tokens() -> Iterator[Case]:
         start = drawn(dimension, 20, seed, sphere=True)
         yield token_case(f"apart-{seed}-", start, True, False, 2.0, -1.0, [1.0, 5.0, 30.0])
     for size in (1e-2, 1e-4):
-        ring, pairs = 2 * np.pi * np.arange(9) / 9 + size * np.sin(np.arange(9) ** 2), np.array([0, 1, -0.7, 0.3]) * size
+        ring, pairs = (
+            2 * np.pi * np.arange(9) / 9 + size * np.sin(np.arange(9) ** 2),
+            np.array([0, 1, -0.7, 0.3]) * size,
+        )
         yield token_case(f"ring-{size:g}-", on_circle(ring), True, True, 1.0, 1.0, [2.0, 6.0, 10.0, 20.0, 30.0])
-        balanced = on_circle(pairs + [0, 0, np.pi, np.pi])
+        balanced = on_circle(pairs + np.pi * np.array([0, 0, 1, 1]))
         yield token_case(f"balanced-{size:g}-", balanced, True, True, 1.0, 1.0, [2.0, 6.0, 10.0, 15.0, 20.0])
     yield token_case("away-", np.array([[1.0], [2.0]]), False, True, 1.0, 20.0, [0.2, 0.5, 1.0])
     yield token_case("away-", 0.5 * drawn(2, 16, 5, sphere=False), False, True, 0.3, 1.0, [0.5, 1.5, 2.5])
@@ -270,7 +263,7 @@ def unstable_tokens() -> Iterator[Case]:
 def token_case(
     label: str, start: Array, sphere: bool, normalised: bool, beta: float, value: float, times: list[float]
 ) -> Case:
-    """Tokens at several times, by SciPy's DOP853 of all pairs; what another tolerance changes is taken for its error."""
+    """Tokens at several times, by SciPy's DOP853 of all pairs; what another tolerance changes counts as its error."""
 
     def slope(_: float, flat_state: Array) -> Array:
         x = flat_state.reshape(start.shape)
@@ -302,7 +295,7 @@ def token_case(
     place = ("circle", "sphere")[dimension - 2] if sphere else ("line", "plane")[dimension - 1]
     law = {"kind": kind, "A": (beta * np.eye(dimension)).tolist(), "V": (value * np.eye(dimension)).tolist()}
     blocks = {"geometry": {"kind": place}, "attention": law, "initial": {"kind": "points", "values": given.tolist()}}
-    return Case(f"{label}{place}-{kind}-{beta:g}", blocks, times, max(1e-13, max(off)), error)
+    return Case(f"{label}{place}-{kind}-{beta:g}", blocks, times, max(1e-13, *off), error)
 
 
 SOLVERS: list[tuple[str, str, Callable[[], Iterator[Case]]]] = [
@@ -344,38 +337,6 @@ def show(label: str, kind: str, cases: list[Case], tolerance: float, worst: int)
         flush=True,
     )
     return Line(tolerance, shares)
-
-
-def draw(path: str, lines: dict[str, list[Line]]) -> None:
-    """A panel for each solver: every run's error over its tolerance, the median, and the promise with a thirtieth."""
-    import matplotlib as mpl
-
-    mpl.use("svg")
-    mpl.rcParams["svg.hashsalt"] = "tolerances"
-    from matplotlib import pyplot as plt
-
-    figure, panels = plt.subplots(
-        -(-len(lines) // 4), 4, figsize=(9, 2.4 * -(-len(lines) // 4)), sharex=True, sharey=True, layout="constrained"
-    )
-    for panel, (label, each) in zip(panels.flat, lines.items(), strict=False):
-        asked = np.array([line.tolerance for line in each])
-        panel.fill_between(asked, PROMISED * asked / 30, PROMISED * asked, color="#56b4e9", alpha=0.35, lw=0)
-        panel.loglog(asked, PROMISED * asked, color="#0072b2", lw=1.2, label="promise, and 1/30 of it")
-        for line in each:
-            errors = np.maximum(line.shares * PROMISED * line.tolerance, ERROR_SHOWN_MIN)
-            panel.plot(np.full(errors.size, line.tolerance), errors, "_", color="0.45", ms=7, mew=0.6)
-        medians = [np.median(line.shares) * PROMISED * line.tolerance for line in each]
-        panel.plot(asked, np.maximum(medians, ERROR_SHOWN_MIN), "o-", color="#d55e00", ms=4, lw=1.2, label="median run")
-        panel.set_title(label, fontsize=9)
-        panel.grid(alpha=0.2)
-        panel.tick_params(labelsize=8)
-    for panel in panels.flat[len(lines) :]:
-        panel.set_axis_off()
-    panels.flat[0].legend(frameon=False, fontsize=7, loc="upper left")
-    panels.flat[0].set_ylim(ERROR_SHOWN_MIN, 0.05)
-    figure.supxlabel("tolerance", fontsize=9)
-    figure.supylabel("largest error of a run", fontsize=9)
-    figure.savefig(path, metadata={"Date": None})
 
 
 def main() -> int:

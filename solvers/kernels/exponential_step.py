@@ -154,7 +154,8 @@ def allowed_error(largest: float, rounding: float, motion: float, share: float) 
 def path_share(largest: float, slowing: float) -> float:
     """As `stepping.controller.path_share`."""
     bounded = min(max(slowing, 1.0 / SLOWING_MAX), SLOWING_MAX)
-    return PATH_SHARE * largest * bounded ** (SLOWING_POWER if bounded > 1.0 else SPEEDING_POWER)
+    power = SLOWING_POWER if bounded > 1.0 else SPEEDING_POWER
+    return PATH_SHARE * largest * bounded**power
 
 
 @kernel

@@ -81,7 +81,9 @@ class AdaptiveIntegration(TokenIntegration):
 
     def _marching(self) -> March:
         implicit = self._tokens.total * self._width <= _MOST_IMPLICIT
-        return March(self._system, self._settings.tolerance, implicit=implicit, independent=True, compact=self._march_is_compact)
+        return March(
+            self._system, self._settings.tolerance, implicit=implicit, independent=True, compact=self._march_is_compact
+        )
 
     @property
     def breaks(self) -> list[float]:

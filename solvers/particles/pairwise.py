@@ -129,7 +129,9 @@ class PairwiseIntegration(TokenIntegration):
         #: of the space in which they move
         self._dimension = rows.shape[2]
         active, moving = tokens.count if since is None else since.clusters.weights.size, norms is not None
-        self._limits = loop.Limits(Dop853.step_share * settings.tolerance, merge_distance(settings, tokens, self._scheme))
+        self._limits = loop.Limits(
+            Dop853.step_share * settings.tolerance, merge_distance(settings, tokens, self._scheme)
+        )
         self._rooms = [
             loop.room_for(self._dimension + moving, self._dimension, active)
             for _ in range(min(tokens.copies, thread_count()))

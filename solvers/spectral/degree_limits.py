@@ -13,7 +13,16 @@ from mfpde.solvers.stepping.controller import allowed_error
 if TYPE_CHECKING:
     from mfpde.attention import Convolution
 
-__all__ = ["SLOW_SHARE", "SPHERE_STEP_SHARE", "STEPS_BETWEEN_LOOKS", "WIDTH_MIN", "Limits", "Verdict", "degrees_for", "width_under"]
+__all__ = [
+    "SLOW_SHARE",
+    "SPHERE_STEP_SHARE",
+    "STEPS_BETWEEN_LOOKS",
+    "WIDTH_MIN",
+    "Limits",
+    "Verdict",
+    "degrees_for",
+    "width_under",
+]
 
 STEPS_BETWEEN_LOOKS = 256  # accepted steps after which a call ends, so that the caller sees whether anything moves
 _DEGREES_MIN = 12  # fewer cost no less

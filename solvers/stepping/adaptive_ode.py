@@ -74,9 +74,9 @@ class March:
     """`u' = f(t, u)` by `dop853`; by `radau9` where that is `stiff` and may be solved implicitly.
 
     `tolerance` is a tenth of what the march may err by; the estimated error of a step, as the system measures it, stays
-    below the stepper's `step_share` of it and in proportion to the step's motion (`allowed_error`). Steps end at the system's breaks, where f
-    may jump: f is asked for times before the next one only. A look at any time inside the last step leaves the steps as
-    they are. The error of a `lasting` march is measured by what it does in another step like this one, too. A march
+    below the stepper's `step_share` of it and in proportion to the step's motion (`allowed_error`). Steps end at the
+    system's breaks, where f may jump: f is asked for times before the next one only. A look at any time inside the last
+    step leaves the steps as they are. The error of a `lasting` march is measured by what it does in another step like this one, too. A march
     whose steps are `independent` makes the system forget before every step and look, which take nothing from those
     before: a step depends on its ends alone, and whoever has these looks into it. A `compact` march is one by `gragg8`,
     which needs a third of the memory; it is independent, and neither implicit nor lasting.
@@ -233,8 +233,8 @@ class March:
         if self._independent:
             self._system.forget()
         if self.stiff or isinstance(self._explicit, Gragg8):
-            implicit = self.stiff
-            tried = (self._implicitly if implicit else self._explicit.step)(system, self.time, self.state, step)
+            method = self._implicitly if self.stiff else self._explicit.step
+            tried = method(system, self.time, self.state, step)
             size = system.sizes(tried.end)
             return tried.error(size) / self._allowed(tried, size, 1.0), tried.end, None
         explicit = self._explicit.step(system, self.time, self.state, step, self._first)

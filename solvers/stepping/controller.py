@@ -33,7 +33,7 @@ MOTION_SHARE = 0.1  # of what a step moves, that it may err: it then contracts w
 PATH_SHARE = 5.0  # of the largest error of a step, that one which moves the state by its own size may make
 SLOWING_MAX = 10.0  # ratio of the speeds before and after a step that counts: one that stands still has none
 SLOWING_POWER, SPEEDING_POWER = 2, 6  # of that ratio, in the errors of steps that become slower and faster
-STEP_ROUNDING = 1e-14  # of the state: rounding errors in the estimated error of a step
+STEP_ROUNDING = 1e-13  # of the state: rounding in estimated errors of steps, extrapolated ones included
 
 
 def allowed_error(largest: float, rounding: float, motion: float, share: float = MOTION_SHARE) -> float:
@@ -49,13 +49,16 @@ def allowed_error(largest: float, rounding: float, motion: float, share: float =
 
 
 def path_share(largest: float, slowing: float) -> float:
-    """Of what a step moves, that it may err: `5 largest slowing^2`, where its speed becomes smaller by that factor.
+    """Of what a step moves, that it may err: `5 largest slowing^2`, where its speed becomes smaller by that factor, and
+    with the power 6 where it becomes larger.
 
     Such errors add up to a share of the path. The speed of a solution solves the linearised equation along it: where it
-    grows, as on leaving an unstable state, errors grow with it and have to be smaller; where it falls they are forgotten.
+    grows, as on leaving an unstable state, errors grow with it and have to be smaller; where it falls they are
+    forgotten.
     """
     bounded = min(max(slowing, 1 / SLOWING_MAX), SLOWING_MAX)
-    return PATH_SHARE * largest * bounded ** (SLOWING_POWER if bounded > 1.0 else SPEEDING_POWER)
+    power = SLOWING_POWER if bounded > 1.0 else SPEEDING_POWER
+    return float(PATH_SHARE * largest * bounded**power)
 
 
 class Controller:
