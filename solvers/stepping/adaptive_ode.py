@@ -76,10 +76,10 @@ class March:
     `tolerance` is a tenth of what the march may err by; the estimated error of a step, as the system measures it, stays
     below the stepper's `step_share` of it and in proportion to the step's motion (`allowed_error`). Steps end at the
     system's breaks, where f may jump: f is asked for times before the next one only. A look at any time inside the last
-    step leaves the steps as they are. The error of a `lasting` march is measured by what it does in another step like this one, too. A march
-    whose steps are `independent` makes the system forget before every step and look, which take nothing from those
-    before: a step depends on its ends alone, and whoever has these looks into it. A `compact` march is one by `gragg8`,
-    which needs a third of the memory; it is independent, and neither implicit nor lasting.
+    step leaves the steps as they are. The error of a `lasting` march is measured by what it does in another step like
+    this one, too. A march whose steps are `independent` makes the system forget before every step and look, which take
+    nothing from those before: a step depends on its ends alone, and whoever has these looks into it. A `compact` march
+    is one by `gragg8`, which needs a third of the memory; it is independent, and neither implicit nor lasting.
     """
 
     def __init__(
