@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["STEP_SHARE", "CharacteristicsIntegration"]
 
-#: of the tolerance, for the error of one step: dense output is ten times less exact than the end of a step
-STEP_SHARE = 0.03
+#: of the tolerance, for steps: their dense output is ten times less exact than their ends
+STEP_SHARE = 0.2
 _NODE_ERROR_SHARE = 0.1  # of the tolerance, for the difference that more nodes make
 _MAX_COORDINATE = 1e60  # beyond it the run ends as not finite
 _UNKNOWN_RULE = (-np.inf, 0.0, np.inf, 0.0)  # (until, good until, difference, tails) of files of earlier versions

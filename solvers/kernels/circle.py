@@ -12,6 +12,7 @@ from mfpde.solvers.kernels.degree_sizes import LASTING_WEIGHT
 from mfpde.solvers.kernels.exponential_step import (
     LENGTH,
     advance_stage,
+    allowed_error,
     fill_table,
     judge,
     ladder_step,
@@ -23,7 +24,7 @@ from mfpde.solvers.kernels.exponential_step import (
 from mfpde.solvers.kernels.fast_fourier import copy_rows
 from mfpde.solvers.kernels.zonal_slope import GridRoom, convolution_slope, drift_mode_count, grid_slope, keep_symmetry
 from mfpde.solvers.steppers.gif853 import LARGEST_DECAY, ORDER, STAGES
-from mfpde.solvers.stepping.controller import SHORTEST_STEP
+from mfpde.solvers.stepping.controller import MOTION_SHARE, SHORTEST_STEP
 from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ TIME, LAST_TAIL, SPILL = range(CONTROLLER, 7)
 # columns of `counts`; from SLOT on they follow from the state, or do not matter
 MODES, STEPS, REJECTED, EVALUATIONS, SINCE_CHANGE, SLOT, DRIFT_MODES, NEXT_DRIFT_MODES = range(8)
 # columns of `limits`
-TOLERANCE, TRUNCATION, CUT, BOUND, FLOOR, LOST, ROUNDING, MOTION_SHARE = range(8)
+TOLERANCE, TRUNCATION, CUT, BOUND, FLOOR, LOST, ROUNDING = range(7)
 # columns of `choices`
 MOST_MODES, DIRECT, EVEN, PERIOD, WINDOW, ABOUT_AXIS = range(6)
 
@@ -196,7 +197,7 @@ def _allowed(state: Float, work: Work, modes: int, limits: Float, steps: float) 
         for mode in range(modes):
             moved[part, mode] = after[mode] - before[mode]
     motion = _error_size(moved, work, modes, limits[FLOOR], steps)
-    return min(limits[TOLERANCE], max(limits[ROUNDING], limits[MOTION_SHARE] * motion))
+    return allowed_error(limits[TOLERANCE], limits[ROUNDING], motion, MOTION_SHARE)
 
 
 @kernel

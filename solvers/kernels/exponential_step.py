@@ -10,17 +10,30 @@ import numpy as np
 
 from mfpde.compilation import kernel
 from mfpde.solvers.steppers.gif853 import ERROR_FIVE, ERROR_THREE, NODES, STAGE_WEIGHTS, STAGES, WEIGHTS
-from mfpde.solvers.stepping.controller import ERROR_FLOOR, GROWTH_MAX, MEANT, SAFETY, SHRINKING_MAX
+from mfpde.solvers.stepping.controller import (
+    ERROR_FLOOR,
+    GROWTH_MAX,
+    MEANT,
+    MOTION_SHARE,
+    PATH_SHARE,
+    SAFETY,
+    SHRINKING_MAX,
+    SLOWING_MAX,
+    SLOWING_POWER,
+    SPEEDING_POWER,
+)
 from mfpde.solvers.stepping.step_ends import ROUNDING
 from mfpde.typing import Float
 
 __all__ = [
     "advance_stage",
+    "allowed_error",
     "fill_table",
     "judge",
     "ladder_step",
     "nearest_rung",
     "next_end",
+    "path_share",
     "scale_difference",
     "step_errors",
 ]
@@ -129,6 +142,20 @@ def step_errors(scaled: Float, table: Float, step: float, errors: Float, modes: 
         for mode in range(modes):
             real[mode] *= step * decay[mode]
             imaginary[mode] *= step * decay[mode]
+
+
+@kernel
+def allowed_error(largest: float, rounding: float, motion: float, share: float) -> float:
+    """As `stepping.controller.allowed_error`."""
+    return min(largest, max(rounding, min(MOTION_SHARE, share) * motion))
+
+
+@kernel
+def path_share(largest: float, slowing: float) -> float:
+    """As `stepping.controller.path_share`."""
+    bounded = min(max(slowing, 1.0 / SLOWING_MAX), SLOWING_MAX)
+    power = SLOWING_POWER if bounded > 1.0 else SPEEDING_POWER
+    return PATH_SHARE * largest * bounded**power
 
 
 @kernel

@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.compilation import kernel
-from mfpde.solvers.kernels.exponential_step import LENGTH, judge, next_end
+from mfpde.solvers.kernels.exponential_step import LENGTH, allowed_error, judge, next_end, path_share
 from mfpde.solvers.kernels.token_rows import Pairs, add_rows, clear_beyond, fill, pack, pairs_for, unpack, width_for
 from mfpde.solvers.kernels.token_slope import PairwiseLaw, token_slope
 from mfpde.solvers.steppers.gif853 import ERROR_FIVE, ERROR_THREE, NODES, ORDER, STAGE_WEIGHTS, STAGES, WEIGHTS
-from mfpde.solvers.stepping.controller import SHORTEST_STEP
+from mfpde.solvers.stepping.controller import SHORTEST_STEP, STEP_ROUNDING
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["ROUNDING", "Copies", "Limits", "Room", "advance_copies", "refresh", "room_for", "speeds_of_copies"]
@@ -48,7 +48,7 @@ class Copies(NamedTuple):
 class Limits(NamedTuple):
     """What steps are held to."""
 
-    tolerance: float  # error of one step, relative to the size of the state
+    error: float  # the largest of one step, relative to the size of the state
     merge: float  # distance below which tokens that approach each other become one; 0 never
 
 
@@ -80,7 +80,7 @@ def _combine(weights: Float, stages: Float, count: int, step: float, out: Float)
 
 
 @kernel
-def _scale_of(state: Float, weights: Float, count: int, law: PairwiseLaw, tolerance: float) -> float:
+def _scale_of(state: Float, weights: Float, count: int, law: PairwiseLaw, error: float) -> float:
     """What errors are relative to: the spread of tokens in R^d, but where that is rounding of their places; 1 on
     spheres."""
     if law.sphere:
@@ -94,7 +94,7 @@ def _scale_of(state: Float, weights: Float, count: int, law: PairwiseLaw, tolera
         for i in range(count):
             square += weights[i] * (state[row, i] - mean) ** 2
     spread = math.sqrt(square)
-    return max(spread, ROUNDING / tolerance * largest) if spread > 1e-14 * largest else largest + 1e-200
+    return max(spread, ROUNDING / error * largest) if spread > 1e-14 * largest else largest + 1e-200
 
 
 @kernel
@@ -139,8 +139,25 @@ def _attempt(copies: Copies, copy: int, law: PairwiseLaw, limits: Limits, room: 
     for i in range(size):
         trial[i] += start[i]
     copies.counts[copy, EVALUATIONS] += STAGES - 1
-    scale = _scale_of(copies.state[copy], weights, count, law, limits.tolerance)
-    return min(np.inf, _error_of(room, size, flat, scale) / limits.tolerance)
+    scale = _scale_of(copies.state[copy], weights, count, law, limits.error)
+    error = _error_of(room, size, flat, scale)
+    return min(np.inf, error / _allowed(room, size, flat, scale, limits.error))
+
+
+@kernel
+def _allowed(room: Room, size: int, flat: int, scale: float, largest: float) -> float:
+    """The error that the attempted step may have; the speed at its end is that of the last stage. The errors are
+    overwritten."""
+    extent, before, after = scale, 0.0, 0.0
+    for i in range(flat):
+        extent = max(extent, abs(room.trial[i]))
+        before = max(before, abs(room.stages[i]))
+        after = max(after, abs(room.stages[(STAGES - 1) * size + i]))
+    for i in range(size):
+        room.five[i], room.three[i] = room.trial[i] - room.start[i], 0.0
+    motion = _error_of(room, size, flat, scale)
+    share = path_share(largest, before / after if after > 0.0 else np.inf)
+    return allowed_error(largest, STEP_ROUNDING * extent / scale, motion, share)
 
 
 @kernel

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ["AdaptiveIntegration"]
 
-#: of the tolerance, for the error of one step
-STEP_SHARE = 0.1
 #: of a coordinate; tokens beyond it are lost
 _MAX_COORDINATE = 1e60
 #: errors of a step are told apart by this factor: they are known to some seven digits, and steps of other lengths make
@@ -82,9 +80,10 @@ class AdaptiveIntegration(TokenIntegration):
         self._amplification = Amplification(task.equation.autonomous)
 
     def _marching(self) -> March:
-        tolerance = STEP_SHARE * self._settings.tolerance
         implicit = self._tokens.total * self._width <= _MOST_IMPLICIT
-        return March(self._system, tolerance, implicit=implicit, independent=True, compact=self._march_is_compact)
+        return March(
+            self._system, self._settings.tolerance, implicit=implicit, independent=True, compact=self._march_is_compact
+        )
 
     @property
     def breaks(self) -> list[float]:
@@ -142,7 +141,7 @@ class AdaptiveIntegration(TokenIntegration):
         """The largest error of a coordinate, relative to the spread of the tokens."""
         size = 1.0
         if self._directions is None:
-            rounding = ROUNDING / (STEP_SHARE * self._settings.tolerance) * self._largest(state)
+            rounding = ROUNDING / self._settings.tolerance * self._largest(state)
             size = max(spread(self._rows(state), self._moving), rounding)
         return lambda error: _told_apart(self._largest(error) / size)
 

@@ -23,6 +23,7 @@ from mfpde.solvers.particles.schemes import Gain
 from mfpde.solvers.particles.shown import TokenIntegration, spread
 from mfpde.solvers.particles.span import Span, law_in_span
 from mfpde.solvers.particles.tokens import Tokens
+from mfpde.solvers.steppers.dop853 import Dop853
 from mfpde.transform.threads import run_pieces, thread_count
 from mfpde.typing import AnyArray, Float, Truths
 
@@ -34,8 +35,6 @@ __all__ = ["MOST_TOKENS", "PairwiseIntegration", "may_blow_up", "pairwise_law"]
 
 #: tokens beyond which sums by panels are faster than all pairs
 MOST_TOKENS = 1024
-#: of the tolerance, for the error of one step
-STEP_SHARE = 0.1
 #: of the time in which anything changes, for the first step
 _FIRST_STEP = 0.01
 #: of the size of tokens; beyond that they are lost
@@ -130,7 +129,9 @@ class PairwiseIntegration(TokenIntegration):
         #: of the space in which they move
         self._dimension = rows.shape[2]
         active, moving = tokens.count if since is None else since.clusters.weights.size, norms is not None
-        self._limits = loop.Limits(STEP_SHARE * settings.tolerance, merge_distance(settings, tokens, self._scheme))
+        self._limits = loop.Limits(
+            Dop853.step_share * settings.tolerance, merge_distance(settings, tokens, self._scheme)
+        )
         self._rooms = [
             loop.room_for(self._dimension + moving, self._dimension, active)
             for _ in range(min(tokens.copies, thread_count()))

@@ -25,8 +25,6 @@ __all__ = ["EquiangularIntegration"]
 _EQUAL = 1e-9
 #: of a cosine, within which it counts as 1 or as the least one, where it stays
 _COSINE_ROUNDING = 1e-14
-#: of the tolerance, for the error of one step
-_SHARE = 0.1
 #: tokens whose angles are checked in pairs
 _MOST_TOKENS = 4096
 #: microseconds of one attempted step: twelve evaluations in Python
@@ -87,7 +85,7 @@ class EquiangularIntegration(ReducedIntegration):
         self._fixed = min(1 - cosine, 1 + (count - 1) * cosine) <= _COSINE_ROUNDING * count
         ratio = 0.0 if self._fixed else float(np.log((1 + (count - 1) * cosine) / (1 - cosine)))
         system = _CosineAndNorm(self, np.array([ratio, self._frame.norm]))
-        self._march = March(system, _SHARE * settings.tolerance, implicit=True)
+        self._march = March(system, settings.tolerance, implicit=True)
         self._time, self._state = 0.0, self._march.state
 
     @property

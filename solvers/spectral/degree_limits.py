@@ -7,22 +7,31 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from mfpde.solvers.stepping.controller import allowed_error
+
 if TYPE_CHECKING:
     from mfpde.attention import Convolution
 
-__all__ = ["SLOW_SHARE", "STEPS_BETWEEN_LOOKS", "WIDTH_MIN", "Limits", "degrees_for", "width_under"]
+__all__ = [
+    "SLOW_SHARE",
+    "SPHERE_STEP_SHARE",
+    "STEPS_BETWEEN_LOOKS",
+    "WIDTH_MIN",
+    "Limits",
+    "degrees_for",
+    "width_under",
+]
 
 STEPS_BETWEEN_LOOKS = 256  # accepted steps after which a call ends, so that the caller sees whether anything moves
 _DEGREES_MIN = 12  # fewer cost no less
 #: tolerances, the estimated error of one step at width 1: in clusters, where the estimate is twice the error at most,
-#: the errors of a run stay below the promise (benchmarks/tolerances.py)
-_STEP_SHARE = 60.0
+#: the errors of a run stay below the promise (benchmarks/tolerances.py). On spheres rates of all degrees add up to more
+#: than those of any cluster, whose width is taken for smaller than it is
+_STEP_SHARE, SPHERE_STEP_SHARE = 60.0, 120.0
 #: below this tolerance the share falls with its power 3/4: rounding errors are in the estimates
 _FULL_SHARE_TOLERANCE = 1e-10
 #: tolerances, of the last degrees
 _TRUNCATION_SHARE = 0.5
-#: of what a step moves, that it may err: the step then contracts wherever the equation does
-_MOTION_SHARE = 0.1
 #: that rounding alone may make of the estimated error of a step
 _ROUNDING = 1e-12
 #: radians; where nothing stops clusters from narrowing, other errors are the first to break the promise
@@ -34,7 +43,6 @@ SLOW_SHARE = 0.4
 class Limits(NamedTuple):
     """Of one step's error, of the last degrees, of the parts of the velocity that are left out, of relative errors of
     growing degrees, of a spectrum that is lost, and of what rounding makes of an error: each relative to the density.
-    And the share of its motion that a step may err.
     """
 
     error: float
@@ -43,12 +51,11 @@ class Limits(NamedTuple):
     floor: float
     lost: float
     rounding: float
-    motion_share: float
 
     @classmethod
-    def of(cls, tolerance: float, width: float = WIDTH_MIN) -> Limits:
+    def of(cls, tolerance: float, width: float = WIDTH_MIN, step_share: float = _STEP_SHARE) -> Limits:
         """Of solutions no narrower than `width`: what an error shifts counts by the slope of the density."""
-        share = _STEP_SHARE * max(width, WIDTH_MIN) * min(1.0, (tolerance / _FULL_SHARE_TOLERANCE) ** 0.75)
+        share = step_share * max(width, WIDTH_MIN) * min(1.0, (tolerance / _FULL_SHARE_TOLERANCE) ** 0.75)
         return cls(
             share * tolerance,
             max(_TRUNCATION_SHARE * tolerance, 1e-15),
@@ -56,17 +63,12 @@ class Limits(NamedTuple):
             max(1e-5, 1e-15 / (share * tolerance)),
             tolerance,
             min(share * tolerance, _ROUNDING),
-            _MOTION_SHARE,
         )
 
     def allowed(self, motion: float) -> float:
-        """The error of a step that changes the state by `motion`.
-
-        Near a stationary state both fall in proportion to what is left of the way, so a step that errs by less than it
-        moves comes nearer, however near it is. With a bound that stayed the same, steps would grow until they are
-        unstable, and the state would hover at that bound.
-        """
-        return min(self.error, max(self.rounding, self.motion_share * motion))
+        """The error of a step that changes the state by `motion`; what grows is measured for itself, so that the path
+        does not count."""
+        return allowed_error(self.error, self.rounding, motion)
 
 
 def width_under(convolution: Convolution, diffusion: float) -> float:

@@ -15,7 +15,7 @@ from mfpde.geometry import Layout
 from mfpde.measure import Measure
 from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.spectral.cut_data import NOT_CUT, Cut
-from mfpde.solvers.spectral.degree_limits import Limits, degrees_for, width_under
+from mfpde.solvers.spectral.degree_limits import SPHERE_STEP_SHARE, Limits, degrees_for, width_under
 from mfpde.solvers.spectral.harmonic_integration import HarmonicIntegration
 from mfpde.solvers.spectral.sphere_data import axis_of, profile_of, symmetry_of
 from mfpde.solvers.spectral.sphere_shown import AboutAxis, OnSphere, Shown, table_with_room
@@ -47,7 +47,7 @@ class SphereIntegration(HarmonicIntegration):
         assert harmonics is not None  # noqa: S101 - for the type checker
         found = None if equation.law is None else equation.law.convolution(equation.geometry)
         convolution, diffusion = found or Convolution.none(harmonics), equation.noise.diffusion
-        limits = Limits.of(settings.tolerance, width_under(convolution, diffusion))
+        limits = Limits.of(settings.tolerance, width_under(convolution, diffusion), SPHERE_STEP_SHARE)
         super().__init__(settings, equation, _SHORTEST_AXIS, limits)
         self._stepping = shown.stepping(convolution, diffusion, limits, settings.max_modes)
 

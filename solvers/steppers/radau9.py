@@ -57,6 +57,7 @@ class Radau9(Stepper):
     order = 9
     error_order = 6
     citations = ("hairer1996",)
+    step_share = 20.0  # the estimate is that of order five
     reach = math.inf
     flux_unfit = "it is implicit, and what keeps densities non-negative is made for explicit fluxes"
 

@@ -12,7 +12,7 @@ from mfpde.solvers.steppers.base import OrdinarySystem, Size, Step
 from mfpde.solvers.steppers.dop853 import Dop853, Dop853Step
 from mfpde.solvers.steppers.gragg8 import Gragg8
 from mfpde.solvers.steppers.radau9 import Radau9, slope_matrix
-from mfpde.solvers.stepping.controller import SHORTEST_STEP, Controller
+from mfpde.solvers.stepping.controller import SHORTEST_STEP, STEP_ROUNDING, Controller, allowed_error, path_share
 from mfpde.solvers.stepping.step_ends import next_end
 from mfpde.typing import AnyArray, Float
 
@@ -26,8 +26,9 @@ _ACCURATE_REACH = (
 )
 _REACH_SHARE_MIN = 0.15  # of the stability region: what follows a fast motion is hard to follow well before its end
 _DIFFERENCE_STEP = 1e-6  # relative change of a state for derivatives; errors of some 1e-10 of them do not matter
-_NEWTON_SHARE = 0.01  # of the tolerance, for Newton's method in a step
-_DENSE_OUTPUT = 100.0  # tolerances of Newton inside an accepted implicit step: loose, so that output cannot fail there
+_NEWTON_SHARE = 1e-3  # of the tolerance, for Newton's method in a step: no estimate overstates its errors
+_NEWTON_BEARABLE = 0.1  # of the tolerance, where rounding keeps corrections from becoming smaller
+_DENSE_OUTPUT = 100.0  # times that, inside an accepted implicit step: loose, so that output cannot fail there
 
 _EXPLICIT, _COMPACT = Dop853(), Gragg8()
 
@@ -72,12 +73,13 @@ class _Scaled(OrdinarySystem):
 class March:
     """`u' = f(t, u)` by `dop853`; by `radau9` where that is `stiff` and may be solved implicitly.
 
-    The error of a step, as the system measures it, stays below `tolerance`. Steps end at the system's breaks, where f
-    may jump: f is asked for times before the next one only. A look at any time inside the last step leaves the steps as
-    they are. The error of a `lasting` march is measured by what it does in another step like this one, too. A march
-    whose steps are `independent` makes the system forget before every step and look, which take nothing from those
-    before: a step depends on its ends alone, and whoever has these looks into it. A `compact` march is one by `gragg8`,
-    which needs a third of the memory; it is independent, and neither implicit nor lasting.
+    `tolerance` is a tenth of what the march may err by; the estimated error of a step, as the system measures it, stays
+    below the stepper's `step_share` of it and in proportion to the step's motion (`allowed_error`). Steps end at the
+    system's breaks, where f may jump: f is asked for times before the next one only. A look at any time inside the last
+    step leaves the steps as they are. The error of a `lasting` march is measured by what it does in another step like
+    this one, too. A march whose steps are `independent` makes the system forget before every step and look, which take
+    nothing from those before: a step depends on its ends alone, and whoever has these looks into it. A `compact` march
+    is one by `gragg8`, which needs a third of the memory; it is independent, and neither implicit nor lasting.
     """
 
     def __init__(
@@ -230,21 +232,33 @@ class March:
         system = self._from(self.time)
         if self._independent:
             self._system.forget()
-        if self.stiff:
-            tried = self._implicitly(system, self.time, self.state, step)
-            return tried.error(system.sizes(tried.end)) / self._tolerance, tried.end, None
-        if isinstance(self._explicit, Gragg8):
-            tried = self._explicit.step(system, self.time, self.state, step)
-            return tried.error(system.sizes(tried.end)) / self._tolerance, tried.end, None
+        if self.stiff or isinstance(self._explicit, Gragg8):
+            method = self._implicitly if self.stiff else self._explicit.step
+            tried = method(system, self.time, self.state, step)
+            size = system.sizes(tried.end)
+            return tried.error(size) / self._allowed(tried, size, 1.0), tried.end, None
         explicit = self._explicit.step(system, self.time, self.state, step, self._first)
         self._first = None if self._independent else explicit.slopes[0]
         self.last = explicit
         size = system.sizes(explicit.end)
         felt = self._felt(system, explicit, size) if self._lasting else size
-        error = explicit.error(felt) / self._tolerance
+        speeds = size(explicit.slopes[0]), size(explicit.slopes[12])
+        slowing = speeds[0] / speeds[1] if speeds[1] > 0 else np.inf
+        error = explicit.error(felt) / self._allowed(explicit, size, slowing)
         if self._implicit and error <= 1:
             self._watch(explicit.stiffness(size))
         return error, explicit.end, explicit.slopes[12]
+
+    def _allowed(self, tried: Step, size: Size, slowing: float) -> float:
+        """The error of a step; a stiff one, or one of an extrapolation, is taken for one that keeps its speed."""
+        rounding = STEP_ROUNDING * max(1.0, size(tried.end))
+        largest = self._largest_error
+        return allowed_error(largest, rounding, size(tried.end - tried.start), path_share(largest, slowing))
+
+    @property
+    def _largest_error(self) -> float:
+        """Of a step of the present kind."""
+        return (Radau9 if self.stiff else self._explicit).step_share * self._tolerance
 
     def _felt(self, system: Until, tried: Dop853Step, size: Size) -> Size:
         """Of an error e at the end of a step, with that of `h D_u f e`."""
@@ -260,7 +274,7 @@ class March:
         return felt
 
     def _implicitly(self, system: Until, time: float, state: Float, step: float, bearable: float = 1.0) -> Step:
-        stepper = Radau9(_NEWTON_SHARE * self._tolerance, bearable * self._tolerance)
+        stepper = Radau9(_NEWTON_SHARE * self._tolerance, bearable * _NEWTON_BEARABLE * self._tolerance)
         if not self._lasting:
             return stepper.step(system, time, state, step)
         units = np.maximum(1.0, np.abs(step * system.rhs(time, state)))  # parts of a state may move by 1e70 and by 1
@@ -270,7 +284,7 @@ class March:
 
     def _watch(self, stiffness: float) -> None:
         """Count steps that stability has limited."""
-        accurate = _ACCURATE_REACH * self._tolerance**0.125
+        accurate = _ACCURATE_REACH * self._largest_error**0.125
         if stiffness > min(Dop853.reach, max(_REACH_SHARE_MIN * Dop853.reach, accurate)):
             self._limited, self._free = self._limited + 1, 0
         else:

@@ -6,7 +6,23 @@ import numpy as np
 
 from mfpde.typing import Float
 
-__all__ = ["ERROR_FLOOR", "GROWTH_MAX", "MEANT", "SAFETY", "SHORTEST_STEP", "SHRINKING_MAX", "Controller"]
+__all__ = [
+    "ERROR_FLOOR",
+    "GROWTH_MAX",
+    "MEANT",
+    "MOTION_SHARE",
+    "PATH_SHARE",
+    "SAFETY",
+    "SHORTEST_STEP",
+    "SHRINKING_MAX",
+    "SLOWING_MAX",
+    "SLOWING_POWER",
+    "SPEEDING_POWER",
+    "STEP_ROUNDING",
+    "Controller",
+    "allowed_error",
+    "path_share",
+]
 
 SAFETY = 0.9  # times the length whose error would be the largest that is allowed
 GROWTH_MAX, SHRINKING_MAX = 5.0, 0.2  # bounds of the ratio of a step to the one before it
@@ -14,6 +30,36 @@ ERROR_FLOOR = 1e-4  # in tolerances: predictions take errors below it for as muc
 _STILL_GROWING = 2.0  # ratio of a step to the one before it, from which on it is not known how long steps may become
 MEANT = 0.99  # share of the length that was meant, below which a step was cut short
 SHORTEST_STEP = 2.0**-50  # of the time: four units in the last place
+MOTION_SHARE = 0.1  # of what a step moves, that it may err: it then contracts wherever the equation does
+PATH_SHARE = 5.0  # of the largest error of a step, that one which moves the state by its own size may make
+SLOWING_MAX = 10.0  # ratio of the speeds before and after a step that counts: one that stands still has none
+SLOWING_POWER, SPEEDING_POWER = 2, 6  # of that ratio, in the errors of steps that become slower and faster
+STEP_ROUNDING = 1e-13  # of the state: rounding in estimated errors of steps, extrapolated ones included
+
+
+def allowed_error(largest: float, rounding: float, motion: float, share: float = MOTION_SHARE) -> float:
+    """The estimated error of a step that changes the state by `motion`, relative to its size:
+
+        min(largest, max(rounding, min(1/10, share) motion)).
+
+    Near a stationary state both fall in proportion to what is left of the way, so a step that errs by less than it
+    moves comes nearer, however near it is. With a bound that stayed the same, steps would grow until they are unstable,
+    and the state would hover at that bound.
+    """
+    return min(largest, max(rounding, min(MOTION_SHARE, share) * motion))
+
+
+def path_share(largest: float, slowing: float) -> float:
+    """Of what a step moves, that it may err: `5 largest slowing^2`, where its speed becomes smaller by that factor, and
+    with the power 6 where it becomes larger.
+
+    Such errors add up to a share of the path. The speed of a solution solves the linearised equation along it: where it
+    grows, as on leaving an unstable state, errors grow with it and have to be smaller; where it falls they are
+    forgotten.
+    """
+    bounded = min(max(slowing, 1 / SLOWING_MAX), SLOWING_MAX)
+    power = SLOWING_POWER if bounded > 1.0 else SPEEDING_POWER
+    return float(PATH_SHARE * largest * bounded**power)
 
 
 class Controller:

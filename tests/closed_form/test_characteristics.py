@@ -53,7 +53,7 @@ def test_linear_attention_moves_any_data_linearly(initial):
 
 def test_sinkhorn_moves_the_mean_of_any_data_linearly():
     initial = {"kind": "uniform", "box": [[-1, 2]]}
-    run = solve(LINE, {"kind": "sinkhorn", "A": 1.3, "V": -0.7}, initial, tolerance=1e-10)
+    run = solve(LINE, {"kind": "sinkhorn", "A": 1.3, "V": -0.7}, initial, tolerance=1e-12)
     np.testing.assert_allclose(run.measure(-1).mean, 0.5 * np.exp(-0.7), rtol=1e-11)
 
 
@@ -222,7 +222,7 @@ def solve_ends(measure):
 
 
 def test_density_and_nodes_agree():
-    measure = solve(LINE, CONTRACTING, BUMPS, 2.0).measure(-1)
+    measure = solve(LINE, CONTRACTING, BUMPS, 2.0, tolerance=1e-13).measure(-1)
     x, w = gauss(-4, 4, 300)
     density = measure.evaluate(x)
     assert w @ density == pytest.approx(1, abs=1e-12)
@@ -370,7 +370,7 @@ def test_a_cluster_far_from_the_origin():
 
 
 def test_looks_into_many_steps_take_little_room():
-    solution = (task := problem(LINE, CONTRACTING, BUMPS, 4.0)).solver.start(task.posed())
+    solution = (task := problem(LINE, CONTRACTING, BUMPS, 4.0, tolerance=1e-13)).solver.start(task.posed())
     carry(solution, 4.0)
     path = solution._trajectory
     assert len(path.times) > 30
