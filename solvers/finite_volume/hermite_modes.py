@@ -13,10 +13,10 @@ from functools import cached_property
 
 import numpy as np
 
+from mfpde.blas import blas_in_one_thread
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.modes import Modes
 from mfpde.solvers.kernels.finite_volume_diffusion import GHOSTS, spread_along
-from mfpde.streams import blas_in_one_thread
 from mfpde.transform.products import multiply
 from mfpde.typing import Float
 
