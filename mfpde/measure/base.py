@@ -208,7 +208,7 @@ class Measure(ABC):
     def _cell_averages(self, lattice: Lattice) -> Float:
         from mfpde.measure.cells import averages_by_gauss
 
-        return averages_by_gauss(self.evaluate, lattice)
+        return averages_by_gauss(self.on_lattice, lattice)
 
     def _check_cells(self, lattice: Lattice) -> None:
         instance("lattice", lattice, Lattice, "a lattice such as mfpde.Lattice.of([[0.0, 0.5, 1.0]])")

@@ -39,8 +39,9 @@ def _ends(values: Float, mass: Float, tolerance: float) -> tuple[float, float]:
     return float(values[order[first]]), float(values[order[::-1][last]])
 
 
-def averages_by_gauss(density: Callable[[Float], Float], lattice: Lattice, points: int = _GAUSS_POINTS) -> Float:
-    """Averages over the cells by Gauss-Legendre rules, for densities that are smooth on the scale of a cell."""
+def averages_by_gauss(density: Callable[[Lattice], Float], lattice: Lattice, points: int = _GAUSS_POINTS) -> Float:
+    """Averages over the cells by Gauss-Legendre rules, for densities at the points of lattices that are smooth on the
+    scale of a cell."""
     nodes, weights = gauss_legendre(points)
     widths = [(axis[-1] - axis[0]) / (axis.size - 1) for axis in lattice.axes]
     axes = [(axis[:, None] + 0.5 * width * nodes).ravel() for axis, width in zip(lattice.axes, widths, strict=True)]
@@ -48,7 +49,7 @@ def averages_by_gauss(density: Callable[[Float], Float], lattice: Lattice, point
     out = np.empty(lattice.shape)
     for start in range(0, lattice.shape[0], rows):
         here = (axes[0][start * points : (start + rows) * points], *axes[1:])
-        values = density(Lattice(here, lattice.origin, lattice.matrix).points())
+        values = density(Lattice(here, lattice.origin, lattice.matrix))
         count = here[0].size // points
         cells = values.reshape(*(size for n in (count, *lattice.shape[1:]) for size in (n, points)))
         for axis in range(lattice.dimension):

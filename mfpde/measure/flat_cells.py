@@ -31,8 +31,10 @@ def averages_with_edges(density: WrittenDensity, lattice: Lattice, floor: float)
     `floor`."""
     if lattice.dimension == 1:
         return _on_line(density, lattice, floor)
-    averages = averages_by_gauss(density, lattice, _POINTS)
-    rough = np.abs(averages - averages_by_gauss(density, lattice, _CHECK_POINTS)) > _AGREEMENT * averages
+    averages, fewer = (
+        averages_by_gauss(lambda finer: density(finer.points()), lattice, points) for points in (_POINTS, _CHECK_POINTS)
+    )
+    rough = np.abs(averages - fewer) > _AGREEMENT * averages
     rough |= _cut(density, lattice) & beside(averages > 0)
     cells = np.argwhere(rough)
     for start in range(0, len(cells), _CELLS_PER_BATCH):

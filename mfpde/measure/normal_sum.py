@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mfpde.geometry import Geometry, Lattice
-from mfpde.geometry.gauss import gauss_legendre
 from mfpde.measure.base import NODES_ACCURACY, Measure
+from mfpde.measure.cells import averages_by_gauss
+from mfpde.measure.normal import Normal
 from mfpde.measure.normal_cells import shares_of_normal
-from mfpde.measure.rules import tensor
-from mfpde.streams import normal_rows, random_stream
+from mfpde.measure.superposition import Superposition
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["NormalSum", "three_points"]
+__all__ = ["NormalSum"]
 
 Whole: TypeAlias = NDArray[np.intp]
 
@@ -26,14 +27,9 @@ _POINTS = 6  # Gauss points along a side of a cell of the plane
 _NUMBERS_PER_BATCH = 1 << 21  # bounds memory
 
 
-def three_points(dimension: int) -> tuple[Float, Float]:
-    """Points `(3^d, d)` and weights of N(0, I): Gauss-Hermite rules along each axis, exact to degree five."""
-    points = tensor([np.sqrt(3.0) * np.array([-1.0, 0.0, 1.0])] * dimension)
-    return points, tensor([np.array([1.0, 4.0, 1.0]) / 6.0] * dimension).prod(axis=1)
-
-
 class NormalSum(Measure):
-    """`sum_i w_i N(m_i, S_i)` on the line or the plane: `weights (n,)`, `means (n, d)`, `covariances (n, d, d)`.
+    """`sum_i w_i N(m_i, S_i)` on the line or the plane: `weights (n,)`, `means (n, d)`, `covariances (n, d, d)`. Moments
+    and densities on lattices are those of all laws at once; the rest is that of a superposition.
 
     >>> from mfpde.geometry import Line
     >>> pair = NormalSum([0.5, 0.5], [[-1.0], [1.0]], [[[0.1]], [[0.1]]], Line())
@@ -45,12 +41,19 @@ class NormalSum(Measure):
         self.weights, self.means, self.covariances = (np.asarray(each, float) for each in (weights, means, covariances))
         self._geometry = geometry
 
+    @cached_property
+    def _one_by_one(self) -> Superposition:
+        laws = zip(self.means, self.covariances, strict=True)
+        return Superposition(self.weights, [Normal(*law, self._geometry) for law in laws])
+
     def nodes(self, accuracy: float = NODES_ACCURACY, refinement: float = 1.0) -> tuple[Float, Float]:
-        """Three points along each axis of each law: what tilts see of a narrow one."""
-        points, shares = three_points(self.means.shape[1])
-        apart = np.einsum("nij,qj->nqi", np.linalg.cholesky(self.covariances), points)
-        places = (self.means[:, None] + apart).reshape(-1, self.means.shape[1])
-        return places, np.multiply.outer(self.weights, shares).ravel()
+        return self._one_by_one.nodes(accuracy, refinement)
+
+    def sample(self, count: int, seed: int = 0) -> Float:
+        return self._one_by_one.sample(count, seed)
+
+    def evaluate(self, points: AnyArray) -> Float:
+        return self._one_by_one.evaluate(points)
 
     @property
     def mean(self) -> Float:
@@ -60,21 +63,6 @@ class NormalSum(Measure):
     def covariance(self) -> Float:
         apart = self.means - self.mean
         return np.einsum("n,nij->ij", self.weights, self.covariances) + (self.weights[:, None] * apart).T @ apart
-
-    def sample(self, count: int, seed: int = 0) -> Float:
-        ends = np.cumsum(self.weights)
-        chosen = np.searchsorted(ends[:-1], random_stream(count, seed).random(count) * ends[-1], side="right")
-        roots = np.linalg.cholesky(self.covariances)[chosen]
-        return self.means[chosen] + np.einsum("nij,nj->ni", roots, normal_rows(count, self.means.shape[1], seed))
-
-    def evaluate(self, points: AnyArray) -> Float:
-        found = np.zeros(len(x := self.space.points(points)))
-        inverses = np.linalg.inv(self.covariances)
-        heights = self.weights * np.sqrt(np.linalg.det(inverses / (2.0 * np.pi)))
-        for mean, inverse, height in zip(self.means, inverses, heights, strict=True):
-            apart = x - mean
-            found += height * np.exp(-0.5 * np.einsum("ni,ij,nj->n", apart, inverse, apart))
-        return found
 
     def on_lattice(self, lattice: Lattice) -> Float:
         """Density at the points of a lattice, in its shape: each law counts near its mean only."""
@@ -98,9 +86,8 @@ class NormalSum(Measure):
         return found.reshape(lattice.shape)
 
     def _cell_averages(self, lattice: Lattice) -> Float:
-        return self._averages_on_line(lattice) if lattice.dimension == 1 else self._averages_on_plane(lattice)
-
-    def _averages_on_line(self, lattice: Lattice) -> Float:
+        if lattice.dimension > 1:
+            return averages_by_gauss(self.on_lattice, lattice, _POINTS)
         means, covariances, volume = self._seen(lattice)
         axis, found = lattice.axes[0], np.zeros(lattice.shape)
         width, deviations = float(axis[1] - axis[0]), np.sqrt(covariances[:, 0])
@@ -109,14 +96,6 @@ class NormalSum(Measure):
             values = shares_of_normal(middles, 0.5 * width / deviations[some]) * self.weights[some, None]
             found += np.bincount(places.ravel(), values.ravel(), found.size)
         return found / (width * volume)
-
-    def _averages_on_plane(self, lattice: Lattice) -> Float:
-        nodes, weights = gauss_legendre(_POINTS)
-        widths = [(axis[-1] - axis[0]) / (axis.size - 1) for axis in lattice.axes]
-        axes = tuple((a[:, None] + 0.5 * w * nodes).ravel() for a, w in zip(lattice.axes, widths, strict=True))
-        values = self.on_lattice(Lattice(axes, lattice.origin, lattice.matrix))
-        rows, columns = lattice.shape
-        return np.einsum("ipjq,p,q->ij", values.reshape(rows, _POINTS, columns, _POINTS), weights, weights)
 
     def _seen(self, lattice: Lattice) -> tuple[Float, Float, float]:
         """Means and covariances in the coordinates of a lattice, and the volume of these."""

@@ -14,19 +14,19 @@ everything goes on from there at the order of the scheme, but for what limiting 
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
 from mfpde.errors import ProblemError
 from mfpde.measure import Particles
-from mfpde.measure.normal_sum import NormalSum, three_points
+from mfpde.measure.hermite import three_points
+from mfpde.measure.normal_sum import NormalSum
 from mfpde.solvers.finite_volume.frames import Frame
 from mfpde.solvers.finite_volume.grid import Grid, root
 from mfpde.solvers.finite_volume.initial import Discretised, Part, discretised
 from mfpde.solvers.steppers.base import OrdinarySystem
-from mfpde.solvers.steppers.dop853 import Dop853
+from mfpde.solvers.stepping.adaptive_ode import March
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ _NARROWEST = 0.4  # cells: narrower normal laws have the nodes of this width
 _SOURCE_REFINEMENT = {1: 1.0, 2: 0.4}  # by dimension, of the rule that the velocity is summed over
 _LEAST_WEIGHT = 1e-30  # of the largest, of a node
 _DENSE_WEIGHT = 1e-10  # of the largest, of nodes that have to be dense
-_STEP_ERROR = 1e-12  # of a time step, in units of x
-_STEPS_MAX = 64  # of an interval without breaks: rates of a hundred widths per unit time take fewer
+_STEP_TOLERANCE = 1e-13  # of the march, in units of x
+_ATTEMPTS_MAX = 128  # of its steps: rates of a hundred widths per unit time take fewer
 _PEAK_OF_THIRD_DERIVATIVE = 1.4  # of a Gaussian, relative to its peak, in standard deviations
 
 #: points `(n, d)` and weights `(n,)` of sum 1
@@ -150,34 +150,17 @@ class FirstInstants:
         d = self._equation.geometry.ambient_dimension
         points = [points for points, _ in (*self._sources, *others)]
         state = np.concatenate([np.pad(each, ((0, 0), (0, d * d + d))) for each in points])
-        ends = [0.0, *(end for end in self._breaks if end < time), time]
-        for start, end in pairwise(ends):
-            state = self._carried(state, start, end, points)
-        cuts = np.cumsum([len(each) for each in points])[:-1]
-        return [_Normals.unpacked(rows, d) for rows in np.split(state, cuts)]
-
-    @property
-    def _breaks(self) -> list[float]:
-        return sorted({*self._equation.velocity.breaks(), *self._equation.noise.breaks()} - {0.0})
-
-    def _carried(self, state: Float, start: float, end: float, points: list[Float]) -> Float:
-        """Over a time without breaks, in as many steps as keep the error of each small."""
         positions = self._positions([len(each) for each in points])
-
-        def slope(time: float, state: Float) -> Float:
-            return self._slope(min(time, float(np.nextafter(end, -np.inf))), state, positions)
-
-        system, steps = OrdinarySystem.of(slope), 1
-        while True:
-            reached, worst, length = state, 0.0, (end - start) / steps
-            for number in range(steps):
-                step = Dop853().step(system, start + number * length, reached, length)
-                reached, worst = step.end, max(worst, step.error(lambda error: float(np.abs(error).max())))
-                if not worst <= _STEP_ERROR:
-                    break
-            if worst <= _STEP_ERROR or steps >= _STEPS_MAX:
-                return reached
-            steps *= 2
+        system = OrdinarySystem.of(lambda time, state: self._slope(time, state, positions))
+        system.start, system.breaks = state, [*self._equation.velocity.breaks(), *self._equation.noise.breaks()]
+        march = March(system, _STEP_TOLERANCE, first_step=time)
+        for _ in range(_ATTEMPTS_MAX):
+            if march.time < time:
+                march.attempt(stop=time)
+        if march.time < time:
+            raise ArithmeticError("the normal laws about tokens do not last so long")
+        cuts = np.cumsum([len(each) for each in points])[:-1]
+        return [_Normals.unpacked(rows, d) for rows in np.split(march.state, cuts)]
 
     def _positions(self, counts: list[int]) -> Float | None:
         """Of all nodes, where attention is masked."""
