@@ -119,20 +119,22 @@ class External:
         points = _everywhere(self.geometry)
         values = self.values(points)
         if not np.isfinite(values).all():
-            worst = int(np.argmin(np.isfinite(values)))
-            place = {name: value[worst] for name, value in self.geometry.coordinates(points).items()}
-            where = ", ".join(f"{name} = {place[name]:.6g}" for name in self.expression.names)
-            raise _wrong(f"is not finite at {where}; a potential is")
+            raise _wrong(f"is not finite at {self._place(points[np.argmin(np.isfinite(values))])}; a potential is")
         if self.geometry.counts_as("line", "plane") and self.quadratic is None:
             found = singular_place(self.slopes, self.geometry.ambient_dimension)
             if found is not None:
-                where = ", ".join(f"{name} = {x:.6g}" for name, x in zip("xy", found.round(9) + 0.0, strict=False))
+                where = self._place(found.round(9) + 0.0)
                 raise _wrong(
-                    f"is singular, or its slope is, near {where}; round it off, as sqrt(x**2 + 0.01) is abs(x)"
+                    f"is singular, or its slope is, near {where}; round it off, as sqrt(x**2 + 0.01) does abs(x)"
                 )
         jump = seam(self.expression, self.geometry)
         if jump is not None:
             raise _wrong(jump)
+
+    def _place(self, point: Float) -> str:
+        """The coordinates of a point that U depends on."""
+        place = self.geometry.coordinates(point[None])
+        return ", ".join(f"{name} = {place[name][0]:.6g}" for name in self.expression.names)
 
 
 def _wrong(message: str) -> ProblemError:

@@ -155,14 +155,13 @@ class PairPotential:
     @cached_property
     def kinked(self) -> bool:
         """Of an expression in r: whether forces have kinks, or jump where tokens meet."""
-        slope = float(self.jets(np.zeros(1), np.zeros(1, dtype=bool))[1][0])
-        return abs(slope) > _KINK_SLOPE * self._usual_slope or kinks_of(self, _DISTANCES_CHECKED).size > 0
+        return abs(self._meeting_slope) > _KINK_SLOPE * self._usual_slope or kinks_of(self, _DISTANCES_CHECKED).size > 0
 
     @cached_property
     def collision(self) -> str | None:
         """Why tokens without noise cannot move each other by it: where W falls off with a kink they meet in finite
         time, and forces jump there."""
-        slope = float(self.jets(np.zeros(1), np.zeros(1, dtype=bool))[1][0])
+        slope = self._meeting_slope
         if not slope < -_KINK_SLOPE * self._usual_slope:
             return None
         distance = "r" if "r" in self.expression.names else "angle"
@@ -176,6 +175,11 @@ class PairPotential:
         """(w, c) of `W = c + w r^2 / 2`; None of any other."""
         found = quadratic_of(self.expression, ("r",))
         return None if found is None or found.slope.any() else (float(found.bend[0, 0]), found.constant)
+
+    @cached_property
+    def _meeting_slope(self) -> float:
+        """Where tokens meet."""
+        return float(self.jets(np.zeros(1), np.zeros(1, dtype=bool))[1][0])
 
     @cached_property
     def _usual_slope(self) -> float:

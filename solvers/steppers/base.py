@@ -110,9 +110,9 @@ class Stepper(ABC):
     #: the error estimate of one step is O(h^error_order)
     error_order: ClassVar[int]
     citations: ClassVar[tuple[str, ...]]
-    #: tolerances, the largest estimated error of one step for which errors of runs stay below the promise
-    #: (`benchmarks/tolerances.py`)
-    step_share: ClassVar[float] = 0.1
+    #: of those that march, in tolerances: the largest estimated error of one step for which errors of runs stay below
+    #: the promise (`benchmarks/tolerances.py`)
+    step_share: ClassVar[float]
     #: `u' = -z u` does not grow in a step for 0 <= h z <= reach
     reach: float
     #: why finite volumes cannot take it, None when they can
