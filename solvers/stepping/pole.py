@@ -67,7 +67,7 @@ def _is_near(now: float, pole: float, left: float) -> bool:
 def blow_up(march: March, looser: March) -> BlowUp | None:
     """The pole at which the steps of a march have vanished; its uncertainty is ten times the share that the error of a
     march with a `LOOSER` tolerance makes one expect, and what the march may err by: where first steps or stability
-    bound the steps of both, they agree better than either is right. None when they have not vanished for that reason."""
+    bound the steps of both, they agree better than each is right. None when they have not vanished for that reason."""
     time = _pole(march)
     if not _is_near(march.time, time, _LEFT_OF_MARCH):
         return None
