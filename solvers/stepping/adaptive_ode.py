@@ -7,6 +7,7 @@ from enum import Enum
 
 import numpy as np
 
+from mfpde.contracts import PROMISED
 from mfpde.errors import ProblemError
 from mfpde.solvers.steppers.base import OrdinarySystem, Size, Step
 from mfpde.solvers.steppers.dop853 import Dop853, Dop853Step
@@ -109,6 +110,11 @@ class March:
         self.trouble = ""  # what was wrong with the last one tried, where f meant nothing
         self.last: Dop853Step | None = None  # the last one tried, when it was explicit
         self._first: Float | None = None
+
+    @property
+    def error_max(self) -> float:
+        """What the march may err by."""
+        return PROMISED * self._tolerance
 
     @property
     def growth(self) -> float:

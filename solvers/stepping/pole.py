@@ -25,7 +25,7 @@ LOOSER = 1e3
 _LEFT_OF_MARCH, _LEFT_OF_LOOSER = 1e-9, 1e-6
 _SHORTEST_OF_LOOSER = 1e-11  # steps of the looser march, relative to the time: shorter ones might step over the pole
 _ATTEMPTS_MAX = 100_000  # of the looser march; a pole it has not found by then has no second opinion
-_SAFETY = 100.0  # between the error and a thousandth of what the looser march is off: faster growth is bounded more
+_SAFETY = 10.0  # between the error and a thousandth of what the looser march is off
 _ROUNDING = 5e-14  # relative uncertainty of every pole: rounding of some hundred steps, in case both agree by chance
 _OTHERS_SAFETY = 3.0  # between the error and how far other nodes are off
 _TAILS_APART = 0.1  # of the time of a blow-up: how far apart those of nodes that end elsewhere are where tails make it
@@ -66,13 +66,14 @@ def _is_near(now: float, pole: float, left: float) -> bool:
 
 def blow_up(march: March, looser: March) -> BlowUp | None:
     """The pole at which the steps of a march have vanished; its uncertainty is ten times the share that the error of a
-    march with a `LOOSER` tolerance makes one expect. None when they have not vanished for that reason."""
+    march with a `LOOSER` tolerance makes one expect, and what the march may err by: where first steps or stability
+    bound the steps of both, they agree better than each is right. None when they have not vanished for that reason."""
     time = _pole(march)
     if not _is_near(march.time, time, _LEFT_OF_MARCH):
         return None
     other = pole_of_another(looser, time)
     estimates = [np.inf if other is None else other, time]
-    return BlowUp.accepted(march.time, estimates, _LEFT_OF_MARCH, _SAFETY / LOOSER, _ROUNDING)
+    return BlowUp.accepted(march.time, estimates, _LEFT_OF_MARCH, _SAFETY / LOOSER, _ROUNDING + march.error_max)
 
 
 def pole_of_another(march: March, time: float) -> float | None:
