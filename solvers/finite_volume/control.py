@@ -21,8 +21,9 @@ _STIFF_RATIO = 5.0  # of the rates at which diffusion and transport empty cells,
 _STAGES_MAX = 100  # of rkc2
 _STIFF_TOLERANCE_SHARE = 0.1  # of the tolerance, for a step of rkc2: there are ten times as many, and they add up
 _STIFF_FIRST = 4.0  # times what is stable for the other scheme: the first step of rkc2
-# of the lengths of the schemes for noise, while another one takes steps: at most for each of them, and over their time
-_REGROWTH, _REGROWTH_SHARE = 1.1, 0.5
+# of the lengths of the schemes for noise, while another one takes steps: at most for each of them, the same after a
+# rejection, when trials had been a tenth of the time, and over their time
+_REGROWTH, _REGROWTH_REJECTED, _REGROWTH_SHARE = 1.1, 1.03, 0.5
 _DOP853 = Dop853()
 _UNKNOWN_GAIN = 2.2  # of work per time, that the next step of rkc2 may bring while its steps grow as fast as they may
 _EXACT_FIRST = 4.0  # times what the other scheme of that order means to take: the first such step
@@ -119,7 +120,8 @@ class StepControl:
         self.counts["exact"] += int(plan.exact)
         for other in (self._stiff, self._exact):
             if other is not controller:
-                other.length = min(_REGROWTH * other.length, other.length + _REGROWTH_SHARE * plan.length)
+                growth = _REGROWTH_REJECTED if other.rejected else _REGROWTH
+                other.length = min(growth * other.length, other.length + _REGROWTH_SHARE * plan.length)
         if accepted and plan.jump:
             self._usual.forget()
             self._stiff.forget()

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mfpde.contracts import Accuracy
-from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.kernels.finite_volume_peaks import narrowest_peak
 from mfpde.typing import Float
@@ -17,11 +16,10 @@ from mfpde.typing import Float
 if TYPE_CHECKING:
     from mfpde.solvers.finite_volume.system import Rates
 
-__all__ = ["LEAST_WIDTH", "Missed", "edge_mass", "inverse_growth", "mass_at_walls", "narrowest_cluster", "unsmoothed"]
+__all__ = ["LEAST_WIDTH", "Missed", "inverse_growth", "mass_at_walls", "narrowest_cluster", "unsmoothed"]
 
 #: cells across a cluster at half of its height
 LEAST_WIDTH = 3.0
-_EDGE_CELLS_MIN = 3  # more than stencils cross in a step
 _SMOOTHING_WIDTH = 4.0 * np.log(2.0)  # cells squared that averaging adds to the squared width at half height
 _DIFFERENCE_DAMPING = 4.0  # half of the derivatives by which fluxes of order nine and seven differ in effect
 _BETWEEN_FACTOR, _HALF_ORDER_BETWEEN = 0.2, 7.0  # interpolation of order 14, measured for s / h from 1 to 10
@@ -42,18 +40,6 @@ def narrowest_cluster(density: Float) -> float:
 def unsmoothed(width: float) -> float:
     """Of a peak as wide as this after smoothing."""
     return math.sqrt(max(width**2 - _SMOOTHING_WIDTH, 0.0))
-
-
-def edge_mass(density: Float, grid: Grid) -> Float:
-    """Share of the mass near each end, `(d, 2)`: within a sixteenth of the cells, which no step crosses; density
-    `(panels, rows, columns)`."""
-    total = density.sum(axis=0)
-    shares = np.empty((grid.dimension, 2))
-    for direction in range(grid.dimension):
-        along = total if direction == grid.dimension - 1 else total.T
-        ring = max(_EDGE_CELLS_MIN, along.shape[1] // 16)
-        shares[direction] = along[:, :ring].sum(), along[:, -ring:].sum()
-    return shares / float(total.sum())
 
 
 def mass_at_walls(density: Float) -> float:

@@ -40,9 +40,11 @@ class _Noise:
     def at(cls, system: CellSystem, time: float, solution: Solution) -> _Noise:
         strength, size = system.diffusion_at(time), solution.mean.shape[1]
         inverse: Float = 1.0 / solution.matrix if size == 1 else np.linalg.inv(solution.matrix).astype(float)
+        widened = system.frame.widened(strength, inverse)
+        if size == 1:
+            return cls((strength * inverse * inverse)[:, 0], np.zeros_like(inverse), widened)
         both = strength * inverse @ inverse.transpose(0, 2, 1)
-        mixed = both * (1.0 - np.eye(size))
-        return cls(both.diagonal(axis1=1, axis2=2), mixed, system.frame.widened(strength, inverse))
+        return cls(both.diagonal(axis1=1, axis2=2), both * (1.0 - np.eye(size)), widened)
 
 
 class ExactStages:
@@ -55,7 +57,8 @@ class ExactStages:
         fluxes = system.fluxes(system.scheme.order, before.density, start.rates.speeds, noise.mixed)
         self._constant = modes.coefficients(self._transport(before, start.rates.speeds, fluxes))
         self._given, self._rates = modes.coefficients(before.density), modes.rates(noise.conductivities)
-        self._divisors = np.where(self._rates == 0.0, 1.0, self._rates)
+        self._steady = self._rates == 0.0
+        self._divisors = np.where(self._steady, 1.0, self._rates)
         self._slow = -plan.length * self._rates <= LARGEST_DECAY
         self._scaled = np.zeros((count, *self._given.shape))
         self._mean, self._spread = (np.zeros((count, *before.mean.shape)) for _ in range(2))
@@ -69,7 +72,8 @@ class ExactStages:
         self._time = min(self._start.time + node * length, self._plan.latest)
         self._exponents = self._modes.rates(length * _combined(weights, self._spread))
         self._decay = np.exp(self._exponents)
-        integrated = np.where(self._rates == 0.0, node * length, np.expm1(self._exponents) / self._divisors)
+        integrated = np.expm1(self._exponents) / self._divisors
+        integrated[self._steady] = node * length
         carried = self._given + length * _combined(weights, self._scaled)
         return Solution(
             self._modes.values(self._decay * carried + integrated * self._constant),
@@ -84,7 +88,8 @@ class ExactStages:
         fluxes = rates.fluxes
         if noise.mixed.any():  # rates are those of transport alone
             fluxes = system.fluxes(system.scheme.order, stage.density, rates.speeds, noise.mixed)
-        share = np.where(self._rates == 0.0, 1.0, self._modes.rates(noise.conductivities) / self._divisors)
+        share = self._modes.rates(noise.conductivities) / self._divisors
+        share[self._steady] = 1.0
         transport = self._transport(stage, rates.speeds, fluxes)
         change: Float = self._modes.coefficients(transport) - share * self._constant
         growth = np.divide(1.0, self._decay, out=np.zeros_like(self._decay), where=self._slow)
@@ -107,7 +112,9 @@ class ExactStages:
 
     def _transport(self, solution: Solution, speeds: Float, fluxes: Fluxes) -> Float:
         """What transport changes, `(panels, rows, columns)`."""
-        change: Float = -np.diff(fluxes.across, axis=1) - np.diff(fluxes.along, axis=2)
+        change: Float = fluxes.along[..., :-1] - fluxes.along[..., 1:]
+        if self._system.grid.dimension == 2:
+            change += fluxes.across[:, :-1] - fluxes.across[:, 1:]
         return change + self._modes.lifting(solution.density, speeds) if self._system.scheme.walls else change
 
 

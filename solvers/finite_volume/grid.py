@@ -16,6 +16,7 @@ from mfpde.typing import AnyArray, Float
 __all__ = ["MAX_DEVIATIONS", "Grid", "root"]
 
 _CELLS_PER_PIECE = 1 << 14  # whose numbers stay in the cache
+_EDGE_CELLS_MIN = 3  # more than stencils cross in a step
 MAX_DEVIATIONS = 37.0  # |z| at which e^{-z^2 / 2} is 1e-297, about the smallest normal double
 _LOG_RATIO_MAX = 3.5  # of g in neighbouring cells: from 5 on, stencils across u / g make waves that reach the ends
 _LOG_NORMAL_MIN = 680.0  # minus the logarithm of the smallest g; the smallest normal double has 708
@@ -60,7 +61,7 @@ class Grid:
         """Of the arrays that kernels work on."""
         return (1, self.cells[0]) if self.dimension == 1 else (self.cells[0], self.cells[1])
 
-    @property
+    @cached_property
     def volume(self) -> float:
         return float(np.prod(self.widths))
 
@@ -96,11 +97,22 @@ class Grid:
         factors = self._weights(self.faces)
         return (np.ones(2), *factors) if self.dimension == 1 else factors
 
+    def edge_mass(self, density: Float) -> Float:
+        """Share of the mass near each end, `(d, 2)`: within a sixteenth of the cells, which no step crosses; density
+        `(panels, rows, columns)`."""
+        total = density.sum(axis=0)
+        shares = np.empty((self.dimension, 2))
+        for direction in range(self.dimension):
+            along = total if direction == self.dimension - 1 else total.T
+            ring = max(_EDGE_CELLS_MIN, along.shape[1] // 16)
+            shares[direction] = along[:, :ring].sum(), along[:, -ring:].sum()
+        return shares / float(total.sum())
+
     @cached_property
-    def gaussian_density(self) -> Float:
-        """The standard Gaussian at the middles, `(rows, columns)`."""
+    def gaussian_edge_mass(self) -> Float:
+        """That of the standard Gaussian."""
         squares: Float = np.square(self.coordinates).sum(axis=0)
-        return np.exp(-0.5 * squares) / np.sqrt(2 * np.pi) ** self.dimension
+        return self.edge_mass(np.exp(-0.5 * squares)[None])
 
     @cached_property
     def leaks(self) -> Float:

@@ -15,7 +15,7 @@ from mfpde.geometry import Axis, Layout
 from mfpde.measure import GridDensity
 from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.finite_volume.control import Plan, StepControl
-from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, Missed, edge_mass, inverse_growth, mass_at_walls
+from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, Missed, inverse_growth, mass_at_walls
 from mfpde.solvers.finite_volume.first_instants import FirstInstants
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.initial import stacked
@@ -62,6 +62,8 @@ class FiniteVolumeIntegration(Integration):
         self._leak, self._looked = 0.0, 0.0  # the latter: when tails were last looked at
         self._first_cells = system.grid.cells
         self._rates: Rates | None = system.rhs(0.0, solution)  # compiles before anybody measures a rate
+        self._kept_layout: tuple[Grid, Layout] | None = None
+        self._kept_residual: tuple[Rates, float] | None = None
         self._roughness: float | None = None
         self._evaluations = 1
         control.begin(self._first_step(self._rates))
@@ -284,12 +286,11 @@ class FiniteVolumeIntegration(Integration):
         grid = self._system.grid
         if self._system.scheme.walls:
             return np.zeros((grid.dimension, 2), dtype=bool)
-        shares = edge_mass(self._solution.density, grid)
+        shares = grid.edge_mass(self._solution.density)
         if not grid.gaussian or not (shares > _EDGE_MASS_MAX).any():
             crowded: AnyArray = shares > _EDGE_MASS_MAX
             return crowded
-        natural = edge_mass(grid.gaussian_density[None], grid)
-        return shares > np.maximum(_EDGE_MASS_MAX, _EDGE_GAUSSIAN_RATIO * natural)
+        return shares > np.maximum(_EDGE_MASS_MAX, _EDGE_GAUSSIAN_RATIO * grid.gaussian_edge_mass)
 
     def _leaves_the_box(self, tried: Solution) -> bool:
         """Whether a step would take mass through open ends; the box then grows, and the step is tried again."""
@@ -309,7 +310,7 @@ class FiniteVolumeIntegration(Integration):
         more = np.where(crowded, np.maximum(4, np.array(grid.cells) // 8)[:, None], 0)
         longer = grid.longer(more)
         if (more.sum(axis=1) > room).any() or (self._system.noisy and not longer.weighs_everywhere):
-            self._leak = max(self._leak, float(edge_mass(self._solution.density, grid).max()))
+            self._leak = max(self._leak, float(grid.edge_mass(self._solution.density).max()))
             return False
         self._system.grid = longer
         pads = [(0, 0), *([(0, 0)] if grid.dimension == 1 else []), *(tuple(ends) for ends in more.tolist())]
@@ -323,6 +324,11 @@ class FiniteVolumeIntegration(Integration):
     @property
     def layout(self) -> Layout:
         grid = self._system.grid
+        if self._kept_layout is None or self._kept_layout[0] is not grid:
+            self._kept_layout = grid, self._layout_of(grid)
+        return self._kept_layout[1]
+
+    def _layout_of(self, grid: Grid) -> Layout:
         axes = [Axis.of_cells(name, faces) for name, faces in zip("xy", grid.faces, strict=False)]
         if self._plain:
             return grid_layout(axes, averages=False)
@@ -341,13 +347,16 @@ class FiniteVolumeIntegration(Integration):
         return grid_fields(self.measure()) if self._plain else panels_fields(self.measure(), self.layout)
 
     def residual(self) -> float:
-        return self._system.residual(self._solution, self._present_rates())
+        rates = self._present_rates()
+        if self._kept_residual is None or self._kept_residual[0] is not rates:
+            self._kept_residual = rates, self._system.residual(self._solution, rates)
+        return self._kept_residual[1]
 
     def accuracy(self) -> Accuracy:
         return self._amplification.judged(self._missed.accuracy())
 
     def facts(self) -> dict[str, float]:
-        at_ends = 0.0 if self._system.edges else float(edge_mass(self._solution.density, self._system.grid).max())
+        at_ends = 0.0 if self._system.edges else float(self.grid.edge_mass(self._solution.density).max())
         return {"leak": max(self._leak, at_ends)}
 
     def statistics(self) -> dict[str, float]:

@@ -243,7 +243,7 @@ class Setup:
             *(np.array(each) for each in zip(*(p.extent(min(_BOX_DEVIATIONS, resolved)) for p in parts), strict=True))
         )
         low, high = ends.low.min(axis=0), ends.high.max(axis=0)
-        # whole cells beyond edges, which then lie on faces; more than `edge_mass` sums over
+        # whole cells beyond edges, which then lie on faces; more than `Grid.edge_mass` sums over
         beyond = np.array([count // 16 + max(2, count // 64) for count in cells])
         before, after = beyond * ends.edge_low.any(axis=0), beyond * ends.edge_high.any(axis=0)
         width = (high - low) / (np.array(cells) - before - after)
@@ -302,7 +302,8 @@ class Setup:
 
     def _check_speed(self, integration: FiniteVolumeIntegration) -> None:
         slowest = 1.0 / self.task.until if self.task.until > 0 else 0.0
-        if integration.outflow > _MAX_CELLS_CROSSED * max(integration.pace, slowest):
+        crossed = integration.outflow / _MAX_CELLS_CROSSED
+        if crossed > slowest and crossed > integration.pace:
             raise ProblemError.at(
                 "solver",
                 f"tokens at the edges of the cells would cross {integration.outflow:.3g} cells per unit time: this "

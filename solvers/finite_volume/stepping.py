@@ -150,7 +150,8 @@ def sound(solution: Solution) -> bool:
     """Finite, and no frame turned inside out."""
     if not all(np.isfinite(part).all() for part in solution):
         return False
-    return bool((np.linalg.det(solution.matrix) != 0.0).all())
+    sizes = solution.matrix if solution.matrix.shape[1] == 1 else np.linalg.det(solution.matrix)
+    return bool(sizes.all())
 
 
 def change_size(

@@ -115,6 +115,11 @@ class Controller:
         return self._last_length == 0.0 or self.length >= _STILL_GROWING * self._last_length
 
     @property
+    def rejected(self) -> bool:
+        """Whether the last step was."""
+        return self._rejected
+
+    @property
     def numbers(self) -> Float:
         """Everything that `restore` needs."""
         return np.array([self.length, self._last_length, self._last_error, float(self._rejected)])

@@ -7,6 +7,7 @@ line `1/r = (t* - t) / p`, and its zero. Both kinds of estimates are accepted by
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -130,7 +131,7 @@ class PoleLine:
         if len(self.rows) and time == self.rows[-1, 0]:
             return
         estimate = np.inf
-        if len(self.rows) and time > self.rows[-1, 0] and np.isfinite([inverse_rate, self.rows[-1, 1]]).all():
+        if len(self.rows) and time > self.rows[-1, 0] and math.isfinite(inverse_rate) and math.isfinite(self.rows[-1, 1]):
             slope = (inverse_rate - self.rows[-1, 1]) / (time - self.rows[-1, 0])
             estimate = time - inverse_rate / slope if slope < 0 < inverse_rate else np.inf
         self.rows = np.vstack([self.rows, [time, inverse_rate, estimate]])[-_LINE_ROWS:]
