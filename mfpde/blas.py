@@ -19,7 +19,7 @@ def blas_in_one_thread() -> AbstractContextManager[object]:
 
 
 @lru_cache(maxsize=1)
-def _libraries(modules: int) -> ThreadpoolController:
+def _libraries(_modules: int) -> ThreadpoolController:
     """Those that are loaded while there are so many modules, which bring them: it takes milliseconds to find them."""
     from threadpoolctl import ThreadpoolController
 

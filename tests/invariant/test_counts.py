@@ -26,7 +26,9 @@ def test_evaluations_of_cells(kappa, monkeypatch):
     compiled = problem.solver.start(problem.posed())
     calls, rates = [], CellSystem.rhs
     monkeypatch.setattr(LineSystem, "fits", lambda *_: False)
-    monkeypatch.setattr(CellSystem, "rhs", lambda system, *given, **asked: calls.append(given) or rates(system, *given, **asked))
+    monkeypatch.setattr(
+        CellSystem, "rhs", lambda system, *given, **asked: calls.append(given) or rates(system, *given, **asked)
+    )
     solution = problem.solver.start(problem.posed())
     calls.clear()
     assert solution.statistics()["evaluations"] == 1  # that of the beginning
