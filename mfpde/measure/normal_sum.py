@@ -28,8 +28,9 @@ _NUMBERS_PER_BATCH = 1 << 21  # bounds memory
 
 
 class NormalSum(Measure):
-    """`sum_i w_i N(m_i, S_i)` on the line or the plane: `weights (n,)`, `means (n, d)`, `covariances (n, d, d)`. Moments
-    and densities on lattices are those of all laws at once; the rest is that of a superposition.
+    """`sum_i w_i N(m_i, S_i)` on the line or the plane: `weights (n,)`, `means (n, d)`, `covariances (n, d, d)`.
+
+    Moments and densities on lattices are those of all laws at once; the rest is that of a superposition.
 
     >>> from mfpde.geometry import Line
     >>> pair = NormalSum([0.5, 0.5], [[-1.0], [1.0]], [[[0.1]], [[0.1]]], Line())
