@@ -50,6 +50,11 @@ class Velocity:
         """Whether drifts of smooth measures have kinks."""
         return any(part is not None and part.kinked for part in (self.law, self.pointwise))
 
+    @property
+    def kinked_by_points(self) -> bool:
+        """Whether drifts of tokens have kinks."""
+        return self.kinked or (self.law is not None and self.law.kinked_by_edges)
+
     def breaks(self) -> tuple[float, ...]:
         """Times at which a coefficient jumps or has a kink, ascending."""
         found = [part.breaks() for part in (self.law, self.pointwise) if part is not None]

@@ -100,9 +100,7 @@ class Dop853(ExplicitStepper):
     order = 8
     error_order = 8
     citations = ("hairer1993",)
-    step_share = (
-        15.0  # the estimate, of orders five and three, is 2 to 40 times the error, the more the shorter steps are
-    )
+    step_share = 15.0  # the estimate, of orders five and three, is 2 to 40 times the error, most in short steps
     reach = 6.1
     cfl = 2.5
     tableau = Tableau(NODES, STAGE_WEIGHTS, WEIGHTS, np.array([ERROR_FIVE[:STAGES], ERROR_THREE[:STAGES]]))

@@ -280,7 +280,8 @@ class March:
         return felt
 
     def _implicitly(self, system: Until, time: float, state: Float, step: float, bearable: float = 1.0) -> Step:
-        stepper = Radau9(_NEWTON_SHARE * self._tolerance, bearable * _NEWTON_BEARABLE * self._tolerance)
+        rounded = max(_NEWTON_BEARABLE * self._tolerance, STEP_ROUNDING)
+        stepper = Radau9(_NEWTON_SHARE * self._tolerance, bearable * rounded)
         if not self._lasting:
             return stepper.step(system, time, state, step)
         units = np.maximum(1.0, np.abs(step * system.rhs(time, state)))  # parts of a state may move by 1e70 and by 1

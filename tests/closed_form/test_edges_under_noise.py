@@ -113,6 +113,22 @@ def test_the_error_of_the_first_instants_is_of_third_order():
     assert np.log2(errors[0] / errors[1]) == pytest.approx(6, abs=0.3)
 
 
+def test_frames_follow_the_law_in_the_first_instants():
+    """Moments of the cells afterwards are those before, although the law is ten times as wide."""
+    given = {
+        "geometry": {"kind": "plane"},
+        "attention": {"kind": "linear", "A": 0, "V": 0},
+        "initial": {"kind": "uniform", "box": [[-0.1, 0.1], [-0.2, 0.2]]},
+        "noise": {"kappa": 0.05},
+    }
+    asked = prepare(problem(given, [1.0], cells=48))
+    run = Setup.of(asked.solver, asked.task).start()
+    before = run.grid.moments(run.solution.density[0])[1]
+    run.advance(run._first.until, 10**9)
+    assert np.abs(run.grid.moments(run.solution.density[0])[1] - before).max() < 1e-6
+    assert run.solution.matrix[0, 0, 0] > 1.1 * Setup.of(asked.solver, asked.task).start().solution.matrix[0, 0, 0]
+
+
 def test_looking_into_the_first_instants_changes_no_bit():
     case = STORED["noisy-interval"]["problem"]
     plain, watched = (

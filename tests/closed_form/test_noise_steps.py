@@ -15,6 +15,7 @@ import mfpde
 from mfpde.equation import InitialValueProblem
 from mfpde.solvers.finite_volume import noise_steps
 from mfpde.solvers.finite_volume.cosines import Cosines
+from mfpde.solvers.finite_volume.diagnostics import mass_at_walls
 from mfpde.solvers.finite_volume.frames import Static
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.hermite_modes import HermiteModes
@@ -84,6 +85,22 @@ def test_exact_steps_follow_the_gaussian_under_softmax(monkeypatch: pytest.Monke
     explicit = mfpde.solve(mfpde.Problem.from_dict(PLANE))
     assert explicit.provenance["statistics"]["exact"] == 0
     assert np.abs(run.density[-1] - explicit.density[-1]).max() < 1e-5 * explicit.density[-1].max()  # both promises
+
+
+def test_sums_over_cells_differ_from_integrals_at_walls() -> None:
+    """Of e^x on [0, 1], and of e^{x + 2y}, by their integrals."""
+    errors = []
+    for count in (40, 80):
+        x = (np.arange(count) + 0.5) / count
+        lost = 1.0 - np.exp(x).sum() / count / np.expm1(1.0)
+        # slopes add up here, as moduli, where the integral of e^x has their difference
+        wanted = lost * (np.e + 1.0) / (np.e - 1.0)
+        errors.append(abs(mass_at_walls(np.exp(x)[None, None]) / wanted - 1.0))
+        both = mass_at_walls(np.exp(2.0 * x[:, None] + x)[None])
+        across = 2.0 * (np.exp(2.0) + 1.0) / np.expm1(2.0)
+        assert both == pytest.approx((across * 2.0 + (np.e + 1.0) / (np.e - 1.0)) / (24.0 * count**2), rel=0.02)
+    assert errors[0] < 1e-2
+    assert errors[1] < 0.3 * errors[0]
 
 
 def test_decay_of_a_cosine_is_exact() -> None:

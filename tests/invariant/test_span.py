@@ -50,7 +50,7 @@ def problem(case, **blocks):
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_run_in_the_span_is_that_in_the_whole_space(case, monkeypatch):
-    """Drifts to rounding; runs to the little that steps chosen by other components change."""
+    """Drifts to rounding; runs, whose steps are chosen by other components, to a fifth of the promise."""
     slopes, runs = [], []
     for dimension in (None, 40):
         if dimension is not None:
@@ -61,7 +61,7 @@ def test_the_run_in_the_span_is_that_in_the_whole_space(case, monkeypatch):
         slopes.append(slope if dimension else integration._span.outside(slope))
         runs.append(mfpde.solve(problem(case)))
     np.testing.assert_allclose(*slopes, rtol=0, atol=1e-14 * np.abs(slopes[1]).max())
-    np.testing.assert_allclose(*(run.positions for run in runs), rtol=0, atol=1e-13)
+    np.testing.assert_allclose(*(run.positions for run in runs), rtol=0, atol=2e-12)
 
 
 def test_a_matrix_that_leaves_the_span_is_not_reduced():
