@@ -23,7 +23,7 @@ LEAST_WIDTH = 3.0
 _SMOOTHING_WIDTH = 4.0 * np.log(2.0)  # cells squared that averaging adds to the squared width at half height
 _DIFFERENCE_DAMPING = 4.0  # half of the derivatives by which fluxes of order nine and seven differ in effect
 _BETWEEN_FACTOR, _HALF_ORDER_BETWEEN = 0.2, 7.0  # interpolation of order 14, measured for s / h from 1 to 10
-_KEPT = ("initial", "differed", "tails", "layer", "walls", "looked")  # in checkpoints, of what has been missed
+_CHECKPOINT_FIELDS = ("initial", "differed", "tails", "layer", "walls", "looked")  # of what was missed
 _ORDER_NINE_FACTOR = 10.0  # times difference^(9/7) that errors of order nine are, from densities of all kinds
 
 
@@ -93,11 +93,11 @@ class Missed:
 
     def array(self) -> Float:
         """What a checkpoint keeps of it."""
-        return np.array([getattr(self, name) for name in _KEPT])
+        return np.array([getattr(self, name) for name in _CHECKPOINT_FIELDS])
 
     def restore(self, kept: Float) -> None:
         """Go on from there."""
-        for name, value in zip(_KEPT, kept, strict=True):
+        for name, value in zip(_CHECKPOINT_FIELDS, kept, strict=True):
             setattr(self, name, float(value))
 
     def accuracy(self) -> Accuracy:
