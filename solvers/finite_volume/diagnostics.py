@@ -23,7 +23,7 @@ LEAST_WIDTH = 3.0
 _SMOOTHING_WIDTH = 4.0 * np.log(2.0)  # cells squared that averaging adds to the squared width at half height
 _DIFFERENCE_DAMPING = 4.0  # half of the derivatives by which fluxes of order nine and seven differ in effect
 _BETWEEN_FACTOR, _HALF_ORDER_BETWEEN = 0.2, 7.0  # interpolation of order 14, measured for s / h from 1 to 10
-_CHECKPOINT_FIELDS = ("initial", "differed", "tails", "layer", "walls")  # of what has been missed
+_CHECKPOINT_FIELDS = ("initial", "differed", "tails", "layer", "walls", "looked")  # of what was missed
 _ORDER_NINE_FACTOR = 10.0  # times difference^(9/7) that errors of order nine are, from densities of all kinds
 
 
@@ -72,6 +72,7 @@ class Missed:
     tails: float = 0.0  # what tails beyond the cells may have changed of where tokens are, relative to the width
     layer: float = np.inf  # variance of the steepest edge under noise, in cells squared; infinite without one
     walls: float = 0.0  # the largest share of the mass so far by which sums over cells and integrals differ at walls
+    looked: float = 0.0  # when tails were last looked at
 
     @property
     def so_far(self) -> float:

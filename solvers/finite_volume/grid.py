@@ -134,6 +134,17 @@ class Grid:
             return None
         return Outside.of(self.axes, self.widths, np.zeros(self.dimension), np.eye(self.dimension))
 
+    def waves(self, densities: Float) -> Float:
+        """`prod cos(z_i (1 + i / 3) + phase)`, z in standard deviations of each panel."""
+        waves = np.empty_like(densities)
+        for panel, density in enumerate(densities):
+            mean, covariance = self.moments(density)
+            widths = np.sqrt(np.diag(covariance))
+            axes = zip(self.axes, mean, widths, strict=True)
+            along = [np.cos((z - m) / w * (1 + i / 3) + 0.5 + i + panel) for i, (z, m, w) in enumerate(axes)]
+            waves[panel] = along[0][None, :] if len(along) == 1 else np.multiply.outer(*along)
+        return waves
+
     def moments(self, density: Float) -> tuple[Float, Float]:
         """Mean and covariance of z over the cells of a density `(rows, columns)`."""
         return grid_moments(self.axes, (density / density.sum()).reshape(self.cells))

@@ -57,9 +57,8 @@ class FiniteVolumeIntegration(Integration):
         self._system, self._solution, self._control = system, solution, control
         self._noise_steps = NoiseSteps(system)
         self._amplification, self._first, self._time = amplification, first, 0.0
-        self._growth, self._missed = PoleLine(), missed
+        self._growth, self._missed, self._leak = PoleLine(), missed, 0.0
         self._rest = Rest(control.tolerance, max(control.breaks, default=0.0))
-        self._leak, self._looked = 0.0, 0.0  # the latter: when tails were last looked at
         self._first_cells = system.grid.cells
         self._rates: Rates | None = system.rhs(0.0, solution)  # compiles before anybody measures a rate
         self._kept_layout: tuple[Grid, Layout] | None = None
@@ -138,7 +137,7 @@ class FiniteVolumeIntegration(Integration):
                     return Progress(State.UNDER_WAY)
                 work += self._system.cost(len(self._solution.mean))
             if self._rest.found:
-                self._time = self._looked = target
+                self._time = self._missed.looked = target
                 break
             evaluations = self._evaluations
             if not self._attempt(target):
@@ -155,9 +154,9 @@ class FiniteVolumeIntegration(Integration):
         """To a time in the first instants, from the initial data."""
         pieces = first.pieces(time, self.grid)
         self._solution = stacked(pieces)
-        shown = max(piece.missed for piece in pieces)
-        self._missed.initial, self._missed.layer = first.error + shown, first.layer(time)
-        self._time = self._looked = time
+        self._missed.initial = first.error + max(piece.missed for piece in pieces)
+        self._missed.layer = first.layer(time)
+        self._time = self._missed.looked = time
         self._rates = self._roughness = None
 
     def _attempt(self, target: float) -> bool:
@@ -203,9 +202,13 @@ class FiniteVolumeIntegration(Integration):
         steps = self._control.counts["steps"]
         matter = self._missed.tails > _TAILS_SHARE_MIN * self._missed.allowed
         if steps == 2 or steps % _STEPS_BETWEEN_TAILS == 0 or (steps < _STEPS_BETWEEN_TAILS and matter):
-            doubt = self._system.doubt(float(np.nextafter(self._time, -np.inf)), self._solution)
-            self._missed.tails += doubt * (self._time - self._looked)
-            self._looked = self._time
+            self._missed = self._with_tails()
+
+    def _with_tails(self) -> Missed:
+        """What has been missed, tails until now included: near a blow-up their last few steps are all that matters."""
+        missed, time = self._missed, float(np.nextafter(self._time, -np.inf))
+        doubt = self._system.doubt(time, self._solution) if missed.looked < self._time else 0.0
+        return replace(missed, tails=missed.tails + doubt * (self._time - missed.looked), looked=self._time)
 
     def _present_rates(self) -> Rates:
         return self._see(self._system.rhs(self._time, self._solution)) if self._rates is None else self._rates
@@ -226,7 +229,7 @@ class FiniteVolumeIntegration(Integration):
 
     def pushed(self) -> FiniteVolumeIntegration:
         """A copy whose densities are changed by waves of all parities, along all axes, another one for each panel."""
-        density = self._solution.density * (1.0 + PUSH * self._waves())
+        density = self._solution.density * (1.0 + PUSH * self.grid.waves(self._solution.density))
         density *= (self._solution.density.sum(axis=(1, 2)) / density.sum(axis=(1, 2)))[:, None, None]
         pushed = self._solution._replace(density=density)
         control = deepcopy(self._control)
@@ -235,17 +238,6 @@ class FiniteVolumeIntegration(Integration):
         copied.restore({**self.state(), "density": density})
         copied._rest.never()
         return copied
-
-    def _waves(self) -> Float:
-        """`prod cos(z_i (1 + i / 3) + phase)`, z in standard deviations of each panel."""
-        waves = np.empty_like(self._solution.density)
-        for panel, density in enumerate(self._solution.density):
-            mean, covariance = self.grid.moments(density)
-            widths = np.sqrt(np.diag(covariance))
-            axes = zip(self.grid.axes, mean, widths, strict=True)
-            along = [np.cos((z - m) / w * (1 + i / 3) + 0.5 + i + panel) for i, (z, m, w) in enumerate(axes)]
-            waves[panel] = along[0][None, :] if len(along) == 1 else np.multiply.outer(*along)
-        return waves
 
     def distance(self, other: Integration) -> float:
         """Of mean and covariance, relative to the widths along the axes."""
@@ -353,7 +345,7 @@ class FiniteVolumeIntegration(Integration):
         return self._kept_residual[1]
 
     def accuracy(self) -> Accuracy:
-        return self._amplification.judged(self._missed.accuracy())
+        return self._amplification.judged(self._with_tails().accuracy())
 
     def facts(self) -> dict[str, float]:
         at_ends = 0.0 if self._system.edges else float(self.grid.edge_mass(self._solution.density).max())
@@ -381,7 +373,7 @@ class FiniteVolumeIntegration(Integration):
             "high": grid.high,
             "first_cells": np.array(self._first_cells),
             "leak": np.array([self._leak]),
-            "missed": np.append(self._missed.array(), self._looked),
+            "missed": self._missed.array(),
             "growth": self._growth.rows.copy(),
             "evaluations": np.array([self._evaluations]),
             **self._control.arrays(),
@@ -393,17 +385,14 @@ class FiniteVolumeIntegration(Integration):
     def restore(self, state: Mapping[str, AnyArray]) -> None:
         self._solution = Solution(state["density"].copy(), state["mean"].copy(), state["matrix"].copy())
         self._time, self._leak = float(state["time"][0]), float(state["leak"][0])
-        grid = self._system.grid
-        self._system.grid = Grid(
-            state["low"], state["high"], self._solution.density.shape[-grid.dimension :], grid.gaussian
-        )
+        cells = self._solution.density.shape[-self.grid.dimension :]
+        self._system.grid = Grid(state["low"], state["high"], cells, self.grid.gaussian)
         self._first_cells = tuple(int(count) for count in state["first_cells"])
         self._control.restore(state)
         self._noise_steps.restore(state)
         self._rest.restore(state)
         self._amplification.restore(state)
         self._rates, self._roughness = self._system.rhs(self._time, self._solution), None
-        self._missed.restore(state["missed"][:-1])
-        self._looked = float(state["missed"][-1])
+        self._missed.restore(state["missed"])
         self._growth.rows = state["growth"].copy()
         self._evaluations = int(state["evaluations"][0])
