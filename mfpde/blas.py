@@ -15,11 +15,11 @@ __all__ = ["blas_in_one_thread"]
 
 def blas_in_one_thread() -> AbstractContextManager[object]:
     """For work whose bits must not depend on the number of threads, or that is done in several processes at once."""
-    return _libraries(len(sys.modules)).limit(limits=1, user_api="blas")
+    return _libraries_of(len(sys.modules)).limit(limits=1, user_api="blas")
 
 
 @lru_cache(maxsize=1)
-def _libraries(modules: int) -> ThreadpoolController:
+def _libraries_of(_modules: int) -> ThreadpoolController:
     """Those that are loaded while there are so many modules, which bring them: it takes milliseconds to find them."""
     from threadpoolctl import ThreadpoolController
 

@@ -226,7 +226,7 @@ class FiniteVolumeIntegration(Integration):
 
     def pushed(self) -> FiniteVolumeIntegration:
         """A copy whose densities are changed by waves of all parities, along all axes, another one for each panel."""
-        density = self._solution.density * (1.0 + PUSH * self._waves())
+        density = self._solution.density * (1.0 + PUSH * self.grid.waves(self._solution.density))
         density *= (self._solution.density.sum(axis=(1, 2)) / density.sum(axis=(1, 2)))[:, None, None]
         pushed = self._solution._replace(density=density)
         control = deepcopy(self._control)
@@ -235,17 +235,6 @@ class FiniteVolumeIntegration(Integration):
         copied.restore({**self.state(), "density": density})
         copied._rest.never()
         return copied
-
-    def _waves(self) -> Float:
-        """`prod cos(z_i (1 + i / 3) + phase)`, z in standard deviations of each panel."""
-        waves = np.empty_like(self._solution.density)
-        for panel, density in enumerate(self._solution.density):
-            mean, covariance = self.grid.moments(density)
-            widths = np.sqrt(np.diag(covariance))
-            axes = zip(self.grid.axes, mean, widths, strict=True)
-            along = [np.cos((z - m) / w * (1 + i / 3) + 0.5 + i + panel) for i, (z, m, w) in enumerate(axes)]
-            waves[panel] = along[0][None, :] if len(along) == 1 else np.multiply.outer(*along)
-        return waves
 
     def distance(self, other: Integration) -> float:
         """Of mean and covariance, relative to the widths along the axes."""
