@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-from scipy.fft import dct, dctn, idctn
+from scipy.fft import dct, dctn, idct, idctn
 
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.modes import Modes
@@ -30,7 +30,6 @@ class Cosines(Modes):
 
     def __init__(self, grid: Grid) -> None:
         super().__init__(grid)
-        self._axes = (2,) if grid.dimension == 1 else (1, 2)  # of densities `(panels, rows, columns)`
         self.scale = np.ones(grid.shape)
 
     @cached_property
@@ -41,12 +40,14 @@ class Cosines(Modes):
         return (np.zeros(1), each[0]) if len(each) == 1 else (each[0], each[1])
 
     def coefficients(self, values: Float) -> Float:
-        found: Float = dctn(values, axes=self._axes, norm="ortho")
-        return found
+        if self.grid.dimension == 1:
+            return np.asarray(dct(values, norm="ortho"))
+        return np.asarray(dctn(values, axes=(1, 2), norm="ortho"))
 
     def values(self, coefficients: Float) -> Float:
-        found: Float = idctn(coefficients, axes=self._axes, norm="ortho")
-        return found
+        if self.grid.dimension == 1:
+            return np.asarray(idct(coefficients, norm="ortho"))
+        return np.asarray(idctn(coefficients, axes=(1, 2), norm="ortho"))
 
     def microseconds(self, panels: int) -> float:
         return _CELL_MICROSECONDS * panels * float(np.prod(self.grid.cells))

@@ -131,13 +131,9 @@ class PoleLine:
         if len(self.rows) and time == self.rows[-1, 0]:
             return
         estimate = np.inf
-        if (
-            len(self.rows)
-            and time > self.rows[-1, 0]
-            and math.isfinite(inverse_rate)
-            and math.isfinite(self.rows[-1, 1])
-        ):
-            slope = (inverse_rate - self.rows[-1, 1]) / (time - self.rows[-1, 0])
+        before, last = self.rows[-1, :2].tolist() if len(self.rows) else (math.inf, math.inf)
+        if time > before and math.isfinite(inverse_rate) and math.isfinite(last):
+            slope = (inverse_rate - last) / (time - before)
             estimate = time - inverse_rate / slope if slope < 0 < inverse_rate else np.inf
         self.rows = np.vstack([self.rows, [time, inverse_rate, estimate]])[-_LINE_ROWS:]
 
