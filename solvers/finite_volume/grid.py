@@ -149,17 +149,6 @@ class Grid:
         """Mean and covariance of z over the cells of a density `(rows, columns)`."""
         return grid_moments(self.axes, (density / density.sum()).reshape(self.cells))
 
-    def waves(self, density: Float) -> Float:
-        """`prod cos(z_i (1 + i / 3) + phase)`, z in standard deviations of each panel of a density `(panels, rows,
-        columns)`."""
-        waves = np.empty_like(density)
-        for panel, each in enumerate(density):
-            mean, covariance = self.moments(each)
-            axes = zip(self.axes, mean, np.sqrt(np.diag(covariance)), strict=True)
-            along = [np.cos((z - m) / w * (1 + i / 3) + 0.5 + i + panel) for i, (z, m, w) in enumerate(axes)]
-            waves[panel] = along[0][None, :] if len(along) == 1 else np.multiply.outer(*along)
-        return waves
-
     def regression(self, values: Float, density: Float) -> tuple[Float, Float]:
         """(c, R) for which `c + R z` is nearest to values `(d, rows, columns)` in the mean square over a density."""
         d, blocks = self.dimension, self.blocks
