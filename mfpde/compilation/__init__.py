@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from mfpde.compilation.cache import watched
 from mfpde.compilation.folders import cache_folder, kept
 
-__all__ = ["allocating_kernel", "cache_folder", "compact_kernel", "kept", "kernel", "watched"]
+__all__ = ["allocating_kernel", "cache_folder", "kept", "kernel", "watched"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -28,19 +28,12 @@ def kernel(function: Function) -> Function:
     return _compiled(function, counted=False)
 
 
-def compact_kernel(function: Function) -> Function:
-    """The same for a function in which little time is spent: its loops are neither unrolled nor vectorised, which makes
-    a third of the machine code and takes half the time to compile.
-    """
-    return _compiled(function, counted=False, compact=True)
-
-
 def allocating_kernel(function: Function) -> Function:
     """The same for a function that makes room for itself, once per call: with reference counts."""
     return _compiled(function, counted=True)
 
 
-def _compiled(function: Function, *, counted: bool, compact: bool = False) -> Function:
+def _compiled(function: Function, *, counted: bool) -> Function:
     import numba
 
     if vars(numba.config)["DISABLE_JIT"]:
@@ -48,5 +41,5 @@ def _compiled(function: Function, *, counted: bool, compact: bool = False) -> Fu
     from mfpde.compilation.dispatchers import KernelDispatcher
 
     options = {"nopython": True, "error_model": "numpy", "nogil": True, "_nrt": counted, "no_cfunc_wrapper": True}
-    dispatcher: Any = KernelDispatcher(function, options, compact=compact)
+    dispatcher: Any = KernelDispatcher(function, options)
     return dispatcher

@@ -37,10 +37,10 @@ def _pipeline(options: dict[str, Any]) -> Any:
 class KernelDispatcher(CPUDispatcher):
     """What Python calls. Kernels that mention it call its `CalleeDispatcher`."""
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any], *, compact: bool) -> None:
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         super().__init__(function, targetoptions=options, pipeline_class=_pipeline(options))
         self._cache = KernelCache(function, options)
-        self._callee = CalleeDispatcher(function, options, compact=compact)
+        self._callee = CalleeDispatcher(function, options)
 
     @property
     def _numba_type_(self) -> Any:
@@ -54,9 +54,8 @@ class KernelDispatcher(CPUDispatcher):
 class CalleeDispatcher(CPUDispatcher):
     """What kernels call: code that is linked into theirs, of which nobody makes machine code."""
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any], *, compact: bool) -> None:
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         super().__init__(function, targetoptions=options | _CALLEE_OPTIONS, pipeline_class=_pipeline(options))
-        self._compact = compact
         self._files = KernelFiles(function, self.targetoptions)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
@@ -82,7 +81,6 @@ class CalleeDispatcher(CPUDispatcher):
         self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
         flags.no_compile = True
         library = CalleeLibrary(self.targetctx.codegen(), self.py_func.__qualname__)
-        library.compact = self._compact
         made = compiler.compile_extra(
             self.typingctx,
             self.targetctx,

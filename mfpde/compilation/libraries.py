@@ -17,14 +17,12 @@ _WRAPPER = "_ZN7cpython"  # how names of functions begin that take arguments out
 class KernelLibrary(codegen.JITCodeLibrary):
     """Code that machine code is made of."""
 
-    compact = False
-
     def _optimize_functions(self, ll_module: Any) -> None:
         """numba's own does it of what is only declared, too, which are most."""
         ll_module.data_layout = self._codegen._data_layout
         for function in ll_module.functions:
             if not function.is_declaration:
-                if self.compact or function.name.startswith(_WRAPPER):
+                if function.name.startswith(_WRAPPER):
                     function.add_function_attribute("optsize")
                 passes, builder = self._codegen._function_pass_manager()
                 passes.run(function, builder)

@@ -40,9 +40,8 @@ _FLOOR_FACTOR = 100.0  # times what a step clips: densities below it must not ma
 _WALL_FACTOR = 0.15  # times (G h / D)^2: error of a stationary density at a wall, measured for G h / D from 0.04 to 0.2
 _LOOK_EVERY = 16  # steps, between two checks that they do not
 _MATTER_SHARE = 1e-3  # of the error promised: change of the drift by tails near the floor, in widths per unit time
-_RIPPLE_GAIN = (
-    0.5  # ratio of ripples to those of the step before, both too high, from which on shorter steps do not help
-)
+#: ratio of ripples to those of the step before, both too high, from which on shorter steps do not help
+_RIPPLE_GAIN = 0.5
 _CALL_MICROSECONDS = 120.0  # of one stage, besides its modes, measured
 _STEP_MICROSECONDS = 10.0  # of explicit steps, besides their evaluations, for each of these
 _SUM_MICROSECONDS = 0.1  # of the fastest evaluations on the plane, for each cell, panel and panel that it sees

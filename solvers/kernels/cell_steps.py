@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mfpde.compilation import compact_kernel, kernel
+from mfpde.compilation import kernel
 from mfpde.solvers.kernels.cells import (
     MOMENTS,
     Cells,
@@ -112,7 +112,7 @@ def _combine(weights: Float, count: int, step: float, room: StepRoom) -> None:
         _combine_one(weights, count, step, room.across, room.total_across)
 
 
-@compact_kernel
+@kernel
 def _clear(low: Float) -> None:
     for i in range(low.shape[0]):
         line = low[i]
@@ -120,7 +120,7 @@ def _clear(low: Float) -> None:
             line[j] = 0.0
 
 
-@compact_kernel
+@kernel
 def _take(part: Float, share: float, low: Float) -> None:
     """low += share part, and part is that much."""
     for i in range(part.shape[0]):
@@ -130,7 +130,7 @@ def _take(part: Float, share: float, low: Float) -> None:
             total[j] += here[j]
 
 
-@compact_kernel
+@kernel
 def _carry_low(
     before: Float, speeds: Float, conductivity: Float, steps: int, duration: float, cells: Cells, room: StepRoom
 ) -> None:
@@ -149,7 +149,7 @@ def _carry_low(
         update(room.density, room.part_across, room.part_along, room.density)
 
 
-@compact_kernel
+@kernel
 def _limit(before: Float, across: Float, along: Float, room: StepRoom, new: Float) -> float:
     """Move fluxes towards the low ones; the change of the largest density, relative to the peak."""
     peak, change, unlimited = 0.0, 0.0, room.density
@@ -182,7 +182,7 @@ def _sound(density: Float, mean: Float, matrix: Float) -> bool:
     return math.isfinite(total) and size != 0.0
 
 
-@compact_kernel
+@kernel
 def _follow(weights: Float, count: int, step: float, panel: int, room: StepRoom, mean: Float, matrix: Float) -> None:
     """mean, matrix += `step sum weights rates` of a frame."""
     for stage in range(count):
@@ -231,7 +231,7 @@ def _move(
     return moved_by
 
 
-@compact_kernel
+@kernel
 def _frame_error(frame: Float, mean: Float, matrix: Float, inverse: Float) -> float:
     """The largest entry of `S^{-1} (mean, matrix)`; not finite where one is not."""
     invert(frame, inverse)
@@ -277,7 +277,7 @@ def _error(start: State, weights: Float, count: int, rough: float, task: StepTas
     return size
 
 
-@compact_kernel
+@kernel
 def _root(moments: Float, out: Float) -> None:
     """out = the symmetric square root of a covariance, that across rows first."""
     if out.shape[0] == 1:
@@ -290,7 +290,7 @@ def _root(moments: Float, out: Float) -> None:
     out[0, 1] = out[1, 0] = scale * crossed
 
 
-@compact_kernel
+@kernel
 def _restore(before: State, after: State, cells: Cells, room: StepRoom) -> None:
     """Mean and covariance of z are again those from before the step (`Moving.restored`)."""
     first, last, size = room.moments[0], room.moments[1], before.mean.shape[1]
@@ -349,7 +349,7 @@ def _judge(start: State, new: State, task: StepTask, moved_by: float, cells: Cel
     return five
 
 
-@compact_kernel
+@kernel
 def place(start: State, task: StepTask, stage: int, room: StepRoom, new: State, following: Slopes
           ) -> tuple[State, Slopes]:  # fmt: skip
     """Where the solution of a stage is, and its rates go; without stages that is the start."""
@@ -360,7 +360,7 @@ def place(start: State, task: StepTask, stage: int, room: StepRoom, new: State, 
     return room.stage, Slopes(*slopes, room.conductivity, room.told)
 
 
-@compact_kernel
+@kernel
 def reach(
     start: State, first: Slopes, task: StepTask, stage: int, moved_by: float, cells: Cells, room: StepRoom, new: State
 ) -> tuple[float, float]:

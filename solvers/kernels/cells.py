@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mfpde.compilation import compact_kernel, kernel
+from mfpde.compilation import kernel
 from mfpde.solvers.kernels.finite_volume_peaks import narrowest_peak
 from mfpde.solvers.kernels.finite_volume_transport import upwind, upwind_across
 from mfpde.solvers.kernels.finite_volume_update import outflow
@@ -92,7 +92,7 @@ class State(NamedTuple):
     matrix: Float
 
 
-@compact_kernel
+@kernel
 def invert(matrix: Float, out: Float) -> None:
     """out = the inverse of one number, or of two rows of two."""
     if matrix.shape[0] == 1:
@@ -131,7 +131,7 @@ def cell_moments(density: Float, rows: Float, axis: Float, out: Float) -> None:
     out[3], out[4], out[5] = along / mass, crossed / mass, across / mass
 
 
-@compact_kernel
+@kernel
 def low_fluxes(u: Float, speeds: Float, conductivity: Float, cells: Cells, across: Float, along: Float) -> None:
     """The first-order ones of a panel, which keep its density non-negative."""
     rows, columns = u.shape

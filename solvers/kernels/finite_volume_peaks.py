@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mfpde.compilation import compact_kernel
+from mfpde.compilation import kernel
 from mfpde.typing import Float
 
 __all__ = ["narrowest_peak"]
@@ -10,7 +10,7 @@ __all__ = ["narrowest_peak"]
 _PEAK_MIN = 0.2  # share of the largest density, below which a maximum is no cluster
 
 
-@compact_kernel
+@kernel
 def _width(row: Float, top: int) -> float:
     """Cells between the places where a row falls to half of row[top]; beyond its ends it is zero."""
     half, n = 0.5 * row[top], row.size
@@ -27,7 +27,7 @@ def _width(row: Float, top: int) -> float:
     return width - (half - outer) / (inner - outer)
 
 
-@compact_kernel
+@kernel
 def _smooth(density: Float, out: Float) -> None:
     """out = averages (1, 2, 1) / 4 along rows: waves of two cells, which edges leave behind, are no clusters."""
     last = density.shape[1] - 1
@@ -38,7 +38,7 @@ def _smooth(density: Float, out: Float) -> None:
             averages[j] = 0.5 * row[j] + 0.25 * beside
 
 
-@compact_kernel
+@kernel
 def narrowest_peak(density: Float, largest: float, smoothed: Float) -> float:
     """The least width at half height of a cluster, along rows of smoothed densities, for which there is room."""
     rows, columns = density.shape

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from mfpde.compilation import compact_kernel, kernel
+from mfpde.compilation import kernel
 from mfpde.transform.fused import fused
 from mfpde.typing import Float
 
@@ -121,7 +121,7 @@ def _faces(
             flux[i] = scale * (rightward if before[i] + after[i] >= 0.0 else leftward)
 
 
-@compact_kernel
+@kernel
 def _upwind(left: Float, right: Float, before: Float, after: Float, scale: float, flux: Float) -> None:
     """First order, upwind [courant1952]: the flux is proportional to the density of the cell that it leaves."""
     for i in range(flux.size):
@@ -166,7 +166,7 @@ def _ghosts(ends: int, u: Float, b: Float, f: Float) -> None:
             f[high] = _beyond(u[n - 1], u[n - 2], u[n - 3], k) * (b[n - 1] + k * (b[n - 1] - b[n - 2]))
 
 
-@compact_kernel
+@kernel
 def _upwind_ends(walls: bool, u: Float, b: Float, scale: float, flux: Float) -> None:
     """First-order fluxes through both ends of a row."""
     n = u.size
@@ -175,7 +175,7 @@ def _upwind_ends(walls: bool, u: Float, b: Float, scale: float, flux: Float) -> 
     flux[n] = 0.0 if walls else scale * b[n - 1] * (u[n - 1] if b[n - 1] > 0.0 else after)
 
 
-@compact_kernel
+@kernel
 def upwind(walls: bool, u: Float, b: Float, scale: float, flux: Float) -> None:
     """flux `(n + 1,)` = scale times the first-order flux along one row of density and speed."""
     n = u.size
@@ -183,7 +183,7 @@ def upwind(walls: bool, u: Float, b: Float, scale: float, flux: Float) -> None:
     _upwind_ends(walls, u, b, scale, flux)
 
 
-@compact_kernel
+@kernel
 def upwind_across(walls: bool, u: Float, b: Float, scale: float, flux: Float) -> None:
     """The same across the rows of `(n, columns)`: flux `(n + 1, columns)`."""
     n, columns = u.shape

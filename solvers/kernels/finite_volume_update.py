@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mfpde.compilation import compact_kernel, kernel
+from mfpde.compilation import kernel
 from mfpde.typing import Float
 
 __all__ = ["combine", "limit", "outflow", "update"]
@@ -38,7 +38,7 @@ def update(density: Float, across: Float, along: Float, new: Float) -> float:
     return least
 
 
-@compact_kernel
+@kernel
 def limit(
     density: Float, across: Float, along: Float, low_across: Float, low_along: Float, keep: Float, new: Float
 ) -> None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mfpde.compilation import compact_kernel, kernel
+from mfpde.compilation import kernel
 from mfpde.solvers.kernels.cells import MOMENTS, Cells, Heads, Slopes, cell_moments, tell
 from mfpde.solvers.kernels.finite_volume_closure import GAUSSIAN_FLOOR, RING_FRACTIONS, SHARE_BOUNDS, SHARE_MAX
 from mfpde.solvers.kernels.finite_volume_diffusion import spread_along
@@ -77,7 +77,7 @@ def line_room(panels: int, count: int) -> LineRoom:
     )
 
 
-@compact_kernel
+@kernel
 def _close(panel: Float, cells: Cells, moments: Float, closure: Float) -> None:
     """closure = share, mean and variance of the Gaussian that continues a panel (`Closure.of`)."""
     axis, n, density = cells.axis, cells.axis.size, panel[0]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mfpde.compilation import compact_kernel
+from mfpde.compilation import kernel
 from mfpde.solvers.kernels.cells import MOMENTS, Cells, cell_moments, invert
 from mfpde.solvers.kernels.finite_volume_closure import (
     GAUSSIAN_FLOOR,
@@ -59,7 +59,7 @@ def closure_room(panels: int, count: int) -> ClosureRoom:
     )
 
 
-@compact_kernel
+@kernel
 def _sum_derivatives(x: float, small: float, height: float, column: int, behind: int, running: Float) -> None:
     """Derivatives of a Gaussian at x over their factorials, times powers of the spacing, added to those of the node
     `behind`."""
@@ -69,7 +69,7 @@ def _sum_derivatives(x: float, small: float, height: float, column: int, behind:
         before, here = here, small / n * (x * here - small * before)
 
 
-@compact_kernel
+@kernel
 def tabulate_shares(axis: Float, width: float, variance: float, running: Float, table: Float, places: Float) -> None:
     """Rows of `gaussian_closure.shares_beyond`: the share of a Gaussian outside of the cells of an axis."""
     deviation = math.sqrt(variance)
@@ -97,14 +97,14 @@ def tabulate_shares(axis: Float, width: float, variance: float, running: Float, 
     places[0], places[1], places[2] = count, axis[0] - far * step, 1.0 / (fewer * step)
 
 
-@compact_kernel
+@kernel
 def shares_of(panel: int, axis: int, room: ClosureRoom) -> Shares:
     """As `add_outside` takes them."""
     count, start, per_unit = room.places[panel, axis]
     return Shares(room.tables[panel, axis, : int(count)], start, per_unit)
 
 
-@compact_kernel
+@kernel
 def _ratio(density: Float, direction: int, end: int, cells: Cells, closure: int, room: ClosureRoom) -> float:
     """Of a density to its Gaussian, summed over a row or a column of cells."""
     mean, inverse, total, gaussian = room.mean[closure], room.inverse, 0.0, 0.0
@@ -118,7 +118,7 @@ def _ratio(density: Float, direction: int, end: int, cells: Cells, closure: int,
     return total / gaussian if gaussian > GAUSSIAN_FLOOR else 0.0
 
 
-@compact_kernel
+@kernel
 def close_panel(panel: int, density: Float, cells: Cells, room: ClosureRoom) -> None:
     """The closure of a panel: its share, mean and covariance, and where they are not those of N(0, I), tables."""
     moments, mean, covariance = room.moments, room.mean[panel], room.covariance[panel]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mfpde.compilation import compact_kernel, kernel
+from mfpde.compilation import kernel
 from mfpde.solvers.kernels.cells import Cells, Heads
 from mfpde.solvers.kernels.finite_volume_closure import ROOM, ClosureGaussian, add_outside
 from mfpde.solvers.kernels.line_slope import LARGEST_LOG
@@ -131,7 +131,7 @@ def panel_logs(panel: int, density: Float, cells: Cells, room: DriftRoom) -> Non
         close_panel(panel, density, cells, room.closures)
 
 
-@compact_kernel
+@kernel
 def sees(panel: int, source: int, head: int, heads: Heads, cells: Cells, room: DriftRoom) -> bool:
     """Whether the sums of a panel go over another one."""
     if heads.masked[head] and cells.positions[source] > cells.positions[panel]:
@@ -157,7 +157,7 @@ def _factor(source: int, mean: Float, matrix: Float, form: Float, cells: Cells, 
     return largest
 
 
-@compact_kernel
+@kernel
 def is_zero(form: Float) -> bool:
     """Whether a head has no factor."""
     return bool(form[0, 0] == 0.0 and form[0, 1] == 0.0 and form[1, 0] == 0.0 and form[1, 1] == 0.0)
@@ -173,7 +173,7 @@ def _pair(source: int, cells: Cells, room: DriftRoom) -> GridPair:
     )
 
 
-@compact_kernel
+@kernel
 def plan_source(
     panel: int, source: int, mean: Float, matrix: Float, query: Float, form: Float, cells: Cells, room: DriftRoom
 ) -> int:
@@ -212,7 +212,7 @@ def sum_source(piece: int, source: int, cells: Cells, room: DriftRoom, work: Pie
     sum_piece(piece, _pair(source, cells, room), room.sums, work.sums, work.bounds, work.places, out)
 
 
-@compact_kernel
+@kernel
 def row_blocks(cells: Cells) -> int:
     """How many blocks of rows `join_rows` goes through."""
     height = max(1, BLOCK_CELLS // cells.axis.size)

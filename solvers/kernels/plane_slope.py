@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mfpde.compilation import compact_kernel, kernel
+from mfpde.compilation import kernel
 from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State, invert, tell
 from mfpde.solvers.kernels.finite_volume_frame import SUMS, remainder, row_sums
 from mfpde.solvers.kernels.plane_drift import (
@@ -168,7 +168,7 @@ def begin_drift(cells: Cells, room: PlaneRoom) -> None:
             one[j], other[j] = 0.0, 0.0
 
 
-@compact_kernel
+@kernel
 def begin_source(
     panel: int, head: int, source: int, state: State, heads: Heads, stage: int, cells: Cells, room: PlaneRoom
 ) -> int:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from mfpde.compilation import compact_kernel, kernel
+from mfpde.compilation import kernel
 
 
 class Room(NamedTuple):
@@ -29,7 +29,7 @@ def _inner(room, out):
     return room.table.size
 
 
-@compact_kernel
+@kernel
 def _walk(rooms, start, stop, out):
     room = rooms.inner
     out[1] = _inner(room, out)
