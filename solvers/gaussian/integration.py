@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
+from mfpde.blas import blas_in_one_thread
 from mfpde.contracts import PROMISED, Accuracy, Integration, Progress, State
 from mfpde.errors import ProblemError
 from mfpde.geometry import Layout
@@ -67,7 +66,7 @@ class GaussianIntegration(Integration):
 
     def advance(self, target: float, budget: int) -> Progress:
         # bits must not depend on the number of threads, and small products are slower with several
-        with _threads().limit(limits=1, user_api="blas"):
+        with blas_in_one_thread():
             return self._advanced(target, budget)
 
     def _advanced(self, target: float, budget: int) -> Progress:
@@ -151,12 +150,6 @@ class GaussianIntegration(Integration):
     def statistics(self) -> dict[str, float]:
         counts = {name: float(value) for name, value in self._march.counts.items()}
         return {**counts, "implicit": float(self._march.stiff)}
-
-
-@cache
-def _threads() -> ThreadpoolController:
-    """Made once: looking for the libraries of the process takes a millisecond."""
-    return ThreadpoolController()
 
 
 def _check(moments: Moments) -> None:
