@@ -19,7 +19,7 @@ from mfpde.geometry import Geometry, Queries
 from mfpde.measure import Measure
 from mfpde.ranks import shared
 from mfpde.transform.direct import counts_of, gathered
-from mfpde.transform.radial import PAIR_NANOSECONDS, forces_by_pairs, values_by_pairs
+from mfpde.transform.radial import TABLE_PAIR_NANOSECONDS, forces_by_pairs, values_by_pairs
 from mfpde.transform.sorted_sums import sorted_plan
 from mfpde.typing import Float
 
@@ -138,7 +138,7 @@ def _by_sorting(
     """On the line, and on the circle, whose keys are seen on either side; None where all pairs are cheaper."""
     tables = tables_of(potential, space, reach, what, coarse=True)
     plan = None if tables is None else sorted_plan(tables[0])
-    if plan is None or plan.point_nanoseconds * (x.size + y.size) > PAIR_NANOSECONDS * float(x.size) * y.size:
+    if plan is None or plan.point_nanoseconds * (x.size + y.size) > TABLE_PAIR_NANOSECONDS * float(x.size) * y.size:
         return None
     if space.angular:
         x, y = np.mod(x, 2 * np.pi), np.mod(y, 2 * np.pi)

@@ -15,7 +15,7 @@ from mfpde.geometry import Geometry
 from mfpde.ranks import shared
 from mfpde.transform.direct import common_bounds, counts_of
 from mfpde.transform.piecewise import values_of
-from mfpde.transform.radial import PAIR_NANOSECONDS
+from mfpde.transform.radial import TABLE_PAIR_NANOSECONDS
 from mfpde.transform.regular_grid import STENCIL, RegularGrid, interpolated, lagrange_basis, spread
 from mfpde.typing import Float
 
@@ -57,7 +57,7 @@ def grid_plan(
     dimension = space.ambient_dimension
     sizes = counts_of(points, keys)
     count, pairs = sum(sizes), float(sizes[0]) * sizes[1]
-    if not space.flat or dimension > 2 or PAIR_NANOSECONDS * pairs < _POINT_NANOSECONDS[dimension] * count:
+    if not space.flat or dimension > 2 or TABLE_PAIR_NANOSECONDS * pairs < _POINT_NANOSECONDS[dimension] * count:
         return None
     spacing = spacing_of(potential, space, what, reach)
     if spacing is None:
@@ -68,7 +68,7 @@ def grid_plan(
         return None
     shape = tuple(_rounded_up(int(each) + STENCIL + 1) for each in intervals)
     work = _POINT_NANOSECONDS[dimension] * count + _TRANSFORM_NANOSECONDS * math.prod(_padded(shape))
-    if work > PAIR_NANOSECONDS * pairs:
+    if work > TABLE_PAIR_NANOSECONDS * pairs:
         return None
     spectra = _spectra(potential, space, what, spacing, shape)
     if spectra is None:

@@ -13,10 +13,10 @@ from mfpde.transform.radial_kernels import CIRCLE, EUCLIDEAN, SPHERE, radial_for
 from mfpde.transform.threads import pieces, run_pieces, thread_count
 from mfpde.typing import Float
 
-__all__ = ["CIRCLE", "EUCLIDEAN", "PAIR_NANOSECONDS", "SPHERE", "forces_by_pairs", "values_by_pairs"]
+__all__ = ["CIRCLE", "EUCLIDEAN", "SPHERE", "TABLE_PAIR_NANOSECONDS", "forces_by_pairs", "values_by_pairs"]
 
-#: of a sum over all pairs
-PAIR_NANOSECONDS = 6.0
+#: of a pair whose force is read from tables; exponentials (`direct`) take a tenth of it
+TABLE_PAIR_NANOSECONDS = 6.0
 _PAIRS_PER_PIECE = 1 << 16  # half a millisecond
 _PAIRS_SORTED_MIN = 1 << 18  # two milliseconds; sorting into cells takes some tenths of one
 _NEAR_SHARE_MAX = 0.7  # of all pairs, that are near each other: with more, sorting and copying cost what it saves
@@ -85,6 +85,6 @@ def _support(table: Piecewise) -> float:
 
 def _tell(pairs: float) -> None:
     """Say how long sums over so many pairs take, where that is long."""
-    seconds = 1e-9 * PAIR_NANOSECONDS * pairs / thread_count()
+    seconds = 1e-9 * TABLE_PAIR_NANOSECONDS * pairs / thread_count()
     if seconds > _TOLD_SECONDS:
         doing(f"summing {pairs:.2g} pairs of tokens, some {seconds:.2g} s for each evaluation of the force")
