@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
+from numbers import Number
 from typing import Annotated, Any, Self, TypeAlias
 
 import numpy as np
@@ -26,7 +27,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, c
 from mfpde.errors import Fault, ProblemError, shown
 from mfpde.registry import lookup, members
 
-__all__ = ["Matrix", "OfFamily", "Part", "Real", "Specification", "Truth", "Vector", "Whole"]
+__all__ = ["Intervals", "Matrix", "OfFamily", "Part", "Real", "Specification", "Truth", "Vector", "Whole"]
 
 
 class Specification(BaseModel):
@@ -231,6 +232,12 @@ def _matrix(value: Any) -> Any:
     return rows
 
 
+def _intervals(value: Any) -> Any:
+    """A pair of numbers is the only interval."""
+    numbers = isinstance(value, list | tuple | np.ndarray) and all(isinstance(end, Number) for end in value)
+    return (value,) if numbers and len(value) == 2 else value
+
+
 def _unboxed(value: Any) -> Any:
     """Numpy scalars as Python ones, 1e3 as the whole number it is."""
     if isinstance(value, np.generic):
@@ -250,6 +257,12 @@ Real: TypeAlias = Annotated[float, BeforeValidator(_number), WithJsonSchema(_NUM
 #: a list of numbers
 Vector: TypeAlias = Annotated[
     tuple[float, ...], BeforeValidator(lambda value: _nested(value, 1)), WithJsonSchema(_LIST_SCHEMA)
+]
+#: one `[from, to]` for each axis; where there is one axis, that pair alone will do
+Intervals: TypeAlias = Annotated[
+    tuple[Vector, ...],
+    BeforeValidator(_intervals),
+    WithJsonSchema({"anyOf": [{"type": "array", "items": _LIST_SCHEMA}, _LIST_SCHEMA]}),
 ]
 #: a matrix, or a number that stands for that multiple of the identity
 Matrix: TypeAlias = Annotated[

@@ -121,7 +121,8 @@ class _Search:
             return Rule(here, good, largest, others=more)
         march, growth = March(pair, _PILOT_TOLERANCE), (0.0, 0.0)
         for tried in march.to(self._until, _ATTEMPTS_MAX):
-            doing(f"{here.count} nodes held against {more.count}, t = {march.time:.4g} of {self._until:.4g}")
+            reached = min(march.time, self._until)
+            doing(f"{here.count} nodes held against {more.count}, t = {reached:.4g} of {self._until:.4g}")
             if tried is Verdict.VANISHED or max(growth) > POLE_RATE:
                 return Rule(here, np.inf, largest, others=more)
             variance, _ = growth

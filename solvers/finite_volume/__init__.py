@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from mfpde.contracts.solver import Integration, Solver
 from mfpde.errors import ProblemError, shown
 from mfpde.registry import lookup, register
-from mfpde.specification import NameOf, Real, Truth, Vector, Whole
+from mfpde.specification import Intervals, NameOf, Real, Truth, Whole
 
 if TYPE_CHECKING:
     from mfpde.equation import Equation, InitialValueProblem
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["FiniteVolume"]
 
 Box = Annotated[
-    tuple[Vector, ...] | None,
+    Intervals | None,
     BeforeValidator(lambda given: None if isinstance(given, str) and given == "auto" else given),
-    WithJsonSchema({"anyOf": [{"const": "auto"}, {"type": "array", "items": {"type": "array"}}]}),
+    WithJsonSchema({"anyOf": [{"const": "auto"}, {"type": "array"}]}),
 ]
 _CELLS_MAX = 2**24  # 128 MB for each array over them
 _STEPPER_OF_ORDER = {1: "ssprk3", 2: "ssprk3", 5: "ssprk54", 7: "dop853", 9: "dop853"}

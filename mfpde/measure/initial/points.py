@@ -24,7 +24,7 @@ from mfpde.measure.particles import Particles
 from mfpde.measure.positioned import Positioned
 from mfpde.measure.random_points import Recipe, check_recipe, points_of_recipe
 from mfpde.registry import register
-from mfpde.specification import Real, Vector, Whole, _nested
+from mfpde.specification import Intervals, Real, Vector, Whole, _nested
 from mfpde.typing import Float
 
 __all__ = ["Points"]
@@ -69,7 +69,7 @@ with fields_like_properties("positions"):
         count: Whole | None = Field(default=None, ge=1, description="random: how many")
         seed: Whole | None = Field(default=None, ge=0, lt=2**64, description="random: of their coordinates, default 0")
         scale: Real | None = Field(default=None, gt=0, lt=np.inf, description="normal: standard deviation, default 1")
-        box: tuple[Vector, ...] | None = Field(default=None, description="box: one pair `[from, to]` per coordinate")
+        box: Intervals | None = Field(default=None, description="box: one pair `[from, to]` per coordinate")
         cosine: Real | None = Field(default=None, ge=-1, le=1, description="equiangular: of the angle between any two")
         weights: Vector | None = Field(default=None, description="one for each point; equal by default")
         width: Real | None = Field(

@@ -19,7 +19,7 @@ from mfpde.measure.uniform_ball import UniformBall
 from mfpde.measure.uniform_box import UniformBox, check_sides
 from mfpde.measure.von_mises_fisher import VonMisesFisher
 from mfpde.registry import register
-from mfpde.specification import Real, Specification, Vector
+from mfpde.specification import Intervals, Real, Specification, Vector
 from mfpde.typing import Complex, Float
 
 __all__ = ["Ball", "Uniform"]
@@ -36,10 +36,10 @@ class Ball(Specification):
 class Uniform(Initial):
     """Constant density: on the whole circle or sphere, an arc or a cap of it, an interval, a box or a ball of R^d.
 
-    On circle and line `box: [[from, to]]`; in R^d one pair for each dimension. `ball: {center, radius}` is a cap on the
+    On circle and line `box: [from, to]`; in R^d one pair for each dimension. `ball: {center, radius}` is a cap on the
     sphere. Fails: an arc has slowly decaying Fourier modes, and no spectral solver can show it without noise.
 
-    >>> Uniform(box=[[-1, 1]]).evaluate([0.0, 2.0])
+    >>> Uniform(box=[-1, 1]).evaluate([0.0, 2.0])
     array([0.5, 0. ])
     >>> Uniform(ball={"center": [1, 0], "radius": 2}).covariance          # R^2 / 4
     array([[1., 0.],
@@ -47,7 +47,7 @@ class Uniform(Initial):
     """
 
     kind: Literal["uniform"] = "uniform"
-    box: tuple[Vector, ...] | None = Field(
+    box: Intervals | None = Field(
         default=None, description="one pair `[from, to]` for each dimension; on the circle one arc"
     )
     ball: Ball | None = Field(default=None, description="`center` and `radius` in place of a box")

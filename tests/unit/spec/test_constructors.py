@@ -28,7 +28,8 @@ BLOCKS = {
         {"kind": "density", "expression": "1 + cos(thta)"},
         {"kind": "von-mises"},
         {"kind": "mixture", "components": []},
-        {"kind": "uniform", "box": [1, 2]},
+        {"kind": "uniform", "box": [1, 2, 3]},
+        {"kind": "uniform", "box": [2, 1]},
     ],
     "drift": [{"kind": "mlp", "activation": "rel"}],
     "geometry": [{"kind": "space", "dimension": "x"}, {"kind": "sphere", "dimension": 1}],
@@ -99,3 +100,13 @@ def test_blocks_inside_others_are_validated_with_them():
 def test_a_specification_loads_no_reader_of_files_until_it_is_wrong():
     script = "import mfpde, sys; mfpde.Softmax(beta=1); assert 'ruamel.yaml' not in sys.modules"
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "family"), [("uniform", "initial"), ("points", "initial"), ("finite-volume", "solver")]
+)
+@pytest.mark.parametrize("pair", [[-1, 1], (-1.0, 1), np.array([-1.0, 1.0])])
+def test_a_pair_of_numbers_is_a_box_of_one_axis(kind, family, pair):
+    more = {"random": "box", "count": 3} if kind == "points" else {}
+    made = members(family)[kind]
+    assert made(box=pair, **more) == made(box=[[-1, 1]], **more)
