@@ -78,7 +78,7 @@ class CompiledSystem(CellSystem):
         self._call(still, rates, _NO_STEP, heads, cells, still, rates)
 
     def _slope(self, time: float, state: Solution, cells: Cells, spreads: bool = True) -> Slopes:
-        rates, heads = self._blank(state), self._heads_at([time])
+        rates, heads = self._blank(state), self._constant_heads(1) if self._constant else self._heads_at([time])
         self._find(state, heads if spreads else heads._replace(noise=np.zeros_like(heads.noise)), cells, rates)
         return rates
 
@@ -126,9 +126,8 @@ class CompiledSystem(CellSystem):
         rough = max(tolerance, SHARE_OF_CELLS * length * start.roughness)
         restores = self.frame.gaussian and not self.noisy_within(start.time, plan.end)
         task = StepTask(*tableau, length, start.rates.emptying, rough, tolerance, restores)
-        times = [min(start.time + float(node) * length, plan.latest) for node in tableau.nodes]
         new, following = State(*(np.empty_like(part) for part in state)), self._blank(start.solution)
-        heads = self._heads_at([*times, plan.end])
+        heads = self._heads_within(start.time, plan)
         error, moved_by = self._call(state, self._arrays(start.rates), task, heads, self._tables(), new, following)
         if not error < np.inf:
             return Attempt(None, error, limited=moved_by > 0)
@@ -148,8 +147,8 @@ class CompiledSystem(CellSystem):
         if not self.scheme.closed:
             return 0.0
         at_rest = self._tables()._replace(moves=False)
-        light, heavy = (self._slope(time, solution, at_rest._replace(heaviest=each)).speeds for each in (False, True))
-        return self._speeds_apart(solution, light, heavy)
+        both = at_rest, at_rest._replace(heaviest=True)
+        return self._speeds_apart(solution, *(self._slope(time, solution, each).speeds for each in both))
 
     def solutions_apart(self, time: float, solution: Solution, one: Solution, other: Solution) -> float:
         at_rest = self._tables()._replace(moves=False)
@@ -205,26 +204,36 @@ class CompiledSystem(CellSystem):
             self._cells = grid, table
         return self._cells[1]
 
+    def _heads_within(self, start: float, plan: Plan) -> Heads:
+        """Coefficients at the stages of a step and at its end."""
+        nodes = plan.stepper.tableau.nodes
+        if self._constant:
+            return self._constant_heads(nodes.size + 1)
+        times = [min(start + float(node) * plan.length, plan.latest) for node in nodes]
+        return self._heads_at([*times, plan.end])
+
+    def _constant_heads(self, rows: int) -> Heads:
+        """The same coefficients in each of so many rows."""
+        if rows not in self._heads:
+            one = self._heads_at([0.0]) if rows == 1 else self._constant_heads(1)
+            self._heads[rows] = Heads(one.normalised, one.masked, *(part.repeat(rows, axis=0) for part in one[2:]))
+        return self._heads[rows]
+
     def _heads_at(self, times: Sequence[float]) -> Heads:
         """Coefficients at some times, a row each."""
         rows, size = len(times), self.dimension
-        if self._constant and rows in self._heads:
-            return self._heads[rows]
-        needed, repeats = (times[:1], rows) if self._constant else (times, 1)
-        laws = [self._velocity.at(time).law for time in needed]
+        laws = [self._velocity.at(time).law for time in times]
         terms = [[] if law is None else law.terms(size) for law in laws]
 
         def stacked(matrix: Any) -> Float:
-            found = [[matrix(term) for term in row] for row in terms] * repeats
+            found = [[matrix(term) for term in row] for row in terms]
             return np.array(found, dtype=float).reshape(rows, len(terms[0]), size, size)
 
-        heads = Heads(
+        return Heads(
             normalised=np.array([term.head.normalised for term in terms[0]], dtype=bool),
             masked=np.array([term.masked for term in terms[0]], dtype=bool),
             query=stacked(lambda term: term.head.query_matrix(size)),
             value=stacked(lambda term: term.value),
             form=stacked(lambda term: np.zeros((size, size)) if (f := term.head.key_form(size)) is None else f),
-            noise=np.array([self.diffusion_at(time) for time in needed] * repeats),
+            noise=np.array([self.diffusion_at(time) for time in times]),
         )
-        self._heads[rows] = heads
-        return heads

@@ -12,7 +12,6 @@ from functools import cached_property
 import numpy as np
 from scipy.fft import dct, dctn, idct, idctn
 
-from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.modes import Modes
 from mfpde.typing import Float
 
@@ -28,9 +27,9 @@ class Cosines(Modes):
     floor = 1e-15  # measured at up to 3e-16
     shares = (1e-13, 1e-11)
 
-    def __init__(self, grid: Grid) -> None:
-        super().__init__(grid)
-        self.scale = np.ones(grid.shape)
+    @cached_property
+    def scale(self) -> Float:
+        return np.ones(self.grid.shape)
 
     @cached_property
     def along(self) -> tuple[Float, Float]:

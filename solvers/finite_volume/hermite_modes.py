@@ -36,8 +36,11 @@ class HermiteModes(Modes):
 
     def __init__(self, grid: Grid, factors: Float) -> None:
         super().__init__(grid)
-        self.scale = np.sqrt(np.multiply.outer(*grid.weights))
         self._factors = factors
+
+    @cached_property
+    def scale(self) -> Float:
+        return np.sqrt(np.multiply.outer(*self.grid.weights))
 
     @cached_property
     def _vectors(self) -> tuple[list[Float], list[Float]]:

@@ -23,7 +23,7 @@ from mfpde.solvers.finite_volume.noise_steps import NoiseSteps
 from mfpde.solvers.finite_volume.solution import Solution, measure_of
 from mfpde.solvers.finite_volume.stepping import Attempt, Start
 from mfpde.solvers.finite_volume.system import CellSystem, Rates
-from mfpde.solvers.forms import grid_fields, grid_layout, panels_fields, panels_layout
+from mfpde.solvers.forms import grid_layout, panels_fields, panels_layout
 from mfpde.solvers.stepping.pole import PoleLine
 from mfpde.solvers.stepping.steady_state import PUSH, Rest
 from mfpde.typing import AnyArray, Float
@@ -278,11 +278,9 @@ class FiniteVolumeIntegration(Integration):
         grid = self._system.grid
         if self._system.scheme.walls:
             return np.zeros((grid.dimension, 2), dtype=bool)
-        shares = grid.edge_mass(self._solution.density)
-        if not grid.gaussian or not (shares > _EDGE_MASS_MAX).any():
-            crowded: AnyArray = shares > _EDGE_MASS_MAX
-            return crowded
-        return shares > np.maximum(_EDGE_MASS_MAX, _EDGE_GAUSSIAN_RATIO * grid.gaussian_edge_mass)
+        usual = _EDGE_GAUSSIAN_RATIO * grid.gaussian_edge_mass if grid.gaussian else 0.0
+        crowded: AnyArray = grid.edge_mass(self._solution.density) > np.maximum(_EDGE_MASS_MAX, usual)
+        return crowded
 
     def _leaves_the_box(self, tried: Solution) -> bool:
         """Whether a step would take mass through open ends; the box then grows, and the step is tried again."""
@@ -336,7 +334,10 @@ class FiniteVolumeIntegration(Integration):
         return measure_of(self._solution, system.grid, system.scheme.positions, closed=False, edges=system.edges)
 
     def fields(self) -> dict[str, Float]:
-        return grid_fields(self.measure()) if self._plain else panels_fields(self.measure(), self.layout)
+        grid, (density, mean, matrix) = self._system.grid, self._solution
+        if self._plain:
+            return {"density": density.reshape(grid.cells)}
+        return panels_fields(self.layout, density.reshape(-1, *grid.cells), mean, matrix)
 
     def residual(self) -> float:
         rates = self._present_rates()
@@ -354,7 +355,7 @@ class FiniteVolumeIntegration(Integration):
     def statistics(self) -> dict[str, float]:
         return {
             "panels": float(len(self._solution.mean)),
-            "cells": float(np.prod(self._system.grid.cells)),
+            "cells": float(math.prod(self._system.grid.cells)),
             **{name: float(count) for name, count in self._control.counts.items()},
             "evaluations": float(self._evaluations),
             "step": self._control.step,

@@ -16,8 +16,6 @@ __all__ = ["Modes"]
 class Modes(ABC):
     """Of the cells of a grid; densities and their coefficients are `(panels, rows, columns)`."""
 
-    #: what rounding errors of densities are relative to in each cell, `(rows, columns)`
-    scale: Float
     #: rounding errors of sums of modes, as a share of the peak in units of the scale
     floor: ClassVar[float]
     #: shares of the peak, in units of the scale, below which the drift may not notice densities
@@ -25,6 +23,11 @@ class Modes(ABC):
 
     def __init__(self, grid: Grid) -> None:
         self.grid = grid
+
+    @property
+    @abstractmethod
+    def scale(self) -> Float:
+        """What rounding errors of densities are relative to in each cell, `(rows, columns)`."""
 
     @property
     @abstractmethod
