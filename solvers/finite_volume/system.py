@@ -135,7 +135,8 @@ class CellSystem(System[Solution, Rates]):
     def drifts(self, time: float, state: Solution, nearby: Rates | None, out: Float) -> GridDensity:
         """out = the velocity of tokens in the cells of every panel, `(panels, d, rows, columns)`; the law that it is
         of."""
-        velocity, measure, frames = self._velocity.at(time), self.measure(state), lattices(state, self.grid)
+        velocity, measure = self._velocity.at(time), self.measure(state)
+        frames = measure.lattices
         if nearby is not None and nearby.measure is not None:
             velocity.prepare(measure, nearby.measure)
 
