@@ -48,7 +48,7 @@ class CompiledSystem(CellSystem):
 
     def __init__(self, equation: Equation, grid: Grid, frame: Frame, scheme: Scheme) -> None:
         super().__init__(equation, grid, frame, scheme)
-        self._known = self.knows(equation, frame)
+        self._known = self.knows(equation)
         self._constant = equation.velocity.constant and not equation.noise.breaks()
         self._cells: tuple[Grid, Cells] | None = None
         self._heads: dict[int, Heads] = {}
@@ -80,7 +80,7 @@ class CompiledSystem(CellSystem):
         return grid.dimension == cls.dimension and (frame.rests or frame.gaussian)
 
     @classmethod
-    def knows(cls, equation: Equation, frame: Frame) -> bool:
+    def knows(cls, equation: Equation) -> bool:
         """Whether compiled code knows all that moves the tokens."""
         velocity = equation.velocity
         parts = [part.name for part in fields(velocity) if getattr(velocity, part.name) is not None]

@@ -39,11 +39,10 @@ class PlaneSystem(CompiledSystem):
         self._plane_rooms: tuple[Grid, dict[int, PlaneRoom]] = grid, {}
         self._spare: list[PieceRoom] = []  # of threads that have ended
 
-    @classmethod
-    def knows(cls, equation: Equation, frame: Frame) -> bool:
-        placed = equation.attention is not None and equation.attention.slices() is not None
+    @property
+    def _summed(self) -> bool:
         # laws of many positions on one lattice are one law to a query: `GridDensity.up_to` adds them up
-        return super().knows(equation, frame) and not (frame.rests and placed)
+        return super()._summed and not (self.frame.rests and self.scheme.positions is not None)
 
     def _call(
         self, start: State, first: Slopes, task: StepTask, heads: Heads, cells: Cells, new: State, following: Slopes
