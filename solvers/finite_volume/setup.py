@@ -210,7 +210,8 @@ class Setup:
         masked = parts[0].position is not None
         positions = np.array([part.position for part in parts], dtype=float) if masked else None
         walls = self.settings.box is not None or bool(self.pieces)
-        closed = (not self.measure.compact or self._noise > 0) and not walls
+        tails = self.equation.interaction is None and (not self.measure.compact or self._noise > 0)
+        closed = tails and not walls  # interactions do not see tails
         scheme = Scheme(missed.order, closed, walls, positions)
         system = self._kind_of_system(grid)(self.equation, grid, self.frame, scheme)
         stepper = self.settings.chosen_stepper
@@ -229,7 +230,7 @@ class Setup:
     def _kind_of_system(self, grid: Grid) -> type[CellSystem]:
         if self.pieces:
             return FittedSystem
-        known = (kind for kind in (LineSystem, PlaneSystem) if kind.fits(self.equation, grid, self.frame))
+        known = (kind for kind in (LineSystem, PlaneSystem) if kind.fits(grid, self.frame))
         return next(known, CellSystem)
 
     # -- boxes

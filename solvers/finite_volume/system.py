@@ -24,6 +24,7 @@ from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.solution import Solution, lattices, measure_of
 from mfpde.solvers.kernels import finite_volume_diffusion as diffusion
 from mfpde.solvers.kernels import finite_volume_transport as transport
+from mfpde.solvers.kernels.cells import EMPTY_SHARE
 from mfpde.solvers.kernels.finite_volume_update import outflow
 from mfpde.solvers.steppers.base import System
 from mfpde.transform.threads import pieces, run_pieces, thread_count
@@ -42,7 +43,6 @@ _SECOND = np.array([1.0, 0.0, 0.0, 0.0])
 _SIXTH = np.array([75 / 64, -25 / 384, 3 / 640, 0.0])
 _EIGHTH = np.array([1225 / 1024, -245 / 3072, 49 / 5120, -5 / 7168])
 STAGGERED = {1: _SECOND, 2: _SECOND, 5: _SIXTH, 7: _SIXTH, 9: _EIGHTH}
-_EMPTY_SHARE = 1e-16  # of the peak: cells with less decide on nothing, steps included
 _STIFFNESS_RATIO = 1.7  # at the shortest wave, of twice the staggered difference and the second difference
 
 
@@ -101,7 +101,7 @@ class CellSystem(System[Solution, Rates]):
         self.breaks = sorted({*equation.velocity.breaks(), *equation.noise.breaks()})
         self.noisy = equation.noise.strongest > 0
         self.grid, self.frame, self.scheme = grid, frame, scheme
-        self._sees_tails = equation.interaction is None  # attention amplifies them, interactions do not
+        self.sees_tails = equation.interaction is None  # attention amplifies them, interactions do not
 
     def diffusion_at(self, time: float) -> float:
         """D."""
@@ -114,38 +114,43 @@ class CellSystem(System[Solution, Rates]):
     def rhs(self, time: float, state: Solution, nearby: Rates | None = None, spreads: bool = True) -> Rates:
         """The rates at a time, of transport alone unless it `spreads`; potentials of the attention are found from those
         of rates nearby."""
-        velocity, strength = self._velocity.at(time), self.diffusion_at(time) if spreads else 0.0
-        measure = self.measure(state)
-        if nearby is not None and nearby.measure is not None:
-            velocity.prepare(measure, nearby.measure)
-        shape = (self.grid.dimension, *self.grid.shape)
-        speeds = np.empty((len(state.mean), *shape))
+        strength, frames = self.diffusion_at(time) if spreads else 0.0, lattices(state, self.grid)
+        speeds = np.empty((len(frames), self.grid.dimension, *self.grid.shape))
+        measure = self.drifts(time, state, nearby, speeds)
         mean, matrix = np.zeros_like(state.mean), np.zeros_like(state.matrix)
         conductivities = np.zeros_like(state.matrix)
-        frames = lattices(state, self.grid)
-
-        def work(piece: int) -> None:
-            panel = len(frames) - 1 - piece  # later positions see more, and are begun first
-            lattice = frames[panel]
-            position = None if self.scheme.positions is None else self.scheme.positions[panel]
-            drift = np.ascontiguousarray(velocity.drift(measure, lattice, position)).reshape(shape)
-            inverse = np.linalg.inv(lattice.matrix).astype(float)
+        for panel, lattice in enumerate(frames):
+            inverse, drift = np.linalg.inv(lattice.matrix).astype(float), speeds[panel].copy()
             motion = self.frame.motion(time, state, panel, drift, self.grid)
             self.frame.remainder(drift, motion, inverse, self.grid, speeds[panel])
-            if not self._sees_tails:
+            if not self.sees_tails:
                 _bound(speeds[panel], state.density[panel])
             conductivities[panel] = strength * inverse @ inverse.T
             if strength > 0.0 and self.grid.excess.any():
                 speeds[panel] -= np.tensordot(conductivities[panel], self.grid.excess, axes=1)
             mean[panel], matrix[panel] = motion[0], motion[1] + self.frame.widened(strength, inverse)
+        fluxes = self.fluxes(self.scheme.order, state.density, speeds, conductivities)
+        return Rates(fluxes, measure, mean, matrix, speeds, conductivities, *self._emptying(speeds, conductivities))
+
+    def drifts(self, time: float, state: Solution, nearby: Rates | None, out: Float) -> GridDensity:
+        """out = the velocity of tokens in the cells of every panel, `(panels, d, rows, columns)`; the law that it is
+        of."""
+        velocity, measure = self._velocity.at(time), self.measure(state)
+        frames = measure.lattices
+        if nearby is not None and nearby.measure is not None:
+            velocity.prepare(measure, nearby.measure)
+
+        def work(piece: int) -> None:
+            panel = len(frames) - 1 - piece  # later positions see more, and are begun first
+            position = None if self.scheme.positions is None else self.scheme.positions[panel]
+            out[panel] = np.reshape(velocity.drift(measure, frames[panel], position), out[panel].shape)
 
         if len(frames) < 2 * thread_count():  # threads then share the work of each panel
             for piece in range(len(frames)):
                 work(piece)
         else:
-            run_pieces(work, len(frames), speeds.size)
-        fluxes = self.fluxes(self.scheme.order, state.density, speeds, conductivities)
-        return Rates(fluxes, measure, mean, matrix, speeds, conductivities, *self._emptying(speeds, conductivities))
+            run_pieces(work, len(frames), out.size)
+        return measure
 
     def fluxes(self, order: int, density: Float, speeds: Float, conductivities: Float) -> Fluxes:
         """Of every panel. Order 1 is the upwind scheme that keeps densities non-negative."""
@@ -334,7 +339,7 @@ class CellSystem(System[Solution, Rates]):
 
 def _bound(speeds: Float, density: Float) -> None:
     """Speeds of empty cells become no larger than elsewhere: those of steep potentials would shorten all steps."""
-    full = density > _EMPTY_SHARE * density.max()
+    full = density > EMPTY_SHARE * density.max()
     for along in speeds:
         largest = float(np.abs(along[full]).max())
         np.clip(along, -largest, largest, out=along)

@@ -33,6 +33,11 @@ CASES = {
     "masked": (QUARTIC, {"cells": 48}, {"kind": "masked", "positions": 3, "attention": SOFTMAX}, None),
     "heads": (QUARTIC, {"cells": 48, "order": 7}, {"kind": "multi-head", "heads": [SOFTMAX, L2]}, None),
     "large scores": (QUARTIC, {"cells": 64}, {"kind": "softmax", "A": 200, "V": -1}, None),
+    "interaction": (BUMPS, {"cells": 48}, {"expression": "-log(r**2 + 0.25)", "external": "-x**4/4"}, None),
+    "interaction and noise": (BUMPS, {"cells": 48}, {"expression": "-exp(-r)", "external": "-x**4/4"}, 3.0),
+    "interaction at walls": (QUARTIC, {"cells": 60, "box": [[-4, 4]]}, {"expression": "-r**2", "external": "x"}, 5.0),
+    "relu": (BUMPS, {"cells": 48}, {"kind": "relu", "A": 1, "V": -1}, None),
+    "sinkhorn": (BUMPS, {"cells": 40}, {"kind": "sinkhorn", "A": 1, "V": -1}, 9.0),
     "in time": (QUARTIC, {"cells": 48}, IN_TIME, {"times": [0.0, 0.01], "values": [10.0, 20.0]}),
 }
 PLANE = {"kind": "softmax", "A": [[1, 0.5], [-0.2, 0.7]], "V": [[-1, 0.3], [-0.4, -0.8]]}
@@ -48,6 +53,7 @@ SPOTS = {
 SQUARE = {"kind": "uniform", "box": [[-1, 1], [-1, 0.5]]}
 TURN = [[0, 1], [-1, 0]]
 HEADS = {"kind": "multi-head", "heads": [PLANE, FAR]}
+MASKED = {"kind": "masked", "positions": 2, "attention": PLANE}
 CASES |= {
     "plane": (SPOT, {"cells": [24, 28]}, PLANE, None),
     "plane, spots": (SPOTS, {"cells": 20}, PLANE, None),
@@ -58,7 +64,10 @@ CASES |= {
     "plane, edges and noise": (SQUARE, {"cells": 24, "order": 7}, PLANE, 50.0),
     "plane, walls": (SQUARE, {"cells": 30, "box": [[-2, 2], [-3, 2]], "order": 2}, PLANE, 5.0),
     "plane, first order": (SPOTS, {"cells": [24, 28], "order": 1}, PLANE, 20.0),
-    "plane, masked": (SPOT, {"cells": 24}, {"kind": "masked", "positions": 2, "attention": PLANE}, None),
+    "plane, masked": (SPOT, {"cells": 24}, MASKED, None),
+    "plane, masked at rest": (SPOT, {"cells": 36, "frame": "static"}, MASKED, 20.0),
+    "plane, interaction": (SPOTS, {"cells": 24}, {"expression": "-log(r**2 + 0.25)", "external": "x*y"}, 9.0),
+    "plane, linear": (SPOTS, {"cells": 24}, {"kind": "linear", "A": 0.3, "V": -1}, None),
     "plane, heads": (SPOTS, {"cells": 24, "order": 7}, HEADS, 30.0),
     "plane, large scores": (SPOT, {"cells": 24}, {"kind": "softmax", "A": [[0, 30], [-30, 0]], "V": -1}, None),
     "plane, diagonal": (SPOT, {"cells": 40, "box": [[-5, 5], [-8, 8]]}, {"kind": "softmax", "A": 3, "V": TURN}, None),
@@ -70,7 +79,7 @@ def systems(initial, solver, attention, kappa):
     problem = mfpde.Problem.from_dict(
         {
             "geometry": {"kind": "plane" if initial in (SPOT, SPOTS, SQUARE) else "line"},
-            "attention": attention,
+            "interaction" if "kind" not in attention else "attention": attention,
             "noise": {} if kappa is None else {"kappa": kappa},
             "initial": initial,
             "solver": {"kind": "finite-volume", **solver},
