@@ -313,6 +313,18 @@ class CellSystem(System[Solution, Rates]):
         """Whether there is noise in a step."""
         return any(self.diffusion_at(time) > 0 for time in (start, 0.5 * (start + end)))
 
+    def expands(self, solution: Solution, rates: Rates) -> bool:
+        """Whether transport widens any panel along any direction."""
+        diffusion = float(np.trace(rates.conductivities[0] @ solution.matrix[0].T @ solution.matrix[0]))
+        for panel, frame in enumerate(solution.matrix):
+            inverse = np.linalg.inv(frame).astype(float)
+            widened = self.frame.widened(diffusion / len(inverse), inverse)
+            inside = self.grid.regression(rates.speeds[panel], solution.density[panel])[1]
+            motion = (rates.matrix[panel] - widened + frame @ inside) @ inverse
+            if float(np.linalg.eigvalsh(motion + motion.T)[-1]) > 0.0:
+                return True
+        return False
+
     def widening(self, rates: Rates) -> float:
         """What noise adds to variances per unit time, in cells squared, along the axis where that is least."""
         return 2.0 * float((np.diagonal(rates.conductivities, axis1=1, axis2=2) / self.grid.widths**2).min())
