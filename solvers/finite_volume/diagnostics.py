@@ -23,7 +23,7 @@ LEAST_WIDTH = 3.0
 _SMOOTHING_WIDTH = 4.0 * np.log(2.0)  # cells squared that averaging adds to the squared width at half height
 _DIFFERENCE_DAMPING = 4.0  # half of the derivatives by which fluxes of order nine and seven differ in effect
 _BETWEEN_FACTOR, _HALF_ORDER_BETWEEN = 0.2, 7.0  # interpolation of order 14, measured for s / h from 1 to 10
-_CHECKPOINT_FIELDS = ("initial", "differed", "tails", "layer", "walls", "looked")  # of what was missed
+_CHECKPOINT_FIELDS = ("initial", "differed", "felt", "tails", "layer", "walls", "looked")  # of what was missed
 _ORDER_NINE_FACTOR = 10.0  # times difference^(9/7) that errors of order nine are, from densities of all kinds
 
 
@@ -61,7 +61,8 @@ class Missed:
     That difference is O(h^7) and the error O(h^9): the estimate is 10 difference^(9/7), or where velocities have kinks
     within cells that difference. Where noise has made an edge a normal law of the variance s^2, noise that follows
     damps what the difference has done to it, eight derivatives of that law, by (s^2 / (s^2 + 2 D t))^4; and what is
-    shown between the cells misses 0.2 / (1 + s^2 / h^2)^7.
+    shown between the cells misses 0.2 / (1 + s^2 / h^2)^7. Where kernels tilt the density, the difference changes the
+    drift, too: in the time t until now tokens are carried wrongly by as much as t times its change.
     """
 
     initial: float
@@ -69,18 +70,22 @@ class Missed:
     order: int
     kinks: bool = False  # of the velocity, which make every order wrong alike
     differed: float = 0.0
+    felt: float = 0.0  # what the difference has changed of the drift, relative to the width per unit time
     tails: float = 0.0  # what tails beyond the cells may have changed of where tokens are, relative to the width
     layer: float = np.inf  # variance of the steepest edge under noise, in cells squared; infinite without one
     walls: float = 0.0  # the largest share of the mass so far by which sums over cells and integrals differ at walls
-    looked: float = 0.0  # when tails were last looked at
+    looked: float = 0.0  # when drifts were last looked at
 
     @property
     def so_far(self) -> float:
         """The estimate."""
         between = _BETWEEN_FACTOR / (1.0 + self.layer) ** _HALF_ORDER_BETWEEN
+        return self.initial + self.walls + between + self._of(self.differed) + self._of(self.felt * self.looked)
+
+    def _of(self, difference: float) -> float:
+        """The error that belongs to a difference of both orders."""
         smooth = self.order == 9 and not self.kinks
-        of_fluxes = _ORDER_NINE_FACTOR * self.differed ** (9 / 7) if smooth else self.differed
-        return self.initial + self.walls + between + of_fluxes
+        return _ORDER_NINE_FACTOR * difference ** (9 / 7) if smooth else difference
 
     def add(self, step: float, roughness: float, spreading: float) -> None:
         """A step: its length, the difference between two orders and what noise adds to variances in cells squared, per

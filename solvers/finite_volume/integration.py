@@ -79,7 +79,7 @@ class FiniteVolumeIntegration(Integration):
     @property
     def missed(self) -> float:
         """What the cells have left out so far, relative to the peak."""
-        return self._missed.so_far
+        return self._with_tails().so_far
 
     @property
     def grid(self) -> Grid:
@@ -206,9 +206,13 @@ class FiniteVolumeIntegration(Integration):
 
     def _with_tails(self) -> Missed:
         """What has been missed, tails until now included: near a blow-up their last few steps are all that matters."""
-        missed, time = self._missed, float(np.nextafter(self._time, -np.inf))
-        doubt = self._system.doubt(time, self._solution) if missed.looked < self._time else 0.0
-        return replace(missed, tails=missed.tails + doubt * (self._time - missed.looked), looked=self._time)
+        missed, length = self._missed, self._time - self._missed.looked
+        if length <= 0.0:
+            return replace(missed)
+        time = float(np.nextafter(self._time, -np.inf))
+        doubt = self._system.doubt(time, self._solution)
+        felt = self._system.felt(time, self._solution, self._present_rates(), length)
+        return replace(missed, tails=missed.tails + doubt * length, felt=missed.felt + felt, looked=self._time)
 
     def _present_rates(self) -> Rates:
         return self._see(self._system.rhs(self._time, self._solution)) if self._rates is None else self._rates

@@ -13,7 +13,8 @@ also where the density is smaller, and ripples as high as the negative densities
 their `floor` or twice those is taken for zero and the rest is scaled to the mass. A step whose ripples the drift would
 notice is rejected, and explicit ones, which limit their fluxes, go on until the next look at the tails.
 Where attention sees tails as far out (kernels e^{<Ax, y>} amplify them), these steps are refused, and the explicit
-ones, whose errors are relative to the density of each cell, go on.
+ones, whose errors are relative to the density of each cell, go on. So they are where such attention widens the law: it
+will see farther out than now, where the tails that are cleared now would be.
 """
 
 from __future__ import annotations
@@ -71,6 +72,8 @@ class NoiseSteps:
         if not rates.conductivities.any() or grid.excess.any():
             return None
         if system.scheme.walls and self._wall_error(time, solution, rates) > promised:
+            return None
+        if system.tilts and system.expands(solution, rates):
             return None
         if self._modes.grid is not grid:
             self._modes = self._modes_of(system)

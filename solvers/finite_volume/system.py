@@ -102,6 +102,9 @@ class CellSystem(System[Solution, Rates]):
         self.noisy = equation.noise.strongest > 0
         self.grid, self.frame, self.scheme = grid, frame, scheme
         self.sees_tails = equation.interaction is None  # attention amplifies them, interactions do not
+        law = equation.velocity.law
+        terms = [] if law is None else law.at(0.0).terms(grid.dimension)
+        self.tilts = any(term.head.tail_power < 1 for term in terms)  # kernels e^{<Ax, y>} look far into tails
 
     def diffusion_at(self, time: float) -> float:
         """D."""
@@ -246,12 +249,25 @@ class CellSystem(System[Solution, Rates]):
     def roughness(self, solution: Solution, rates: Rates) -> float:
         """Error of the cells per unit time relative to the peak: how much another order makes of it, of the next lower
         one for the highest."""
-        other = self.fluxes(self.other_order, solution.density, rates.speeds, rates.conductivities)
-        across, along = rates.fluxes.across - other.across, rates.fluxes.along - other.along
-        change = np.diff(across, axis=1) + np.diff(along, axis=2)
+        change = self._differing(solution, rates)
         return float(
             max(np.abs(part).max() / panel.max() for part, panel in zip(change, solution.density, strict=True))
         )
+
+    def _differing(self, solution: Solution, rates: Rates) -> Float:
+        """By how much another order of the fluxes changes the density per unit time."""
+        other = self.fluxes(self.other_order, solution.density, rates.speeds, rates.conductivities)
+        across, along = rates.fluxes.across - other.across, rates.fluxes.along - other.along
+        change: Float = np.diff(across, axis=1) + np.diff(along, axis=2)
+        return change
+
+    def felt(self, time: float, solution: Solution, rates: Rates, length: float) -> float:
+        """By how much that changes the drift in a time, on average over the cells, relative to their width: an error
+        in tails, small as it is beside the peak, is not small where kernels amplify them."""
+        if not self.tilts or self.edges:
+            return 0.0
+        density = np.maximum(solution.density + length * self._differing(solution, rates), 0.0)
+        return self.solutions_apart(time, solution, solution, solution._replace(density=density))
 
     def narrowest(self, solution: Solution, rates: Rates) -> float:
         """Width in cells of the narrowest cluster."""
@@ -301,6 +317,18 @@ class CellSystem(System[Solution, Rates]):
     def noisy_within(self, start: float, end: float) -> bool:
         """Whether there is noise in a step."""
         return any(self.diffusion_at(time) > 0 for time in (start, 0.5 * (start + end)))
+
+    def expands(self, solution: Solution, rates: Rates) -> bool:
+        """Whether transport widens any panel along any direction."""
+        diffusion = float(np.trace(rates.conductivities[0] @ solution.matrix[0].T @ solution.matrix[0]))
+        for panel, frame in enumerate(solution.matrix):
+            inverse = np.linalg.inv(frame).astype(float)
+            widened = self.frame.widened(diffusion / len(inverse), inverse)
+            inside = self.grid.regression(rates.speeds[panel], solution.density[panel])[1]
+            motion = (rates.matrix[panel] - widened + frame @ inside) @ inverse
+            if float(np.linalg.eigvalsh(motion + motion.T)[-1]) > 0.0:
+                return True
+        return False
 
     def widening(self, rates: Rates) -> float:
         """What noise adds to variances per unit time, in cells squared, along the axis where that is least."""
