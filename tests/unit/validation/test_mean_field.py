@@ -50,7 +50,7 @@ def studied(plan, **given):
 
 @pytest.fixture(scope="module", autouse=True)
 def workers():
-    """This process: others, which tests/cli/test_validating.py has, take seconds to start."""
+    """In this process: others, which tests/cli/test_validating.py has, take seconds to start."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(study, "workers_for", lambda _: InProcess())
         yield
