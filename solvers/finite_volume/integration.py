@@ -197,18 +197,20 @@ class FiniteVolumeIntegration(Integration):
         return self._control.plan(self._time, target, rates.outflow, rates.spreading, exact)
 
     def _look_at_tails(self) -> None:
-        """Estimate the error that tails cause: after step 2, after every step up to the 8th while it exceeds a
-        thousandth of the error that is allowed, and after every 8th step."""
+        """Estimate the errors that tails, and sums over kinks, cause: after step 2, after every step up to the 8th
+        while one exceeds a thousandth of the error that is allowed, and after every 8th step."""
         steps = self._control.counts["steps"]
-        matter = self._missed.tails > _TAILS_SHARE_MIN * self._missed.allowed
+        matter = max(self._missed.tails, self._missed.sums) > _TAILS_SHARE_MIN * self._missed.allowed
         if steps == 2 or steps % _STEPS_BETWEEN_TAILS == 0 or (steps < _STEPS_BETWEEN_TAILS and matter):
             self._missed = self._with_tails()
 
     def _with_tails(self) -> Missed:
         """What has been missed, tails until now included: near a blow-up their last few steps are all that matters."""
         missed, time = self._missed, float(np.nextafter(self._time, -np.inf))
-        doubt = self._system.doubt(time, self._solution) if missed.looked < self._time else 0.0
-        return replace(missed, tails=missed.tails + doubt * (self._time - missed.looked), looked=self._time)
+        if missed.looked < self._time:
+            doubts = self._system.doubt(time, self._solution), self._system.doubt_of_sums(time, self._solution)
+            missed = missed.with_doubts(*doubts, self._time)
+        return missed
 
     def _present_rates(self) -> Rates:
         return self._see(self._system.rhs(self._time, self._solution)) if self._rates is None else self._rates
