@@ -252,7 +252,7 @@ class PairPotential:
         """A distance, not 0, near which its slope grows for ever."""
         r = np.linspace(0.0, _DISTANCES_OF_POLES, 1001)[1:]
         with np.errstate(all="ignore"):
-            finite = np.isfinite(self.jets(r, np.zeros(r.size, dtype=bool))).all(axis=0)
+            finite = np.logical_and.reduce(np.isfinite(self.jets(r, np.zeros(r.size, dtype=bool))))
         most = _DISTANCES_OF_POLES if finite[-1] else _SHARE_BEFORE_OVERFLOW * r[np.flatnonzero(finite).max(initial=0)]
 
         def slopes(points: Float) -> Float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +23,8 @@ LEAST_WIDTH = 3.0
 _SMOOTHING_WIDTH = 4.0 * np.log(2.0)  # cells squared that averaging adds to the squared width at half height
 _DIFFERENCE_DAMPING = 4.0  # half of the derivatives by which fluxes of order nine and seven differ in effect
 _BETWEEN_FACTOR, _HALF_ORDER_BETWEEN = 0.2, 7.0  # interpolation of order 14, measured for s / h from 1 to 10
-_CHECKPOINT_FIELDS = ("initial", "differed", "felt", "tails", "layer", "walls", "looked")  # of what was missed
+# of what was missed
+_CHECKPOINT_FIELDS = ("initial", "differed", "felt", "tails", "layer", "walls", "looked", "sums")
 _ORDER_NINE_FACTOR = 10.0  # times difference^(9/7) that errors of order nine are, from densities of all kinds
 
 
@@ -75,6 +76,7 @@ class Missed:
     layer: float = np.inf  # variance of the steepest edge under noise, in cells squared; infinite without one
     walls: float = 0.0  # the largest share of the mass so far by which sums over cells and integrals differ at walls
     looked: float = 0.0  # when drifts were last looked at
+    sums: float = 0.0  # as `tails`, of sums over cells where forces have kinks
 
     @property
     def so_far(self) -> float:
@@ -96,6 +98,12 @@ class Missed:
             self.layer = wider
         self.differed += step * roughness
 
+    def with_doubts(self, of_tails: float, of_sums: float, felt: float, time: float) -> Missed:
+        """After a look at drifts: what tails and sums may change of them per unit time, and what the cells have."""
+        passed = time - self.looked
+        tails, sums = self.tails + of_tails * passed, self.sums + of_sums * passed
+        return replace(self, tails=tails, sums=sums, felt=self.felt + felt, looked=time)
+
     def array(self) -> Float:
         """What a checkpoint keeps of it."""
         return np.array([getattr(self, name) for name in _CHECKPOINT_FIELDS])
@@ -109,6 +117,8 @@ class Missed:
         """Whether cells and tails have left out less than is allowed."""
         if self.tails > self.allowed:
             return Accuracy(self.allowed, self.tails, None, "tails")
+        if self.sums > self.allowed:
+            return Accuracy(self.allowed, self.sums, None, "kinks")
         if self.so_far <= self.allowed:
             return Accuracy(self.allowed, self.so_far, kept=True)
         cause = "edges" if self.initial > self.allowed else "kinks" if self.kinks else "cells"

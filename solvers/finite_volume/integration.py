@@ -197,10 +197,10 @@ class FiniteVolumeIntegration(Integration):
         return self._control.plan(self._time, target, rates.outflow, rates.spreading, exact)
 
     def _look_at_tails(self) -> None:
-        """Estimate the error that tails cause: after step 2, after every step up to the 8th while it exceeds a
-        thousandth of the error that is allowed, and after every 8th step."""
+        """Estimate the errors that tails, and sums over kinks, cause: after step 2, after every step up to the 8th
+        while one exceeds a thousandth of the error that is allowed, and after every 8th step."""
         steps = self._control.counts["steps"]
-        matter = self._missed.tails > _TAILS_SHARE_MIN * self._missed.allowed
+        matter = max(self._missed.tails, self._missed.sums) > _TAILS_SHARE_MIN * self._missed.allowed
         if steps == 2 or steps % _STEPS_BETWEEN_TAILS == 0 or (steps < _STEPS_BETWEEN_TAILS and matter):
             self._missed = self._with_tails()
 
@@ -209,10 +209,9 @@ class FiniteVolumeIntegration(Integration):
         missed, length = self._missed, self._time - self._missed.looked
         if length <= 0.0:
             return replace(missed)
-        time = float(np.nextafter(self._time, -np.inf))
-        doubt = self._system.doubt(time, self._solution)
-        felt = self._system.felt(time, self._solution, self._present_rates(), length)
-        return replace(missed, tails=missed.tails + doubt * length, felt=missed.felt + felt, looked=self._time)
+        time, system, rates = float(np.nextafter(self._time, -np.inf)), self._system, self._present_rates()
+        doubts = system.doubt(time, self._solution), system.doubt_of_sums(time, self._solution)
+        return missed.with_doubts(*doubts, system.felt(time, self._solution, rates, length), self._time)
 
     def _present_rates(self) -> Rates:
         return self._see(self._system.rhs(self._time, self._solution)) if self._rates is None else self._rates

@@ -67,7 +67,7 @@ CASES |= {
     "plane, masked": (SPOT, {"cells": 24}, MASKED, None),
     "plane, masked at rest": (SPOT, {"cells": 36, "frame": "static"}, MASKED, 20.0),
     "plane, interaction": (SPOTS, {"cells": 24}, {"expression": "-log(r**2 + 0.25)", "external": "x*y"}, 9.0),
-    "plane, linear": (SPOTS, {"cells": 24}, {"kind": "linear", "A": 0.3, "V": -1}, None),
+    "plane, linear at rest": (SPOTS, {"cells": 40, "frame": "static"}, {"kind": "linear", "A": 0.3, "V": -1}, None),
     "plane, heads": (SPOTS, {"cells": 24, "order": 7}, HEADS, 30.0),
     "plane, large scores": (SPOT, {"cells": 24}, {"kind": "softmax", "A": [[0, 30], [-30, 0]], "V": -1}, None),
     "plane, diagonal": (SPOT, {"cells": 40, "box": [[-5, 5], [-8, 8]]}, {"kind": "softmax", "A": 3, "V": TURN}, None),
