@@ -291,8 +291,9 @@ class FiniteVolumeIntegration(Integration):
             return False
         before, after = float(self._solution.density.sum()), float(tried.density.sum())
         lost, in_all = abs(after / before - 1.0), abs(after * self._system.grid.volume - 1.0)
-        ends = np.ones((self._system.grid.dimension, 2), dtype=bool)
-        return lost > _MASS_ROUNDING and in_all > _EDGE_MASS_MAX and self._make_room(ends)
+        if not (lost > _MASS_ROUNDING and in_all > _EDGE_MASS_MAX):
+            return False
+        return self._make_room(np.ones((self._system.grid.dimension, 2), dtype=bool))
 
     def _make_room(self, crowded: AnyArray) -> bool:
         """Lengthen the box by whole cells at those ends; False where nothing is to be done, or it is too long."""
@@ -378,7 +379,7 @@ class FiniteVolumeIntegration(Integration):
             "first_cells": np.array(self._first_cells),
             "leak": np.array([self._leak]),
             "missed": self._missed.array(),
-            "growth": self._growth.rows.copy(),
+            "growth": self._growth.array(),
             "evaluations": np.array([self._evaluations]),
             **self._control.arrays(),
             **self._noise_steps.arrays(),
@@ -398,5 +399,5 @@ class FiniteVolumeIntegration(Integration):
         self._amplification.restore(state)
         self._rates, self._roughness = self._system.rhs(self._time, self._solution), None
         self._missed.restore(state["missed"])
-        self._growth.rows = state["growth"].copy()
+        self._growth.restore(state["growth"])
         self._evaluations = int(state["evaluations"][0])

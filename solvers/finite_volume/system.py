@@ -352,6 +352,8 @@ class CellSystem(System[Solution, Rates]):
 
     def widening(self, rates: Rates) -> float:
         """What noise adds to variances per unit time, in cells squared, along the axis where that is least."""
+        if not self.noisy:
+            return 0.0
         return 2.0 * float((np.diagonal(rates.conductivities, axis1=1, axis2=2) / self.grid.widths**2).min())
 
     def residual(self, solution: Solution, rates: Rates) -> float:
