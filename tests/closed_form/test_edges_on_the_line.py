@@ -151,6 +151,16 @@ def test_a_kink_that_tokens_cross_is_told():
                 ],
             },
         },
+        {
+            "attention": {"kind": "softmax", "A": 1, "V": -1},
+            "initial": {
+                "kind": "mixture",
+                "components": [
+                    {"kind": "gaussian", "mean": 0, "covariance": 0},
+                    {"kind": "gaussian", "mean": 1.5, "covariance": 0.09},
+                ],
+            },
+        },
     ],
 )
 def test_edges_that_no_cells_follow_are_for_characteristics(blocks):
