@@ -164,7 +164,7 @@ def test_a_large_problem_fits_in_its_file(tmp_path):
 
 
 def test_storing_a_row_takes_few_calls(tmp_path, calls, monkeypatch):
-    """About 60 of functions: rows are written many at a time, by the clock; here a hundred, however busy the machine."""
+    """About 60 of functions: rows are written many at a time, by the clock; a hundred here, where nobody is to wait."""
     monkeypatch.setattr("mfpde.store.writer.FileRecorder._due", lambda recorder: len(recorder.rows) > 100)
 
     def storing(until):
