@@ -10,6 +10,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+
 def test_package_list_is_what_the_folders_hold(house):
     found = {".".join(house.installed_as(path).parent.parts) for path in house.files("__init__.py")}
     assert sorted(house.packages) == sorted(found), "add the package to `packages` in setup.cfg, or it is not installed"
