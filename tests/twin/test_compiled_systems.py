@@ -1,5 +1,7 @@
 """Compiled rates and steps on the line and the plane against those that specify them."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -70,12 +72,15 @@ CASES |= {
     "plane, linear at rest": (SPOTS, {"cells": 40, "frame": "static"}, {"kind": "linear", "A": 0.3, "V": -1}, None),
     "plane, heads": (SPOTS, {"cells": 24, "order": 7}, HEADS, 30.0),
     "plane, large scores": (SPOT, {"cells": 24}, {"kind": "softmax", "A": [[0, 30], [-30, 0]], "V": -1}, None),
+    "plane, heads in a box": (SPOT, {"cells": 40, "box": [[-5, 5], [-8, 8]]}, HEADS, None),
     "plane, diagonal": (SPOT, {"cells": 40, "box": [[-5, 5], [-8, 8]]}, {"kind": "softmax", "A": 3, "V": TURN}, None),
 }
 
 
-def systems(initial, solver, attention, kappa):
-    """Both, an integration at t = 0, and its plan of the first step."""
+@cache
+def systems(case):
+    """Both, and an integration at t = 0, which nothing here moves."""
+    initial, solver, attention, kappa = CASES[case]
     problem = mfpde.Problem.from_dict(
         {
             "geometry": {"kind": "plane" if initial in (SPOT, SPOTS, SQUARE) else "line"},
@@ -99,7 +104,7 @@ def near(found, wanted, tolerance, scale=None):
 
 @pytest.mark.parametrize("case", CASES)
 def test_rates(case):
-    fast, slow, run = systems(*CASES[case])
+    fast, slow, run = systems(case)
     solution = run.solution
     mine, wanted = fast.rhs(0.003, solution), slow.rhs(0.003, solution)
     near(mine.speeds, wanted.speeds, 1e-12)
@@ -115,7 +120,7 @@ def test_rates(case):
 @pytest.mark.parametrize("case", CASES)
 def test_steps(case, length):
     """Limited ones, and ones that end nowhere, too."""
-    fast, slow, run = systems(*CASES[case])
+    fast, slow, run = systems(case)
     solution = run.solution
     rates = slow.rhs(0.0, solution)
     start = Start(0.0, solution, rates, slow.roughness(solution, rates))
@@ -166,8 +171,7 @@ def test_threads_share_the_sums_of_large_panels(monkeypatch):
     """Steps in parts, on two threads, have the bits of one call."""
     from mfpde.solvers.finite_volume import plane_system
 
-    solver = {"cells": 40, "box": [[-5, 5], [-8, 8]]}
-    fast, _, run = systems(SPOT, solver, {"kind": "multi-head", "heads": [PLANE, FAR]}, None)
+    fast, _, run = systems("plane, heads in a box")
     solution = run.solution
     rates = fast.rhs(0.0, solution)
     start = Start(0.0, solution, rates, fast.roughness(solution, rates))
