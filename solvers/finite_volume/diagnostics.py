@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +23,16 @@ LEAST_WIDTH = 3.0
 _SMOOTHING_WIDTH = 4.0 * np.log(2.0)  # cells squared that averaging adds to the squared width at half height
 _DIFFERENCE_DAMPING = 4.0  # half of the derivatives by which fluxes of order nine and seven differ in effect
 _BETWEEN_FACTOR, _HALF_ORDER_BETWEEN = 0.2, 7.0  # interpolation of order 14, measured for s / h from 1 to 10
-_CHECKPOINT_FIELDS = ("initial", "differed", "felt", "tails", "layer", "walls", "looked")  # of what was missed
+_CHECKPOINT_FIELDS = (
+    "initial",
+    "differed",
+    "felt",
+    "feeling",
+    "tails",
+    "layer",
+    "walls",
+    "looked",
+)  # of what was missed
 _ORDER_NINE_FACTOR = 10.0  # times difference^(9/7) that errors of order nine are, from densities of all kinds
 
 
@@ -71,6 +80,7 @@ class Missed:
     kinks: bool = False  # of the velocity, which make every order wrong alike
     differed: float = 0.0
     felt: float = 0.0  # what the difference has changed of the drift, relative to the width per unit time
+    feeling: float = 0.0  # the rate of that when drifts were last looked at
     tails: float = 0.0  # what tails beyond the cells may have changed of where tokens are, relative to the width
     layer: float = np.inf  # variance of the steepest edge under noise, in cells squared; infinite without one
     walls: float = 0.0  # the largest share of the mass so far by which sums over cells and integrals differ at walls
@@ -95,6 +105,15 @@ class Missed:
             self.differed *= (self.layer / wider) ** _DIFFERENCE_DAMPING
             self.layer = wider
         self.differed += step * roughness
+
+    def seen(self, time: float, doubt: float, feeling: float) -> Missed:
+        """With what tails and fluxes do to drifts at that time, per unit time; between two looks, the latter grows or
+        falls like an exponential."""
+        length = time - self.looked
+        ratio = feeling / self.feeling if self.feeling > 0 else 1.0
+        between = feeling if ratio in (0.0, 1.0) else (feeling - self.feeling) / math.log(ratio)
+        felt, tails = self.felt + between * length, self.tails + doubt * length
+        return replace(self, felt=felt, feeling=feeling, tails=tails, looked=time)
 
     def array(self) -> Float:
         """What a checkpoint keeps of it."""

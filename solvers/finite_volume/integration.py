@@ -211,8 +211,8 @@ class FiniteVolumeIntegration(Integration):
             return replace(missed)
         time = float(np.nextafter(self._time, -np.inf))
         doubt = self._system.doubt(time, self._solution)
-        felt = self._system.felt(time, self._solution, self._present_rates(), length)
-        return replace(missed, tails=missed.tails + doubt * length, felt=missed.felt + felt, looked=self._time)
+        feeling = self._system.felt(time, self._solution, self._present_rates(), length) / length
+        return missed.seen(self._time, doubt, feeling)
 
     def _present_rates(self) -> Rates:
         return self._see(self._system.rhs(self._time, self._solution)) if self._rates is None else self._rates
