@@ -24,7 +24,7 @@ _SMOOTHING_WIDTH = 4.0 * np.log(2.0)  # cells squared that averaging adds to the
 _DIFFERENCE_DAMPING = 4.0  # half of the derivatives by which fluxes of order nine and seven differ in effect
 _BETWEEN_FACTOR, _HALF_ORDER_BETWEEN = 0.2, 7.0  # interpolation of order 14, measured for s / h from 1 to 10
 # of what was missed
-_CHECKPOINT_FIELDS = ("initial", "differed", "felt", "tails", "layer", "walls", "looked", "sums")
+_CHECKPOINT_FIELDS = ("initial", "differed", "felt", "feeling", "tails", "layer", "walls", "looked", "sums")
 _ORDER_NINE_FACTOR = 10.0  # times difference^(9/7) that errors of order nine are, from densities of all kinds
 
 
@@ -72,6 +72,7 @@ class Missed:
     kinks: bool = False  # of the velocity, which make every order wrong alike
     differed: float = 0.0
     felt: float = 0.0  # what the difference has changed of the drift, relative to the width per unit time
+    feeling: float = 0.0  # the rate of that when drifts were last looked at
     tails: float = 0.0  # what tails beyond the cells may have changed of where tokens are, relative to the width
     layer: float = np.inf  # variance of the steepest edge under noise, in cells squared; infinite without one
     walls: float = 0.0  # the largest share of the mass so far by which sums over cells and integrals differ at walls
@@ -98,11 +99,14 @@ class Missed:
             self.layer = wider
         self.differed += step * roughness
 
-    def with_doubts(self, of_tails: float, of_sums: float, felt: float, time: float) -> Missed:
-        """After a look at drifts: what tails and sums may change of them per unit time, and what the cells have."""
-        passed = time - self.looked
-        tails, sums = self.tails + of_tails * passed, self.sums + of_sums * passed
-        return replace(self, tails=tails, sums=sums, felt=self.felt + felt, looked=time)
+    def seen(self, time: float, of_tails: float, of_sums: float, feeling: float) -> Missed:
+        """With what tails, sums and fluxes do to drifts at that time, per unit time; between two looks, the last grows or
+        falls like an exponential."""
+        length = time - self.looked
+        ratio = feeling / self.feeling if self.feeling > 0 else 1.0
+        between = feeling if ratio in (0.0, 1.0) else (feeling - self.feeling) / math.log(ratio)
+        tails, sums, felt = self.tails + of_tails * length, self.sums + of_sums * length, self.felt + between * length
+        return replace(self, tails=tails, sums=sums, felt=felt, feeling=feeling, looked=time)
 
     def array(self) -> Float:
         """What a checkpoint keeps of it."""

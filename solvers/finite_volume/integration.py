@@ -211,7 +211,7 @@ class FiniteVolumeIntegration(Integration):
             return replace(missed)
         time, system, rates = float(np.nextafter(self._time, -np.inf)), self._system, self._present_rates()
         doubts = system.doubt(time, self._solution), system.doubt_of_sums(time, self._solution)
-        return missed.with_doubts(*doubts, system.felt(time, self._solution, rates, length), self._time)
+        return missed.seen(self._time, *doubts, system.felt(time, self._solution, rates, length) / length)
 
     def _present_rates(self) -> Rates:
         return self._see(self._system.rhs(self._time, self._solution)) if self._rates is None else self._rates
