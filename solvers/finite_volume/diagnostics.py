@@ -100,8 +100,8 @@ class Missed:
         self.differed += step * roughness
 
     def seen(self, time: float, of_tails: float, of_sums: float, feeling: float) -> Missed:
-        """With what tails, sums and fluxes do to drifts at that time, per unit time; between two looks, the last grows or
-        falls like an exponential."""
+        """With what tails, sums and fluxes do to drifts at that time, per unit time; between two looks the last grows
+        or falls like an exponential."""
         length = time - self.looked
         ratio = feeling / self.feeling if self.feeling > 0 else 1.0
         between = feeling if ratio in (0.0, 1.0) else (feeling - self.feeling) / math.log(ratio)
