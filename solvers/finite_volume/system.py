@@ -32,6 +32,7 @@ from mfpde.transform.threads import pieces, run_pieces, thread_count
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
+    from mfpde.attention.head import Head
     from mfpde.equation import Equation
     from mfpde.solvers.finite_volume.control import Plan
     from mfpde.solvers.finite_volume.stepping import Attempt, Start
@@ -108,7 +109,7 @@ class CellSystem(System[Solution, Rates]):
         self.sees_tails = interaction is None  # attention amplifies them, interactions do not
         law = equation.velocity.law
         terms = [] if law is None else law.at(0.0).terms(grid.dimension)
-        self.tilts = any(term.head.tail_power < 1 for term in terms)  # kernels e^{<Ax, y>} look far into tails
+        self.tilts = any(_looks_far(term.head, grid.dimension) for term in terms)
 
     def diffusion_at(self, time: float) -> float:
         """D."""
@@ -392,6 +393,14 @@ def _every_other(panel: Panel) -> Panel:
     lattice = panel.lattice
     axes = tuple(axis[::2] for axis in lattice.axes)
     return Panel(Lattice(axes, lattice.origin, lattice.matrix), panel.values[::2, ::2], averages=False)
+
+
+def _looks_far(head: Head, dimension: int) -> bool:
+    """Whether a kernel amplifies tails, as e^{<Ax, y>} does, without the damping e^{-|Ky|^2} that l2 has."""
+    if head.tail_power >= 1:
+        return False
+    form = head.key_form(dimension)
+    return form is None or not float(np.linalg.eigvalsh(form)[0]) > 0.0
 
 
 def _bound(speeds: Float, density: Float) -> None:
