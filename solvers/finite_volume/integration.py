@@ -165,13 +165,13 @@ class FiniteVolumeIntegration(Integration):
             return False
         rates = self._present_rates()
         plan = self._plan(target, rates)
-        self._evaluations += len(plan.stepper.tableau.weights) - 1 + int(plan.exact)
+        self._evaluations += plan.evaluations
         if self._roughness is None:
-            self._roughness = self._system.roughness(self._solution, rates)
+            self._roughness = self._noise_steps.roughness(self._solution, rates)
         start = Start(self._time, self._solution, rates, self._roughness)
         try:
             with np.errstate(all="ignore"):
-                taken = self._noise_steps.step if plan.exact else self._system.step
+                taken = self._system.step if plan.exact is None else self._noise_steps.step
                 tried = taken(start, plan, self._control.allowed(plan))
         except (ProblemError, ArithmeticError, np.linalg.LinAlgError):  # a trial stage where the drift means nothing
             tried = Attempt(None, math.inf)
@@ -181,7 +181,8 @@ class FiniteVolumeIntegration(Integration):
             self._solution = self._system.restored(self._solution, tried.solution, self._time, plan.end)
             self._missed.add(plan.length, self._roughness, self._system.widening(rates))
             if self._system.scheme.walls and not self._system.edges:
-                self._missed.walls = max(self._missed.walls, mass_at_walls(self._solution.density))
+                lifted = 0.0 if plan.exact is None else plan.exact.wall_error
+                self._missed.walls = max(self._missed.walls, lifted + mass_at_walls(self._solution.density))
             self._time = plan.end
             self._rates = self._roughness = None
             self._look_at_tails()
@@ -346,7 +347,8 @@ class FiniteVolumeIntegration(Integration):
     def residual(self) -> float:
         rates = self._present_rates()
         if self._kept_residual is None or self._kept_residual[0] is not rates:
-            self._kept_residual = rates, self._system.residual(self._solution, rates)
+            in_modes = self._noise_steps.residual(self._time, self._solution, rates)
+            self._kept_residual = rates, min(in_modes, self._system.residual(self._solution, rates))
         return self._kept_residual[1]
 
     def accuracy(self) -> Accuracy:

@@ -111,6 +111,11 @@ class CellSystem(System[Solution, Rates]):
         terms = [] if law is None else law.at(0.0).terms(grid.dimension)
         self.tilts = any(_looks_far(term.head, grid.dimension) for term in terms)
 
+    @property
+    def steady_noise(self) -> bool:
+        """Whether conductivities are constant."""
+        return self.frame.rests and self._diffusion is not None
+
     def diffusion_at(self, time: float) -> float:
         """D."""
         return self._diffusion_in_time(time) if self._diffusion is None else self._diffusion
@@ -377,6 +382,10 @@ class CellSystem(System[Solution, Rates]):
         return leaks * (_STIFFNESS_RATIO if self.scheme.order > 2 else 1.0)
 
     def _emptying(self, speeds: Float, conductivities: Float) -> tuple[float, float]:
+        return self.outflow(speeds), self.spreading(conductivities)
+
+    def outflow(self, speeds: Float) -> float:
+        """The largest share of a cell that first-order transport takes out per unit time."""
         blocks = self.grid.blocks
         shares = np.empty((len(speeds), len(blocks)))
 
@@ -385,7 +394,7 @@ class CellSystem(System[Solution, Rates]):
             shares[panel, block] = outflow(speeds[panel], self.grid.widths, *blocks[block])
 
         run_pieces(work, shares.size, speeds.size)
-        return float(shares.max()), self.spreading(conductivities)
+        return float(shares.max())
 
 
 def _every_other(panel: Panel) -> Panel:

@@ -18,9 +18,9 @@ from mfpde.solvers.finite_volume.cosines import Cosines
 from mfpde.solvers.finite_volume.diagnostics import mass_at_walls
 from mfpde.solvers.finite_volume.frames import Static
 from mfpde.solvers.finite_volume.grid import Grid
-from mfpde.solvers.finite_volume.hermite_modes import HermiteModes
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.system import STAGGERED, CellSystem, Scheme
+from mfpde.solvers.finite_volume.weighted_modes import HermiteModes
 from mfpde.transform import threads
 from mfpde.typing import Float
 
@@ -159,7 +159,17 @@ MOVING: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("given", [PLANE, MOVING], ids=["cosines", "hermite"])
+#: what comes to the walls of a box
+WALLS: dict[str, Any] = {
+    **MOVING,
+    "attention": {"kind": "softmax", "A": 1, "V": 1},
+    "noise": {"kappa": 4},
+    "initial": {"kind": "gaussian", "mean": 0.2, "covariance": 0.01},
+    "solver": {"kind": "finite-volume", "cells": 160, "box": [[-1, 1]]},
+}
+
+
+@pytest.mark.parametrize("given", [PLANE, MOVING, WALLS], ids=["cosines", "hermite", "walls"])
 def test_a_run_goes_on_bit_for_bit(given: dict[str, Any]) -> None:
     until = given["time"]["until"]
     task = InitialValueProblem(mfpde.Problem.from_dict(given).equation, until)
