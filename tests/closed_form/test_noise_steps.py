@@ -20,7 +20,7 @@ from mfpde.solvers.finite_volume.frames import Static
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.system import STAGGERED, CellSystem, Scheme
-from mfpde.solvers.finite_volume.weighted_modes import HermiteModes
+from mfpde.solvers.finite_volume.weighted_modes import BoxModes, HermiteModes
 from mfpde.transform import threads
 from mfpde.typing import Float
 
@@ -89,7 +89,7 @@ def test_slopes_at_walls_go_by_what_flows_there(random: np.random.Generator) -> 
     assert np.abs(plane.lifting(density, speeds)[0] - np.array(rows) - np.array(columns).T).max() < 1e-11
 
 
-def test_mass_at_walls_is_not_for_cosines() -> None:
+def test_mass_at_walls_is_not_for_cosines(monkeypatch: pytest.MonkeyPatch) -> None:
     given = {
         **PLANE,
         "geometry": {"kind": "line"},
@@ -100,8 +100,15 @@ def test_mass_at_walls_is_not_for_cosines() -> None:
     problem = mfpde.Problem.from_dict(given)
     run = problem.solver.start(problem.posed())
     asked = {"time": 0.0, "solution": run.solution, "rates": run._present_rates(), "number": 0}
-    assert run._noise_steps.limits(**asked, promised=1e-5) is None
-    assert run._noise_steps.limits(**asked, promised=1.0) is not None
+    with monkeypatch.context() as without:
+        without.setattr(noise_steps, "box_modes", lambda *_: None)
+        run._noise_steps._next_modes = 0
+        run._noise_steps._modes = Cosines(run.grid)
+        assert run._noise_steps.limits(**asked, promised=1e-5) is None
+        assert run._noise_steps.limits(**asked, promised=1.0) is not None
+    run._noise_steps._next_modes = 0
+    assert run._noise_steps.limits(**asked, promised=1e-5) is not None
+    assert isinstance(run._noise_steps._modes, BoxModes)
 
 
 def test_exact_steps_follow_the_gaussian_under_softmax(monkeypatch: pytest.MonkeyPatch) -> None:
