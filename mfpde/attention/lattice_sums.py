@@ -132,9 +132,9 @@ def _integrate(table: Piecewise, kinks: Float, width: float, first: int, odd: bo
     cells = kinks / abs(width)
     both = np.concatenate([-cells[::-1], cells])
     room = np.empty(2 * STENCIL)
-    integrate_stencils(table, width, first, both, odd, _RULE, _STENCIL, _USUAL, room, out)
+    integrate_stencils(table, width, first, both, odd, _RULE, _STENCIL, room, out)
 
 
-_RULE = gauss_legendre(_GAUSS_POINTS)
+_POINTS, _SHARES = gauss_legendre(_GAUSS_POINTS)
+_RULE = _POINTS, _SHARES, np.ascontiguousarray((lagrange_basis(0.5 * (1 + _POINTS)) * _SHARES).T)
 _STENCIL = STENCIL_NODES, STENCIL_WEIGHTS
-_USUAL = np.ascontiguousarray((lagrange_basis(0.5 * (1 + _RULE[0])) * _RULE[1]).T)

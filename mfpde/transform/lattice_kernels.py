@@ -62,11 +62,11 @@ def _basis(t: float, nodes: Float, weights: Float, out: Float) -> None:
 
 @kernel
 def _add_stretch(
-    table: Piecewise, width: float, cell: float, low: float, high: float, odd: bool,
-    rule: tuple[Float, Float], stencil: tuple[Float, Float], basis: Float, moments: Float,
+    table: Piecewise, width: float, cell: float, ends: tuple[float, float], odd: bool,
+    rule: tuple[Float, Float, Float], stencil: tuple[Float, Float], basis: Float, moments: Float,
 ) -> None:  # fmt: skip
-    """moments += `int F(h (q - t)) l_k(t) dt` over t from q - high to q - low."""
-    points, shares = rule
+    """moments += `int F(h (q - t)) l_k(t) dt` over t in q minus what lies between both ends."""
+    (low, high), points, shares = ends, rule[0], rule[1]
     for index in range(points.size):
         place = low + 0.5 * (high - low) * (1.0 + points[index])
         acting = (high - low) * shares[index] * _act(table, width * place, odd)
@@ -89,12 +89,12 @@ def _add_cell(
 @kernel
 def integrate_stencils(
     table: Piecewise, width: float, first: int, kinks: Float, odd: bool,
-    rule: tuple[Float, Float], stencil: tuple[Float, Float], usual: Float, room: Float, out: Float,
+    rule: tuple[Float, Float, Float], stencil: tuple[Float, Float], room: Float, out: Float,
 ) -> None:  # fmt: skip
     """out_n = `sum_k int_0^1 F(h (n + first + s_k - t)) l_k(t) dt`, over the nodes s_k of a stencil.
 
-    By a Gauss rule (weights of sum 1) on either side of every kink, which are given in cells, ascending; `usual
-    (points, nodes)`: weights times l_k where a cell has none. `room`: two numbers for each node.
+    By a Gauss rule on either side of every kink, which are given in cells, ascending: points, weights of sum 1, and
+    `(points, nodes)` weights times l_k for cells without any. `room`: two numbers for each node.
     """
     count = stencil[0].size
     basis, moments, kink = room[:count], room[count : 2 * count], 0
@@ -108,12 +108,12 @@ def integrate_stencils(
             kink += 1
         low = cell - 1.0
         while kink < kinks.size and kinks[kink] < cell - _KINK_MARGIN:
-            _add_stretch(table, width, cell, low, kinks[kink], odd, rule, stencil, basis, moments)
+            _add_stretch(table, width, cell, (low, kinks[kink]), odd, rule, stencil, basis, moments)
             low = kinks[kink]
             kink += 1
         if low == cell - 1.0:
-            _add_cell(table, width, cell, odd, rule[0], usual, moments)
+            _add_cell(table, width, cell, odd, rule[0], rule[2], moments)
         else:
-            _add_stretch(table, width, cell, low, cell, odd, rule, stencil, basis, moments)
+            _add_stretch(table, width, cell, (low, cell), odd, rule, stencil, basis, moments)
         for n in range(max(0, index - count + 1), min(out.size, index + 1)):
             out[n] += moments[index - n]

@@ -49,8 +49,8 @@ class LineSystem(CompiledSystem):
         new: State,
         following: Slopes,
     ) -> tuple[float, float]:
-        room, line = self._step_room(task.nodes.size, start), self._line_room(len(start.mean))
-        error, moved_by = steps.line_part(start, first, task, noise, *at, cells, line, room, new, following)
+        rooms = self._line_room(len(start.mean)), self._step_room(task.nodes.size, start)
+        error, moved_by = steps.line_part(start, first, task, noise, at, cells, rooms, new, following)
         return float(error), float(moved_by)
 
     def _line_room(self, panels: int) -> LineRoom:

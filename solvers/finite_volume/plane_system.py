@@ -108,7 +108,7 @@ class PlaneSystem(CompiledSystem):
         following: Slopes,
     ) -> tuple[float, float]:
         rooms = self._plane_room(len(start.mean)), self._step_room(task.nodes.size, start)
-        error, moved_by = steps.plane_part(start, first, task, noise, *at, cells, rooms, new, following)
+        error, moved_by = steps.plane_part(start, first, task, noise, at, cells, rooms, new, following)
         return float(error), float(moved_by)
 
     def _plane_room(self, panels: int) -> PlaneRoom:

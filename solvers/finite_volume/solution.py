@@ -12,7 +12,7 @@ from mfpde.solvers.finite_volume.gaussian_closure import ClosedDensity, Closure,
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.typing import Float
 
-__all__ = ["Solution", "lattices", "measure_of"]
+__all__ = ["Solution", "every_other", "lattices", "measure_of"]
 
 
 class Solution(NamedTuple):
@@ -49,3 +49,10 @@ def measure_of(
             outside = grid.outside or Outside.of(grid.axes, grid.widths, *grid.moments(solution.density[index]))
             closures.append((lattice, Closure.of(density, panels[-1].mass, outside, heaviest)))
     return ClosedDensity(panels, closures) if closed else GridDensity(panels)
+
+
+def every_other(panel: Panel) -> Panel:
+    """Of the cells along each axis."""
+    lattice = panel.lattice
+    axes = tuple(axis[::2] for axis in lattice.axes)
+    return Panel(Lattice(axes, lattice.origin, lattice.matrix), panel.values[::2, ::2], averages=False)

@@ -17,15 +17,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from mfpde.geometry import Lattice
-from mfpde.measure import GridDensity, Panel
+from mfpde.measure import GridDensity
 from mfpde.solvers.finite_volume.diagnostics import narrowest_cluster
 from mfpde.solvers.finite_volume.frames import Frame
 from mfpde.solvers.finite_volume.grid import Grid
-from mfpde.solvers.finite_volume.solution import Solution, lattices, measure_of
+from mfpde.solvers.finite_volume.solution import Solution, every_other, lattices, measure_of
 from mfpde.solvers.kernels import finite_volume_diffusion as diffusion
 from mfpde.solvers.kernels import finite_volume_transport as transport
-from mfpde.solvers.kernels.cells import EMPTY_SHARE
+from mfpde.solvers.kernels.cells import bound_speeds
 from mfpde.solvers.kernels.finite_volume_update import outflow
 from mfpde.solvers.steppers.base import System
 from mfpde.transform.threads import pieces, run_pieces, thread_count
@@ -137,7 +136,7 @@ class CellSystem(System[Solution, Rates]):
             motion = self.frame.motion(time, state, panel, drift, self.grid)
             self.frame.remainder(drift, motion, inverse, self.grid, speeds[panel])
             if not self.sees_tails:
-                _bound(speeds[panel], state.density[panel])
+                bound_speeds(state.density[panel], speeds[panel])
             conductivities[panel] = strength * inverse @ inverse.T
             if strength > 0.0 and self.grid.excess.any():
                 speeds[panel] -= np.tensordot(conductivities[panel], self.grid.excess, axes=1)
@@ -309,7 +308,7 @@ class CellSystem(System[Solution, Rates]):
         if not self._kinks_in_sums:
             return 0.0
         velocity, measure, largest = self._velocity.at(time), self.measure(solution), 0.0
-        coarse = GridDensity([_every_other(panel) for panel in measure.panels])
+        coarse = GridDensity([every_other(panel) for panel in measure.panels])
         for panel, density in zip(coarse.panels, solution.density, strict=True):
             drifts = [velocity.drift(law, panel.lattice) for law in (measure, coarse)]
             largest = max(largest, self._average(drifts[1] - drifts[0], panel.values, panel.lattice.matrix, density))
@@ -397,27 +396,12 @@ class CellSystem(System[Solution, Rates]):
         return float(shares.max())
 
 
-def _every_other(panel: Panel) -> Panel:
-    """Of the cells along each axis."""
-    lattice = panel.lattice
-    axes = tuple(axis[::2] for axis in lattice.axes)
-    return Panel(Lattice(axes, lattice.origin, lattice.matrix), panel.values[::2, ::2], averages=False)
-
-
 def _looks_far(head: Head, dimension: int) -> bool:
     """Whether a kernel amplifies tails, as e^{<Ax, y>} does, without the damping e^{-|Ky|^2} that l2 has."""
     if head.tail_power >= 1:
         return False
     form = head.key_form(dimension)
     return form is None or not float(np.linalg.eigvalsh(form)[0]) > 0.0
-
-
-def _bound(speeds: Float, density: Float) -> None:
-    """Speeds of empty cells become no larger than elsewhere: those of steep potentials would shorten all steps."""
-    full = density > EMPTY_SHARE * density.max()
-    for along in speeds:
-        largest = float(np.abs(along[full]).max())
-        np.clip(along, -largest, largest, out=along)
 
 
 def _central(values: Float, axis: int, lines: slice) -> Float:

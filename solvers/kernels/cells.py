@@ -14,7 +14,6 @@ from mfpde.solvers.kernels.finite_volume_update import outflow
 from mfpde.typing import AnyArray, Float
 
 __all__ = [
-    "EMPTY_SHARE",
     "MOMENTS",
     "Cells",
     "Heads",
@@ -28,7 +27,7 @@ __all__ = [
     "tell",
 ]
 
-EMPTY_SHARE = 1e-16  # of the peak: cells with less decide on nothing, steps included
+_EMPTY_SHARE = 1e-16  # of the peak: cells with less decide on nothing, steps included
 MOMENTS = 6  # numbers that `cell_moments` finds
 
 
@@ -121,7 +120,7 @@ def bound_speeds(density: Float, speeds: Float) -> None:
         for i in range(density.shape[0]):
             line, speed = density[i], speeds[direction, i]
             for j in range(line.size):
-                if line[j] > EMPTY_SHARE * peak:
+                if line[j] > _EMPTY_SHARE * peak:
                     largest = max(largest, abs(speed[j]))
         for i in range(density.shape[0]):
             speed = speeds[direction, i]

@@ -42,16 +42,16 @@ def line_part(
     first: Slopes,
     task: StepTask,
     noise: Float,
-    stage: int,
-    moved_by: float,
+    at: tuple[int, float],
     cells: Cells,
-    line: LineRoom,
-    room: StepRoom,
+    rooms: tuple[LineRoom, StepRoom],
     new: State,
     following: Slopes,
 ) -> tuple[float, float]:
     """The part of a step between two evaluations of velocities that compiled code does not know: the rates of a stage
     from the velocities in place of its speeds, then the move to the next stage. Answers as `line_step` does."""
+    line, room = rooms
+    stage, moved_by = at
     count = task.weights.size
     if stage > 0 or count == 0:
         out, rates = place(start, task, stage, room, new, following)

@@ -121,8 +121,7 @@ def plane_part(
     first: Slopes,
     task: StepTask,
     noise: Float,
-    stage: int,
-    moved_by: float,
+    at: tuple[int, float],
     cells: Cells,
     rooms: tuple[PlaneRoom, StepRoom],
     new: State,
@@ -130,6 +129,7 @@ def plane_part(
 ) -> tuple[float, float]:
     """As `line_part`."""
     plane, room = rooms
+    stage, moved_by = at
     count = task.weights.size
     if stage > 0 or count == 0:
         out, rates = place(start, task, stage, room, new, following)
