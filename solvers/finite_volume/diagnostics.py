@@ -16,7 +16,15 @@ from mfpde.typing import Float
 if TYPE_CHECKING:
     from mfpde.solvers.finite_volume.system import Rates
 
-__all__ = ["LEAST_WIDTH", "Missed", "inverse_growth", "mass_at_walls", "narrowest_cluster", "unsmoothed"]
+__all__ = [
+    "LEAST_WIDTH",
+    "Missed",
+    "inverse_growth",
+    "mass_at_walls",
+    "narrowest_cluster",
+    "pace_of_frames",
+    "unsmoothed",
+]
 
 #: cells across a cluster at half of its height
 LEAST_WIDTH = 3.0
@@ -145,3 +153,12 @@ def inverse_growth(solution: Solution, rates: Rates) -> float:
             largest = float(variances[-1])
             found = largest / speed if speed > 0 else np.inf
     return found
+
+
+def pace_of_frames(solution: Solution, rates: Rates) -> float:
+    """How fast frames move or widen, relative to their size."""
+    fastest = 0.0
+    for frame, mean, matrix in zip(solution.matrix, rates.mean, rates.matrix, strict=True):
+        inverse = np.linalg.inv(frame)
+        fastest = max(fastest, float(np.abs(inverse @ mean).max()), float(np.abs(inverse @ matrix).max()))
+    return fastest

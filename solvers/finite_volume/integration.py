@@ -15,7 +15,13 @@ from mfpde.geometry import Axis, Layout
 from mfpde.measure import GridDensity
 from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.finite_volume.control import Plan, StepControl
-from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, Missed, inverse_growth, mass_at_walls
+from mfpde.solvers.finite_volume.diagnostics import (
+    LEAST_WIDTH,
+    Missed,
+    inverse_growth,
+    mass_at_walls,
+    pace_of_frames,
+)
 from mfpde.solvers.finite_volume.first_instants import FirstInstants
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.initial import stacked
@@ -95,23 +101,16 @@ class FiniteVolumeIntegration(Integration):
     def pace(self) -> float:
         """How fast the whole moves or changes, per unit time, relative to how wide it is."""
         rates = self._present_rates()
-        fastest = self._pace_of_frames(rates)
+        fastest = pace_of_frames(self._solution, rates)
         for density, speeds in zip(self._solution.density, rates.speeds, strict=True):
             share = density / density.sum()
             typical = np.sqrt((speeds**2 * share).reshape(len(speeds), -1).sum(axis=1))
             fastest = max(fastest, float((typical / np.sqrt(np.diag(self.grid.moments(density)[1]))).max()))
         return fastest
 
-    def _pace_of_frames(self, rates: Rates) -> float:
-        fastest = 0.0
-        for frame, mean, matrix in zip(self._solution.matrix, rates.mean, rates.matrix, strict=True):
-            inverse = np.linalg.inv(frame)
-            fastest = max(fastest, float(np.abs(inverse @ mean).max()), float(np.abs(inverse @ matrix).max()))
-        return fastest
-
     def _first_step(self, rates: Rates) -> float:
         """In which no frame moves far."""
-        fastest = self._pace_of_frames(rates)
+        fastest = pace_of_frames(self._solution, rates)
         share = _FIRST_STEP * self._control.tolerance ** (1 / self._control.stepper.error_order)
         return share / fastest if fastest > 0 else math.inf
 
@@ -169,9 +168,9 @@ class FiniteVolumeIntegration(Integration):
         if self._roughness is None:
             self._roughness = self._noise_steps.roughness(self._solution, rates)
         start = Start(self._time, self._solution, rates, self._roughness)
+        taken = self._system.step if plan.exact is None else self._noise_steps.step
         try:
             with np.errstate(all="ignore"):
-                taken = self._system.step if plan.exact is None else self._noise_steps.step
                 tried = taken(start, plan, self._control.allowed(plan))
         except (ProblemError, ArithmeticError, np.linalg.LinAlgError):  # a trial stage where the drift means nothing
             tried = Attempt(None, math.inf)
@@ -200,8 +199,8 @@ class FiniteVolumeIntegration(Integration):
     def _look_at_tails(self) -> None:
         """Estimate the errors that tails, and sums over kinks, cause: after step 2, after every step up to the 8th
         while one exceeds a thousandth of the error that is allowed, and after every 8th step."""
-        steps = self._control.counts["steps"]
-        matter = max(self._missed.tails, self._missed.sums) > _TAILS_SHARE_MIN * self._missed.allowed
+        steps, missed = self._control.counts["steps"], self._missed
+        matter = max(missed.tails, missed.sums) > _TAILS_SHARE_MIN * missed.allowed
         if steps == 2 or steps % _STEPS_BETWEEN_TAILS == 0 or (steps < _STEPS_BETWEEN_TAILS and matter):
             self._missed = self._with_tails()
 
@@ -395,10 +394,8 @@ class FiniteVolumeIntegration(Integration):
         cells = self._solution.density.shape[-self.grid.dimension :]
         self._system.grid = Grid(state["low"], state["high"], cells, self.grid.gaussian)
         self._first_cells = tuple(int(count) for count in state["first_cells"])
-        self._control.restore(state)
-        self._noise_steps.restore(state)
-        self._rest.restore(state)
-        self._amplification.restore(state)
+        for part in (self._control, self._noise_steps, self._rest, self._amplification):
+            part.restore(state)
         self._rates, self._roughness = self._system.rhs(self._time, self._solution), None
         self._missed.restore(state["missed"])
         self._growth.restore(state["growth"])
