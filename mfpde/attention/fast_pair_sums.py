@@ -94,12 +94,13 @@ def _by_lattices(potential: PairPotential, measure: Measure, what: str, queries:
     summed so."""
     if not measure.lattices or not measure.space.flat:
         return None
-    total = None
-    for lattice, masses in zip(measure.lattices, measure.lattice_masses, strict=True):
-        found = sums_over_lattice(potential, measure.space, what, lattice, masses, queries)
+    total, start, weights = None, 0, measure.nodes()[1]
+    for lattice in measure.lattices:
+        end = start + math.prod(lattice.shape)
+        found = sums_over_lattice(potential, measure.space, what, lattice, weights[start:end], queries)
         if found is None:
             return None
-        total = found if total is None else total + found
+        total, start = found if total is None else total + found, end
     return total
 
 

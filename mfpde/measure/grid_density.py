@@ -160,10 +160,6 @@ class GridDensity(Measure):
     def lattices(self) -> list[Lattice]:
         return [panel.lattice for panel in self.panels]
 
-    @property
-    def lattice_masses(self) -> list[Float]:
-        return [panel.node_masses for panel in self.panels]
-
     def density_on(self, panel: Panel) -> Float:
         """The density of all panels at the points of one, in its shape."""
         others = [other for other in self._there if other is not panel]
