@@ -116,6 +116,10 @@ class Missed:
         tails, sums, felt = self.tails + of_tails * length, self.sums + of_sums * length, self.felt + between * length
         return replace(self, tails=tails, sums=sums, felt=felt, feeling=feeling, looked=time)
 
+    def see_walls(self, density: Float, lifted: float) -> None:
+        """After a step between walls, whose lifting has changed that share of the mass."""
+        self.walls = max(self.walls, lifted + mass_at_walls(density))
+
     def array(self) -> Float:
         """What a checkpoint keeps of it."""
         return np.array([getattr(self, name) for name in _CHECKPOINT_FIELDS])

@@ -13,7 +13,7 @@ from mfpde.solvers.kernels.finite_volume_frame import SUMS, remainder, row_sums
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["MAX_DEVIATIONS", "Grid", "root"]
+__all__ = ["MAX_DEVIATIONS", "Grid", "central_difference", "root"]
 
 _CELLS_PER_PIECE = 1 << 14  # whose numbers stay in the cache
 _EDGE_CELLS_MIN = 3  # more than stencils cross in a step
@@ -149,6 +149,12 @@ class Grid:
         """Mean and covariance of z over the cells of a density `(rows, columns)`."""
         return grid_moments(self.axes, (density / density.sum()).reshape(self.cells))
 
+    def average_change(self, change: Float, weights: Float, frame: Float, density: Float) -> float:
+        """Of the change of a drift in some cells of a panel, relative to its width along the axes."""
+        apart = np.linalg.solve(frame, change.reshape(self.dimension, -1))
+        average = np.abs(apart) @ weights.ravel() / weights.sum()
+        return float((average / np.sqrt(np.diag(self.moments(density)[1]))).max())
+
     def regression(self, values: Float, density: Float) -> tuple[Float, Float]:
         """(c, R) for which `c + R z` is nearest to values `(d, rows, columns)` in the mean square over a density."""
         d, blocks = self.dimension, self.blocks
@@ -195,3 +201,15 @@ def root(matrix: Float) -> Float:
     """The symmetric square root."""
     values, vectors = np.linalg.eigh(matrix)
     return (vectors * np.sqrt(values)) @ vectors.T
+
+
+def central_difference(values: Float, axis: int, lines: slice) -> Float:
+    """h times the derivative along an axis at some of its places, order eight; walls are mirrors."""
+    count, length = values.shape[axis], lines.stop - lines.start
+    near = np.arange(lines.start - 4, lines.stop + 4)
+    mirrored = np.where(near < 0, -1 - near, np.where(near >= count, 2 * count - 1 - near, near))
+    padded = np.moveaxis(values.take(mirrored, axis), axis, 0)
+    slope = np.zeros((length, *padded.shape[1:]))
+    for shift, factor in enumerate((4 / 5, -1 / 5, 4 / 105, -1 / 280), start=1):
+        slope += factor * (padded[4 + shift : 4 + shift + length] - padded[4 - shift : 4 - shift + length])
+    return np.moveaxis(slope, 0, axis)

@@ -15,13 +15,7 @@ from mfpde.geometry import Axis, Layout
 from mfpde.measure import GridDensity
 from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.finite_volume.control import Plan, StepControl
-from mfpde.solvers.finite_volume.diagnostics import (
-    LEAST_WIDTH,
-    Missed,
-    inverse_growth,
-    mass_at_walls,
-    pace_of_frames,
-)
+from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, Missed, inverse_growth, pace_of_frames
 from mfpde.solvers.finite_volume.first_instants import FirstInstants
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.initial import stacked
@@ -181,7 +175,7 @@ class FiniteVolumeIntegration(Integration):
             self._missed.add(plan.length, self._roughness, self._system.widening(rates))
             if self._system.scheme.walls and not self._system.edges:
                 lifted = 0.0 if plan.exact is None else plan.exact.wall_error
-                self._missed.walls = max(self._missed.walls, lifted + mass_at_walls(self._solution.density))
+                self._missed.see_walls(self._solution.density, lifted)
             self._time = plan.end
             self._rates = self._roughness = None
             self._look_at_tails()

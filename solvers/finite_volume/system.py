@@ -20,7 +20,7 @@ import numpy as np
 from mfpde.measure import GridDensity
 from mfpde.solvers.finite_volume.diagnostics import narrowest_cluster
 from mfpde.solvers.finite_volume.frames import Frame
-from mfpde.solvers.finite_volume.grid import Grid
+from mfpde.solvers.finite_volume.grid import Grid, central_difference
 from mfpde.solvers.finite_volume.solution import Solution, every_other, lattices, measure_of
 from mfpde.solvers.kernels import finite_volume_diffusion as diffusion
 from mfpde.solvers.kernels import finite_volume_transport as transport
@@ -247,7 +247,7 @@ class CellSystem(System[Solution, Rates]):
         axis = 1 - direction
         weights = [factor if k != axis else factor[lines] for k, factor in enumerate(self.grid.weights)]
         strength = conductivity / self.grid.widths[axis]
-        return _central(values, axis, lines) * np.multiply.outer(strength * weights[0], weights[1])
+        return central_difference(values, axis, lines) * np.multiply.outer(strength * weights[0], weights[1])
 
     def step(self, start: Start, plan: Plan, tolerance: float) -> Attempt:
         """Try one step (`take_step`)."""
@@ -311,7 +311,9 @@ class CellSystem(System[Solution, Rates]):
         coarse = GridDensity([every_other(panel) for panel in measure.panels])
         for panel, density in zip(coarse.panels, solution.density, strict=True):
             drifts = [velocity.drift(law, panel.lattice) for law in (measure, coarse)]
-            largest = max(largest, self._average(drifts[1] - drifts[0], panel.values, panel.lattice.matrix, density))
+            largest = max(
+                largest, self.grid.average_change(drifts[1] - drifts[0], panel.values, panel.lattice.matrix, density)
+            )
         return _SUMS_FACTOR * largest
 
     def drifts_apart(self, time: float, solution: Solution, one: GridDensity, other: GridDensity) -> float:
@@ -322,14 +324,8 @@ class CellSystem(System[Solution, Rates]):
         for panel, (lattice, position) in enumerate(zip(frames, positions, strict=True)):
             drifts = [velocity.drift(measure, lattice, position) for measure in (one, other)]
             density = solution.density[panel]
-            largest = max(largest, self._average(drifts[1] - drifts[0], density, lattice.matrix, density))
+            largest = max(largest, self.grid.average_change(drifts[1] - drifts[0], density, lattice.matrix, density))
         return largest
-
-    def _average(self, change: Float, weights: Float, frame: Float, density: Float) -> float:
-        """Of the change of a drift in some cells of a panel, relative to its width along the axes."""
-        apart = np.linalg.solve(frame, change.reshape(self.grid.dimension, -1))
-        average = np.abs(apart) @ weights.ravel() / weights.sum()
-        return float((average / np.sqrt(np.diag(self.grid.moments(density)[1]))).max())
 
     def solutions_apart(self, time: float, solution: Solution, one: Solution, other: Solution) -> float:
         """The same of the laws of two solutions."""
@@ -402,15 +398,3 @@ def _looks_far(head: Head, dimension: int) -> bool:
         return False
     form = head.key_form(dimension)
     return form is None or not float(np.linalg.eigvalsh(form)[0]) > 0.0
-
-
-def _central(values: Float, axis: int, lines: slice) -> Float:
-    """h times the derivative along an axis at some of its places, order eight; walls are mirrors."""
-    count, length = values.shape[axis], lines.stop - lines.start
-    near = np.arange(lines.start - 4, lines.stop + 4)
-    mirrored = np.where(near < 0, -1 - near, np.where(near >= count, 2 * count - 1 - near, near))
-    padded = np.moveaxis(values.take(mirrored, axis), axis, 0)
-    slope = np.zeros((length, *padded.shape[1:]))
-    for shift, factor in enumerate((4 / 5, -1 / 5, 4 / 105, -1 / 280), start=1):
-        slope += factor * (padded[4 + shift : 4 + shift + length] - padded[4 - shift : 4 - shift + length])
-    return np.moveaxis(slope, 0, axis)
