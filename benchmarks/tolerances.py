@@ -169,7 +169,8 @@ def gaussians() -> Iterator[Case]:
 
 
 def flat() -> Iterator[Case]:
-    """Mean and covariance, relative to the largest, of laws that are not Gaussian."""
+    """Mean and covariance, relative to the largest, of laws that are not Gaussian, and densities at the last time,
+    relative to their peak."""
     for entry in stored("flat") + stored("hard"):
 
         def error(run: mfpde.Run, entry: dict[str, Any] = entry) -> float:
@@ -178,6 +179,9 @@ def flat() -> Iterator[Case]:
                 found = np.concatenate([measure.mean, measure.covariance.ravel()])
                 right = np.array(wanted[: found.size])
                 worst = max(worst, float(np.abs(found - right).max() / np.abs(right).max()))
+            if "density" in entry:
+                off = run.measure(-1).evaluate(np.array(entry["points"])) - np.array(entry["density"])
+                worst = max(worst, float(np.abs(off).max()) / entry["peak"])
             return worst
 
         yield Case(entry["name"], entry["problem"], entry["times"], entry["accuracy"], error)

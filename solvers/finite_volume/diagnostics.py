@@ -22,8 +22,7 @@ __all__ = ["LEAST_WIDTH", "Missed", "inverse_growth", "mass_at_walls", "narrowes
 LEAST_WIDTH = 3.0
 _SMOOTHING_WIDTH = 4.0 * np.log(2.0)  # cells squared that averaging adds to the squared width at half height
 _DIFFERENCE_DAMPING = 4.0  # half of the derivatives by which fluxes of order nine and seven differ in effect
-_BETWEEN_FACTOR, _HALF_ORDER_BETWEEN = 0.2, 7.0  # interpolation of order 14, measured for s / h from 1 to 10
-_CHECKPOINT_FIELDS = ("initial", "differed", "tails", "layer", "walls", "looked")  # of what was missed
+_CHECKPOINT_FIELDS = ("initial", "differed", "tails", "layer", "walls", "between", "looked")  # of what was missed
 _ORDER_NINE_FACTOR = 10.0  # times difference^(9/7) that errors of order nine are, from densities of all kinds
 
 
@@ -59,9 +58,9 @@ class Missed:
     steps of length x |flux of order 9 - flux of order 7|.
 
     That difference is O(h^7) and the error O(h^9): the estimate is 10 difference^(9/7), or where velocities have kinks
-    within cells that difference. Where noise has made an edge a normal law of the variance s^2, noise that follows
-    damps what the difference has done to it, eight derivatives of that law, by (s^2 / (s^2 + 2 D t))^4; and what is
-    shown between the cells misses 0.2 / (1 + s^2 / h^2)^7.
+    within cells that difference. Where noise has made an edge a normal law of the variance s^2, noise damps the
+    difference in a step, eight derivatives of that law, and what it has done, by (s^2 / (s^2 + 2 D t))^4. What is
+    shown between the cells adds the error of its interpolation.
     """
 
     initial: float
@@ -72,24 +71,25 @@ class Missed:
     tails: float = 0.0  # what tails beyond the cells may have changed of where tokens are, relative to the width
     layer: float = np.inf  # variance of the steepest edge under noise, in cells squared; infinite without one
     walls: float = 0.0  # the largest share of the mass so far by which sums over cells and integrals differ at walls
+    between: float = 0.0  # the error of interpolation between the cells at the last time shown
     looked: float = 0.0  # when tails were last looked at
 
     @property
     def so_far(self) -> float:
         """The estimate."""
-        between = _BETWEEN_FACTOR / (1.0 + self.layer) ** _HALF_ORDER_BETWEEN
         smooth = self.order == 9 and not self.kinks
         of_fluxes = _ORDER_NINE_FACTOR * self.differed ** (9 / 7) if smooth else self.differed
-        return self.initial + self.walls + between + of_fluxes
+        return self.initial + self.walls + self.between + of_fluxes
 
     def add(self, step: float, roughness: float, spreading: float) -> None:
         """A step: its length, the difference between two orders and what noise adds to variances in cells squared, per
         unit time."""
         if self.layer < np.inf:
             wider = self.layer + step * spreading
-            self.differed *= (self.layer / wider) ** _DIFFERENCE_DAMPING
+            self.differed = (self.differed + step * roughness) * (self.layer / wider) ** _DIFFERENCE_DAMPING
             self.layer = wider
-        self.differed += step * roughness
+        else:
+            self.differed += step * roughness
 
     def array(self) -> Float:
         """What a checkpoint keeps of it."""

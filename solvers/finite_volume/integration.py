@@ -64,6 +64,8 @@ class FiniteVolumeIntegration(Integration):
         self._kept_layout: tuple[Grid, Layout] | None = None
         self._kept_residual: tuple[Rates, float] | None = None
         self._roughness: float | None = None
+        if first is None:
+            self._see_between()
         self._evaluations = 1
         control.begin(self._first_step(self._rates))
 
@@ -148,7 +150,13 @@ class FiniteVolumeIntegration(Integration):
                 )
             work += (self._evaluations - evaluations) * self._system.cost(len(self._solution.mean))
         self._amplification.see(self.residual())
+        self._see_between()
         return self._trouble() or Progress(State.REACHED)
+
+    def _see_between(self) -> None:
+        """Estimate what is wrong between the cells in what the present time shows."""
+        panels = self.measure().panels
+        self._missed.between = max(panel.interpolant.error / float(panel.at_points.max()) for panel in panels)
 
     def _pass(self, first: FirstInstants, time: float) -> None:
         """To a time in the first instants, from the initial data."""
