@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from mfpde.geometry import Lattice
 from mfpde.typing import Float
@@ -19,6 +20,7 @@ _POINTS = 14  # along each axis
 # errors of polynomials through so many, over differences of that order: in the middle of the points, and half a
 # spacing beyond the last one
 _ERROR_IN_MIDDLE, _ERROR_BEYOND = 1.28e-5, 0.15
+_DIFFERENCE = np.array([(-1.0) ** k * math.comb(_POINTS, k) for k in range(_POINTS + 1)])
 _POINTS_PER_BATCH = 1 << 12  # bounds memory
 _FACE_ROUNDING = 1e-10  # in cells, of the place of a face that two panels share
 _MAX_EXPONENT = 300.0  # difference of exponents within a stencil, so that e^x does not overflow
@@ -63,7 +65,7 @@ def _gaussian_form(
     inverse = np.linalg.inv(lattice.matrix)
     middle, none = inverse @ (mean - lattice.origin), np.zeros_like(covariance)
     spread = inverse @ covariance @ inverse.T
-    plain = (middle, none), _error(values, np.zeros_like(values), edges)
+    plain = (middle, none), _error(values, None, edges)
     if not np.linalg.eigvalsh(spread)[0] > 0:
         return plain
     form = middle, np.linalg.inv(spread)
@@ -78,22 +80,21 @@ def _exponents(form: tuple[Float, Float], z: Float) -> Float:
     return found
 
 
-def _error(values: Float, exponents: Float, edges: bool) -> float:
+def _error(values: Float, exponents: Float | None, edges: bool) -> float:
     """What interpolating `values e^exponents` leaves, over the Gaussian there: a share of its differences of order
     fourteen along any axis, larger at ends of a density with `edges`."""
     largest = 0.0
     for axis in range(values.ndim):
-        u, q = np.moveaxis(values, axis, 0), np.moveaxis(exponents, axis, 0)
-        size = len(u) - _POINTS
-        if size <= 0:
+        if values.shape[axis] <= _POINTS:
             continue
-        middle, total = q[_POINTS // 2 : _POINTS // 2 + size], np.zeros_like(u[:size])
-        for k in range(_POINTS + 1):
-            factor = (-1) ** k * math.comb(_POINTS, k)
-            total += factor * u[k : k + size] * np.exp(np.minimum(q[k : k + size] - middle, _MAX_EXPONENT))
-        largest = max(largest, _ERROR_IN_MIDDLE * float(np.abs(total).max()))
+        windows = sliding_window_view(values, _POINTS + 1, axis)
+        if exponents is not None:
+            q = sliding_window_view(exponents, _POINTS + 1, axis)
+            windows = windows * np.exp(np.minimum(q - q[..., [_POINTS // 2]], _MAX_EXPONENT))
+        found = np.abs(windows @ _DIFFERENCE)
+        largest = max(largest, _ERROR_IN_MIDDLE * float(found.max()))
         if edges:
-            largest = max(largest, _ERROR_BEYOND * float(np.abs(total[[0, -1]]).max()))
+            largest = max(largest, _ERROR_BEYOND * float(found[[0, -1]].max()))
     return largest
 
 

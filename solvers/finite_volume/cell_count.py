@@ -38,11 +38,9 @@ class TooFewCellsError(ProblemError):
 
 @dataclass(frozen=True)
 class Range:
-    """Cells a side: the fewest, those from which on a low order means that something is not smooth, as many as then
-    pay, and the most."""
+    """Cells a side: the fewest, as many as pay where something is not smooth, and the most."""
 
     fewest: int
-    telling: int
     rough: int
     most: int
 
@@ -78,7 +76,7 @@ def enough_cells(start: Start, within: Range, until: float, wanted: float) -> in
             power = math.log(last.missed / pilot.missed) / math.log(cells / last.cells) if last.missed < math.inf else 0
             if power < _MIN_ORDER and slow:
                 return max(cells, within.rough)
-            slow = power < _MIN_ORDER and last.cells >= within.telling
+            slow = power < _MIN_ORDER
             needed = pilot.needed(wanted, min(max(power, 1.0), _MAX_ORDER))
             if needed <= _MAX_EXTRAPOLATION * cells:
                 return _rounded(min(needed, within.most))

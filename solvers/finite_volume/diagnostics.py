@@ -22,7 +22,7 @@ __all__ = ["LEAST_WIDTH", "Missed", "inverse_growth", "mass_at_walls", "narrowes
 LEAST_WIDTH = 3.0
 _SMOOTHING_WIDTH = 4.0 * np.log(2.0)  # cells squared that averaging adds to the squared width at half height
 _DIFFERENCE_DAMPING = 4.0  # half of the derivatives by which fluxes of order nine and seven differ in effect
-_CHECKPOINT_FIELDS = ("initial", "differed", "tails", "layer", "walls", "between", "looked")  # of what was missed
+_CHECKPOINT_FIELDS = ("initial", "differed", "tails", "layer", "walls", "looked")  # of what was missed
 _ORDER_NINE_FACTOR = 10.0  # times difference^(9/7) that errors of order nine are, from densities of all kinds
 
 
@@ -71,7 +71,7 @@ class Missed:
     tails: float = 0.0  # what tails beyond the cells may have changed of where tokens are, relative to the width
     layer: float = np.inf  # variance of the steepest edge under noise, in cells squared; infinite without one
     walls: float = 0.0  # the largest share of the mass so far by which sums over cells and integrals differ at walls
-    between: float = 0.0  # the error of interpolation between the cells at the last time shown
+    between: float = 0.0  # the error of interpolation between the cells at the present time
     looked: float = 0.0  # when tails were last looked at
 
     @property

@@ -63,9 +63,8 @@ class FiniteVolumeIntegration(Integration):
         self._rates: Rates | None = system.rhs(0.0, solution)  # compiles before anybody measures a rate
         self._kept_layout: tuple[Grid, Layout] | None = None
         self._kept_residual: tuple[Rates, float] | None = None
+        self._kept_between: tuple[Solution, float] | None = None
         self._roughness: float | None = None
-        if first is None:
-            self._see_between()
         self._evaluations = 1
         control.begin(self._first_step(self._rates))
 
@@ -80,8 +79,8 @@ class FiniteVolumeIntegration(Integration):
 
     @property
     def missed(self) -> float:
-        """What the cells have left out so far, relative to the peak."""
-        return self._missed.so_far
+        """What the cells have left out so far, and between them now, relative to the peak."""
+        return replace(self._missed, between=self._between()).so_far
 
     @property
     def grid(self) -> Grid:
@@ -150,13 +149,7 @@ class FiniteVolumeIntegration(Integration):
                 )
             work += (self._evaluations - evaluations) * self._system.cost(len(self._solution.mean))
         self._amplification.see(self.residual())
-        self._see_between()
         return self._trouble() or Progress(State.REACHED)
-
-    def _see_between(self) -> None:
-        """Estimate what is wrong between the cells in what the present time shows."""
-        panels = self.measure().panels
-        self._missed.between = max(panel.interpolant.error / float(panel.at_points.max()) for panel in panels)
 
     def _pass(self, first: FirstInstants, time: float) -> None:
         """To a time in the first instants, from the initial data."""
@@ -217,6 +210,16 @@ class FiniteVolumeIntegration(Integration):
         missed, time = self._missed, float(np.nextafter(self._time, -np.inf))
         doubt = self._system.doubt(time, self._solution) if missed.looked < self._time else 0.0
         return replace(missed, tails=missed.tails + doubt * (self._time - missed.looked), looked=self._time)
+
+    def _between(self) -> float:
+        """Error of interpolation between the cells; not before the first instants, when cells hold edges."""
+        if self._first is not None and self._time == 0.0:
+            return 0.0
+        if self._kept_between is None or self._kept_between[0] is not self._solution:
+            panels = self.measure().panels
+            found = max(panel.interpolant.error / float(panel.at_points.max()) for panel in panels)
+            self._kept_between = self._solution, found
+        return self._kept_between[1]
 
     def _present_rates(self) -> Rates:
         return self._see(self._system.rhs(self._time, self._solution)) if self._rates is None else self._rates
@@ -353,7 +356,7 @@ class FiniteVolumeIntegration(Integration):
         return self._kept_residual[1]
 
     def accuracy(self) -> Accuracy:
-        return self._amplification.judged(self._with_tails().accuracy())
+        return self._amplification.judged(replace(self._with_tails(), between=self._between()).accuracy())
 
     def facts(self) -> dict[str, float]:
         at_ends = 0.0 if self._system.edges else float(self.grid.edge_mass(self._solution.density).max())

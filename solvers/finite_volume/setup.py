@@ -38,12 +38,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Setup"]
 
-# cells a side, by dimension: the fewest, those from which on low orders tell of rough data, as many as then pay, and
-# the most; under noise fewer would have limited fluxes in every step
-_CELLS_MOVING = {1: Range(32, 64, 512, 1024), 2: Range(32, 32, 96, 192)}
-_CELLS_UNDER_NOISE = {1: Range(64, 64, 512, 1024), 2: Range(32, 32, 96, 192)}
-_CELLS_OF_PIECES = Range(96, 96, 512, 1024)  # polynomials of degree eight at both ends; fewer are not faster
-_CELLS_AT_REST = {1: Range(64, 128, 512, 2048), 2: Range(48, 48, 192, 256)}  # frames that do not move need more
+# cells a side, by dimension: the fewest (on the line still fewer are no faster: their boxes begin short and grow), as
+# many as pay where data are not smooth, the most
+_CELLS_MOVING = {1: Range(64, 512, 1024), 2: Range(32, 96, 192)}
+_CELLS_OF_PIECES = Range(96, 512, 1024)  # polynomials of degree eight at both ends
+_CELLS_AT_REST = {1: Range(128, 512, 2048), 2: Range(48, 192, 256)}  # frames that do not move need more
 _TOLERANCE_DEFAULT = {1: 1e-8, 2: 1e-6}  # by dimension, where no solver.tolerance is given
 _STEP_TOLERANCE_DEFAULT = 1e-10  # relative error of one time step, where no solver.tolerance is given
 _STEP_TOLERANCE_MIN = 1e-14  # rounding
@@ -152,8 +151,7 @@ class Setup:
         """Of the pilot runs, and of the run after them."""
         if self.pieces:
             return _CELLS_OF_PIECES
-        moving = _CELLS_UNDER_NOISE if self._noise > 0 else _CELLS_MOVING
-        return (moving if self._moving else _CELLS_AT_REST)[self.dimension]
+        return (_CELLS_MOVING if self._moving else _CELLS_AT_REST)[self.dimension]
 
     def _on_grid(self, parts: list[Part], grid: Grid, pilot: bool) -> list[Discretised]:
         if self.pieces:
