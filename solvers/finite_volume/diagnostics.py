@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mfpde.contracts import Accuracy
+from mfpde.measure import GridDensity
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.kernels.finite_volume_peaks import narrowest_peak
 from mfpde.typing import Float
@@ -16,7 +17,15 @@ from mfpde.typing import Float
 if TYPE_CHECKING:
     from mfpde.solvers.finite_volume.system import Rates
 
-__all__ = ["LEAST_WIDTH", "Missed", "inverse_growth", "mass_at_walls", "narrowest_cluster", "unsmoothed"]
+__all__ = [
+    "LEAST_WIDTH",
+    "Missed",
+    "between_cells",
+    "inverse_growth",
+    "mass_at_walls",
+    "narrowest_cluster",
+    "unsmoothed",
+]
 
 #: cells across a cluster at half of its height
 LEAST_WIDTH = 3.0
@@ -50,6 +59,11 @@ def mass_at_walls(density: Float) -> float:
         for first, second, third in (u[:3], u[:-4:-1]):
             found += float(np.abs(3.0 * second - 2.0 * first - third).sum())
     return found / (24.0 * float(density.sum()))
+
+
+def between_cells(density: GridDensity) -> float:
+    """The error of interpolation between the cells, relative to the peak of each panel."""
+    return max(panel.interpolant.error / float(panel.at_points.max()) for panel in density.panels)
 
 
 @dataclass

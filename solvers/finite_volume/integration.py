@@ -15,7 +15,7 @@ from mfpde.geometry import Axis, Layout
 from mfpde.measure import GridDensity
 from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.finite_volume.control import Plan, StepControl
-from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, Missed, inverse_growth, mass_at_walls
+from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, Missed, between_cells, inverse_growth, mass_at_walls
 from mfpde.solvers.finite_volume.first_instants import FirstInstants
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.initial import stacked
@@ -63,7 +63,6 @@ class FiniteVolumeIntegration(Integration):
         self._rates: Rates | None = system.rhs(0.0, solution)  # compiles before anybody measures a rate
         self._kept_layout: tuple[Grid, Layout] | None = None
         self._kept_residual: tuple[Rates, float] | None = None
-        self._kept_between: tuple[Solution, float] | None = None
         self._roughness: float | None = None
         self._evaluations = 1
         control.begin(self._first_step(self._rates))
@@ -79,7 +78,7 @@ class FiniteVolumeIntegration(Integration):
 
     @property
     def missed(self) -> float:
-        """What the cells have left out so far, and between them now, relative to the peak."""
+        """What the cells have left out so far, and leave out between them now, relative to the peak."""
         return replace(self._missed, between=self._between()).so_far
 
     @property
@@ -213,13 +212,7 @@ class FiniteVolumeIntegration(Integration):
 
     def _between(self) -> float:
         """Error of interpolation between the cells; not before the first instants, when cells hold edges."""
-        if self._first is not None and self._time == 0.0:
-            return 0.0
-        if self._kept_between is None or self._kept_between[0] is not self._solution:
-            panels = self.measure().panels
-            found = max(panel.interpolant.error / float(panel.at_points.max()) for panel in panels)
-            self._kept_between = self._solution, found
-        return self._kept_between[1]
+        return between_cells(self.measure()) if self._first is None or self._time > 0.0 else 0.0
 
     def _present_rates(self) -> Rates:
         return self._see(self._system.rhs(self._time, self._solution)) if self._rates is None else self._rates
@@ -369,7 +362,7 @@ class FiniteVolumeIntegration(Integration):
             **{name: float(count) for name, count in self._control.counts.items()},
             "evaluations": float(self._evaluations),
             "step": self._control.step,
-            "cell-error": self.missed,
+            "cell-error": self._missed.so_far,
         }
 
     # -- keeping
