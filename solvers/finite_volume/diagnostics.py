@@ -24,6 +24,7 @@ __all__ = [
     "inverse_growth",
     "mass_at_walls",
     "narrowest_cluster",
+    "pace_of_frames",
     "unsmoothed",
 ]
 
@@ -122,6 +123,15 @@ class Missed:
             return Accuracy(self.allowed, self.so_far, kept=True)
         cause = "edges" if self.initial > self.allowed else "kinks" if self.kinks else "cells"
         return Accuracy(self.allowed, self.so_far, kept=False, cause=cause)
+
+
+def pace_of_frames(solution: Solution, rates: Rates) -> float:
+    """How fast frames move or change, per unit time, relative to their size."""
+    fastest = 0.0
+    for frame, mean, matrix in zip(solution.matrix, rates.mean, rates.matrix, strict=True):
+        inverse = np.linalg.inv(frame)
+        fastest = max(fastest, float(np.abs(inverse @ mean).max()), float(np.abs(inverse @ matrix).max()))
+    return fastest
 
 
 def inverse_growth(solution: Solution, rates: Rates) -> float:

@@ -15,7 +15,14 @@ from mfpde.geometry import Axis, Layout
 from mfpde.measure import GridDensity
 from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.finite_volume.control import Plan, StepControl
-from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, Missed, between_cells, inverse_growth, mass_at_walls
+from mfpde.solvers.finite_volume.diagnostics import (
+    LEAST_WIDTH,
+    Missed,
+    between_cells,
+    inverse_growth,
+    mass_at_walls,
+    pace_of_frames,
+)
 from mfpde.solvers.finite_volume.first_instants import FirstInstants
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.initial import stacked
@@ -95,23 +102,16 @@ class FiniteVolumeIntegration(Integration):
     def pace(self) -> float:
         """How fast the whole moves or changes, per unit time, relative to how wide it is."""
         rates = self._present_rates()
-        fastest = self._pace_of_frames(rates)
+        fastest = pace_of_frames(self._solution, rates)
         for density, speeds in zip(self._solution.density, rates.speeds, strict=True):
             share = density / density.sum()
             typical = np.sqrt((speeds**2 * share).reshape(len(speeds), -1).sum(axis=1))
             fastest = max(fastest, float((typical / np.sqrt(np.diag(self.grid.moments(density)[1]))).max()))
         return fastest
 
-    def _pace_of_frames(self, rates: Rates) -> float:
-        fastest = 0.0
-        for frame, mean, matrix in zip(self._solution.matrix, rates.mean, rates.matrix, strict=True):
-            inverse = np.linalg.inv(frame)
-            fastest = max(fastest, float(np.abs(inverse @ mean).max()), float(np.abs(inverse @ matrix).max()))
-        return fastest
-
     def _first_step(self, rates: Rates) -> float:
         """In which no frame moves far."""
-        fastest = self._pace_of_frames(rates)
+        fastest = pace_of_frames(self._solution, rates)
         share = _FIRST_STEP * self._control.tolerance ** (1 / self._control.stepper.error_order)
         return share / fastest if fastest > 0 else math.inf
 
