@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from copy import copy, deepcopy
 from dataclasses import replace
@@ -43,10 +42,9 @@ _MASS_ROUNDING = 2e-15  # share of the mass that rounding may change in one step
 _LEAK_MAX = 1e-9  # share of the mass near an end of a box that cannot grow, at which the run ends
 _BOX_GROWTH_MAX = 4  # times the cells at the start
 _FIRST_STEP = 0.8  # standard deviations that the first step may carry a frame, for a tolerance of 1
-_STEPS_BETWEEN_TAILS = 8  # accepted steps between two estimates of what tails have changed
+_STEPS_BETWEEN_LOOKS = 8  # accepted steps between two estimates of tails, and of whether anything moves still
 _TAILS_SHARE_MIN = 1e-3  # share of the error that is allowed, above which tails are estimated at every early step
 _LEFT_OF_POLE = 1e-4  # share of the time of a pole that need not be followed
-_STEPS_BETWEEN_LOOKS = 8  # accepted steps, after which it is seen whether anything moves still
 
 
 class FiniteVolumeIntegration(Integration):
@@ -113,7 +111,7 @@ class FiniteVolumeIntegration(Integration):
         """In which no frame moves far."""
         fastest = pace_of_frames(self._solution, rates)
         share = _FIRST_STEP * self._control.tolerance ** (1 / self._control.stepper.error_order)
-        return share / fastest if fastest > 0 else math.inf
+        return share / fastest if fastest > 0 else np.inf
 
     # -- stepping
     # ---------------------------------------------------------------------------------------------------------
@@ -174,7 +172,7 @@ class FiniteVolumeIntegration(Integration):
                 taken = self._noise_steps.step if plan.exact else self._system.step
                 tried = taken(start, plan, self._control.allowed(plan))
         except (ProblemError, ArithmeticError, np.linalg.LinAlgError):  # a trial stage where the drift means nothing
-            tried = Attempt(None, math.inf)
+            tried = Attempt(None, np.inf)
         if tried.solution is not None and self._leaves_the_box(tried.solution):
             return True
         if self._control.judge(plan, tried.error, tried.limited) and tried.solution is not None:
@@ -201,7 +199,7 @@ class FiniteVolumeIntegration(Integration):
         thousandth of the error that is allowed, and after every 8th step."""
         steps = self._control.counts["steps"]
         matter = self._missed.tails > _TAILS_SHARE_MIN * self._missed.allowed
-        if steps == 2 or steps % _STEPS_BETWEEN_TAILS == 0 or (steps < _STEPS_BETWEEN_TAILS and matter):
+        if steps == 2 or steps % _STEPS_BETWEEN_LOOKS == 0 or (steps < _STEPS_BETWEEN_LOOKS and matter):
             self._missed = self._with_tails()
 
     def _with_tails(self) -> Missed:

@@ -38,9 +38,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Setup"]
 
-# cells a side, by dimension: the fewest (on the line still fewer are no faster: their boxes begin short and grow), as
-# many as pay where data are not smooth, the most
+# cells a side, by dimension: the fewest (fewer are no faster: on the line their boxes begin short and grow, and on
+# coarse cells steps that integrate noise are rejected), as many as pay where data are not smooth, the most
 _CELLS_MOVING = {1: Range(64, 512, 1024), 2: Range(32, 96, 192)}
+_CELLS_UNDER_NOISE = {1: Range(96, 512, 1024), 2: Range(48, 96, 192)}
 _CELLS_OF_PIECES = Range(96, 512, 1024)  # polynomials of degree eight at both ends
 _CELLS_AT_REST = {1: Range(128, 512, 2048), 2: Range(48, 192, 256)}  # frames that do not move need more
 _TOLERANCE_DEFAULT = {1: 1e-8, 2: 1e-6}  # by dimension, where no solver.tolerance is given
@@ -151,7 +152,8 @@ class Setup:
         """Of the pilot runs, and of the run after them."""
         if self.pieces:
             return _CELLS_OF_PIECES
-        return (_CELLS_MOVING if self._moving else _CELLS_AT_REST)[self.dimension]
+        moving = _CELLS_UNDER_NOISE if self._noise > 0 else _CELLS_MOVING
+        return (moving if self._moving else _CELLS_AT_REST)[self.dimension]
 
     def _on_grid(self, parts: list[Part], grid: Grid, pilot: bool) -> list[Discretised]:
         if self.pieces:
