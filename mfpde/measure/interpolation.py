@@ -17,9 +17,9 @@ from mfpde.typing import Float
 __all__ = ["Interpolant"]
 
 _POINTS = 14  # along each axis
-# errors of polynomials through so many, over differences of that order: in the middle of the points, and half a
-# spacing beyond the last one
-_ERROR_IN_MIDDLE, _ERROR_BEYOND = 1.28e-5, 0.15
+# errors of polynomials through so many, over differences of that order: in the middle of the points (three times the
+# remainder's factor, since differences see less of what is hardly resolved), and half a spacing beyond the last one
+_ERROR_IN_MIDDLE, _ERROR_BEYOND = 4e-5, 0.15
 _DIFFERENCE = np.array([(-1.0) ** k * math.comb(_POINTS, k) for k in range(_POINTS + 1)])
 _POINTS_PER_BATCH = 1 << 12  # bounds memory
 _FACE_ROUNDING = 1e-10  # in cells, of the place of a face that two panels share
