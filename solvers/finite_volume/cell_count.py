@@ -38,8 +38,10 @@ class TooFewCellsError(ProblemError):
 
 @dataclass(frozen=True)
 class Range:
-    """Cells a side: the fewest, as many as pay where something is not smooth, and the most."""
+    """Cells a side: of the first pilot run, the fewest of a run, as many as pay where something is not smooth, and the
+    most."""
 
+    first: int
     fewest: int
     rough: int
     most: int
@@ -67,11 +69,11 @@ def enough_cells(start: Start, within: Range, until: float, wanted: float) -> in
     wanted *= _ERROR_SHARE
     slow = False
     last: _Pilot | None = None
-    cells = within.fewest
+    cells = within.first
     while True:
         pilot = _pilot_run(start, cells, until, wanted)
         if pilot.missed <= wanted or not pilot.finished:
-            return cells
+            return max(cells, within.fewest)
         if last is not None and pilot.missed < math.inf:
             power = math.log(last.missed / pilot.missed) / math.log(cells / last.cells) if last.missed < math.inf else 0
             if power < _MIN_ORDER and slow:
@@ -79,7 +81,7 @@ def enough_cells(start: Start, within: Range, until: float, wanted: float) -> in
             slow = power < _MIN_ORDER
             needed = pilot.needed(wanted, min(max(power, 1.0), _MAX_ORDER))
             if needed <= _MAX_EXTRAPOLATION * cells:
-                return _rounded(min(needed, within.most))
+                return _rounded(min(max(needed, within.fewest), within.most))
         if cells >= within.most / _PILOT_RATIO:
             return within.most
         more = _PILOT_SHARE * pilot.needed(wanted, _MAX_ORDER) if pilot.missed < math.inf else 0.0

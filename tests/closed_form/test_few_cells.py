@@ -61,7 +61,7 @@ def counted(error, wanted, within):
 
 
 def test_as_many_cells_as_the_tolerance_needs():
-    within = Range(32, 96, 512)
+    within = Range(32, 32, 96, 512)
     assert counted(lambda n: 1e-5 * (n / 32) ** -9, 1e-3, within) == (32, [32])
     for wanted in (1e-6, 1e-8, 1e-10):
         found, tried = counted(lambda n: 1e-4 * (n / 32) ** -9, wanted, within)
@@ -69,3 +69,4 @@ def test_as_many_cells_as_the_tolerance_needs():
         assert needed <= found < needed + 8
         assert len(tried) <= 3
     assert counted(lambda n: 0.1 / n, 1e-6, within)[0] == 96
+    assert counted(lambda n: 1e-5 * (n / 32) ** -9, 1e-3, Range(32, 64, 96, 512)) == (64, [32])
