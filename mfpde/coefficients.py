@@ -227,7 +227,8 @@ def _value_at(value: Any, time: float) -> Any:
 def breaks_of(specification: Specification) -> tuple[float, ...]:
     """The breaks of all schedules inside, ascending, none twice."""
     found: set[float] = set()
-    for _, value in specification:
+    for name in type(specification).model_fields:
+        value = specification.__dict__[name]
         inside = value if isinstance(value, tuple) else (value,)
         for item in inside:
             if isinstance(item, Schedule):

@@ -17,6 +17,7 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 def pytest_collection_finish() -> None:
     """Thousands of tests stay until the end: garbage collections need not go through them, least of all in forks."""
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import product
 from typing import Any
 
@@ -61,6 +61,8 @@ class External:
     def slopes(self, points: Float) -> Float:
         """Its gradient in native components, `(m, c)`: from derivatives along geodesics."""
         if self.geometry.flat:
+            if self.quadratic is not None:
+                return points @ self.quadratic.bend + self.quadratic.slope
             return np.column_stack([self._along(points, each)[1] for each in np.eye(points.shape[1])])
         if self.geometry.angular:
             return self._along(points, np.ones_like(points))[1][:, None]
@@ -82,7 +84,7 @@ class External:
             found[polar] = series.laplacians(points[polar], np.ones(series.degree + 1))
         return np.asarray(found)
 
-    @property
+    @cached_property
     def quadratic(self) -> Quadratic | None:
         """U as a polynomial of degree at most two, on flat spaces."""
         return quadratic_of(self.expression, tuple(self.geometry.coordinates(_somewhere(self.geometry))))

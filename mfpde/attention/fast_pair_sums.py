@@ -30,13 +30,14 @@ _PLAIN_PAIRS_MAX = 64  # that are not worth a table
 
 def forces(potential: PairPotential, measure: Measure, queries: Queries) -> Float:
     """`grad (W * mu)` in native components, `(m, c)`."""
-    space, points = measure.space, _native(queries)
+    space = measure.space
     if space.flat and potential.stiffness is not None:
-        mass, mean, _ = _moments(measure)
-        return potential.stiffness[0] * mass * (points - mean)
+        mass, mean = (measure.mass, measure.mean) if measure.lattices else _moments(measure)[:2]
+        return potential.stiffness[0] * mass * (_native(queries) - mean)
     found = _by_lattices(potential, measure, "slopes", queries)
     if found is not None:
         return found.T
+    points = _native(queries)
     found = _over_nodes(potential, measure, "slopes", points)
     if found is None:
         return pair_sums.forces(potential, space, points, *measure.nodes())
@@ -93,13 +94,12 @@ def _by_lattices(potential: PairPotential, measure: Measure, what: str, queries:
     summed so."""
     if not measure.lattices or not measure.space.flat:
         return None
-    total, start, weights = None, 0, measure.nodes()[1]
-    for lattice in measure.lattices:
-        end = start + math.prod(lattice.shape)
-        found = sums_over_lattice(potential, measure.space, what, lattice, weights[start:end], queries)
+    total = None
+    for lattice, masses in zip(measure.lattices, measure.lattice_masses, strict=True):
+        found = sums_over_lattice(potential, measure.space, what, lattice, masses, queries)
         if found is None:
             return None
-        total, start = found if total is None else total + found, end
+        total = found if total is None else total + found
     return total
 
 

@@ -128,9 +128,13 @@ class Interaction(Law):
         return None if self.expression is None else _pair_potential(self.expression)
 
     @property
+    def pairs_kinked(self) -> bool:
+        """Whether forces between tokens have kinks or jumps."""
+        return self.pair_potential is not None and self.pair_potential.kinked
+
+    @property
     def kinked_by_edges(self) -> bool:
-        kinks_of_pairs = self.pair_potential is not None and self.pair_potential.kinked
-        return kinks_of_pairs or (self.external is not None and bool(Expression(self.external).kinks))
+        return self.pairs_kinked or (self.external is not None and bool(Expression(self.external).kinks))
 
     def external_on(self, geometry: Geometry) -> External | None:
         """U, where there is one."""

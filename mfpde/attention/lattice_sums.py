@@ -15,18 +15,28 @@ import math
 from functools import lru_cache
 
 import numpy as np
+from scipy.fft import irfftn, next_fast_len, rfftn
 
-from mfpde.attention.grid_sums import actions, spacing_of
+from mfpde.attention.grid_sums import spacing_of
 from mfpde.attention.pair_potential import PairPotential
 from mfpde.attention.pair_quadrature import kinks_of
+from mfpde.attention.pair_tables import tables_of
 from mfpde.geometry import Geometry, Lattice, Queries
 from mfpde.geometry.gauss import gauss_legendre
-from mfpde.transform.regular_grid import STENCIL, STENCIL_NODES, RegularGrid, interpolated, lagrange_basis
-from mfpde.typing import AnyArray, Float
+from mfpde.transform.lattice_kernels import act_on_differences, integrate_stencils
+from mfpde.transform.piecewise import Piecewise
+from mfpde.transform.regular_grid import (
+    STENCIL,
+    STENCIL_NODES,
+    STENCIL_WEIGHTS,
+    RegularGrid,
+    interpolated,
+    lagrange_basis,
+)
+from mfpde.typing import Float
 
 __all__ = ["sums_over_lattice"]
 
-_SAME_PLACE = 1e-9  # of a cell: points of the lattice itself, but for rounding
 _RESOLVED_SPACINGS = 2.0  # of those that interpolation needs: the plain sum over nodes is then right to rounding
 _NODES_MAX = {1: 2**17, 2: 2**22}  # of both windows together, by dimension: 100 MB
 _GAUSS_POINTS = 12  # between neighbouring nodes and kinks: l_k has degree 15, F is smooth
@@ -41,27 +51,20 @@ def sums_over_lattice(
     windows, do not do."""
     widths = np.array([axis[1] - axis[0] for axis in lattice.axes])
     steps = lattice.matrix * widths
+    if queries is lattice:
+        own: Window = tuple((0, count) for count in lattice.shape)
+        found = _convolved(potential, space, what, steps, lattice.shape, masses, own)
+        return None if found is None else found.reshape(found.shape[0], -1)
     corner = lattice.origin + lattice.matrix @ np.array([axis[0] for axis in lattice.axes])
     places = np.linalg.solve(steps, (queries.points() - corner).T).T
-    own = places.shape[0] == masses.size and _is_grid(places, lattice.shape)
-    if own:
-        window: Window = tuple((0, count) for count in lattice.shape)
-    else:
-        low = np.floor(places.min(axis=0)).astype(int) - STENCIL // 2
-        high = np.ceil(places.max(axis=0)).astype(int) + STENCIL // 2 + 1
-        window = tuple(zip(low.tolist(), high.tolist(), strict=True))
-    found = _convolved(potential, space, what, steps, lattice.shape, masses, window)
+    low = np.floor(places.min(axis=0)).astype(int) - STENCIL // 2
+    high = np.ceil(places.max(axis=0)).astype(int) + STENCIL // 2 + 1
+    found = _convolved(
+        potential, space, what, steps, lattice.shape, masses, tuple(zip(low.tolist(), high.tolist(), strict=True))
+    )
     if found is None:
         return None
-    if own:
-        return found.reshape(found.shape[0], -1)
-    starts = np.array([start for start, _ in window], dtype=float)
-    return interpolated(places, found, RegularGrid(starts, 1.0, found.shape[1:]))
-
-
-def _is_grid(places: Float, shape: tuple[int, ...]) -> bool:
-    grid = np.stack(np.meshgrid(*map(np.arange, shape), indexing="ij"), axis=-1).reshape(-1, len(shape))
-    return float(np.abs(places - grid).max()) < _SAME_PLACE
+    return interpolated(places, found, RegularGrid(low.astype(float), 1.0, found.shape[1:]))
 
 
 def _convolved(
@@ -80,17 +83,15 @@ def _convolved(
     spectra = _spectra(potential, space, what, steps.tobytes(), shape, window)
     if spectra is None:
         return None
-    padded, axes = tuple(map(_padded, sizes)), tuple(range(len(shape)))
-    moved = np.fft.rfftn(masses.reshape(shape), padded, axes=axes)
-    found = np.fft.irfftn(spectra * moved, padded, axes=tuple(axis + 1 for axis in axes))
+    padded = tuple(map(_padded, sizes))
+    moved = rfftn(masses.reshape(shape), padded)
+    found = irfftn(spectra * moved, padded, axes=tuple(range(1, 1 + len(shape))))
     kept = tuple(slice(count - 1, size) for count, size in zip(shape, sizes, strict=True))
     return np.ascontiguousarray(found[(slice(None), *kept)])
 
 
 def _padded(size: int) -> int:
     """The next size that transforms are fast for."""
-    from scipy.fft import next_fast_len
-
     return int(next_fast_len(size, real=True))
 
 
@@ -99,58 +100,41 @@ def _spectra(
     potential: PairPotential, space: Geometry, what: str, steps: bytes, shape: tuple[int, ...], window: Window
 ) -> Float | None:
     matrix = np.frombuffer(steps).reshape(len(shape), len(shape))
-    offsets = [
-        np.arange(start - count + 1, stop, dtype=float) for count, (start, stop) in zip(shape, window, strict=True)
-    ]
-    acting = None
-    if len(shape) == 1 and not _resolved(potential, space, what, abs(matrix[0, 0]), offsets[0]):
-        acting = _product_weights(potential, space, what, float(matrix[0, 0]), offsets[0])
-    if acting is None:
-        grid = np.meshgrid(*offsets, indexing="ij")
-        acting = actions(potential, space, what, tuple(np.tensordot(matrix, np.stack(grid), axes=1)))
-    if acting is None:
+    first = [start - count + 1 for count, (start, _) in zip(shape, window, strict=True)]
+    sizes = tuple(stop - begin for begin, (_, stop) in zip(first, window, strict=True))
+    farthest = np.maximum(np.abs(first), np.array(first) + sizes) + STENCIL
+    reach = 2.0 ** math.ceil(math.log2(float(np.linalg.norm(np.abs(matrix) @ farthest))))
+    tables = tables_of(potential, space, reach, what)
+    if tables is None:
         return None
-    axes = tuple(range(1, acting.ndim))
-    return np.asarray(np.fft.rfftn(acting, tuple(map(_padded, acting.shape[1:])), axes=axes))
+    acting, odd = np.empty((len(shape) if what == "slopes" else 1, *sizes)), what == "slopes"
+    radial = all(2 * begin == 1 - size for begin, size in zip(first, sizes, strict=True))
+    if len(shape) == 1 and not _resolved(potential, space, what, reach, abs(matrix[0, 0])):
+        begun = sizes[0] // 2 if radial else 0  # half of them are mirrored
+        width = float(matrix[0, 0])
+        _integrate(tables[0], kinks_of(potential, reach), width, first[0] + begun, odd, acting[0, begun:])
+        acting[0, :begun] = (-1.0 if odd else 1.0) * acting[0, : sizes[0] - begun - 1 : -1]
+    else:
+        starts, out = np.array(first, dtype=float), acting
+        if len(shape) == 1:  # a plane with one row
+            matrix, starts, out = np.diag([0.0, matrix[0, 0]]), np.array([0.0, starts[0]]), acting[:, None]
+        act_on_differences(tables[0], matrix, starts, radial, odd, out)
+    return np.asarray(rfftn(acting, tuple(map(_padded, sizes)), axes=tuple(range(1, acting.ndim))))
 
 
-def _resolved(potential: PairPotential, space: Geometry, what: str, width: float, offsets: Float) -> bool:
-    spacing = spacing_of(potential, space, what, _reach(width, offsets))
+def _resolved(potential: PairPotential, space: Geometry, what: str, reach: float, width: float) -> bool:
+    spacing = spacing_of(potential, space, what, reach)
     return spacing is not None and width <= _RESOLVED_SPACINGS * spacing
 
 
-def _reach(width: float, offsets: Float) -> float:
-    return 2.0 ** math.ceil(math.log2(1.01 * width * float(np.abs(offsets).max() + STENCIL)))
+def _integrate(table: Piecewise, kinks: Float, width: float, first: int, odd: bool, out: Float) -> None:
+    """out = `F_n` for consecutive n from the first."""
+    cells = kinks / abs(width)
+    both = np.concatenate([-cells[::-1], cells])
+    room = np.empty(2 * STENCIL)
+    integrate_stencils(table, width, first, both, odd, _RULE, _STENCIL, _USUAL, room, out)
 
 
-def _product_weights(
-    potential: PairPotential, space: Geometry, what: str, width: float, offsets: Float
-) -> Float | None:
-    """`F_n` for these n, consecutive, `(1, n)`."""
-    rim = STENCIL // 2
-    cells = np.arange(offsets[0] - rim + 1, offsets[-1] + rim + 1)  # F is asked on [q - 1, q] h
-    kinks = kinks_of(potential, _reach(abs(width), offsets)) / abs(width)
-    cell, t, shares = _gauss_points(cells, np.concatenate([-kinks, [0.0], kinks]))
-    acting = actions(potential, space, what, (width * (cells[cell] - t),))
-    if acting is None:
-        return None
-    moments = np.zeros((STENCIL, cells.size))
-    for row, basis in zip(moments, lagrange_basis(t), strict=True):
-        np.add.at(row, cell, acting[0] * shares * basis)
-    found = np.zeros(offsets.size)
-    for row, node in zip(moments, STENCIL_NODES.astype(int), strict=True):
-        first = node + rim - 1
-        found += row[first : first + offsets.size]
-    return found[None]
-
-
-def _gauss_points(cells: Float, kinks: Float) -> tuple[AnyArray, Float, Float]:
-    """Of t in [0, 1] in each cell: which cell, t, and the weight; on either side of a kink, which is at `q - t`."""
-    points, weights = gauss_legendre(_GAUSS_POINTS)
-    inside = kinks[(kinks > cells[0] - 1) & (kinks < cells[-1])]
-    ends = np.unique(np.concatenate([[cells[0] - 1], cells, inside]))
-    cell = np.clip(np.ceil(ends[1:]) - cells[0], 0, cells.size - 1).astype(np.int64)
-    length = np.diff(ends)
-    places = ends[:-1, None] + 0.5 * length[:, None] * (1 + points)
-    every = np.repeat(cell, _GAUSS_POINTS)
-    return every, cells[every] - places.ravel(), (length[:, None] * weights).ravel()
+_RULE = gauss_legendre(_GAUSS_POINTS)
+_STENCIL = STENCIL_NODES, STENCIL_WEIGHTS
+_USUAL = np.ascontiguousarray((lagrange_basis(0.5 * (1 + _RULE[0])) * _RULE[1]).T)

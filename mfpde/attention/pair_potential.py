@@ -10,6 +10,7 @@ import numpy as np
 
 from mfpde.attention.pair_quadrature import kinks_of, pair_nodes
 from mfpde.attention.quadratic import quadratic_of
+from mfpde.attention.singular import singular_place
 from mfpde.errors import ProblemError
 from mfpde.geometry import Harmonics
 from mfpde.measure.expression import COORDINATES, Expression
@@ -33,6 +34,9 @@ _MAX_SLOPE = 1e3  # at coincident tokens, relative to slopes elsewhere: steeper 
 _KINK_SLOPE = 1e-9  # at angle 0, relative to slopes elsewhere, of a W with a kink there
 _SLOPE_MARGIN = 0.01  # of the largest of some thousand slopes, for those between them
 _DISTANCES_CHECKED = 10.0  # up to which a potential in r is looked at before a run
+_DISTANCES_OF_POLES = 40.1  # up to which poles are searched for
+_CLOSEST_POLE = 1e-3  # distance; nearer to 0 tokens meet themselves, which `token_unfit` is for
+_SHARE_BEFORE_OVERFLOW = 0.9  # of the distance at which W overflows, which is none
 _EVEN_TO = 1e-12  # of W, relative: its values at an angle and at minus that angle
 _PART_ROUNDING = 4 * float(np.finfo(float).eps)  # of W, in its even and odd parts
 
@@ -230,11 +234,34 @@ class PairPotential:
                 f"is {values[worst]:g} at r = {r[worst]:.6g}; a potential of two tokens is a finite number at every "
                 "distance: maximum(0, ..) cuts one off",
             )
+        pole = self._pole
+        if pole is not None:
+            raise ProblemError.at(
+                "interaction.expression",
+                f"is singular, or its slope is, near r = {pole:.6g}; a potential of two tokens is a finite number at "
+                "every distance: round it off, as sqrt((r - 1)**2 + 0.01) does abs(r - 1)",
+            )
         if not slopes.any():
             raise ProblemError.at(
                 "interaction.expression",
                 f"{self.text} is {values[-1]:g} at every distance up to {_DISTANCES_CHECKED:g}: it moves nothing",
             )
+
+    @cached_property
+    def _pole(self) -> float | None:
+        """A distance, not 0, near which its slope grows for ever."""
+        r = np.linspace(0.0, _DISTANCES_OF_POLES, 1001)[1:]
+        with np.errstate(all="ignore"):
+            finite = np.logical_and.reduce(np.isfinite(self.jets(r, np.zeros(r.size, dtype=bool))))
+        most = _DISTANCES_OF_POLES if finite[-1] else _SHARE_BEFORE_OVERFLOW * r[np.flatnonzero(finite).max(initial=0)]
+
+        def slopes(points: Float) -> Float:
+            distances = np.abs(points[:, 0])
+            found = self.jets(distances, np.zeros(distances.size, dtype=bool))[1]
+            return np.where(distances > _CLOSEST_POLE, found, 0.0)[:, None]
+
+        place = singular_place(slopes, 1, most)
+        return None if place is None else float(abs(place[0]))
 
     def degrees(self, harmonics: Harmonics) -> Degrees:
         """Its coefficients on the circle or a sphere, by quadrature to rounding."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from math import lgamma
 from typing import TYPE_CHECKING
@@ -82,6 +83,7 @@ def pair_nodes(potential: PairPotential, dimension: int, degree: int, shorter: f
     return PairNodes(near, opposite, weights / _area(dimension), values, potential.part == "odd")
 
 
+@lru_cache(maxsize=64)
 def kinks_of(potential: PairPotential, high: float) -> Float:
     """Angles, or distances, below the highest where W may have an edge or a kink."""
 

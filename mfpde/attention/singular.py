@@ -11,21 +11,21 @@ from mfpde.typing import Float
 
 __all__ = ["singular_place"]
 
-_LARGEST_COORDINATE = 8.03  # of the samples; round numbers are none of them
-_SAMPLES = {1: 4001, 2: 161}  # along an axis, by dimension
+_LARGEST_COORDINATE = 8.03  # of the samples unless told; round numbers are none of them
+_SPACINGS = {1: 4.015e-3, 2: 0.100375}  # of the samples along an axis, by dimension
 _PEAKS_MAX = 64  # largest samples among their neighbours, that are looked at
 _REFINEMENTS, _RATIO = 16, 4.0  # how often, and how much finer each time: spacings end at 1e-12 on the line
 _GROWTH = 2.0  # in the second half of them: 1 where there is a largest value, 3 for a slope r^-0.1
 
 
-def singular_place(field: Callable[[Float], Float], dimension: int) -> Float | None:
-    """A point `(d,)` near which the field of points `(n, d)`, values `(n, c)`, is not finite or grows for ever; None
-    where there is none that samples see.
+def singular_place(field: Callable[[Float], Float], dimension: int, most: float = _LARGEST_COORDINATE) -> Float | None:
+    """A point `(d,)`, with coordinates up to `most`, near which the field of points `(n, d)`, values `(n, c)`, is not
+    finite or grows for ever; None where there is none that samples see.
 
     >>> singular_place(lambda x: 1.0 / (x - 0.3), 1).round(9), singular_place(lambda x: np.sign(x), 1)
     (array([0.3]), None)
     """
-    axis = np.linspace(-_LARGEST_COORDINATE, _LARGEST_COORDINATE, _SAMPLES[dimension])
+    axis = np.linspace(-most, most, 2 * round(most / _SPACINGS[dimension]) + 1)
     samples = np.stack(np.meshgrid(*[axis] * dimension, indexing="ij"), axis=-1)
     with np.errstate(all="ignore"):
         sizes = _sizes(field, samples.reshape(-1, dimension)).reshape(samples.shape[:-1])
@@ -48,6 +48,6 @@ def singular_place(field: Callable[[Float], Float], dimension: int) -> Float | N
 
 
 def _sizes(field: Callable[[Float], Float], points: Float) -> Float:
-    """Lengths of the field, infinite where it is not finite."""
-    sizes = np.linalg.norm(field(points), axis=1)
+    """Largest components of the field, infinite where it is not finite; squares would overflow."""
+    sizes = np.abs(field(points)).max(axis=1)
     return np.where(np.isfinite(sizes), sizes, np.inf)

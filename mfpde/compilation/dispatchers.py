@@ -22,6 +22,7 @@ from mfpde.compilation.cache import KernelCache, KernelFiles
 from mfpde.compilation.libraries import CalleeLibrary
 from mfpde.compilation.lowering import KernelCompiler
 from mfpde.compilation.shortcuts import QuickFlags, collection_paused, remember_sizes
+from mfpde.compilation.signals import hold_signals
 
 __all__ = ["CalleeDispatcher", "KernelDispatcher"]
 
@@ -47,6 +48,7 @@ class KernelDispatcher(CPUDispatcher):
         return types.Dispatcher(self._callee)
 
     def compile(self, sig: Any) -> Any:
+        hold_signals(self.targetctx)
         with collection_paused():
             return super().compile(sig)
 

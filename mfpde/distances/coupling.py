@@ -47,7 +47,8 @@ def line_distance(first: Law, second: Law, power: float) -> float:
     elif np.isinf(power):
         ends = [abs(first.extent[side] - second.extent[side]) for side in (0, 1) if first.sharp and second.sharp]
         return max(*_gaps_of_pieces(first, second, first.pieces, second.pieces), *ends)
-    return float(_cost(first, second, power, 0.0, 0.0)[0] ** (1 / power))
+    cost = _cost(first, second, power, 0.0, 0.0)[0]
+    return float(max(cost, 0.0) ** (1 / power))  # rounding may leave less than 0 of equal laws
 
 
 def _cost_on_line(first: Law, second: Law, power: float) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import cache
 from typing import ClassVar
 
 import numpy as np
@@ -101,13 +102,19 @@ class Geometry(Part, ABC):
 
     def counts_as(self, *kinds: str) -> bool:
         """Whether it is a space of one of these kinds, or derived from one."""
-        fields = (getattr(cls, "model_fields", {}).get("kind") for cls in type(self).__mro__)
-        return any(field is not None and field.default in kinds for field in fields)
+        return not _kinds(type(self)).isdisjoint(kinds)
 
     @property
     def name(self) -> str:
         """The kind it is registered as."""
         return str(getattr(self, "kind", type(self).__name__))
+
+
+@cache
+def _kinds(space: type[Geometry]) -> frozenset[str]:
+    """Of a class of spaces and those that it is derived from."""
+    fields = (getattr(cls, "model_fields", {}).get("kind") for cls in space.__mro__)
+    return frozenset(field.default for field in fields if field is not None)
 
 
 def divergence_on_unit_sphere(x: Float, slopes: Float, vectors: Float) -> Float:

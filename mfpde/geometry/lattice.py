@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -62,6 +63,10 @@ class Lattice(Queries):
 
     def points(self) -> Float:
         """All points, `(prod(shape), d)`, the last axis running fastest."""
+        return self._points
+
+    @cached_property
+    def _points(self) -> Float:
         grid = np.stack(np.meshgrid(*self.axes, indexing="ij"), axis=-1).reshape(-1, self.dimension)
         return grid @ self.matrix.T + self.origin
 

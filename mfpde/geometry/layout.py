@@ -70,8 +70,8 @@ class Layout:
 
     def shape_of(self, name: str) -> tuple[int, ...]:
         """Of one field in one snapshot, or of one row of a trail."""
-        known = {**self.fields, **self.trail}
-        return tuple(self.sizes[dimension] for dimension in known[name].dimensions)
+        sizes, field = self.sizes, self.fields[name] if name in self.fields else self.trail[name]
+        return tuple(sizes[dimension] for dimension in field.dimensions)
 
     @property
     def weight(self) -> Float:

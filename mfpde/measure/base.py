@@ -285,6 +285,11 @@ class Measure(ABC):
         return []
 
     @property
+    def lattice_masses(self) -> list[Float]:
+        """Weights of the points of each of them."""
+        return []
+
+    @property
     def normal(self) -> Normal | None:
         """The normal law that it is, with its closed forms; None for any other measure."""
         return None

@@ -20,6 +20,7 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = ["GridDensity"]
 
+_LINE, _PLANE = Line(), Plane()
 #: cells that count as the edge of a box
 _EDGE = 2
 
@@ -52,7 +53,7 @@ class GridDensity(Measure):
         placed = [panel.position is not None for panel in self.panels]
         if any(placed) and not all(placed):
             raise ProblemError.at("panels", f"have positions, all or none: panel {placed.index(False)} has none")
-        self._geometry = Line() if dimensions == [1] else Plane()
+        self._geometry = _LINE if dimensions == [1] else _PLANE
 
     @classmethod
     def of(cls, axes: Sequence[AnyArray], values: AnyArray, averages: bool = True) -> GridDensity:
@@ -158,6 +159,10 @@ class GridDensity(Measure):
     @property
     def lattices(self) -> list[Lattice]:
         return [panel.lattice for panel in self.panels]
+
+    @property
+    def lattice_masses(self) -> list[Float]:
+        return [panel.node_masses for panel in self.panels]
 
     def density_on(self, panel: Panel) -> Float:
         """The density of all panels at the points of one, in its shape."""

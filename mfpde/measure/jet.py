@@ -13,6 +13,8 @@ from mfpde.typing import Float
 
 __all__ = ["JET_FUNCTIONS", "Jet"]
 
+_BY_PRODUCTS = (1, 2, 3, 4, 5, 6, 7)  # powers
+
 
 class Jet:
     """A value with its first two derivatives by one variable. Values may have twice the digits of doubles (`Wide`).
@@ -86,15 +88,27 @@ class Jet:
         if isinstance(power, Jet):
             return JET_FUNCTIONS["exp"](power * JET_FUNCTIONS["log"](self))
         base, n = rounded(self.value), rounded(power)
-        slope = n * base ** (n - 1) if n != 0 else 0.0
-        bend = n * (n - 1) * base ** (n - 2) if n not in (0, 1) else 0.0
+        slope = n * _raised(base, n - 1) if n != 0 else 0.0
+        bend = n * (n - 1) * _raised(base, n - 2) if n not in (0, 1) else 0.0
         return self.through(self.value**power, slope, bend)
 
     def __rpow__(self, base: Any) -> Jet:
         return JET_FUNCTIONS["exp"](self * np.log(base))
 
 
+def _raised(base: Any, power: Any) -> Any:
+    """`base^power`; small whole powers by products, which take a tenth of the time."""
+    if power not in _BY_PRODUCTS:
+        return base**power
+    found = base
+    for _ in range(int(power) - 1):
+        found = found * base
+    return found
+
+
 def _times(factor: Any, moving: Any) -> Any:
+    if np.ndim(moving) == 0 and moving == 0:
+        return 0.0
     return np.where(np.equal(moving, 0), 0.0, factor * np.asarray(moving))
 
 

@@ -202,7 +202,7 @@ def _check(mean: Float, covariance: Float, geometry: Geometry | None) -> None:
 def _spectrum(covariance: Float, scale: Float) -> tuple[Float, Float]:
     """Positive eigenvalues and eigenvectors of the correlation matrix: small variances beside large ones stay exact."""
     there = scale > 0
-    correlation = covariance[np.ix_(there, there)] / np.outer(scale[there], scale[there])
+    correlation = covariance[there][:, there] / np.outer(scale[there], scale[there])
     values, vectors = np.linalg.eigh(correlation)
     least = values.min(initial=0.0)
     hollow = np.abs(covariance[~there]).max(initial=0.0) > 0

@@ -16,12 +16,16 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = ["UniformBox", "check_sides"]
 
+_LEAST_SIDE = 1e-12  # of its distance from the origin: some thousand doubles
+
 
 def check_sides(box: Iterable[tuple[float, ...]]) -> None:
     """Fail where a side of a box as it was written is no interval."""
     for side in box:
         if len(side) != 2 or not np.isfinite(side).all() or not side[0] < side[1]:
             raise ProblemError.at("box", f"needs pairs [from, to] with from < to, not {shown(list(side))}")
+        if side[1] - side[0] < _LEAST_SIDE * max(abs(side[0]), abs(side[1])):
+            raise ProblemError.at("box", f"is narrower than doubles tell its points apart: {list(side)}")
 
 
 class UniformBox(Measure):

@@ -26,11 +26,11 @@ _PACKAGES = ("numpy", "scipy", "numba", "h5py")
 def provenance_of(problem: Problem, statistics: Mapping[str, float], seconds: float = 0.0) -> dict[str, Any]:
     """Texts, the seed, and groups of texts and numbers."""
     return {
-        "versions": {"mfpde": __version__, "python": platform.python_version(), **_package_versions()},
-        "platform": platform.platform(),
+        "versions": dict(_versions()),
+        "platform": _platform(),
         "cpu": _cpu(),
         "seed": int(getattr(problem.solver, "seed", None) or 0),
-        "command": in_unicode(shlex.join(sys.argv)),
+        "command": _command(*sys.argv),
         "timings": {"seconds": seconds},
         "statistics": {name: float(value) for name, value in statistics.items()},
     }
@@ -39,12 +39,25 @@ def provenance_of(problem: Problem, statistics: Mapping[str, float], seconds: fl
 def history_line() -> str:
     """When and by which command, as the attribute `history` of a file says it."""
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return f"{now} {in_unicode(shlex.join(sys.argv))}"
+    return f"{now} {_command(*sys.argv)}"
+
+
+# what every run of a process says alike is found out once
 
 
 @cache
-def _package_versions() -> dict[str, str]:
-    found = {}
+def _command(*words: str) -> str:
+    return in_unicode(shlex.join(words))
+
+
+@cache
+def _platform() -> str:
+    return platform.platform()
+
+
+@cache
+def _versions() -> dict[str, str]:
+    found = {"mfpde": __version__, "python": platform.python_version()}
     for package in _PACKAGES:
         try:
             found[package] = version(package)

@@ -24,6 +24,9 @@ BLOCK = 128  # points of a block
 BLOCK_EXPONENT_MAX = 1.35  # t k j within a block, for which so many Chebyshev points leave 3e-15
 _POINTS = 2 * LANES
 _EXPONENT_MAX = 700.0  # for what has no mass: masses above 1e-300 stay below it
+_NODES = 0.5 * BLOCK * chebyshev_points(_POINTS)
+_PLACES: Float = np.arange(BLOCK, dtype=float) - 0.5 * (BLOCK - 1)
+_LAGRANGE = np.ascontiguousarray(interpolation_matrix(_POINTS, _PLACES / (0.5 * BLOCK)).T)
 
 
 class BlockRoom(NamedTuple):
@@ -47,12 +50,11 @@ class BlockRoom(NamedTuple):
 def block_room(count: int) -> BlockRoom:
     """Room for so many points."""
     blocks = -(-count // (2 * BLOCK)) * 2
-    places: Float = np.arange(BLOCK, dtype=float) - 0.5 * (BLOCK - 1)
     moved = np.zeros((2 * blocks * blocks, _POINTS))
     return BlockRoom(
         known=np.full(1, np.nan),
-        nodes=0.5 * BLOCK * chebyshev_points(_POINTS),
-        lagrange=np.ascontiguousarray(interpolation_matrix(_POINTS, places / (0.5 * BLOCK)).T),
+        nodes=_NODES,
+        lagrange=_LAGRANGE,
         powers=np.zeros(BLOCK * _POINTS),
         spread=np.zeros((blocks * _POINTS, BLOCK)),
         raised=np.zeros((2 * blocks * blocks, BLOCK)),

@@ -17,7 +17,7 @@ from mfpde.transform.scattered_kernels import POINTS_PER_BLOCK, lagrange_rows
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["STENCIL", "STENCIL_NODES", "RegularGrid", "interpolated", "lagrange_basis", "spread"]
+__all__ = ["STENCIL", "STENCIL_NODES", "STENCIL_WEIGHTS", "RegularGrid", "interpolated", "lagrange_basis", "spread"]
 
 STENCIL = 16  # nodes along an axis that a point is interpolated from
 _BEFORE = STENCIL // 2 - 1  # of them, up to the one before the point
@@ -26,7 +26,8 @@ _BATCHES = 8  # of masses, each with a grid of its own, whatever the number of t
 
 #: of a stencil, where its two middle ones are 0 and 1
 STENCIL_NODES: Float = np.arange(-_BEFORE, STENCIL - _BEFORE, dtype=float)
-_WEIGHTS: Float = np.array([1.0 / np.prod([x - y for y in STENCIL_NODES if y != x]) for x in STENCIL_NODES])
+#: of their Lagrange polynomials
+STENCIL_WEIGHTS: Float = np.array([1.0 / np.prod([x - y for y in STENCIL_NODES if y != x]) for x in STENCIL_NODES])
 
 
 class RegularGrid(NamedTuple):
@@ -40,7 +41,7 @@ class RegularGrid(NamedTuple):
 def lagrange_basis(t: Float) -> Float:
     """Values `(STENCIL, n)` of the polynomials of a stencil's nodes, at places t in [0, 1] between its middle ones."""
     found = np.empty((STENCIL, t.size))
-    lagrange_rows(t, STENCIL_NODES, _WEIGHTS, np.empty(t.size), found)
+    lagrange_rows(t, STENCIL_NODES, STENCIL_WEIGHTS, np.empty(t.size), found)
     return found
 
 
@@ -137,7 +138,7 @@ def spread(points: Float, masses: Float, grid: RegularGrid) -> Float:
     def work(piece: int) -> None:
         here = slice(*batches[piece])
         columns, start = _columns(points[here], grid)
-        _spread(columns, masses[here], start, grid.spacing, STENCIL_NODES, _WEIGHTS, moved[piece])
+        _spread(columns, masses[here], start, grid.spacing, STENCIL_NODES, STENCIL_WEIGHTS, moved[piece])
 
     run_pieces(work, len(batches))
     return moved.sum(axis=0).reshape(grid.shape)
@@ -151,7 +152,7 @@ def interpolated(points: Float, fields: Float, grid: RegularGrid) -> Float:
     def work(piece: int) -> None:
         here = slice(*stretches[piece])
         columns, start = _columns(points[here], grid)
-        _interpolate(columns, tables, start, grid.spacing, STENCIL_NODES, _WEIGHTS, out[:, here])
+        _interpolate(columns, tables, start, grid.spacing, STENCIL_NODES, STENCIL_WEIGHTS, out[:, here])
 
     run_pieces(work, len(stretches))
     return out

@@ -18,7 +18,7 @@ __all__ = ["Tracer"]
 
 _ATTEMPTS_MAX = 10_000  # at steps of tracers, within one step of the nodes
 _HEAVY_WEIGHT = 1e-20  # of the largest weight: lighter nodes do not count in the extent
-_PASSED_MAX = 10.0  # extents of the nodes in one of their steps: a faster tracer comes from infinity
+_PASSED_MAX = 10.0  # extents and ways of the nodes in one of their steps: a faster tracer comes from infinity
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,8 @@ class Tracer:
         self._before: Measure | None = None
         state = nodes(start)
         self._spread, self._rounding = flow.spread(state), flow.rounding(state)
-        self._reach = self._spread + self._extent(state)
+        # a narrow law that moves as a whole, as one far from the origin does, moves by many of its extents
+        self._reach = self._spread + self._extent(state) + self._moved_mean(state)
 
     def carry(self, points: Float, grown: Float, positions: Float | None, tolerance: float) -> tuple[Float, Float]:
         """Points and `int div G` at the other end. Onwards the integral is not asked for; back in time it is infinite
@@ -127,6 +128,12 @@ class Tracer:
         points = state.reshape(weights.size, -1)
         heavy = weights > _HEAVY_WEIGHT * weights.max()
         return float(np.abs(points[heavy] - np.einsum("n,nd->d", weights, points)).max(initial=0.0))
+
+    def _moved_mean(self, state: Float) -> float:
+        """How far the mean of the nodes goes in their step."""
+        weights = self._flow.weights
+        moved = (self._nodes(self._end) - state).reshape(weights.size, -1)
+        return float(np.abs(np.einsum("n,nd->d", weights, moved)).max(initial=0.0))
 
     def size(self, places: Float, grown: Float) -> float:
         """Errors of places relative to the nodes' spread, of the integral as they are."""

@@ -54,6 +54,7 @@ class _Pilot:
     cells: int
     missed: float
     finished: bool = True
+    ran: bool = True  # otherwise the error is that of the initial data alone
 
     def needed(self, wanted: float, order: float) -> float:
         """Cells with which the error is as wanted, at that order."""
@@ -80,8 +81,12 @@ def enough_cells(start: Start, within: Range, until: float, wanted: float) -> in
                 return max(cells, within.rough)
             slow = power < _MIN_ORDER
             needed = pilot.needed(wanted, min(max(power, 1.0), _MAX_ORDER))
+            needed = min(max(needed, within.fewest), within.most)
+            if needed <= _MAX_EXTRAPOLATION * cells and (pilot.ran or needed == within.most):
+                return _rounded(needed)
             if needed <= _MAX_EXTRAPOLATION * cells:
-                return _rounded(min(max(needed, within.fewest), within.most))
+                last, cells = pilot, _rounded(needed)
+                continue
         if cells >= within.most / _PILOT_RATIO:
             return within.most
         more = _PILOT_SHARE * pilot.needed(wanted, _MAX_ORDER) if pilot.missed < math.inf else 0.0
@@ -99,7 +104,7 @@ def _pilot_run(start: Start, cells: int, until: float, wanted: float) -> _Pilot:
     except TooFewCellsError:
         return _Pilot(cells, math.inf)
     if run.missed > wanted:
-        return _Pilot(cells, run.missed)
+        return _Pilot(cells, run.missed, ran=False)
     state = State.UNDER_WAY
     for _ in range(_PILOT_MICROSECONDS // _SLICE_MICROSECONDS):
         state = run.advance(until, _SLICE_MICROSECONDS).state

@@ -1,15 +1,17 @@
-"""The equation on cells where it is known to compiled code: exponential kernels, noise, frames that move or rest. Rates
-and steps are those of `CellSystem`, which specifies them, in one compiled call each."""
+"""The equation on cells in compiled code, in frames that move or rest. Rates and steps are those of `CellSystem`, which
+specifies them: in one compiled call each where the velocity is by exponential kernels, otherwise in one call between
+two evaluations of it."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from mfpde.measure import GridDensity
 from mfpde.solvers.finite_volume.control import Plan
 from mfpde.solvers.finite_volume.diagnostics import unsmoothed
 from mfpde.solvers.finite_volume.frames import Frame
@@ -41,11 +43,12 @@ class CompiledSystem(CellSystem):
     """Rates and steps in compiled code, on a space of so many dimensions."""
 
     dimension: ClassVar[int]
-    #: cells of a panel, along an axis, up to which its sums are the fastest
+    #: cells of a panel, along an axis, up to which compiled sums are the fastest
     cells_max: ClassVar[int]
 
     def __init__(self, equation: Equation, grid: Grid, frame: Frame, scheme: Scheme) -> None:
         super().__init__(equation, grid, frame, scheme)
+        self._known = self.knows(equation)
         self._constant = equation.velocity.constant and not equation.noise.breaks()
         self._cells: tuple[Grid, Cells] | None = None
         self._heads: dict[int, Heads] = {}
@@ -55,30 +58,55 @@ class CompiledSystem(CellSystem):
     def _call(
         self, start: State, first: Slopes, task: StepTask, heads: Heads, cells: Cells, new: State, following: Slopes
     ) -> tuple[float, float]:
-        """The compiled call."""
+        """A step whose velocities compiled code finds: its error, and by how much it was limited."""
+
+    @abstractmethod
+    def _part(
+        self,
+        start: State,
+        first: Slopes,
+        task: StepTask,
+        noise: Float,
+        at: tuple[int, float],
+        cells: Cells,
+        new: State,
+        following: Slopes,
+    ) -> tuple[float, float]:
+        """A part of a step whose velocities are given (`line_part`), at a stage, limited by so much before."""
 
     @classmethod
-    def fits(cls, equation: Equation, grid: Grid, frame: Frame) -> bool:
+    def fits(cls, grid: Grid, frame: Frame) -> bool:
+        """Whether compiled code knows the cells."""
+        return grid.dimension == cls.dimension and (frame.rests or frame.gaussian)
+
+    @classmethod
+    def knows(cls, equation: Equation) -> bool:
         """Whether compiled code knows all that moves the tokens."""
         velocity = equation.velocity
-        if grid.dimension != cls.dimension or max(grid.cells) > cls.cells_max or not (frame.rests or frame.gaussian):
-            return False
         parts = [part.name for part in fields(velocity) if getattr(velocity, part.name) is not None]
         if equation.interaction is not None or parts not in ([], ["law"]):
             return False
         terms = [] if velocity.law is None else velocity.law.at(0.0).terms(cls.dimension)
         return (velocity.law is None or bool(terms)) and all(term.head.pair_kernel in _KERNELS for term in terms)
 
+    @property
+    def _summed(self) -> bool:
+        """Whether compiled code finds the velocities."""
+        return self._known and max(self.grid.cells) <= self.cells_max
+
     # -- rates
     # ---------------------------------------------------------------------------------------------------------
 
     def _find(self, state: Solution, heads: Heads, cells: Cells, rates: Slopes) -> None:
-        """rates = those of a solution; without heads, of the velocity that they have."""
+        """rates = those of a solution; without noise in the heads, of the velocity that they have."""
         still = State(*state)
-        self._call(still, rates, _NO_STEP, heads, cells, still, rates)
+        if self._summed:
+            self._call(still, rates, _NO_STEP, heads, cells, still, rates)
+        else:
+            self._part(still, rates, _NO_STEP, heads.noise, (0, 0.0), cells, still, rates)
 
     def _slope(self, time: float, state: Solution, cells: Cells, spreads: bool = True) -> Slopes:
-        rates, heads = self._blank(state), self._heads_at([time])
+        rates, heads = self._blank(state), self._heads_now(time)
         self._find(state, heads if spreads else heads._replace(noise=np.zeros_like(heads.noise)), cells, rates)
         return rates
 
@@ -95,15 +123,21 @@ class CompiledSystem(CellSystem):
         )
 
     def rhs(self, time: float, state: Solution, nearby: Rates | None = None, spreads: bool = True) -> Rates:
+        if not self._summed:
+            rates, heads = self._blank(state), self._heads_now(time)
+            measure = self.drifts(time, state, nearby, rates.speeds)
+            heads = heads if spreads else heads._replace(noise=np.zeros_like(heads.noise))
+            self._find(state, heads, self._tables(), rates)
+            return self._rates(rates, measure)
         rates = self._slope(time, state, self._tables(), spreads)
         if not np.isfinite(rates.speeds).all():
             super().rhs(time, state)  # says why, where something is to be said
         return self._rates(rates)
 
-    def _rates(self, rates: Slopes) -> _ToldRates:
+    def _rates(self, rates: Slopes, measure: GridDensity | None = None) -> _ToldRates:
         told, spreading = Told(*rates.told.tolist()), self.spreading(rates.conductivity)
         moving = rates.mean, rates.matrix, rates.speeds, rates.conductivity
-        return _ToldRates(Fluxes(rates.across, rates.along), None, *moving, told.outflow, spreading, told)
+        return _ToldRates(Fluxes(rates.across, rates.along), measure, *moving, told.outflow, spreading, told)
 
     def _arrays(self, rates: Rates) -> Slopes:
         fluxes, told = rates.fluxes, np.empty(len(Told._fields))
@@ -126,15 +160,38 @@ class CompiledSystem(CellSystem):
         rough = max(tolerance, SHARE_OF_CELLS * length * start.roughness)
         restores = self.frame.gaussian and not self.noisy_within(start.time, plan.end)
         task = StepTask(*tableau, length, start.rates.emptying, rough, tolerance, restores)
-        times = [min(start.time + float(node) * length, plan.latest) for node in tableau.nodes]
         new, following = State(*(np.empty_like(part) for part in state)), self._blank(start.solution)
-        heads = self._heads_at([*times, plan.end])
-        error, moved_by = self._call(state, self._arrays(start.rates), task, heads, self._tables(), new, following)
+        first, measure = self._arrays(start.rates), None
+        if self._summed:
+            heads = self._heads_within(start.time, plan)
+            error, moved_by = self._call(state, first, task, heads, self._tables(), new, following)
+        else:
+            error, moved_by, measure = self._in_parts(start, first, task, plan, new, following)
         if not error < np.inf:
             return Attempt(None, error, limited=moved_by > 0)
         known = error <= 1.0 and bool(np.isfinite(following.speeds).all())
-        rates = self._rates(following) if known else None
+        rates = self._rates(following, measure) if known else None
         return Attempt(Solution(*new), error, limited=moved_by > 0, rates=rates)
+
+    def _in_parts(
+        self, start: Start, first: Slopes, task: StepTask, plan: Plan, new: State, following: Slopes
+    ) -> tuple[float, float, GridDensity | None]:
+        """The same with velocities between the parts; also the law at the end of a step that is accepted."""
+        state, count, nearby = State(*start.solution), task.weights.size, start.rates
+        noise, cells = self._heads_within(start.time, plan).noise, self._tables()
+        room = self._step_room(count, state)
+        error, moved_by = self._part(state, first, task, noise, (0, 0.0), cells, new, following)
+        for stage, time in enumerate(_times_within(start.time, plan)[1:], start=1):
+            if not error <= 1.0:
+                return error, moved_by, None
+            last = stage == count
+            there, speeds = (new, following.speeds) if last else (room.stage, room.speeds)
+            solution = Solution(*(part.copy() for part in there))  # its law outlives the stage
+            measure = self.drifts(time, solution, None if last else nearby, speeds)  # a resumed run knows none nearby
+            nearby = replace(nearby, measure=measure)
+            reached, moved_by = self._part(state, first, task, noise, (stage, moved_by), cells, new, following)
+            error = error if last else reached
+        return error, moved_by, nearby.measure
 
     def roughness(self, solution: Solution, rates: Rates) -> float:
         assert isinstance(rates, _ToldRates)  # noqa: S101 - for the type checker
@@ -145,13 +202,15 @@ class CompiledSystem(CellSystem):
         return unsmoothed(rates.told.narrowest)
 
     def doubt(self, time: float, solution: Solution) -> float:
-        if not self.scheme.closed:
-            return 0.0
+        if not (self.scheme.closed and self._summed):
+            return super().doubt(time, solution)
         at_rest = self._tables()._replace(moves=False)
-        light, heavy = (self._slope(time, solution, at_rest._replace(heaviest=each)).speeds for each in (False, True))
-        return self._speeds_apart(solution, light, heavy)
+        both = at_rest, at_rest._replace(heaviest=True)
+        return self._speeds_apart(solution, *(self._slope(time, solution, each).speeds for each in both))
 
     def solutions_apart(self, time: float, solution: Solution, one: Solution, other: Solution) -> float:
+        if not self._summed:
+            return super().solutions_apart(time, solution, one, other)
         at_rest = self._tables()._replace(moves=False)
         return self._speeds_apart(solution, *(self._slope(time, each, at_rest).speeds for each in (one, other)))
 
@@ -200,31 +259,49 @@ class CompiledSystem(CellSystem):
                 moves=self.frame.gaussian,
                 gaussian=self.frame.gaussian,
                 heaviest=False,
+                bounded=not self.sees_tails,
                 positions=np.zeros(0) if scheme.positions is None else scheme.positions,
             )
             self._cells = grid, table
         return self._cells[1]
 
+    def _heads_within(self, start: float, plan: Plan) -> Heads:
+        """Coefficients at the stages of a step and at its end."""
+        if self._constant:
+            return self._constant_heads(plan.stepper.tableau.nodes.size + 1)
+        return self._heads_at(_times_within(start, plan))
+
+    def _heads_now(self, time: float) -> Heads:
+        """Coefficients at one time."""
+        return self._constant_heads(1) if self._constant else self._heads_at([time])
+
+    def _constant_heads(self, rows: int) -> Heads:
+        """The same coefficients in each of so many rows."""
+        if rows not in self._heads:
+            one = self._heads_at([0.0]) if rows == 1 else self._constant_heads(1)
+            self._heads[rows] = Heads(one.normalised, one.masked, *(part.repeat(rows, axis=0) for part in one[2:]))
+        return self._heads[rows]
+
     def _heads_at(self, times: Sequence[float]) -> Heads:
         """Coefficients at some times, a row each."""
         rows, size = len(times), self.dimension
-        if self._constant and rows in self._heads:
-            return self._heads[rows]
-        needed, repeats = (times[:1], rows) if self._constant else (times, 1)
-        laws = [self._velocity.at(time).law for time in needed]
-        terms = [[] if law is None else law.terms(size) for law in laws]
+        laws = [self._velocity.at(time).law for time in times]
+        terms = [law.terms(size) if law is not None and self._known else [] for law in laws]
 
         def stacked(matrix: Any) -> Float:
-            found = [[matrix(term) for term in row] for row in terms] * repeats
+            found = [[matrix(term) for term in row] for row in terms]
             return np.array(found, dtype=float).reshape(rows, len(terms[0]), size, size)
 
-        heads = Heads(
+        return Heads(
             normalised=np.array([term.head.normalised for term in terms[0]], dtype=bool),
             masked=np.array([term.masked for term in terms[0]], dtype=bool),
             query=stacked(lambda term: term.head.query_matrix(size)),
             value=stacked(lambda term: term.value),
             form=stacked(lambda term: np.zeros((size, size)) if (f := term.head.key_form(size)) is None else f),
-            noise=np.array([self.diffusion_at(time) for time in needed] * repeats),
+            noise=np.array([self.diffusion_at(time) for time in times]),
         )
-        self._heads[rows] = heads
-        return heads
+
+
+def _times_within(start: float, plan: Plan) -> list[float]:
+    """Of the stages of a step and of its end."""
+    return [*(min(start + float(node) * plan.length, plan.latest) for node in plan.stepper.tableau.nodes), plan.end]

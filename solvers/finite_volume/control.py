@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,6 +31,16 @@ _EXACT_CFL = 10.0  # share of a cell that transport may take out in such a step;
 
 
 @dataclass(frozen=True)
+class ExactLimits:
+    """Of a step that integrates noise exactly."""
+
+    price: float  # of one of its stages, in evaluations of the explicit schemes
+    stages: int
+    outflow: float  # largest share of a cell that transport takes out per unit time, beside what the modes integrate
+    wall_error: float  # of what modes make of slopes at walls, relative to the peak
+
+
+@dataclass(frozen=True)
 class Plan:
     """A step to try."""
 
@@ -39,19 +49,17 @@ class Plan:
     end: float
     jump: bool  # whether coefficients jump at the end: they are then asked for times before it only
     stiff: bool  # whether rkc2 takes it
-    exact: bool = False  # whether noise is integrated exactly, along the stages of dop853
+    exact: ExactLimits | None = None  # where noise is integrated exactly, along the stages of dop853
 
     @property
     def latest(self) -> float:
         """The latest time whose coefficients belong to the step."""
         return float(np.nextafter(self.end, -np.inf)) if self.jump else self.end
 
-
-@dataclass(frozen=True)
-class ExactLimits:
-    """Of a step that integrates noise exactly."""
-
-    price: float  # of one of its stages, in evaluations of the explicit schemes
+    @property
+    def evaluations(self) -> int:
+        """Of the rates, besides those at the start."""
+        return len(self.stepper.tableau.weights) - 1 if self.exact is None else self.exact.stages
 
 
 class StepControl:
@@ -81,9 +89,9 @@ class StepControl:
         stable = self._cfl / emptying if emptying > 0 else np.inf
         ends = [target, *self.breaks]
 
-        def planned(stepper: ExplicitStepper, length: float, stiff: bool = False, exact: bool = False) -> Plan:
+        def planned(stepper: ExplicitStepper, length: float, stiff: bool = False) -> Plan:
             end = next_end(time, length, ends)
-            return Plan(stepper, end - time, end, end in self.breaks, stiff, exact)
+            return Plan(stepper, end - time, end, end in self.breaks, stiff)
 
         plan = planned(self.stepper, min(self.step, stable))
         if self.step <= stable:
@@ -97,9 +105,9 @@ class StepControl:
             if exact is not None and self._stiff.growing:
                 costs[stiff] /= _UNKNOWN_GAIN
         if exact is not None:
-            allowed = _EXACT_CFL / outflow if outflow > 0 else np.inf
-            other = planned(_DOP853, min(self._exact.length or _EXACT_FIRST * self.step, allowed), exact=True)
-            costs[other] = exact.price * (len(other.stepper.tableau.weights) + 1) / other.length
+            allowed = _EXACT_CFL / exact.outflow if exact.outflow > 0 else np.inf
+            other = planned(_DOP853, min(self._exact.length or _EXACT_FIRST * self.step, allowed))
+            costs[replace(other, exact=exact)] = exact.price * exact.stages / other.length
         return min(costs, key=lambda each: costs[each])
 
     def allowed(self, plan: Plan) -> float:
@@ -112,12 +120,12 @@ class StepControl:
 
     def judge(self, plan: Plan, error: float, limited: bool) -> bool:
         """Whether a step of that error (in units of what is allowed) is taken; plans the next one."""
-        controller = self._stiff if plan.stiff else self._exact if plan.exact else self._usual
+        controller = self._stiff if plan.stiff else self._exact if plan.exact is not None else self._usual
         accepted = controller.judge(plan.length, error, plan.stepper.error_order)
         self.counts["limited"] += int(limited)
         self.counts["steps" if accepted else "rejected"] += 1
         self.counts["stiff"] += int(plan.stiff)
-        self.counts["exact"] += int(plan.exact)
+        self.counts["exact"] += int(plan.exact is not None)
         for other in (self._stiff, self._exact):
             if other is not controller:
                 growth = _REGROWTH_REJECTED if other.rejected else _REGROWTH

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,7 +32,8 @@ __all__ = [
 LEAST_WIDTH = 3.0
 _SMOOTHING_WIDTH = 4.0 * np.log(2.0)  # cells squared that averaging adds to the squared width at half height
 _DIFFERENCE_DAMPING = 4.0  # half of the derivatives by which fluxes of order nine and seven differ in effect
-_CHECKPOINT_FIELDS = ("initial", "differed", "tails", "layer", "walls", "looked")  # of what was missed
+# of what was missed
+_CHECKPOINT_FIELDS = ("initial", "differed", "felt", "feeling", "tails", "layer", "walls", "looked", "sums")
 _ORDER_NINE_FACTOR = 10.0  # times difference^(9/7) that errors of order nine are, from densities of all kinds
 
 
@@ -75,7 +76,8 @@ class Missed:
     That difference is O(h^7) and the error O(h^9): the estimate is 10 difference^(9/7), or where velocities have kinks
     within cells that difference. Where noise has made an edge a normal law of the variance s^2, noise damps the
     difference in a step, eight derivatives of that law, and what it has done, by (s^2 / (s^2 + 2 D t))^4. What is
-    shown between the cells adds the error of its interpolation.
+    shown between the cells adds the error of its interpolation. Where kernels tilt the density, the difference changes
+    the drift, too: in the time t until now tokens are carried wrongly by as much as t times its change.
     """
 
     initial: float
@@ -83,18 +85,25 @@ class Missed:
     order: int
     kinks: bool = False  # of the velocity, which make every order wrong alike
     differed: float = 0.0
+    felt: float = 0.0  # what the difference has changed of the drift, relative to the width per unit time
+    feeling: float = 0.0  # the rate of that when drifts were last looked at
     tails: float = 0.0  # what tails beyond the cells may have changed of where tokens are, relative to the width
     layer: float = np.inf  # variance of the steepest edge under noise, in cells squared; infinite without one
     walls: float = 0.0  # the largest share of the mass so far by which sums over cells and integrals differ at walls
     between: float = 0.0  # the error of interpolation between the cells at the present time
-    looked: float = 0.0  # when tails were last looked at
+    looked: float = 0.0  # when drifts were last looked at
+    sums: float = 0.0  # as `tails`, of sums over cells where forces have kinks
 
     @property
     def so_far(self) -> float:
         """The estimate."""
-        smooth = self.order == 9 and not self.kinks
-        of_fluxes = _ORDER_NINE_FACTOR * self.differed ** (9 / 7) if smooth else self.differed
+        of_fluxes = self._of(self.differed) + self._of(self.felt * self.looked)
         return self.initial + self.walls + self.between + of_fluxes
+
+    def _of(self, difference: float) -> float:
+        """The error that belongs to a difference of both orders."""
+        smooth = self.order == 9 and not self.kinks
+        return _ORDER_NINE_FACTOR * difference ** (9 / 7) if smooth else difference
 
     def add(self, step: float, roughness: float, spreading: float) -> None:
         """A step: its length, the difference between two orders and what noise adds to variances in cells squared, per
@@ -105,6 +114,15 @@ class Missed:
             self.layer = wider
         else:
             self.differed += step * roughness
+
+    def seen(self, time: float, of_tails: float, of_sums: float, feeling: float) -> Missed:
+        """With what tails, sums and fluxes do to drifts at that time, per unit time; between two looks the last grows
+        or falls like an exponential."""
+        length = time - self.looked
+        ratio = feeling / self.feeling if self.feeling > 0 else 1.0
+        between = feeling if ratio in (0.0, 1.0) else (feeling - self.feeling) / math.log(ratio)
+        tails, sums, felt = self.tails + of_tails * length, self.sums + of_sums * length, self.felt + between * length
+        return replace(self, tails=tails, sums=sums, felt=felt, feeling=feeling, looked=time)
 
     def array(self) -> Float:
         """What a checkpoint keeps of it."""
@@ -119,6 +137,8 @@ class Missed:
         """Whether cells and tails have left out less than is allowed."""
         if self.tails > self.allowed:
             return Accuracy(self.allowed, self.tails, None, "tails")
+        if self.sums > self.allowed:
+            return Accuracy(self.allowed, self.sums, None, "kinks")
         if self.so_far <= self.allowed:
             return Accuracy(self.allowed, self.so_far, kept=True)
         cause = "edges" if self.initial > self.allowed else "kinks" if self.kinks else "cells"

@@ -58,12 +58,12 @@ class FittedSystem(CellSystem):
         """Also by how much sums over the tokens of lower order at the ends change what flows."""
         assert isinstance(rates, _FittedRates)  # noqa: S101 - for the type checker
         other = self._through_faces(self.other_order, solution.density, rates.at_faces)
-        summed = self._through_faces(self.scheme.order, solution.density, self._differing(solution, rates))
+        summed = self._through_faces(self.scheme.order, solution.density, self._summing_errors(solution, rates))
         change = np.abs(np.diff(rates.fluxes.along - other.along, axis=2)) + np.abs(np.diff(summed.along, axis=2))
         halves = solution.matrix[:, :, 0]  # densities per unit length of x compare between pieces
         return float((change.max(axis=2) / halves).max() / (solution.density.max(axis=2) / halves).max())
 
-    def _differing(self, solution: Solution, rates: _FittedRates) -> Float:
+    def _summing_errors(self, solution: Solution, rates: _FittedRates) -> Float:
         """Differences of the speeds at the faces from those of sums of lower order."""
         assert rates.measure is not None  # noqa: S101 - for the type checker
         velocity, panels, (z,) = self._velocity.at(rates.time), rates.measure.panels, self.grid.faces

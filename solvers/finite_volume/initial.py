@@ -14,7 +14,7 @@ from mfpde.solvers.finite_volume.grid import Grid, root
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.typing import Float, Truths
 
-__all__ = ["Discretised", "Extent", "Part", "discretised", "parts_of", "stacked"]
+__all__ = ["Discretised", "Extent", "Part", "components", "discretised", "stacked"]
 
 _MAX_COMPONENTS = 8  # that get a frame each
 _END_SHARE = 0.02  # of the extent: nodes there decide whether the measure ends abruptly
@@ -85,14 +85,14 @@ class Part:
         return self.measure.compact | (largest > _ABRUPT_WEIGHT * weights.max())
 
 
-def parts_of(measure: Measure, apart: bool) -> list[Part]:
-    """The components of a mixture if they are to be kept apart, otherwise the measure itself."""
+def components(measure: Measure, apart: bool) -> list[tuple[float, Measure]]:
+    """Those of a mixture with their shares if they are to be kept apart, otherwise the measure itself."""
     summands = [(share, law) for share, law in measure.summands if law is not measure]
     if apart and 0 < len(summands) <= _MAX_COMPONENTS:
-        found = [(share, part) for share, law in summands for part in parts_of(law, apart)]
+        found = [(share * part, law) for share, whole in summands for part, law in components(whole, apart)]
         if len(found) <= _MAX_COMPONENTS:
-            return [Part(share * p.share, p.measure, p.mean, p.matrix) for share, p in found]
-    return [Part.of(1.0, measure)]
+            return found
+    return [(1.0, measure)]
 
 
 class Discretised(NamedTuple):
@@ -121,10 +121,9 @@ def discretised(part: Part, grid: Grid, stretched: bool = True) -> Discretised:
     lattice = Lattice(grid.axes, part.mean, part.matrix)
     volume = abs(np.linalg.det(part.matrix))
     density = volume * part.measure.on_lattice(lattice).reshape(grid.shape)
-    wanted = _wanted(part)
     missed, values, resolved = 0.0, density, True
     in_its_frame = grid.gaussian and part.measure.normal is not None  # resolved, although cut off
-    if not in_its_frame and _wrong(grid, density, *wanted) > _POINT_VALUE_ERROR:
+    if not in_its_frame and _wrong(grid, density, *(wanted := _wanted(part))) > _POINT_VALUE_ERROR:
         resolved = False
         for _ in range(_MAX_STRETCHES if stretched else 1):
             density = abs(np.linalg.det(lattice.matrix)) * part.measure.cell_averages(lattice).reshape(grid.shape)

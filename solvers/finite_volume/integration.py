@@ -29,7 +29,7 @@ from mfpde.solvers.finite_volume.noise_steps import NoiseSteps
 from mfpde.solvers.finite_volume.solution import Solution, measure_of
 from mfpde.solvers.finite_volume.stepping import Attempt, Start
 from mfpde.solvers.finite_volume.system import CellSystem, Rates
-from mfpde.solvers.forms import grid_fields, grid_layout, panels_fields, panels_layout
+from mfpde.solvers.forms import grid_layout, panels_fields, panels_layout
 from mfpde.solvers.stepping.pole import PoleLine
 from mfpde.solvers.stepping.steady_state import PUSH, Rest
 from mfpde.typing import AnyArray, Float
@@ -84,7 +84,7 @@ class FiniteVolumeIntegration(Integration):
     @property
     def missed(self) -> float:
         """What the cells have left out so far, and leave out between them now, relative to the peak."""
-        return replace(self._missed, between=self._between()).so_far
+        return replace(self._with_tails(), between=self._between()).so_far
 
     @property
     def grid(self) -> Grid:
@@ -163,13 +163,13 @@ class FiniteVolumeIntegration(Integration):
             return False
         rates = self._present_rates()
         plan = self._plan(target, rates)
-        self._evaluations += len(plan.stepper.tableau.weights) - 1 + int(plan.exact)
+        self._evaluations += plan.evaluations
         if self._roughness is None:
-            self._roughness = self._system.roughness(self._solution, rates)
+            self._roughness = self._noise_steps.roughness(self._solution, rates)
         start = Start(self._time, self._solution, rates, self._roughness)
         try:
             with np.errstate(all="ignore"):
-                taken = self._noise_steps.step if plan.exact else self._system.step
+                taken = self._system.step if plan.exact is None else self._noise_steps.step
                 tried = taken(start, plan, self._control.allowed(plan))
         except (ProblemError, ArithmeticError, np.linalg.LinAlgError):  # a trial stage where the drift means nothing
             tried = Attempt(None, np.inf)
@@ -179,7 +179,8 @@ class FiniteVolumeIntegration(Integration):
             self._solution = self._system.restored(self._solution, tried.solution, self._time, plan.end)
             self._missed.add(plan.length, self._roughness, self._system.widening(rates))
             if self._system.scheme.walls and not self._system.edges:
-                self._missed.walls = max(self._missed.walls, mass_at_walls(self._solution.density))
+                lifted = 0.0 if plan.exact is None else plan.exact.wall_error
+                self._missed.walls = max(self._missed.walls, lifted + mass_at_walls(self._solution.density))
             self._time = plan.end
             self._rates = self._roughness = None
             self._look_at_tails()
@@ -195,18 +196,21 @@ class FiniteVolumeIntegration(Integration):
         return self._control.plan(self._time, target, rates.outflow, rates.spreading, exact)
 
     def _look_at_tails(self) -> None:
-        """Estimate the error that tails cause: after step 2, after every step up to the 8th while it exceeds a
-        thousandth of the error that is allowed, and after every 8th step."""
+        """Estimate the errors that tails, and sums over kinks, cause: after step 2, after every step up to the 8th
+        while one exceeds a thousandth of the error that is allowed, and after every 8th step."""
         steps = self._control.counts["steps"]
-        matter = self._missed.tails > _TAILS_SHARE_MIN * self._missed.allowed
+        matter = max(self._missed.tails, self._missed.sums) > _TAILS_SHARE_MIN * self._missed.allowed
         if steps == 2 or steps % _STEPS_BETWEEN_LOOKS == 0 or (steps < _STEPS_BETWEEN_LOOKS and matter):
             self._missed = self._with_tails()
 
     def _with_tails(self) -> Missed:
         """What has been missed, tails until now included: near a blow-up their last few steps are all that matters."""
-        missed, time = self._missed, float(np.nextafter(self._time, -np.inf))
-        doubt = self._system.doubt(time, self._solution) if missed.looked < self._time else 0.0
-        return replace(missed, tails=missed.tails + doubt * (self._time - missed.looked), looked=self._time)
+        missed, length = self._missed, self._time - self._missed.looked
+        if length <= 0.0:
+            return replace(missed)
+        time, system, rates = float(np.nextafter(self._time, -np.inf)), self._system, self._present_rates()
+        doubts = system.doubt(time, self._solution), system.doubt_of_sums(time, self._solution)
+        return missed.seen(self._time, *doubts, system.felt(time, self._solution, rates, length) / length)
 
     def _between(self) -> float:
         """Error of interpolation between the cells; not before the first instants, when cells hold edges."""
@@ -280,11 +284,9 @@ class FiniteVolumeIntegration(Integration):
         grid = self._system.grid
         if self._system.scheme.walls:
             return np.zeros((grid.dimension, 2), dtype=bool)
-        shares = grid.edge_mass(self._solution.density)
-        if not grid.gaussian or not (shares > _EDGE_MASS_MAX).any():
-            crowded: AnyArray = shares > _EDGE_MASS_MAX
-            return crowded
-        return shares > np.maximum(_EDGE_MASS_MAX, _EDGE_GAUSSIAN_RATIO * grid.gaussian_edge_mass)
+        usual = _EDGE_GAUSSIAN_RATIO * grid.gaussian_edge_mass if grid.gaussian else 0.0
+        crowded: AnyArray = grid.edge_mass(self._solution.density) > np.maximum(_EDGE_MASS_MAX, usual)
+        return crowded
 
     def _leaves_the_box(self, tried: Solution) -> bool:
         """Whether a step would take mass through open ends; the box then grows, and the step is tried again."""
@@ -292,8 +294,9 @@ class FiniteVolumeIntegration(Integration):
             return False
         before, after = float(self._solution.density.sum()), float(tried.density.sum())
         lost, in_all = abs(after / before - 1.0), abs(after * self._system.grid.volume - 1.0)
-        ends = np.ones((self._system.grid.dimension, 2), dtype=bool)
-        return lost > _MASS_ROUNDING and in_all > _EDGE_MASS_MAX and self._make_room(ends)
+        if not (lost > _MASS_ROUNDING and in_all > _EDGE_MASS_MAX):
+            return False
+        return self._make_room(np.ones((self._system.grid.dimension, 2), dtype=bool))
 
     def _make_room(self, crowded: AnyArray) -> bool:
         """Lengthen the box by whole cells at those ends; False where nothing is to be done, or it is too long."""
@@ -338,12 +341,16 @@ class FiniteVolumeIntegration(Integration):
         return measure_of(self._solution, system.grid, system.scheme.positions, closed=False, edges=system.edges)
 
     def fields(self) -> dict[str, Float]:
-        return grid_fields(self.measure()) if self._plain else panels_fields(self.measure(), self.layout)
+        grid, (density, mean, matrix) = self._system.grid, self._solution
+        if self._plain:
+            return {"density": density.reshape(grid.cells)}
+        return panels_fields(self.layout, density.reshape(-1, *grid.cells), mean, matrix)
 
     def residual(self) -> float:
         rates = self._present_rates()
         if self._kept_residual is None or self._kept_residual[0] is not rates:
-            self._kept_residual = rates, self._system.residual(self._solution, rates)
+            in_modes = self._noise_steps.residual(self._time, self._solution, rates)
+            self._kept_residual = rates, min(in_modes, self._system.residual(self._solution, rates))
         return self._kept_residual[1]
 
     def accuracy(self) -> Accuracy:
@@ -360,7 +367,7 @@ class FiniteVolumeIntegration(Integration):
             **{name: float(count) for name, count in self._control.counts.items()},
             "evaluations": float(self._evaluations),
             "step": self._control.step,
-            "cell-error": self._missed.so_far,
+            "cell-error": self._with_tails().so_far,
         }
 
     # -- keeping
@@ -376,7 +383,7 @@ class FiniteVolumeIntegration(Integration):
             "first_cells": np.array(self._first_cells),
             "leak": np.array([self._leak]),
             "missed": self._missed.array(),
-            "growth": self._growth.rows.copy(),
+            "growth": self._growth.array(),
             "evaluations": np.array([self._evaluations]),
             **self._control.arrays(),
             **self._noise_steps.arrays(),
@@ -396,5 +403,5 @@ class FiniteVolumeIntegration(Integration):
         self._amplification.restore(state)
         self._rates, self._roughness = self._system.rhs(self._time, self._solution), None
         self._missed.restore(state["missed"])
-        self._growth.rows = state["growth"].copy()
+        self._growth.restore(state["growth"])
         self._evaluations = int(state["evaluations"][0])

@@ -12,6 +12,7 @@ from mfpde.solvers.kernels import line_steps as steps
 from mfpde.solvers.kernels.cell_steps import StepTask
 from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State
 from mfpde.solvers.kernels.line_slope import LineRoom, line_room
+from mfpde.typing import Float
 
 if TYPE_CHECKING:
     from mfpde.equation import Equation
@@ -37,6 +38,21 @@ class LineSystem(CompiledSystem):
         error, moved_by = steps.line_step(start, first, task, heads, cells, line, room, new, following)
         return float(error), float(moved_by)
 
+    def _part(
+        self,
+        start: State,
+        first: Slopes,
+        task: StepTask,
+        noise: Float,
+        at: tuple[int, float],
+        cells: Cells,
+        new: State,
+        following: Slopes,
+    ) -> tuple[float, float]:
+        room, line = self._step_room(task.nodes.size, start), self._line_room(len(start.mean))
+        error, moved_by = steps.line_part(start, first, task, noise, *at, cells, line, room, new, following)
+        return float(error), float(moved_by)
+
     def _line_room(self, panels: int) -> LineRoom:
         """For so many panels of the present cells; nothing in it outlives a call."""
         key = panels, self.grid.cells[0]
@@ -45,4 +61,6 @@ class LineSystem(CompiledSystem):
         return self._line_rooms[key]
 
     def cost(self, panels: int) -> float:
+        if not self._summed:
+            return super().cost(panels)
         return 5.0 + 0.02 * panels * panels * self.grid.cells[0]

@@ -1,5 +1,5 @@
-"""Time steps that integrate noise exactly: the generalized integrating factor of `gif853`, in cosines where cells rest
-and in Hermite functions where they move.
+"""Time steps that integrate noise exactly: the generalized integrating factor of `gif853`, in cosines where cells rest,
+in Hermite functions where they move, and in modes of their own where mass comes to walls.
 
 For `u' = L u + N(u)`, L the diffusion and N the transport, `ExactStages` has the stages. Fast modes, whose stages know
 nothing of each other for rounding, follow N, taken for linear in time,
@@ -13,7 +13,8 @@ also where the density is smaller, and ripples as high as the negative densities
 their `floor` or twice those is taken for zero and the rest is scaled to the mass. A step whose ripples the drift would
 notice is rejected, and explicit ones, which limit their fluxes, go on until the next look at the tails.
 Where attention sees tails as far out (kernels e^{<Ax, y>} amplify them), these steps are refused, and the explicit
-ones, whose errors are relative to the density of each cell, go on.
+ones, whose errors are relative to the density of each cell, go on. So they are where such attention widens the law: it
+will see farther out than now, where the tails that are cleared now would be.
 """
 
 from __future__ import annotations
@@ -22,14 +23,17 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from mfpde.solvers.finite_volume.box_modes import AMPLIFICATION_MAX, amplification, box_modes
 from mfpde.solvers.finite_volume.control import ExactLimits, Plan
 from mfpde.solvers.finite_volume.cosines import Cosines
-from mfpde.solvers.finite_volume.exact_stages import ExactStages
-from mfpde.solvers.finite_volume.hermite_modes import HermiteModes
+from mfpde.solvers.finite_volume.diagnostics import mass_at_walls
+from mfpde.solvers.finite_volume.exact_stages import ExactStages, rate_of_change
 from mfpde.solvers.finite_volume.modes import Modes
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.stepping import SHARE_OF_CELLS, Attempt, Start, change_size, sound
 from mfpde.solvers.finite_volume.system import STAGGERED, CellSystem, Rates
+from mfpde.solvers.finite_volume.weighted_modes import BoxModes, HermiteModes
+from mfpde.solvers.kernels.finite_volume_transport import GHOSTS
 from mfpde.solvers.steppers.base import combined_error
 from mfpde.solvers.steppers.gif853 import ERROR_FIVE, ERROR_THREE, NODES, STAGE_WEIGHTS, WEIGHTS
 from mfpde.typing import AnyArray
@@ -38,6 +42,13 @@ __all__ = ["NoiseSteps"]
 
 _FLOOR_FACTOR = 100.0  # times what a step clips: densities below it must not matter to the drift
 _WALL_FACTOR = 0.15  # times (G h / D)^2: error of a stationary density at a wall, measured for G h / D from 0.04 to 0.2
+_MASS_FACTOR = 3.0  # of the share by which sums and integrals differ, that the error at walls may be
+_MIRROR_FACTOR = 0.5  # of that share, that mirrors at walls add to errors: measured at up to 0.2
+_FAR_FACTOR = 10.0  # of the error at walls, that a solution has to be away from rest
+_WALL_SHARE = 0.01  # of the error that is allowed at walls, above which other modes are sought
+_AMPLIFICATION_GROWTH = 10.0  # of rounding errors, while modes are kept
+_NODES_FOLLOWED = (0.1, 0.4, 1.0)  # of a step: of (0.25, 1), (0.3, 0.7, 1) and four nodes the one with fewest steps
+_MODES_EVERY = 2  # steps at least, between two searches for modes that fit walls
 _LOOK_EVERY = 16  # steps, between two checks that they do not
 _MATTER_SHARE = 1e-3  # of the error promised: change of the drift by tails near the floor, in widths per unit time
 #: ratio of ripples to those of the step before, both too high, from which on shorter steps do not help
@@ -50,14 +61,15 @@ _SUM_MICROSECONDS = 0.1  # of the fastest evaluations on the plane, for each cel
 class NoiseSteps:
     """Whether noise can be integrated exactly, and steps that do it.
 
-    Not where much of the mass is at walls: cosines have no slope there, and what makes up for it is of second order;
-    explicit fluxes keep stationary densities to order five.
+    Where mass comes to walls the modes are those of a box whose weight follows the drift (`box_modes`), found again as
+    the drift changes. What they leave of it at walls is lifted, to second order.
     """
 
     def __init__(self, system: CellSystem) -> None:
         self._system, self._modes = system, self._modes_of(system)
         self._unseen = 0.0  # share of the peak: the drift did not notice densities below it, when last asked
         self._next_look = 0  # number of the step at which it is asked again
+        self._next_modes = 0  # number of the step from which on other modes may be found for walls
         self._noticed = 0.0  # ripples of the last step, in units of what is allowed
 
     @staticmethod
@@ -70,10 +82,13 @@ class NoiseSteps:
         system, grid = self._system, self._system.grid
         if not rates.conductivities.any() or grid.excess.any():
             return None
-        if system.scheme.walls and self._wall_error(time, solution, rates) > promised:
-            return None
         if self._modes.grid is not grid:
             self._modes = self._modes_of(system)
+        wall_error = self._fit_walls(solution, rates, number, promised) if system.scheme.walls else 0.0
+        if wall_error == np.inf:
+            return None
+        if system.tilts and not isinstance(self._modes, BoxModes) and system.expands(solution, rates):
+            return None
         if number >= self._next_look:
             self._unseen = self._unseen_share(time, solution, _MATTER_SHARE * promised)
             self._next_look = number + _LOOK_EVERY
@@ -82,15 +97,73 @@ class NoiseSteps:
         panels = len(solution.mean)
         cost = min(system.cost(panels), _CALL_MICROSECONDS + _SUM_MICROSECONDS * (panels + 1) * solution.density.size)
         more = _CALL_MICROSECONDS + self._modes.microseconds(panels)
-        return ExactLimits((cost + more) / (cost + _STEP_MICROSECONDS))
+        left = self._modes.remaining(rates.speeds, rates.conductivities.diagonal(axis1=1, axis2=2))
+        price, stages = (cost + more) / (cost + _STEP_MICROSECONDS), NODES.size + 1 + len(self._nodes_followed)
+        if isinstance(self._modes, BoxModes):
+            wall_error += _MIRROR_FACTOR * mass_at_walls(solution.density)
+        return ExactLimits(price, stages, system.outflow(left), wall_error)
 
-    def _wall_error(self, time: float, solution: Solution, rates: Rates) -> float:
-        """Of what cosines make of the slope at walls, relative to the peak."""
-        diffusion, widths = self._system.diffusion_at(time), np.reshape(self._system.grid.widths, (-1, 1, 1))
-        missed = _WALL_FACTOR * (rates.speeds * widths / diffusion) ** 2
+    @property
+    def _nodes_followed(self) -> tuple[float, ...]:
+        """Where transport is looked at before a step."""
+        return _NODES_FOLLOWED if self._system.scheme.walls and self._system.steady_noise else ()
+
+    def _fit_walls(self, solution: Solution, rates: Rates, number: int, promised: float) -> float:
+        """The error at walls of modes that fit the drift, relative to the peak; infinite where it is too large.
+
+        It may be what is promised, or, where what walls make of the mass is told anyway, about that, while the solution
+        moves much further than that: stationary laws are kept by explicit steps. Other modes are sought while it is
+        larger than a hundredth of that.
+        """
+        found, told = self._wall_error(self._modes, solution, rates), _MASS_FACTOR * mass_at_walls(solution.density)
+        if found > _WALL_SHARE * max(promised, told) and number >= self._next_modes:
+            self._next_modes = number + _MODES_EVERY
+            others = box_modes(self._system, solution, rates)
+            if others is not None and self._wall_error(others, solution, rates) < found:
+                self._modes, found = others, self._wall_error(others, solution, rates)
+        if found <= promised or (found <= told and self._to_go(solution, rates) > _FAR_FACTOR * found):
+            return found
+        return np.inf
+
+    def _to_go(self, solution: Solution, rates: Rates) -> float:
+        """How far from rest a solution is, were noise alone to take it there from its present rates, relative to the
+        peak."""
+        change = -np.diff(rates.fluxes.across, axis=1) - np.diff(rates.fluxes.along, axis=2)
+        damping = self._modes.rates(rates.conductivities.diagonal(axis1=1, axis2=2))
+        coefficients = self._modes.coefficients(change)
+        left = np.divide(coefficients, damping, out=np.zeros_like(coefficients), where=damping != 0.0)
+        return float(np.abs(self._modes.values(left)).max() / solution.density.max())
+
+    def _wall_error(self, modes: Modes, solution: Solution, rates: Rates) -> float:
+        """Of what modes make of the slope at walls, relative to the peak; infinite where they amplify rounding errors
+        too much."""
+        conductivities = rates.conductivities.diagonal(axis1=1, axis2=2)
+        if isinstance(modes, BoxModes) and amplification(modes, solution) > _AMPLIFICATION_GROWTH * AMPLIFICATION_MAX:
+            return np.inf
+        speeds, widths = modes.remaining(rates.speeds, conductivities), self._system.grid.widths[:, None, None]
+        missed = _WALL_FACTOR * np.square(speeds * widths / conductivities[:, :, None, None])
         missed *= (solution.density / solution.density.max())[:, None]
         along = (missed.take([0, -1], axis=axis) for axis in (-1, -2)[: self._system.grid.dimension])
         return max(float(ends.max()) for ends in along)
+
+    def residual(self, time: float, solution: Solution, rates: Rates) -> float:
+        """`int |d_t u|` in the modes of a box; infinite where there are none. Both differences of the cells have errors
+        of truncation, and a stationary law of one of them is near one of the other."""
+        if not isinstance(self._modes, BoxModes) or not rates.conductivities.any():
+            return np.inf
+        change = rate_of_change(self._system, self._modes, time, solution, rates.speeds)
+        return float(np.abs(change).sum() * self._system.grid.volume)
+
+    def roughness(self, solution: Solution, rates: Rates) -> float:
+        """That of the system; with the modes of a box away from the walls only, where explicit fluxes differ by far
+        more than modes are wrong."""
+        system, inner = self._system, slice(GHOSTS, -GHOSTS)
+        if not isinstance(self._modes, BoxModes) or min(system.grid.cells) <= 2 * GHOSTS:
+            return system.roughness(solution, rates)
+        other = system.fluxes(system.other_order, solution.density, rates.speeds, rates.conductivities)
+        change = np.diff(rates.fluxes.across - other.across, axis=1) + np.diff(rates.fluxes.along - other.along, axis=2)
+        inside = change[..., inner] if system.grid.dimension == 1 else change[:, inner, inner]
+        return float((np.abs(inside).max(axis=(1, 2)) / solution.density.max(axis=(1, 2))).max())
 
     def _unseen_share(self, time: float, solution: Solution, allowed: float) -> float:
         """The largest of some shares of the peak, below which densities change the drift by less than is allowed."""
@@ -105,6 +178,8 @@ class NoiseSteps:
     def step(self, start: Start, plan: Plan, tolerance: float) -> Attempt:
         """One step as planned; its error is measured as that of `take_step`, clipping included."""
         before, stages = start.solution, ExactStages(self._system, self._modes, start, plan)
+        if not stages.follow(self._nodes_followed, lambda stage: self._cleared(stage, self._modes.floor)):
+            return Attempt(None, np.inf)
         for number, node in enumerate(NODES[1:].tolist(), start=1):
             stage = stages.at(node, STAGE_WEIGHTS[number, :number])
             if not sound(stage):
@@ -116,6 +191,8 @@ class NoiseSteps:
         followed = stages.followed(stages.add(self._cleared(reached, self._modes.floor)))
         reached = reached._replace(density=reached.density + followed)
         rough = max(tolerance, SHARE_OF_CELLS * plan.length * start.roughness)
+        if isinstance(self._modes, BoxModes):  # errors are in modes that decay within a step, and do not add up
+            rough = max(rough, SHARE_OF_CELLS * mass_at_walls(before.density))
         five, three = (
             change_size(before, *stages.difference(row), rough, tolerance) for row in (ERROR_FIVE, ERROR_THREE)
         )
@@ -144,9 +221,17 @@ class NoiseSteps:
 
     def arrays(self) -> dict[str, AnyArray]:
         """What `restore` needs."""
-        return {"noise_steps": np.array([self._unseen, self._noticed, self._next_look])}
+        return {
+            "noise_steps": np.array([self._unseen, self._noticed, self._next_look, self._next_modes]),
+            "noise_modes": np.concatenate(self._modes.slopes) if isinstance(self._modes, BoxModes) else np.zeros(0),
+        }
 
     def restore(self, arrays: Mapping[str, AnyArray]) -> None:
         """Go on from there."""
         self._unseen, self._noticed = (float(number) for number in arrays["noise_steps"][:2])
-        self._next_look = int(arrays["noise_steps"][2])
+        self._next_look, self._next_modes = (int(number) for number in arrays["noise_steps"][2:])
+        slopes, grid = arrays["noise_modes"], self._system.grid
+        self._modes = self._modes_of(self._system)
+        if slopes.size > 0:
+            each = np.split(slopes, np.cumsum(grid.cells)[:-1])
+            self._modes = BoxModes(grid, STAGGERED[self._system.scheme.order], each)

@@ -15,7 +15,7 @@ from mfpde.geometry import Lattice
 from mfpde.measure import Measure
 from mfpde.measure.edge_stencils import at_middles
 from mfpde.solvers.finite_volume.grid import Grid
-from mfpde.solvers.finite_volume.initial import Discretised, Part, parts_of
+from mfpde.solvers.finite_volume.initial import Discretised, Part, components
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
@@ -42,13 +42,14 @@ def smooth_pieces(equation: Equation, measure: Measure) -> list[Part]:
     if equation.noise.strongest > 0 or equation.geometry.ambient_dimension > 1 or equation.interaction is not None:
         return []
     laws = [
-        (place, share * part.share, part.measure, part.measure.breakpoints)
+        (place, share * part, component, component.breakpoints)
         for place, share, slice_law in measure.slices
-        for part in parts_of(slice_law, apart=True)
+        for part, component in components(slice_law, apart=True)
     ]
+    if any(ends is None for *_, ends in laws):
+        return []
     terms = [] if law is None else law.at(0.0).terms(1)
-    tilted = any(term.head.tail_power < 1 for term in terms)
-    if any(ends is None for *_, ends in laws) or (tilted and not measure.compact):
+    if any(term.head.tail_power < 1 for term in terms) and not measure.compact:
         return []
     cut = velocity.kinked and not kinks_inside(velocity)
     if not cut and not any(_ends_inside(law) for _, _, law, _ in laws):
@@ -62,7 +63,7 @@ def smooth_pieces(equation: Equation, measure: Measure) -> list[Part]:
 
 def ends_inside(measure: Measure) -> bool:
     """Whether a measure on the line has edges or kinks, which cells that do not follow them cannot show."""
-    return any(_ends_inside(part.measure) for _, _, law in measure.slices for part in parts_of(law, apart=True))
+    return any(_ends_inside(part) for _, _, law in measure.slices for _, part in components(law, apart=True))
 
 
 def _ends_inside(measure: Measure) -> bool:

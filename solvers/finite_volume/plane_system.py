@@ -17,6 +17,7 @@ from mfpde.solvers.kernels.plane_drift import BLOCK_CELLS, PieceRoom, work_room
 from mfpde.solvers.kernels.plane_slope import PlaneRoom, plane_room
 from mfpde.solvers.kernels.plane_steps import Part
 from mfpde.transform.threads import pieces, run_pieces, thread_count
+from mfpde.typing import Float
 
 if TYPE_CHECKING:
     from mfpde.equation import Equation
@@ -38,11 +39,10 @@ class PlaneSystem(CompiledSystem):
         self._plane_rooms: tuple[Grid, dict[int, PlaneRoom]] = grid, {}
         self._spare: list[PieceRoom] = []  # of threads that have ended
 
-    @classmethod
-    def fits(cls, equation: Equation, grid: Grid, frame: Frame) -> bool:
-        placed = equation.attention is not None and equation.attention.slices() is not None
+    @property
+    def _summed(self) -> bool:
         # laws of many positions on one lattice are one law to a query: `GridDensity.up_to` adds them up
-        return super().fits(equation, grid, frame) and not (frame.rests and placed)
+        return super()._summed and not (self.frame.rests and self.scheme.positions is not None)
 
     def _call(
         self, start: State, first: Slopes, task: StepTask, heads: Heads, cells: Cells, new: State, following: Slopes
@@ -96,15 +96,32 @@ class PlaneSystem(CompiledSystem):
 
             run_pieces(work, len(stretches))
 
+    def _part(
+        self,
+        start: State,
+        first: Slopes,
+        task: StepTask,
+        noise: Float,
+        at: tuple[int, float],
+        cells: Cells,
+        new: State,
+        following: Slopes,
+    ) -> tuple[float, float]:
+        rooms = self._plane_room(len(start.mean)), self._step_room(task.nodes.size, start)
+        error, moved_by = steps.plane_part(start, first, task, noise, *at, cells, rooms, new, following)
+        return float(error), float(moved_by)
+
     def _plane_room(self, panels: int) -> PlaneRoom:
         """For so many panels of the present cells."""
         if self._plane_rooms[0] is not self.grid:
             self._plane_rooms, self._spare = (self.grid, {}), []
         rooms = self._plane_rooms[1]
         if panels not in rooms:
-            rooms[panels] = plane_room(panels, *self.grid.shape)
+            rooms[panels] = plane_room(panels, *self.grid.shape, sums=self._summed)
         return rooms[panels]
 
     def cost(self, panels: int) -> float:
+        if not self._summed:
+            return super().cost(panels)
         cells = math.prod(self.grid.cells)
         return 50.0 + panels * (0.05 + 0.2 * panels) * cells

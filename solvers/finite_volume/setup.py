@@ -22,7 +22,7 @@ from mfpde.solvers.finite_volume.first_instants import FirstInstants
 from mfpde.solvers.finite_volume.fitted_system import FittedSystem
 from mfpde.solvers.finite_volume.frames import Fitted, Frame, Moving, Rescaled, Static
 from mfpde.solvers.finite_volume.grid import MAX_DEVIATIONS, Grid
-from mfpde.solvers.finite_volume.initial import Discretised, Extent, Part, discretised, parts_of, stacked
+from mfpde.solvers.finite_volume.initial import Discretised, Extent, Part, components, discretised, stacked
 from mfpde.solvers.finite_volume.integration import FiniteVolumeIntegration
 from mfpde.solvers.finite_volume.line_system import LineSystem
 from mfpde.solvers.finite_volume.pieces import averaged, kinks_inside, smooth_pieces
@@ -174,9 +174,9 @@ class Setup:
     def _parts(self, apart: bool) -> list[Part]:
         """Components, or smooth pieces, each at every position of masked attention."""
         return list(self.pieces) or [
-            replace(part, share=share * part.share, position=place)
+            Part.of(share * part, component, place)
             for place, share, law in self.measure.slices
-            for part in parts_of(law, apart)
+            for part, component in components(law, apart)
         ]
 
     def _on_cells(
@@ -223,7 +223,8 @@ class Setup:
         masked = parts[0].position is not None
         positions = np.array([part.position for part in parts], dtype=float) if masked else None
         walls = self.settings.box is not None or bool(self.pieces)
-        closed = (not self.measure.compact or self._noise > 0) and not walls
+        tails = self.equation.interaction is None and (not self.measure.compact or self._noise > 0)
+        closed = tails and not walls  # interactions do not see tails
         scheme = Scheme(missed.order, closed, walls, positions)
         system = self._kind_of_system(grid)(self.equation, grid, self.frame, scheme)
         stepper = self.settings.chosen_stepper
@@ -242,7 +243,7 @@ class Setup:
     def _kind_of_system(self, grid: Grid) -> type[CellSystem]:
         if self.pieces:
             return FittedSystem
-        known = (kind for kind in (LineSystem, PlaneSystem) if kind.fits(self.equation, grid, self.frame))
+        known = (kind for kind in (LineSystem, PlaneSystem) if kind.fits(grid, self.frame))
         return next(known, CellSystem)
 
     # -- boxes
@@ -261,12 +262,14 @@ class Setup:
         before, after = beyond * ends.edge_low.any(axis=0), beyond * ends.edge_high.any(axis=0)
         width = (high - low) / (np.array(cells) - before - after)
         low, high = low - before * width, high + after * width
+        if self._noise == 0:
+            return low, high
         # noise makes Gaussian tails, whose width grows with time
         length = _BOX_DEVIATIONS * math.sqrt(2.0 * self._noise * self.task.until)
         spread = max(length / float(np.linalg.svd(part.matrix, compute_uv=False)[-1]) for part in parts)
         low = np.minimum(low, np.maximum(low - spread, -_BOX_DEVIATIONS))
         high = np.maximum(high, np.minimum(high + spread, _BOX_DEVIATIONS))
-        return (np.maximum(low, -MAX_DEVIATIONS), np.minimum(high, MAX_DEVIATIONS)) if self._noise > 0 else (low, high)
+        return np.maximum(low, -MAX_DEVIATIONS), np.minimum(high, MAX_DEVIATIONS)
 
     def _resting_box(self) -> tuple[Float, Float]:
         """From end to end of smooth pieces; the given box; otherwise one that holds a coarse run in moving frames."""

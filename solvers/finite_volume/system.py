@@ -17,19 +17,22 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from mfpde.measure import GridDensity
+from mfpde.geometry import Lattice
+from mfpde.measure import GridDensity, Panel
 from mfpde.solvers.finite_volume.diagnostics import narrowest_cluster
 from mfpde.solvers.finite_volume.frames import Frame
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.solution import Solution, lattices, measure_of
 from mfpde.solvers.kernels import finite_volume_diffusion as diffusion
 from mfpde.solvers.kernels import finite_volume_transport as transport
+from mfpde.solvers.kernels.cells import EMPTY_SHARE
 from mfpde.solvers.kernels.finite_volume_update import outflow
 from mfpde.solvers.steppers.base import System
 from mfpde.transform.threads import pieces, run_pieces, thread_count
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
+    from mfpde.attention.head import Head
     from mfpde.equation import Equation
     from mfpde.solvers.finite_volume.control import Plan
     from mfpde.solvers.finite_volume.stepping import Attempt, Start
@@ -42,7 +45,7 @@ _SECOND = np.array([1.0, 0.0, 0.0, 0.0])
 _SIXTH = np.array([75 / 64, -25 / 384, 3 / 640, 0.0])
 _EIGHTH = np.array([1225 / 1024, -245 / 3072, 49 / 5120, -5 / 7168])
 STAGGERED = {1: _SECOND, 2: _SECOND, 5: _SIXTH, 7: _SIXTH, 9: _EIGHTH}
-_EMPTY_SHARE = 1e-16  # of the peak: cells with less decide on nothing, steps included
+_SUMS_FACTOR = 3.0  # jumps on circles leave errors that fall unevenly: up to 2 times the change from half of the cells
 _STIFFNESS_RATIO = 1.7  # at the shortest wave, of twice the staggered difference and the second difference
 
 
@@ -101,7 +104,17 @@ class CellSystem(System[Solution, Rates]):
         self.breaks = sorted({*equation.velocity.breaks(), *equation.noise.breaks()})
         self.noisy = equation.noise.strongest > 0
         self.grid, self.frame, self.scheme = grid, frame, scheme
-        self._sees_tails = equation.interaction is None  # attention amplifies them, interactions do not
+        interaction = equation.interaction
+        self._kinks_in_sums = interaction is not None and interaction.pairs_kinked and grid.dimension == 2
+        self.sees_tails = interaction is None  # attention amplifies them, interactions do not
+        law = equation.velocity.law
+        terms = [] if law is None else law.at(0.0).terms(grid.dimension)
+        self.tilts = any(_looks_far(term.head, grid.dimension) for term in terms)
+
+    @property
+    def steady_noise(self) -> bool:
+        """Whether conductivities are constant."""
+        return self.frame.rests and self._diffusion is not None
 
     def diffusion_at(self, time: float) -> float:
         """D."""
@@ -114,38 +127,43 @@ class CellSystem(System[Solution, Rates]):
     def rhs(self, time: float, state: Solution, nearby: Rates | None = None, spreads: bool = True) -> Rates:
         """The rates at a time, of transport alone unless it `spreads`; potentials of the attention are found from those
         of rates nearby."""
-        velocity, strength = self._velocity.at(time), self.diffusion_at(time) if spreads else 0.0
-        measure = self.measure(state)
-        if nearby is not None and nearby.measure is not None:
-            velocity.prepare(measure, nearby.measure)
-        shape = (self.grid.dimension, *self.grid.shape)
-        speeds = np.empty((len(state.mean), *shape))
+        strength, frames = self.diffusion_at(time) if spreads else 0.0, lattices(state, self.grid)
+        speeds = np.empty((len(frames), self.grid.dimension, *self.grid.shape))
+        measure = self.drifts(time, state, nearby, speeds)
         mean, matrix = np.zeros_like(state.mean), np.zeros_like(state.matrix)
         conductivities = np.zeros_like(state.matrix)
-        frames = lattices(state, self.grid)
-
-        def work(piece: int) -> None:
-            panel = len(frames) - 1 - piece  # later positions see more, and are begun first
-            lattice = frames[panel]
-            position = None if self.scheme.positions is None else self.scheme.positions[panel]
-            drift = np.ascontiguousarray(velocity.drift(measure, lattice, position)).reshape(shape)
-            inverse = np.linalg.inv(lattice.matrix).astype(float)
+        for panel, lattice in enumerate(frames):
+            inverse, drift = np.linalg.inv(lattice.matrix).astype(float), speeds[panel].copy()
             motion = self.frame.motion(time, state, panel, drift, self.grid)
             self.frame.remainder(drift, motion, inverse, self.grid, speeds[panel])
-            if not self._sees_tails:
+            if not self.sees_tails:
                 _bound(speeds[panel], state.density[panel])
             conductivities[panel] = strength * inverse @ inverse.T
             if strength > 0.0 and self.grid.excess.any():
                 speeds[panel] -= np.tensordot(conductivities[panel], self.grid.excess, axes=1)
             mean[panel], matrix[panel] = motion[0], motion[1] + self.frame.widened(strength, inverse)
+        fluxes = self.fluxes(self.scheme.order, state.density, speeds, conductivities)
+        return Rates(fluxes, measure, mean, matrix, speeds, conductivities, *self._emptying(speeds, conductivities))
+
+    def drifts(self, time: float, state: Solution, nearby: Rates | None, out: Float) -> GridDensity:
+        """out = the velocity of tokens in the cells of every panel, `(panels, d, rows, columns)`; the law that it is
+        of."""
+        velocity, measure = self._velocity.at(time), self.measure(state)
+        frames = measure.lattices
+        if nearby is not None and nearby.measure is not None:
+            velocity.prepare(measure, nearby.measure)
+
+        def work(piece: int) -> None:
+            panel = len(frames) - 1 - piece  # later positions see more, and are begun first
+            position = None if self.scheme.positions is None else self.scheme.positions[panel]
+            out[panel] = np.reshape(velocity.drift(measure, frames[panel], position), out[panel].shape)
 
         if len(frames) < 2 * thread_count():  # threads then share the work of each panel
             for piece in range(len(frames)):
                 work(piece)
         else:
-            run_pieces(work, len(frames), speeds.size)
-        fluxes = self.fluxes(self.scheme.order, state.density, speeds, conductivities)
-        return Rates(fluxes, measure, mean, matrix, speeds, conductivities, *self._emptying(speeds, conductivities))
+            run_pieces(work, len(frames), out.size)
+        return measure
 
     def fluxes(self, order: int, density: Float, speeds: Float, conductivities: Float) -> Fluxes:
         """Of every panel. Order 1 is the upwind scheme that keeps densities non-negative."""
@@ -241,12 +259,25 @@ class CellSystem(System[Solution, Rates]):
     def roughness(self, solution: Solution, rates: Rates) -> float:
         """Error of the cells per unit time relative to the peak: how much another order makes of it, of the next lower
         one for the highest."""
-        other = self.fluxes(self.other_order, solution.density, rates.speeds, rates.conductivities)
-        across, along = rates.fluxes.across - other.across, rates.fluxes.along - other.along
-        change = np.diff(across, axis=1) + np.diff(along, axis=2)
+        change = self._differing(solution, rates)
         return float(
             max(np.abs(part).max() / panel.max() for part, panel in zip(change, solution.density, strict=True))
         )
+
+    def _differing(self, solution: Solution, rates: Rates) -> Float:
+        """By how much another order of the fluxes changes the density per unit time."""
+        other = self.fluxes(self.other_order, solution.density, rates.speeds, rates.conductivities)
+        across, along = rates.fluxes.across - other.across, rates.fluxes.along - other.along
+        change: Float = np.diff(across, axis=1) + np.diff(along, axis=2)
+        return change
+
+    def felt(self, time: float, solution: Solution, rates: Rates, length: float) -> float:
+        """By how much that changes the drift in a time, on average over the cells, relative to their width: an error
+        in tails, small as it is beside the peak, is not small where kernels amplify them."""
+        if not self.tilts or self.edges:
+            return 0.0
+        density = np.maximum(solution.density + length * self._differing(solution, rates), 0.0)
+        return self.solutions_apart(time, solution, solution, solution._replace(density=density))
 
     def narrowest(self, solution: Solution, rates: Rates) -> float:
         """Width in cells of the narrowest cluster."""
@@ -272,6 +303,18 @@ class CellSystem(System[Solution, Rates]):
         )
         return self.drifts_apart(time, solution, lightest, heaviest)
 
+    def doubt_of_sums(self, time: float, solution: Solution) -> float:
+        """By how much drifts differ, likewise, from those of every other cell along each axis, where sums over cells
+        are of low order: interactions on the plane whose forces have kinks or jumps."""
+        if not self._kinks_in_sums:
+            return 0.0
+        velocity, measure, largest = self._velocity.at(time), self.measure(solution), 0.0
+        coarse = GridDensity([_every_other(panel) for panel in measure.panels])
+        for panel, density in zip(coarse.panels, solution.density, strict=True):
+            drifts = [velocity.drift(law, panel.lattice) for law in (measure, coarse)]
+            largest = max(largest, self._average(drifts[1] - drifts[0], panel.values, panel.lattice.matrix, density))
+        return _SUMS_FACTOR * largest
+
     def drifts_apart(self, time: float, solution: Solution, one: GridDensity, other: GridDensity) -> float:
         """By how much the drifts of two laws differ, on average over the cells, relative to the width of a solution."""
         velocity, frames = self._velocity.at(time), lattices(solution, self.grid)
@@ -279,11 +322,15 @@ class CellSystem(System[Solution, Rates]):
         largest = 0.0
         for panel, (lattice, position) in enumerate(zip(frames, positions, strict=True)):
             drifts = [velocity.drift(measure, lattice, position) for measure in (one, other)]
-            apart = np.linalg.solve(lattice.matrix, (drifts[1] - drifts[0]).reshape(self.grid.dimension, -1))
             density = solution.density[panel]
-            average = np.abs(apart) @ density.ravel() / density.sum()
-            largest = max(largest, float((average / np.sqrt(np.diag(self.grid.moments(density)[1]))).max()))
+            largest = max(largest, self._average(drifts[1] - drifts[0], density, lattice.matrix, density))
         return largest
+
+    def _average(self, change: Float, weights: Float, frame: Float, density: Float) -> float:
+        """Of the change of a drift in some cells of a panel, relative to its width along the axes."""
+        apart = np.linalg.solve(frame, change.reshape(self.grid.dimension, -1))
+        average = np.abs(apart) @ weights.ravel() / weights.sum()
+        return float((average / np.sqrt(np.diag(self.grid.moments(density)[1]))).max())
 
     def solutions_apart(self, time: float, solution: Solution, one: Solution, other: Solution) -> float:
         """The same of the laws of two solutions."""
@@ -297,8 +344,22 @@ class CellSystem(System[Solution, Rates]):
         """Whether there is noise in a step."""
         return any(self.diffusion_at(time) > 0 for time in (start, 0.5 * (start + end)))
 
+    def expands(self, solution: Solution, rates: Rates) -> bool:
+        """Whether transport widens any panel along any direction."""
+        diffusion = float(np.trace(rates.conductivities[0] @ solution.matrix[0].T @ solution.matrix[0]))
+        for panel, frame in enumerate(solution.matrix):
+            inverse = np.linalg.inv(frame).astype(float)
+            widened = self.frame.widened(diffusion / len(inverse), inverse)
+            inside = self.grid.regression(rates.speeds[panel], solution.density[panel])[1]
+            motion = (rates.matrix[panel] - widened + frame @ inside) @ inverse
+            if float(np.linalg.eigvalsh(motion + motion.T)[-1]) > 0.0:
+                return True
+        return False
+
     def widening(self, rates: Rates) -> float:
         """What noise adds to variances per unit time, in cells squared, along the axis where that is least."""
+        if not self.noisy:
+            return 0.0
         return 2.0 * float((np.diagonal(rates.conductivities, axis1=1, axis2=2) / self.grid.widths**2).min())
 
     def residual(self, solution: Solution, rates: Rates) -> float:
@@ -321,6 +382,10 @@ class CellSystem(System[Solution, Rates]):
         return leaks * (_STIFFNESS_RATIO if self.scheme.order > 2 else 1.0)
 
     def _emptying(self, speeds: Float, conductivities: Float) -> tuple[float, float]:
+        return self.outflow(speeds), self.spreading(conductivities)
+
+    def outflow(self, speeds: Float) -> float:
+        """The largest share of a cell that first-order transport takes out per unit time."""
         blocks = self.grid.blocks
         shares = np.empty((len(speeds), len(blocks)))
 
@@ -329,12 +394,27 @@ class CellSystem(System[Solution, Rates]):
             shares[panel, block] = outflow(speeds[panel], self.grid.widths, *blocks[block])
 
         run_pieces(work, shares.size, speeds.size)
-        return float(shares.max()), self.spreading(conductivities)
+        return float(shares.max())
+
+
+def _every_other(panel: Panel) -> Panel:
+    """Of the cells along each axis."""
+    lattice = panel.lattice
+    axes = tuple(axis[::2] for axis in lattice.axes)
+    return Panel(Lattice(axes, lattice.origin, lattice.matrix), panel.values[::2, ::2], averages=False)
+
+
+def _looks_far(head: Head, dimension: int) -> bool:
+    """Whether a kernel amplifies tails, as e^{<Ax, y>} does, without the damping e^{-|Ky|^2} that l2 has."""
+    if head.tail_power >= 1:
+        return False
+    form = head.key_form(dimension)
+    return form is None or not float(np.linalg.eigvalsh(form)[0]) > 0.0
 
 
 def _bound(speeds: Float, density: Float) -> None:
     """Speeds of empty cells become no larger than elsewhere: those of steep potentials would shorten all steps."""
-    full = density > _EMPTY_SHARE * density.max()
+    full = density > EMPTY_SHARE * density.max()
     for along in speeds:
         largest = float(np.abs(along[full]).max())
         np.clip(along, -largest, largest, out=along)

@@ -5,7 +5,7 @@ Solvers call the functions that make a layout and its fields; `Run.measure` find
 
 from mfpde.solvers.forms.base import Form, Written, written_measure
 from mfpde.solvers.forms.gaussian import gaussian_fields, gaussian_layout
-from mfpde.solvers.forms.grid import grid_fields, grid_layout
+from mfpde.solvers.forms.grid import grid_layout
 from mfpde.solvers.forms.panels import panels_fields, panels_layout
 from mfpde.solvers.forms.particles import particles_fields, particles_layout
 
@@ -14,7 +14,6 @@ __all__ = [
     "Written",
     "gaussian_fields",
     "gaussian_layout",
-    "grid_fields",
     "grid_layout",
     "panels_fields",
     "panels_layout",

@@ -9,9 +9,8 @@ from mfpde.geometry.layout import axis_weights
 from mfpde.measure import GridDensity, Panel
 from mfpde.registry import register
 from mfpde.solvers.forms.base import Form, Written
-from mfpde.typing import Float
 
-__all__ = ["AVERAGES", "EDGES", "GridForm", "density_field", "grid_fields", "grid_layout"]
+__all__ = ["AVERAGES", "EDGES", "GridForm", "density_field", "grid_layout"]
 
 #: what a file says of values that are cell averages
 AVERAGES = {"cell_methods": "area: mean"}
@@ -39,12 +38,6 @@ def grid_layout(axes: Sequence[Axis], averages: bool = True) -> Layout:
         fields={"density": density_field(names, averages)},
         constants={"weight": Constant(weight, axis_weights(axes))},
     )
-
-
-def grid_fields(measure: GridDensity) -> dict[str, Float]:
-    """The density of a measure of one panel that is neither moved nor stretched."""
-    (panel,) = measure.panels
-    return {"density": panel.values}
 
 
 @register("form", "grid")

@@ -39,15 +39,14 @@ def panels_layout(
     return Layout("panels", tuple(axes), extents, fields, constants)
 
 
-def panels_fields(measure: GridDensity, layout: Layout) -> dict[str, Float]:
-    """All panels of a measure, in their order."""
-    cells = axis_weights(layout.axes)
-    lattices = [panel.lattice for panel in measure.panels]
+def panels_fields(layout: Layout, density: Float, mean: Float, matrix: Float) -> dict[str, Float]:
+    """Panels `(panel, x[, y])` of densities per unit volume of z, in the frames `x = mean + matrix z`."""
+    volumes = np.abs(np.linalg.det(matrix)).reshape(-1, *[1] * len(layout.axes))
     return {
-        "density": np.stack([panel.values for panel in measure.panels]),
-        "weight": np.stack([abs(np.linalg.det(lattice.matrix)) * cells for lattice in lattices]),
-        "frame_mean": np.stack([lattice.origin for lattice in lattices]),
-        "frame_matrix": np.stack([lattice.matrix for lattice in lattices]),
+        "density": density / volumes,
+        "weight": volumes * axis_weights(layout.axes),
+        "frame_mean": mean,
+        "frame_matrix": matrix,
     }
 
 

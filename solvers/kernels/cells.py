@@ -14,18 +14,21 @@ from mfpde.solvers.kernels.finite_volume_update import outflow
 from mfpde.typing import AnyArray, Float
 
 __all__ = [
+    "EMPTY_SHARE",
     "MOMENTS",
     "Cells",
     "Heads",
     "Slopes",
     "State",
     "Told",
+    "bound_speeds",
     "cell_moments",
     "invert",
     "low_fluxes",
     "tell",
 ]
 
+EMPTY_SHARE = 1e-16  # of the peak: cells with less decide on nothing, steps included
 MOMENTS = 6  # numbers that `cell_moments` finds
 
 
@@ -60,6 +63,7 @@ class Cells(NamedTuple):
     moves: bool
     gaussian: bool  # whether closures are N(0, I)
     heaviest: bool  # whether they are the heaviest that edges allow
+    bounded: bool  # whether speeds of empty cells are at most those of others
     positions: Float  # of panels
 
 
@@ -101,6 +105,28 @@ def invert(matrix: Float, out: Float) -> None:
     scale = 1.0 / (matrix[0, 0] * matrix[1, 1] - matrix[0, 1] * matrix[1, 0])
     out[0, 0], out[0, 1] = scale * matrix[1, 1], -scale * matrix[0, 1]
     out[1, 0], out[1, 1] = -scale * matrix[1, 0], scale * matrix[0, 0]
+
+
+@kernel
+def bound_speeds(density: Float, speeds: Float) -> None:
+    """Speeds of empty cells of a panel become no larger than elsewhere: those of steep potentials would shorten all
+    steps."""
+    peak = 0.0
+    for i in range(density.shape[0]):
+        line = density[i]
+        for j in range(line.size):
+            peak = max(peak, line[j])
+    for direction in range(speeds.shape[0]):
+        largest = 0.0
+        for i in range(density.shape[0]):
+            line, speed = density[i], speeds[direction, i]
+            for j in range(line.size):
+                if line[j] > EMPTY_SHARE * peak:
+                    largest = max(largest, abs(speed[j]))
+        for i in range(density.shape[0]):
+            speed = speeds[direction, i]
+            for j in range(speed.size):
+                speed[j] = max(-largest, min(largest, speed[j]))
 
 
 @kernel

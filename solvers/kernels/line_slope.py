@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.compilation import kernel
-from mfpde.solvers.kernels.cells import MOMENTS, Cells, Heads, Slopes, cell_moments, tell
+from mfpde.solvers.kernels.cells import MOMENTS, Cells, Heads, Slopes, State, bound_speeds, cell_moments, tell
 from mfpde.solvers.kernels.finite_volume_closure import GAUSSIAN_FLOOR, RING_FRACTIONS, SHARE_BOUNDS, SHARE_MAX
 from mfpde.solvers.kernels.finite_volume_diffusion import spread_along
 from mfpde.solvers.kernels.finite_volume_transport import GHOSTS, TURNING_SPEED, ends_of, transport_along
@@ -21,7 +21,7 @@ from mfpde.transform.equispaced import SumRoom, equispaced_sums, padded, sum_roo
 from mfpde.transform.exponential import exponential
 from mfpde.typing import Float
 
-__all__ = ["LARGEST_LOG", "LineRoom", "line_room", "line_slope"]
+__all__ = ["LARGEST_LOG", "LineRoom", "end_line_slope", "line_room", "line_slope"]
 
 LARGEST_LOG = 709.0  # beyond it e^x is no double: drifts of unnormalised attention are then infinite
 
@@ -40,7 +40,6 @@ class LineRoom(NamedTuple):
     peak: Float
     total: Float
     moment: Float
-    drift: Float
     values: Float  # u / g, and products of density and speed, (1, n)
     product: Float
     other: Float  # fluxes of the other order, (panels, 1, n + 1)
@@ -52,7 +51,7 @@ class LineRoom(NamedTuple):
 
 def line_room(panels: int, count: int) -> LineRoom:
     """Room for so many panels of so many cells."""
-    factors, level, first, second, peak, total, moment, drift = (np.zeros(padded(count)) for _ in range(8))
+    factors, level, first, second, peak, total, moment = (np.zeros(padded(count)) for _ in range(7))
     values, product = np.zeros((1, count)), np.zeros((1, count))
     return LineRoom(
         masses=np.zeros((panels, count)),
@@ -66,7 +65,6 @@ def line_room(panels: int, count: int) -> LineRoom:
         peak=peak,
         total=total,
         moment=moment,
-        drift=drift,
         values=values,
         product=product,
         other=np.zeros((panels, 1, count + 1)),
@@ -250,42 +248,44 @@ def _fluxes(order: int, density: Float, rates: Slopes, cells: Cells, room: LineR
 
 
 @kernel
-def _velocities(density: Float, mean: Float, matrix: Float, heads: Heads, stage: int, cells: Cells,
-                room: LineRoom, rates: Slopes) -> None:  # fmt: skip
-    """Speeds, conductivities and motions of the frames."""
-    n, noise = cells.axis.size, heads.noise[stage]
-    _close_panels(density, cells, room)
-    for panel in range(density.shape[0]):
-        drift, speed = room.drift, rates.speeds[panel, 0, 0]
-        _drift(panel, mean, matrix, heads, stage, cells, room, drift)
-        inverse = 1.0 / matrix[panel, 0, 0]
-        constant, slope = 0.0, 0.0
-        if cells.moves:
-            constant, slope = _move_frame(density[panel, 0], drift, cells)
-        for j in range(n):
-            speed[j] = inverse * (drift[j] - constant - slope * cells.axis[j] - noise * inverse * cells.excess[j])
-        rates.mean[panel, 0] = constant
-        rates.matrix[panel, 0, 0] = slope + (noise * inverse if cells.moves else 0.0)
-        rates.conductivity[panel, 0, 0] = noise * inverse * inverse
+def _frame_velocity(panel: int, density: Float, matrix: Float, noise: float, cells: Cells, rates: Slopes) -> None:
+    """Motion of a frame, and velocity of z in its cells in place of that of x; conductivity of its panel."""
+    inverse, speed = 1.0 / matrix[0, 0], rates.speeds[panel, 0, 0]
+    constant, slope = 0.0, 0.0
+    if cells.moves:
+        constant, slope = _move_frame(density[0], speed, cells)
+    for j in range(speed.size):
+        speed[j] = inverse * (speed[j] - constant - slope * cells.axis[j])
+    if cells.bounded:
+        bound_speeds(density, rates.speeds[panel])
+    for j in range(speed.size):
+        speed[j] -= noise * inverse * inverse * cells.excess[j]
+    rates.mean[panel, 0] = constant
+    rates.matrix[panel, 0, 0] = slope + (noise * inverse if cells.moves else 0.0)
+    rates.conductivity[panel, 0, 0] = noise * inverse * inverse
 
 
 @kernel
-def line_slope(
-    density: Float,
-    mean: Float,
-    matrix: Float,
-    heads: Heads,
-    stage: int,
-    cells: Cells,
-    room: LineRoom,
-    rates: Slopes,
-    told: bool,
-) -> None:
-    """rates = those of a solution, with the coefficients of a stage; without any, of the velocity that they have."""
-    if heads.noise.size > 0:
-        _velocities(density, mean, matrix, heads, stage, cells, room, rates)
+def end_line_slope(state: State, noise: Float, stage: int, cells: Cells, room: LineRoom, rates: Slopes,
+                   told: bool) -> None:  # fmt: skip
+    """rates = those of a solution, from the velocities of x in its cells, which stand in place of the speeds; without
+    any noise, not even 0, from speeds and conductivities as they are."""
+    density = state.density
+    for panel in range(density.shape[0] if noise.size > 0 else 0):
+        _frame_velocity(panel, density[panel], state.matrix[panel], noise[stage], cells, rates)
     for other in range(2 if told else 1):
         order, flux = (cells.order, rates.along) if other == 0 else (cells.other_order, room.other)
         _fluxes(order, density, rates, cells, room, flux)
     if told:
         tell(density, cells, (room.still, room.other), room.product[0], room.values[0], rates)
+
+
+@kernel
+def line_slope(state: State, heads: Heads, stage: int, cells: Cells, room: LineRoom, rates: Slopes,
+               told: bool) -> None:  # fmt: skip
+    """rates = those of a solution, with the coefficients of a stage; without any, of the velocity that they have."""
+    if heads.noise.size > 0:
+        _close_panels(state.density, cells, room)
+        for panel in range(state.density.shape[0]):
+            _drift(panel, state.mean, state.matrix, heads, stage, cells, room, rates.speeds[panel, 0, 0])
+    end_line_slope(state, heads.noise, stage, cells, room, rates, told)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from mfpde.compilation import kernel
 from mfpde.solvers.kernels.cell_steps import StepRoom, StepTask, place, reach
 from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State
-from mfpde.solvers.kernels.line_slope import LineRoom, line_slope
+from mfpde.solvers.kernels.line_slope import LineRoom, end_line_slope, line_slope
+from mfpde.typing import Float
 
-__all__ = ["line_step"]
+__all__ = ["line_part", "line_step"]
 
 
 @kernel
@@ -31,5 +32,30 @@ def line_step(
         error, moved_by = reach(start, first, task, stage, moved_by, cells, room, new)
         if not error <= 1.0:
             break
-        line_slope(out.density, out.mean, out.matrix, heads, stage, cells, line, rates, stage == count)
+        line_slope(out, heads, stage, cells, line, rates, stage == count)
     return error, moved_by
+
+
+@kernel
+def line_part(
+    start: State,
+    first: Slopes,
+    task: StepTask,
+    noise: Float,
+    stage: int,
+    moved_by: float,
+    cells: Cells,
+    line: LineRoom,
+    room: StepRoom,
+    new: State,
+    following: Slopes,
+) -> tuple[float, float]:
+    """The part of a step between two evaluations of velocities that compiled code does not know: the rates of a stage
+    from the velocities in place of its speeds, then the move to the next stage. Answers as `line_step` does."""
+    count = task.weights.size
+    if stage > 0 or count == 0:
+        out, rates = place(start, task, stage, room, new, following)
+        end_line_slope(out, noise, stage, cells, line, rates, stage == count)
+    if stage == count:
+        return 0.0, moved_by
+    return reach(start, first, task, stage + 1, moved_by, cells, room, new)

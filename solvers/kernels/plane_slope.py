@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.compilation import kernel
-from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State, invert, tell
+from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State, bound_speeds, invert, tell
 from mfpde.solvers.kernels.finite_volume_frame import SUMS, remainder, row_sums
 from mfpde.solvers.kernels.plane_drift import (
     DriftRoom,
@@ -35,6 +35,7 @@ __all__ = [
     "begin_drift",
     "begin_slope",
     "begin_source",
+    "end_plane_slope",
     "end_slope",
     "join_block",
     "move_frame",
@@ -60,11 +61,11 @@ class PlaneRoom(NamedTuple):
     smoothed: Float
 
 
-def plane_room(panels: int, rows: int, columns: int) -> PlaneRoom:
-    """For so many panels of so many cells."""
+def plane_room(panels: int, rows: int, columns: int, sums: bool = True) -> PlaneRoom:
+    """For so many panels of so many cells, with room for sums over them or without."""
     return PlaneRoom(
-        drift=drift_room(panels, rows, columns),
-        work=work_room(rows, columns),
+        drift=drift_room(panels, rows, columns) if sums else drift_room(0, 1, 1),
+        work=work_room(rows, columns) if sums else work_room(1, 1),
         flux=flux_room(rows, columns),
         sums=np.zeros((rows, SUMS)),
         levels=np.zeros(2),
@@ -79,9 +80,9 @@ def plane_room(panels: int, rows: int, columns: int) -> PlaneRoom:
 
 
 @kernel
-def _regress(density: Float, cells: Cells, room: PlaneRoom) -> None:
+def _regress(drift: Float, density: Float, cells: Cells, room: PlaneRoom) -> None:
     """(c, R) of the regression `c + R z` of the drift under a panel (`Grid.regression`)."""
-    drift, sums, levels, constant, linear = room.drift.drift, room.sums, room.levels, room.constant, room.linear
+    sums, levels, constant, linear = room.sums, room.levels, room.constant, room.linear
     rows, columns = density.shape
     for i in range(2):
         levels[i] = drift[i, rows // 2, columns // 2]  # sums about them lose no digits
@@ -107,9 +108,9 @@ def _regress(density: Float, cells: Cells, room: PlaneRoom) -> None:
 
 @kernel
 def move_frame(
-    panel: int, density: Float, matrix: Float, noise: float, cells: Cells, room: PlaneRoom, rates: Slopes
+    panel: int, drift: Float, density: Float, matrix: Float, noise: float, cells: Cells, room: PlaneRoom, rates: Slopes
 ) -> None:
-    """Motion of a frame, conductivity and speeds of its panel."""
+    """Motion of a frame, conductivity and speeds of its panel, from the velocity of x (which may be in their place)."""
     inverse, constant, linear = room.inverse, room.constant, room.linear
     invert(matrix, inverse)
     for i in range(2):
@@ -117,18 +118,11 @@ def move_frame(
         for j in range(2):
             linear[i, j] = 0.0
     if cells.moves:
-        _regress(density, cells, room)
-    remainder(
-        room.drift.drift,
-        constant,
-        linear,
-        inverse,
-        cells.rows,
-        cells.axis,
-        0,
-        cells.rows.size,
-        rates.speeds[panel],
-    )
+        _regress(drift, density, cells, room)
+    speeds = rates.speeds[panel]
+    remainder(drift, constant, linear, inverse, cells.rows, cells.axis, 0, cells.rows.size, speeds)
+    if cells.bounded:
+        bound_speeds(density, speeds)
     for i in range(2):
         rates.mean[panel, i] = constant[i]
         for j in range(2):
@@ -137,7 +131,7 @@ def move_frame(
             square = inverse[i, 0] * inverse[j, 0] + inverse[i, 1] * inverse[j, 1]
             rates.conductivity[panel, i, j] = noise * square
     if noise > 0.0 and cells.gaussian:
-        _take_excess(rates.conductivity[panel], cells, rates.speeds[panel])
+        _take_excess(rates.conductivity[panel], cells, speeds)
 
 
 @kernel
@@ -224,5 +218,17 @@ def plane_slope(
         begin_slope(state, cells, room)
         for panel in range(state.density.shape[0]):
             drift_of_panel(panel, state, heads, stage, cells, room)
-            move_frame(panel, state.density[panel], state.matrix[panel], heads.noise[stage], cells, room, rates)
+            density, matrix, noise = state.density[panel], state.matrix[panel], heads.noise[stage]
+            move_frame(panel, room.drift.drift, density, matrix, noise, cells, room, rates)
+    end_slope(state, cells, room, rates, told)
+
+
+@kernel
+def end_plane_slope(
+    state: State, noise: Float, stage: int, cells: Cells, room: PlaneRoom, rates: Slopes, told: bool
+) -> None:
+    """As `end_line_slope`."""
+    for panel in range(state.density.shape[0] if noise.size > 0 else 0):
+        drift, density, matrix = rates.speeds[panel], state.density[panel], state.matrix[panel]
+        move_frame(panel, drift, density, matrix, noise[stage], cells, room, rates)
     end_slope(state, cells, room, rates, told)

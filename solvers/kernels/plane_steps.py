@@ -16,11 +16,13 @@ from mfpde.solvers.kernels.plane_slope import (
     begin_drift,
     begin_slope,
     begin_source,
+    end_plane_slope,
     end_slope,
     join_block,
     move_frame,
     plane_slope,
 )
+from mfpde.typing import Float
 
 __all__ = [
     "BEGIN_HEAD",
@@ -34,6 +36,7 @@ __all__ = [
     "SUM",
     "WHOLE",
     "Part",
+    "plane_part",
     "plane_step",
 ]
 
@@ -74,7 +77,8 @@ def _part(part: Part, state: State, heads: Heads, cells: Cells, plane: PlaneRoom
         add_head(heads.value[stage, head], heads.normalised[head], plane.drift)
     elif kind == END_PANEL:
         noise = heads.noise[stage]
-        move_frame(panel, state.density[panel], state.matrix[panel], noise, cells, plane, rates)
+        drift, density, matrix = plane.drift.drift, state.density[panel], state.matrix[panel]
+        move_frame(panel, drift, density, matrix, noise, cells, plane, rates)
     else:
         end_slope(state, cells, plane, rates, told)
     return 0.0
@@ -109,3 +113,27 @@ def plane_step(
         else:
             plane_slope(out, heads, stage, cells, plane, rates, stage == count)
     return error, moved_by
+
+
+@kernel
+def plane_part(
+    start: State,
+    first: Slopes,
+    task: StepTask,
+    noise: Float,
+    stage: int,
+    moved_by: float,
+    cells: Cells,
+    rooms: tuple[PlaneRoom, StepRoom],
+    new: State,
+    following: Slopes,
+) -> tuple[float, float]:
+    """As `line_part`."""
+    plane, room = rooms
+    count = task.weights.size
+    if stage > 0 or count == 0:
+        out, rates = place(start, task, stage, room, new, following)
+        end_plane_slope(out, noise, stage, cells, plane, rates, stage == count)
+    if stage == count:
+        return 0.0, moved_by
+    return reach(start, first, task, stage + 1, moved_by, cells, room, new)

@@ -8,6 +8,7 @@ line `1/r = (t* - t) / p`, and its zero. Both kinds of estimates are accepted by
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from mfpde.contracts.solver import Progress, State
 from mfpde.solvers.stepping.adaptive_ode import March, Verdict
+from mfpde.typing import Float
 
 __all__ = ["LOOSER", "BlowUp", "PoleLine", "blow_up", "ended_early", "ending", "pole_of_another"]
 
@@ -124,22 +126,31 @@ class PoleLine:
     """The zeros of the straight lines through 1/r at the ends of steps."""
 
     def __init__(self) -> None:
-        self.rows = np.zeros((0, 3))  # t, 1/r, estimate of t*
+        self._rows: deque[tuple[float, float, float]] = deque(maxlen=_LINE_ROWS)  # t, 1/r, estimate of t*
 
     def add(self, time: float, inverse_rate: float) -> None:
         """Remember 1/r at a time, once for each time."""
-        if len(self.rows) and time == self.rows[-1, 0]:
+        before, last, _ = self._rows[-1] if self._rows else (math.inf, math.inf, math.inf)
+        if time == before:
             return
-        estimate = np.inf
-        before, last = self.rows[-1, :2].tolist() if len(self.rows) else (math.inf, math.inf)
+        estimate = math.inf
         if time > before and math.isfinite(inverse_rate) and math.isfinite(last):
             slope = (inverse_rate - last) / (time - before)
-            estimate = time - inverse_rate / slope if slope < 0 < inverse_rate else np.inf
-        self.rows = np.vstack([self.rows, [time, inverse_rate, estimate]])[-_LINE_ROWS:]
+            estimate = time - inverse_rate / slope if slope < 0 < inverse_rate else math.inf
+        self._rows.append((time, inverse_rate, estimate))
 
     def pole(self, left: float, error: float) -> BlowUp | None:
         """The pole, once there are enough estimates and the last leaves at most the share `left` of its time to go;
         `error` is the relative one of the rates."""
-        if len(self.rows) < _LINE_ROWS or not np.isfinite(self.rows[:, 2]).all():
+        estimates = [estimate for _, _, estimate in self._rows]
+        if len(estimates) < _LINE_ROWS or not all(map(math.isfinite, estimates)):
             return None
-        return BlowUp.accepted(float(self.rows[-1, 0]), self.rows[:, 2].tolist(), left, 1.0, error)
+        return BlowUp.accepted(self._rows[-1][0], estimates, left, 1.0, error)
+
+    def array(self) -> Float:
+        """What a checkpoint keeps of it, `(rows, 3)`."""
+        return np.array(self._rows, dtype=float).reshape(-1, 3)
+
+    def restore(self, kept: Float) -> None:
+        """Go on from there."""
+        self._rows = deque(map(tuple, kept.tolist()), maxlen=_LINE_ROWS)

@@ -26,6 +26,8 @@ THINNED = {
 LATER = 1.05
 #: times the end, of the first run and of what is validated: tests/docs/test_examples.py runs each to its end
 EARLIER = 0.25
+#: the same where tokens cross kinks of the force all the time, and steps are short
+EARLIER_OF = {"hegselmann-krause": 0.05}
 #: snapshots after the first: movies stay short
 SNAPSHOTS = 3
 #: what `plot` writes, and how such files begin
@@ -41,9 +43,9 @@ def _timed(path: Path):
     return pytest.param(path, marks=pytest.mark.long if path.stem in SLOW else ())
 
 
-def settings(problem, until: float) -> list[str]:
-    """The example up to a time, with few snapshots."""
-    changes = [f"time.save_every={EARLIER * problem.time.until / SNAPSHOTS!r}", f"time.until={until!r}"]
+def settings(until: float, earlier: float) -> list[str]:
+    """The example up to a time, with few snapshots up to an earlier one."""
+    changes = [f"time.save_every={earlier / SNAPSHOTS!r}", f"time.until={until!r}"]
     return [part for change in changes for part in ("--set", change)]
 
 
@@ -53,7 +55,8 @@ def test_an_example_goes_through_every_command(path, mfpde, tmp_path):
 
     problem = package.Problem.from_yaml(path)
     blows_up = path.stem == "blow-up"
-    until = problem.time.until if blows_up else EARLIER * problem.time.until
+    earlier = EARLIER_OF.get(path.stem, EARLIER) * problem.time.until
+    until = problem.time.until if blows_up else earlier
 
     def run(*arguments: str, code: int = 0) -> str:
         result = mfpde(*arguments)
@@ -61,7 +64,7 @@ def test_an_example_goes_through_every_command(path, mfpde, tmp_path):
         return result.stdout
 
     run("check", str(path))
-    run("solve", str(path), "-o", "run.h5", *settings(problem, until), "--quiet", code=3 if blows_up else 0)
+    run("solve", str(path), "-o", "run.h5", *settings(until, earlier), "--quiet", code=3 if blows_up else 0)
     told = run("info", "run.h5")
     assert problem.title in told
     data = json.loads(run("info", "run.h5", "--json"))
@@ -74,7 +77,7 @@ def test_an_example_goes_through_every_command(path, mfpde, tmp_path):
             assert (tmp_path / name).read_bytes().startswith(start)
     check_datasets(package.load("run.h5"))
 
-    run("solve", str(path), "-o", "run.h5", "--resume", *settings(problem, LATER * until), code=3 if blows_up else 0)
+    run("solve", str(path), "-o", "run.h5", "--resume", *settings(LATER * until, earlier), code=3 if blows_up else 0)
     later = package.load("run.h5")
     assert later.times[-1] == pytest.approx(LATER * until) or later.outcome.kind in ("steady", "blow-up")
 

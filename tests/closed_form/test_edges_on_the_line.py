@@ -9,6 +9,7 @@ import pytest
 import mfpde
 from mfpde.geometry.gauss import gauss_legendre
 from mfpde.measure.edge_stencils import at_faces, at_middles, end_weights
+from mfpde.solvers.finite_volume.pieces import smooth_pieces
 
 STORED = {
     case["name"]: case
@@ -110,6 +111,14 @@ def test_pieces_are_stored_and_go_on(tmp_path):
     assert again.evaluate(points) == pytest.approx(run.measure(-1).evaluate(points), abs=1e-6)
 
 
+def test_pieces_end_where_relu_has_its_kink():
+    law = {"kind": "relu", "A": 1, "V": -1}
+    problem = mfpde.Problem.from_dict({**EXPANDING, "attention": law, "time": {"until": 1}})
+    parts = smooth_pieces(problem.equation, problem.equation.initial)
+    ends = {round(float(part.mean[0] + side * part.matrix[0, 0]), 12) for part in parts for side in (-1, 1)}
+    assert {-1.0, 0.0, 1.0} <= ends
+
+
 def test_noise_and_low_orders_keep_the_frames_that_they_had():
     for more, solver in (({"noise": {"kappa": 10}}, {}), ({}, {"order": 5})):
         run = solved({**EXPANDING, **more}, [0.1], kind="finite-volume", cells=64, **solver)
@@ -147,6 +156,16 @@ def test_a_kink_that_tokens_cross_is_told():
                 "kind": "mixture",
                 "components": [
                     {"kind": "uniform", "box": [[-1, 1]]},
+                    {"kind": "gaussian", "mean": 1.5, "covariance": 0.09},
+                ],
+            },
+        },
+        {
+            "attention": {"kind": "softmax", "A": 1, "V": -1},
+            "initial": {
+                "kind": "mixture",
+                "components": [
+                    {"kind": "gaussian", "mean": 0, "covariance": 0},
                     {"kind": "gaussian", "mean": 1.5, "covariance": 0.09},
                 ],
             },

@@ -155,7 +155,10 @@ def test_tails_that_matter_within_the_last_steps_before_a_blow_up_are_told():
     interval = {"kind": "uniform", "box": [[-0.7, 1.3]]}
     law = {"kind": "softmax", "A": 0.8, "V": 1}
     noisy = {"geometry": {"kind": "line"}, "attention": law, "initial": interval, "noise": {"kappa": 4}}
-    few, many = (mfpde.solve(problem(noisy, [1.14], **solver)) for solver in ({"tolerance": 1e-5}, {"cells": 512}))
+    few, many = (
+        mfpde.solve(problem(noisy, [1.14], cells=cells, tolerance=tolerance))
+        for cells, tolerance in ((128, 1e-5), (512, 1e-8))
+    )
     variances = [float(run.measure(-1).covariance[0, 0]) for run in (few, many)]
     assert abs(variances[0] / variances[1] - 1) > few.outcome.accuracy.promised
     assert (few.outcome.accuracy.kept, few.outcome.accuracy.cause) == (None, "tails")
@@ -184,5 +187,44 @@ def test_slopes_at_walls_are_part_of_the_estimate():
     noisy = {"geometry": {"kind": "line"}, "attention": law, "initial": interval, "noise": {"kappa": 10}}
     run = mfpde.solve(problem(noisy, [1.0], box=[[-1, 1]], cells=256, tolerance=1e-6))
     error = float(np.abs(run.measure(-1).evaluate(x[:, None]) - wanted).max() / wanted.max())
-    assert error == pytest.approx(5.2e-4, rel=0.1)
+    assert error == pytest.approx(7.0e-4, rel=0.1)
     assert error < run.outcome.accuracy.estimate < 2 * error
+
+
+#: mean and variance of `tests/reference/tails.py` at `kappa = 4.5`, both of its grids, to 1e-9
+WIDENED = {
+    0.6: (0.7064609819, 0.9187966586),
+    1.0: (1.4801559683, 2.0640464155),
+    1.05: (1.6438267266, 2.3268880446),
+    1.1: (1.8309448820, 2.6376011770),
+}
+
+
+@pytest.mark.parametrize(
+    ("times", "solver"),
+    [
+        ([1.05], {}),
+        ([1.05], {"cells": 144}),
+        ([1.1], {"cells": 192}),
+        ([0.6, 1.1], {"cells": 512}),
+        ([0.6, 1.05], {"frame": "static", "cells": 512}),
+        ([0.6, 1.1], {"tolerance": 1e-6}),
+    ],
+)
+def test_expanding_attention_near_a_blow_up_keeps_the_promise_or_says_so(times, solver):
+    """Errors in tails, small as they are beside the peak, are what drifts see: 144 cells said kept at 34 promises."""
+    law = {"kind": "softmax", "A": 0.8, "V": 1}
+    interval = {"kind": "uniform", "box": [[-0.7, 1.3]]}
+    noisy = {"geometry": {"kind": "line"}, "attention": law, "initial": interval, "noise": {"kappa": 4.5}}
+    run = mfpde.solve(problem(noisy, times, **solver))
+    off = 0.0
+    for time in times:
+        measure, (mean, variance) = run.measure(int(np.searchsorted(run.times, time))), WIDENED[time]
+        off = max(off, abs(measure.mean[0] / mean - 1), abs(measure.covariance[0, 0] / variance - 1))
+    assert honest(run, off)
+    accuracy = run.outcome.accuracy
+    if "cells" in solver and solver["cells"] < 256:
+        assert (accuracy.kept, accuracy.cause) == (False, "cells")
+        assert off / 3 < accuracy.estimate < 5 * off
+    else:
+        assert accuracy.kept

@@ -1,5 +1,6 @@
 """Interactions on the line and the plane: exact Gaussians, plain programs of tokens, laws of moments and energies."""
 
+import itertools
 import math
 
 import numpy as np
@@ -298,3 +299,49 @@ def test_potentials_that_are_refused(text, told, solver):
 
 def test_a_potential_that_overflows_far_away_is_none():
     mfpde.Interaction(expression="-exp(r**4)").check(mfpde.Line())
+
+
+def covariance_rates(slope, ends):
+    """`d/dt S_ii = E[W'(r) d_i^2 / r]`, d the difference of two tokens of N(0, diag(1, 1/2)): in polar coordinates."""
+    points, weights = np.polynomial.legendre.leggauss(200)
+    angles = 2 * np.pi * (np.arange(200) + 0.5) / 200
+    found = np.zeros(2)
+    for low, high in itertools.pairwise(ends):
+        r = 0.5 * (low + high) + 0.5 * (high - low) * points
+        density = np.exp(-0.5 * r[:, None] ** 2 * (np.cos(angles) ** 2 / 2 + np.sin(angles) ** 2)) / np.sqrt(8) / np.pi
+        measured = 0.5 * (high - low) * weights * r**2 * slope(r) @ density * (2 * np.pi / angles.size)
+        found += measured @ np.cos(angles) ** 2, measured @ np.sin(angles) ** 2
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "slope", "ends"),
+    [
+        ("-r", lambda r: -np.ones_like(r), [0, 15]),
+        ("minimum(r, 1)", lambda r: 1.0 * (r < 1), [0, 1, 15]),
+        ("-log(r**2 + 1)", lambda r: -2 * r / (r * r + 1), [0, 15]),
+    ],
+)
+def test_sums_over_kinks_on_the_plane_are_told(text, slope, ends):
+    problem = mfpde.Problem.from_dict(
+        {
+            "geometry": {"kind": "plane"},
+            "interaction": {"expression": text},
+            "initial": {"kind": "gaussian", "mean": [0, 0], "covariance": [[1, 0], [0, 0.5]]},
+            "solver": {"kind": "finite-volume", "cells": 48, "tolerance": 1e-5},
+            "time": {"until": 0.02},
+        }
+    )
+    run = problem.solver.start(problem.posed())
+    rates, frame = run._present_rates().matrix[0], run.solution.matrix[0]
+    error = np.abs(2 * np.diag(rates @ frame.T) - covariance_rates(slope, ends)).max()
+    doubt = run._system.doubt_of_sums(0.0, run.solution)
+    run.advance(0.02, 10**9)
+    if text.startswith("-log"):
+        assert error < 1e-8
+        assert doubt == 0
+        assert run.accuracy().kept
+        return
+    assert 1e-5 < error < doubt
+    assert run.accuracy().kept is None
+    assert run.accuracy().cause == "kinks"

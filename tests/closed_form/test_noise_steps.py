@@ -18,9 +18,9 @@ from mfpde.solvers.finite_volume.cosines import Cosines
 from mfpde.solvers.finite_volume.diagnostics import mass_at_walls
 from mfpde.solvers.finite_volume.frames import Static
 from mfpde.solvers.finite_volume.grid import Grid
-from mfpde.solvers.finite_volume.hermite_modes import HermiteModes
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.system import STAGGERED, CellSystem, Scheme
+from mfpde.solvers.finite_volume.weighted_modes import HermiteModes
 from mfpde.transform import threads
 from mfpde.typing import Float
 
@@ -71,6 +71,37 @@ def test_the_stationary_law_at_a_wall_is_of_second_order() -> None:
     assert fine < 4e-3
     assert np.log2(coarse / fine) > 1.8
     assert _error(48, lifted=False) > 5 * fine
+
+
+def test_slopes_at_walls_go_by_what_flows_there(random: np.random.Generator) -> None:
+    """By its value at the wall, exact for parabolas; alike at both walls, and along both axes."""
+    line, x = Cosines(Grid(np.zeros(1), np.ones(1), (16,), gaussian=False)), (np.arange(16) + 0.5) / 16
+    flux = (3.0 - 4.0 * x + 5.0 * x**2)[None, None]
+    straight = (3.0 + x)[None, None]  # the same at 0 and 1
+    still = np.ones((1, 1, 1, 16))
+    lifted = line.lifting(flux, still)
+    assert np.abs(lifted - line.lifting(straight, still)).max() < 1e-12 * np.abs(lifted).max()
+    assert np.abs(line.lifting(flux[..., ::-1], -still) - lifted[..., ::-1]).max() < 1e-12 * np.abs(lifted).max()
+    plane = Cosines(Grid(np.zeros(2), np.ones(2), (16, 16), gaussian=False))
+    density, speeds = random.random((1, 16, 16)), random.random((1, 2, 16, 16))
+    rows = [line.lifting(density[:, i, None], speeds[:, 1, i][:, None, None])[0, 0] for i in range(16)]
+    columns = [line.lifting(density[:, None, :, j], speeds[:, 0, :, j][:, None, None])[0, 0] for j in range(16)]
+    assert np.abs(plane.lifting(density, speeds)[0] - np.array(rows) - np.array(columns).T).max() < 1e-11
+
+
+def test_mass_at_walls_is_not_for_cosines() -> None:
+    given = {
+        **PLANE,
+        "geometry": {"kind": "line"},
+        "attention": {"kind": "softmax", "A": 1, "V": -0.5},
+        "initial": {"kind": "uniform", "box": [[-1, 1]]},
+        "solver": {"kind": "finite-volume", "cells": 64, "box": [[-1, 1]]},
+    }
+    problem = mfpde.Problem.from_dict(given)
+    run = problem.solver.start(problem.posed())
+    asked = {"time": 0.0, "solution": run.solution, "rates": run._present_rates(), "number": 0}
+    assert run._noise_steps.limits(**asked, promised=1e-5) is None
+    assert run._noise_steps.limits(**asked, promised=1.0) is not None
 
 
 def test_exact_steps_follow_the_gaussian_under_softmax(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +159,17 @@ MOVING: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("given", [PLANE, MOVING], ids=["cosines", "hermite"])
+#: what comes to the walls of a box
+WALLS: dict[str, Any] = {
+    **MOVING,
+    "attention": {"kind": "softmax", "A": 1, "V": 1},
+    "noise": {"kappa": 4},
+    "initial": {"kind": "gaussian", "mean": 0.2, "covariance": 0.01},
+    "solver": {"kind": "finite-volume", "cells": 160, "box": [[-1, 1]]},
+}
+
+
+@pytest.mark.parametrize("given", [PLANE, MOVING, WALLS], ids=["cosines", "hermite", "walls"])
 def test_a_run_goes_on_bit_for_bit(given: dict[str, Any]) -> None:
     until = given["time"]["until"]
     task = InitialValueProblem(mfpde.Problem.from_dict(given).equation, until)

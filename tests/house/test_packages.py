@@ -10,8 +10,6 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-UNPINNED = {"sweep", "mpi"}  # extras that no make target installs
-
 
 def test_package_list_is_what_the_folders_hold(house):
     found = {".".join(house.installed_as(path).parent.parts) for path in house.files("__init__.py")}
@@ -54,7 +52,7 @@ def _requirements(house, extras) -> list[Requirement]:
 
 def test_every_requirement_is_pinned(house):
     pinned = _pins(house, "constraints.txt")
-    for requirement in _requirements(house, house.description["options.extras_require"].keys() - UNPINNED):
+    for requirement in _requirements(house, house.description["options.extras_require"]):
         version = pinned.get(canonicalize_name(requirement.name), "")
         assert version, f".ci/constraints.txt does not pin {requirement.name}"
         assert requirement.specifier.contains(version), f"{requirement} excludes the pinned {version}"
@@ -62,7 +60,7 @@ def test_every_requirement_is_pinned(house):
 
 def test_lower_bounds_are_the_oldest_versions_that_are_tested(house):
     tested = _pins(house, "oldest.txt")
-    for requirement in _requirements(house, ["analysis"]):
+    for requirement in _requirements(house, ["analysis", "mpi", "sweep"]):
         (bound,) = requirement.specifier
         version = tested[canonicalize_name(requirement.name)]
         assert bound.operator == ">=", f"setup.cfg admits any {requirement.name}"

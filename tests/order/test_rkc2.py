@@ -43,3 +43,12 @@ def test_planned_steps_are_stable_where_diffusion_is_fastest():
     assert 0 < plan.length < 10
     products = -2 * 901.0 * plan.length * np.linspace(0.0, 1.0, 4001)
     assert np.abs(growth(plan.stepper, products)[0]).max() <= 1.0
+
+
+def test_steps_take_about_a_hundred_stages_at_most():
+    control = StepControl(Dop853(), Dop853.cfl, 1e-8)
+    control.begin(10.0)
+    control._stiff.length = 10.0
+    plan = control.plan(0.0, 10.0, outflow=1.0, spreading=1e5)
+    assert plan.stiff
+    assert 80 < len(plan.stepper.tableau.weights) < 110

@@ -17,7 +17,6 @@ from mfpde.measure import GridDensity, Measure, Normal, Panel
 from mfpde.solvers.forms import (
     gaussian_fields,
     gaussian_layout,
-    grid_fields,
     grid_layout,
     panels_fields,
     panels_layout,
@@ -147,9 +146,13 @@ class Drifting(Integration):
     def fields(self) -> dict[str, Any]:
         form, measure = self.settings.form, self.measure()
         if form == "grid":
-            return grid_fields(measure)
+            return {"density": measure.panels[0].values}
         if form == "panels":
-            return panels_fields(measure, self.layout)
+            frames = [(panel.lattice.origin, panel.lattice.matrix) for panel in measure.panels]
+            mean, matrix = (np.stack(each) for each in zip(*frames, strict=True))
+            volumes = np.abs(np.linalg.det(matrix))
+            density = np.stack([volume * panel.values for volume, panel in zip(volumes, measure.panels, strict=True)])
+            return panels_fields(self.layout, density, mean, matrix)
         if form == "gaussian":
             return gaussian_fields(self.law.mean, self.law.factor)
         return particles_fields(self.points)

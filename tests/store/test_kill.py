@@ -24,7 +24,9 @@ def chain(path: Path, dice: np.random.Generator, kills: int) -> int:
     hits, rows = 0, 0
     for number in range(kills):
         process = start(path, *WORDS, *(["--resume"] if number else []))
-        while (read_status(path) or {}).get("pid") != process.pid and process.poll() is None:
+        # its status comes first, and the file has its name once it is whole
+        while (read_status(path) or {}).get("pid") != process.pid or not path.exists():
+            assert process.poll() is None, process.communicate()[1]
             time.sleep(0.002)
         time.sleep(dice.uniform(0.0, 0.25))
         running = process.poll() is None

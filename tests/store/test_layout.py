@@ -163,8 +163,9 @@ def test_a_large_problem_fits_in_its_file(tmp_path):
     assert mfpde.load(run.path).problem == task
 
 
-def test_storing_a_row_takes_few_calls(tmp_path, calls):
-    """About 35 of functions: rows are written many at a time."""
+def test_storing_a_row_takes_few_calls(tmp_path, calls, monkeypatch):
+    """About 60 of functions: rows are written many at a time, by the clock; a hundred here, where nobody is to wait."""
+    monkeypatch.setattr("mfpde.store.writer.FileRecorder._due", lambda recorder: len(recorder.rows) > 100)
 
     def storing(until):
         task, solver = problem(until=until, save_every=0.01), Heat(step=1.0, points=256)

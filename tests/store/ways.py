@@ -181,6 +181,15 @@ WAYS = {
             box=[[-1, 1]],
             tolerance=1e-4,
         ),
+        "sums over kinks": Way(
+            {
+                "geometry": {"kind": "plane"},
+                "interaction": {"expression": "-r"},
+                "initial": SPOT,
+                "solver": {"kind": "finite-volume", "cells": 24, "tolerance": 1e-4},
+            },
+            (0.1, 0.3),
+        ),
         "rescaled": cells("line", SOFTMAX, LINE_BUMPS, (0.05,), rescaled=True, cells=64, stepper="ssprk3"),
         "masked": cells("line", MASKED, LINE_BUMPS, (0.03, 0.05), cells=32, tolerance=1e-4),
     },
@@ -291,6 +300,7 @@ TELLING = {
         "missed[3]": "edges under noise",
         "missed[4]": "walls",
         "missed[5]": "tails that do not",
+        "missed[6]": "sums over kinks",
         "growth": "blow-up",
         **{f"control_counts[{number}]": "edges under noise" for number in (1, 3)},
     },

@@ -1,5 +1,7 @@
 """Compiled rates and steps on the line and the plane against those that specify them."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -33,6 +35,11 @@ CASES = {
     "masked": (QUARTIC, {"cells": 48}, {"kind": "masked", "positions": 3, "attention": SOFTMAX}, None),
     "heads": (QUARTIC, {"cells": 48, "order": 7}, {"kind": "multi-head", "heads": [SOFTMAX, L2]}, None),
     "large scores": (QUARTIC, {"cells": 64}, {"kind": "softmax", "A": 200, "V": -1}, None),
+    "interaction": (BUMPS, {"cells": 48}, {"expression": "-log(r**2 + 0.25)", "external": "-x**4/4"}, None),
+    "interaction and noise": (BUMPS, {"cells": 48}, {"expression": "-exp(-r)", "external": "-x**4/4"}, 3.0),
+    "interaction at walls": (QUARTIC, {"cells": 60, "box": [[-4, 4]]}, {"expression": "-r**2", "external": "x"}, 5.0),
+    "relu": (BUMPS, {"cells": 48}, {"kind": "relu", "A": 1, "V": -1}, None),
+    "sinkhorn": (BUMPS, {"cells": 40}, {"kind": "sinkhorn", "A": 1, "V": -1}, 9.0),
     "in time": (QUARTIC, {"cells": 48}, IN_TIME, {"times": [0.0, 0.01], "values": [10.0, 20.0]}),
 }
 PLANE = {"kind": "softmax", "A": [[1, 0.5], [-0.2, 0.7]], "V": [[-1, 0.3], [-0.4, -0.8]]}
@@ -48,6 +55,7 @@ SPOTS = {
 SQUARE = {"kind": "uniform", "box": [[-1, 1], [-1, 0.5]]}
 TURN = [[0, 1], [-1, 0]]
 HEADS = {"kind": "multi-head", "heads": [PLANE, FAR]}
+MASKED = {"kind": "masked", "positions": 2, "attention": PLANE}
 CASES |= {
     "plane": (SPOT, {"cells": [24, 28]}, PLANE, None),
     "plane, spots": (SPOTS, {"cells": 20}, PLANE, None),
@@ -58,19 +66,25 @@ CASES |= {
     "plane, edges and noise": (SQUARE, {"cells": 24, "order": 7}, PLANE, 50.0),
     "plane, walls": (SQUARE, {"cells": 30, "box": [[-2, 2], [-3, 2]], "order": 2}, PLANE, 5.0),
     "plane, first order": (SPOTS, {"cells": [24, 28], "order": 1}, PLANE, 20.0),
-    "plane, masked": (SPOT, {"cells": 24}, {"kind": "masked", "positions": 2, "attention": PLANE}, None),
+    "plane, masked": (SPOT, {"cells": 24}, MASKED, None),
+    "plane, masked at rest": (SPOT, {"cells": 36, "frame": "static"}, MASKED, 20.0),
+    "plane, interaction": (SPOTS, {"cells": 24}, {"expression": "-log(r**2 + 0.25)", "external": "x*y"}, 9.0),
+    "plane, linear at rest": (SPOTS, {"cells": 40, "frame": "static"}, {"kind": "linear", "A": 0.3, "V": -1}, None),
     "plane, heads": (SPOTS, {"cells": 24, "order": 7}, HEADS, 30.0),
     "plane, large scores": (SPOT, {"cells": 24}, {"kind": "softmax", "A": [[0, 30], [-30, 0]], "V": -1}, None),
+    "plane, heads in a box": (SPOT, {"cells": 40, "box": [[-5, 5], [-8, 8]]}, HEADS, None),
     "plane, diagonal": (SPOT, {"cells": 40, "box": [[-5, 5], [-8, 8]]}, {"kind": "softmax", "A": 3, "V": TURN}, None),
 }
 
 
-def systems(initial, solver, attention, kappa):
-    """Both, an integration at t = 0, and its plan of the first step."""
+@cache
+def systems(case):
+    """Both, and an integration at t = 0, which nothing here moves."""
+    initial, solver, attention, kappa = CASES[case]
     problem = mfpde.Problem.from_dict(
         {
             "geometry": {"kind": "plane" if initial in (SPOT, SPOTS, SQUARE) else "line"},
-            "attention": attention,
+            "interaction" if "kind" not in attention else "attention": attention,
             "noise": {} if kappa is None else {"kappa": kappa},
             "initial": initial,
             "solver": {"kind": "finite-volume", **solver},
@@ -90,7 +104,7 @@ def near(found, wanted, tolerance, scale=None):
 
 @pytest.mark.parametrize("case", CASES)
 def test_rates(case):
-    fast, slow, run = systems(*CASES[case])
+    fast, slow, run = systems(case)
     solution = run.solution
     mine, wanted = fast.rhs(0.003, solution), slow.rhs(0.003, solution)
     near(mine.speeds, wanted.speeds, 1e-12)
@@ -106,7 +120,7 @@ def test_rates(case):
 @pytest.mark.parametrize("case", CASES)
 def test_steps(case, length):
     """Limited ones, and ones that end nowhere, too."""
-    fast, slow, run = systems(*CASES[case])
+    fast, slow, run = systems(case)
     solution = run.solution
     rates = slow.rhs(0.0, solution)
     start = Start(0.0, solution, rates, slow.roughness(solution, rates))
@@ -157,8 +171,7 @@ def test_threads_share_the_sums_of_large_panels(monkeypatch):
     """Steps in parts, on two threads, have the bits of one call."""
     from mfpde.solvers.finite_volume import plane_system
 
-    solver = {"cells": 40, "box": [[-5, 5], [-8, 8]]}
-    fast, _, run = systems(SPOT, solver, {"kind": "multi-head", "heads": [PLANE, FAR]}, None)
+    fast, _, run = systems("plane, heads in a box")
     solution = run.solution
     rates = fast.rhs(0.0, solution)
     start = Start(0.0, solution, rates, fast.roughness(solution, rates))

@@ -43,7 +43,8 @@ with fields_like_properties("mean", "covariance"):
 
         @property
         def density_unfit(self) -> str | None:
-            values = np.linalg.eigvalsh(self.covariance)
+            given = self.__dict__["covariance"]  # of any dimension where it is a number
+            values = np.linalg.eigvalsh(self.covariance) if isinstance(given, tuple) else (given, given)
             singular = values[-1] >= 0 and abs(values[0]) <= _SINGULAR_RATIO * values[-1]
             return "a Gaussian on a point or a line has no density" if singular else None
 

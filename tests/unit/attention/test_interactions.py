@@ -340,3 +340,16 @@ def test_tokens_do_not_collide():
         assert law.token_unfit(SPHERE, noisy=True) is None
     for text in ("abs(angle)", "-angle**2", "maximum(0, 1 - angle**2)"):
         assert mfpde.Interaction(expression=text).token_unfit(SPHERE, noisy=False) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "place"), [("1/(r - 1.2345)", 1.2345), ("1/(r - 15)", 15.0), ("log(abs(r - 1.7))", 1.7)]
+)
+def test_poles_between_the_distances_that_are_looked_at(text, place):
+    with pytest.raises(mfpde.ProblemError, match=rf"singular, or its slope is, near r = {place:g};"):
+        mfpde.Interaction(expression=text).check(mfpde.Line())
+
+
+@pytest.mark.parametrize("text", ["exp(r**2)", "r**40", "-abs(r - 1.3)", "minimum(1, maximum(0, 1e9*(1 - r)))"])
+def test_steep_slopes_are_no_poles(text):
+    mfpde.Interaction(expression=text).check(mfpde.Line())

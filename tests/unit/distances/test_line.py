@@ -220,3 +220,10 @@ def test_crossings_that_no_node_sees():
         ends = [-12, -5, -1, 0, 1, crossing, 2, 4, 12]
         expected = sum(abs(mpmath.quad(apart, pair)) for pair in itertools.pairwise(ends))
     assert mfpde.distance(normal, box, kind="wasserstein-1") == pytest.approx(float(expected), abs=1e-14)
+
+
+def test_rounding_below_zero_is_no_distance(monkeypatch):
+    """Equal densities of two panels cost -5e-19, whose root is no number."""
+    monkeypatch.setattr("mfpde.distances.coupling._cost", lambda *_: (-5e-19, 0.0))
+    box = mfpde.Uniform(box=[[0, 1]])
+    assert wasserstein(box, box, 2) == 0.0

@@ -73,11 +73,8 @@ def framed(frames, dimension, times=(0.0, 1.0, 2.0), series=None, outcome=None):
     bell = Normal(np.zeros(dimension), np.eye(dimension)).evaluate(unmoved.points()).reshape(unmoved.shape)
     rows = []
     for time in times:
-        panels = [
-            Panel(Lattice.of(unmoved.axes, mean, matrix), share * bell / abs(np.linalg.det(matrix)))
-            for share, mean, matrix in frames(time)
-        ]
-        rows.append(panels_fields(GridDensity(panels), layout))
+        shares, means, matrices = (np.array(each, dtype=float) for each in zip(*frames(time), strict=True))
+        rows.append(panels_fields(layout, np.multiply.outer(shares, bell), means, matrices))
     observe = [name for name in series or {} if name in members("observable")]
     task = drifting.problem(dimension, until=times[-1], observe=observe)
     return Run(

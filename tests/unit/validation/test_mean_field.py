@@ -1,6 +1,5 @@
 """The mean-field limit of a problem: rates that independent tokens have, and systems whose rates are refused."""
 
-import contextlib
 import dataclasses
 import json
 
@@ -16,7 +15,7 @@ from mfpde.validation.mean_field.parting import Parting
 from mfpde.validation.mean_field.plan import Plan, no_limit
 from mfpde.validation.mean_field.rates import fitted
 from mfpde.watching.watch import Watch
-from mfpde.workers import Pool
+from mfpde.workers import InProcess
 
 KURAMOTO = {
     "geometry": {"kind": "circle"},
@@ -51,9 +50,9 @@ def studied(plan, **given):
 
 @pytest.fixture(scope="module", autouse=True)
 def workers():
-    """Two for all studies of this file: each takes seconds to start."""
-    with Pool(2) as pool, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(study, "workers_for", lambda _: contextlib.nullcontext(pool))
+    """In this process: others, which tests/cli/test_validating.py has, take seconds to start."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(study, "workers_for", lambda _: InProcess())
         yield
 
 
@@ -185,15 +184,15 @@ def test_where_the_law_of_large_numbers_fails_nothing_is_claimed():
 
 
 def test_fluctuations_about_the_uniform_state():
-    data = {**KURAMOTO, "initial": {"kind": "uniform"}, "time": {"until": 6.0}}
-    report = studied(planned(data, (10, 20, 1000), 24))  # the many have Gaussian fluctuations
+    data = {**KURAMOTO, "initial": {"kind": "uniform"}, "time": {"until": 4.7}}
+    report = studied(planned(data, (10, 20, 1000), 12))  # the many have Gaussian fluctuations
     found = {check.claim.split()[1]: check for check in report.checks if "linear theory" in check.claim}
     assert [found[f"E|c_{k}|^2"].expected for k in (1, 2, 3)] == pytest.approx([1 / (1 - 1 / 2), 1, 1])
     assert all(check.passed for check in found.values())
 
 
 def test_fluctuations_of_few_tokens_are_not_held_against_linear_theory():
-    report = studied(planned({**KURAMOTO, "initial": {"kind": "uniform"}, "time": {"until": 6.0}}, (10, 20, 40), 4))
+    report = studied(planned({**KURAMOTO, "initial": {"kind": "uniform"}, "time": {"until": 4.7}}, (10, 20, 40), 4))
     assert not any("linear theory" in check.claim for check in report.checks)
 
 

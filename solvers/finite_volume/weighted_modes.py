@@ -1,10 +1,12 @@
-"""Diffusion in moving frames, where noise relaxes to g = N(0, I): the rates `div(K g grad(u / g))` of a density u are
-diagonal in Hermite functions, with eigenvalues -n K.
+"""Modes of the cells for a weight g: the rates `div(K g grad(u / g))` of a density u, by the staggered differences of
+the fluxes, make a symmetric matrix of `w = u / sqrt(g)` along each axis, whose eigenvectors are found by LAPACK.
 
-As boxes end, and cells know waves down to their own size only, the modes are those of the cells: the staggered
-differences of the fluxes make a symmetric matrix of `w = u / sqrt(g)` along each axis. Its first eigenvalues are 0, -1,
--2, .. to rounding, its last ones those of diffusion in a box. Rounding errors are relative to sqrt(g), not to the
-density at its peak: 1e-9 where g is 1e-18.
+In moving frames noise relaxes to g = N(0, I), and the modes are Hermite functions with eigenvalues -n K. As boxes end,
+and cells know waves down to their own size only, they are those of the cells: the first eigenvalues are 0, -1, -2, ..
+to rounding, the last ones those of diffusion in a box. In a box at rest g can be such that its slope is that of the
+density at walls, or everywhere: `K grad log g` is then part of the drift.
+
+Rounding errors are relative to sqrt(g), not to the density at its peak: 1e-9 where g is 1e-18.
 """
 
 from __future__ import annotations
@@ -15,12 +17,12 @@ import numpy as np
 
 from mfpde.blas import blas_in_one_thread
 from mfpde.solvers.finite_volume.grid import Grid
-from mfpde.solvers.finite_volume.modes import Modes
+from mfpde.solvers.finite_volume.modes import Modes, antiderivative
 from mfpde.solvers.kernels.finite_volume_diffusion import GHOSTS, spread_along
 from mfpde.transform.products import multiply
 from mfpde.typing import Float
 
-__all__ = ["HermiteModes"]
+__all__ = ["BoxModes", "HermiteModes"]
 
 _ROWS = 4  # that products of matrices are done in
 _PRODUCT_MICROSECONDS = 4e-4  # of a row of two products, by cells and modes: measured up to 512 cells
@@ -28,26 +30,30 @@ _EIGEN_MICROSECONDS = 3e-4  # times cells^3, measured from 128 to 512 cells
 _STAGES = 208  # that the eigenvectors are to be worth while for: those of sixteen steps
 
 
-class HermiteModes(Modes):
-    """Of a grid in moving frames, for the staggered differences `factors`."""
+class WeightedModes(Modes):
+    """Of a grid with the weights g at the middles and at the faces, for the staggered differences `factors`."""
 
     floor = 3e-14  # measured at up to 1.5e-14 on 128 x 144 cells, from the eigenvectors
     shares = (1e-11, 1e-9, 1e-7)  # of w: at nine deviations the last one is 2e-16 of the peak of u
 
-    def __init__(self, grid: Grid, factors: Float) -> None:
+    def __init__(self, grid: Grid, factors: Float, weights: tuple[Float, ...], faces: tuple[Float, ...]) -> None:
         super().__init__(grid)
-        self.scale = np.sqrt(np.multiply.outer(*grid.weights))
-        self._factors = factors
+        self.weights, self.face_weights, self._factors = weights, faces, factors
+
+    @cached_property
+    def scale(self) -> Float:
+        roots = [np.sqrt(each) for each in self.weights]
+        return np.multiply.outer(*roots) if len(roots) == 2 else roots[0][None]
 
     @cached_property
     def _vectors(self) -> tuple[list[Float], list[Float]]:
         """Eigenvalues and eigenvectors along each axis."""
-        both = [self._eigenpairs(axis) for axis in range(2 - self.grid.dimension, 2)]
+        both = [self._eigenpairs(direction) for direction in range(self.grid.dimension)]
         return [values for values, _ in both], [vectors for _, vectors in both]
 
-    def _eigenpairs(self, axis: int) -> tuple[Float, Float]:
-        inside, faces = self.grid.weights[axis], self.grid.face_weights[axis]
-        count, width = inside.size, float(self.grid.widths[axis - 2])
+    def _eigenpairs(self, direction: int) -> tuple[Float, Float]:
+        inside, faces = self.weights[direction], self.face_weights[direction]
+        count, width = inside.size, float(self.grid.widths[direction])
         flux, room = np.zeros((count, count + 1)), np.empty((2, count + 2 * GHOSTS))
         spread_along(False, np.diag(1.0 / inside), self._factors, 1.0 / width**2, np.ones(count), faces, room, flux)
         root = np.sqrt(inside)
@@ -57,6 +63,12 @@ class HermiteModes(Modes):
         values, vectors = values[::-1].copy(), np.ascontiguousarray(vectors[:, ::-1])
         values[0], vectors[:, 0] = 0.0, root / np.sqrt(np.sum(root * root))
         return values, vectors
+
+    def spread(self, direction: int, values: Float) -> Float:
+        root, (rates, vectors) = np.sqrt(self.weights[direction]), (each[direction] for each in self._vectors)
+        with blas_in_one_thread():
+            found: Float = root * (vectors @ (rates * (values / root @ vectors)))
+        return found
 
     @cached_property
     def _products(self) -> tuple[list[Float], list[Float]]:
@@ -98,6 +110,38 @@ class HermiteModes(Modes):
         rows = max(panels, _ROWS) if len(cells) == 1 else panels * cells[0]
         setup = _EIGEN_MICROSECONDS * sum(count**3 for count in cells) / _STAGES
         return _PRODUCT_MICROSECONDS * rows * cells[-1] * sum(cells) + setup
+
+
+class HermiteModes(WeightedModes):
+    """Of a grid in moving frames."""
+
+    def __init__(self, grid: Grid, factors: Float) -> None:
+        super().__init__(grid, factors, grid.weights[-grid.dimension :], grid.face_weights[-grid.dimension :])
+
+
+class BoxModes(WeightedModes):
+    """Of a grid at rest, for slopes of log g at the middles along each axis."""
+
+    def __init__(self, grid: Grid, factors: Float, slopes: list[Float]) -> None:
+        self.slopes = slopes
+        both = [_weights(each, width) for each, width in zip(slopes, grid.widths.tolist(), strict=True)]
+        super().__init__(grid, factors, tuple(inside for inside, _ in both), tuple(faces for _, faces in both))
+
+    def remaining(self, speeds: Float, conductivities: Float) -> Float:
+        left = speeds.copy()
+        for direction, slope in enumerate(self.slopes):
+            across = slope[:, None] if direction < self.grid.dimension - 1 else slope
+            left[:, direction] -= conductivities[:, direction, None, None] * across
+        return left
+
+
+def _weights(slopes: Float, width: float) -> tuple[Float, Float]:
+    """g at the middles and at the faces, from the slopes of log g at the middles; about one at its largest."""
+    faces = width * np.arange(slopes.size + 1)
+    middles = faces[1:] - 0.5 * width
+    both = [antiderivative(middles, slopes, places) for places in (middles, faces)]
+    most = max(float(each.max()) for each in both)
+    return np.exp(both[0] - most), np.exp(both[1] - most)
 
 
 def _padded(matrix: Float) -> Float:
