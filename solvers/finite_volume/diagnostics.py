@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mfpde.contracts import Accuracy
-from mfpde.measure import GridDensity
+from mfpde.measure import GridDensity, Measure
+from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.kernels.finite_volume_peaks import narrowest_peak
 from mfpde.typing import Float
@@ -23,7 +24,9 @@ __all__ = [
     "between_cells",
     "inverse_growth",
     "mass_at_walls",
+    "moments_apart",
     "narrowest_cluster",
+    "pace",
     "pace_of_frames",
     "unsmoothed",
 ]
@@ -145,6 +148,16 @@ class Missed:
         return Accuracy(self.allowed, self.so_far, kept=False, cause=cause)
 
 
+def pace(grid: Grid, solution: Solution, rates: Rates) -> float:
+    """How fast frames and densities move or change, per unit time, relative to their size."""
+    fastest = pace_of_frames(solution, rates)
+    for density, speeds in zip(solution.density, rates.speeds, strict=True):
+        share = density / density.sum()
+        typical = np.sqrt((speeds**2 * share).reshape(len(speeds), -1).sum(axis=1))
+        fastest = max(fastest, float((typical / np.sqrt(np.diag(grid.moments(density)[1]))).max()))
+    return fastest
+
+
 def pace_of_frames(solution: Solution, rates: Rates) -> float:
     """How fast frames move or change, per unit time, relative to their size."""
     fastest = 0.0
@@ -152,6 +165,15 @@ def pace_of_frames(solution: Solution, rates: Rates) -> float:
         inverse = np.linalg.inv(frame)
         fastest = max(fastest, float(np.abs(inverse @ mean).max()), float(np.abs(inverse @ matrix).max()))
     return fastest
+
+
+def moments_apart(mine: Measure, theirs: Measure) -> float:
+    """Distance of mean and covariance, relative to the widths along the axes."""
+    with np.errstate(all="ignore"):
+        widths = np.sqrt(np.diag(mine.covariance))
+        moved = (theirs.mean - mine.mean) / widths
+        wider = (theirs.covariance - mine.covariance) / np.multiply.outer(widths, widths)
+    return float(max(np.abs(moved).max(), np.abs(wider).max()))
 
 
 def inverse_growth(solution: Solution, rates: Rates) -> float:

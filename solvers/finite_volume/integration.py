@@ -20,6 +20,8 @@ from mfpde.solvers.finite_volume.diagnostics import (
     between_cells,
     inverse_growth,
     mass_at_walls,
+    moments_apart,
+    pace,
     pace_of_frames,
 )
 from mfpde.solvers.finite_volume.first_instants import FirstInstants
@@ -99,13 +101,7 @@ class FiniteVolumeIntegration(Integration):
     @property
     def pace(self) -> float:
         """How fast the whole moves or changes, per unit time, relative to how wide it is."""
-        rates = self._present_rates()
-        fastest = pace_of_frames(self._solution, rates)
-        for density, speeds in zip(self._solution.density, rates.speeds, strict=True):
-            share = density / density.sum()
-            typical = np.sqrt((speeds**2 * share).reshape(len(speeds), -1).sum(axis=1))
-            fastest = max(fastest, float((typical / np.sqrt(np.diag(self.grid.moments(density)[1]))).max()))
-        return fastest
+        return pace(self.grid, self._solution, self._present_rates())
 
     def _first_step(self, rates: Rates) -> float:
         """In which no frame moves far."""
@@ -247,12 +243,7 @@ class FiniteVolumeIntegration(Integration):
 
     def distance(self, other: Integration) -> float:
         """Of mean and covariance, relative to the widths along the axes."""
-        mine, theirs = self.measure(), other.measure()
-        with np.errstate(all="ignore"):
-            widths = np.sqrt(np.diag(mine.covariance))
-            moved = (theirs.mean - mine.mean) / widths
-            wider = (theirs.covariance - mine.covariance) / np.multiply.outer(widths, widths)
-        return float(max(np.abs(moved).max(), np.abs(wider).max()))
+        return moments_apart(self.measure(), other.measure())
 
     # -- watching
     # ---------------------------------------------------------------------------------------------------------
