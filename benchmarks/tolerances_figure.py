@@ -16,14 +16,17 @@ COLUMNS = 4
 
 @dataclass(frozen=True)
 class Line:
-    """A tolerance, and the errors in promises of all runs that say that they have kept it."""
+    """A tolerance, and the errors in promises of all runs that say that they have kept it; those of few steps have
+    nothing to gain from larger ones."""
 
     tolerance: float
     shares: NDArray[np.float64]
+    few: NDArray[np.bool_]
 
 
 def draw(path: str, lines: dict[str, list[Line]]) -> None:
-    """A panel for each solver: every run's error over its tolerance, the median, and the promise with a thirtieth."""
+    """A panel for each solver: every run's error over its tolerance, those of few steps lighter, the median of the
+    others, and the promise with a thirtieth."""
     mpl.use("svg")
     mpl.rcParams["svg.hashsalt"] = "tolerances"
     from matplotlib import pyplot as plt
@@ -42,9 +45,12 @@ def draw(path: str, lines: dict[str, list[Line]]) -> None:
         panel.loglog(asked, PROMISED * asked, color="#0072b2", lw=1.2, label="promise, and 1/30 of it")
         for line in each:
             errors = np.maximum(line.shares * PROMISED * line.tolerance, ERROR_SHOWN_MIN)
-            panel.plot(np.full(errors.size, line.tolerance), errors, "_", color="0.45", ms=7, mew=0.6)
-        medians = [np.median(line.shares) * PROMISED * line.tolerance for line in each]
-        panel.plot(asked, np.maximum(medians, ERROR_SHOWN_MIN), "o-", color="#d55e00", ms=4, lw=1.2, label="median run")
+            for chosen, color in ((line.few, "0.75"), (~line.few, "0.35")):
+                panel.plot(np.full(chosen.sum(), line.tolerance), errors[chosen], "_", color=color, ms=7, mew=0.6)
+        judged = [line for line in each if not line.few.all()]
+        medians = [np.median(line.shares[~line.few]) * PROMISED * line.tolerance for line in judged]
+        where = [line.tolerance for line in judged]
+        panel.plot(where, np.maximum(medians, ERROR_SHOWN_MIN), "o-", color="#d55e00", ms=4, lw=1.2, label="median run")
         panel.set_title(label, fontsize=9)
         panel.grid(alpha=0.2)
         panel.tick_params(labelsize=8)

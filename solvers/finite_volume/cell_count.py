@@ -17,8 +17,9 @@ __all__ = ["PILOT_TOLERANCE", "Range", "Start", "TooFewCellsError", "enough_cell
 #: relative error of a time step of pilot runs
 PILOT_TOLERANCE = 1e-6
 
-_CELL_MULTIPLE = 16  # counts are multiples of it
-_PILOT_RATIO = math.sqrt(2.0)  # cells of a pilot run over those of the one before
+_CELL_MULTIPLE = 8  # counts are multiples of it
+_PILOT_RATIO = math.sqrt(2.0)  # cells of a pilot run over those of the one before, at least
+_PILOT_SHARE = 0.6  # of the cells that the error asks for at the order of the scheme: those of the next pilot run
 _MIN_ORDER = 2.0  # observed orders below it: the data are not smooth
 _MAX_ORDER = 9.0  # of the scheme
 _MAX_EXTRAPOLATION = 2.5  # cells of the run over those of the pilot run whose error is extrapolated
@@ -37,8 +38,10 @@ class TooFewCellsError(ProblemError):
 
 @dataclass(frozen=True)
 class Range:
-    """Cells a side: the fewest, as many as pay where something is not smooth, and the most."""
+    """Cells a side: of the first pilot run, the fewest of a run, as many as pay where something is not smooth, and the
+    most."""
 
+    first: int
     fewest: int
     rough: int
     most: int
@@ -53,9 +56,13 @@ class _Pilot:
     finished: bool = True
     ran: bool = True  # otherwise the error is that of the initial data alone
 
+    def needed(self, wanted: float, order: float) -> float:
+        """Cells with which the error is as wanted, at that order."""
+        return self.cells * (self.missed / wanted) ** (1 / order)
+
 
 def enough_cells(start: Start, within: Range, until: float, wanted: float) -> int:
-    """Cells a side with which a run to `until` leaves an error of `wanted`, found from pilots with fewer.
+    """Cells a side with which a run to `until` leaves an error of `wanted`, found from pilots with as many or fewer.
 
     Two pilot runs give the observed order. Where it is below two (edges, kinks) a fixed number is taken, and where a
     pilot run takes too long its own; the run estimates its error at its end.
@@ -63,7 +70,7 @@ def enough_cells(start: Start, within: Range, until: float, wanted: float) -> in
     wanted *= _ERROR_SHARE
     slow = False
     last: _Pilot | None = None
-    cells = within.fewest // 2
+    cells = within.first
     while True:
         pilot = _pilot_run(start, cells, until, wanted)
         if pilot.missed <= wanted or not pilot.finished:
@@ -73,7 +80,7 @@ def enough_cells(start: Start, within: Range, until: float, wanted: float) -> in
             if power < _MIN_ORDER and slow:
                 return max(cells, within.rough)
             slow = power < _MIN_ORDER
-            needed = cells * (pilot.missed / wanted) ** (1 / min(max(power, 1.0), _MAX_ORDER))
+            needed = pilot.needed(wanted, min(max(power, 1.0), _MAX_ORDER))
             needed = min(max(needed, within.fewest), within.most)
             if needed <= _MAX_EXTRAPOLATION * cells and (pilot.ran or needed == within.most):
                 return _rounded(needed)
@@ -82,7 +89,8 @@ def enough_cells(start: Start, within: Range, until: float, wanted: float) -> in
                 continue
         if cells >= within.most / _PILOT_RATIO:
             return within.most
-        last, cells = pilot, min(_rounded(_PILOT_RATIO * cells), within.most)
+        more = _PILOT_SHARE * pilot.needed(wanted, _MAX_ORDER) if pilot.missed < math.inf else 0.0
+        last, cells = pilot, min(_rounded(max(_PILOT_RATIO * cells, more)), within.most)
 
 
 def _rounded(cells: float) -> int:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mfpde.contracts import Accuracy
+from mfpde.measure import GridDensity, Measure
+from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.kernels.finite_volume_peaks import narrowest_peak
 from mfpde.typing import Float
@@ -19,9 +21,12 @@ if TYPE_CHECKING:
 __all__ = [
     "LEAST_WIDTH",
     "Missed",
+    "between_cells",
     "inverse_growth",
     "mass_at_walls",
+    "moments_apart",
     "narrowest_cluster",
+    "pace",
     "pace_of_frames",
     "unsmoothed",
 ]
@@ -30,7 +35,6 @@ __all__ = [
 LEAST_WIDTH = 3.0
 _SMOOTHING_WIDTH = 4.0 * np.log(2.0)  # cells squared that averaging adds to the squared width at half height
 _DIFFERENCE_DAMPING = 4.0  # half of the derivatives by which fluxes of order nine and seven differ in effect
-_BETWEEN_FACTOR, _HALF_ORDER_BETWEEN = 0.2, 7.0  # interpolation of order 14, measured for s / h from 1 to 10
 # of what was missed
 _CHECKPOINT_FIELDS = ("initial", "differed", "felt", "feeling", "tails", "layer", "walls", "looked", "sums")
 _ORDER_NINE_FACTOR = 10.0  # times difference^(9/7) that errors of order nine are, from densities of all kinds
@@ -62,16 +66,21 @@ def mass_at_walls(density: Float) -> float:
     return found / (24.0 * float(density.sum()))
 
 
+def between_cells(density: GridDensity) -> float:
+    """The error of interpolation between the cells, relative to the peak of each panel."""
+    return max(panel.interpolant.error / float(panel.at_points.max()) for panel in density.panels)
+
+
 @dataclass
 class Missed:
     """An estimate of the spatial error, relative to the peak: the error of the initial data, plus the sum over all
     steps of length x |flux of order 9 - flux of order 7|.
 
     That difference is O(h^7) and the error O(h^9): the estimate is 10 difference^(9/7), or where velocities have kinks
-    within cells that difference. Where noise has made an edge a normal law of the variance s^2, noise that follows
-    damps what the difference has done to it, eight derivatives of that law, by (s^2 / (s^2 + 2 D t))^4; and what is
-    shown between the cells misses 0.2 / (1 + s^2 / h^2)^7. Where kernels tilt the density, the difference changes the
-    drift, too: in the time t until now tokens are carried wrongly by as much as t times its change.
+    within cells that difference. Where noise has made an edge a normal law of the variance s^2, noise damps the
+    difference in a step, eight derivatives of that law, and what it has done, by (s^2 / (s^2 + 2 D t))^4. What is
+    shown between the cells adds the error of its interpolation. Where kernels tilt the density, the difference changes
+    the drift, too: in the time t until now tokens are carried wrongly by as much as t times its change.
     """
 
     initial: float
@@ -84,14 +93,15 @@ class Missed:
     tails: float = 0.0  # what tails beyond the cells may have changed of where tokens are, relative to the width
     layer: float = np.inf  # variance of the steepest edge under noise, in cells squared; infinite without one
     walls: float = 0.0  # the largest share of the mass so far by which sums over cells and integrals differ at walls
+    between: float = 0.0  # the error of interpolation between the cells at the present time
     looked: float = 0.0  # when drifts were last looked at
     sums: float = 0.0  # as `tails`, of sums over cells where forces have kinks
 
     @property
     def so_far(self) -> float:
         """The estimate."""
-        between = _BETWEEN_FACTOR / (1.0 + self.layer) ** _HALF_ORDER_BETWEEN
-        return self.initial + self.walls + between + self._of(self.differed) + self._of(self.felt * self.looked)
+        of_fluxes = self._of(self.differed) + self._of(self.felt * self.looked)
+        return self.initial + self.walls + self.between + of_fluxes
 
     def _of(self, difference: float) -> float:
         """The error that belongs to a difference of both orders."""
@@ -103,9 +113,10 @@ class Missed:
         unit time."""
         if self.layer < np.inf:
             wider = self.layer + step * spreading
-            self.differed *= (self.layer / wider) ** _DIFFERENCE_DAMPING
+            self.differed = (self.differed + step * roughness) * (self.layer / wider) ** _DIFFERENCE_DAMPING
             self.layer = wider
-        self.differed += step * roughness
+        else:
+            self.differed += step * roughness
 
     def seen(self, time: float, of_tails: float, of_sums: float, feeling: float) -> Missed:
         """With what tails, sums and fluxes do to drifts at that time, per unit time; between two looks the last grows
@@ -141,6 +152,34 @@ class Missed:
         return Accuracy(self.allowed, self.so_far, kept=False, cause=cause)
 
 
+def pace(grid: Grid, solution: Solution, rates: Rates) -> float:
+    """How fast frames and densities move or change, per unit time, relative to their size."""
+    fastest = pace_of_frames(solution, rates)
+    for density, speeds in zip(solution.density, rates.speeds, strict=True):
+        share = density / density.sum()
+        typical = np.sqrt((speeds**2 * share).reshape(len(speeds), -1).sum(axis=1))
+        fastest = max(fastest, float((typical / np.sqrt(np.diag(grid.moments(density)[1]))).max()))
+    return fastest
+
+
+def pace_of_frames(solution: Solution, rates: Rates) -> float:
+    """How fast frames move or change, per unit time, relative to their size."""
+    fastest = 0.0
+    for frame, mean, matrix in zip(solution.matrix, rates.mean, rates.matrix, strict=True):
+        inverse = np.linalg.inv(frame)
+        fastest = max(fastest, float(np.abs(inverse @ mean).max()), float(np.abs(inverse @ matrix).max()))
+    return fastest
+
+
+def moments_apart(mine: Measure, theirs: Measure) -> float:
+    """Distance of mean and covariance, relative to the widths along the axes."""
+    with np.errstate(all="ignore"):
+        widths = np.sqrt(np.diag(mine.covariance))
+        moved = (theirs.mean - mine.mean) / widths
+        wider = (theirs.covariance - mine.covariance) / np.multiply.outer(widths, widths)
+    return float(max(np.abs(moved).max(), np.abs(wider).max()))
+
+
 def inverse_growth(solution: Solution, rates: Rates) -> float:
     """`lambda / lambda'` of the largest variance of any frame; infinite where it does not grow."""
     largest, found = 0.0, np.inf
@@ -157,12 +196,3 @@ def inverse_growth(solution: Solution, rates: Rates) -> float:
             largest = float(variances[-1])
             found = largest / speed if speed > 0 else np.inf
     return found
-
-
-def pace_of_frames(solution: Solution, rates: Rates) -> float:
-    """How fast frames move or widen, relative to their size."""
-    fastest = 0.0
-    for frame, mean, matrix in zip(solution.matrix, rates.mean, rates.matrix, strict=True):
-        inverse = np.linalg.inv(frame)
-        fastest = max(fastest, float(np.abs(inverse @ mean).max()), float(np.abs(inverse @ matrix).max()))
-    return fastest

@@ -97,7 +97,8 @@ def components(measure: Measure, apart: bool) -> list[tuple[float, Measure]]:
 
 class Discretised(NamedTuple):
     """A part on cells: its density `(rows, columns)` in z, its frame, the largest difference between cell averages and
-    point values relative to the peak, where averages had to be taken, and whether they had not."""
+    point values relative to the peak, where averages had to be taken, and whether they had not. In a moving frame the
+    density at the ends of the cells, relative to the peak, is missed as well."""
 
     density: Float
     mean: Float
@@ -142,7 +143,15 @@ def discretised(part: Part, grid: Grid, stretched: bool = True) -> Discretised:
         missed = float(np.abs(density - values).max() / density.max()) if density.any() else np.inf
     mass = float(density.sum() * grid.volume)
     density = density * (part.share / mass) if mass > 0 else density
+    if grid.gaussian and density.any():
+        missed += max(float(ends.max()) for ends in _ends(density)) / float(density.max())
     return Discretised(density, part.mean, part.matrix, missed, resolved)
+
+
+def _ends(density: Float) -> list[Float]:
+    """The outermost cells of a density `(rows, columns)`."""
+    columns = [density[:, 0], density[:, -1]]
+    return columns if len(density) == 1 else [density[0], density[-1], *columns]
 
 
 def _wanted(part: Part) -> tuple[Float, Float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from copy import copy, deepcopy
 from dataclasses import replace
@@ -15,7 +14,15 @@ from mfpde.geometry import Axis, Layout
 from mfpde.measure import GridDensity
 from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.finite_volume.control import Plan, StepControl
-from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, Missed, inverse_growth, pace_of_frames
+from mfpde.solvers.finite_volume.diagnostics import (
+    LEAST_WIDTH,
+    Missed,
+    between_cells,
+    inverse_growth,
+    moments_apart,
+    pace,
+    pace_of_frames,
+)
 from mfpde.solvers.finite_volume.first_instants import FirstInstants
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.initial import stacked
@@ -36,10 +43,9 @@ _MASS_ROUNDING = 2e-15  # share of the mass that rounding may change in one step
 _LEAK_MAX = 1e-9  # share of the mass near an end of a box that cannot grow, at which the run ends
 _BOX_GROWTH_MAX = 4  # times the cells at the start
 _FIRST_STEP = 0.8  # standard deviations that the first step may carry a frame, for a tolerance of 1
-_STEPS_BETWEEN_TAILS = 8  # accepted steps between two estimates of what tails have changed
+_STEPS_BETWEEN_LOOKS = 8  # accepted steps between two estimates of tails, and of whether anything moves still
 _TAILS_SHARE_MIN = 1e-3  # share of the error that is allowed, above which tails are estimated at every early step
 _LEFT_OF_POLE = 1e-4  # share of the time of a pole that need not be followed
-_STEPS_BETWEEN_LOOKS = 8  # accepted steps, after which it is seen whether anything moves still
 
 
 class FiniteVolumeIntegration(Integration):
@@ -78,8 +84,8 @@ class FiniteVolumeIntegration(Integration):
 
     @property
     def missed(self) -> float:
-        """What the cells have left out so far, relative to the peak."""
-        return self._with_tails().so_far
+        """What the cells have left out so far, and leave out between them now, relative to the peak."""
+        return replace(self._with_tails(), between=self._between()).so_far
 
     @property
     def grid(self) -> Grid:
@@ -94,19 +100,13 @@ class FiniteVolumeIntegration(Integration):
     @property
     def pace(self) -> float:
         """How fast the whole moves or changes, per unit time, relative to how wide it is."""
-        rates = self._present_rates()
-        fastest = pace_of_frames(self._solution, rates)
-        for density, speeds in zip(self._solution.density, rates.speeds, strict=True):
-            share = density / density.sum()
-            typical = np.sqrt((speeds**2 * share).reshape(len(speeds), -1).sum(axis=1))
-            fastest = max(fastest, float((typical / np.sqrt(np.diag(self.grid.moments(density)[1]))).max()))
-        return fastest
+        return pace(self.grid, self._solution, self._present_rates())
 
     def _first_step(self, rates: Rates) -> float:
         """In which no frame moves far."""
         fastest = pace_of_frames(self._solution, rates)
         share = _FIRST_STEP * self._control.tolerance ** (1 / self._control.stepper.error_order)
-        return share / fastest if fastest > 0 else math.inf
+        return share / fastest if fastest > 0 else np.inf
 
     # -- stepping
     # ---------------------------------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ class FiniteVolumeIntegration(Integration):
             with np.errstate(all="ignore"):
                 tried = taken(start, plan, self._control.allowed(plan))
         except (ProblemError, ArithmeticError, np.linalg.LinAlgError):  # a trial stage where the drift means nothing
-            tried = Attempt(None, math.inf)
+            tried = Attempt(None, np.inf)
         if tried.solution is not None and self._leaves_the_box(tried.solution):
             return True
         if self._control.judge(plan, tried.error, tried.limited) and tried.solution is not None:
@@ -193,9 +193,9 @@ class FiniteVolumeIntegration(Integration):
     def _look_at_tails(self) -> None:
         """Estimate the errors that tails, and sums over kinks, cause: after step 2, after every step up to the 8th
         while one exceeds a thousandth of the error that is allowed, and after every 8th step."""
-        steps, missed = self._control.counts["steps"], self._missed
-        matter = max(missed.tails, missed.sums) > _TAILS_SHARE_MIN * missed.allowed
-        if steps == 2 or steps % _STEPS_BETWEEN_TAILS == 0 or (steps < _STEPS_BETWEEN_TAILS and matter):
+        steps = self._control.counts["steps"]
+        matter = max(self._missed.tails, self._missed.sums) > _TAILS_SHARE_MIN * self._missed.allowed
+        if steps == 2 or steps % _STEPS_BETWEEN_LOOKS == 0 or (steps < _STEPS_BETWEEN_LOOKS and matter):
             self._missed = self._with_tails()
 
     def _with_tails(self) -> Missed:
@@ -206,6 +206,10 @@ class FiniteVolumeIntegration(Integration):
         time, system, rates = float(np.nextafter(self._time, -np.inf)), self._system, self._present_rates()
         doubts = system.doubt(time, self._solution), system.doubt_of_sums(time, self._solution)
         return missed.seen(self._time, *doubts, system.felt(time, self._solution, rates, length) / length)
+
+    def _between(self) -> float:
+        """Error of interpolation between the cells; not before the first instants, when cells hold edges."""
+        return between_cells(self.measure()) if self._first is None or self._time > 0.0 else 0.0
 
     def _present_rates(self) -> Rates:
         return self._see(self._system.rhs(self._time, self._solution)) if self._rates is None else self._rates
@@ -238,12 +242,7 @@ class FiniteVolumeIntegration(Integration):
 
     def distance(self, other: Integration) -> float:
         """Of mean and covariance, relative to the widths along the axes."""
-        mine, theirs = self.measure(), other.measure()
-        with np.errstate(all="ignore"):
-            widths = np.sqrt(np.diag(mine.covariance))
-            moved = (theirs.mean - mine.mean) / widths
-            wider = (theirs.covariance - mine.covariance) / np.multiply.outer(widths, widths)
-        return float(max(np.abs(moved).max(), np.abs(wider).max()))
+        return moments_apart(self.measure(), other.measure())
 
     # -- watching
     # ---------------------------------------------------------------------------------------------------------
@@ -345,7 +344,7 @@ class FiniteVolumeIntegration(Integration):
         return self._kept_residual[1]
 
     def accuracy(self) -> Accuracy:
-        return self._amplification.judged(self._with_tails().accuracy())
+        return self._amplification.judged(replace(self._with_tails(), between=self._between()).accuracy())
 
     def facts(self) -> dict[str, float]:
         at_ends = 0.0 if self._system.edges else float(self.grid.edge_mass(self._solution.density).max())
@@ -354,11 +353,11 @@ class FiniteVolumeIntegration(Integration):
     def statistics(self) -> dict[str, float]:
         return {
             "panels": float(len(self._solution.mean)),
-            "cells": float(math.prod(self._system.grid.cells)),
+            "cells": float(np.prod(self._system.grid.cells)),
             **{name: float(count) for name, count in self._control.counts.items()},
             "evaluations": float(self._evaluations),
             "step": self._control.step,
-            "cell-error": self.missed,
+            "cell-error": self._with_tails().so_far,
         }
 
     # -- keeping

@@ -38,9 +38,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Setup"]
 
-# cells a side, by dimension: the fewest, as many as pay where data are not smooth, the most
-_CELLS_MOVING = {1: Range(128, 512, 1024), 2: Range(64, 96, 192)}
-_CELLS_AT_REST = {1: Range(256, 512, 2048), 2: Range(96, 192, 256)}  # frames that do not move need more
+# cells a side, by dimension: of the first pilot run, the fewest of a run (fewer are no faster: on the line their boxes
+# begin short and grow, and coarse cells reject steps that integrate noise), as many as pay where data are not smooth,
+# the most
+_CELLS_MOVING = {1: Range(64, 64, 512, 1024), 2: Range(32, 32, 96, 192)}
+_CELLS_UNDER_NOISE = {1: Range(64, 128, 512, 1024), 2: Range(32, 64, 96, 192)}
+_CELLS_OF_PIECES = Range(64, 96, 512, 1024)  # polynomials of degree eight at both ends
+_CELLS_AT_REST = {1: Range(128, 128, 512, 2048), 2: Range(48, 48, 192, 256)}  # frames that do not move need more
 _TOLERANCE_DEFAULT = {1: 1e-8, 2: 1e-6}  # by dimension, where no solver.tolerance is given
 _STEP_TOLERANCE_DEFAULT = 1e-10  # relative error of one time step, where no solver.tolerance is given
 _STEP_TOLERANCE_MIN = 1e-14  # rounding
@@ -134,16 +138,23 @@ class Setup:
 
         given = self.settings.cells
         if given is None:
-            within = (_CELLS_MOVING if self._moving or self.pieces else _CELLS_AT_REST)[self.dimension]
             given = enough_cells(
                 lambda count: start((count,) * self.dimension, PILOT_TOLERANCE, pilot=True),
-                within,
+                self._cells_within,
                 self.task.until,
                 self._error,
             )
         cells = given if isinstance(given, tuple) else (given,) * self.dimension
         doing(f"laying the initial data on {' x '.join(map(str, cells))} cells")
         return start(cells, self._step_tolerance)
+
+    @property
+    def _cells_within(self) -> Range:
+        """Of the pilot runs, and of the run after them."""
+        if self.pieces:
+            return _CELLS_OF_PIECES
+        moving = _CELLS_UNDER_NOISE if self._noise > 0 else _CELLS_MOVING
+        return (moving if self._moving else _CELLS_AT_REST)[self.dimension]
 
     def _on_grid(self, parts: list[Part], grid: Grid, pilot: bool) -> list[Discretised]:
         if self.pieces:
@@ -178,6 +189,8 @@ class Setup:
         tolerance: float,
     ) -> FiniteVolumeIntegration:
         initial = max(piece.missed for piece in pieces) if first is None else first.error
+        if self._noise > 0:
+            initial += grid.continued
         missed = Missed(initial, self._error, order, self._kinks)
         return self._integration(grid, stacked(pieces), missed, parts, tolerance, first)
 

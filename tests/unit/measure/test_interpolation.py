@@ -36,6 +36,30 @@ def test_what_is_no_gaussian_converges(cells, allowed, random):
     assert np.abs(panel_of(bumps, np.eye(2), cells).evaluate(points) - bumps(points)).max() < allowed
 
 
+def bump(x):
+    return 1 / np.cosh(x) ** 2
+
+
+@pytest.mark.parametrize("cells", [36, 48, 72])
+def test_the_error_between_points_is_estimated(cells):
+    axis = np.linspace(-9.0, 9.0, cells)
+    panel = Panel(Lattice.of([axis]), bump(axis), averages=False)
+    x = np.linspace(-3.0, 3.0, 999)
+    off = np.abs(GridDensity([panel]).evaluate(x[:, None]) - bump(x)).max()
+    assert 0.5 * off < panel.interpolant.error < 10 * off
+
+
+@pytest.mark.parametrize("cells", [20, 28])
+def test_the_error_at_ends_is_estimated(cells):
+    """Of averages of 1 + sin 6x on cells of [0, 1]."""
+    faces = np.linspace(0.0, 1.0, cells + 1)
+    averages = np.diff(faces - np.cos(6 * faces) / 6) * cells
+    panel = Panel(Lattice.of([0.5 * (faces[1:] + faces[:-1])]), averages, edges=True)
+    x = np.linspace(0.001, 0.999, 999)
+    off = np.abs(GridDensity([panel]).evaluate(x[:, None]) - 1 - np.sin(6 * x)).max()
+    assert off < 30 * panel.interpolant.error + 1e-12
+
+
 def test_nothing_is_negative_or_outside_of_the_cells():
     axis = np.linspace(-3, 3, 61)
     box = GridDensity.of([axis], (np.abs(axis) < 1.0).astype(float), averages=False)
@@ -45,8 +69,8 @@ def test_nothing_is_negative_or_outside_of_the_cells():
 
 
 def test_what_does_not_depend_on_the_points_is_made_once(monkeypatch, random):
-    looks, bends = [], interpolation._bends
-    monkeypatch.setattr(interpolation, "_bends", lambda *given: looks.append(given) or bends(*given))
+    looks, error = [], interpolation._error
+    monkeypatch.setattr(interpolation, "_error", lambda *given: looks.append(given) or error(*given))
     measure, points = panel_of(density, FRAME), random.standard_normal((20, 2))
     found = measure.evaluate(points)
     assert [measure.evaluate(points[k : k + 1])[0] for k in range(20)] == pytest.approx(found, rel=1e-14)

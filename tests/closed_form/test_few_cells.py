@@ -1,0 +1,72 @@
+"""What few cells leave out is in the estimate of finite volumes, and pilots find as many cells as a tolerance needs."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mfpde
+from mfpde.contracts import Progress, State
+from mfpde.solvers.finite_volume.cell_count import Range, enough_cells
+
+REFERENCE = Path(__file__).parents[1] / "reference"
+STORED = {
+    case["name"]: case
+    for name in ("flat", "hard")
+    for case in json.loads((REFERENCE / f"{name}.json").read_text(encoding="utf-8"))["problems"]
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "solver"),
+    [
+        ("sigmoid-student", {"tolerance": 1e-6}),  # wrong between the cells
+        ("linear-bumps", {"tolerance": 1e-8, "cells": 24}),  # cells end at 5.5 standard deviations
+        ("noisy-linear", {"tolerance": 1e-5, "cells": 24}),  # g is continued from 4.7 on
+    ],
+)
+def test_densities_keep_the_promise_or_say_so(name, solver):
+    case = STORED[name]
+    time = {"until": case["times"][-1]}
+    blocks = {**case["problem"], "solver": {"kind": "finite-volume", **solver}, "time": time}
+    run = mfpde.solve(mfpde.Problem.from_dict(blocks))
+    off = np.abs(run.measure(-1).evaluate(np.array(case["points"])) - case["density"]).max() / case["peak"]
+    accuracy = run.outcome.accuracy
+    assert accuracy.promised == pytest.approx(10 * solver["tolerance"])
+    assert off < accuracy.promised if accuracy.kept else off > 0.1 * accuracy.promised
+
+
+@dataclass
+class Pilot:
+    """A run whose error is known."""
+
+    missed: float
+    time: float = 0.0
+
+    def advance(self, target, budget):
+        return Progress(State.REACHED)
+
+
+def counted(error, wanted, within):
+    """The cells that are found, and those of the pilots."""
+    tried = []
+
+    def start(cells):
+        tried.append(cells)
+        return Pilot(error(cells))
+
+    return enough_cells(start, within, 1.0, wanted), tried
+
+
+def test_as_many_cells_as_the_tolerance_needs():
+    within = Range(32, 32, 96, 512)
+    assert counted(lambda n: 1e-5 * (n / 32) ** -9, 1e-3, within) == (32, [32])
+    for wanted in (1e-6, 1e-8, 1e-10):
+        found, tried = counted(lambda n: 1e-4 * (n / 32) ** -9, wanted, within)
+        needed = 32 * (1e-4 / (0.3 * wanted)) ** (1 / 9)
+        assert needed <= found < needed + 8
+        assert len(tried) <= 3
+    assert counted(lambda n: 0.1 / n, 1e-6, within)[0] == 96
+    assert counted(lambda n: 1e-5 * (n / 32) ** -9, 1e-3, Range(32, 64, 96, 512)) == (64, [32])
