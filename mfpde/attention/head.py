@@ -95,6 +95,13 @@ class Head(Attention):
         0."""
         return None
 
+    def amplifies_tails(self, dimension: int) -> bool:
+        """Whether drifts look far into tails, as those of e^{<Ax, y>} do without the damping e^{-|Ky|^2} of l2."""
+        if self.tail_power >= 1:
+            return False
+        form = self.key_form(dimension)
+        return form is None or not float(np.linalg.eigvalsh(form)[0]) > 0.0
+
     def key_form(self, dimension: int) -> Float | None:
         """The matrix F, `(d, d)`, of `g(y) = -<y, F y>` where that is what g is."""
         return None

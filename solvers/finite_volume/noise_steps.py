@@ -87,7 +87,7 @@ class NoiseSteps:
         wall_error = self._fit_walls(solution, rates, number, promised) if system.scheme.walls else 0.0
         if wall_error == np.inf:
             return None
-        if system.tilts and not isinstance(self._modes, BoxModes) and system.expands(solution, rates):
+        if system.tilts and not isinstance(self._modes, BoxModes) and self._expands(solution, rates):
             return None
         if number >= self._next_look:
             self._unseen = self._unseen_share(time, solution, _MATTER_SHARE * promised)
@@ -133,6 +133,19 @@ class NoiseSteps:
         coefficients = self._modes.coefficients(change)
         left = np.divide(coefficients, damping, out=np.zeros_like(coefficients), where=damping != 0.0)
         return float(np.abs(self._modes.values(left)).max() / solution.density.max())
+
+    def _expands(self, solution: Solution, rates: Rates) -> bool:
+        """Whether transport widens any panel along any direction."""
+        system = self._system
+        for panel, frame in enumerate(solution.matrix):
+            inverse = np.linalg.inv(frame).astype(float)
+            diffusion = float(np.trace(frame @ rates.conductivities[panel] @ frame.T)) / len(frame)
+            widened = system.frame.widened(diffusion, inverse)
+            inside = system.grid.regression(rates.speeds[panel], solution.density[panel])[1]
+            motion = (rates.matrix[panel] - widened + frame @ inside) @ inverse
+            if float(np.linalg.eigvalsh(motion + motion.T)[-1]) > 0.0:
+                return True
+        return False
 
     def _wall_error(self, modes: Modes, solution: Solution, rates: Rates) -> float:
         """Of what modes make of the slope at walls, relative to the peak; infinite where they amplify rounding errors

@@ -31,7 +31,6 @@ from mfpde.transform.threads import pieces, run_pieces, thread_count
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
-    from mfpde.attention.head import Head
     from mfpde.equation import Equation
     from mfpde.solvers.finite_volume.control import Plan
     from mfpde.solvers.finite_volume.stepping import Attempt, Start
@@ -108,7 +107,7 @@ class CellSystem(System[Solution, Rates]):
         self.sees_tails = interaction is None  # attention amplifies them, interactions do not
         law = equation.velocity.law
         terms = [] if law is None else law.at(0.0).terms(grid.dimension)
-        self.tilts = any(_looks_far(term.head, grid.dimension) for term in terms)
+        self.tilts = any(term.head.amplifies_tails(grid.dimension) for term in terms)
 
     @property
     def steady_noise(self) -> bool:
@@ -339,18 +338,6 @@ class CellSystem(System[Solution, Rates]):
         """Whether there is noise in a step."""
         return any(self.diffusion_at(time) > 0 for time in (start, 0.5 * (start + end)))
 
-    def expands(self, solution: Solution, rates: Rates) -> bool:
-        """Whether transport widens any panel along any direction."""
-        diffusion = float(np.trace(rates.conductivities[0] @ solution.matrix[0].T @ solution.matrix[0]))
-        for panel, frame in enumerate(solution.matrix):
-            inverse = np.linalg.inv(frame).astype(float)
-            widened = self.frame.widened(diffusion / len(inverse), inverse)
-            inside = self.grid.regression(rates.speeds[panel], solution.density[panel])[1]
-            motion = (rates.matrix[panel] - widened + frame @ inside) @ inverse
-            if float(np.linalg.eigvalsh(motion + motion.T)[-1]) > 0.0:
-                return True
-        return False
-
     def widening(self, rates: Rates) -> float:
         """What noise adds to variances per unit time, in cells squared, along the axis where that is least."""
         if not self.noisy:
@@ -390,11 +377,3 @@ class CellSystem(System[Solution, Rates]):
 
         run_pieces(work, shares.size, speeds.size)
         return float(shares.max())
-
-
-def _looks_far(head: Head, dimension: int) -> bool:
-    """Whether a kernel amplifies tails, as e^{<Ax, y>} does, without the damping e^{-|Ky|^2} that l2 has."""
-    if head.tail_power >= 1:
-        return False
-    form = head.key_form(dimension)
-    return form is None or not float(np.linalg.eigvalsh(form)[0]) > 0.0
