@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from mfpde.solvers.finite_volume.compiled_system import CompiledSystem
 from mfpde.solvers.finite_volume.frames import Frame
@@ -14,6 +15,7 @@ from mfpde.solvers.kernels import plane_steps as steps
 from mfpde.solvers.kernels.cell_steps import StepTask
 from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State
 from mfpde.solvers.kernels.plane_drift import BLOCK_CELLS, PieceRoom, work_room
+from mfpde.solvers.kernels.plane_fluxes import FluxRoom, flux_room
 from mfpde.solvers.kernels.plane_slope import PlaneRoom, plane_room
 from mfpde.solvers.kernels.plane_steps import Part
 from mfpde.transform.threads import pieces, run_pieces, thread_count
@@ -24,8 +26,10 @@ if TYPE_CHECKING:
 
 __all__ = ["PlaneSystem"]
 
-_SHARED_CELLS = 8000  # of a panel, from which threads share its sums
-_PARTS_PER_THREAD = 3  # that they come in: threads may be slowed down by others
+_SHARED_CELLS = 8000  # of a panel, from which threads share sums and fluxes
+_SUMS_PER_THREAD = 4  # calls: pieces take different times, and threads may be slowed down by others
+_BLOCKS_PER_THREAD = 2
+_Call: TypeAlias = Callable[..., tuple[float, float]]
 
 
 class PlaneSystem(CompiledSystem):
@@ -37,7 +41,7 @@ class PlaneSystem(CompiledSystem):
     def __init__(self, equation: Equation, grid: Grid, frame: Frame, scheme: Scheme) -> None:
         super().__init__(equation, grid, frame, scheme)
         self._plane_rooms: tuple[Grid, dict[int, PlaneRoom]] = grid, {}
-        self._spare: list[PieceRoom] = []  # of threads that have ended
+        self._spare: list[tuple[PieceRoom, FluxRoom]] = []  # of threads that have ended
 
     @property
     def _summed(self) -> bool:
@@ -58,43 +62,38 @@ class PlaneSystem(CompiledSystem):
             return call(Part(steps.WHOLE))
         return self._by_parts(call, plane, task, heads, len(start.mean))
 
-    def _by_parts(
-        self, call: Callable[..., tuple[float, float]], plane: PlaneRoom, task: StepTask, heads: Heads, panels: int
-    ) -> tuple[float, float]:
-        """The same, threads sharing the sums."""
+    def _by_parts(self, call: _Call, plane: PlaneRoom, task: StepTask, heads: Heads, panels: int) -> tuple[float, float]:
+        """The same, threads sharing sums and fluxes."""
         count, error, moved_by = task.weights.size, 0.0, 0.0
+        blocks = -(-self.grid.shape[0] // max(1, BLOCK_CELLS // self.grid.shape[1]))
         for stage in range(min(1, count), count + 1):
             error, change = call(Part(steps.MOVE, stage), task=task._replace(rough=max(task.rough, moved_by)))
             moved_by = max(moved_by, change)
             if not error <= 1.0:
                 break
             for panel in range(panels):
-                call(Part(steps.BEGIN_PANEL, stage, panel))
-                for head in range(heads.masked.size):
-                    call(Part(steps.BEGIN_HEAD, stage, panel, head))
-                    for source in range(panels):
-                        self._add_source(call, plane, (stage, panel, head, source))
-                    call(Part(steps.END_HEAD, stage, panel, head))
-                call(Part(steps.END_PANEL, stage, panel))
-            call(Part(steps.FLUXES, stage))
+                for place in itertools.product([stage], [panel], range(heads.masked.size), range(panels)):
+                    found = int(call(Part(steps.PLAN, *place))[0])
+                    self._share(call, plane, Part(steps.SUM, *place), found, _SUMS_PER_THREAD)
+                    self._share(call, plane, Part(steps.JOIN, *place), blocks, _BLOCKS_PER_THREAD)
+                call(Part(steps.FRAME, stage, panel))
+                for other in range(2 if stage == count else 1):
+                    self._share(call, plane, Part(steps.FLUXES, stage, panel, 0, other), self.grid.shape[0], 1)
+        if error <= 1.0:
+            call(Part(steps.TELL, count))
         return error, moved_by
 
-    def _add_source(
-        self, call: Callable[..., tuple[float, float]], plane: PlaneRoom, place: tuple[int, int, int, int]
-    ) -> None:
-        """The sums of a panel over a source."""
-        found = int(call(Part(steps.PLAN, *place))[0])
-        blocks = -(-self.grid.shape[0] // max(1, BLOCK_CELLS // self.grid.shape[1])) if found else 0
-        for kind, size in ((steps.SUM, found), (steps.JOIN, blocks)):
-            stretches = pieces(size, max(1, -(-size // (_PARTS_PER_THREAD * thread_count()))))
+    def _share(self, call: _Call, plane: PlaneRoom, part: Part, size: int, per_thread: int) -> None:
+        """So much of a part, in so many calls for each thread."""
+        stretches = pieces(size, max(1, -(-size // (per_thread * thread_count()))))
 
-            def work(piece: int, kind: int = kind, stretches: list[tuple[int, int]] = stretches) -> None:
-                room = self._spare.pop() if self._spare else work_room(*self.grid.shape)
-                first, stop = stretches[piece]
-                call(Part(kind, *place, first, stop), plane=plane._replace(work=room))
-                self._spare.append(room)
+        def work(piece: int) -> None:
+            room = self._spare.pop() if self._spare else (work_room(*self.grid.shape), flux_room(*self.grid.shape))
+            first, stop = stretches[piece]
+            call(part._replace(first=first, stop=stop), plane=plane._replace(work=room[0], flux=room[1]))
+            self._spare.append(room)
 
-            run_pieces(work, len(stretches))
+        run_pieces(work, len(stretches))
 
     def _part(
         self,

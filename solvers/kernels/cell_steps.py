@@ -18,7 +18,7 @@ from mfpde.solvers.kernels.cells import (
     invert,
     low_fluxes,
 )
-from mfpde.solvers.kernels.finite_volume_update import combine, limit, update
+from mfpde.solvers.kernels.finite_volume_update import combine, largest, limit, update
 from mfpde.typing import Float
 
 __all__ = ["EULER_CFL", "StepRoom", "StepTask", "place", "reach", "step_room"]
@@ -157,12 +157,13 @@ def _limit(before: Float, across: Float, along: Float, room: StepRoom, new: Floa
         u, kept, line = before[i], unlimited[i], new[i]
         for j in range(u.size):
             kept[j] = line[j]
-            peak = max(peak, u[j])
+        peak = max(peak, largest(u))
     limit(before, across, along, room.low_across, room.low_along, room.keep, new)
     for i in range(before.shape[0]):
         kept, line = unlimited[i], new[i]
         for j in range(kept.size):
-            change = max(change, abs(line[j] - kept[j]))
+            kept[j] = abs(line[j] - kept[j])
+        change = max(change, largest(kept))
     return change / peak
 
 
@@ -260,9 +261,11 @@ def _error(start: State, weights: Float, count: int, rough: float, task: StepTas
         peak, change, whole = 0.0, 0.0, 0.0  # the last, the sum of fluxes, is not finite where one is not
         for i in range(density.shape[0]):
             u, flux, below, above = density[i], along[i], across[i], across[i + 1]
+            left, right, changes = flux[: u.size], flux[1:], room.keep[i]
             for j in range(u.size):
-                peak = max(peak, u[j])
-                change = max(change, abs((above[j] - below[j]) + (flux[j + 1] - flux[j])))
+                changes[j] = abs((above[j] - below[j]) + (right[j] - left[j]))
+            peak, change = max(peak, largest(u)), max(change, largest(changes))
+            for j in range(u.size):
                 whole += flux[j] + above[j]
         mean, matrix, inverse = room.small[0, 0], room.small[1], room.small[2]
         for i in range(mean.size):

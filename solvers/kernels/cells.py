@@ -10,7 +10,7 @@ from typing import NamedTuple
 from mfpde.compilation import kernel
 from mfpde.solvers.kernels.finite_volume_peaks import narrowest_peak
 from mfpde.solvers.kernels.finite_volume_transport import upwind, upwind_across
-from mfpde.solvers.kernels.finite_volume_update import outflow
+from mfpde.solvers.kernels.finite_volume_update import largest, outflow
 from mfpde.typing import AnyArray, Float
 
 __all__ = [
@@ -164,7 +164,7 @@ def low_fluxes(u: Float, speeds: Float, conductivity: Float, cells: Cells, acros
     for i in range(rows):
         flux, line, strength = along[i], u[i], conductivity[last, last] / cells.widths[last] ** 2
         upwind(cells.walls, line, speeds[last, i], 1.0 / cells.widths[last], flux)
-        for j in range(1, columns):
+        for j in range(1, columns if strength > 0.0 else 1):
             flux[j] -= strength * cells.faces[j] * (line[j] / cells.weights[j] - line[j - 1] / cells.weights[j - 1])
     if last == 1:
         upwind_across(cells.walls, u, speeds[0], 1.0 / cells.widths[0], across)
@@ -172,7 +172,7 @@ def low_fluxes(u: Float, speeds: Float, conductivity: Float, cells: Cells, acros
             flux, line, before = across[i], u[i], u[i - 1]
             strength = conductivity[0, 0] / cells.widths[0] ** 2 * cells.row_faces[i]
             here, there = strength / cells.row_weights[i], strength / cells.row_weights[i - 1]
-            for j in range(columns):
+            for j in range(columns if strength > 0.0 else 0):
                 flux[j] -= here * line[j] - there * before[j]
 
 
@@ -182,19 +182,20 @@ def tell(
 ) -> None:
     """told = what `Told` says; `other` are fluxes of the other order, `turned` and `smoothed` are room for
     a number in each cell."""
-    largest, rough, narrowest = 0.0, 0.0, float(max(cells.axis.size, cells.rows.size))
+    out, rough, narrowest = 0.0, 0.0, float(max(cells.axis.size, cells.rows.size))
     rows, columns = density.shape[1], density.shape[2]
     for panel in range(density.shape[0]):
         u, across, along, peak, change = density[panel], rates.across[panel], rates.along[panel], 0.0, 0.0
         over, beside = other[0][panel], other[1][panel]
-        largest = max(largest, outflow(rates.speeds[panel], cells.widths, 0, rows))
+        out = max(out, outflow(rates.speeds[panel], cells.widths, 0, rows))
         for i in range(rows):
             line, flux, less, below, above = u[i], along[i], beside[i], across[i], across[i + 1]
             under, upper = over[i], over[i + 1]
+            changes = smoothed[:columns]
             for j in range(columns):
-                peak = max(peak, line[j])
                 vertical = (above[j] - upper[j]) - (below[j] - under[j])
-                change = max(change, abs(vertical + ((flux[j + 1] - less[j + 1]) - (flux[j] - less[j]))))
+                changes[j] = abs(vertical + ((flux[j + 1] - less[j + 1]) - (flux[j] - less[j])))
+            peak, change = max(peak, largest(line)), max(change, largest(changes))
         rough = max(rough, change / peak)
         narrowest = min(narrowest, narrowest_peak(u, peak, smoothed.reshape(rows, columns)))
         if rows > 1:
@@ -203,4 +204,4 @@ def tell(
                 for j in range(columns):
                     lines[j, i] = u[i, j]
             narrowest = min(narrowest, narrowest_peak(lines, peak, smoothed.reshape(columns, rows)))
-    rates.told[0], rates.told[1], rates.told[2] = largest, rough, narrowest
+    rates.told[0], rates.told[1], rates.told[2] = out, rough, narrowest

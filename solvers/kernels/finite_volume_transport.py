@@ -125,8 +125,8 @@ def _faces(
 def _upwind(left: Float, right: Float, before: Float, after: Float, scale: float, flux: Float) -> None:
     """First order, upwind [courant1952]: the flux is proportional to the density of the cell that it leaves."""
     for i in range(flux.size):
-        speed = 0.5 * (before[i] + after[i])
-        flux[i] = scale * speed * (left[i] if speed >= 0.0 else right[i])
+        speed, here, there = 0.5 * (before[i] + after[i]), left[i], right[i]  # loaded both: a vector has no branches
+        flux[i] = scale * speed * (here if speed >= 0.0 else there)
 
 
 @kernel

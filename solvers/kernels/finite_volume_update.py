@@ -5,12 +5,25 @@ from __future__ import annotations
 from mfpde.compilation import kernel
 from mfpde.typing import Float
 
-__all__ = ["combine", "limit", "outflow", "update"]
+__all__ = ["combine", "largest", "limit", "outflow", "update"]
 
 UNDERFLOW = 1e-290  # smaller densities become 0: subnormal numbers lose digits and are a hundred times slower
 ROUNDING = 1e-15  # relative to the sum of the fluxes of a cell
 
 _USABLE_SHARE = 1.0 - 1e-10  # of what is left in a cell; the rest is for the rounding of the update
+
+
+@kernel
+def largest(numbers: Float) -> float:
+    """Of numbers that are not negative, 0 of none: four maxima, as each waits for the one before it."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    fours = numbers.size // 4
+    for k in range(fours):
+        a, b = max(a, numbers[4 * k]), max(b, numbers[4 * k + 1])
+        c, d = max(c, numbers[4 * k + 2]), max(d, numbers[4 * k + 3])
+    for k in range(4 * fours, numbers.size):
+        a = max(a, numbers[k])
+    return max(max(a, b), max(c, d))
 
 
 @kernel
@@ -39,6 +52,14 @@ def update(density: Float, across: Float, along: Float, new: Float) -> float:
 
 
 @kernel
+def _blend(flux: Float, low: Float, before: Float, after: Float, first: bool, last: bool) -> None:
+    """flux = low + so much of the rest as the cell keeps that it leaves; nothing is known of cells beyond the ends."""
+    for j in range(flux.size):
+        more, ahead, behind = flux[j] - low[j], before[j] if first else 1.0, after[j] if last else 1.0
+        flux[j] = low[j] + more * (ahead if more > 0.0 else behind)
+
+
+@kernel
 def limit(
     density: Float, across: Float, along: Float, low_across: Float, low_along: Float, keep: Float, new: Float
 ) -> None:
@@ -49,26 +70,28 @@ def limit(
     """
     rows, columns = density.shape
     for i in range(rows):
+        u, kept, below, above, row, low_row = density[i], keep[i], across[i], across[i + 1], along[i], low_along[i]
+        left, right, low_left, low_right = row[:columns], row[1:], low_row[:columns], low_row[1:]
+        low_below, low_above = low_across[i], low_across[i + 1]
         for j in range(columns):
-            left = density[i, j] - ((low_across[i + 1, j] - low_across[i, j]) + (low_along[i, j + 1] - low_along[i, j]))
-            left = max(left, 0.0) * _USABLE_SHARE
-            lost = (
-                max(0.0, across[i + 1, j] - low_across[i + 1, j])
-                + max(0.0, low_across[i, j] - across[i, j])
-                + max(0.0, along[i, j + 1] - low_along[i, j + 1])
-                + max(0.0, low_along[i, j] - along[i, j])
+            kept[j] = (
+                max(0.0, above[j] - low_above[j])
+                + max(0.0, low_below[j] - below[j])
+                + max(0.0, right[j] - low_right[j])
+                + max(0.0, low_left[j] - left[j])
             )
-            keep[i, j] = 1.0 if lost <= left else left / lost
+        for j in range(columns):  # in a loop of its own, as one with that many arrays is not vectorised
+            lost, rest = kept[j], u[j] - ((low_above[j] - low_below[j]) + (low_right[j] - low_left[j]))
+            rest = max(rest, 0.0) * _USABLE_SHARE
+            kept[j] = 1.0 if lost <= rest else rest / lost
     for face in range(rows + 1):
-        for j in range(columns):
-            more = across[face, j] - low_across[face, j]
-            source = face - 1 if more > 0.0 else face
-            across[face, j] = low_across[face, j] + more * (keep[source, j] if 0 <= source < rows else 1.0)
+        before, after = keep[max(face - 1, 0)], keep[min(face, rows - 1)]
+        _blend(across[face], low_across[face], before, after, face > 0, face < rows)
     for i in range(rows):
-        for face in range(columns + 1):
-            more = along[i, face] - low_along[i, face]
-            source = face - 1 if more > 0.0 else face
-            along[i, face] = low_along[i, face] + more * (keep[i, source] if 0 <= source < columns else 1.0)
+        kept, line, low = keep[i], along[i], low_along[i]
+        _blend(line[1:columns], low[1:columns], kept[: columns - 1], kept[1:], True, True)
+        _blend(line[:1], low[:1], kept[:1], kept[:1], False, True)
+        _blend(line[columns:], low[columns:], kept[columns - 1 :], kept[columns - 1 :], True, False)
     update(density, across, along, new)
 
 

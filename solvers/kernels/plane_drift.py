@@ -14,6 +14,7 @@ import numpy as np
 from mfpde.compilation import kernel
 from mfpde.solvers.kernels.cells import Cells, Heads
 from mfpde.solvers.kernels.finite_volume_closure import ROOM, ClosureGaussian, add_outside
+from mfpde.solvers.kernels.finite_volume_update import largest
 from mfpde.solvers.kernels.line_slope import LARGEST_LOG
 from mfpde.solvers.kernels.plane_closure import ClosureRoom, close_panel, closure_room, shares_of
 from mfpde.transform.exponential import exponential, logarithm
@@ -26,12 +27,14 @@ __all__ = [
     "DriftRoom",
     "PieceRoom",
     "add_head",
-    "begin_head",
+    "begin_rows",
     "drift_room",
     "is_zero",
     "join_rows",
     "panel_logs",
     "plan_source",
+    "skip_source",
+    "row_block",
     "row_blocks",
     "sees",
     "sum_source",
@@ -58,7 +61,7 @@ class DriftRoom(NamedTuple):
     total: Float
     mean1: Float
     mean2: Float
-    drift: Float  # (2, rows, columns)
+    drift: Float  # (2, rows, columns), 0 without heads
 
 
 class PieceRoom(NamedTuple):
@@ -112,10 +115,10 @@ def panel_logs(panel: int, density: Float, cells: Cells, room: DriftRoom) -> Non
     volume, box = cells.widths[0] * cells.widths[1], room.boxes[panel]
     low, high, left, right = density.shape[0], 0, density.shape[1], 0
     for i in range(density.shape[0]):
-        u, logs, some, begin, end = density[i], room.logs[panel, i], 0.0, density.shape[1], 0
+        u, logs, begin, end = density[i], room.logs[panel, i], density.shape[1], 0
+        some = largest(u) * volume
         for j in range(u.size):
             mass = u[j] * volume
-            some = max(some, mass)
             found = logarithm(max(mass, _LEAST_MASS))
             logs[j] = found if mass > _LEAST_MASS else -np.inf
         if some > _LEAST_MASS:
@@ -174,6 +177,13 @@ def _pair(source: int, cells: Cells, room: DriftRoom) -> GridPair:
 
 
 @kernel
+def skip_source(room: DriftRoom) -> int:
+    """Nothing is to be summed, in no pieces."""
+    room.sums.chosen[5] = 0
+    return 0
+
+
+@kernel
 def plan_source(
     panel: int, source: int, mean: Float, matrix: Float, query: Float, form: Float, cells: Cells, room: DriftRoom
 ) -> int:
@@ -199,7 +209,7 @@ def plan_source(
             places[6 + i if j == 2 else 2 + 2 * i + j] = total
     for k in range(2, 8):
         if not math.isfinite(places[k]):
-            return 0
+            return skip_source(room)
     return plan_sums(logs[box[0] : box[1], box[2] : box[3]], _pair(source, cells, room), room.sums)
 
 
@@ -214,9 +224,16 @@ def sum_source(piece: int, source: int, cells: Cells, room: DriftRoom, work: Pie
 
 @kernel
 def row_blocks(cells: Cells) -> int:
-    """How many blocks of rows `join_rows` goes through."""
+    """In how many blocks of rows sums are joined."""
     height = max(1, BLOCK_CELLS // cells.axis.size)
     return (cells.rows.size + height - 1) // height
+
+
+@kernel
+def row_block(block: int, cells: Cells) -> tuple[int, int]:
+    """Where a block starts and stops."""
+    height = max(1, BLOCK_CELLS // cells.axis.size)
+    return block * height, min((block + 1) * height, cells.rows.size)
 
 
 @kernel
@@ -245,13 +262,18 @@ def _read(start: int, stop: int, cells: Cells, room: DriftRoom, work: PieceRoom)
 
 @kernel
 def join_rows(
-    block: int, source: int, mean: Float, matrix: Float, closed: bool, cells: Cells, room: DriftRoom, work: PieceRoom
+    start: int,
+    stop: int,
+    source: int,
+    mean: Float,
+    matrix: Float,
+    closed: bool,
+    cells: Cells,
+    room: DriftRoom,
+    work: PieceRoom,
 ) -> None:
     """Add what a source gives in a block of rows to what others have given: `e^peak (total, mean1, mean2)`."""
     columns, places = cells.axis.size, room.places
-    height = max(1, BLOCK_CELLS // columns)
-    start = block * height
-    stop = min(start + height, cells.rows.size)
     size = (stop - start) * columns
     _read(start, stop, cells, room, work)
     t1, t2 = work.tilts[0, :size], work.tilts[1, :size]
@@ -294,18 +316,18 @@ def join_rows(
 
 
 @kernel
-def begin_head(room: DriftRoom) -> None:
+def begin_rows(start: int, stop: int, room: DriftRoom) -> None:
     """Nothing has been summed."""
-    for i in range(room.peak.shape[0]):
+    for i in range(start, stop):
         peak, total, mean1, mean2 = room.peak[i], room.total[i], room.mean1[i], room.mean2[i]
         for j in range(peak.size):
             peak[j], total[j], mean1[j], mean2[j] = -1e300, 0.0, 0.0, 0.0
 
 
 @kernel
-def add_head(value: Float, normalised: bool, room: DriftRoom) -> None:
-    """drift += V times the means of a head."""
-    for i in range(room.peak.shape[0]):
+def add_head(start: int, stop: int, value: Float, normalised: bool, first: bool, room: DriftRoom) -> None:
+    """drift += V times the means of a head, from 0 for the first one."""
+    for i in range(start, stop):
         peak, total, mean1, mean2 = room.peak[i], room.total[i], room.mean1[i], room.mean2[i]
         one, other = room.drift[0, i], room.drift[1, i]
         for j in range(peak.size):
@@ -314,5 +336,6 @@ def add_head(value: Float, normalised: bool, room: DriftRoom) -> None:
             else:
                 factor = exponential(min(peak[j], LARGEST_LOG)) if peak[j] <= LARGEST_LOG else np.inf
             a, b = factor * mean1[j], factor * mean2[j]
-            one[j] += value[0, 0] * a + value[0, 1] * b
-            other[j] += value[1, 0] * a + value[1, 1] * b
+            before, beside = 0.0 if first else one[j], 0.0 if first else other[j]
+            one[j] = before + (value[0, 0] * a + value[0, 1] * b)
+            other[j] = beside + (value[1, 0] * a + value[1, 1] * b)

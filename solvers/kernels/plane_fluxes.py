@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.compilation import kernel
-from mfpde.solvers.kernels.cells import Cells, Slopes
+from mfpde.solvers.kernels.cells import Cells
 from mfpde.solvers.kernels.finite_volume_diffusion import ratio, spread_across, spread_along
 from mfpde.solvers.kernels.finite_volume_transport import (
     GHOSTS,
@@ -16,10 +16,12 @@ from mfpde.solvers.kernels.finite_volume_transport import (
     transport_across,
     transport_along,
 )
+from mfpde.solvers.kernels.finite_volume_update import largest
 from mfpde.typing import Float
 
-__all__ = ["FluxRoom", "flux_room", "plane_fluxes"]
+__all__ = ["FluxRoom", "flux_room", "largest_speed", "plane_fluxes"]
 
+_HALO = 10  # rows: differences of `u / g` reach over four and those of mixed fluxes or of slopes over five more
 _CENTRAL = (4 / 5, -1 / 5, 4 / 105, -1 / 280)  # differences of order eight
 
 
@@ -28,6 +30,7 @@ class FluxRoom(NamedTuple):
 
     values: Float  # u / g, (rows, columns)
     product: Float  # density times speed, plus other fluxes
+    across: Float  # fluxes of a block of rows and of those beside it
     padded_along: Float
     padded_across: Float
     slopes: Float
@@ -35,10 +38,11 @@ class FluxRoom(NamedTuple):
 
 
 def flux_room(rows: int, columns: int) -> FluxRoom:
-    """For panels of so many cells."""
+    """For blocks of so many rows, those beside them included."""
     return FluxRoom(
         values=np.zeros((rows, columns)),
         product=np.zeros((rows, columns)),
+        across=np.zeros((rows + 1, columns)),
         padded_along=np.zeros((rows, columns + 2 * GHOSTS)),
         padded_across=np.zeros((rows + 2 * GHOSTS, columns)),
         slopes=np.zeros((rows + 2 * GHOSTS, columns)),
@@ -55,12 +59,13 @@ def _mirrored(index: int, count: int) -> int:
 
 
 @kernel
-def _take_mixed(direction: int, conductivity: float, values: Float, cells: Cells, room: FluxRoom) -> None:
+def _take_mixed(
+    direction: int, strength: float, values: Float, row_weights: Float, weights: Float, padded: Float, product: Float
+) -> None:
     """product -= `g K_12 d_2 (u / g)`, direction 0, or `g K_21 d_1 (u / g)`, at the middles of the cells."""
     rows, columns = values.shape
-    strength, padded = conductivity / cells.widths[1 - direction], room.spread[0]
     for i in range(rows):
-        out, factor = room.product[i], strength * cells.row_weights[i]
+        out, factor = product[i], strength * row_weights[i]
         if direction == 0:
             line = values[i]
             for j in range(4):
@@ -75,48 +80,84 @@ def _take_mixed(direction: int, conductivity: float, values: Float, cells: Cells
                 after, before = values[_mirrored(i + shift, rows)], values[_mirrored(i - shift, rows)]
             share = factor * _CENTRAL[shift - 1]
             for j in range(columns):
-                out[j] -= share * cells.weights[j] * (after[j] - before[j])
+                out[j] -= share * weights[j] * (after[j] - before[j])
 
 
 @kernel
-def _begin(u: Float, speed: Float, product: Float) -> float:
-    """product = density times speed; the largest speed."""
-    largest = 0.0
+def largest_speed(speed: Float, room: Float) -> float:
+    """The largest speed of a panel; room is for a row."""
+    most = 0.0
+    for i in range(speed.shape[0]):
+        line = speed[i]
+        for j in range(line.size):
+            room[j] = abs(line[j])
+        most = max(most, largest(room))
+    return most
+
+
+@kernel
+def _copy(found: Float, out: Float) -> None:
+    for i in range(out.shape[0]):
+        line, row = found[i], out[i]
+        for j in range(row.size):
+            row[j] = line[j]
+
+
+@kernel
+def _multiply(u: Float, speed: Float, product: Float) -> None:
+    """product = density times speed."""
     for i in range(u.shape[0]):
         line, b, out = u[i], speed[i], product[i]
         for j in range(line.size):
-            largest = max(largest, abs(b[j]))
             out[j] = line[j] * b[j]
-    return largest
 
 
 @kernel
 def plane_fluxes(
-    order: int, density: Float, rates: Slopes, cells: Cells, room: FluxRoom, across: Float, along: Float
+    order: int,
+    lines: tuple[int, int],
+    density: Float,
+    speeds: Float,
+    conductivity: Float,
+    fastest: Float,
+    cells: Cells,
+    room: FluxRoom,
+    across: Float,
+    along: Float,
 ) -> None:
-    """Of all panels by the scheme of an order."""
-    factors = cells.factors[order]
-    for panel in range(density.shape[0]):
-        u, conductivity, values = density[panel], rates.conductivity[panel], density[panel]
-        noisy = conductivity[0, 0] > 0.0 or conductivity[1, 1] > 0.0 or conductivity[0, 1] != 0.0
-        if noisy:
-            values = room.values
-            ratio(u, cells.row_weights, cells.weights, values)
-        walls, ends = cells.walls, ends_of(cells.walls, noisy)
-        for direction in range(2):
-            speed, width = rates.speeds[panel, direction], cells.widths[direction]
-            turning = TURNING_SPEED * _begin(u, speed, room.product)
-            mixed, strength = conductivity[direction, 1 - direction], conductivity[direction, direction] / width**2
-            if mixed != 0.0 and order > 1:
-                _take_mixed(direction, mixed, values, cells, room)
-            if direction == 1:
-                flux, padded = along[panel], room.padded_along
-                transport_along(order, ends, u, speed, room.product, turning, 1.0 / width, padded, flux)
-                if strength > 0.0:
-                    spread_along(walls, values, factors, strength, cells.row_weights, cells.faces, room.spread, flux)
-            else:
-                flux, padded = across[panel], room.padded_across
-                transport_across(order, ends, u, speed, room.product, turning, 1.0 / width, padded, flux)
-                if strength > 0.0:
-                    weights, slopes = cells.weights, room.slopes
-                    spread_across(walls, values, factors, strength, cells.row_faces, weights, padded, slopes, flux)
+    """Of a panel by the scheme of an order, through the faces along rows from start to stop and through those below
+    them (of the last block, above it, too); `fastest` are the largest speeds.
+
+    The block and the `_HALO` rows beside it are done as a panel of their own: its ends are too far away to matter.
+    """
+    start, stop = lines
+    factors, widths, walls = cells.factors[order], cells.widths, cells.walls
+    low, high = max(start - _HALO, 0), min(stop + _HALO, density.shape[0])
+    rows, first, last = high - low, start - low, stop - low
+    u, values, product, row_weights = density[low:high], density[low:high], room.product[:rows], cells.row_weights[low:high]
+    noisy = conductivity[0, 0] > 0.0 or conductivity[1, 1] > 0.0 or conductivity[0, 1] != 0.0
+    if noisy:
+        values = room.values[:rows]
+        ratio(u, row_weights, cells.weights, values)
+    ends = ends_of(walls, noisy)
+    for direction in range(2):
+        speed, scale, turning = speeds[direction, low:high], 1.0 / widths[direction], TURNING_SPEED * fastest[direction]
+        mixed, strength = conductivity[direction, 1 - direction], conductivity[direction, direction] / widths[direction] ** 2
+        _multiply(u, speed, product)
+        if mixed != 0.0 and order > 1:
+            _take_mixed(direction, mixed / widths[1 - direction], values, row_weights, cells.weights, room.spread[0], product)
+        if direction == 1:
+            flux, padded, given = along[start:stop], room.padded_along[first:last], product[first:last]
+            transport_along(order, ends, u[first:last], speed[first:last], given, turning, scale, padded, flux)
+            if strength > 0.0:
+                inner, weights = values[first:last], row_weights[first:last]
+                spread_along(walls, inner, factors, strength, weights, cells.faces, room.spread, flux)
+        else:
+            whole = rows == density.shape[0]
+            flux, padded = across if whole else room.across[: rows + 1], room.padded_across[: rows + 2 * GHOSTS]
+            transport_across(order, ends, u, speed, product, turning, scale, padded, flux)
+            if strength > 0.0:
+                faces, slopes = cells.row_faces[low : high + 1], room.slopes[: rows + 2 * GHOSTS]
+                spread_across(walls, values, factors, strength, faces, cells.weights, padded, slopes, flux)
+            if not whole:
+                _copy(flux[first : last + (high == stop)], across[start : stop + (high == stop)])

@@ -16,27 +16,30 @@ from mfpde.solvers.kernels.plane_drift import (
     DriftRoom,
     PieceRoom,
     add_head,
-    begin_head,
+    begin_rows,
     drift_room,
     is_zero,
     join_rows,
     panel_logs,
     plan_source,
+    row_block,
     row_blocks,
     sees,
+    skip_source,
     sum_source,
     work_room,
 )
-from mfpde.solvers.kernels.plane_fluxes import FluxRoom, flux_room, plane_fluxes
+from mfpde.solvers.kernels.plane_fluxes import FluxRoom, flux_room, largest_speed, plane_fluxes
 from mfpde.typing import Float
 
 __all__ = [
     "PlaneRoom",
-    "begin_drift",
+    "begin_fluxes",
     "begin_slope",
     "begin_source",
     "end_plane_slope",
     "end_slope",
+    "flux_rows",
     "join_block",
     "move_frame",
     "plane_room",
@@ -55,6 +58,7 @@ class PlaneRoom(NamedTuple):
     constant: Float  # (c, R) of a frame, and S^-1
     linear: Float
     inverse: Float
+    fastest: Float  # speeds of panels, (panels, 2)
     other_across: Float  # fluxes of the other order
     other_along: Float
     turned: Float
@@ -72,6 +76,7 @@ def plane_room(panels: int, rows: int, columns: int, sums: bool = True) -> Plane
         constant=np.zeros(2),
         linear=np.zeros((2, 2)),
         inverse=np.zeros((2, 2)),
+        fastest=np.zeros((panels, 2)),
         other_across=np.zeros((panels, rows + 1, columns)),
         other_along=np.zeros((panels, rows, columns + 1)),
         turned=np.zeros(rows * columns),
@@ -153,22 +158,12 @@ def begin_slope(state: State, cells: Cells, room: PlaneRoom) -> None:
 
 
 @kernel
-def begin_drift(cells: Cells, room: PlaneRoom) -> None:
-    """No head has been added."""
-    drift = room.drift
-    for i in range(cells.rows.size):
-        one, other = drift.drift[0, i], drift.drift[1, i]
-        for j in range(cells.axis.size):
-            one[j], other[j] = 0.0, 0.0
-
-
-@kernel
 def begin_source(
     panel: int, head: int, source: int, state: State, heads: Heads, stage: int, cells: Cells, room: PlaneRoom
 ) -> int:
     """Plan the sums of a panel over a source; in how many pieces they come, none where it is not seen."""
     if not sees(panel, source, head, heads, cells, room.drift):
-        return 0
+        return skip_source(room.drift)
     query, form = heads.query[stage, head], heads.form[stage, head]
     return plan_source(panel, source, state.mean, state.matrix, query, form, cells, room.drift)
 
@@ -177,36 +172,60 @@ def begin_source(
 def join_block(
     block: int, head: int, source: int, state: State, heads: Heads, stage: int, cells: Cells, room: PlaneRoom
 ) -> None:
-    """Add the sums over a source to those over others, in a block of rows."""
-    closed = is_zero(heads.form[stage, head]) and room.drift.closures.shares[source] > 0.0
-    join_rows(block, source, state.mean, state.matrix, closed, cells, room.drift, room.work)
+    """Add the sums over a source, if there are any, to those over others, and the last ones to the drift, in a block
+    of rows."""
+    start, stop = row_block(block, cells)
+    if source == 0:
+        begin_rows(start, stop, room.drift)
+    if room.drift.sums.chosen[5] > 0:
+        closed = is_zero(heads.form[stage, head]) and room.drift.closures.shares[source] > 0.0
+        join_rows(start, stop, source, state.mean, state.matrix, closed, cells, room.drift, room.work)
+    if source == state.mean.shape[0] - 1:
+        add_head(start, stop, heads.value[stage, head], heads.normalised[head], head == 0, room.drift)
 
 
 @kernel
-def drift_of_panel(panel: int, state: State, heads: Heads, stage: int, cells: Cells, room: PlaneRoom) -> None:
+def begin_fluxes(panel: int, cells: Cells, room: PlaneRoom, rates: Slopes) -> None:
+    """What all blocks of rows need of the speeds of a panel."""
+    for direction in range(2):
+        room.fastest[panel, direction] = largest_speed(rates.speeds[panel, direction], room.smoothed[: cells.axis.size])
+
+
+@kernel
+def flux_rows(
+    panel: int, other: int, start: int, stop: int, density: Float, cells: Cells, room: PlaneRoom, rates: Slopes
+) -> None:
+    """Fluxes of the scheme, or with other = 1 of the order that it is held against, in a block of rows."""
+    order, across, along = cells.order, rates.across[panel], rates.along[panel]
+    if other == 1:
+        order, across, along = cells.other_order, room.other_across[panel], room.other_along[panel]
+    speeds, conductivity = rates.speeds[panel], rates.conductivity[panel]
+    plane_fluxes(order, (start, stop), density, speeds, conductivity, room.fastest[panel], cells, room.flux, across, along)
+
+
+@kernel
+def end_slope(state: State, cells: Cells, room: PlaneRoom, rates: Slopes) -> None:
+    """What is told of a solution between steps."""
+    tell(state.density, cells, (room.other_across, room.other_along), room.turned, room.smoothed, rates)
+
+
+@kernel
+def _drift_of_panel(panel: int, state: State, heads: Heads, stage: int, cells: Cells, room: PlaneRoom) -> None:
     """The velocity in the cells of a panel, one piece after the other."""
-    begin_drift(cells, room)
     for head in range(heads.masked.size):
-        begin_head(room.drift)
         for source in range(state.mean.shape[0]):
-            pieces = begin_source(panel, head, source, state, heads, stage, cells, room)
-            for piece in range(pieces):
+            for piece in range(begin_source(panel, head, source, state, heads, stage, cells, room)):
                 sum_source(piece, source, cells, room.drift, room.work)
-            for block in range(row_blocks(cells) if pieces > 0 else 0):
+            for block in range(row_blocks(cells)):
                 join_block(block, head, source, state, heads, stage, cells, room)
-        add_head(heads.value[stage, head], heads.normalised[head], room.drift)
 
 
 @kernel
-def end_slope(state: State, cells: Cells, room: PlaneRoom, rates: Slopes, told: bool) -> None:
-    """Fluxes, from speeds and conductivities."""
+def _fluxes_of_panel(panel: int, state: State, cells: Cells, room: PlaneRoom, rates: Slopes, told: bool) -> None:
+    """All at once."""
+    begin_fluxes(panel, cells, room, rates)
     for other in range(2 if told else 1):
-        order, across, along = cells.order, rates.across, rates.along
-        if other == 1:
-            order, across, along = cells.other_order, room.other_across, room.other_along
-        plane_fluxes(order, state.density, rates, cells, room.flux, across, along)
-    if told:
-        tell(state.density, cells, (room.other_across, room.other_along), room.turned, room.smoothed, rates)
+        flux_rows(panel, other, 0, cells.rows.size, state.density[panel], cells, room, rates)
 
 
 @kernel
@@ -216,11 +235,14 @@ def plane_slope(
     """rates = those of a solution, with the coefficients of a stage; without any, of the velocity that they have."""
     if heads.noise.size > 0:
         begin_slope(state, cells, room)
-        for panel in range(state.density.shape[0]):
-            drift_of_panel(panel, state, heads, stage, cells, room)
-            density, matrix, noise = state.density[panel], state.matrix[panel], heads.noise[stage]
-            move_frame(panel, room.drift.drift, density, matrix, noise, cells, room, rates)
-    end_slope(state, cells, room, rates, told)
+    for panel in range(state.density.shape[0]):
+        if heads.noise.size > 0:
+            _drift_of_panel(panel, state, heads, stage, cells, room)
+            drift, density, matrix = room.drift.drift, state.density[panel], state.matrix[panel]
+            move_frame(panel, drift, density, matrix, heads.noise[stage], cells, room, rates)
+        _fluxes_of_panel(panel, state, cells, room, rates, told)
+    if told:
+        end_slope(state, cells, room, rates)
 
 
 @kernel
@@ -228,7 +250,10 @@ def end_plane_slope(
     state: State, noise: Float, stage: int, cells: Cells, room: PlaneRoom, rates: Slopes, told: bool
 ) -> None:
     """As `end_line_slope`."""
-    for panel in range(state.density.shape[0] if noise.size > 0 else 0):
-        drift, density, matrix = rates.speeds[panel], state.density[panel], state.matrix[panel]
-        move_frame(panel, drift, density, matrix, noise[stage], cells, room, rates)
-    end_slope(state, cells, room, rates, told)
+    for panel in range(state.density.shape[0]):
+        if noise.size > 0:
+            drift, density, matrix = rates.speeds[panel], state.density[panel], state.matrix[panel]
+            move_frame(panel, drift, density, matrix, noise[stage], cells, room, rates)
+        _fluxes_of_panel(panel, state, cells, room, rates, told)
+    if told:
+        end_slope(state, cells, room, rates)

@@ -10,43 +10,31 @@ from typing import NamedTuple
 from mfpde.compilation import kernel
 from mfpde.solvers.kernels.cell_steps import StepRoom, StepTask, place, reach
 from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State
-from mfpde.solvers.kernels.plane_drift import add_head, begin_head, sum_source
+from mfpde.solvers.kernels.plane_drift import sum_source
 from mfpde.solvers.kernels.plane_slope import (
     PlaneRoom,
-    begin_drift,
+    begin_fluxes,
     begin_slope,
     begin_source,
     end_plane_slope,
     end_slope,
+    flux_rows,
     join_block,
     move_frame,
     plane_slope,
 )
 from mfpde.typing import Float
 
-__all__ = [
-    "BEGIN_HEAD",
-    "BEGIN_PANEL",
-    "END_HEAD",
-    "END_PANEL",
-    "FLUXES",
-    "JOIN",
-    "MOVE",
-    "PLAN",
-    "SUM",
-    "WHOLE",
-    "Part",
-    "plane_part",
-    "plane_step",
-]
+__all__ = ["FLUXES", "FRAME", "JOIN", "MOVE", "PLAN", "SUM", "TELL", "WHOLE", "Part", "plane_part", "plane_step"]
 
 
 # what a call does
-WHOLE, MOVE, BEGIN_PANEL, BEGIN_HEAD, PLAN, SUM, JOIN, END_HEAD, END_PANEL, FLUXES = range(10)
+WHOLE, MOVE, PLAN, SUM, JOIN, FRAME, FLUXES, TELL = range(8)
 
 
 class Part(NamedTuple):
-    """What a call does, at which stage, and of what: of a panel, a head, a source, and pieces from .. to."""
+    """What a call does, at which stage, and of what: of a panel, a head, a source (of FLUXES whether they are those of
+    the other order), and pieces from first to stop."""
 
     kind: int
     stage: int = 0
@@ -58,29 +46,25 @@ class Part(NamedTuple):
 
 
 @kernel
-def _part(part: Part, state: State, heads: Heads, cells: Cells, plane: PlaneRoom, rates: Slopes, told: bool) -> float:
+def _part(part: Part, state: State, heads: Heads, cells: Cells, plane: PlaneRoom, rates: Slopes) -> float:
     """Do one part of a slope; of PLAN the number of pieces."""
     kind, stage, panel, head, source, first, stop = part
-    if kind == BEGIN_PANEL:
-        begin_drift(cells, plane)
-    elif kind == BEGIN_HEAD:
-        begin_head(plane.drift)
-    elif kind == PLAN:
+    density = state.density[panel]
+    if kind == PLAN:
         return float(begin_source(panel, head, source, state, heads, stage, cells, plane))
-    elif kind == SUM:
+    if kind == SUM:
         for piece in range(first, stop):
             sum_source(piece, source, cells, plane.drift, plane.work)
     elif kind == JOIN:
         for block in range(first, stop):
             join_block(block, head, source, state, heads, stage, cells, plane)
-    elif kind == END_HEAD:
-        add_head(heads.value[stage, head], heads.normalised[head], plane.drift)
-    elif kind == END_PANEL:
-        noise = heads.noise[stage]
-        drift, density, matrix = plane.drift.drift, state.density[panel], state.matrix[panel]
-        move_frame(panel, drift, density, matrix, noise, cells, plane, rates)
+    elif kind == FRAME:
+        move_frame(panel, plane.drift.drift, density, state.matrix[panel], heads.noise[stage], cells, plane, rates)
+        begin_fluxes(panel, cells, plane, rates)
+    elif kind == FLUXES:
+        flux_rows(panel, source, first, stop, density, cells, plane, rates)
     else:
-        end_slope(state, cells, plane, rates, told)
+        end_slope(state, cells, plane, rates)
     return 0.0
 
 
@@ -101,7 +85,7 @@ def plane_step(
     count, moved_by, error = task.weights.size, 0.0, 0.0
     if part.kind > MOVE:
         out, rates = place(start, task, part.stage, room, new, following)
-        return _part(part, out, heads, cells, plane, rates, part.stage == count), 0.0
+        return _part(part, out, heads, cells, plane, rates), 0.0
     low, high = (part.stage, part.stage) if part.kind == MOVE else (min(1, count), count)
     for stage in range(low, high + 1):
         out, rates = place(start, task, stage, room, new, following)
