@@ -28,7 +28,7 @@ __all__ = ["PlaneSystem"]
 
 _SHARED_CELLS = 8000  # of a panel, from which threads share sums and fluxes
 _SUMS_PER_THREAD = 4  # calls: pieces take different times, and threads may be slowed down by others
-_BLOCKS_PER_THREAD = 2
+_BLOCKS_PER_THREAD = 2  # calls: blocks of rows take the same time
 _Call: TypeAlias = Callable[..., tuple[float, float]]
 
 
@@ -62,7 +62,9 @@ class PlaneSystem(CompiledSystem):
             return call(Part(steps.WHOLE))
         return self._by_parts(call, plane, task, heads, len(start.mean))
 
-    def _by_parts(self, call: _Call, plane: PlaneRoom, task: StepTask, heads: Heads, panels: int) -> tuple[float, float]:
+    def _by_parts(
+        self, call: _Call, plane: PlaneRoom, task: StepTask, heads: Heads, panels: int
+    ) -> tuple[float, float]:
         """The same, threads sharing sums and fluxes."""
         count, error, moved_by = task.weights.size, 0.0, 0.0
         blocks = -(-self.grid.shape[0] // max(1, BLOCK_CELLS // self.grid.shape[1]))

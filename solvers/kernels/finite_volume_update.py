@@ -23,7 +23,7 @@ def largest(numbers: Float) -> float:
         c, d = max(c, numbers[4 * k + 2]), max(d, numbers[4 * k + 3])
     for k in range(4 * fours, numbers.size):
         a = max(a, numbers[k])
-    return max(max(a, b), max(c, d))
+    return max(a, b, c, d)
 
 
 @kernel

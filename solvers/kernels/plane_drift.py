@@ -33,10 +33,10 @@ __all__ = [
     "join_rows",
     "panel_logs",
     "plan_source",
-    "skip_source",
     "row_block",
     "row_blocks",
     "sees",
+    "skip_source",
     "sum_source",
     "work_room",
 ]

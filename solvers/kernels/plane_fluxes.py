@@ -21,7 +21,7 @@ from mfpde.typing import Float
 
 __all__ = ["FluxRoom", "flux_room", "largest_speed", "plane_fluxes"]
 
-_HALO = 10  # rows: differences of `u / g` reach over four and those of mixed fluxes or of slopes over five more
+_HALO = 8  # rows that a flux depends on: slopes at three faces beside its own, each from four cells on both sides
 _CENTRAL = (4 / 5, -1 / 5, 4 / 105, -1 / 280)  # differences of order eight
 
 
@@ -122,19 +122,19 @@ def plane_fluxes(
     fastest: Float,
     cells: Cells,
     room: FluxRoom,
-    across: Float,
-    along: Float,
+    out: tuple[Float, Float],
 ) -> None:
     """Of a panel by the scheme of an order, through the faces along rows from start to stop and through those below
     them (of the last block, above it, too); `fastest` are the largest speeds.
 
     The block and the `_HALO` rows beside it are done as a panel of their own: its ends are too far away to matter.
     """
-    start, stop = lines
+    (start, stop), (across, along) = lines, out
     factors, widths, walls = cells.factors[order], cells.widths, cells.walls
     low, high = max(start - _HALO, 0), min(stop + _HALO, density.shape[0])
     rows, first, last = high - low, start - low, stop - low
-    u, values, product, row_weights = density[low:high], density[low:high], room.product[:rows], cells.row_weights[low:high]
+    u, product, row_weights = density[low:high], room.product[:rows], cells.row_weights[low:high]
+    values = u
     noisy = conductivity[0, 0] > 0.0 or conductivity[1, 1] > 0.0 or conductivity[0, 1] != 0.0
     if noisy:
         values = room.values[:rows]
@@ -142,10 +142,11 @@ def plane_fluxes(
     ends = ends_of(walls, noisy)
     for direction in range(2):
         speed, scale, turning = speeds[direction, low:high], 1.0 / widths[direction], TURNING_SPEED * fastest[direction]
-        mixed, strength = conductivity[direction, 1 - direction], conductivity[direction, direction] / widths[direction] ** 2
+        mixed = conductivity[direction, 1 - direction] / widths[1 - direction]
+        strength = conductivity[direction, direction] / widths[direction] ** 2
         _multiply(u, speed, product)
         if mixed != 0.0 and order > 1:
-            _take_mixed(direction, mixed / widths[1 - direction], values, row_weights, cells.weights, room.spread[0], product)
+            _take_mixed(direction, mixed, values, row_weights, cells.weights, room.spread[0], product)
         if direction == 1:
             flux, padded, given = along[start:stop], room.padded_along[first:last], product[first:last]
             transport_along(order, ends, u[first:last], speed[first:last], given, turning, scale, padded, flux)

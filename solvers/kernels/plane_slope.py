@@ -199,8 +199,8 @@ def flux_rows(
     order, across, along = cells.order, rates.across[panel], rates.along[panel]
     if other == 1:
         order, across, along = cells.other_order, room.other_across[panel], room.other_along[panel]
-    speeds, conductivity = rates.speeds[panel], rates.conductivity[panel]
-    plane_fluxes(order, (start, stop), density, speeds, conductivity, room.fastest[panel], cells, room.flux, across, along)
+    speeds, conductivity, fastest = rates.speeds[panel], rates.conductivity[panel], room.fastest[panel]
+    plane_fluxes(order, (start, stop), density, speeds, conductivity, fastest, cells, room.flux, (across, along))
 
 
 @kernel

@@ -167,22 +167,30 @@ def test_equispaced_sums(n, spacing, tilt, random):
     assert (np.abs(second[:n] - terms @ places) <= rounding * n).all()
 
 
-def test_threads_share_the_sums_of_large_panels(monkeypatch):
-    """Steps in parts, on two threads, have the bits of one call."""
+@pytest.mark.parametrize("threads", [2, 3])
+@pytest.mark.parametrize("case", ["plane, heads in a box", "plane, heads"])
+def test_threads_share_large_panels(monkeypatch, case, threads):
+    """Steps in parts, on some threads, have the bits of one call; blocks of rows end within the stencils of others."""
     from mfpde.solvers.finite_volume import plane_system
 
-    fast, _, run = systems("plane, heads in a box")
+    fast, _, run = systems(case)
     solution = run.solution
+    if case == "plane, heads":  # conductivities beside the diagonal reach further
+        solution = solution._replace(matrix=solution.matrix @ np.array([[1.0, 0.5], [0.0, 1.0]]))
     rates = fast.rhs(0.0, solution)
     start = Start(0.0, solution, rates, fast.roughness(solution, rates))
     plan = run._control.plan(0.0, 0.1, rates.outflow, rates.spreading)
     whole = fast.step(start, plan, 1e-6)
     monkeypatch.setattr(plane_system, "_SHARED_CELLS", 1)
-    monkeypatch.setattr(plane_system, "thread_count", lambda: 2)
-    monkeypatch.setattr("mfpde.transform.threads.thread_count", lambda: 2)
+    monkeypatch.setattr(plane_system, "thread_count", lambda: threads)
+    monkeypatch.setattr("mfpde.transform.threads.thread_count", lambda: threads)
     parts = fast.step(start, plan, 1e-6)
     assert whole.solution is not None
     assert parts.solution is not None
     assert (whole.error, whole.limited) == (parts.error, parts.limited)
+    assert (whole.rates is None) == (parts.rates is None)
+    if whole.rates is not None and parts.rates is not None:
+        assert whole.rates.told == parts.rates.told
+        assert np.array_equal(whole.rates.fluxes.across, parts.rates.fluxes.across)
     for one, other in zip(whole.solution, parts.solution, strict=True):
         assert np.array_equal(one, other)
