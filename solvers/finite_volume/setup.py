@@ -42,7 +42,7 @@ __all__ = ["Setup"]
 # begin short and grow, and coarse cells reject steps that integrate noise), as many as pay where data are not smooth,
 # the most
 _CELLS_MOVING = {1: Range(64, 64, 512, 1024), 2: Range(32, 32, 96, 192)}
-_CELLS_UNDER_NOISE = {1: Range(64, 128, 512, 1024), 2: Range(32, 64, 96, 192)}  # of moving frames, as before
+_CELLS_UNDER_NOISE = {1: Range(64, 128, 512, 1024), 2: Range(32, 64, 96, 192)}  # for exact steps, see above
 _CELLS_OF_PIECES = Range(64, 96, 512, 1024)  # polynomials of degree eight at both ends
 _CELLS_AT_REST = {1: Range(128, 128, 512, 2048), 2: Range(48, 48, 192, 256)}  # frames that do not move need more
 _TOLERANCE_DEFAULT = {1: 1e-8, 2: 1e-6}  # by dimension, where no solver.tolerance is given

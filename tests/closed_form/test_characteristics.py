@@ -326,17 +326,6 @@ def test_points_that_no_token_can_have_come_to():
     np.testing.assert_array_equal(density[[0, 1, 3, 4]], 0.0)
 
 
-def test_a_narrow_law_that_moves_as_a_whole_keeps_its_density():
-    """Linear attention scales it, by many of its extents within a step where it is far from the origin."""
-    width, low, high, initial = 1e-3, 20.0, 20.001, {"kind": "uniform", "box": [[20.0, 20.001]]}
-    second = (high**3 - low**3) / (3 * width)
-    measure = solve(LINE, {"kind": "linear", "A": 1e-3, "V": -1}, initial, 4.0, tolerance=1e-8).measure(-1)
-    scale = 1 / np.sqrt(1 + 8e-3 * second)  # L' = -a M L^3, M the second moment
-    found = measure.evaluate(scale * np.linspace(low, high, 7)[1:-1])
-    assert found == pytest.approx(1 / (scale * width), rel=1e-6)
-    assert measure.entropy() == pytest.approx(np.log(scale * width), abs=1e-6)
-
-
 def test_a_run_resumed_to_a_later_end_keeps_its_nodes_and_knows_how_long_they_last(tmp_path):
     """The flow steepens: what was enough for the first end need not be for the second."""
     arguments = (LINE, {"kind": "softmax", "A": 4, "V": 1}, {"kind": "uniform", "box": [[-1, 1]]})

@@ -186,3 +186,16 @@ def test_kinks_that_tokens_cross_stay_with_finite_volumes(text):
     run = solved(problem, [0.01], kind="auto")
     assert run.problem.solver is None or run.problem.solver.kind == "auto"
     assert run.outcome.accuracy.kept is False
+
+
+def test_a_narrow_law_that_moves_as_a_whole_keeps_its_density():
+    """Linear attention scales it, by many of its extents within a step where it is far from the origin."""
+    width, low, high = 1e-3, 20.0, 20.001
+    attention = {"kind": "linear", "A": 1e-3, "V": -1}
+    blocks = {"geometry": {"kind": "line"}, "attention": attention, "initial": {"kind": "uniform", "box": [low, high]}}
+    second = (high**3 - low**3) / (3 * width)
+    measure = solved(blocks, [4.0], kind="characteristics", tolerance=1e-8).measure(-1)
+    scale = 1 / np.sqrt(1 + 8e-3 * second)  # L' = -a M L^3, M the second moment
+    found = measure.evaluate(scale * np.linspace(low, high, 7)[1:-1])
+    assert found == pytest.approx(1 / (scale * width), rel=1e-6)
+    assert measure.entropy() == pytest.approx(np.log(scale * width), abs=1e-6)
