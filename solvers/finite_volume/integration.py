@@ -130,7 +130,7 @@ class FiniteVolumeIntegration(Integration):
                     return Progress(State.UNDER_WAY)
                 work += self._system.cost(len(self._solution.mean))
             if self._rest.found:
-                self._time = self._missed.looked = target
+                self._time = target
                 break
             evaluations = self._evaluations
             if not self._attempt(target):
@@ -201,7 +201,7 @@ class FiniteVolumeIntegration(Integration):
     def _with_tails(self) -> Missed:
         """What has been missed, tails until now included: near a blow-up their last few steps are all that matters."""
         missed, length = self._missed, self._time - self._missed.looked
-        if length <= 0.0:
+        if length <= 0.0 or self._rest.found:
             return replace(missed)
         time, system, rates = float(np.nextafter(self._time, -np.inf)), self._system, self._present_rates()
         doubts = system.doubt(time, self._solution), system.doubt_of_sums(time, self._solution)
