@@ -43,6 +43,8 @@ class CompiledSystem(CellSystem):
     """Rates and steps in compiled code, on a space of so many dimensions."""
 
     dimension: ClassVar[int]
+    #: `line_part` or `plane_part`
+    part_kernel: ClassVar[Any]
     #: cells of a panel, along an axis, up to which compiled sums are the fastest
     cells_max: ClassVar[int]
 
@@ -61,6 +63,9 @@ class CompiledSystem(CellSystem):
         """A step whose velocities compiled code finds: its error, and by how much it was limited."""
 
     @abstractmethod
+    def _room(self, panels: int) -> tuple[Any, ...]:
+        """Of the kernels, for so many panels of the present cells; nothing in it outlives a call."""
+
     def _part(
         self,
         start: State,
@@ -73,6 +78,9 @@ class CompiledSystem(CellSystem):
         following: Slopes,
     ) -> tuple[float, float]:
         """A part of a step whose velocities are given (`line_part`), at a stage, limited by so much before."""
+        rooms = self._room(len(start.mean)), self._step_room(task.nodes.size, start)
+        error, moved_by = self.part_kernel(start, first, task, noise, at, cells, rooms, new, following)
+        return float(error), float(moved_by)
 
     @classmethod
     def fits(cls, grid: Grid, frame: Frame) -> bool:

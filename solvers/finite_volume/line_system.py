@@ -12,7 +12,6 @@ from mfpde.solvers.kernels import line_steps as steps
 from mfpde.solvers.kernels.cell_steps import StepTask
 from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State
 from mfpde.solvers.kernels.line_slope import LineRoom, line_room
-from mfpde.typing import Float
 
 if TYPE_CHECKING:
     from mfpde.equation import Equation
@@ -24,6 +23,7 @@ class LineSystem(CompiledSystem):
     """Sums over pairs of equally spaced cells."""
 
     dimension = 1
+    part_kernel = staticmethod(steps.line_part)
     cells_max: ClassVar[int] = 4096  # beyond it sums over panels of Chebyshev points are faster than all pairs
 
     def __init__(self, equation: Equation, grid: Grid, frame: Frame, scheme: Scheme) -> None:
@@ -34,26 +34,11 @@ class LineSystem(CompiledSystem):
         self, start: State, first: Slopes, task: StepTask, heads: Heads, cells: Cells, new: State, following: Slopes
     ) -> tuple[float, float]:
         room = self._step_room(task.nodes.size, start)
-        line = self._line_room(len(start.mean))
+        line = self._room(len(start.mean))
         error, moved_by = steps.line_step(start, first, task, heads, cells, line, room, new, following)
         return float(error), float(moved_by)
 
-    def _part(
-        self,
-        start: State,
-        first: Slopes,
-        task: StepTask,
-        noise: Float,
-        at: tuple[int, float],
-        cells: Cells,
-        new: State,
-        following: Slopes,
-    ) -> tuple[float, float]:
-        rooms = self._line_room(len(start.mean)), self._step_room(task.nodes.size, start)
-        error, moved_by = steps.line_part(start, first, task, noise, at, cells, rooms, new, following)
-        return float(error), float(moved_by)
-
-    def _line_room(self, panels: int) -> LineRoom:
+    def _room(self, panels: int) -> LineRoom:
         """For so many panels of the present cells; nothing in it outlives a call."""
         key = panels, self.grid.cells[0]
         if key not in self._line_rooms:

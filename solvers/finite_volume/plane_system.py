@@ -19,7 +19,6 @@ from mfpde.solvers.kernels.plane_fluxes import FluxRoom, flux_room
 from mfpde.solvers.kernels.plane_slope import PlaneRoom, plane_room
 from mfpde.solvers.kernels.plane_steps import Part
 from mfpde.transform.threads import pieces, run_pieces, thread_count
-from mfpde.typing import Float
 
 if TYPE_CHECKING:
     from mfpde.equation import Equation
@@ -36,6 +35,7 @@ class PlaneSystem(CompiledSystem):
     """Sums from lattice to lattice, by panels of tilts."""
 
     dimension = 2
+    part_kernel = staticmethod(steps.plane_part)
     cells_max: ClassVar[int] = 1024  # rooms of closures grow with it
 
     def __init__(self, equation: Equation, grid: Grid, frame: Frame, scheme: Scheme) -> None:
@@ -51,7 +51,7 @@ class PlaneSystem(CompiledSystem):
     def _call(
         self, start: State, first: Slopes, task: StepTask, heads: Heads, cells: Cells, new: State, following: Slopes
     ) -> tuple[float, float]:
-        room, plane = self._step_room(task.nodes.size, start), self._plane_room(len(start.mean))
+        room, plane = self._step_room(task.nodes.size, start), self._room(len(start.mean))
 
         def call(part: Part, plane: PlaneRoom = plane, task: StepTask = task) -> tuple[float, float]:
             rooms = plane, room
@@ -97,22 +97,7 @@ class PlaneSystem(CompiledSystem):
 
         run_pieces(work, len(stretches))
 
-    def _part(
-        self,
-        start: State,
-        first: Slopes,
-        task: StepTask,
-        noise: Float,
-        at: tuple[int, float],
-        cells: Cells,
-        new: State,
-        following: Slopes,
-    ) -> tuple[float, float]:
-        rooms = self._plane_room(len(start.mean)), self._step_room(task.nodes.size, start)
-        error, moved_by = steps.plane_part(start, first, task, noise, at, cells, rooms, new, following)
-        return float(error), float(moved_by)
-
-    def _plane_room(self, panels: int) -> PlaneRoom:
+    def _room(self, panels: int) -> PlaneRoom:
         """For so many panels of the present cells."""
         if self._plane_rooms[0] is not self.grid:
             self._plane_rooms, self._spare = (self.grid, {}), []
