@@ -13,7 +13,7 @@ from finite_volume_tasks import BUMPS, COVARIANCE, MEAN, QUERY, SPOTS, VALUE, la
 
 import mfpde
 from mfpde.compilation import kernel
-from mfpde.solvers.finite_volume import line_system, plane_system
+from mfpde.solvers.finite_volume import exact_stages, line_system, noise_steps, plane_system, weighted_modes
 from mfpde.solvers.finite_volume.system import CellSystem
 from mfpde.transform import plane_grid, plane_rows
 from mfpde.transform.exponential import exponential
@@ -119,17 +119,20 @@ def evaluation_rows(repeats: int) -> None:
 
 
 def share_rows() -> None:
-    """How much of long runs is spent in compiled calls."""
+    """How much of runs is spent in compiled calls, those of the modes of exact steps included."""
     tasks = {
         "line, N = 2048 at rest, to T = 20": posed([law(0.5, 1.0)], 20.0, cells=2048, frame="static"),
         "plane, 64^2 moving, two panels, to T = 4": posed(SPOTS, 4.0, **_PLANE, cells=64),
         "plane, 64^2 moving, noise, to T = 16": posed(
             [law(MEAN, COVARIANCE)], 16.0, **_PLANE, kappa=20.0, cells=64, tolerance=1e-8
         ),
+        "plane, 128^2 moving, two panels, noise": posed(SPOTS, 1.0, **_PLANE, kappa=10.0, cells=128),
     }
+    modes = [(exact_stages, name) for name in ("carry_modes", "take_change", "gain", "conduct")]
+    modes += [(noise_steps, "clear"), (weighted_modes, "multiply")]
     for case, task in tasks.items():
         mfpde.solve(task)
-        with _timed([(line_system.steps, "line_step"), (plane_system.steps, "plane_step")]) as spent:
+        with _timed([(line_system.steps, "line_step"), (plane_system.steps, "plane_step"), *modes]) as spent:
             start = time.process_time()
             mfpde.solve(task)
             whole = time.process_time() - start

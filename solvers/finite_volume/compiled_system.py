@@ -114,8 +114,8 @@ class CompiledSystem(CellSystem):
             self._part(still, rates, _NO_STEP, heads.noise, (0, 0.0), cells, still, rates)
 
     def _slope(self, time: float, state: Solution, cells: Cells, spreads: bool = True) -> Slopes:
-        rates, heads = self._blank(state), self._heads_now(time)
-        self._find(state, heads if spreads else heads._replace(noise=np.zeros_like(heads.noise)), cells, rates)
+        rates = self._blank(state)
+        self._find(state, self._heads_now(time), cells._replace(spreads=spreads), rates)
         return rates
 
     def _blank(self, state: Solution) -> Slopes:
@@ -132,14 +132,13 @@ class CompiledSystem(CellSystem):
 
     def rhs(self, time: float, state: Solution, nearby: Rates | None = None, spreads: bool = True) -> Rates:
         if not self._summed:
-            rates, heads = self._blank(state), self._heads_now(time)
+            rates = self._blank(state)
             measure = self.drifts(time, state, nearby, rates.speeds)
-            heads = heads if spreads else heads._replace(noise=np.zeros_like(heads.noise))
-            self._find(state, heads, self._tables(), rates)
+            self._find(state, self._heads_now(time), self._tables()._replace(spreads=spreads), rates)
             return self._rates(rates, measure)
         rates = self._slope(time, state, self._tables(), spreads)
         if not np.isfinite(rates.speeds).all():
-            super().rhs(time, state)  # says why, where something is to be said
+            super().rhs(time, state, spreads=spreads)  # says why, where something is to be said
         return self._rates(rates)
 
     def _rates(self, rates: Slopes, measure: GridDensity | None = None) -> _ToldRates:
@@ -265,6 +264,7 @@ class CompiledSystem(CellSystem):
                 walls=scheme.walls,
                 closed=scheme.closed,
                 moves=self.frame.gaussian,
+                spreads=True,
                 gaussian=self.frame.gaussian,
                 heaviest=False,
                 bounded=not self.sees_tails,

@@ -19,7 +19,6 @@ through those before.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,31 +27,11 @@ from mfpde.solvers.finite_volume.modes import Modes
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.stepping import Start, sound
 from mfpde.solvers.finite_volume.system import CellSystem, Fluxes
+from mfpde.solvers.kernels.exact_modes import ModeStart, ModeStep, carry_modes, conduct, gain, take_change
 from mfpde.solvers.steppers.gif853 import LARGEST_DECAY, NODES
 from mfpde.typing import Float
 
 __all__ = ["ExactStages", "rate_of_change"]
-
-_SERIES_TERMS = 18  # of powers of |z| < 1
-
-
-@dataclass(frozen=True)
-class _Noise:
-    """What noise does to the frames of a solution."""
-
-    conductivities: Float  # along the axes, (panels, d)
-    mixed: Float  # beside the diagonal, (panels, d, d)
-    widened: Float  # what it adds to the rates of their matrices
-
-    @classmethod
-    def at(cls, system: CellSystem, time: float, solution: Solution) -> _Noise:
-        strength, size = system.diffusion_at(time), solution.mean.shape[1]
-        inverse: Float = 1.0 / solution.matrix if size == 1 else np.linalg.inv(solution.matrix).astype(float)
-        widened = system.frame.widened(strength, inverse)
-        if size == 1:
-            return cls((strength * inverse * inverse)[:, 0], np.zeros_like(inverse), widened)
-        both = strength * inverse @ inverse.transpose(0, 2, 1)
-        return cls(both.diagonal(axis1=1, axis2=2), both * (1.0 - np.eye(size)), widened)
 
 
 class ExactStages:
@@ -61,67 +40,37 @@ class ExactStages:
     def __init__(self, system: CellSystem, modes: Modes, start: Start, plan: Plan) -> None:
         self._system, self._modes, self._start, self._plan = system, modes, start, plan
         before, count = start.solution, NODES.size + 1
-        noise = _Noise.at(system, start.time, before)
-        #: of p, by powers of the time since the start
-        self._polynomial = [modes.coefficients(_transport(system, modes, before, start.rates.speeds, noise))]
-        self._given, self._rates = modes.coefficients(before.density), modes.rates(noise.conductivities)
-        self._steady = self._rates == 0.0
-        self._divisors = np.where(self._steady, 1.0, self._rates)
-        self._slow = -plan.length * self._rates <= LARGEST_DECAY
-        self._scaled = np.zeros((count, *self._given.shape))
+        noise = _conductivities(system, start.time, before)
+        transport = _coefficients(modes, _transport(system, modes, before, start.rates.speeds, noise))
+        self._first = ModeStart(_coefficients(modes, before.density), transport[None], noise[0], *modes.along)
+        self._decay, self._scaled = np.empty_like(transport), np.empty((count, *transport.shape))
+        self._scaled[0] = 0.0
         self._mean, self._spread = (np.zeros((count, *before.mean.shape)) for _ in range(2))
+        self._stages = ModeStep(self._scaled, self._spread, np.empty((2, transport.shape[2])))
         self._matrix = np.zeros((count, *before.matrix.shape))
-        self._mean[0], self._matrix[0], self._spread[0] = start.rates.mean, start.rates.matrix, noise.conductivities
+        self._mean[0], self._matrix[0], self._spread[0] = start.rates.mean, start.rates.matrix, noise[0]
         self._nearby, self._count = start.rates, 1
 
     def at(self, node: float, weights: Float) -> Solution:
         """The solution at a node."""
         length, before = self._plan.length, self._start.solution
         self._time = min(self._start.time + node * length, self._plan.latest)
-        self._elapsed = node * length
-        self._exponents = self._modes.rates(length * _combined(weights, self._spread))
-        self._decay = np.exp(self._exponents)
-        carried = self._decay * (self._given + length * _combined(weights, self._scaled))
-        for integral, coefficients in zip(self._integrals(), self._polynomial, strict=True):
-            carried += integral * coefficients
+        self._elapsed, self._weights, reached = node * length, weights, np.empty_like(self._decay)
+        carry_modes(self._elapsed, length * weights, self._first, self._stages, self._decay, reached)
         return Solution(
-            self._modes.values(carried),
+            self._modes.values(reached),
             before.mean + length * _combined(weights, self._mean),
             before.matrix + length * _combined(weights, self._matrix),
         )
 
-    def _integrals(self) -> list[Float]:
-        """`int_0^t e^{(t - s) L} s^k ds` at the present node, for the powers k of p; of `L(s) / L_n` for k = 0."""
-        t, z, top = self._elapsed, self._exponents, len(self._polynomial) - 1
-        found = [np.expm1(z) / self._divisors]
-        found[0][self._steady] = t
-        if top == 0:
-            return found
-        for k in range(1, top + 1):
-            found.append((k * found[-1] - t**k) / self._divisors)
-        slow = np.abs(z) < 1.0  # where that loses digits, and the series for the highest power has them
-        series = np.ones_like(z[slow])  # sum z^j (top + 1)! / (top + 1 + j)!
-        for j in range(_SERIES_TERMS, 0, -1):
-            series = 1.0 + z[slow] * series / (top + 1 + j)
-        found[top][slow] = t ** (top + 1) / (top + 1) * series
-        for k in range(top, 1, -1):
-            found[k - 1][slow] = (t**k + self._rates[slow] * found[k][slow]) / k
-        return found
-
     def add(self, stage: Solution) -> Float:
         """Take in the rates of the solution at the present node; the change of N since the start."""
         system, number = self._system, self._count
-        rates, noise = system.rhs(self._time, stage, self._nearby, spreads=False), _Noise.at(system, self._time, stage)
-        share = self._modes.rates(noise.conductivities) / self._divisors
-        share[self._steady] = 1.0
-        transport = _transport(system, self._modes, stage, rates.speeds, noise, rates.fluxes)
-        change: Float = self._modes.coefficients(transport)
-        change -= share * self._polynomial[0]
-        for power, coefficients in enumerate(self._polynomial[1:], start=1):
-            change -= self._elapsed**power * coefficients
-        growth = np.divide(1.0, self._decay, out=np.zeros_like(self._decay), where=self._slow)
-        self._scaled[number], self._mean[number] = growth * change, rates.mean
-        self._matrix[number], self._spread[number] = rates.matrix + noise.widened, noise.conductivities
+        rates = system.rhs(self._time, stage, self._nearby, spreads=False)
+        noise = _conductivities(system, self._time, stage)
+        change = _coefficients(self._modes, _transport(system, self._modes, stage, rates.speeds, noise, rates.fluxes))
+        take_change(self._elapsed, self._plan.length, noise[0], self._first, self._decay, change, self._scaled[number])
+        self._mean[number], self._matrix[number], self._spread[number] = rates.mean, rates.matrix, noise[0]
         self._nearby, self._count = rates, number + 1
         return change
 
@@ -134,19 +83,20 @@ class ExactStages:
                 return False
             change, time = self.add(cleared(stage)), self._elapsed
             self._count = 1
-            self._scaled[1] = 0.0
             share = change / np.polynomial.polynomial.polyval(time, basis)
-            self._polynomial.append(np.zeros_like(share))
-            for power, factor in enumerate(basis[1:].tolist(), start=1):
-                self._polynomial[power] = self._polynomial[power] + factor * share
+            polynomial = np.concatenate([self._first.polynomial, np.zeros((1, *share.shape))])
+            polynomial[1:] += np.multiply.outer(basis[1:], share)
+            self._first = self._first._replace(polynomial=polynomial)
             basis = np.polynomial.polynomial.polymul(basis, (-time, 1.0))
         return True
 
     def followed(self, change: Float) -> Float:
         """What N, taken for linear in time, adds to the densities in fast modes: `h phi_2(E)` of its change."""
-        exponents = np.where(self._slow, 1.0, self._exponents)
-        weights = np.where(self._slow, 0.0, (np.expm1(exponents) / exponents - 1.0) / exponents)
-        return self._modes.values(self._plan.length * weights * change)
+        length, modes = self._plan.length, self._modes
+        slow = -length * modes.rates(self._first.conductivities) <= LARGEST_DECAY
+        exponents = np.where(slow, 1.0, modes.rates(length * _combined(self._weights, self._spread)))
+        weights = np.where(slow, 0.0, (np.expm1(exponents) / exponents - 1.0) / exponents)
+        return modes.values(length * weights * change)
 
     def difference(self, weights: Float) -> tuple[Float, Float, Float]:
         """`h sum weights rates` at the end, of density, mean and matrix: what an error estimate is made of."""
@@ -155,23 +105,39 @@ class ExactStages:
         return density, length * _combined(weights, self._mean), length * _combined(weights, self._matrix)
 
 
+def _conductivities(system: CellSystem, time: float, solution: Solution) -> tuple[Float, Float]:
+    """Of the frames of a solution along the axes, `(panels, d)`, and beside the diagonal, `(panels, d, d)`."""
+    along, mixed = np.empty_like(solution.mean), np.empty_like(solution.matrix)
+    conduct(system.diffusion_at(time), solution.matrix, np.empty_like(mixed[0]), along, mixed)
+    return along, mixed
+
+
+def _coefficients(modes: Modes, values: Float) -> Float:
+    return np.ascontiguousarray(modes.coefficients(values))
+
+
 def _transport(
-    system: CellSystem, modes: Modes, solution: Solution, speeds: Float, noise: _Noise, fluxes: Fluxes | None = None
+    system: CellSystem,
+    modes: Modes,
+    solution: Solution,
+    speeds: Float,
+    noise: tuple[Float, Float],
+    fluxes: Fluxes | None = None,
 ) -> Float:
-    """What transport changes, `(panels, rows, columns)`; fluxes are its own, where all of the speeds are."""
-    density, left = solution.density, modes.remaining(speeds, noise.conductivities)
-    if fluxes is None or left is not speeds or noise.mixed.any():
-        fluxes = system.fluxes(system.scheme.order, density, left, noise.mixed)
-    change: Float = fluxes.along[..., :-1] - fluxes.along[..., 1:]
-    if system.grid.dimension == 2:
-        change += fluxes.across[:, :-1] - fluxes.across[:, 1:]
+    """What transport and conductivities beside the diagonal change, `(panels, rows, columns)`; fluxes are their own,
+    where all of the speeds are left to transport."""
+    density, left = solution.density, modes.remaining(speeds, noise[0])
+    if fluxes is None or left is not speeds:
+        fluxes = system.fluxes(system.scheme.order, density, left, noise[1])
+    change = np.empty_like(density)
+    gain(fluxes.across, fluxes.along, change)
     return change + modes.lifting(density, left) if system.scheme.walls else change
 
 
 def rate_of_change(system: CellSystem, modes: Modes, time: float, solution: Solution, speeds: Float) -> Float:
     """`d_t u` of noise and transport together, as modes have it."""
-    noise = _Noise.at(system, time, solution)
-    spread = modes.values(modes.rates(noise.conductivities) * modes.coefficients(solution.density))
+    noise = _conductivities(system, time, solution)
+    spread = modes.values(modes.rates(noise[0]) * modes.coefficients(solution.density))
     return spread + _transport(system, modes, solution, speeds, noise)
 
 

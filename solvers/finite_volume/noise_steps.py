@@ -33,6 +33,7 @@ from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.stepping import SHARE_OF_CELLS, Attempt, Start, change_size, sound
 from mfpde.solvers.finite_volume.system import STAGGERED, CellSystem, Rates
 from mfpde.solvers.finite_volume.weighted_modes import BoxModes, HermiteModes
+from mfpde.solvers.kernels.exact_modes import clear
 from mfpde.solvers.kernels.finite_volume_transport import GHOSTS
 from mfpde.solvers.steppers.base import combined_error
 from mfpde.solvers.steppers.gif853 import ERROR_FIVE, ERROR_THREE, NODES, STAGE_WEIGHTS, WEIGHTS
@@ -228,9 +229,9 @@ class NoiseSteps:
 
     def _cleared(self, solution: Solution, share: float) -> Solution:
         """Without what is below that share of each panel's peak, both in units of the modes' scale."""
-        scale = self._modes.scale
-        floor = share * (solution.density / scale).max(axis=(1, 2), keepdims=True) * scale
-        return solution._replace(density=np.where(solution.density < floor, 0.0, solution.density))
+        density = np.empty_like(solution.density)
+        clear(solution.density, self._modes.scale, share, density)
+        return solution._replace(density=density)
 
     def arrays(self) -> dict[str, AnyArray]:
         """What `restore` needs."""

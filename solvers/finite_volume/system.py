@@ -123,9 +123,9 @@ class CellSystem(System[Solution, Rates]):
         return measure_of(state, self.grid, self.scheme.positions, self.scheme.closed)
 
     def rhs(self, time: float, state: Solution, nearby: Rates | None = None, spreads: bool = True) -> Rates:
-        """The rates at a time, of transport alone unless it `spreads`; potentials of the attention are found from those
-        of rates nearby."""
-        strength, frames = self.diffusion_at(time) if spreads else 0.0, lattices(state, self.grid)
+        """The rates at a time, without diffusion along the axes unless it `spreads`; potentials of the attention are
+        found from those of rates nearby."""
+        strength, frames = self.diffusion_at(time), lattices(state, self.grid)
         speeds = np.empty((len(frames), self.grid.dimension, *self.grid.shape))
         measure = self.drifts(time, state, nearby, speeds)
         mean, matrix = np.zeros_like(state.mean), np.zeros_like(state.matrix)
@@ -139,6 +139,8 @@ class CellSystem(System[Solution, Rates]):
             conductivities[panel] = strength * inverse @ inverse.T
             if strength > 0.0 and self.grid.excess.any():
                 speeds[panel] -= np.tensordot(conductivities[panel], self.grid.excess, axes=1)
+            if not spreads:
+                np.fill_diagonal(conductivities[panel], 0.0)
             mean[panel], matrix[panel] = motion[0], motion[1] + self.frame.widened(strength, inverse)
         fluxes = self.fluxes(self.scheme.order, state.density, speeds, conductivities)
         return Rates(fluxes, measure, mean, matrix, speeds, conductivities, *self._emptying(speeds, conductivities))

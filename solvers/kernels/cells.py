@@ -43,7 +43,8 @@ class Heads(NamedTuple):
 
 
 class Cells(NamedTuple):
-    """Tables of a grid and of what is asked of it; `moves` says whether frames take the regression out."""
+    """Tables of a grid and of what is asked of it; `moves` says whether frames take the regression out, `spreads`
+    whether densities diffuse along the axes."""
 
     rows: Float  # z of the rows; 0 on the line
     axis: Float  # z along a row
@@ -60,6 +61,7 @@ class Cells(NamedTuple):
     walls: bool
     closed: bool
     moves: bool
+    spreads: bool
     gaussian: bool  # whether closures are N(0, I)
     heaviest: bool  # whether they are the heaviest that edges allow
     bounded: bool  # whether speeds of empty cells are at most those of others

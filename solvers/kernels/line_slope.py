@@ -262,7 +262,7 @@ def _frame_velocity(panel: int, density: Float, matrix: Float, noise: float, cel
         speed[j] -= noise * inverse * inverse * cells.excess[j]
     rates.mean[panel, 0] = constant
     rates.matrix[panel, 0, 0] = slope + (noise * inverse if cells.moves else 0.0)
-    rates.conductivity[panel, 0, 0] = noise * inverse * inverse
+    rates.conductivity[panel, 0, 0] = noise * inverse * inverse if cells.spreads else 0.0
 
 
 @kernel

@@ -134,7 +134,7 @@ def move_frame(
             widened = noise * inverse[j, i] if cells.moves else 0.0
             rates.matrix[panel, i, j] = linear[i, j] + widened
             square = inverse[i, 0] * inverse[j, 0] + inverse[i, 1] * inverse[j, 1]
-            rates.conductivity[panel, i, j] = noise * square
+            rates.conductivity[panel, i, j] = noise * square if cells.spreads or i != j else 0.0
     if noise > 0.0 and cells.gaussian:
         _take_excess(rates.conductivity[panel], cells, speeds)
 
