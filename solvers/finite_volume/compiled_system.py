@@ -127,7 +127,7 @@ class CompiledSystem(CellSystem):
             np.empty_like(state.mean),
             np.empty_like(state.matrix),
             np.empty_like(state.matrix),
-            np.empty(len(Told._fields)),
+            np.full(len(Told._fields), np.nan),
         )
 
     def rhs(self, time: float, state: Solution, nearby: Rates | None = None, spreads: bool = True) -> Rates:

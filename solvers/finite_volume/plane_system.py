@@ -60,10 +60,10 @@ class PlaneSystem(CompiledSystem):
 
         if heads.noise.size == 0 or start.density[0].size < _SHARED_CELLS or thread_count() == 1:
             return call(Part(steps.WHOLE))
-        return self._by_parts(call, plane, task, heads, len(start.mean))
+        return self._by_parts(call, plane, task, heads, len(start.mean), told=cells.spreads)
 
     def _by_parts(
-        self, call: _Call, plane: PlaneRoom, task: StepTask, heads: Heads, panels: int
+        self, call: _Call, plane: PlaneRoom, task: StepTask, heads: Heads, panels: int, *, told: bool
     ) -> tuple[float, float]:
         """The same, threads sharing sums and fluxes."""
         count, error, moved_by = task.weights.size, 0.0, 0.0
@@ -79,9 +79,9 @@ class PlaneSystem(CompiledSystem):
                     self._share(call, plane, Part(steps.SUM, *place), found, _SUMS_PER_THREAD)
                     self._share(call, plane, Part(steps.JOIN, *place), blocks, _BLOCKS_PER_THREAD)
                 call(Part(steps.FRAME, stage, panel))
-                for other in range(2 if stage == count else 1):
+                for other in range(2 if stage == count and told else 1):
                     self._share(call, plane, Part(steps.FLUXES, stage, panel, 0, other), self.grid.shape[0], 1)
-        if error <= 1.0:
+        if error <= 1.0 and told:
             call(Part(steps.TELL, count))
         return error, moved_by
 

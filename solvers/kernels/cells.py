@@ -44,7 +44,7 @@ class Heads(NamedTuple):
 
 class Cells(NamedTuple):
     """Tables of a grid and of what is asked of it; `moves` says whether frames take the regression out, `spreads`
-    whether densities diffuse along the axes."""
+    whether densities diffuse along the axes; if not, nothing is told (`Told`) of them."""
 
     rows: Float  # z of the rows; 0 on the line
     axis: Float  # z along a row

@@ -32,7 +32,7 @@ def line_step(
         error, moved_by = reach(start, first, task, stage, moved_by, cells, room, new)
         if not error <= 1.0:
             break
-        line_slope(out, heads, stage, cells, line, rates, stage == count)
+        line_slope(out, heads, stage, cells, line, rates, stage == count and cells.spreads)
     return error, moved_by
 
 
@@ -55,7 +55,7 @@ def line_part(
     count = task.weights.size
     if stage > 0 or count == 0:
         out, rates = place(start, task, stage, room, new, following)
-        end_line_slope(out, noise, stage, cells, line, rates, stage == count)
+        end_line_slope(out, noise, stage, cells, line, rates, stage == count and cells.spreads)
     if stage == count:
         return 0.0, moved_by
     return reach(start, first, task, stage + 1, moved_by, cells, room, new)

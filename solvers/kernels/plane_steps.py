@@ -95,7 +95,7 @@ def plane_step(
         if part.kind == MOVE:
             begin_slope(out, cells, plane)
         else:
-            plane_slope(out, heads, stage, cells, plane, rates, stage == count)
+            plane_slope(out, heads, stage, cells, plane, rates, stage == count and cells.spreads)
     return error, moved_by
 
 
@@ -117,7 +117,7 @@ def plane_part(
     count = task.weights.size
     if stage > 0 or count == 0:
         out, rates = place(start, task, stage, room, new, following)
-        end_plane_slope(out, noise, stage, cells, plane, rates, stage == count)
+        end_plane_slope(out, noise, stage, cells, plane, rates, stage == count and cells.spreads)
     if stage == count:
         return 0.0, moved_by
     return reach(start, first, task, stage + 1, moved_by, cells, room, new)
