@@ -234,8 +234,10 @@ def _matrix(value: Any) -> Any:
 
 def _intervals(value: Any) -> Any:
     """A pair of numbers is the only interval."""
-    numbers = isinstance(value, list | tuple | np.ndarray) and all(isinstance(end, Number) for end in value)
-    return (value,) if numbers and len(value) == 2 else value
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    pair = isinstance(value, list | tuple) and len(value) == 2
+    return (value,) if pair and all(isinstance(end, Number) for end in value) else value
 
 
 def _unboxed(value: Any) -> Any:

@@ -59,7 +59,7 @@ class Plan:
     @property
     def evaluations(self) -> int:
         """Of the rates, besides those at the start."""
-        return len(self.stepper.tableau.weights) - 1 if self.exact is None else self.exact.stages
+        return (len(self.stepper.tableau.weights) if self.exact is None else self.exact.stages) - 1
 
 
 class StepControl:

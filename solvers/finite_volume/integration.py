@@ -180,9 +180,9 @@ class FiniteVolumeIntegration(Integration):
                 self._missed.see_walls(self._solution.density, lifted)
             self._time = plan.end
             self._rates = self._roughness = None
-            self._look_at_tails()
             if not self._make_room(self._crowded()) and tried.rates is not None:
                 self._see(tried.rates)
+            self._look_at_tails()
         return True
 
     def _plan(self, target: float, rates: Rates) -> Plan:

@@ -275,8 +275,8 @@ def test_what_exact_steps_have_seen_is_kept() -> None:
     steps, solution = here._noise_steps, here.solution
     asked = {"time": 0.0, "solution": solution, "rates": here._present_rates(), "number": 1, "promised": 1e-5}
     assert steps.limits(**{**asked, "number": 0}) is not None
-    steps._unseen, steps._noticed, steps._next_look = 0.0, 3.0, 16
+    steps._unseen, steps._noticed, steps._next_look, steps._next_modes = 0.0, 3.0, 16, 5
     again.restore({name: np.array(value) for name, value in here.state().items()})
     assert again._noise_steps.limits(**asked) is None
-    assert again._noise_steps._noticed == 3.0
+    assert (again._noise_steps._noticed, again._noise_steps._next_modes) == (3.0, 5)
     assert again._noise_steps.limits(**{**asked, "number": 16}) is not None
