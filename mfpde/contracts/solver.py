@@ -61,7 +61,8 @@ class Accuracy:
 
     `promised` is what the error of the density (of moments, for Gaussians) was to stay below, relative to its peak;
     `estimate` what the solver knows of the error that was made; `kept` is None where it cannot tell. `cause` says what
-    made the error large or unknown, in one word: edges, kinks, tails, cells, modes, poles or amplification.
+    made the error large or unknown, in one word: edges, kinks, tails, cells, earlier (cells at an output time that has
+    passed), modes, poles or amplification.
 
     >>> import mfpde
     >>> run = mfpde.solve(mfpde.Problem.from_dict({
@@ -95,6 +96,7 @@ _SENTENCES = {
     "tails": "attention looks far into tails beyond the cells, which are only estimated; hold the run against "
     "solver.kind: characteristics",
     "cells": _OF_CELLS,
+    "earlier": "at an earlier output time the cells left an error of about {size}, less at the end; raise solver.cells",
     "kinks": _OF_CELLS,
     "kernel": "the kernel is not smooth, or changes with the density or in time: sums over the grid see its kinks to "
     "second order only",

@@ -36,7 +36,7 @@ LEAST_WIDTH = 3.0
 _SMOOTHING_WIDTH = 4.0 * np.log(2.0)  # cells squared that averaging adds to the squared width at half height
 _DIFFERENCE_DAMPING = 4.0  # half of the derivatives by which fluxes of order nine and seven differ in effect
 # of what was missed
-_CHECKPOINT_FIELDS = ("initial", "differed", "felt", "feeling", "tails", "layer", "walls", "looked", "sums")
+_CHECKPOINT_FIELDS = ("initial", "differed", "felt", "feeling", "tails", "layer", "walls", "looked", "sums", "earlier")
 _ORDER_NINE_FACTOR = 10.0  # times difference^(9/7) that errors of order nine are, from densities of all kinds
 
 
@@ -96,10 +96,11 @@ class Missed:
     between: float = 0.0  # the error of interpolation between the cells at the present time
     looked: float = 0.0  # when drifts were last looked at
     sums: float = 0.0  # as `tails`, of sums over cells where forces have kinks
+    earlier: float = 0.0  # the largest estimate at output times so far: noise damps what cells have left of edges
 
     @property
     def so_far(self) -> float:
-        """The estimate."""
+        """The estimate at the present time."""
         of_fluxes = self._of(self.differed) + self._of(self.felt * self.looked)
         return self.initial + self.walls + self.between + of_fluxes
 
@@ -131,6 +132,10 @@ class Missed:
         """After a step between walls, whose lifting has changed that share of the mass."""
         self.walls = max(self.walls, lifted + mass_at_walls(density))
 
+    def see_output(self, between: float) -> None:
+        """At an output time, with the error of interpolation between the cells then."""
+        self.earlier = max(self.earlier, replace(self, between=between).so_far)
+
     def array(self) -> Float:
         """What a checkpoint keeps of it."""
         return np.array([getattr(self, name) for name in _CHECKPOINT_FIELDS])
@@ -141,15 +146,23 @@ class Missed:
             setattr(self, name, float(value))
 
     def accuracy(self) -> Accuracy:
-        """Whether cells and tails have left out less than is allowed."""
+        """Whether cells and tails have left out less than is allowed, at all output times."""
         if self.tails > self.allowed:
             return Accuracy(self.allowed, self.tails, None, "tails")
         if self.sums > self.allowed:
             return Accuracy(self.allowed, self.sums, None, "kinks")
-        if self.so_far <= self.allowed:
-            return Accuracy(self.allowed, self.so_far, kept=True)
-        cause = "edges" if self.initial > self.allowed else "kinks" if self.kinks else "cells"
-        return Accuracy(self.allowed, self.so_far, kept=False, cause=cause)
+        estimate = max(self.so_far, self.earlier)
+        if estimate <= self.allowed:
+            return Accuracy(self.allowed, estimate, kept=True)
+        return Accuracy(self.allowed, estimate, kept=False, cause=self._cause())
+
+    def _cause(self) -> str:
+        """Of an error larger than is allowed."""
+        if self.initial > self.allowed:
+            return "edges"
+        if self.kinks:
+            return "kinks"
+        return "cells" if self.so_far > self.allowed else "earlier"
 
 
 def pace(grid: Grid, solution: Solution, rates: Rates) -> float:

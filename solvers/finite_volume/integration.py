@@ -141,6 +141,8 @@ class FiniteVolumeIntegration(Integration):
                 )
             work += (self._evaluations - evaluations) * self._system.cost(len(self._solution.mean))
         self._amplification.see(self.residual())
+        if not self._rest.found:
+            self._missed.see_output(self._between())
         return self._trouble() or Progress(State.REACHED)
 
     def _pass(self, first: FirstInstants, time: float) -> None:

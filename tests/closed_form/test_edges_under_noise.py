@@ -91,6 +91,7 @@ def test_two_intervals_keep_the_promise_or_say_so(kappa, solver):
     run = mfpde.solve(problem(intervals(kappa), [0.004, 1.0], **solver))
     rests = "frame" in solver or "box" in solver  # edges then become narrower, in cells, while the law contracts
     allowed = 1e-6 if rests and kappa > 1e3 else 1e-8
+    x, worst = np.linspace(-2.5, 2.5, 801), 0.0
     for index in (-2, -1):
         mean, variance, density = moved(kappa, float(run.times[index]))
         measure = run.measure(index)
@@ -98,11 +99,13 @@ def test_two_intervals_keep_the_promise_or_say_so(kappa, solver):
         assert abs(measure.covariance[0, 0] - variance) < allowed
         assert abs(measure.mass - 1) < 1e-12
         assert run.density[index].min() >= 0.0
-    x = np.linspace(-2.5, 2.5, 801)
-    exact = density(x)
-    off = float(np.abs(measure.evaluate(x[:, None]) - exact).max() / exact.max())
-    assert honest(run, off)
-    assert run.outcome.accuracy.kept or solver or kappa > 1e3
+        exact = density(x)
+        off = float(np.abs(measure.evaluate(x[:, None]) - exact).max() / exact.max())
+        worst = max(worst, off)
+    assert honest(run, worst)
+    if not solver and kappa < 1e3:  # cells enough for the end, not for an edge that is still sharp
+        assert off < run.outcome.accuracy.promised < worst
+        assert run.outcome.accuracy.cause == "earlier"
 
 
 def test_the_error_of_the_first_instants_is_of_third_order():
