@@ -137,6 +137,7 @@ WAYS = {
     "finite-volume": {
         "moving": cells("line", SOFTMAX, LINE_BUMPS, (0.05, 0.2), cells=48),
         "edges under noise": cells("line", SOFTMAX, LINE_BOX, (0.1, 0.3), kappa=5, cells=48),
+        "edges seen early": cells("line", SOFTMAX, LINE_BOX, (0.01, 0.2), kappa=5, cells=96, tolerance=1e-4),
         "box too short": cells(
             "line",
             in_layers(1, -4, at=[0.379], kind="linear"),
@@ -303,6 +304,7 @@ TELLING = {
         "missed[6]": "walls",
         "missed[7]": "tails that do not",
         "missed[8]": "sums over kinks",
+        "missed[9]": "edges seen early",
         "growth": "blow-up",
         **{f"control_counts[{number}]": "edges under noise" for number in (1, 3)},
     },
