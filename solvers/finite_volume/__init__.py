@@ -144,10 +144,13 @@ class FiniteVolume(Solver):
             return False
         if task.equation.geometry.counts_as("plane"):
             return task.initial.jumps or task.initial.compact
-        from mfpde.solvers.finite_volume.pieces import ends_inside, kinks_inside
+        from mfpde.solvers.finite_volume.pieces import ends_inside, kinks_inside, resolved
         from mfpde.solvers.finite_volume.setup import Setup
 
-        return ends_inside(task.initial) and not kinks_inside(velocity) and not Setup.of(self, task).pieces
+        if not ends_inside(task.initial) or kinks_inside(velocity):
+            return False
+        pieces = Setup.of(self, task).pieces
+        return not pieces or not resolved(pieces)
 
     def start(self, task: InitialValueProblem) -> Integration:
         from mfpde.solvers.finite_volume.setup import Setup

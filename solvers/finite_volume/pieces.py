@@ -6,6 +6,7 @@ the velocity is. ReLU attention has its kink at the origin, where tokens stay.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from mfpde.attention.velocity import Velocity
     from mfpde.equation import Equation
 
-__all__ = ["averaged", "ends_inside", "kinks_inside", "smooth_pieces"]
+__all__ = ["averaged", "ends_inside", "kinks_inside", "resolved", "smooth_pieces"]
 
 _MAX_PIECES = 12  # of a component: each costs as much as a component does
 _MAX_HALVINGS = 5  # of a piece, where tails or a steep end need them
@@ -105,7 +106,12 @@ def _between(measure: Measure, ends: Float, share: float, position: float | None
     ]
 
 
-def averaged(parts: list[Part], grid: Grid) -> list[Discretised]:
+def resolved(parts: Sequence[Part]) -> bool:
+    """Whether halving has made pieces smooth: not where a density ends like a square root."""
+    return all(each.missed <= _SMOOTH_TO for each in averaged(parts, _TRIAL))
+
+
+def averaged(parts: Sequence[Part], grid: Grid) -> list[Discretised]:
     """Pieces on cells: averages over them; `missed` is how far point values made of these are from the measure's,
     relative to the largest density of all pieces."""
     with np.errstate(all="ignore"):

@@ -179,6 +179,22 @@ def test_edges_that_no_cells_follow_are_for_characteristics(blocks):
     assert run.outcome.accuracy.kept
 
 
+@pytest.mark.parametrize("tolerance", [1e-9, 1e-4])
+def test_square_roots_at_the_ends_are_for_characteristics(tolerance):
+    """Wigner's semicircle, M_2 = 1/4, which linear attention scales by 1 / sqrt(1 + 2 t M_2)."""
+    blocks = {
+        "geometry": {"kind": "line"},
+        "attention": {"kind": "linear", "A": 1, "V": -1},
+        "initial": {"kind": "density", "expression": "sqrt(maximum(0, 1 - x**2))"},
+    }
+    run = solved(blocks, [1.0], kind="auto", tolerance=tolerance)
+    assert run.problem.solver.kind == "characteristics"
+    scale, points = 1.5**-0.5, np.linspace(-0.99, 0.99, 67)
+    density = run.measure(-1).evaluate(scale * points[:, None])
+    assert np.abs(density * scale - 2 / np.pi * np.sqrt(1 - points**2)).max() < 10 * tolerance
+    assert abs(run.measure(-1).covariance[0, 0] - scale**2 / 4) < 10 * tolerance
+
+
 @pytest.mark.parametrize("text", ["maximum(0, 1 - r**2)**2/4", "r"])
 def test_kinks_that_tokens_cross_stay_with_finite_volumes(text):
     uniform = {"kind": "uniform", "box": [[-1, 1]]}
