@@ -53,6 +53,7 @@ class CompiledSystem(CellSystem):
         self._known = self.knows(equation)
         self._constant = equation.velocity.constant and not equation.noise.breaks()
         self._cells: tuple[Grid, Cells] | None = None
+        self._kept_speeds: tuple[float, Solution, Float] | None = None
         self._heads: dict[int, Heads] = {}
         self._step_rooms: dict[tuple[int, ...], StepRoom] = {}
 
@@ -211,15 +212,23 @@ class CompiledSystem(CellSystem):
     def doubt(self, time: float, solution: Solution) -> float:
         if not (self.scheme.closed and self._summed):
             return super().doubt(time, solution)
-        at_rest = self._tables()._replace(moves=False)
-        both = at_rest, at_rest._replace(heaviest=True)
-        return self._speeds_apart(solution, *(self._slope(time, solution, each).speeds for each in both))
+        heavy = self._tables()._replace(moves=False, heaviest=True)
+        light = self._speeds_at_rest(time, solution)
+        return self._speeds_apart(solution, light, self._slope(time, solution, heavy).speeds)
 
     def solutions_apart(self, time: float, solution: Solution, one: Solution, other: Solution) -> float:
         if not self._summed:
             return super().solutions_apart(time, solution, one, other)
-        at_rest = self._tables()._replace(moves=False)
-        return self._speeds_apart(solution, *(self._slope(time, each, at_rest).speeds for each in (one, other)))
+        moved = self._slope(time, other, self._tables()._replace(moves=False)).speeds
+        return self._speeds_apart(solution, self._speeds_at_rest(time, one), moved)
+
+    def _speeds_at_rest(self, time: float, solution: Solution) -> Float:
+        """Of frames that do not move; the last ones are kept, since several comparisons begin with them."""
+        kept = self._kept_speeds
+        if kept is None or kept[0] != time or kept[1] is not solution:
+            found = self._slope(time, solution, self._tables()._replace(moves=False)).speeds
+            kept = self._kept_speeds = time, solution, found
+        return kept[2]
 
     def _speeds_apart(self, solution: Solution, one: Float, other: Float) -> float:
         """By how much speeds `(panels, d, rows, columns)` of the same frames differ, in widths of the solution."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy, deepcopy
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -67,8 +68,7 @@ class FiniteVolumeIntegration(Integration):
         self._rest = Rest(control.tolerance, max(control.breaks, default=0.0))
         self._first_cells = system.grid.cells
         self._rates: Rates | None = system.rhs(0.0, solution)  # compiles before anybody measures a rate
-        self._kept_layout: tuple[Grid, Layout] | None = None
-        self._kept_residual: tuple[Rates, float] | None = None
+        self._kept: dict[str, tuple[object, Any]] = {}
         self._roughness: float | None = None
         self._evaluations = 1
         control.begin(self._first_step(self._rates))
@@ -205,13 +205,21 @@ class FiniteVolumeIntegration(Integration):
         missed, length = self._missed, self._time - self._missed.looked
         if length <= 0.0 or self._rest.found:
             return replace(missed)
-        time, system, rates = float(np.nextafter(self._time, -np.inf)), self._system, self._present_rates()
-        doubts = system.doubt(time, self._solution), system.doubt_of_sums(time, self._solution)
-        return missed.seen(self._time, *doubts, system.felt(time, self._solution, rates, length) / length)
+        before, solution, rates = float(np.nextafter(self._time, -np.inf)), self._solution, self._present_rates()
+        doubts = self._once("doubts", solution, lambda: self._system.doubts(before, solution, rates, length))
+        return missed.seen(self._time, *doubts)
 
     def _between(self) -> float:
         """Error of interpolation between the cells; not before the first instants, when cells hold edges."""
-        return between_cells(self.measure()) if self._first is None or self._time > 0.0 else 0.0
+        if self._first is not None and self._time == 0.0:
+            return 0.0
+        return float(self._once("between", self._solution, lambda: between_cells(self.measure())))
+
+    def _once(self, name: str, of: object, find: Callable[[], Any]) -> Any:
+        """What is found of an object, once for each."""
+        if name not in self._kept or self._kept[name][0] is not of:
+            self._kept[name] = of, find()
+        return self._kept[name][1]
 
     def _present_rates(self) -> Rates:
         return self._see(self._system.rhs(self._time, self._solution)) if self._rates is None else self._rates
@@ -312,10 +320,8 @@ class FiniteVolumeIntegration(Integration):
 
     @property
     def layout(self) -> Layout:
-        grid = self._system.grid
-        if self._kept_layout is None or self._kept_layout[0] is not grid:
-            self._kept_layout = grid, self._layout_of(grid)
-        return self._kept_layout[1]
+        layout: Layout = self._once("layout", self.grid, lambda: self._layout_of(self.grid))
+        return layout
 
     def _layout_of(self, grid: Grid) -> Layout:
         axes = [Axis.of_cells(name, faces) for name, faces in zip("xy", grid.faces, strict=False)]
@@ -339,11 +345,8 @@ class FiniteVolumeIntegration(Integration):
         return panels_fields(self.layout, density.reshape(-1, *grid.cells), mean, matrix)
 
     def residual(self) -> float:
-        rates = self._present_rates()
-        if self._kept_residual is None or self._kept_residual[0] is not rates:
-            in_modes = self._noise_steps.residual(self._time, self._solution, rates)
-            self._kept_residual = rates, min(in_modes, self._system.residual(self._solution, rates))
-        return self._kept_residual[1]
+        rates, find = self._present_rates(), self._noise_steps.residual
+        return float(self._once("residual", rates, lambda: find(self._time, self._solution, rates)))
 
     def accuracy(self) -> Accuracy:
         return self._amplification.judged(replace(self._with_tails(), between=self._between()).accuracy())

@@ -161,12 +161,13 @@ class NoiseSteps:
         return max(float(ends.max()) for ends in along)
 
     def residual(self, time: float, solution: Solution, rates: Rates) -> float:
-        """`int |d_t u|` in the modes of a box; infinite where there are none. Both differences of the cells have errors
-        of truncation, and a stationary law of one of them is near one of the other."""
+        """`int |d_t u|`, of the system or in the modes of a box, whichever is smaller: differences of the cells have
+        errors of truncation in both, and a stationary law of one of them is near one of the other."""
+        on_cells = self._system.residual(solution, rates)
         if not isinstance(self._modes, BoxModes) or not rates.conductivities.any():
-            return np.inf
+            return on_cells
         change = rate_of_change(self._system, self._modes, time, solution, rates.speeds)
-        return float(np.abs(change).sum() * self._system.grid.volume)
+        return min(on_cells, float(np.abs(change).sum() * self._system.grid.volume))
 
     def roughness(self, solution: Solution, rates: Rates) -> float:
         """That of the system; with the modes of a box away from the walls only, where explicit fluxes differ by far

@@ -292,6 +292,11 @@ class CellSystem(System[Solution, Rates]):
         """Microseconds of one evaluation of the rates, from the number of operations."""
         return 300.0 * panels + 1.2 * panels * (panels + 1) * math.prod(self.grid.cells)
 
+    def doubts(self, time: float, solution: Solution, rates: Rates, length: float) -> tuple[float, float, float]:
+        """What tails, sums over kinks and, over that length of time, fluxes do to drifts, per unit time."""
+        felt = self.felt(time, solution, rates, length)
+        return self.doubt(time, solution), self.doubt_of_sums(time, solution), felt / length
+
     def doubt(self, time: float, solution: Solution) -> float:
         """By how much drifts with the lightest and the heaviest tails that edges allow differ, on average over the
         cells, relative to their width."""
