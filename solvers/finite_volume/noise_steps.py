@@ -13,8 +13,8 @@ also where the density is smaller, and ripples as high as the negative densities
 their `floor` or twice those is taken for zero and the rest is scaled to the mass. A step whose ripples the drift would
 notice is rejected, and explicit ones, which limit their fluxes, go on until the next look at the tails.
 Where attention sees tails as far out (kernels e^{<Ax, y>} amplify them), these steps are refused, and the explicit
-ones, whose errors are relative to the density of each cell, go on. So they are where such attention widens the law: it
-will see farther out than now, where the tails that are cleared now would be.
+ones, whose errors are relative to the density of each cell, go on. So they are where such attention widens a law with
+tails: it will see farther out than now, where the tails that are cleared now would be.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class NoiseSteps:
         wall_error = self._fit_walls(solution, rates, number, promised) if system.scheme.walls else 0.0
         if wall_error == np.inf:
             return None
-        if system.tilts and not isinstance(self._modes, BoxModes) and self._expands(solution, rates):
+        if system.tilts and self._clears_tails(solution) and self._expands(solution, rates):
             return None
         if number >= self._next_look:
             self._unseen = self._unseen_share(time, solution, _MATTER_SHARE * promised)
@@ -134,6 +134,13 @@ class NoiseSteps:
         coefficients = self._modes.coefficients(change)
         left = np.divide(coefficients, damping, out=np.zeros_like(coefficients), where=damping != 0.0)
         return float(np.abs(self._modes.values(left)).max() / solution.density.max())
+
+    def _clears_tails(self, solution: Solution) -> bool:
+        """Whether there are densities so small that a step may clear them; not where mass is at walls already."""
+        if isinstance(self._modes, BoxModes):
+            return False
+        weighed = solution.density / self._modes.scale
+        return bool((weighed.min(axis=(1, 2)) < self._modes.shares[-1] * weighed.max(axis=(1, 2))).any())
 
     def _expands(self, solution: Solution, rates: Rates) -> bool:
         """Whether transport widens any panel along any direction."""
