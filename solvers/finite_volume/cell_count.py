@@ -17,7 +17,7 @@ __all__ = ["PILOT_TOLERANCE", "Range", "Start", "TooFewCellsError", "enough_cell
 #: relative error of a time step of pilot runs
 PILOT_TOLERANCE = 1e-6
 
-_CELL_MULTIPLE = 8  # counts are multiples of it
+_CELL_MULTIPLE = 4  # counts are multiples of it
 _PILOT_RATIO = math.sqrt(2.0)  # cells of a pilot run over those of the one before, at least
 _PILOT_SHARE = 0.6  # of the cells that the error asks for at the order of the scheme: those of the next pilot run
 _MIN_ORDER = 2.0  # observed orders below it: the data are not smooth
@@ -38,27 +38,51 @@ class TooFewCellsError(ProblemError):
 
 @dataclass(frozen=True)
 class Range:
-    """Cells a side: of the first pilot run, the fewest of a run, as many as pay where something is not smooth, and the
-    most."""
+    """Cells a side: of the first pilot run and the fewest of a run, as many as pay where something is not smooth, the
+    most, and those from which on they cover all that they should: fewer cover less, and become narrower only like the
+    square root of their number."""
 
-    first: int
     fewest: int
     rough: int
     most: int
+    covering: int = 1
+
+    def fineness(self, cells: float) -> float:
+        """In cells, were all to cover as much."""
+        return max(cells, math.sqrt(cells * self.covering))
+
+    def cells(self, fineness: float) -> float:
+        """Those of that fineness."""
+        return min(fineness, fineness**2 / self.covering)
 
 
 @dataclass(frozen=True)
 class _Pilot:
     """The error of a pilot run; infinite where its cells do not resolve the solution."""
 
+    within: Range
     cells: int
     missed: float
     finished: bool = True
     ran: bool = True  # otherwise the error is that of the initial data alone
 
+    def order(self, coarse: _Pilot) -> float:
+        """Observed from this one and one on fewer cells; 0 where that has resolved nothing."""
+        if not coarse.missed < math.inf:
+            return 0.0
+        finer = self.within.fineness(self.cells) / self.within.fineness(coarse.cells)
+        return math.log(coarse.missed / self.missed) / math.log(finer)
+
     def needed(self, wanted: float, order: float) -> float:
         """Cells with which the error is as wanted, at that order."""
-        return self.cells * (self.missed / wanted) ** (1 / order)
+        return self.within.cells(self.within.fineness(self.cells) * (self.missed / wanted) ** (1 / order))
+
+    def enough(self, wanted: float, coarse: _Pilot | None) -> int:
+        """The cells that do, of those between a pilot with which the error was too large and this one."""
+        if coarse is None or not self.finished or not 0.0 < self.missed < coarse.missed < math.inf:
+            return self.cells
+        order = max(self.order(coarse), _MAX_ORDER)  # the higher, the fewer are spared
+        return min(self.cells, _rounded(max(self.needed(wanted, order), coarse.cells)))
 
 
 def enough_cells(start: Start, within: Range, until: float, wanted: float) -> int:
@@ -70,13 +94,13 @@ def enough_cells(start: Start, within: Range, until: float, wanted: float) -> in
     wanted *= _ERROR_SHARE
     slow = False
     last: _Pilot | None = None
-    cells = within.first
+    cells = within.fewest
     while True:
-        pilot = _pilot_run(start, cells, until, wanted)
+        pilot = _Pilot(within, cells, *_pilot_run(start, cells, until, wanted))
         if pilot.missed <= wanted or not pilot.finished:
-            return max(cells, within.fewest)
+            return pilot.enough(wanted, last)
         if last is not None and pilot.missed < math.inf:
-            power = math.log(last.missed / pilot.missed) / math.log(cells / last.cells) if last.missed < math.inf else 0
+            power = pilot.order(last)
             if power < _MIN_ORDER and slow:
                 return max(cells, within.rough)
             slow = power < _MIN_ORDER
@@ -97,14 +121,15 @@ def _rounded(cells: float) -> int:
     return _CELL_MULTIPLE * math.ceil(cells / _CELL_MULTIPLE)
 
 
-def _pilot_run(start: Start, cells: int, until: float, wanted: float) -> _Pilot:
+def _pilot_run(start: Start, cells: int, until: float, wanted: float) -> tuple[float, bool, bool]:
+    """The error, whether the run has come to its end, and whether it has begun."""
     doing(f"pilot on {cells} cells a side")
     try:
         run = start(cells)
     except TooFewCellsError:
-        return _Pilot(cells, math.inf)
+        return math.inf, True, True
     if run.missed > wanted:
-        return _Pilot(cells, run.missed, ran=False)
+        return run.missed, True, False
     state = State.UNDER_WAY
     for _ in range(_PILOT_MICROSECONDS // _SLICE_MICROSECONDS):
         state = run.advance(until, _SLICE_MICROSECONDS).state
@@ -112,7 +137,7 @@ def _pilot_run(start: Start, cells: int, until: float, wanted: float) -> _Pilot:
             break
         doing(f"pilot on {cells} cells a side, t = {run.time:.4g} of {until:.4g}")
     if state is State.RESOLUTION_LOST:
-        return _Pilot(cells, math.inf)
+        return math.inf, True, True
     if state is State.UNDER_WAY:
-        return _Pilot(cells, run.missed * until / run.time if run.time > 0 else math.inf, finished=False)
-    return _Pilot(cells, run.missed)
+        return (run.missed * until / run.time if run.time > 0 else math.inf), False, True
+    return run.missed, True, True

@@ -77,9 +77,10 @@ class Missed:
     steps of length x |flux of order 9 - flux of order 7|.
 
     That difference is O(h^7) and the error O(h^9): the estimate is 10 difference^(9/7), or where velocities have kinks
-    within cells that difference. Where noise has made an edge a normal law of the variance s^2, noise damps the
-    difference in a step, eight derivatives of that law, and what it has done, by (s^2 / (s^2 + 2 D t))^4. What is
-    shown between the cells adds the error of its interpolation. Where kernels tilt the density, the difference changes
+    within cells that difference. Noise damps the difference of a step, eight derivatives, and what it has done, by
+    (s^2 / (s^2 + 2 D t))^4 on a normal law of the variance s^2: the edge that noise has widened, or what its frame
+    stands still with, whose Hermite functions from the eighth on decay at least as fast. What is shown between the
+    cells adds the error of its interpolation. Where kernels tilt the density, the difference changes
     the drift, too: in the time t until now tokens are carried wrongly by as much as t times its change.
     """
 
@@ -88,10 +89,12 @@ class Missed:
     order: int
     kinks: bool = False  # of the velocity, which make every order wrong alike
     differed: float = 0.0
+    most: float = 0.0  # the largest of that so far: noise damps it again
     felt: float = 0.0  # what the difference has changed of the drift, relative to the width per unit time
     feeling: float = 0.0  # the rate of that when drifts were last looked at
     tails: float = 0.0  # what tails beyond the cells may have changed of where tokens are, relative to the width
-    layer: float = np.inf  # variance of the steepest edge under noise, in cells squared; infinite without one
+    layer: float = np.inf  # variance of the steepest edge under noise, in cells squared; infinite where nothing is known
+    widest: float = np.inf  # variance of the widest edge, that of a moving frame's own Gaussian; infinite at rest
     walls: float = 0.0  # the largest share of the mass so far by which sums over cells and integrals differ at walls
     between: float = 0.0  # the error of interpolation between the cells at the present time
     looked: float = 0.0  # when drifts were last looked at
@@ -104,28 +107,37 @@ class Missed:
         of_fluxes = self._of(self.differed) + self._of(self.felt * self.looked)
         return self.initial + self.walls + self.between + of_fluxes
 
+    @property
+    def at_most(self) -> float:
+        """The largest estimate so far, of what is between the cells now."""
+        return replace(self, differed=max(self.most, self.differed)).so_far
+
     def _of(self, difference: float) -> float:
         """The error that belongs to a difference of both orders."""
         smooth = self.order == 9 and not self.kinks
         return _ORDER_NINE_FACTOR * difference ** (9 / 7) if smooth else difference
 
-    def add(self, step: float, roughness: float, spreading: float) -> None:
-        """A step: its length, the difference between two orders and what noise adds to variances in cells squared, per
-        unit time."""
-        if self.layer < np.inf:
-            wider = self.layer + step * spreading
-            self.differed = (self.differed + step * roughness) * (self.layer / wider) ** _DIFFERENCE_DAMPING
-            self.layer = wider
+    def add(self, step: float, before: float, after: float, spreading: float) -> None:
+        """A step: its length, the difference between two orders before and after it, and what noise adds to variances
+        in cells squared, at least, per unit time."""
+        added, power = step * _mean(before, after), _DIFFERENCE_DAMPING
+        wider = 1.0 + step * spreading / self.layer
+        self.differed *= wider**-power
+        if self.layer < self.widest:
+            self.differed += step * before * wider**-power  # an edge becomes smoother within the step as well
+            self.layer = min(wider * self.layer, self.widest)
+        elif wider > 1.0:
+            self.differed += added * (1.0 - wider ** (1.0 - power)) / ((power - 1.0) * (wider - 1.0))
         else:
-            self.differed += step * roughness
+            self.differed += added
+        self.most = max(self.most, self.differed)
 
     def seen(self, time: float, of_tails: float, of_sums: float, feeling: float) -> Missed:
         """With what tails, sums and fluxes do to drifts at that time, per unit time; between two looks the last grows
         or falls like an exponential."""
         length = time - self.looked
-        ratio = feeling / self.feeling if self.feeling > 0 else 1.0
-        between = feeling if ratio in (0.0, 1.0) else (feeling - self.feeling) / math.log(ratio)
-        tails, sums, felt = self.tails + of_tails * length, self.sums + of_sums * length, self.felt + between * length
+        tails, sums = self.tails + of_tails * length, self.sums + of_sums * length
+        felt = self.felt + _mean(self.feeling, feeling) * length
         return replace(self, tails=tails, sums=sums, felt=felt, feeling=feeling, looked=time)
 
     def see_walls(self, density: Float, lifted: float) -> None:
@@ -163,6 +175,12 @@ class Missed:
         if self.kinks:
             return "kinks"
         return "cells" if self.so_far > self.allowed else "earlier"
+
+
+def _mean(before: float, after: float) -> float:
+    """Over a time in which something grows or falls like an exponential."""
+    ratio = after / before if before > 0 else 1.0
+    return after if ratio in (0.0, 1.0) else (after - before) / math.log(ratio)
 
 
 def pace(grid: Grid, solution: Solution, rates: Rates) -> float:

@@ -84,8 +84,9 @@ class FiniteVolumeIntegration(Integration):
 
     @property
     def missed(self) -> float:
-        """What the cells have left out so far, and leave out between them now, relative to the peak."""
-        return replace(self._with_tails(), between=self._between()).so_far
+        """The most that the cells have left out at any time so far, with what they leave out between them now, relative
+        to the peak."""
+        return replace(self._with_tails(), between=self._between()).at_most
 
     @property
     def grid(self) -> Grid:
@@ -161,9 +162,7 @@ class FiniteVolumeIntegration(Integration):
         rates = self._present_rates()
         plan = self._plan(target, rates)
         self._evaluations += plan.evaluations
-        if self._roughness is None:
-            self._roughness = self._noise_steps.roughness(self._solution, rates)
-        start = Start(self._time, self._solution, rates, self._roughness)
+        start = Start(self._time, self._solution, rates, self._present_roughness())
         taken = self._system.step if plan.exact is None else self._noise_steps.step
         try:
             with np.errstate(all="ignore"):
@@ -173,8 +172,7 @@ class FiniteVolumeIntegration(Integration):
         if tried.solution is not None and self._leaves_the_box(tried.solution):
             return True
         if self._control.judge(plan, tried.error, tried.limited) and tried.solution is not None:
-            self._solution = self._system.restored(self._solution, tried.solution, self._time, plan.end)
-            self._missed.add(plan.length, self._roughness, self._system.widening(rates))
+            self._solution = self._system.restored(start.solution, tried.solution, start.time, plan.end)
             if self._system.scheme.walls and not self._system.edges:
                 lifted = 0.0 if plan.exact is None else plan.exact.wall_error
                 self._missed.see_walls(self._solution.density, lifted)
@@ -182,6 +180,9 @@ class FiniteVolumeIntegration(Integration):
             self._rates = self._roughness = None
             if not self._make_room(self._crowded()) and tried.rates is not None:
                 self._see(tried.rates)
+            ends = ((start.time, start.solution), (plan.latest, self._solution))
+            widening = min(self._system.widening(*end) for end in ends)
+            self._missed.add(plan.length, start.roughness, self._present_roughness(), widening)
             self._look_at_tails()
         return True
 
@@ -223,6 +224,12 @@ class FiniteVolumeIntegration(Integration):
 
     def _present_rates(self) -> Rates:
         return self._see(self._system.rhs(self._time, self._solution)) if self._rates is None else self._rates
+
+    def _present_roughness(self) -> float:
+        rates = self._present_rates()
+        if self._roughness is None:
+            self._roughness = self._noise_steps.roughness(self._solution, rates)
+        return self._roughness
 
     def _see(self, rates: Rates) -> Rates:
         """Those at the present time, found just now."""

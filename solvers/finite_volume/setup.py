@@ -38,13 +38,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Setup"]
 
-# cells a side, by dimension: of the first pilot run, the fewest of a run (fewer are no faster: on the line their boxes
-# begin short and grow, and coarse cells reject steps that integrate noise), as many as pay where data are not smooth,
-# the most
-_CELLS_MOVING = {1: Range(64, 64, 512, 1024), 2: Range(32, 32, 96, 192)}
-_CELLS_UNDER_NOISE = {1: Range(64, 128, 512, 1024), 2: Range(32, 64, 96, 192)}  # for exact steps, see above
-_CELLS_OF_PIECES = Range(64, 96, 512, 1024)  # polynomials of degree eight at both ends
-_CELLS_AT_REST = {1: Range(128, 128, 512, 2048), 2: Range(48, 48, 192, 256)}  # frames that do not move need more
+# cells a side, by dimension: the fewest, as many as pay where data are not smooth, the most
+_CELLS_MOVING = {1: Range(32, 512, 1024), 2: Range(24, 96, 192)}
+_CELLS_OF_PIECES = Range(48, 512, 1024)  # polynomials of degree eight at both ends
+_CELLS_AT_REST = {1: Range(64, 512, 2048), 2: Range(32, 192, 256)}  # frames that do not move need more
 _TOLERANCE_DEFAULT = {1: 1e-8, 2: 1e-6}  # by dimension, where no solver.tolerance is given
 _STEP_TOLERANCE_DEFAULT = 1e-10  # relative error of one time step, where no solver.tolerance is given
 _STEP_TOLERANCE_MIN = 1e-14  # rounding
@@ -115,7 +112,7 @@ class Setup:
         grid = Grid(state["low"], state["high"], cells, gaussian=self._moving)
         parts = self._parts(apart=self._moving)
         solution = Solution(*(state[name] for name in Solution._fields))
-        missed = Missed(0.0, self._error, self.settings.order, self._kinks)
+        missed = self._missed(grid, 0.0, self.settings.order)
         noisy = self.equation.noise.diffusion_at(0.0) > 0
         first = self._first_instants(grid, parts, self._on_grid(parts, grid, pilot=False)) if noisy else None
         integration = self._integration(grid, solution, missed, parts, self._step_tolerance, first)
@@ -139,7 +136,7 @@ class Setup:
         given = self.settings.cells
         if given is None:
             given = enough_cells(
-                lambda count: start((count,) * self.dimension, PILOT_TOLERANCE, pilot=True),
+                lambda count: start((count,) * self.dimension, max(PILOT_TOLERANCE, self._step_tolerance), pilot=True),
                 self._cells_within,
                 self.task.until,
                 self._error,
@@ -153,8 +150,11 @@ class Setup:
         """Of the pilot runs, and of the run after them."""
         if self.pieces:
             return _CELLS_OF_PIECES
-        moving = _CELLS_UNDER_NOISE if self._noise > 0 else _CELLS_MOVING
-        return (moving if self._moving else _CELLS_AT_REST)[self.dimension]
+        if not self._moving:
+            return _CELLS_AT_REST[self.dimension]
+        tails = self._noise == 0 and not self.measure.compact
+        covering = math.ceil(_BOX_DEVIATIONS**2 / (0.5 * _MAX_LOG_RATIO)) if tails else 1
+        return replace(_CELLS_MOVING[self.dimension], covering=covering)
 
     def _on_grid(self, parts: list[Part], grid: Grid, pilot: bool) -> list[Discretised]:
         if self.pieces:
@@ -191,8 +191,14 @@ class Setup:
         initial = max(piece.missed for piece in pieces) if first is None else first.error
         if self._noise > 0:
             initial += grid.continued
-        missed = Missed(initial, self._error, order, self._kinks)
+        missed = self._missed(grid, initial, order)
         return self._integration(grid, stacked(pieces), missed, parts, tolerance, first)
+
+    def _missed(self, grid: Grid, initial: float, order: int) -> Missed:
+        """The estimate at t = 0. In moving frames noise damps it from the start; errors at kinks are no derivatives."""
+        widest = float((1.0 / grid.widths**2).max()) if self._moving else np.inf
+        layer = np.inf if self._kinks else widest
+        return Missed(initial, self._error, order, self._kinks, layer=layer, widest=widest)
 
     def _first_instants(self, grid: Grid, parts: list[Part], pieces: list[Discretised]) -> FirstInstants | None:
         """Where cells do not resolve the data and there is noise from the start; not where the velocity has kinks, nor

@@ -345,11 +345,12 @@ class CellSystem(System[Solution, Rates]):
         """Whether there is noise in a step."""
         return any(self.diffusion_at(time) > 0 for time in (start, 0.5 * (start + end)))
 
-    def widening(self, rates: Rates) -> float:
-        """What noise adds to variances per unit time, in cells squared, along the axis where that is least."""
+    def widening(self, time: float, solution: Solution) -> float:
+        """What noise adds to variances per unit time, in cells squared, in the direction where that is least."""
         if not self.noisy:
             return 0.0
-        return 2.0 * float((np.diagonal(rates.conductivities, axis1=1, axis2=2) / self.grid.widths**2).min())
+        cells = solution.matrix * self.grid.widths
+        return 2.0 * self.diffusion_at(time) / float(np.linalg.norm(cells, 2, axis=(1, 2)).max()) ** 2
 
     def residual(self, solution: Solution, rates: Rates) -> float:
         """`int |d_t rho|` at fixed x, of all panels: what flows through faces, and what the frame's motion adds."""
