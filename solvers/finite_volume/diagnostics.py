@@ -37,6 +37,7 @@ _SMOOTHING_WIDTH = 4.0 * np.log(2.0)  # cells squared that averaging adds to the
 _DIFFERENCE_DAMPING = 4.0  # half of the derivatives by which fluxes of order nine and seven differ in effect
 # of what was missed
 _CHECKPOINT_FIELDS = ("initial", "differed", "felt", "feeling", "tails", "layer", "walls", "looked", "sums", "earlier")
+_WIDE_EDGE = 16.0  # cells squared: variance of an edge from which on pilots count what noise damps later
 _ORDER_NINE_FACTOR = 10.0  # times difference^(9/7) that errors of order nine are, from densities of all kinds
 
 
@@ -89,7 +90,7 @@ class Missed:
     order: int
     kinks: bool = False  # of the velocity, which make every order wrong alike
     differed: float = 0.0
-    most: float = 0.0  # the largest of that so far: noise damps it again
+    most: float = 0.0  # the largest of that so far, edges that have just begun to widen apart: noise damps it again
     felt: float = 0.0  # what the difference has changed of the drift, relative to the width per unit time
     feeling: float = 0.0  # the rate of that when drifts were last looked at
     tails: float = 0.0  # what tails beyond the cells may have changed of where tokens are, relative to the width
@@ -130,7 +131,8 @@ class Missed:
             self.differed += added * (1.0 - wider ** (1.0 - power)) / ((power - 1.0) * (wider - 1.0))
         else:
             self.differed += added
-        self.most = max(self.most, self.differed)
+        if self.layer >= _WIDE_EDGE:
+            self.most = max(self.most, self.differed)
 
     def seen(self, time: float, of_tails: float, of_sums: float, feeling: float) -> Missed:
         """With what tails, sums and fluxes do to drifts at that time, per unit time; between two looks the last grows

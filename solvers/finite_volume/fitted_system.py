@@ -55,13 +55,16 @@ class FittedSystem(CellSystem):
         return _FittedRates(fluxes, measure, mean, matrix, inside, still, *self._emptying(inside, still), time, speeds)
 
     def roughness(self, solution: Solution, rates: Rates) -> float:
-        """Also by how much sums over the tokens of lower order at the ends change what flows."""
+        """Also by how much sums over the tokens of lower order at the ends change what flows, or speeds themselves: a
+        flat density does not notice how fast it is carried."""
         assert isinstance(rates, _FittedRates)  # noqa: S101 - for the type checker
         other = self._through_faces(self.other_order, solution.density, rates.at_faces)
-        summed = self._through_faces(self.scheme.order, solution.density, self._summing_errors(solution, rates))
+        errors = self._summing_errors(solution, rates)
+        summed = self._through_faces(self.scheme.order, solution.density, errors)
         change = np.abs(np.diff(rates.fluxes.along - other.along, axis=2)) + np.abs(np.diff(summed.along, axis=2))
         halves = solution.matrix[:, :, 0]  # densities per unit length of x compare between pieces
-        return float((change.max(axis=2) / halves).max() / (solution.density.max(axis=2) / halves).max())
+        flowing = (change.max(axis=2) / halves).max() / (solution.density.max(axis=2) / halves).max()
+        return float(max(flowing, np.abs(errors).max()))
 
     def _summing_errors(self, solution: Solution, rates: _FittedRates) -> Float:
         """Differences of the speeds at the faces from those of sums of lower order."""

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 __all__ = ["Setup"]
 
 # cells a side, by dimension: the fewest, as many as pay where data are not smooth, the most
-_CELLS_MOVING = {1: Range(32, 512, 1024), 2: Range(24, 96, 192)}
+_CELLS_MOVING = {1: Range(24, 512, 1024), 2: Range(24, 96, 192)}
+_CELLS_UNDER_NOISE = {1: Range(64, 512, 1024), 2: Range(64, 96, 192)}  # on fewer g is continued: no step is exact
 _CELLS_OF_PIECES = Range(48, 512, 1024)  # polynomials of degree eight at both ends
 _CELLS_AT_REST = {1: Range(64, 512, 2048), 2: Range(32, 192, 256)}  # frames that do not move need more
 _TOLERANCE_DEFAULT = {1: 1e-8, 2: 1e-6}  # by dimension, where no solver.tolerance is given
@@ -152,8 +153,9 @@ class Setup:
             return _CELLS_OF_PIECES
         if not self._moving:
             return _CELLS_AT_REST[self.dimension]
-        tails = self._noise == 0 and not self.measure.compact
-        covering = math.ceil(_BOX_DEVIATIONS**2 / (0.5 * _MAX_LOG_RATIO)) if tails else 1
+        if self._noise > 0:
+            return _CELLS_UNDER_NOISE[self.dimension]
+        covering = 1 if self.measure.compact else math.ceil(_BOX_DEVIATIONS**2 / (0.5 * _MAX_LOG_RATIO))
         return replace(_CELLS_MOVING[self.dimension], covering=covering)
 
     def _on_grid(self, parts: list[Part], grid: Grid, pilot: bool) -> list[Discretised]:
