@@ -17,6 +17,7 @@ from mfpde.typing import AnyArray
 __all__ = ["ExactLimits", "Plan", "StepControl"]
 
 _ERROR_FLOOR = 1e-2  # of the controllers: errors below it are those of limited fluxes, which know no order
+_FIRST_STEP = 0.8  # standard deviations that the first step may carry a frame, for a tolerance of 1
 _STIFF_RATIO = 5.0  # of the rates at which diffusion and transport empty cells, from which on rkc2 may pay
 _STAGES_MAX = 100  # of rkc2
 _STIFF_TOLERANCE_SHARE = 0.1  # of the tolerance, for a step of rkc2: there are ten times as many, and they add up
@@ -76,6 +77,11 @@ class StepControl:
     def step(self) -> float:
         """What the next step of the usual scheme is meant to be."""
         return self._usual.length
+
+    def first_step(self, fastest: float) -> float:
+        """In which no frame moves far; the fastest one moves so many deviations per unit time."""
+        share = _FIRST_STEP * self.tolerance ** (1 / self.stepper.error_order)
+        return share / fastest if fastest > 0 else np.inf
 
     def begin(self, length: float) -> None:
         """With a first step of that length."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LEAST_WIDTH",
+    "Faults",
     "Missed",
     "between_cells",
     "inverse_growth",
@@ -36,7 +37,7 @@ LEAST_WIDTH = 3.0
 _SMOOTHING_WIDTH = 4.0 * np.log(2.0)  # cells squared that averaging adds to the squared width at half height
 _DIFFERENCE_DAMPING = 4.0  # half of the derivatives by which fluxes of order nine and seven differ in effect
 # of what was missed
-_CHECKPOINT_FIELDS = ("initial", "differed", "felt", "feeling", "tails", "layer", "walls", "looked", "sums", "earlier")
+_CHECKPOINT_FIELDS = ("initial", "differed", "felt", "feeling", "tails", "layer", "walls", "looked", "sums", "earlier", "misled")
 _WIDE_EDGE = 16.0  # cells squared: variance of an edge from which on pilots count what noise damps later
 _ORDER_NINE_FACTOR = 10.0  # times difference^(9/7) that errors of order nine are, from densities of all kinds
 
@@ -72,6 +73,14 @@ def between_cells(density: GridDensity) -> float:
     return max(panel.interpolant.error / float(panel.at_points.max()) for panel in density.panels)
 
 
+class Faults(NamedTuple):
+    """What cells make wrong per unit time: the difference between two orders of the fluxes, relative to the peak, and
+    what sums over tokens make of speeds, in widths."""
+
+    fluxes: float
+    sums: float
+
+
 @dataclass
 class Missed:
     """An estimate of the spatial error, relative to the peak: the error of the initial data, plus the sum over all
@@ -91,6 +100,7 @@ class Missed:
     kinks: bool = False  # of the velocity, which make every order wrong alike
     differed: float = 0.0
     most: float = 0.0  # the largest of that so far, edges that have just begun to widen apart: noise damps it again
+    misled: float = 0.0  # what sums over tokens that end abruptly have made of where they are, relative to the width
     felt: float = 0.0  # what the difference has changed of the drift, relative to the width per unit time
     feeling: float = 0.0  # the rate of that when drifts were last looked at
     tails: float = 0.0  # what tails beyond the cells may have changed of where tokens are, relative to the width
@@ -106,7 +116,7 @@ class Missed:
     def so_far(self) -> float:
         """The estimate at the present time."""
         of_fluxes = self._of(self.differed) + self._of(self.felt * self.looked)
-        return self.initial + self.walls + self.between + of_fluxes
+        return self.initial + self.walls + self.between + self.misled + of_fluxes
 
     @property
     def at_most(self) -> float:
@@ -118,14 +128,15 @@ class Missed:
         smooth = self.order == 9 and not self.kinks
         return _ORDER_NINE_FACTOR * difference ** (9 / 7) if smooth else difference
 
-    def add(self, step: float, before: float, after: float, spreading: float) -> None:
-        """A step: its length, the difference between two orders before and after it, and what noise adds to variances
-        in cells squared, at least, per unit time."""
-        added, power = step * _mean(before, after), _DIFFERENCE_DAMPING
+    def add(self, step: float, before: Faults, after: Faults, spreading: float) -> None:
+        """A step: its length, what is made wrong before and after it, and what noise adds to variances in cells squared,
+        at least, per unit time."""
+        self.misled += step * _mean(before.sums, after.sums)
+        added, power = step * _mean(before.fluxes, after.fluxes), _DIFFERENCE_DAMPING
         wider = 1.0 + step * spreading / self.layer
         self.differed *= wider**-power
         if self.layer < self.widest:
-            self.differed += step * before * wider**-power  # an edge becomes smoother within the step as well
+            self.differed += step * before.fluxes * wider**-power  # an edge becomes smoother within the step as well
             self.layer = min(wider * self.layer, self.widest)
         elif wider > 1.0:
             self.differed += added * (1.0 - wider ** (1.0 - power)) / ((power - 1.0) * (wider - 1.0))

@@ -55,16 +55,17 @@ class FittedSystem(CellSystem):
         return _FittedRates(fluxes, measure, mean, matrix, inside, still, *self._emptying(inside, still), time, speeds)
 
     def roughness(self, solution: Solution, rates: Rates) -> float:
-        """Also by how much sums over the tokens of lower order at the ends change what flows, or speeds themselves: a
-        flat density does not notice how fast it is carried."""
         assert isinstance(rates, _FittedRates)  # noqa: S101 - for the type checker
         other = self._through_faces(self.other_order, solution.density, rates.at_faces)
+        return _relative(rates.fluxes.along - other.along, solution)
+
+    def misled(self, solution: Solution, rates: Rates) -> float:
+        """By how much sums over the tokens of lower order at the ends change what flows, or speeds themselves: a flat
+        density does not notice how fast it is carried."""
+        assert isinstance(rates, _FittedRates)  # noqa: S101 - for the type checker
         errors = self._summing_errors(solution, rates)
-        summed = self._through_faces(self.scheme.order, solution.density, errors)
-        change = np.abs(np.diff(rates.fluxes.along - other.along, axis=2)) + np.abs(np.diff(summed.along, axis=2))
-        halves = solution.matrix[:, :, 0]  # densities per unit length of x compare between pieces
-        flowing = (change.max(axis=2) / halves).max() / (solution.density.max(axis=2) / halves).max()
-        return float(max(flowing, np.abs(errors).max()))
+        flowing = self._through_faces(self.scheme.order, solution.density, errors).along
+        return max(_relative(flowing, solution), float(np.abs(errors).max()))
 
     def _summing_errors(self, solution: Solution, rates: _FittedRates) -> Float:
         """Differences of the speeds at the faces from those of sums of lower order."""
@@ -101,3 +102,10 @@ class FittedSystem(CellSystem):
         left, right = (at_faces(count, order, shift).of(density[:, 0]) for shift in (-1, 0))
         flux = speeds * (0.5 * (1.0 + wind) * left + 0.5 * (1.0 - wind) * right) / self.grid.widths[0]
         return Fluxes(np.zeros((len(density), 2, count)), flux[:, None, :])
+
+
+def _relative(fluxes: Float, solution: Solution) -> float:
+    """The largest change that they make per unit time, over the peak."""
+    halves = solution.matrix[:, :, 0]  # densities per unit length of x compare between pieces
+    change = np.abs(np.diff(fluxes, axis=2)).max(axis=2) / halves
+    return float(change.max() / (solution.density.max(axis=2) / halves).max())

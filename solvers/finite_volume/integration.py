@@ -17,6 +17,7 @@ from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.finite_volume.control import Plan, StepControl
 from mfpde.solvers.finite_volume.diagnostics import (
     LEAST_WIDTH,
+    Faults,
     Missed,
     between_cells,
     inverse_growth,
@@ -43,7 +44,6 @@ _EDGE_GAUSSIAN_RATIO = 4.0  # of the mass near an end to that of a Gaussian ther
 _MASS_ROUNDING = 2e-15  # share of the mass that rounding may change in one step
 _LEAK_MAX = 1e-9  # share of the mass near an end of a box that cannot grow, at which the run ends
 _BOX_GROWTH_MAX = 4  # times the cells at the start
-_FIRST_STEP = 0.8  # standard deviations that the first step may carry a frame, for a tolerance of 1
 _STEPS_BETWEEN_LOOKS = 8  # accepted steps between two estimates of tails, and of whether anything moves still
 _TAILS_SHARE_MIN = 1e-3  # share of the error that is allowed, above which tails are estimated at every early step
 _LEFT_OF_POLE = 1e-4  # share of the time of a pole that need not be followed
@@ -69,9 +69,9 @@ class FiniteVolumeIntegration(Integration):
         self._first_cells = system.grid.cells
         self._rates: Rates | None = system.rhs(0.0, solution)  # compiles before anybody measures a rate
         self._kept: dict[str, tuple[object, Any]] = {}
-        self._roughness: float | None = None
+        self._faults: Faults | None = None
         self._evaluations = 1
-        control.begin(self._first_step(self._rates))
+        control.begin(control.first_step(pace_of_frames(solution, self._rates)))
 
     @property
     def solution(self) -> Solution:
@@ -102,12 +102,6 @@ class FiniteVolumeIntegration(Integration):
     def pace(self) -> float:
         """How fast the whole moves or changes, per unit time, relative to how wide it is."""
         return pace(self.grid, self._solution, self._present_rates())
-
-    def _first_step(self, rates: Rates) -> float:
-        """In which no frame moves far."""
-        fastest = pace_of_frames(self._solution, rates)
-        share = _FIRST_STEP * self._control.tolerance ** (1 / self._control.stepper.error_order)
-        return share / fastest if fastest > 0 else np.inf
 
     # -- stepping
     # ---------------------------------------------------------------------------------------------------------
@@ -153,7 +147,7 @@ class FiniteVolumeIntegration(Integration):
         self._missed.initial = first.error + max(piece.missed for piece in pieces)
         self._missed.layer = first.layer(time)
         self._time = self._missed.looked = time
-        self._rates = self._roughness = None
+        self._rates = self._faults = None
 
     def _attempt(self, target: float) -> bool:
         """Try one step; False when steps have become too short."""
@@ -162,7 +156,7 @@ class FiniteVolumeIntegration(Integration):
         rates = self._present_rates()
         plan = self._plan(target, rates)
         self._evaluations += plan.evaluations
-        start = Start(self._time, self._solution, rates, self._present_roughness())
+        start = Start(self._time, self._solution, rates, (faults := self._present_faults()).fluxes)
         taken = self._system.step if plan.exact is None else self._noise_steps.step
         try:
             with np.errstate(all="ignore"):
@@ -177,12 +171,11 @@ class FiniteVolumeIntegration(Integration):
                 lifted = 0.0 if plan.exact is None else plan.exact.wall_error
                 self._missed.see_walls(self._solution.density, lifted)
             self._time = plan.end
-            self._rates = self._roughness = None
+            self._rates = self._faults = None
             if not self._make_room(self._crowded()) and tried.rates is not None:
                 self._see(tried.rates)
-            ends = ((start.time, start.solution), (plan.latest, self._solution))
-            widening = min(self._system.widening(*end) for end in ends)
-            self._missed.add(plan.length, start.roughness, self._present_roughness(), widening)
+            widening = self._system.widening((start.time, start.solution), (plan.latest, self._solution))
+            self._missed.add(plan.length, faults, self._present_faults(), widening)
             self._look_at_tails()
         return True
 
@@ -225,11 +218,11 @@ class FiniteVolumeIntegration(Integration):
     def _present_rates(self) -> Rates:
         return self._see(self._system.rhs(self._time, self._solution)) if self._rates is None else self._rates
 
-    def _present_roughness(self) -> float:
-        rates = self._present_rates()
-        if self._roughness is None:
-            self._roughness = self._noise_steps.roughness(self._solution, rates)
-        return self._roughness
+    def _present_faults(self) -> Faults:
+        solution, rates = self._solution, self._present_rates()
+        if self._faults is None:
+            self._faults = Faults(self._noise_steps.roughness(solution, rates), self._system.misled(solution, rates))
+        return self._faults
 
     def _see(self, rates: Rates) -> Rates:
         """Those at the present time, found just now."""
@@ -319,7 +312,7 @@ class FiniteVolumeIntegration(Integration):
         self._system.grid = longer
         pads = [(0, 0), *([(0, 0)] if grid.dimension == 1 else []), *(tuple(ends) for ends in more.tolist())]
         self._solution = self._solution._replace(density=np.pad(self._solution.density, pads))
-        self._rates = self._roughness = None
+        self._rates = self._faults = None
         return True
 
     # -- what is seen
@@ -401,7 +394,7 @@ class FiniteVolumeIntegration(Integration):
         self._first_cells = tuple(int(count) for count in state["first_cells"])
         for part in (self._control, self._noise_steps, self._rest, self._amplification):
             part.restore(state)
-        self._rates, self._roughness = self._system.rhs(self._time, self._solution), None
+        self._rates, self._faults = self._system.rhs(self._time, self._solution), None
         self._missed.restore(state["missed"])
         self._growth.restore(state["growth"])
         self._evaluations = int(state["evaluations"][0])

@@ -41,7 +41,7 @@ __all__ = ["Setup"]
 # cells a side, by dimension: the fewest, as many as pay where data are not smooth, the most
 _CELLS_MOVING = {1: Range(24, 512, 1024), 2: Range(24, 96, 192)}
 _CELLS_UNDER_NOISE = {1: Range(64, 512, 1024), 2: Range(64, 96, 192)}  # on fewer g is continued: no step is exact
-_CELLS_OF_PIECES = Range(48, 512, 1024)  # polynomials of degree eight at both ends
+_CELLS_OF_PIECES = Range(32, 512, 1024)  # polynomials of degree eight at both ends
 _CELLS_AT_REST = {1: Range(64, 512, 2048), 2: Range(32, 192, 256)}  # frames that do not move need more
 _TOLERANCE_DEFAULT = {1: 1e-8, 2: 1e-6}  # by dimension, where no solver.tolerance is given
 _STEP_TOLERANCE_DEFAULT = 1e-10  # relative error of one time step, where no solver.tolerance is given

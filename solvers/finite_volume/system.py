@@ -264,6 +264,10 @@ class CellSystem(System[Solution, Rates]):
             max(np.abs(part).max() / panel.max() for part, panel in zip(change, solution.density, strict=True))
         )
 
+    def misled(self, solution: Solution, rates: Rates) -> float:
+        """What sums over tokens that end abruptly may make wrong of speeds, in widths per unit time."""
+        return 0.0
+
     def _differing(self, solution: Solution, rates: Rates) -> Float:
         """By how much another order of the fluxes changes the density per unit time."""
         other = self.fluxes(self.other_order, solution.density, rates.speeds, rates.conductivities)
@@ -345,12 +349,13 @@ class CellSystem(System[Solution, Rates]):
         """Whether there is noise in a step."""
         return any(self.diffusion_at(time) > 0 for time in (start, 0.5 * (start + end)))
 
-    def widening(self, time: float, solution: Solution) -> float:
-        """What noise adds to variances per unit time, in cells squared, in the direction where that is least."""
+    def widening(self, *ends: tuple[float, Solution]) -> float:
+        """What noise adds to variances per unit time, in cells squared, in the direction where that is least; the least
+        of these times and solutions."""
         if not self.noisy:
             return 0.0
-        cells = solution.matrix * self.grid.widths
-        return 2.0 * self.diffusion_at(time) / float(np.linalg.norm(cells, 2, axis=(1, 2)).max()) ** 2
+        longest = (np.linalg.norm(solution.matrix * self.grid.widths, 2, axis=(1, 2)).max() for _, solution in ends)
+        return float(min(2.0 * self.diffusion_at(time) / cell**2 for (time, _), cell in zip(ends, longest, strict=True)))
 
     def residual(self, solution: Solution, rates: Rates) -> float:
         """`int |d_t rho|` at fixed x, of all panels: what flows through faces, and what the frame's motion adds."""
