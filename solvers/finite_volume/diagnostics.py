@@ -38,7 +38,7 @@ _SMOOTHING_WIDTH = 4.0 * np.log(2.0)  # cells squared that averaging adds to the
 _DIFFERENCE_DAMPING = 4.0  # half of the derivatives by which fluxes of order nine and seven differ in effect
 # of what was missed
 _CHECKPOINT_FIELDS = ("initial", "differed", "felt", "feeling", "tails", "layer", "walls", "looked", "sums", "earlier", "misled")
-_WIDE_EDGE = 16.0  # cells squared: variance of an edge from which on pilots count what noise damps later
+_WIDE_EDGE = 0.25  # of the widest: variance of an edge from which on pilots count what noise damps later
 _ORDER_NINE_FACTOR = 10.0  # times difference^(9/7) that errors of order nine are, from densities of all kinds
 
 
@@ -99,7 +99,7 @@ class Missed:
     order: int
     kinks: bool = False  # of the velocity, which make every order wrong alike
     differed: float = 0.0
-    most: float = 0.0  # the largest of that so far, edges that have just begun to widen apart: noise damps it again
+    most: float = 0.0  # the largest of that so far, sharp edges apart: noise damps it again
     misled: float = 0.0  # what sums over tokens that end abruptly have made of where they are, relative to the width
     felt: float = 0.0  # what the difference has changed of the drift, relative to the width per unit time
     feeling: float = 0.0  # the rate of that when drifts were last looked at
@@ -132,17 +132,12 @@ class Missed:
         """A step: its length, what is made wrong before and after it, and what noise adds to variances in cells squared,
         at least, per unit time."""
         self.misled += step * _mean(before.sums, after.sums)
-        added, power = step * _mean(before.fluxes, after.fluxes), _DIFFERENCE_DAMPING
         wider = 1.0 + step * spreading / self.layer
-        self.differed *= wider**-power
-        if self.layer < self.widest:
-            self.differed += step * before.fluxes * wider**-power  # an edge becomes smoother within the step as well
+        damping = wider**-_DIFFERENCE_DAMPING
+        self.differed = damping * self.differed + step * _mean(damping * before.fluxes, after.fluxes)
+        if self.layer < np.inf:
             self.layer = min(wider * self.layer, self.widest)
-        elif wider > 1.0:
-            self.differed += added * (1.0 - wider ** (1.0 - power)) / ((power - 1.0) * (wider - 1.0))
-        else:
-            self.differed += added
-        if self.layer >= _WIDE_EDGE:
+        if not self.layer < _WIDE_EDGE * self.widest:
             self.most = max(self.most, self.differed)
 
     def seen(self, time: float, of_tails: float, of_sums: float, feeling: float) -> Missed:
