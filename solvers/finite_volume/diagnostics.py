@@ -37,7 +37,9 @@ LEAST_WIDTH = 3.0
 _SMOOTHING_WIDTH = 4.0 * np.log(2.0)  # cells squared that averaging adds to the squared width at half height
 _DIFFERENCE_DAMPING = 4.0  # half of the derivatives by which fluxes of order nine and seven differ in effect
 # of what was missed
-_CHECKPOINT_FIELDS = ("initial", "differed", "felt", "feeling", "tails", "layer", "walls", "looked", "sums", "earlier", "misled")
+_CHECKPOINT_FIELDS = (
+    *("initial", "differed", "misled", "felt", "feeling", "tails", "layer", "walls", "looked", "sums", "earlier"),
+)
 _WIDE_EDGE = 0.25  # of the widest: variance of an edge from which on pilots count what noise damps later
 _ORDER_NINE_FACTOR = 10.0  # times difference^(9/7) that errors of order nine are, from densities of all kinds
 
@@ -104,7 +106,7 @@ class Missed:
     felt: float = 0.0  # what the difference has changed of the drift, relative to the width per unit time
     feeling: float = 0.0  # the rate of that when drifts were last looked at
     tails: float = 0.0  # what tails beyond the cells may have changed of where tokens are, relative to the width
-    layer: float = np.inf  # variance of the steepest edge under noise, in cells squared; infinite where nothing is known
+    layer: float = np.inf  # variance of the steepest edge under noise, in cells squared; infinite where none is known
     widest: float = np.inf  # variance of the widest edge, that of a moving frame's own Gaussian; infinite at rest
     walls: float = 0.0  # the largest share of the mass so far by which sums over cells and integrals differ at walls
     between: float = 0.0  # the error of interpolation between the cells at the present time
@@ -129,8 +131,8 @@ class Missed:
         return _ORDER_NINE_FACTOR * difference ** (9 / 7) if smooth else difference
 
     def add(self, step: float, before: Faults, after: Faults, spreading: float) -> None:
-        """A step: its length, what is made wrong before and after it, and what noise adds to variances in cells squared,
-        at least, per unit time."""
+        """A step: its length, what cells make wrong before and after it, and what noise adds to variances in cells
+        squared, at least, per unit time."""
         self.misled += step * _mean(before.sums, after.sums)
         wider = 1.0 + step * spreading / self.layer
         damping = wider**-_DIFFERENCE_DAMPING

@@ -355,7 +355,7 @@ class CellSystem(System[Solution, Rates]):
         if not self.noisy:
             return 0.0
         longest = (np.linalg.norm(solution.matrix * self.grid.widths, 2, axis=(1, 2)).max() for _, solution in ends)
-        return float(min(2.0 * self.diffusion_at(time) / cell**2 for (time, _), cell in zip(ends, longest, strict=True)))
+        return min(2.0 * self.diffusion_at(end[0]) / float(cell) ** 2 for end, cell in zip(ends, longest, strict=True))
 
     def residual(self, solution: Solution, rates: Rates) -> float:
         """`int |d_t rho|` at fixed x, of all panels: what flows through faces, and what the frame's motion adds."""

@@ -61,12 +61,32 @@ def counted(error, wanted, within):
 
 
 def test_as_many_cells_as_the_tolerance_needs():
-    within = Range(32, 32, 96, 512)
+    within = Range(32, 96, 512)
     assert counted(lambda n: 1e-5 * (n / 32) ** -9, 1e-3, within) == (32, [32])
     for wanted in (1e-6, 1e-8, 1e-10):
         found, tried = counted(lambda n: 1e-4 * (n / 32) ** -9, wanted, within)
         needed = 32 * (1e-4 / (0.3 * wanted)) ** (1 / 9)
-        assert needed <= found < needed + 8
+        assert needed <= found < needed + 4
         assert len(tried) <= 3
     assert counted(lambda n: 0.1 / n, 1e-6, within)[0] == 96
-    assert counted(lambda n: 1e-5 * (n / 32) ** -9, 1e-3, Range(32, 64, 96, 512)) == (64, [32])
+
+
+def test_cells_between_two_pilots_are_spared():
+    found, tried = counted(lambda n: 1e-6 * (n / 32) ** -9, 2e-6, Range(32, 96, 512))
+    assert tried == [32, 48]
+    assert 32 * (1 / 0.6) ** (1 / 9) <= found < 48
+
+
+def test_few_cells_that_cover_less_become_narrower_like_the_square_root_of_their_number():
+    """From 16 to 64 cells of a box that grows like the square root of their number the error falls like h^9 = n^-4.5."""
+
+    def error(cells):
+        width = 1 / cells if cells >= 64 else 1 / (8 * cells**0.5)
+        return 1e-4 * (64 * width) ** 9
+
+    for wanted in (1e-3, 1e-6):
+        needed = 64 * (1e-4 / (0.3 * wanted)) ** (1 / 9)
+        needed = needed if needed > 64 else needed**2 / 64
+        found, tried = counted(error, wanted, Range(16, 96, 512, covering=64))
+        assert needed <= found < needed + 4
+        assert len(tried) <= 3
