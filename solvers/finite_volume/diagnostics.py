@@ -24,12 +24,14 @@ __all__ = [
     "Missed",
     "between_cells",
     "inverse_growth",
+    "longest_cell",
     "mass_at_walls",
     "moments_apart",
     "narrowest_cluster",
     "pace",
     "pace_of_frames",
     "unsmoothed",
+    "windows_missed",
 ]
 
 #: cells across a cluster at half of its height
@@ -57,6 +59,21 @@ def narrowest_cluster(density: Float) -> float:
 def unsmoothed(width: float) -> float:
     """Of a peak as wide as this after smoothing."""
     return math.sqrt(max(width**2 - _SMOOTHING_WIDTH, 0.0))
+
+
+def longest_cell(matrices: Float, grid: Grid) -> float:
+    """In x, along any direction, of the cells in frames `(panels, d, d)`."""
+    cells = matrices * grid.widths
+    return float(np.abs(cells).max() if grid.dimension == 1 else np.linalg.norm(cells, 2, axis=(1, 2)).max())
+
+
+def windows_missed(form: Float, matrices: Float, grid: Grid) -> float:
+    """The share of what a kernel e^{-<y, F y>} sees, of the form F, that sums over cells in frames miss: where it is s
+    cells wide, `2 e^{-2 (pi s)^2}`."""
+    own = np.diag(grid.widths**2) if grid.gaussian else np.zeros((grid.dimension, grid.dimension))
+    cells = matrices * grid.widths
+    narrowness = np.linalg.eigvalsh(2.0 * np.swapaxes(cells, 1, 2) @ form @ cells + own)[:, -1]
+    return 2.0 * math.exp(-2.0 * math.pi**2 / max(float(narrowness.max()), 1e-300))
 
 
 def mass_at_walls(density: Float) -> float:
@@ -102,7 +119,7 @@ class Missed:
     kinks: bool = False  # of the velocity, which make every order wrong alike
     differed: float = 0.0
     most: float = 0.0  # the largest of that so far, sharp edges apart: noise damps it again
-    misled: float = 0.0  # what sums over tokens that end abruptly have made of where they are, relative to the width
+    misled: float = 0.0  # what sums over tokens have made of where they are, relative to the width
     felt: float = 0.0  # what the difference has changed of the drift, relative to the width per unit time
     feeling: float = 0.0  # the rate of that when drifts were last looked at
     tails: float = 0.0  # what tails beyond the cells may have changed of where tokens are, relative to the width

@@ -59,7 +59,7 @@ class FittedSystem(CellSystem):
         other = self._through_faces(self.other_order, solution.density, rates.at_faces)
         return _relative(rates.fluxes.along - other.along, solution)
 
-    def misled(self, solution: Solution, rates: Rates) -> float:
+    def misled(self, time: float, solution: Solution, rates: Rates) -> float:
         """By how much sums over the tokens of lower order at the ends change what flows, or speeds themselves: a flat
         density does not notice how fast it is carried."""
         assert isinstance(rates, _FittedRates)  # noqa: S101 - for the type checker

@@ -66,11 +66,10 @@ class FiniteVolumeIntegration(Integration):
         self._amplification, self._first, self._time = amplification, first, 0.0
         self._growth, self._missed, self._leak = PoleLine(), missed, 0.0
         self._rest = Rest(control.tolerance, max(control.breaks, default=0.0))
-        self._first_cells = system.grid.cells
         self._rates: Rates | None = system.rhs(0.0, solution)  # compiles before anybody measures a rate
         self._kept: dict[str, tuple[object, Any]] = {}
         self._faults: Faults | None = None
-        self._evaluations = 1
+        self._first_cells, self._evaluations = system.grid.cells, 1
         control.begin(control.first_step(pace_of_frames(solution, self._rates)))
 
     @property
@@ -221,7 +220,8 @@ class FiniteVolumeIntegration(Integration):
     def _present_faults(self) -> Faults:
         solution, rates = self._solution, self._present_rates()
         if self._faults is None:
-            self._faults = Faults(self._noise_steps.roughness(solution, rates), self._system.misled(solution, rates))
+            misled = self._system.misled(self._time, solution, rates)
+            self._faults = Faults(self._noise_steps.roughness(solution, rates), misled)
         return self._faults
 
     def _see(self, rates: Rates) -> Rates:

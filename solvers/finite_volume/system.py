@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from mfpde.measure import GridDensity
-from mfpde.solvers.finite_volume.diagnostics import narrowest_cluster
+from mfpde.solvers.finite_volume.diagnostics import longest_cell, narrowest_cluster, windows_missed
 from mfpde.solvers.finite_volume.frames import Frame
 from mfpde.solvers.finite_volume.grid import Grid, central_difference
 from mfpde.solvers.finite_volume.solution import Solution, every_other, lattices, measure_of
@@ -264,9 +264,19 @@ class CellSystem(System[Solution, Rates]):
             max(np.abs(part).max() / panel.max() for part, panel in zip(change, solution.density, strict=True))
         )
 
-    def misled(self, solution: Solution, rates: Rates) -> float:
-        """What sums over tokens that end abruptly may make wrong of speeds, in widths per unit time."""
-        return 0.0
+    def misled(self, time: float, solution: Solution, rates: Rates) -> float:
+        """What sums over cells may make wrong of speeds, in widths per unit time."""
+        law = self._velocity.law
+        terms = [] if law is None else law.at(time).terms(self.grid.dimension)
+        forms = ((term.head.key_form(self.grid.dimension), np.linalg.norm(term.value, 2)) for term in terms)
+        return max(
+            (
+                float(size) * windows_missed(form, solution.matrix, self.grid)
+                for form, size in forms
+                if form is not None
+            ),
+            default=0.0,
+        )
 
     def _differing(self, solution: Solution, rates: Rates) -> Float:
         """By how much another order of the fluxes changes the density per unit time."""
@@ -354,8 +364,7 @@ class CellSystem(System[Solution, Rates]):
         of these times and solutions."""
         if not self.noisy:
             return 0.0
-        longest = (np.linalg.norm(solution.matrix * self.grid.widths, 2, axis=(1, 2)).max() for _, solution in ends)
-        return min(2.0 * self.diffusion_at(end[0]) / float(cell) ** 2 for end, cell in zip(ends, longest, strict=True))
+        return min(2.0 * self.diffusion_at(time) / longest_cell(each.matrix, self.grid) ** 2 for time, each in ends)
 
     def residual(self, solution: Solution, rates: Rates) -> float:
         """`int |d_t rho|` at fixed x, of all panels: what flows through faces, and what the frame's motion adds."""
