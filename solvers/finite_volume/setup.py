@@ -43,6 +43,8 @@ _CELLS_MOVING = {1: Range(24, 512, 1024), 2: Range(24, 96, 192)}
 _CELLS_UNDER_NOISE = {1: Range(64, 512, 1024), 2: Range(64, 96, 192)}  # on fewer g is continued: no step is exact
 _CELLS_OF_PIECES = Range(32, 512, 1024)  # polynomials of degree eight at both ends
 _CELLS_AT_REST = {1: Range(64, 512, 2048), 2: Range(32, 192, 256)}  # frames that do not move need more
+# the fewest that reach as far out as tails may matter; without a tolerance, smooth data have digits to spare
+_FEWEST_WITH_TAILS = {1: 64, 2: 32}
 _TOLERANCE_DEFAULT = {1: 1e-8, 2: 1e-6}  # by dimension, where no solver.tolerance is given
 _STEP_TOLERANCE_DEFAULT = 1e-10  # relative error of one time step, where no solver.tolerance is given
 _STEP_TOLERANCE_MIN = 1e-14  # rounding
@@ -149,6 +151,21 @@ class Setup:
     @property
     def _cells_within(self) -> Range:
         """Of the pilot runs, and of the run after them."""
+        within = self._cells_of_kind
+        if self.settings.tolerance is not None and not self._unbounded:
+            return within
+        return replace(within, fewest=max(within.fewest, _FEWEST_WITH_TAILS[self.dimension]))
+
+    @property
+    def _unbounded(self) -> bool:
+        """Whether speeds grow with tails like a power of the mass that they meet: cells have to reach far out then."""
+        law = self.equation.velocity.law
+        heads = [] if law is None else [term.head for term in law.at(0.0).terms(self.dimension)]
+        amplified = any(head.amplifies_tails(self.dimension) and not head.normalised for head in heads)
+        return amplified and not self.measure.compact
+
+    @property
+    def _cells_of_kind(self) -> Range:
         if self.pieces:
             return _CELLS_OF_PIECES
         if not self._moving:
