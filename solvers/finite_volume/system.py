@@ -269,14 +269,8 @@ class CellSystem(System[Solution, Rates]):
         law = self._velocity.law
         terms = [] if law is None else law.at(time).terms(self.grid.dimension)
         forms = ((term.head.key_form(self.grid.dimension), np.linalg.norm(term.value, 2)) for term in terms)
-        return max(
-            (
-                float(size) * windows_missed(form, solution.matrix, self.grid)
-                for form, size in forms
-                if form is not None
-            ),
-            default=0.0,
-        )
+        missed = (size * windows_missed(form, solution.matrix, self.grid) for form, size in forms if form is not None)
+        return float(max(missed, default=0.0))
 
     def _differing(self, solution: Solution, rates: Rates) -> Float:
         """By how much another order of the fluxes changes the density per unit time."""
