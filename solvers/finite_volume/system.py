@@ -107,6 +107,7 @@ class CellSystem(System[Solution, Rates]):
         self.sees_tails = interaction is None  # attention amplifies them, interactions do not
         law = equation.velocity.law
         terms = [] if law is None else law.at(0.0).terms(grid.dimension)
+        self._sees_windows = any(term.head.key_form(grid.dimension) is not None for term in terms)
         self.tilts = any(term.head.amplifies_tails(grid.dimension) for term in terms)
 
     @property
@@ -267,7 +268,7 @@ class CellSystem(System[Solution, Rates]):
     def misled(self, time: float, solution: Solution, rates: Rates) -> float:
         """What sums over cells may make wrong of speeds, in widths per unit time."""
         law = self._velocity.law
-        terms = [] if law is None else law.at(time).terms(self.grid.dimension)
+        terms = [] if law is None or not self._sees_windows else law.at(time).terms(self.grid.dimension)
         forms = ((term.head.key_form(self.grid.dimension), np.linalg.norm(term.value, 2)) for term in terms)
         missed = (size * windows_missed(form, solution.matrix, self.grid) for form, size in forms if form is not None)
         return float(max(missed, default=0.0))
