@@ -55,6 +55,27 @@ def test_on_the_plane(text, norm, variances):
     np.testing.assert_allclose(np.diag(law.covariance), variances, rtol=2e-13)
 
 
+@pytest.mark.parametrize(("half", "second", "turn"), [(1.0, 0.5, 0.5), (1.0, 0.25, 0.9), (0.7, 0.7, 0.3)])
+def test_corners_between_the_samples_belong_to_a_turned_rectangle(half, second, turn):
+    """Those of the box come out of samples a quarter apart, between which a corner reaches."""
+    axes = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    sides = [f"({a} - abs({x}*x + {y}*y - 0.2))" for a, (x, y) in zip((half, second), axes.T.tolist(), strict=True)]
+    law = on("*".join(f"(1 + {side}/abs({side}))" for side in sides), Plane())  # 4 inside
+    assert law.norm == pytest.approx(16 * half * second, rel=1e-13)
+    np.testing.assert_allclose(law.mean, axes @ [0.2, 0.2], atol=1e-14)
+    np.testing.assert_allclose(
+        law.covariance, axes @ np.diag([half**2 / 3, second**2 / 3]) @ axes.T, atol=1e-14
+    )  # fmt: skip
+
+
+def test_slopes_so_steep_that_places_are_rounding_on_them():
+    """A turned rectangle with ramps of 1e-9 in place of edges."""
+    far, near = "(0.8*x + 0.6*y - 0.2)", "(0.8*y - 0.6*x)"
+    law = on(f"minimum(1, maximum(0, 1e9*minimum(1 - abs({far}), 0.5 - abs({near}))))", Plane())
+    assert law.norm == pytest.approx(2 - 3e-9, rel=1e-11)
+    np.testing.assert_allclose(law.mean, [0.16, 0.12], atol=1e-11)
+
+
 def test_edges_stand_any_tilt_and_tails_only_theirs():
     edge = on("maximum(0, 1 - x**2)", Line())
     w = np.array([[0.0], [300.0], [1e5]])
