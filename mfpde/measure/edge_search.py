@@ -12,7 +12,7 @@ from mfpde.typing import Float, Truths
 __all__ = ["crossings", "first_section"]
 
 _BITS = 60  # of a zero: to the last one of doubles
-_FEW = 128  # intervals, and fewer: a call costs more than its values, and finds three bits by eight sections
+_INTERVALS_OF_SECTIONS_MAX = 128  # of fewer a call costs more than its values: eight sections, three bits a call
 _GOLDEN_SECTIONS = 45  # to the square root of rounding, as minima are known
 _MAX_DIP = 2.0  # of a minimum over the largest difference of samples nearby: higher ones do not reach 0
 _GOLDEN = 0.5 * (3 - np.sqrt(5))  # share of the interval, of the golden section
@@ -25,7 +25,7 @@ def crossings(functions: Sequence[OfItems], low: Float, high: Float, samples: in
     Looked for between `samples` points, and where a function only dips to zero between them: about as deep as it falls
     from one sample to the next.
     """
-    bits = 3 if low.size <= _FEW else 1
+    bits = 3 if low.size <= _INTERVALS_OF_SECTIONS_MAX else 1
     parts = [_of_one(function, low, high, samples, bits) for function in functions]
     item = np.concatenate([part[0] for part in parts] or [np.zeros(0, dtype=np.intp)])
     t = np.concatenate([part[1] for part in parts] or [np.zeros(0)])
