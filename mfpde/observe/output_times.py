@@ -42,8 +42,8 @@ def events(time: Time) -> list[Event]:
 
 
 def following(schedule: list[Event], start: float) -> list[Event]:
-    """Those of a schedule that come after a start. That may be the end of an earlier run, which had its row; where it is
-    not one of the times of the schedule, the event that is at the same time is not another one."""
+    """Those of a schedule that come after a start. That may be the end of an earlier run, which had its row; where it
+    is not one of the times of the schedule, the event that is at the same time is not another one."""
     known = any(event.time == start for event in schedule)
     after = start if known else start + _SAME_TIME * schedule[-1].time
     return [event for event in schedule if event.time > after]

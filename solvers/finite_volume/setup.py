@@ -314,10 +314,8 @@ class Setup:
         if (ends[0] >= low).all() and (ends[1] <= high).all():
             return ()
         wanted = ", ".join(f"[{a:.4g}, {b:.4g}]" for a, b in zip(*ends, strict=True))
-        return (
-            "solver.box: noise takes tokens to its walls, which let nothing through, before "
-            f"t = {self.task.until:g}; without walls they need [{wanted}]",
-        )
+        told = "solver.box: noise takes tokens to its walls, which let nothing through"
+        return (f"{told}, before t = {self.task.until:g}; without walls they need [{wanted}]",)
 
     def _check_speed(self, integration: FiniteVolumeIntegration) -> None:
         slowest = 1.0 / self.task.until if self.task.until > 0 else 0.0
