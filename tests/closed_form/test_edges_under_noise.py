@@ -6,10 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.polynomial.legendre import legder, leggauss, legval, legvander
+from reference.flat_waves import solve_by_waves
 from scipy.integrate import solve_ivp
 from scipy.special import ndtr
-
-from reference.flat_waves import solve_by_waves
 
 import mfpde
 from mfpde.prepare import prepare
