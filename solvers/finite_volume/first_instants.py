@@ -50,6 +50,7 @@ _STEP_TOLERANCE = 1e-13  # of the march, in units of x
 _ATTEMPTS_MAX = 128  # of its steps: rates of a hundred widths per unit time take fewer
 _NODES_IN_TIME = 10  # between two breaks of kappa(t), for the variance that noise makes
 _WHEN = 1e-3  # relative error of the time at which edges are wide enough
+_SHORTEST = 1e-15  # of the run: shorter times are none
 _PEAK_OF_THIRD_DERIVATIVE = 1.4  # of a Gaussian, relative to its peak, in standard deviations
 _PEAK_AT_EDGES = 0.4  # of the third derivative of an edge of height 1 that is a normal law, in standard deviations
 
@@ -130,12 +131,12 @@ class FirstInstants:
 
     def _when(self, variance: float, last: float) -> float:
         """The time at which noise alone has made that variance, or the last one."""
-        constant = variance / (2.0 * self._equation.noise.diffusion_at(0.0))
-        if not self._equation.noise.breaks():
-            return min(constant, last)
+        noise = self._equation.noise
+        if not noise.breaks():
+            return min(variance / (2.0 * noise.diffusion), last)
         if self._widened(last) <= variance:
             return last
-        return float(brentq(lambda time: self._widened(time) - variance, 0.0, last, xtol=_WHEN * constant))
+        return float(brentq(lambda time: self._widened(time) - variance, 0.0, last, xtol=_SHORTEST * last, rtol=_WHEN))
 
     def pieces(self, time: float, grid: Grid) -> list[Discretised]:
         """Its parts on the cells of a grid; those at the end are asked for twice."""
