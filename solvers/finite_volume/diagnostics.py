@@ -35,8 +35,12 @@ __all__ = [
 LEAST_WIDTH = 3.0
 _SMOOTHING_WIDTH = 4.0 * np.log(2.0)  # cells squared that averaging adds to the squared width at half height
 _DIFFERENCE_DAMPING = 4.0  # half of the derivatives by which fluxes of order nine and seven differ in effect
+_EDGE_DAMPING = 1.5  # half of those by which the law of the first instants is wrong at edges
 # of what was missed
-_CHECKPOINT_FIELDS = ("initial", "differed", "felt", "feeling", "tails", "layer", "walls", "looked", "sums", "earlier")
+_CHECKPOINT_FIELDS = (
+    *("initial", "at_edges", "differed", "felt", "feeling"),
+    *("tails", "layer", "walls", "looked", "sums", "earlier"),
+)
 _ORDER_NINE_FACTOR = 10.0  # times difference^(9/7) that errors of order nine are, from densities of all kinds
 
 
@@ -78,7 +82,8 @@ class Missed:
 
     That difference is O(h^7) and the error O(h^9): the estimate is 10 difference^(9/7), or where velocities have kinks
     within cells that difference. Where noise has made an edge a normal law of the variance s^2, noise damps the
-    difference in a step, eight derivatives of that law, and what it has done, by (s^2 / (s^2 + 2 D t))^4. What is
+    difference in a step, eight derivatives of that law, and what it has done, by (s^2 / (s^2 + 2 D t))^4; three
+    derivatives, by which the law of the first instants is wrong there, by the power 3/2. What is
     shown between the cells adds the error of its interpolation. Where kernels tilt the density, the difference changes
     the drift, too: in the time t until now tokens are carried wrongly by as much as t times its change.
     """
@@ -92,6 +97,7 @@ class Missed:
     feeling: float = 0.0  # the rate of that when drifts were last looked at
     tails: float = 0.0  # what tails beyond the cells may have changed of where tokens are, relative to the width
     layer: float = np.inf  # variance of the steepest edge under noise, in cells squared; infinite without one
+    at_edges: float = 0.0  # what the law of the first instants is wrong at edges, now
     walls: float = 0.0  # the largest share of the mass so far by which sums over cells and integrals differ at walls
     between: float = 0.0  # the error of interpolation between the cells at the present time
     looked: float = 0.0  # when drifts were last looked at
@@ -102,7 +108,7 @@ class Missed:
     def so_far(self) -> float:
         """The estimate at the present time."""
         of_fluxes = self._of(self.differed) + self._of(self.felt * self.looked)
-        return self.initial + self.walls + self.between + of_fluxes
+        return self.initial + self.at_edges + self.walls + self.between + of_fluxes
 
     def _of(self, difference: float) -> float:
         """The error that belongs to a difference of both orders."""
@@ -115,6 +121,7 @@ class Missed:
         if self.layer < np.inf:
             wider = self.layer + step * spreading
             self.differed = (self.differed + step * roughness) * (self.layer / wider) ** _DIFFERENCE_DAMPING
+            self.at_edges *= (self.layer / wider) ** _EDGE_DAMPING
             self.layer = wider
         else:
             self.differed += step * roughness
