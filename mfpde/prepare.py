@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from mfpde.typing import AnyArray
 
 __all__ = ["Prepared", "chosen_solver", "citations_of", "faults", "layout_faults", "prepare", "solver_told"]
 
+_Found = TypeVar("_Found")
 _ANOTHER_WAY = "start again, or from its last snapshot with initial: {kind: snapshot}"
 _UNKNOWN_VERSION = (
     f"its checkpoint was written by an earlier version of mfpde, which this one cannot continue; {_ANOTHER_WAY}"
@@ -50,6 +51,10 @@ class Prepared:
         """When to save and observe, and when to end."""
         return time_of(self.problem)
 
+    def remarks(self) -> tuple[str, ...]:
+        """What the solver has to say before the first step, a sentence each."""
+        return self._blamed(lambda: self.solver.remarks(self.task))
+
     def start(self) -> Integration:
         """The integration at t = 0; what is wrong is about a block of the problem, whoever notices it."""
         with present().called("start", self.problem):
@@ -73,9 +78,9 @@ class Prepared:
                 raise
             raise ResumeError(_UNKNOWN_VERSION) from error
 
-    def _blamed(self, begin: Callable[[], Integration]) -> Integration:
+    def _blamed(self, action: Callable[[], _Found]) -> _Found:
         try:
-            return begin()
+            return action()
         except ProblemError as error:
             raise ProblemError(_of_block(self.solver, fault) for fault in error.faults) from error
 

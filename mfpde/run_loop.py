@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -25,7 +26,7 @@ from mfpde.contracts import (
     State,
 )
 from mfpde.errors import OutputError, ProblemError, ResumeError
-from mfpde.observe.output_times import Event, events
+from mfpde.observe.output_times import Event, events, following, time_of
 from mfpde.observe.steady import at_rest
 from mfpde.prepare import Prepared, layout_faults, prepare
 from mfpde.problem import Problem
@@ -103,6 +104,7 @@ def _begun(problem: Problem, output: str | Path | None, watch: Watch, *, force: 
     target = None if output is None else ranks.led(lambda: check_target(output, force=force))
     if target is not None and ranks.leads:
         watch.write_status(target)
+    _tell(prepared)
     integration = prepared.start()
     lacking = layout_faults(problem, integration.layout)
     if lacking:
@@ -114,6 +116,12 @@ def _begun(problem: Problem, output: str | Path | None, watch: Watch, *, force: 
         ranks, problem, integration, lambda: _recorder(prepared, integration, first, target, force=force)
     )
     return _Course(prepared, integration, recorder, watch, observing)
+
+
+def _tell(prepared: Prepared) -> None:
+    """What there is to know before the first step."""
+    for remark in prepared.remarks():
+        logging.getLogger("mfpde").warning("%s", remark)
 
 
 def _resumed(problem: Problem, output: str | Path | None, watch: Watch, *, force: bool) -> _Course | Run:
@@ -146,6 +154,8 @@ class _Taken:
         if not damage and reached(earlier, problem):
             return earlier
         watch.write_status(place)
+        if time_of(problem).until > time_of(earlier.problem).until:
+            _tell(Prepared.of(problem))
         missed = unobserved(earlier)  # read before the file changes
 
         def first(integration: Integration) -> Row:
@@ -255,14 +265,13 @@ class _Course:
         return replace(outcome, message=message, accuracy=self.integration.accuracy())
 
     def _outcome(self) -> Outcome:
-        schedule = events(self.prepared.time)
-        start = self.integration.time
+        start, schedule = self.integration.time, events(self.prepared.time)
         try:
             outcome = None
             if any(event.time == start for event in schedule):  # a resumed run may have been about to stop here
                 outcome = self._look()
-            for event in schedule:
-                if outcome is None and event.time > start:
+            for event in following(schedule, start):
+                if outcome is None:
                     outcome = self._to(event)
             if outcome is None:
                 return Outcome(FINISHED, self.integration.time, self.message, residual=self._residual())

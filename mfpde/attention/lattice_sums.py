@@ -39,6 +39,7 @@ __all__ = ["sums_over_lattice"]
 
 _RESOLVED_SPACINGS = 2.0  # of those that interpolation needs: the plain sum over nodes is then right to rounding
 _NODES_MAX = {1: 2**17, 2: 2**22}  # of both windows together, by dimension: 100 MB
+_PLAIN_PAIRS_MAX = 2**18  # of nodes on the line: up to there a plain convolution is faster than transforms
 _GAUSS_POINTS = 12  # between neighbouring nodes and kinks: l_k has degree 15, F is smooth
 
 Window = tuple[tuple[int, int], ...]
@@ -80,7 +81,11 @@ def _convolved(
     sizes = tuple(count + stop - start - 1 for count, (start, stop) in zip(shape, window, strict=True))
     if math.prod(sizes) > _NODES_MAX[len(shape)]:
         return None
-    spectra = _spectra(potential, space, what, steps.tobytes(), shape, window)
+    stretch = potential, space, what, steps.tobytes(), shape, window
+    if len(shape) == 1 and shape[0] * (sizes[0] + 1 - shape[0]) <= _PLAIN_PAIRS_MAX:
+        acting = _acting(*stretch)
+        return None if acting is None else np.convolve(masses, acting[0], "valid")[None]
+    spectra = _spectra(*stretch)
     if spectra is None:
         return None
     padded = tuple(map(_padded, sizes))
@@ -99,6 +104,20 @@ def _padded(size: int) -> int:
 def _spectra(
     potential: PairPotential, space: Geometry, what: str, steps: bytes, shape: tuple[int, ...], window: Window
 ) -> Float | None:
+    """Of what acts."""
+    acting = _acting(potential, space, what, steps, shape, window)
+    if acting is None:
+        return None
+    padded = tuple(map(_padded, acting.shape[1:]))
+    return np.asarray(rfftn(acting, padded, axes=tuple(range(1, acting.ndim))))
+
+
+@lru_cache(maxsize=16)
+def _acting(
+    potential: PairPotential, space: Geometry, what: str, steps: bytes, shape: tuple[int, ...], window: Window
+) -> Float | None:
+    """Between nodes of the lattice and of the window, from the farthest before to the farthest after,
+    `(parts, *sizes)`."""
     matrix = np.frombuffer(steps).reshape(len(shape), len(shape))
     first = [start - count + 1 for count, (start, _) in zip(shape, window, strict=True)]
     sizes = tuple(stop - begin for begin, (_, stop) in zip(first, window, strict=True))
@@ -119,7 +138,7 @@ def _spectra(
         if len(shape) == 1:  # a plane with one row
             matrix, starts, out = np.diag([0.0, matrix[0, 0]]), np.array([0.0, starts[0]]), acting[:, None]
         act_on_differences(tables[0], matrix, starts, radial, odd, out)
-    return np.asarray(rfftn(acting, tuple(map(_padded, sizes)), axes=tuple(range(1, acting.ndim))))
+    return acting
 
 
 def _resolved(potential: PairPotential, space: Geometry, what: str, reach: float, width: float) -> bool:

@@ -174,6 +174,8 @@ class Law(InTime, ABC):
 
     def gradient_unfit(self, geometry: Geometry) -> str | None:
         """Why it does not descend a free energy on that space, or None (physics section 3)."""
+        if geometry.harmonics is None:
+            return "on flat spaces free energies are those of interactions"
         try:
             convolution = self.convolution(geometry)
         except ProblemError as error:

@@ -46,12 +46,12 @@ def _checked(file: str, settings: dict[str, str]) -> dict[str, Any]:
         if problem.bifurcation is not None and problem.time is None and problem.initial is None:
             check_bifurcation(problem)
             return {"file": file, "ok": True, "solver": None, "told": "its branches can be followed", "faults": []}
-        solver = prepare(problem).solver.kind
-        law = problem.equation.law
-        remarks = [] if law is None else list(law.remarks(problem.geometry))
+        prepared, law = prepare(problem), problem.equation.law
+        remarks = [*([] if law is None else law.remarks(problem.geometry)), *prepared.remarks()]
     except ProblemError as error:
         found = sorted(map(document.locate, error.faults), key=lambda fault: fault.order)
         return {"file": file, "ok": False, "solver": None, "faults": found}
+    solver = prepared.solver.kind
     return {"file": file, "ok": True, "solver": solver, "faults": [], **({"remarks": remarks} if remarks else {})}
 
 

@@ -24,7 +24,7 @@ from mfpde.compilation.lowering import KernelCompiler
 from mfpde.compilation.shortcuts import QuickFlags, collection_paused, remember_sizes
 from mfpde.compilation.signals import hold_signals
 
-__all__ = ["CalleeDispatcher", "KernelDispatcher"]
+__all__ = ["CalleeDispatcher", "KernelDispatcher", "QuickCall"]
 
 #: beside those of the kernel: what a callee is not asked for
 _CALLEE_OPTIONS = {"no_cpython_wrapper": True}
@@ -51,6 +51,31 @@ class KernelDispatcher(CPUDispatcher):
         hold_signals(self.targetctx)
         with collection_paused():
             return super().compile(sig)
+
+
+class QuickCall:
+    """Calls a kernel's machine code for the types of the first call, if all arrays are contiguous there."""
+
+    def __init__(self, dispatcher: KernelDispatcher) -> None:
+        self._dispatcher = dispatcher
+        self._code: Callable[..., Any] | None = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self._code is not None:
+            return self._code(*arguments)
+        answer, found = self._dispatcher(*arguments), tuple(map(self._dispatcher.typeof_pyval, arguments))
+        if _contiguous(found):
+            self._code = self._dispatcher.overloads[found].entry_point
+        return answer
+
+
+def _contiguous(kinds: Any) -> bool:
+    """Whether all arrays are, also within tuples of these types."""
+    return all(_contiguous(kind) if isinstance(kind, types.BaseTuple) else _dense(kind) for kind in kinds)
+
+
+def _dense(kind: Any) -> bool:
+    return not isinstance(kind, types.Array) or kind.layout == "C"
 
 
 class CalleeDispatcher(CPUDispatcher):

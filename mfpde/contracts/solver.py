@@ -232,6 +232,11 @@ class Solver(Part, ABC):
         """How, and when, its run would end before `task.until`, as far as a pilot run of a few seconds tells."""
         return None
 
+    def remarks(self, task: InitialValueProblem) -> tuple[str, ...]:
+        """What there is to know of that problem before the first step, a sentence each, for the price of a pilot run; a
+        `ProblemError` where settings do not fit the initial measure."""
+        return ()
+
     @abstractmethod
     def unfit(self, equation: Equation) -> str | None:
         """Why this solver cannot do that equation, made of blocks that it knows, or None if it can. No computing."""

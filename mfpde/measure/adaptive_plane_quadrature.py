@@ -9,15 +9,15 @@ from typing import TypeAlias
 import numpy as np
 
 from mfpde.measure.adaptive_quadrature import POINTS, Items, OfItems, Panels, graded, split, sum_by
-from mfpde.measure.edge_search import crossings
-from mfpde.typing import Float
+from mfpde.measure.edge_search import crossings, first_section
+from mfpde.typing import Float, Truths
 
 __all__ = ["OfTwo", "Rectangles", "graded_twice", "outer_extent"]
 
 #: values at points (t, u), each of an item
 OfTwo: TypeAlias = Callable[[Items, Float, Float], Float]
 
-_BISECTIONS = 52  # of an interval between samples, to the last bit
+_ROUNDS, _BITS = 18, 3  # of the place of a change between samples, to the last bit
 _MAX_CHANGES = 12  # of the sequence of edges, looked for between two samples
 _NONE = np.zeros(0)  # no cuts
 
@@ -131,10 +131,12 @@ def _changes(lines: _Lines, where: Rectangles) -> tuple[Items, Float]:
         if not item.size:
             break
         end = high
-        for _ in range(_BISECTIONS):
-            middle = 0.5 * (low + end)
-            same = lines.signature(item, middle) == before
-            low, end = np.where(same, middle, low), np.where(same, end, middle)
+
+        def changed(which: Items, t: Float, item: Items = item, before: Float = before) -> Truths:
+            return lines.signature(item[which], t) != before[which]
+
+        for _ in range(_ROUNDS):
+            low, end = first_section(changed, low, end, _BITS)
         items, cuts = [*items, item], [*cuts, 0.5 * (low + end)]
         here = lines.signature(item, end)
         more = (here != after) & (end < high)

@@ -28,7 +28,7 @@ _MAX_DEPTH = 60  # halvings: beyond it panels are rounding
 _MAX_WRONG_PANELS = 64  # more that disagree with their halves at once: the function is not known any better
 _NARROWEST = 256 * float(np.finfo(float).eps)  # width over distance from 0: narrower panels are rounding
 _VALUE_FLOOR = 1e-290  # keeps logarithms and quotients of values finite
-_ROUNDING = 2 * float(np.finfo(float).eps)  # relative, of the exponent of a value
+_ROUNDING = 2 * float(np.finfo(float).eps)  # relative, of the exponent of a value, and of where it is found
 
 
 @dataclass(frozen=True)
@@ -77,9 +77,11 @@ def graded(
     """Nodes `(item, t, weight)` on panels, ascending within each item; the weights hold the function's values.
 
     A panel's rule is kept when it agrees with that of its halves to `accuracy`, relative to the integral over the panel
-    that was halved first. Values are not known better than to `floor`.
+    that was halved first. Values are not known better than to `floor`, and where they are found not better than to
+    rounding: that is what decides on panels across a steep slope.
     """
     rule = gauss_legendre(points)
+    shift = _ROUNDING * float(np.maximum(np.abs(panels.low), np.abs(panels.high)).max(initial=0.0))
     here = _Sums(function, panels, rule)
     origin, settled = np.arange(panels.item.size), np.zeros(panels.item.size)  # the panel halved first
     done, count = [], 0
@@ -90,6 +92,7 @@ def graded(
         scale = (settled + sum_by(origin, total, settled.size))[origin]
         # an exponential has the rounding error of its exponent
         rounding = _ROUNDING * (1 + np.abs(np.log(np.maximum(here.peak, _VALUE_FLOOR)))) * here.sums
+        rounding += shift * here.rise
         wrong = np.abs(total - here.sums) > accuracy * scale + rounding + max(floor, _VALUE_FLOOR) * here.width
         # at a singularity one or two panels stay wrong; where many do, it is rounding
         many = sum_by(origin, wrong.astype(float), settled.size)[origin] > _MAX_WRONG_PANELS
@@ -119,8 +122,8 @@ class _Sums:
         if function is not None:
             t, weights = panels.rule(*rule)
             values = function(np.repeat(panels.item, t.shape[1]), t.ravel()).reshape(t.shape)
-            known = t, values * weights, values.max(axis=1)
-        self.t, self.weighted, self.peak = known
+            known = t, values * weights, values.max(axis=1), np.ptp(values, axis=1)
+        self.t, self.weighted, self.peak, self.rise = known
         self.sums: Float = self.weighted.sum(axis=1)
 
     @classmethod
@@ -128,7 +131,7 @@ class _Sums:
         first, last = parts
         panels = Panels.joined((first.panels[these], last.panels[these]))
         known = tuple(
-            np.concatenate([getattr(part, name)[these] for part in parts]) for name in ("t", "weighted", "peak")
+            np.concatenate([getattr(part, name)[these] for part in parts]) for name in ("t", "weighted", "peak", "rise")
         )
         return cls(None, panels, first.rule, known)
 

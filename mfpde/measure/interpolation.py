@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 from mfpde.geometry import Lattice
 from mfpde.typing import Float
@@ -36,7 +35,8 @@ class Interpolant:
     def __init__(self, lattice: Lattice, values: Float, moments: tuple[Float, Float], edges: bool = False) -> None:
         self._lattice, self._values = lattice, values
         self._rounding = _FACE_ROUNDING if edges else 0.0
-        points = Lattice.of(lattice.axes).points()
+        dimension = lattice.dimension
+        points = Lattice(lattice.axes, np.zeros(dimension), np.eye(dimension)).points()
         self._first = points[0]
         self._form, self.error = _gaussian_form(lattice, values, points, moments, edges)
         self._raised = _exponents(self._form, points.T).reshape(values.shape)
@@ -76,7 +76,7 @@ def _gaussian_form(
 def _exponents(form: tuple[Float, Float], z: Float) -> Float:
     """`<z - m, C^{-1} (z - m)> / 2` for z `(d, n)`."""
     away = z - form[0][:, None]
-    found: Float = 0.5 * np.einsum("in,ij,jn->n", away, form[1], away)
+    found: Float = 0.5 * (away * (form[1] @ away)).sum(axis=0)
     return found
 
 
@@ -87,11 +87,12 @@ def _error(values: Float, exponents: Float | None, edges: bool) -> float:
     for axis in range(values.ndim):
         if values.shape[axis] <= _POINTS:
             continue
-        windows = sliding_window_view(values, _POINTS + 1, axis)
+        stencils = np.arange(values.shape[axis] - _POINTS)[:, None] + np.arange(_POINTS + 1)
+        near = np.moveaxis(values, axis, -1)[..., stencils]
         if exponents is not None:
-            q = sliding_window_view(exponents, _POINTS + 1, axis)
-            windows = windows * np.exp(np.minimum(q - q[..., [_POINTS // 2]], _MAX_EXPONENT))
-        found = np.abs(windows @ _DIFFERENCE)
+            q = np.moveaxis(exponents, axis, -1)[..., stencils]
+            near *= np.exp(np.minimum(q - q[..., [_POINTS // 2]], _MAX_EXPONENT))
+        found = np.abs(near @ _DIFFERENCE)
         largest = max(largest, _ERROR_IN_MIDDLE * float(found.max()))
         if edges:
             largest = max(largest, _ERROR_BEYOND * float(found[[0, -1]].max()))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from mfpde.errors import ProblemError
+from mfpde.measure.adaptive_quadrature import Items, OfItems, split
+from mfpde.measure.edge_search import crossings
 from mfpde.measure.rules import tensor
 from mfpde.measure.written_density import WrittenDensity
 from mfpde.typing import Float, Truths
@@ -29,6 +32,9 @@ _MIN_PANELS = 8  # along an axis
 _MAX_PANELS = {1: 256, 2: 64}  # along an axis
 _MARGIN_SHARE = 1e-3  # of the box, added at each end so that edges lie inside
 _EDGE_DENSITY = 1e-60  # of the peak: a density that ends above it has an edge there
+_BORDER_SAMPLES = 1024  # along a side of the box, between which what crosses it is looked for
+_WIDENING = 1 / 32  # of the box, at an end that is crossed
+_MAX_WIDENINGS = 500  # from 1 to 1e6
 
 
 @dataclass(frozen=True)
@@ -78,6 +84,11 @@ def find_support(density: WrittenDensity, dimension: int) -> Support:
     peak = float(values.max())
     sharp = not heavy and float(values[values > 0].min()) > _EDGE_DENSITY * peak
     low, high = (np.array([axis[k] for axis in axes]) for k in (0, -1))
+    if sharp and dimension == 2:
+        low, high, crossed = _around(density, low, high)
+        if crossed:
+            axes = [np.linspace(*ends, _ZOOM_SAMPLES[dimension]) for ends in zip(low, high, strict=True)]
+            inside = _sampled(density, axes)
     margin = _MARGIN_SHARE * (high - low)
     low, high = low - margin, high + margin
     marginals = _marginals(inside, axes)
@@ -87,6 +98,37 @@ def find_support(density: WrittenDensity, dimension: int) -> Support:
         for k, (mass, axis) in enumerate(zip(marginals, axes, strict=True))
     )
     return Support(low, high, deviation, peak, breaks, compact=sharp, heavy=heavy)
+
+
+def _around(density: WrittenDensity, low: Float, high: Float) -> tuple[Float, Float, bool]:
+    """The box, widened until nothing crosses its border, and whether something did: corners reach between samples."""
+    widened = False
+    for _ in range(_MAX_WIDENINGS):
+        crossed = np.array([_crossed(density, axis, low, high) for axis in range(2)])
+        if not crossed.any():
+            break
+        widened, step = True, _WIDENING * (high - low)
+        low, high = low - step * crossed[:, 0], high + step * crossed[:, 1]
+    return low, high, widened
+
+
+def _crossed(density: WrittenDensity, axis: int, low: Float, high: Float) -> Truths:
+    """Whether there is anything on the two sides of a box across an axis."""
+    ends, from_, to = np.array([low[axis], high[axis]]), low[1 - axis].repeat(2), high[1 - axis].repeat(2)
+
+    def on_border(function: Callable[[Float], Float]) -> OfItems:
+        def values(side: Items, t: Float) -> Float:
+            points = np.empty((t.size, 2))
+            points[:, axis], points[:, 1 - axis] = ends[side], t
+            return function(points)
+
+        return values
+
+    everyone = np.arange(2)
+    side, cuts, _, _ = crossings([on_border(kink) for kink in density.kinks], from_, to, _BORDER_SAMPLES)
+    panels = split(from_, to, np.concatenate([side, everyone]), np.concatenate([cuts, 0.5 * (from_ + to)]))
+    there = on_border(density.unchecked)(panels.item, 0.5 * (panels.low + panels.high)) > 0
+    return np.bincount(panels.item, there, 2) > 0
 
 
 def _everywhere(dimension: int) -> Float:

@@ -11,7 +11,7 @@ from mfpde.errors import ProblemError
 if TYPE_CHECKING:
     from mfpde.problem import Problem, Time
 
-__all__ = ["Event", "events", "time_of"]
+__all__ = ["Event", "events", "following", "time_of"]
 
 _SAME_TIME = 1e-12  # times the end of the run: 3 * 0.1 and 0.3 are one time
 
@@ -39,6 +39,14 @@ def events(time: Time) -> list[Event]:
         return [Event(one, save=True, observe=True) for one in time.save_times()]
     saves = set(time.save_times())
     return list(_merged([(one, True) for one in saves] + [(one, False) for one in own], _SAME_TIME * time.until))
+
+
+def following(schedule: list[Event], start: float) -> list[Event]:
+    """Those of a schedule that come after a start. That may be the end of an earlier run, which had its row; where it
+    is not one of the times of the schedule, the event that is at the same time is not another one."""
+    known = any(event.time == start for event in schedule)
+    after = start if known else start + _SAME_TIME * schedule[-1].time
+    return [event for event in schedule if event.time > after]
 
 
 def _merged(times: Iterable[tuple[float, bool]], same: float) -> list[Event]:

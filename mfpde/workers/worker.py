@@ -42,7 +42,9 @@ def serve(modules: Sequence[str]) -> NoReturn:
             function, arguments = read_frame(tasks)
             called = _loaded(function, modules)
             write_frame(answers, BEGUN)
-            write_frame(answers, _called(called, arguments))
+            answered = _called(called, arguments)
+            sys.stdout.flush()
+            write_frame(answers, answered)
         except (EOFError, KeyboardInterrupt):  # nothing more comes, or SIGTERM was sent to parent and workers
             sys.stderr.flush()
             os._exit(0)

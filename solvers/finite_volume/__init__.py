@@ -152,6 +152,11 @@ class FiniteVolume(Solver):
         pieces = Setup.of(self, task).pieces
         return not pieces or not resolved(pieces)
 
+    def remarks(self, task: InitialValueProblem) -> tuple[str, ...]:
+        from mfpde.solvers.finite_volume.setup import Setup
+
+        return Setup.of(self, task).remarks()
+
     def start(self, task: InitialValueProblem) -> Integration:
         from mfpde.solvers.finite_volume.setup import Setup
 

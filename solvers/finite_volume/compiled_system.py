@@ -54,6 +54,7 @@ class CompiledSystem(CellSystem):
         self._constant = equation.velocity.constant and not equation.noise.breaks()
         self._cells: tuple[Grid, Cells] | None = None
         self._kept_speeds: tuple[float, Solution, Float] | None = None
+        self._kept_widths: tuple[Solution, Float] | None = None
         self._heads: dict[int, Heads] = {}
         self._step_rooms: dict[tuple[int, ...], StepRoom] = {}
 
@@ -108,7 +109,7 @@ class CompiledSystem(CellSystem):
 
     def _find(self, state: Solution, heads: Heads, cells: Cells, rates: Slopes) -> None:
         """rates = those of a solution; without noise in the heads, of the velocity that they have."""
-        still = State(*state)
+        still = _arrays_of(state)
         if self._summed:
             self._call(still, rates, _NO_STEP, heads, cells, still, rates)
         else:
@@ -154,7 +155,8 @@ class CompiledSystem(CellSystem):
     def fluxes(self, order: int, density: Float, speeds: Float, conductivities: Float) -> Fluxes:
         panels, size = len(density), self.dimension
         state = Solution(density, np.empty((panels, size)), np.empty((panels, size, size)))
-        rates = self._blank(state)._replace(speeds=speeds, conductivity=conductivities)
+        given = np.ascontiguousarray(speeds), np.ascontiguousarray(conductivities)
+        rates = self._blank(state)._replace(speeds=given[0], conductivity=given[1])
         nothing, matrices = np.zeros(0, dtype=bool), np.zeros((0, 0, size, size))
         heads = Heads(nothing, nothing, matrices, matrices, matrices, np.zeros(0))
         self._find(state, heads, self._tables()._replace(order=order), rates)
@@ -164,7 +166,7 @@ class CompiledSystem(CellSystem):
     # ---------------------------------------------------------------------------------------------------------
 
     def step(self, start: Start, plan: Plan, tolerance: float) -> Attempt:
-        tableau, length, state = plan.stepper.tableau, plan.length, State(*start.solution)
+        tableau, length, state = plan.stepper.tableau, plan.length, _arrays_of(start.solution)
         rough = max(tolerance, SHARE_OF_CELLS * length * start.roughness)
         restores = self.frame.gaussian and not self.noisy_within(start.time, plan.end)
         task = StepTask(*tableau, length, start.rates.emptying, rough, tolerance, restores)
@@ -185,7 +187,7 @@ class CompiledSystem(CellSystem):
         self, start: Start, first: Slopes, task: StepTask, plan: Plan, new: State, following: Slopes
     ) -> tuple[float, float, GridDensity | None]:
         """The same with velocities between the parts; also the law at the end of a step that is accepted."""
-        state, count, nearby = State(*start.solution), task.weights.size, start.rates
+        state, count, nearby = _arrays_of(start.solution), task.weights.size, start.rates
         noise, cells = self._heads_within(start.time, plan).noise, self._tables()
         room = self._step_room(count, state)
         error, moved_by = self._part(state, first, task, noise, (0, 0.0), cells, new, following)
@@ -232,11 +234,16 @@ class CompiledSystem(CellSystem):
 
     def _speeds_apart(self, solution: Solution, one: Float, other: Float) -> float:
         """By how much speeds `(panels, d, rows, columns)` of the same frames differ, in widths of the solution."""
-        largest = 0.0
-        for density, apart in zip(solution.density, np.abs(other - one), strict=True):
-            average = (apart * density).sum(axis=(1, 2)) / float(density.sum())
-            largest = max(largest, float((average / np.sqrt(np.diag(self.grid.moments(density)[1]))).max()))
-        return largest
+        density = solution.density
+        average = (np.abs(other - one) * density[:, None]).sum(axis=(2, 3)) / density.sum(axis=(1, 2))[:, None]
+        return float((average / self._widths(solution)).max())
+
+    def _widths(self, solution: Solution) -> Float:
+        """Standard deviations of the panels along the axes of their frames, `(panels, d)`; the last ones are kept."""
+        if self._kept_widths is None or self._kept_widths[0] is not solution:
+            moments = [self.grid.moments(density)[1] for density in solution.density]
+            self._kept_widths = solution, np.sqrt(np.diagonal(moments, axis1=1, axis2=2))
+        return self._kept_widths[1]
 
     def restored(self, before: Solution, after: Solution, start: float, end: float) -> Solution:
         """Steps have done so."""
@@ -265,8 +272,8 @@ class CompiledSystem(CellSystem):
                 weights=weights,
                 row_faces=row_faces,
                 faces=faces,
-                row_excess=grid.excess[0, :, 0],
-                excess=grid.excess[-1, 0],
+                row_excess=np.ascontiguousarray(grid.excess[0, :, 0]),
+                excess=np.ascontiguousarray(grid.excess[-1, 0]),
                 factors=_FACTORS,
                 order=scheme.order,
                 other_order=self.other_order,
@@ -277,7 +284,7 @@ class CompiledSystem(CellSystem):
                 gaussian=self.frame.gaussian,
                 heaviest=False,
                 bounded=not self.sees_tails,
-                positions=np.zeros(0) if scheme.positions is None else scheme.positions,
+                positions=np.zeros(0) if scheme.positions is None else np.ascontiguousarray(scheme.positions),
             )
             self._cells = grid, table
         return self._cells[1]
@@ -317,6 +324,11 @@ class CompiledSystem(CellSystem):
             form=stacked(lambda term: np.zeros((size, size)) if (f := term.head.key_form(size)) is None else f),
             noise=np.array([self.diffusion_at(time) for time in times]),
         )
+
+
+def _arrays_of(solution: Solution) -> State:
+    """Contiguous ones."""
+    return State(*map(np.ascontiguousarray, solution))
 
 
 def _times_within(start: float, plan: Plan) -> list[float]:

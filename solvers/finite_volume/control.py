@@ -102,18 +102,18 @@ class StepControl:
         plan = planned(self.stepper, min(self.step, stable))
         if self.step <= stable:
             return plan
-        costs = {plan: len(plan.stepper.tableau.weights) / plan.length}
+        costs = {plan: _price(len(plan.stepper.tableau.weights), plan.length)}
         if spreading > _STIFF_RATIO * outflow:
             reached = self._stiff.length or _STIFF_FIRST * stable
             reached = next_end(time, min(reached, 0.3 * _STAGES_MAX**2 / emptying), ends) - time
             stiff = planned(Rkc2.reaching(2 * reached * emptying), reached, stiff=True)
-            costs[stiff] = len(stiff.stepper.tableau.weights) / stiff.length
+            costs[stiff] = _price(len(stiff.stepper.tableau.weights), stiff.length)
             if exact is not None and self._stiff.growing:
                 costs[stiff] /= _UNKNOWN_GAIN
         if exact is not None:
             allowed = _EXACT_CFL / exact.outflow if exact.outflow > 0 else np.inf
             other = planned(_DOP853, min(self._exact.length or _EXACT_FIRST * self.step, allowed))
-            costs[replace(other, exact=exact)] = exact.price * exact.stages / other.length
+            costs[replace(other, exact=exact)] = _price(exact.price * exact.stages, other.length)
         return min(costs, key=lambda each: costs[each])
 
     def allowed(self, plan: Plan) -> float:
@@ -158,3 +158,8 @@ class StepControl:
         for controller, numbers in zip(self._controllers, arrays["controller"], strict=True):
             controller.restore(numbers)
         self.counts = dict(zip(self.counts, (int(count) for count in arrays["control_counts"]), strict=True))
+
+
+def _price(work: float, length: float) -> float:
+    """Of a unit of time; infinite where a step is too short to go anywhere."""
+    return work / length if length > 0.0 else np.inf

@@ -38,9 +38,11 @@ __all__ = [
 LEAST_WIDTH = 3.0
 _SMOOTHING_WIDTH = 4.0 * np.log(2.0)  # cells squared that averaging adds to the squared width at half height
 _DIFFERENCE_DAMPING = 4.0  # half of the derivatives by which fluxes of order nine and seven differ in effect
+_EDGE_DAMPING = 1.5  # half of those by which the law of the first instants is wrong at edges
 # of what was missed
 _CHECKPOINT_FIELDS = (
-    *("initial", "differed", "misled", "felt", "feeling", "tails", "layer", "walls", "looked", "sums", "earlier"),
+    *("initial", "at_edges", "differed", "misled", "felt", "feeling"),
+    *("tails", "layer", "walls", "looked", "sums", "earlier"),
 )
 _WIDE_EDGE = 0.25  # of the widest: variance of an edge from which on pilots count what noise damps later
 _ORDER_NINE_FACTOR = 10.0  # times difference^(9/7) that errors of order nine are, from densities of all kinds
@@ -108,8 +110,9 @@ class Missed:
     That difference is O(h^7) and the error O(h^9): the estimate is 10 difference^(9/7), or where velocities have kinks
     within cells that difference. Noise damps the difference of a step, eight derivatives, and what it has done, by
     (s^2 / (s^2 + 2 D t))^4 on a normal law of the variance s^2: the edge that noise has widened, or what its frame
-    stands still with, whose Hermite functions from the eighth on decay at least as fast. What is shown between the
-    cells adds the error of its interpolation. Where kernels tilt the density, the difference changes
+    stands still with, whose Hermite functions from the eighth on decay at least as fast. Three derivatives, by which
+    the law of the first instants is wrong at edges, are damped by the power 3/2. What is shown between the cells adds
+    the error of its interpolation. Where kernels tilt the density, the difference changes
     the drift, too: in the time t until now tokens are carried wrongly by as much as t times its change.
     """
 
@@ -125,6 +128,7 @@ class Missed:
     tails: float = 0.0  # what tails beyond the cells may have changed of where tokens are, relative to the width
     layer: float = np.inf  # variance of the steepest edge under noise, in cells squared; infinite where none is known
     widest: float = np.inf  # variance of the widest edge, that of a moving frame's own Gaussian; infinite at rest
+    at_edges: float = 0.0  # what the law of the first instants is wrong at edges, now
     walls: float = 0.0  # the largest share of the mass so far by which sums over cells and integrals differ at walls
     between: float = 0.0  # the error of interpolation between the cells at the present time
     looked: float = 0.0  # when drifts were last looked at
@@ -135,7 +139,7 @@ class Missed:
     def so_far(self) -> float:
         """The estimate at the present time."""
         of_fluxes = self._of(self.differed) + self._of(self.felt * self.looked)
-        return self.initial + self.walls + self.between + self.misled + of_fluxes
+        return self.initial + self.at_edges + self.walls + self.between + self.misled + of_fluxes
 
     @property
     def at_most(self) -> float:
@@ -155,6 +159,7 @@ class Missed:
         damping = wider**-_DIFFERENCE_DAMPING
         self.differed = damping * self.differed + step * _mean(damping * before.fluxes, after.fluxes)
         if self.layer < np.inf:
+            self.at_edges *= wider**-_EDGE_DAMPING
             self.layer = min(wider * self.layer, self.widest)
         if not self.layer < _WIDE_EDGE * self.widest:
             self.most = max(self.most, self.differed)

@@ -4,7 +4,9 @@
 
 w_i the weights of a quadrature rule of the initial measure, and E the expectation over N(m_i, S_i), by Gauss-Hermite
 rules of three points along each axis [sarkka2019]. It is exact where G is affine. Elsewhere tokens have a third
-cumulant, about 4 G'' D^2 t^3, that is left out: held against smooth functions, the error is of order t^3.
+cumulant, about 4 G'' D^2 t^3, that is left out: held against smooth functions, the error is of order t^3; at an edge,
+as steep as normal laws of the variance 2 D t, of order t^{3/2}, and later on it falls like that of an edge's third
+derivative.
 
 Cells that are wider than an edge keep second order whatever their fluxes: what limiting does to the step stays in its
 longest waves. Where edges are normal laws of width s, moments of point values are right to e^{-2 (pi s / h)^2}, and
@@ -17,6 +19,8 @@ import math
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.polynomial.legendre import leggauss
+from scipy.optimize import brentq
 
 from mfpde.errors import ProblemError
 from mfpde.measure import Particles
@@ -44,7 +48,11 @@ _LEAST_WEIGHT = 1e-30  # of the largest, of a node
 _DENSE_WEIGHT = 1e-10  # of the largest, of nodes that have to be dense
 _STEP_TOLERANCE = 1e-13  # of the march, in units of x
 _ATTEMPTS_MAX = 128  # of its steps: rates of a hundred widths per unit time take fewer
+_NODES_IN_TIME = 10  # between two breaks of kappa(t), for the variance that noise makes
+_WHEN = 1e-3  # relative error of the time at which edges are wide enough
+_SHORTEST = 1e-15  # of the run: shorter times are none
 _PEAK_OF_THIRD_DERIVATIVE = 1.4  # of a Gaussian, relative to its peak, in standard deviations
+_PEAK_AT_EDGES = 0.4  # of the third derivative of an edge of height 1 that is a normal law, in standard deviations
 
 #: points `(n, d)` and weights `(n,)` of sum 1
 Nodes: TypeAlias = tuple[Float, Float]
@@ -70,41 +78,65 @@ class FirstInstants:
     ) -> None:
         """For cells of that width, in units of x; no longer than to the `last` time."""
         self._equation, self._frame, self._parts, self._width = equation, frame, parts, width
-        self._diffusion = equation.noise.diffusion_at(0.0)
         dimension = equation.geometry.ambient_dimension
         self._sources = [self._nodes(part, _SOURCE_REFINEMENT[dimension]) for part in parts]
         self._at_end: list[Discretised] | None = None
         self._points, self._weights = three_points(dimension)
         for wanted, left in _RESOLVED:
-            self.until = min((wanted * width) ** 2 / (2.0 * self._diffusion), last)
-            of_law = self._error_at_end()
+            self.until = self._when((wanted * width) ** 2, last)
+            of_law, self._at_edges = self._errors_at_end()
             self.error = of_law + left
-            if of_law <= _ERROR_SHARE * allowed:
+            if of_law + self._at_edges <= _ERROR_SHARE * allowed:
                 break
 
-    def _error_at_end(self) -> float:
-        """What the third cumulants would change of the density at the end, relative to its peak; infinite where normal
-        laws do not last so long."""
+    def _errors_at_end(self) -> tuple[float, float]:
+        """What the third cumulants would change at the end of a density as smooth as it is wide, and at edges, relative
+        to its peak; infinite where normal laws do not last so long."""
         try:
             with np.errstate(all="ignore"):
-                moved, largest = self._moved(self.until, []), 0.0
+                moved, largest, steepest = self._moved(self.until, []), 0.0, 0.0
         except (ProblemError, ArithmeticError, np.linalg.LinAlgError):  # where the drift means nothing
-            return np.inf
+            return np.inf, np.inf
         for part, (_, weights), normals in zip(self._parts, self._sources, moved, strict=True):
             finite = all(np.isfinite(each).all() for each in normals)
             if not finite or not np.linalg.eigvalsh(normals.covariances).min() > 0:
-                return np.inf
+                return np.inf, np.inf
             spread = np.sqrt(np.diag(part.measure.covariance))
-            largest = max(largest, float((weights @ np.abs(normals.cumulants) / spread**3).sum()))
-        return _PEAK_OF_THIRD_DERIVATIVE / 6.0 * largest
+            cumulants, variances = np.abs(normals.cumulants), np.diagonal(normals.covariances, axis1=1, axis2=2)
+            largest = max(largest, float((weights @ cumulants / spread**3).sum()))
+            steepest = max(steepest, float((cumulants / variances**1.5).sum(axis=1).max()))
+        return _PEAK_OF_THIRD_DERIVATIVE / 6.0 * largest, _PEAK_AT_EDGES / 6.0 * steepest
 
     def reach(self, deviations: float) -> float:
         """How far noise alone takes tokens until the end."""
-        return deviations * math.sqrt(2.0 * self._diffusion * self.until)
+        return deviations * math.sqrt(self._widened(self.until))
+
+    def at_edges(self, time: float) -> float:
+        """Error of the density there, relative to its peak: cumulants grow like t^3."""
+        return self._at_edges * (time / self.until) ** 1.5
 
     def layer(self, time: float) -> float:
         """Variance of an edge, in cells squared."""
-        return 2.0 * self._diffusion * time / self._width**2
+        return self._widened(time) / self._width**2
+
+    def _widened(self, time: float) -> float:
+        """The variance `2 int_0^t D` that noise alone makes."""
+        noise = self._equation.noise
+        ends = [0.0, *(end for end in noise.breaks() if 0.0 < end < time), time]
+        nodes, weights = leggauss(_NODES_IN_TIME if len(noise.breaks()) > 0 else 1)
+        return sum(
+            length * float(weights @ [noise.diffusion_at(start + 0.5 * length * (node + 1.0)) for node in nodes])
+            for start, length in zip(ends, np.diff(ends).tolist(), strict=False)
+        )
+
+    def _when(self, variance: float, last: float) -> float:
+        """The time at which noise alone has made that variance, or the last one."""
+        noise = self._equation.noise
+        if not noise.breaks():
+            return min(variance / (2.0 * noise.diffusion), last)
+        if self._widened(last) <= variance:
+            return last
+        return float(brentq(lambda time: self._widened(time) - variance, 0.0, last, xtol=_SHORTEST * last, rtol=_WHEN))
 
     def pieces(self, time: float, grid: Grid) -> list[Discretised]:
         """Its parts on the cells of a grid; those at the end are asked for twice."""
@@ -136,7 +168,7 @@ class FirstInstants:
 
     def _dense_nodes(self, part: Part, time: float) -> Nodes:
         """As close to each other as normal laws of that time are wide."""
-        wide = max(math.sqrt(2.0 * self._diffusion * time), _NARROWEST * self._width)
+        wide = max(math.sqrt(self._widened(time)), _NARROWEST * self._width)
         points, weights = self._nodes(part, 1.0)
         there = weights > _DENSE_WEIGHT * weights.max()
         lengths = (weights[there] / part.measure.evaluate(points[there])) ** (1.0 / points.shape[1])

@@ -144,16 +144,16 @@ class FiniteVolumeIntegration(Integration):
         pieces = first.pieces(time, self.grid)
         self._solution = stacked(pieces)
         self._missed.initial = first.error + max(piece.missed for piece in pieces)
-        self._missed.layer = first.layer(time)
+        self._missed.layer, self._missed.at_edges = first.layer(time), first.at_edges(time)
         self._time = self._missed.looked = time
         self._rates = self._faults = None
 
     def _attempt(self, target: float) -> bool:
         """Try one step; False when steps have become too short."""
-        if self._control.vanished(self._time, target):
-            return False
         rates = self._present_rates()
         plan = self._plan(target, rates)
+        if self._control.vanished(self._time, target) or not plan.length > 0.0:  # cells may empty at once
+            return False
         self._evaluations += plan.evaluations
         start = Start(self._time, self._solution, rates, (faults := self._present_faults()).fluxes)
         taken = self._system.step if plan.exact is None else self._noise_steps.step

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from mfpde.compilation import quick
 from mfpde.solvers.finite_volume.compiled_system import CompiledSystem
 from mfpde.solvers.finite_volume.frames import Frame
 from mfpde.solvers.finite_volume.grid import Grid
@@ -19,11 +20,14 @@ if TYPE_CHECKING:
 __all__ = ["LineSystem"]
 
 
+_line_step = quick(steps.line_step)
+
+
 class LineSystem(CompiledSystem):
     """Sums over pairs of equally spaced cells."""
 
     dimension = 1
-    part_kernel = staticmethod(steps.line_part)
+    part_kernel = staticmethod(quick(steps.line_part))
     cells_max: ClassVar[int] = 4096  # beyond it sums over panels of Chebyshev points are faster than all pairs
 
     def __init__(self, equation: Equation, grid: Grid, frame: Frame, scheme: Scheme) -> None:
@@ -35,7 +39,7 @@ class LineSystem(CompiledSystem):
     ) -> tuple[float, float]:
         room = self._step_room(task.nodes.size, start)
         line = self._room(len(start.mean))
-        error, moved_by = steps.line_step(start, first, task, heads, cells, line, room, new, following)
+        error, moved_by = _line_step(start, first, task, heads, cells, line, room, new, following)
         return float(error), float(moved_by)
 
     def _room(self, panels: int) -> LineRoom:

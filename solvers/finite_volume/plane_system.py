@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
+from mfpde.compilation import quick
 from mfpde.solvers.finite_volume.compiled_system import CompiledSystem
 from mfpde.solvers.finite_volume.frames import Frame
 from mfpde.solvers.finite_volume.grid import Grid
@@ -29,13 +30,14 @@ _SHARED_CELLS = 8000  # of a panel, from which threads share sums and fluxes
 _SUMS_PER_THREAD = 4  # calls: pieces take different times, and threads may be slowed down by others
 _BLOCKS_PER_THREAD = 2  # calls: blocks of rows take the same time
 _Call: TypeAlias = Callable[..., tuple[float, float]]
+_plane_step = quick(steps.plane_step)
 
 
 class PlaneSystem(CompiledSystem):
     """Sums from lattice to lattice, by panels of tilts."""
 
     dimension = 2
-    part_kernel = staticmethod(steps.plane_part)
+    part_kernel = staticmethod(quick(steps.plane_part))
     cells_max: ClassVar[int] = 1024  # rooms of closures grow with it
 
     def __init__(self, equation: Equation, grid: Grid, frame: Frame, scheme: Scheme) -> None:
@@ -55,7 +57,7 @@ class PlaneSystem(CompiledSystem):
 
         def call(part: Part, plane: PlaneRoom = plane, task: StepTask = task) -> tuple[float, float]:
             rooms = plane, room
-            answer, change = steps.plane_step(start, first, task, heads, cells, rooms, new, following, part)
+            answer, change = _plane_step(start, first, task, heads, cells, rooms, new, following, part)
             return float(answer), float(change)
 
         if heads.noise.size == 0 or start.density[0].size < _SHARED_CELLS or thread_count() == 1:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -321,25 +320,27 @@ class Setup:
         if (least < low).any() or (most > high).any():
             wanted = ", ".join(f"[{a:.4g}, {b:.4g}]" for a, b in zip(least, most, strict=True))
             raise ProblemError.at("solver.box", f"cuts off initial data; it has to hold at least [{wanted}]")
-        if self._noise > 0 and (least > low).all() and (most < high).all():
-            self._tell_of_walls(low, high)
         return low, high
 
-    def _tell_of_walls(self, low: Float, high: Float) -> None:
-        """Where data that do not touch the walls come to them: the problem is then another one than without."""
+    def remarks(self) -> tuple[str, ...]:
+        """That a given box has walls to which noise takes data that do not touch them: the problem is then another one
+        than without."""
+        if self.settings.box is None:
+            return ()
+        low, high = self._given_box()
+        least, most = self.measure.reach(_BOX_MASS_TOLERANCE)
+        if not (self._noise > 0 and (least > low).all() and (most < high).all()):
+            return ()
         try:
             with np.errstate(all="ignore"):
                 ends = self._free_box(_FELT_DEVIATIONS)
         except (ProblemError, ArithmeticError):  # only a box makes this attention bounded
-            return
-        if (ends[0] < low).any() or (ends[1] > high).any():
-            wanted = ", ".join(f"[{a:.4g}, {b:.4g}]" for a, b in zip(*ends, strict=True))
-            logging.getLogger("mfpde").warning(
-                "solver.box: noise takes tokens to its walls, which let nothing through, before t = %g; without walls "
-                "they need [%s]",
-                self.task.until,
-                wanted,
-            )
+            return ()
+        if (ends[0] >= low).all() and (ends[1] <= high).all():
+            return ()
+        wanted = ", ".join(f"[{a:.4g}, {b:.4g}]" for a, b in zip(*ends, strict=True))
+        told = "solver.box: noise takes tokens to its walls, which let nothing through"
+        return (f"{told}, before t = {self.task.until:g}; without walls they need [{wanted}]",)
 
     def _check_speed(self, integration: FiniteVolumeIntegration) -> None:
         slowest = 1.0 / self.task.until if self.task.until > 0 else 0.0

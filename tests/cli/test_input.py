@@ -147,3 +147,22 @@ def test_check_tells_how_slowly_coefficients_fall(mfpde, tmp_path):
     (told,) = [line for line in result.stdout.splitlines() if "coefficients" in line]
     assert told.startswith("kinked.yaml: ")
     assert "fall like k^-3, and 512 of them leave 9e-06 of W" in told
+
+
+def test_check_and_solve_tell_the_same_of_a_box(mfpde, tmp_path, caplog):
+    text = (
+        "geometry: {kind: line}\nattention: {kind: softmax, A: 1, V: -1}\nnoise: {kappa: 4}\n"
+        "initial: {kind: gaussian, mean: 0, covariance: 0.01}\ntime: {until: 0.1}\n"
+        "solver: {kind: finite-volume, cells: 64, tolerance: 1e-4, box: [[-%s, %s]]}\n"
+    )
+    for name, side in (("left", 0.8), ("cut", 0.5)):
+        (tmp_path / f"{name}.yaml").write_text(text % (side, side), encoding="utf-8")
+    checked, solved = mfpde("check", "left.yaml"), mfpde("solve", "left.yaml", "--quiet")
+    assert checked.exit_code == solved.exit_code == 0
+    (told,) = [line.removeprefix("left.yaml: ") for line in checked.stdout.splitlines() if "walls" in line]
+    assert "before t = 0.1; without walls they need [[-1.4" in told  # six times sqrt(0.01 + 0.1 / 2), less attraction
+    assert told in caplog.text
+    for verb in ("check", "solve"):  # six and a half deviations hold all but 1e-10
+        result = mfpde(verb, "cut.yaml")
+        assert (result.exit_code, "cut.yaml:6:" in result.stderr) == (2, True)
+        assert "solver.box: cuts off initial data; it has to hold at least [[-0.6467, 0.6467]]" in result.stderr

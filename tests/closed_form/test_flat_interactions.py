@@ -108,8 +108,11 @@ def gaussian(x):
     ],
 )
 @pytest.mark.parametrize("moved", [False, True])
-def test_forces_of_a_density_on_the_line(text, slope, kink, moved):
-    """Kinks and peaks between the cells are integrated to rounding, at the cells and at those of another frame."""
+@pytest.mark.parametrize("plain", [False, True])
+def test_forces_of_a_density_on_the_line(monkeypatch, text, slope, kink, moved, plain):
+    """Kinks and peaks between the cells are integrated to rounding, at the cells and at those of another frame, by
+    transforms and by plain sums."""
+    monkeypatch.setattr("mfpde.attention.lattice_sums._PLAIN_PAIRS_MAX", 2**18 if plain else 0)
     axis = (np.arange(128) - 63.5) * 18 / 128
     cells = Lattice.of([axis])
     queries = Lattice.of([axis], [0.3], [[0.4]]) if moved else cells

@@ -52,3 +52,10 @@ def test_steps_take_about_a_hundred_stages_at_most():
     plan = control.plan(0.0, 10.0, outflow=1.0, spreading=1e5)
     assert plan.stiff
     assert 80 < len(plan.stepper.tableau.weights) < 110
+
+
+def test_steps_of_cells_that_empty_at_once_have_no_length():
+    """They end the run, which says so: nothing is divided by them."""
+    control = StepControl(Dop853(), Dop853.cfl, 1e-8)
+    control.begin(0.1)
+    assert control.plan(1.0, 2.0, outflow=1e20, spreading=0.0).length == 0.0

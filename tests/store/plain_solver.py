@@ -28,6 +28,9 @@ class PlainSolver:
     def early_end(self, task: InitialValueProblem) -> Progress | None:
         return None
 
+    def remarks(self, task: InitialValueProblem) -> tuple[str, ...]:
+        return ()
+
     @property
     def clocks(self) -> frozenset[str]:
         return frozenset({"physical"})

@@ -4,8 +4,10 @@ from functools import cache
 
 import numpy as np
 import pytest
+from numba import typeof
 
 import mfpde
+from mfpde.compilation.dispatchers import QuickCall
 from mfpde.solvers.finite_volume.compiled_system import CompiledSystem
 from mfpde.solvers.finite_volume.stepping import Start, take_step
 from mfpde.solvers.finite_volume.system import CellSystem
@@ -75,6 +77,21 @@ CASES |= {
     "plane, heads in a box": (SPOT, {"cells": 40, "box": [[-5, 5], [-8, 8]]}, HEADS, None),
     "plane, diagonal": (SPOT, {"cells": 40, "box": [[-5, 5], [-8, 8]]}, {"kind": "softmax", "A": 3, "V": TURN}, None),
 }
+
+
+KINDS: dict[object, tuple[object, ...]] = {}
+
+
+@pytest.fixture(autouse=True)
+def looked_at(monkeypatch):
+    """Calls that do not look at types, which here those of the first one are held against."""
+
+    def call(self, *arguments):
+        kinds = tuple(map(typeof, arguments))
+        assert KINDS.setdefault(self._dispatcher, kinds) == kinds
+        return self._dispatcher(*arguments)
+
+    monkeypatch.setattr(QuickCall, "__call__", call)
 
 
 @cache

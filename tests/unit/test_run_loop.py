@@ -363,6 +363,12 @@ def test_resume_with_a_later_end(tmp_path):
     assert [one.name for one in tmp_path.iterdir()] == ["run.h5"]
 
 
+def test_the_end_of_an_earlier_run_is_the_time_at_which_a_row_is_due(tmp_path):
+    solve(problem(until=0.3), tmp_path / "run.h5")
+    run = solve(problem(until=0.6), tmp_path / "run.h5", resume=True)
+    np.testing.assert_array_equal(run.times, [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6])  # and not 3 * 0.1 > 0.3 as well
+
+
 def test_resume_with_a_later_end_keeps_the_spacing_it_chose_itself(tmp_path):
     path = tmp_path / "run.h5"
     solve(problem(until=1, save_every=None), path)

@@ -6,6 +6,7 @@ import pytest
 from scipy.special import gamma
 
 from mfpde import Circle, Density, Gaussian, Lattice, Line, Plane, ProblemError, Space, Sphere, Uniform
+from mfpde.measure.adaptive_quadrature import graded, split
 from mfpde.measure.expression import Expression
 
 
@@ -53,6 +54,28 @@ def test_on_the_plane(text, norm, variances):
     law = on(text, Plane())
     assert law.norm == pytest.approx(norm, rel=1e-13)
     np.testing.assert_allclose(np.diag(law.covariance), variances, rtol=2e-13)
+
+
+@pytest.mark.parametrize(("half", "second", "turn"), [(1.0, 0.5, 0.5), (1.0, 0.25, 0.9)])
+def test_corners_between_the_samples_belong_to_a_turned_rectangle(half, second, turn):
+    """Those of the box come out of samples a quarter apart, between which a corner reaches."""
+    axes = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    sides = [f"({a} - abs({x}*x + {y}*y - 0.2))" for a, (x, y) in zip((half, second), axes.T.tolist(), strict=True)]
+    law = on("*".join(f"(1 + {side}/abs({side}))" for side in sides), Plane())  # 4 inside
+    assert law.norm == pytest.approx(16 * half * second, rel=1e-13)
+    np.testing.assert_allclose(law.mean, axes @ [0.2, 0.2], atol=1e-14)
+    np.testing.assert_allclose(
+        law.covariance, axes @ np.diag([half**2 / 3, second**2 / 3]) @ axes.T, atol=1e-14
+    )  # fmt: skip
+
+
+def test_slopes_so_steep_that_places_are_rounding_on_them():
+    """A ramp of 1e-9 in place of an edge: its values are known to 1e-7, which halving it does not change."""
+    low, high = np.array([0.5]), np.array([1.5])
+    panels = split(low, high, np.zeros(2, dtype=int), np.array([1 - 1e-9, 1.0]))
+    _, _, weights = graded(lambda _, t: np.clip(3e9 * (1 - (t / 3 + 2 / 3)), 0, 1), panels, 1e-14)
+    assert weights.sum() == pytest.approx(0.5 - 0.5e-9, abs=1e-15)
+    assert weights.size <= 40
 
 
 def test_edges_stand_any_tilt_and_tails_only_theirs():
