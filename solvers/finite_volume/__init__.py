@@ -153,6 +153,8 @@ class FiniteVolume(Solver):
         return not pieces or not resolved(pieces)
 
     def remarks(self, task: InitialValueProblem) -> tuple[str, ...]:
+        if self.box is None:
+            return ()
         from mfpde.solvers.finite_volume.setup import Setup
 
         return Setup.of(self, task).remarks()
