@@ -323,8 +323,8 @@ class Setup:
         return low, high
 
     def remarks(self) -> tuple[str, ...]:
-        """That the given box has walls to which noise takes data that do not touch them: the problem is then another one
-        than without."""
+        """That the given box has walls to which noise takes data that do not touch them, which is another problem than
+        without walls."""
         low, high = self._given_box()
         least, most = self.measure.reach(_BOX_MASS_TOLERANCE)
         if not (self._noise > 0 and (least > low).all() and (most < high).all()):
