@@ -97,11 +97,11 @@ def components(measure: Measure, apart: bool) -> list[tuple[float, Measure]]:
 
 
 class Discretised(NamedTuple):
-    """A part on cells: its density `(rows, columns)` in z, its frame, what is missed, and whether point values do.
+    """A part on cells: its density `(rows, columns)` in z, its frame, and whether point values do.
 
-    Where averages had to be taken, the largest difference relative to the peak is missed between them and point values,
-    or between the density halfway and what is interpolated there; in a moving frame also the density at the ends of the
-    cells, relative to the peak.
+    Where averages had to be taken, the largest difference between them and point values is `missed`, relative to the
+    peak, and `halfway` what interpolation makes wrong between points; in a moving frame the density at the ends of the
+    cells is missed as well.
     """
 
     density: Float
@@ -109,6 +109,12 @@ class Discretised(NamedTuple):
     matrix: Float
     missed: float
     resolved: bool = True
+    halfway: float = 0.0
+
+    @property
+    def error(self) -> float:
+        """Of the density, relative to the peak."""
+        return max(self.missed, self.halfway)
 
 
 def stacked(pieces: list[Discretised]) -> Solution:
@@ -125,7 +131,7 @@ def discretised(part: Part, grid: Grid, stretched: bool = True) -> Discretised:
     lattice = Lattice(grid.axes, part.mean, part.matrix)
     volume = abs(np.linalg.det(part.matrix))
     density = volume * part.measure.on_lattice(lattice).reshape(grid.shape)
-    missed, values, resolved = 0.0, density, True
+    missed, values, resolved, halfway = 0.0, density, True, 0.0
     in_its_frame = grid.gaussian and part.measure.normal is not None  # resolved, although cut off
     if not in_its_frame and _wrong(grid, density, *(wanted := _wanted(part))) > _POINT_VALUE_ERROR:
         resolved = False
@@ -144,13 +150,13 @@ def discretised(part: Part, grid: Grid, stretched: bool = True) -> Discretised:
             back = np.linalg.inv(stretch)
             shift = middle - back @ wanted[0]
             lattice = Lattice(grid.axes, lattice.origin + lattice.matrix @ shift, lattice.matrix @ back)
-        halfway = _missed_halfway(part, grid, values)
-        missed = max(float(np.abs(density - values).max()), halfway) / float(density.max()) if density.any() else np.inf
+        missed = float(np.abs(density - values).max() / density.max()) if density.any() else np.inf
+        halfway = _missed_halfway(part, grid, values) / float(density.max()) if density.any() else np.inf
     mass = float(density.sum() * grid.volume)
     density = density * (part.share / mass) if mass > 0 else density
     if grid.gaussian and density.any():
         missed += max(float(ends.max()) for ends in _ends(density)) / float(density.max())
-    return Discretised(density, part.mean, part.matrix, missed, resolved)
+    return Discretised(density, part.mean, part.matrix, missed, resolved, halfway)
 
 
 def _missed_halfway(part: Part, grid: Grid, values: Float) -> float:

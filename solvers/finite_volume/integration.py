@@ -143,7 +143,7 @@ class FiniteVolumeIntegration(Integration):
         """To a time in the first instants, from the initial data."""
         pieces = first.pieces(time, self.grid)
         self._solution = stacked(pieces)
-        self._missed.initial = first.error + max(piece.missed for piece in pieces)
+        self._missed.initial = first.error + max(piece.error for piece in pieces)
         self._missed.layer, self._missed.at_edges = first.layer(time), first.at_edges(time)
         self._time = self._missed.looked = time
         self._rates = self._faults = None

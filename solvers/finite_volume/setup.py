@@ -206,7 +206,7 @@ class Setup:
         order: int,
         tolerance: float,
     ) -> FiniteVolumeIntegration:
-        initial = max(piece.missed for piece in pieces) if first is None else first.error
+        initial = max(piece.error for piece in pieces) if first is None else first.error
         if self._noise > 0:
             initial += grid.continued
         missed = self._missed(grid, initial, order)
