@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -160,19 +161,19 @@ def discretised(part: Part, grid: Grid, stretched: bool = True) -> Discretised:
 
 
 def _missed_halfway(part: Part, grid: Grid, values: Float) -> float:
-    """The largest errors of interpolation halfway between points along the axes, which may add up at corners of cells:
-    at kinks on faces cell averages are the point values. Densities `(rows, columns)` in z."""
-    factors, total = lagrange_basis(np.array([0.5]))[:, 0], 0.0
-    for axis, places in enumerate(grid.axes):
-        if places.size <= STENCIL:
-            continue
-        stencils = np.arange(places.size - STENCIL + 1)[:, None] + np.arange(STENCIL)
-        axes = [*grid.axes[:axis], places[stencils] @ factors, *grid.axes[axis + 1 :]]
+    """The largest error of interpolation halfway between points, along an axis or along both: at kinks on faces cell
+    averages are the point values. Densities `(rows, columns)` in z."""
+    factors, largest = lagrange_basis(np.array([0.5]))[:, 0], 0.0
+    long = [axis for axis, places in enumerate(grid.axes) if places.size > STENCIL]
+    for some in itertools.chain.from_iterable(itertools.combinations(long, count) for count in (1, 2)):
+        axes, found = list(grid.axes), values.reshape(grid.cells)
+        for axis in some:
+            stencils = np.arange(axes[axis].size - STENCIL + 1)[:, None] + np.arange(STENCIL)
+            axes[axis] = axes[axis][stencils] @ factors
+            found = np.moveaxis(np.moveaxis(found, axis, -1)[..., stencils] @ factors, -1, axis)
         exact = part.measure.on_lattice(Lattice(tuple(axes), part.mean, part.matrix))
-        along = np.moveaxis(values.reshape(grid.cells), axis, -1)[..., stencils] @ factors
-        there = abs(np.linalg.det(part.matrix)) * np.moveaxis(exact, axis, -1)
-        total += float(np.abs(along - there).max())
-    return total
+        largest = max(largest, float(np.abs(found - abs(np.linalg.det(part.matrix)) * exact).max()))
+    return largest
 
 
 def _ends(density: Float) -> list[Float]:
