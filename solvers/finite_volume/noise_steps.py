@@ -182,8 +182,7 @@ class NoiseSteps:
         system, inner = self._system, slice(GHOSTS, -GHOSTS)
         if not isinstance(self._modes, BoxModes) or min(system.grid.cells) <= 2 * GHOSTS:
             return system.roughness(solution, rates)
-        other = system.fluxes(system.other_order, solution.density, rates.speeds, rates.conductivities)
-        change = np.diff(rates.fluxes.across - other.across, axis=1) + np.diff(rates.fluxes.along - other.along, axis=2)
+        change = system.differing(solution, rates)
         inside = change[..., inner] if system.grid.dimension == 1 else change[:, inner, inner]
         return float((np.abs(inside).max(axis=(1, 2)) / solution.density.max(axis=(1, 2))).max())
 

@@ -260,7 +260,7 @@ class CellSystem(System[Solution, Rates]):
     def roughness(self, solution: Solution, rates: Rates) -> float:
         """Error of the cells per unit time relative to the peak: how much another order makes of it, of the next lower
         one for the highest."""
-        change = self._differing(solution, rates)
+        change = self.differing(solution, rates)
         return float(
             max(np.abs(part).max() / panel.max() for part, panel in zip(change, solution.density, strict=True))
         )
@@ -273,7 +273,7 @@ class CellSystem(System[Solution, Rates]):
         missed = (size * windows_missed(form, solution.matrix, self.grid) for form, size in forms if form is not None)
         return float(max(missed, default=0.0))
 
-    def _differing(self, solution: Solution, rates: Rates) -> Float:
+    def differing(self, solution: Solution, rates: Rates) -> Float:
         """By how much another order of the fluxes changes the density per unit time."""
         other = self.fluxes(self.other_order, solution.density, rates.speeds, rates.conductivities)
         across, along = rates.fluxes.across - other.across, rates.fluxes.along - other.along
@@ -285,7 +285,7 @@ class CellSystem(System[Solution, Rates]):
         in tails, small as it is beside the peak, is not small where kernels amplify them."""
         if not self.tilts or self.edges:
             return 0.0
-        density = np.maximum(solution.density + length * self._differing(solution, rates), 0.0)
+        density = np.maximum(solution.density + length * self.differing(solution, rates), 0.0)
         return self.solutions_apart(time, solution, solution, solution._replace(density=density))
 
     def narrowest(self, solution: Solution, rates: Rates) -> float:
