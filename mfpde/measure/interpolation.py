@@ -38,8 +38,7 @@ class Interpolant:
         dimension = lattice.dimension
         points = Lattice(lattice.axes, np.zeros(dimension), np.eye(dimension)).points()
         self._first = points[0]
-        self._form, self.error = _gaussian_form(lattice, values, points, moments, edges)
-        self._raised = _exponents(self._form, points.T).reshape(values.shape)
+        self._form, self._raised, self.error = _gaussian_form(lattice, values, points, moments, edges)
 
     def at(self, x: Float) -> Float:
         """Density at points `(m, d)`, never below 0; 0 outside of the cells."""
@@ -58,19 +57,20 @@ class Interpolant:
 
 def _gaussian_form(
     lattice: Lattice, values: Float, points: Float, moments: tuple[Float, Float], edges: bool
-) -> tuple[tuple[Float, Float], float]:
-    """Middle and inverse covariance of the Gaussian, in the lattice's coordinates, and the error that interpolation
-    then makes; the inverse is 0 where the density itself is smoother."""
+) -> tuple[tuple[Float, Float], Float, float]:
+    """Middle and inverse covariance of the Gaussian, in the lattice's coordinates, its exponents at the points, and the
+    error that interpolation then makes; the inverse is 0 where the density itself is smoother."""
     mean, covariance = moments
     inverse = np.linalg.inv(lattice.matrix)
     middle, none = inverse @ (mean - lattice.origin), np.zeros_like(covariance)
     spread = inverse @ covariance @ inverse.T
-    plain = (middle, none), _error(values, None, edges)
+    plain = (middle, none), np.zeros_like(values), _error(values, None, edges)
     if not np.linalg.eigvalsh(spread)[0] > 0:
         return plain
     form = middle, np.linalg.inv(spread)
-    raised = form, _error(values, _exponents(form, points.T).reshape(values.shape), edges)
-    return min(plain, raised, key=lambda each: each[1])
+    exponents = _exponents(form, points.T).reshape(values.shape)
+    raised = form, exponents, _error(values, exponents, edges)
+    return min(plain, raised, key=lambda each: each[2])
 
 
 def _exponents(form: tuple[Float, Float], z: Float) -> Float:
