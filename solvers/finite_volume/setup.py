@@ -124,10 +124,13 @@ class Setup:
         """At t = 0, with the given number of cells, or that of the pilot runs."""
         parts = self._parts(apart=self._moving)
         box = None if self._moving else self._resting_box()
+        firsts: dict[tuple[int, ...], FirstInstants | None] = {}  # of as many cells, by a pilot run and the run itself
 
         def start(cells: tuple[int, ...], tolerance: float, pilot: bool = False) -> FiniteVolumeIntegration:
             grid = Grid(*(box or self._moving_box(parts, cells)), cells, gaussian=self._moving)
-            first = self._first_instants(grid, parts)
+            if cells not in firsts:
+                firsts[cells] = self._first_instants(grid, parts)
+            first = firsts[cells]
             at_once = pilot and first is not None  # such runs leave t = 0 before anybody looks
             pieces = self._at_points(parts, grid) if at_once else self._on_grid(parts, grid, pilot)
             self._check_cells(cells, pieces if first is None else first.pieces(first.until, grid))
