@@ -218,3 +218,15 @@ def test_distances_know_the_edges_that_nodes_do_not_reach():
     np.testing.assert_allclose(np.concatenate(measure.reach()), [-half, half], rtol=1e-8)
     for kind in ("wasserstein-1", "wasserstein-2", "energy"):
         assert mfpde.distance(measure, exact, kind) < 1e-6
+
+
+def test_gaussian_data_stay_gaussian_under_coefficients_in_time():
+    """`S^-1 = S_0^-1 - 2 int V A`, `m = m_0 e^{int V} (S/S_0)^{1/2}`."""
+    A = {"times": [0, 0.5], "values": [1, 0.4], "interpolation": "linear"}
+    V = {"times": [0, 0.3], "values": [-1, -0.5]}
+    initial = {"kind": "gaussian", "mean": 0.5, "covariance": 0.4}
+    measure = solve(LINE, {"kind": "softmax", "A": A, "V": V}, initial).measure(-1)
+    both = -1 * 0.3 * (1 + 0.64) / 2 - 0.5 * 0.2 * (0.64 + 0.4) / 2 - 0.5 * 0.5 * 0.4
+    variance = 1 / (1 / 0.4 - 2 * both)
+    np.testing.assert_allclose(measure.covariance, [[variance]], rtol=1e-10)
+    np.testing.assert_allclose(measure.mean, [0.5 * np.exp(-0.3 - 0.35) * np.sqrt(variance / 0.4)], rtol=1e-10)
