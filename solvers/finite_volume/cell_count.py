@@ -16,13 +16,14 @@ __all__ = ["PILOT_TOLERANCE", "Range", "Start", "TooFewCellsError", "enough_cell
 
 #: relative error of a time step of pilot runs
 PILOT_TOLERANCE = 1e-6
+#: cells of the run over those of the pilot run whose error is extrapolated
+MAX_EXTRAPOLATION = 2.5
 
 _CELL_MULTIPLE = 4  # counts are multiples of it
 _PILOT_RATIO = math.sqrt(2.0)  # cells of a pilot run over those of the one before, at least
 _PILOT_SHARE = 0.6  # of the cells that the error asks for at the order of the scheme: those of the next pilot run
 _MIN_ORDER = 2.0  # observed orders below it: the data are not smooth
 _MAX_ORDER = 9.0  # of the scheme
-_MAX_EXTRAPOLATION = 2.5  # cells of the run over those of the pilot run whose error is extrapolated
 _ERROR_SHARE = 0.3  # of the allowed error; pilot runs take other time steps
 _PILOT_MICROSECONDS = 4_000_000  # work of a pilot run, by operation count
 _SLICE_MICROSECONDS = 50_000  # work between two reports
@@ -85,7 +86,9 @@ class _Pilot:
         return min(self.cells, _rounded(max(self.needed(wanted, order), coarse.cells)))
 
 
-def enough_cells(start: Start, within: Range, until: float, wanted: float) -> int:
+def enough_cells(
+    start: Start, within: Range, until: float, wanted: float, most_extrapolated: float = MAX_EXTRAPOLATION
+) -> int:
     """Cells a side with which a run to `until` leaves an error of `wanted`, found from pilots with as many or fewer.
 
     Two pilot runs give the observed order. Where it is below two (edges, kinks) a fixed number is taken, and where a
@@ -106,9 +109,9 @@ def enough_cells(start: Start, within: Range, until: float, wanted: float) -> in
             slow = power < _MIN_ORDER
             needed = pilot.needed(wanted, min(max(power, 1.0), _MAX_ORDER))
             needed = min(max(needed, within.fewest), within.most)
-            if needed <= _MAX_EXTRAPOLATION * cells and (pilot.ran or needed == within.most):
+            if needed <= most_extrapolated * cells and (pilot.ran or needed == within.most):
                 return _rounded(needed)
-            if needed <= _MAX_EXTRAPOLATION * cells:
+            if needed <= most_extrapolated * cells:
                 last, cells = pilot, _rounded(needed)
                 continue
         if cells >= within.most / _PILOT_RATIO:

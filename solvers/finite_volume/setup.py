@@ -14,7 +14,7 @@ from mfpde.contracts import PROMISED
 from mfpde.errors import ProblemError
 from mfpde.measure import Measure
 from mfpde.solvers.amplification import Amplification
-from mfpde.solvers.finite_volume.cell_count import PILOT_TOLERANCE, Range, TooFewCellsError, enough_cells
+from mfpde.solvers.finite_volume.cell_count import PILOT_TOLERANCE, Range, Start, TooFewCellsError, enough_cells
 from mfpde.solvers.finite_volume.control import StepControl
 from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, Missed, narrowest_cluster
 from mfpde.solvers.finite_volume.first_instants import FirstInstants
@@ -126,8 +126,11 @@ class Setup:
         parts = self._parts(apart=self._moving)
         box = None if self._moving else self._resting_box()
 
+        def grid_of(cells: tuple[int, ...]) -> Grid:
+            return Grid(*(box or self._moving_box(parts, cells)), cells, gaussian=self._moving)
+
         def start(cells: tuple[int, ...], tolerance: float, pilot: bool = False) -> FiniteVolumeIntegration:
-            grid = Grid(*(box or self._moving_box(parts, cells)), cells, gaussian=self._moving)
+            grid = grid_of(cells)
             pieces = self._on_grid(parts, grid, pilot)
             first = self._first_instants(grid, parts, pieces)
             self._check_cells(cells, pieces if first is None else first.pieces(first.until, grid))
@@ -137,15 +140,38 @@ class Setup:
 
         given = self.settings.cells
         if given is None:
-            given = enough_cells(
+            finest = grid_of((self._cells_within.most,) * self.dimension)
+            given = self._enough_cells(
                 lambda count: start((count,) * self.dimension, max(PILOT_TOLERANCE, self._step_tolerance), pilot=True),
-                self._cells_within,
-                self.task.until,
-                self._error,
+                self._longest_cell(finest, parts),
             )
         cells = given if isinstance(given, tuple) else (given,) * self.dimension
         doing(f"laying the initial data on {' x '.join(map(str, cells))} cells")
         return start(cells, self._step_tolerance)
+
+    def _enough_cells(self, pilot: Start, finest: float) -> int:
+        """A side, of cells that are at least as long as that: for the end, and where noise smooths edges also for the
+        first look at them, when they are sharpest, if any cells resolve them then. Pilots to the first look are short,
+        and what they say of more cells is not relied on: errors that fall like a Gaussian of them have no order."""
+        within, first = self._cells_within, self.task.first_look
+        count = enough_cells(pilot, within, self.task.until, self._error)
+        sharp = self._smoothed and self.settings.box is None and first < self.task.until
+        if not sharp or math.sqrt(self.equation.noise.variance(first)) < finest:
+            return count
+        within = replace(within, fewest=count, rough=within.most)
+        return enough_cells(pilot, within, first, self._error, most_extrapolated=1.0)
+
+    @property
+    def _smoothed(self) -> bool:
+        """Whether noise smooths edges from the start; not where the velocity has kinks, nor where the data have
+        tails."""
+        equation = self.equation
+        return self.measure.compact and not equation.velocity.kinked and equation.noise.diffusion_at(0.0) > 0
+
+    def _longest_cell(self, grid: Grid, parts: list[Part]) -> float:
+        """In x, of those of all parts."""
+        frames = (part.matrix if self._moving else np.eye(self.dimension) for part in parts)
+        return max(float(np.linalg.norm(matrix * grid.widths, 2)) for matrix in frames)
 
     @property
     def _cells_within(self) -> Range:
@@ -219,13 +245,10 @@ class Setup:
         return Missed(initial, self._error, order, self._kinks, layer=layer, widest=widest)
 
     def _first_instants(self, grid: Grid, parts: list[Part], pieces: list[Discretised]) -> FirstInstants | None:
-        """Where cells do not resolve the data and there is noise from the start; not where the velocity has kinks, nor
-        where the data have tails or come to walls."""
-        resolved = all(piece.resolved for piece in pieces) or not self.measure.compact
-        if resolved or self.equation.velocity.kinked or not self.equation.noise.diffusion_at(0.0) > 0:
+        """Where cells do not resolve the data, and noise smooths them; not where they come to walls."""
+        if not self._smoothed or all(piece.resolved for piece in pieces):
             return None
-        frames = (part.matrix if self._moving else np.eye(self.dimension) for part in parts)
-        width = max(float(np.linalg.norm(matrix * grid.widths, 2)) for matrix in frames)
+        width = self._longest_cell(grid, parts)
         first = FirstInstants(self.equation, self.frame, parts, width, self.task.until, self._error)
         if not first.error < np.inf:
             return None
