@@ -106,7 +106,7 @@ def test_two_intervals_keep_the_promise_or_say_so(kappa, solver):
     assert honest(run, worst)
     if not solver and kappa == 2.0:  # cells enough for the first look at an edge, not only for the end
         assert run.outcome.accuracy.kept
-    if not solver and kappa == 100.0:  # as many as there may be: enough for the end, not for an edge that is still sharp
+    if not solver and kappa == 100.0:  # the most there may be: enough for the end, not for an edge that is still sharp
         assert off < run.outcome.accuracy.promised < worst
         assert run.outcome.accuracy.cause == "earlier"
 
