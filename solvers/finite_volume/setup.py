@@ -174,15 +174,20 @@ class Setup:
         return max(float(np.linalg.norm(matrix * grid.widths, 2)) for matrix in frames)
 
     @property
+    def fewest_cells(self) -> int:
+        """A side, of any run."""
+        return self._cells_within.fewest
+
+    @property
     def _cells_within(self) -> Range:
         """Of the pilot runs, and of the run after them."""
         within = self._cells_of_kind
-        if self.settings.tolerance is not None and not self._unbounded:
+        if self.settings.tolerance is not None and not self.unbounded:
             return within
         return replace(within, fewest=max(within.fewest, _FEWEST_WITH_TAILS[self.dimension]))
 
     @property
-    def _unbounded(self) -> bool:
+    def unbounded(self) -> bool:
         """Whether speeds grow with tails like a power of the mass that they meet: cells have to reach far out then."""
         law = self.equation.velocity.law
         heads = [] if law is None else [term.head for term in law.at(0.0).terms(self.dimension)]
