@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Annotated
 
 import numpy as np
+from numpy.polynomial.legendre import leggauss
 from pydantic import Field, field_validator, model_validator
 
 from mfpde.attention import Attention, Interaction, Law, PointwiseDrift, Velocity
@@ -24,6 +25,8 @@ __all__ = ["Equation", "InitialValueProblem", "Noise"]
 
 #: of the largest entry of a noise matrix: asymmetry, or an eigenvalue below 0, that is rounding of a product X X^T
 _MATRIX_ROUNDING = 1e-14
+#: between two breaks of kappa(t), for the variance that noise makes
+_NODES_IN_TIME = 10
 
 
 class Noise(Specification):
@@ -97,6 +100,15 @@ class Noise(Specification):
     def diffusion_at(self, time: float) -> float:
         """D = 1 / kappa at that time."""
         return at_time(self, time).diffusion if isinstance(self.kappa, NumberSchedule) else self.diffusion
+
+    def variance(self, time: float) -> float:
+        """`2 int_0^t D`: what noise alone makes along each axis."""
+        ends = [0.0, *(end for end in self.breaks() if 0.0 < end < time), time]
+        nodes, weights = leggauss(_NODES_IN_TIME if len(self.breaks()) > 0 else 1)
+        return sum(
+            length * float(weights @ [self.diffusion_at(start + 0.5 * length * (node + 1.0)) for node in nodes])
+            for start, length in zip(ends, np.diff(ends).tolist(), strict=False)
+        )
 
     @property
     def strongest(self) -> float:
@@ -190,6 +202,8 @@ class InitialValueProblem:
     #: what `until` and all times mean: time, `gradient` time (the way of the tokens in the space of measures), or
     #: `pairing` time (of the limit of infinite beta)
     clock: str = "physical"
+    #: when the solution is looked at first; at the end where nobody says
+    first_look: float = np.inf
 
     @cached_property
     def initial(self) -> Measure:

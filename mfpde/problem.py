@@ -89,6 +89,11 @@ class Time(Specification):
         """Time between snapshots, where they are evenly spaced."""
         return self.save_every or self.until / DEFAULT_SNAPSHOTS
 
+    @property
+    def first_look(self) -> float:
+        """The first time after the start that is saved or observed."""
+        return min(time for time in (*self.save_times(), *(self.observe_times() or ())) if time > 0)
+
     def save_times(self) -> list[float]:
         """Times of the snapshots: 0 and the end included, sorted, none twice."""
         if not self.save:
@@ -252,7 +257,7 @@ class Problem(Specification):
         """What a solver is given of it."""
         if self.time is None:
             return InitialValueProblem(self.equation, 0.0)
-        return InitialValueProblem(self.equation, self.time.until, self.clock)
+        return InitialValueProblem(self.equation, self.time.until, self.clock, self.time.first_look)
 
     @property
     def clock(self) -> str:

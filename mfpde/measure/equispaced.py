@@ -12,7 +12,7 @@ from mfpde.typing import Float
 __all__ = ["equispaced"]
 
 _COUNTS = {1: (48, 96, 192, 384, 768, 1536, 3072), 2: (48, 96, 192)}  # points along an axis, by dimension
-_MAX_TILT = 8.0  # |w| in units of one over the standard deviation
+_TILTS = (1.0, 8.0)  # |w| in units of one over the standard deviation
 
 
 def equispaced(
@@ -20,7 +20,8 @@ def equispaced(
 ) -> tuple[Float, Float] | None:
     """Points and masses in a box at whose sides the density is negligible, or None if it is not smooth enough.
 
-    Two sets of points, half a step apart, must agree about M(w) for tilts up to 8 standard deviations.
+    Two sets of points, half a step apart, must agree about M(w) for tilts up to 8 standard deviations: for small ones,
+    too, since of a symmetric density both sets are mirror images, whose masses agree however wrong their means are.
     """
     for count in _COUNTS[low.size]:
         (here, first), (beside, second) = (_grid(density, low, high, count, shift) for shift in (0.25, 0.75))
@@ -59,7 +60,7 @@ def _tilts(spread: Float) -> Float:
     if not np.all(np.diag(spread) > 0) or np.linalg.det(spread) <= 0:
         return np.zeros((1, dimension))
     inverse: Float = np.linalg.inv(np.linalg.cholesky(spread))
-    return _MAX_TILT * directions @ inverse
+    return np.vstack([size * directions @ inverse for size in _TILTS])
 
 
 def _log(masses: Float) -> Float:

@@ -207,11 +207,11 @@ def _with_tails(search: _Search, refinement: int, limit: float, most: int) -> Ru
 
 def _stays_normal(equation: Equation, initial: Measure) -> bool:
     """Whether the law of tokens is normal at all times, and its drift known."""
-    dimension = equation.geometry.ambient_dimension
-    if initial.normal is None or equation.velocity.gaussian_unfit(dimension) is not None:
+    velocity = equation.velocity.at(0.0)
+    if initial.normal is None or velocity.gaussian_unfit(equation.geometry.ambient_dimension) is not None:
         return False
     try:
-        equation.velocity.at(0.0).gaussian_drift(initial.mean, initial.covariance)
+        velocity.gaussian_drift(initial.mean, initial.covariance)
     except ProblemError:
         return False
     return True

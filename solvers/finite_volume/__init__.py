@@ -131,10 +131,28 @@ class FiniteVolume(Solver):
                 raise ProblemError.at(f"solver.{key}", f"must have {wanted}, not {len(given)}")
 
     def falls_short(self, task: InitialValueProblem) -> str | None:
-        if task.equation.noise.strongest > 0 or not self._loses_edges(task):
+        if task.equation.noise.strongest > 0:
+            return None
+        if self._loses_tails(task):
+            return "tokens at the ends of the cells, which have to cover the tails, are too fast for finite-volume"
+        if not self._loses_edges(task):
             return None
         ends = "edges of the initial density cross" if task.initial.jumps else "the initial density ends within"
         return f"{ends} the cells of finite-volume, where it is wrong by a part of the peak"
+
+    def _loses_tails(self, task: InitialValueProblem) -> bool:
+        """Whether speeds grow with tails so much that cells are refused."""
+        from mfpde.solvers.finite_volume.cell_count import TooFewCellsError
+        from mfpde.solvers.finite_volume.setup import Setup
+
+        setup = Setup.of(self, task)
+        if not setup.unbounded:
+            return False
+        try:
+            Setup.of(self.model_copy(update={"cells": setup.fewest_cells}), task).start()
+        except ProblemError as error:
+            return not isinstance(error, TooFewCellsError)
+        return False
 
     def _loses_edges(self, task: InitialValueProblem) -> bool:
         """Whether the density ends, or has a kink, where no end of the cells follows it, and characteristics can:

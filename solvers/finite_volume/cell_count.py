@@ -7,25 +7,31 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
+
 from mfpde.activity import doing
 from mfpde.contracts.solver import State
 from mfpde.errors import ProblemError
+from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, narrowest_cluster
+from mfpde.solvers.finite_volume.initial import Discretised
 from mfpde.solvers.finite_volume.integration import FiniteVolumeIntegration
 
-__all__ = ["PILOT_TOLERANCE", "Range", "Start", "TooFewCellsError", "enough_cells"]
+__all__ = ["PILOT_TOLERANCE", "Range", "Start", "TooFewCellsError", "check_resolution", "enough_cells"]
 
 #: relative error of a time step of pilot runs
 PILOT_TOLERANCE = 1e-6
+#: cells of the run over those of the pilot run whose error is extrapolated
+MAX_EXTRAPOLATION = 2.5
 
 _CELL_MULTIPLE = 4  # counts are multiples of it
 _PILOT_RATIO = math.sqrt(2.0)  # cells of a pilot run over those of the one before, at least
 _PILOT_SHARE = 0.6  # of the cells that the error asks for at the order of the scheme: those of the next pilot run
 _MIN_ORDER = 2.0  # observed orders below it: the data are not smooth
 _MAX_ORDER = 9.0  # of the scheme
-_MAX_EXTRAPOLATION = 2.5  # cells of the run over those of the pilot run whose error is extrapolated
 _ERROR_SHARE = 0.3  # of the allowed error; pilot runs take other time steps
 _PILOT_MICROSECONDS = 4_000_000  # work of a pilot run, by operation count
 _SLICE_MICROSECONDS = 50_000  # work between two reports
+_LOST_PEAK_ERROR = 0.9  # averaging error of the initial data, over the peak: only a peak between cells makes more
 
 
 #: a run with so many cells a side
@@ -85,7 +91,9 @@ class _Pilot:
         return min(self.cells, _rounded(max(self.needed(wanted, order), coarse.cells)))
 
 
-def enough_cells(start: Start, within: Range, until: float, wanted: float) -> int:
+def enough_cells(
+    start: Start, within: Range, until: float, wanted: float, most_extrapolated: float = MAX_EXTRAPOLATION
+) -> int:
     """Cells a side with which a run to `until` leaves an error of `wanted`, found from pilots with as many or fewer.
 
     Two pilot runs give the observed order. Where it is below two (edges, kinks) a fixed number is taken, and where a
@@ -106,9 +114,9 @@ def enough_cells(start: Start, within: Range, until: float, wanted: float) -> in
             slow = power < _MIN_ORDER
             needed = pilot.needed(wanted, min(max(power, 1.0), _MAX_ORDER))
             needed = min(max(needed, within.fewest), within.most)
-            if needed <= _MAX_EXTRAPOLATION * cells and (pilot.ran or needed == within.most):
+            if needed <= most_extrapolated * cells and (pilot.ran or needed == within.most):
                 return _rounded(needed)
-            if needed <= _MAX_EXTRAPOLATION * cells:
+            if needed <= most_extrapolated * cells:
                 last, cells = pilot, _rounded(needed)
                 continue
         if cells >= within.most / _PILOT_RATIO:
@@ -141,3 +149,24 @@ def _pilot_run(start: Start, cells: int, until: float, wanted: float) -> tuple[f
     if state is State.UNDER_WAY:
         return (run.missed * until / run.time if run.time > 0 else math.inf), False, True
     return run.missed, True, True
+
+
+def check_resolution(cells: tuple[int, ...], pieces: list[Discretised], moving: bool) -> None:
+    """Fail when cells, in frames that are `moving` or at rest, do not hold the initial data."""
+    width = _least_width(pieces)
+    if width < LEAST_WIDTH:
+        needed = [math.ceil(1.5 * LEAST_WIDTH / max(width, 0.5) * count) for count in cells]
+        instead = "" if moving else ", or frame: moving"
+        raise TooFewCellsError.at(
+            "solver.cells",
+            f"{list(cells)} are too few for the initial data, whose narrowest cluster is {width:.2g} cells wide; "
+            f"take about {needed}{instead}",
+        )
+
+
+def _least_width(pieces: list[Discretised]) -> float:
+    """Of the narrowest cluster, in cells; at most one where a peak lies between cells."""
+    if not all(np.isfinite(piece.density).all() and piece.density.any() for piece in pieces):
+        return 0.0
+    width = narrowest_cluster(np.stack([piece.density for piece in pieces]))
+    return min(width, 1.0) if max(piece.missed for piece in pieces) > _LOST_PEAK_ERROR else width

@@ -20,7 +20,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.polynomial.legendre import leggauss
 from scipy.optimize import brentq
 
 from mfpde.errors import ProblemError
@@ -56,7 +55,6 @@ _POLYNOMIAL_POINTS = (16, 32)  # a side, through whose normal laws polynomials a
 _SAME_PLACE, _SAME_WIDTH = 1e-11, 1e-10  # of means over the box, of variances over the largest
 _STEP_TOLERANCE = 1e-13  # of the march, in units of x
 _ATTEMPTS_MAX = 128  # of its steps: rates of a hundred widths per unit time take fewer
-_NODES_IN_TIME = 10  # between two breaks of kappa(t), for the variance that noise makes
 _WHEN = 1e-3  # relative error of the time at which edges are wide enough
 _SHORTEST = 1e-15  # of the run: shorter times are none
 _PEAK_OF_THIRD_DERIVATIVE = 1.4  # of a Gaussian, relative to its peak, in standard deviations
@@ -121,7 +119,7 @@ class FirstInstants:
 
     def reach(self, deviations: float) -> float:
         """How far noise alone takes tokens until the end."""
-        return deviations * math.sqrt(self._widened(self.until))
+        return deviations * math.sqrt(self._equation.noise.variance(self.until))
 
     def at_edges(self, time: float) -> float:
         """Error of the density there, relative to its peak: cumulants grow like t^3."""
@@ -129,26 +127,16 @@ class FirstInstants:
 
     def layer(self, time: float) -> float:
         """Variance of an edge, in cells squared."""
-        return self._widened(time) / self._width**2
-
-    def _widened(self, time: float) -> float:
-        """The variance `2 int_0^t D` that noise alone makes."""
-        noise = self._equation.noise
-        ends = [0.0, *(end for end in noise.breaks() if 0.0 < end < time), time]
-        nodes, weights = leggauss(_NODES_IN_TIME if len(noise.breaks()) > 0 else 1)
-        return sum(
-            length * float(weights @ [noise.diffusion_at(start + 0.5 * length * (node + 1.0)) for node in nodes])
-            for start, length in zip(ends, np.diff(ends).tolist(), strict=False)
-        )
+        return self._equation.noise.variance(time) / self._width**2
 
     def _when(self, variance: float, last: float) -> float:
         """The time at which noise alone has made that variance, or the last one."""
         noise = self._equation.noise
         if not noise.breaks():
             return min(variance / (2.0 * noise.diffusion), last)
-        if self._widened(last) <= variance:
+        if noise.variance(last) <= variance:
             return last
-        return float(brentq(lambda time: self._widened(time) - variance, 0.0, last, xtol=_SHORTEST * last, rtol=_WHEN))
+        return float(brentq(lambda time: noise.variance(time) - variance, 0.0, last, xtol=_SHORTEST * last, rtol=_WHEN))
 
     def pieces(self, time: float, grid: Grid) -> list[Discretised]:
         """Its parts on the cells of a grid; those at the end are asked for twice."""
@@ -202,7 +190,7 @@ class FirstInstants:
 
     def _dense_nodes(self, part: Part, time: float) -> Nodes:
         """As close to each other as normal laws of that time are wide."""
-        wide = max(math.sqrt(self._widened(time)), _NARROWEST * self._width)
+        wide = max(math.sqrt(self._equation.noise.variance(time)), _NARROWEST * self._width)
         points, weights = _nodes(part, 1.0)
         there = weights > _DENSE_WEIGHT * weights.max()
         lengths = (weights[there] / part.measure.evaluate(points[there])) ** (1.0 / points.shape[1])

@@ -14,9 +14,9 @@ from mfpde.contracts import PROMISED
 from mfpde.errors import ProblemError
 from mfpde.measure import Measure
 from mfpde.solvers.amplification import Amplification
-from mfpde.solvers.finite_volume.cell_count import PILOT_TOLERANCE, Range, TooFewCellsError, enough_cells
+from mfpde.solvers.finite_volume.cell_count import PILOT_TOLERANCE, Range, Start, check_resolution, enough_cells
 from mfpde.solvers.finite_volume.control import StepControl
-from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, Missed, narrowest_cluster
+from mfpde.solvers.finite_volume.diagnostics import Missed
 from mfpde.solvers.finite_volume.first_instants import FirstInstants
 from mfpde.solvers.finite_volume.fitted_system import FittedSystem
 from mfpde.solvers.finite_volume.frames import Fitted, Frame, Moving, Rescaled, Static
@@ -53,7 +53,6 @@ _COARSE_CELLS, _COARSE_TOLERANCE = {1: 48, 2: 24}, 1e-5  # of the run that finds
 _BOX_DEVIATIONS = 9.0  # standard deviations that cells cover; the closure continues the tail
 _MAX_LOG_RATIO = 2.5  # of densities in neighbouring cells of a tail that stencils can still follow
 _MAX_CELLS_CROSSED = 1e7  # by a token while the solution moves by its own width, or in the run
-_LOST_PEAK_ERROR = 0.9  # averaging error of the initial data, over the peak: only a peak between cells makes more
 _FELT_DEVIATIONS = 6.0  # standard deviations from which on walls take part; 2e-9 of a Gaussian lies beyond
 _BOX_MASS_TOLERANCE = 1e-10  # share of the mass that a given box may leave out
 
@@ -126,40 +125,71 @@ class Setup:
         box = None if self._moving else self._resting_box()
         firsts: dict[tuple[int, ...], FirstInstants | None] = {}  # of as many cells, by a pilot run and the run itself
 
+        def grid_of(cells: tuple[int, ...]) -> Grid:
+            return Grid(*(box or self._moving_box(parts, cells)), cells, gaussian=self._moving)
+
         def start(cells: tuple[int, ...], tolerance: float, pilot: bool = False) -> FiniteVolumeIntegration:
-            grid = Grid(*(box or self._moving_box(parts, cells)), cells, gaussian=self._moving)
+            grid = grid_of(cells)
             if cells not in firsts:
                 firsts[cells] = self._first_instants(grid, parts)
             first = firsts[cells]
             at_once = pilot and first is not None  # such runs leave t = 0 before anybody looks
             pieces = self._at_points(parts, grid) if at_once else self._on_grid(parts, grid, pilot)
-            self._check_cells(cells, pieces if first is None else first.pieces(first.until, grid))
+            check_resolution(cells, pieces if first is None else first.pieces(first.until, grid), self._moving)
             integration = self._on_cells(grid, pieces, first, parts, self.settings.order, tolerance)
             self._check_speed(integration)
             return integration
 
         given = self.settings.cells
         if given is None:
-            given = enough_cells(
+            finest = grid_of((self._cells_within.most,) * self.dimension)
+            given = self._enough_cells(
                 lambda count: start((count,) * self.dimension, max(PILOT_TOLERANCE, self._step_tolerance), pilot=True),
-                self._cells_within,
-                self.task.until,
-                self._error,
+                self._longest_cell(finest, parts),
             )
         cells = given if isinstance(given, tuple) else (given,) * self.dimension
         doing(f"laying the initial data on {' x '.join(map(str, cells))} cells")
         return start(cells, self._step_tolerance)
 
+    def _enough_cells(self, pilot: Start, finest: float) -> int:
+        """A side, of cells that are at least as long as that: for the end, and where noise smooths edges also for the
+        first look at them, when they are sharpest, if any cells resolve them then. Pilots to the first look are short,
+        and what they say of more cells is not relied on: errors that fall like a Gaussian of them have no order."""
+        within, first = self._cells_within, self.task.first_look
+        count = enough_cells(pilot, within, self.task.until, self._error)
+        sharp = self._smoothed and self.settings.box is None and first < self.task.until
+        if not sharp or math.sqrt(self.equation.noise.variance(first)) < finest:
+            return count
+        within = replace(within, fewest=count, rough=within.most)
+        return enough_cells(pilot, within, first, self._error, most_extrapolated=1.0)
+
+    @property
+    def _smoothed(self) -> bool:
+        """Whether noise smooths edges from the start; not where the velocity has kinks, nor where the data have
+        tails."""
+        equation = self.equation
+        return self.measure.compact and not equation.velocity.kinked and equation.noise.diffusion_at(0.0) > 0
+
+    def _longest_cell(self, grid: Grid, parts: list[Part]) -> float:
+        """In x, of those of all parts."""
+        frames = (part.matrix if self._moving else np.eye(self.dimension) for part in parts)
+        return max(float(np.linalg.norm(matrix * grid.widths, 2)) for matrix in frames)
+
+    @property
+    def fewest_cells(self) -> int:
+        """A side, of any run."""
+        return self._cells_within.fewest
+
     @property
     def _cells_within(self) -> Range:
         """Of the pilot runs, and of the run after them."""
         within = self._cells_of_kind
-        if self.settings.tolerance is not None and not self._unbounded:
+        if self.settings.tolerance is not None and not self.unbounded:
             return within
         return replace(within, fewest=max(within.fewest, _FEWEST_WITH_TAILS[self.dimension]))
 
     @property
-    def _unbounded(self) -> bool:
+    def unbounded(self) -> bool:
         """Whether speeds grow with tails like a power of the mass that they meet: cells have to reach far out then."""
         law = self.equation.velocity.law
         heads = [] if law is None else [term.head for term in law.at(0.0).terms(self.dimension)]
@@ -229,15 +259,10 @@ class Setup:
         return Missed(initial, self._error, order, self._kinks, layer=layer, widest=widest)
 
     def _first_instants(self, grid: Grid, parts: list[Part]) -> FirstInstants | None:
-        """Where cells do not resolve the data and there is noise from the start; not where the velocity has kinks, nor
-        where the data have tails or come to walls."""
-        noisy = self.equation.noise.diffusion_at(0.0) > 0
-        if not noisy or not self.measure.compact or self.equation.velocity.kinked:
+        """Where cells do not resolve the data, and noise smooths them; not where they come to walls."""
+        if not self._smoothed or all(piece.resolved for piece in self._at_points(parts, grid)):
             return None
-        if all(piece.resolved for piece in self._at_points(parts, grid)):
-            return None
-        frames = (part.matrix if self._moving else np.eye(self.dimension) for part in parts)
-        width = max(float(np.linalg.norm(matrix * grid.widths, 2)) for matrix in frames)
+        width = self._longest_cell(grid, parts)
         first = FirstInstants(self.equation, self.frame, parts, width, self.task.until, self._error)
         if not first.error < np.inf:
             return None
@@ -362,22 +387,3 @@ class Setup:
                 "attention of tails has no bound; take bounded initial data, a smaller solver.box, or solver.kind: "
                 "characteristics",
             )
-
-    def _check_cells(self, cells: tuple[int, ...], pieces: list[Discretised]) -> None:
-        width = _width(pieces)
-        if width < LEAST_WIDTH:
-            needed = [math.ceil(1.5 * LEAST_WIDTH / max(width, 0.5) * count) for count in cells]
-            instead = "" if self._moving else ", or frame: moving"
-            raise TooFewCellsError.at(
-                "solver.cells",
-                f"{list(cells)} are too few for the initial data, whose narrowest cluster is {width:.2g} cells wide; "
-                f"take about {needed}{instead}",
-            )
-
-
-def _width(pieces: list[Discretised]) -> float:
-    """Of the narrowest cluster, in cells; at most one where a peak lies between cells."""
-    if not all(np.isfinite(piece.density).all() and piece.density.any() for piece in pieces):
-        return 0.0
-    width = narrowest_cluster(np.stack([piece.density for piece in pieces]))
-    return min(width, 1.0) if max(piece.missed for piece in pieces) > _LOST_PEAK_ERROR else width

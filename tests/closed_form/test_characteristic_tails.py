@@ -218,3 +218,37 @@ def test_distances_know_the_edges_that_nodes_do_not_reach():
     np.testing.assert_allclose(np.concatenate(measure.reach()), [-half, half], rtol=1e-8)
     for kind in ("wasserstein-1", "wasserstein-2", "energy"):
         assert mfpde.distance(measure, exact, kind) < 1e-6
+
+
+def test_gaussian_data_stay_gaussian_under_coefficients_in_time():
+    """`S^-1 = S_0^-1 - 2 int V A`, `m = m_0 e^{int V} (S/S_0)^{1/2}`."""
+    A = {"times": [0, 0.5], "values": [1, 0.4], "interpolation": "linear"}
+    V = {"times": [0, 0.3], "values": [-1, -0.5]}
+    initial = {"kind": "gaussian", "mean": 0.5, "covariance": 0.4}
+    measure = solve(LINE, {"kind": "softmax", "A": A, "V": V}, initial).measure(-1)
+    both = -1 * 0.3 * (1 + 0.64) / 2 - 0.5 * 0.2 * (0.64 + 0.4) / 2 - 0.5 * 0.5 * 0.4
+    variance = 1 / (1 / 0.4 - 2 * both)
+    np.testing.assert_allclose(measure.covariance, [[variance]], rtol=1e-10)
+    np.testing.assert_allclose(measure.mean, [0.5 * np.exp(-0.3 - 0.35) * np.sqrt(variance / 0.4)], rtol=1e-10)
+
+
+def test_auto_takes_characteristics_where_cells_in_tails_would_move_too_fast():
+    """Unnormalised attention of three normal laws, whose last cells would cross 1e10 others; Gauss-Hermite nodes."""
+    parts = [(-0.82, 0.4, 0.58), (0.57, 0.53, 0.71), (-0.35, 0.15, 0.48)]
+    components = [{"kind": "gaussian", "mean": m, "covariance": s, "weight": c} for m, s, c in parts]
+    attention = {"kind": "unnormalized", "A": 1.21, "V": -0.68}
+    initial = {"kind": "mixture", "components": components}
+    run = solve(LINE, attention, initial, until=0.3, solver={"kind": "auto"}, tolerance=1e-8)
+    assert run.problem.solver.kind == "characteristics"
+    z, w = np.polynomial.hermite_e.hermegauss(60)
+    z, w = z[w > 1e-15], w[w > 1e-15]
+    x = np.concatenate([m + np.sqrt(s) * z for m, s, _ in parts])
+    w = np.concatenate([c * w for _, _, c in parts])
+    w /= w.sum()
+    moved = solve_ivp(
+        lambda _, y: -0.68 * np.exp(1.21 * np.outer(y, y)) @ (w * y), [0, 0.3], x, "BDF", rtol=1e-9, atol=1e-11
+    )
+    end = moved.y[:, -1]
+    measure = run.measure(-1)
+    np.testing.assert_allclose(measure.mean, [w @ end], atol=1e-7)
+    np.testing.assert_allclose(measure.covariance, [[w @ end**2 - (w @ end) ** 2]], atol=1e-7)

@@ -104,9 +104,24 @@ def test_two_intervals_keep_the_promise_or_say_so(kappa, solver):
         off = float(np.abs(measure.evaluate(x[:, None]) - exact).max() / exact.max())
         worst = max(worst, off)
     assert honest(run, worst)
-    if not solver and kappa < 1e3:  # cells enough for the end, not for an edge that is still sharp
+    if not solver and kappa == 2.0:  # cells enough for the first look at an edge, not only for the end
+        assert run.outcome.accuracy.kept
+    if not solver and kappa == 100.0:  # the most there may be: enough for the end, not for an edge that is still sharp
         assert off < run.outcome.accuracy.promised < worst
         assert run.outcome.accuracy.cause == "earlier"
+
+
+@pytest.mark.parametrize("solver", [{}, {"frame": "static"}], ids=["", "rest"])
+def test_no_more_cells_than_the_first_look_needs(solver):
+    """Edges are wide at an only look; cells that cannot resolve them at an early one are none for it."""
+    late, early, hopeless = (
+        mfpde.solve(problem(intervals(20.0), times, tolerance=1e-5, **solver))
+        for times in ([1.0], [0.02, 1.0], [1e-5, 1.0])
+    )
+    assert late.outcome.accuracy.kept
+    assert early.outcome.accuracy.kept
+    assert hopeless.outcome.accuracy.cause == "earlier"
+    assert hopeless.density.shape[-1] == late.density.shape[-1] < 0.6 * early.density.shape[-1]
 
 
 def test_the_error_of_the_first_instants_is_of_third_order():

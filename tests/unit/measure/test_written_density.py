@@ -200,3 +200,9 @@ def test_tilts_of_the_wide_part_of_a_density_with_a_narrow_one(tilt):
     value, mean = density.log_laplace([[tilt]], gradient=True)
     assert value[0] == pytest.approx(exact, rel=1e-14)
     assert mean[0, 0] == pytest.approx(slope, rel=1e-13)
+
+
+@pytest.mark.parametrize("text", ["exp(-x**2)/(1 + x**2)", "exp(-x**2)/(1 + x**4)", "exp(-x**2)/cosh(2*x)"])
+def test_symmetric_densities_have_no_mean(text):
+    """Points half a step apart are mirror images there, whose masses agree however far the mean is off."""
+    assert abs(float(on(text, Line()).mean[0])) < 1e-12
