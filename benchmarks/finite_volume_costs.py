@@ -132,7 +132,9 @@ def share_rows() -> None:
     modes += [(noise_steps, "clear"), (weighted_modes, "multiply")]
     for case, task in tasks.items():
         mfpde.solve(task)
-        with _timed([(line_system, "_line_step"), (plane_system, "_plane_step"), *modes]) as spent:
+        with _timed(
+            [(line_system, "_line_step"), (line_system, "_line_force_step"), (plane_system, "_plane_step"), *modes]
+        ) as spent:
             start = time.process_time()
             mfpde.solve(task)
             whole = time.process_time() - start

@@ -35,7 +35,7 @@ from mfpde.transform.regular_grid import (
 )
 from mfpde.typing import Float
 
-__all__ = ["sums_over_lattice"]
+__all__ = ["LATTICE_RULE", "LATTICE_STENCIL", "acting_between", "sums_over_lattice", "widest_resolved"]
 
 _RESOLVED_SPACINGS = 2.0  # of those that interpolation needs: the plain sum over nodes is then right to rounding
 _NODES_MAX = {1: 2**17, 2: 2**22}  # of both windows together, by dimension: 100 MB
@@ -83,7 +83,7 @@ def _convolved(
         return None
     stretch = potential, space, what, steps.tobytes(), shape, window
     if len(shape) == 1 and shape[0] * (sizes[0] + 1 - shape[0]) <= _PLAIN_PAIRS_MAX:
-        acting = _acting(*stretch)
+        acting = acting_between(*stretch)
         return None if acting is None else np.convolve(masses, acting[0], "valid")[None]
     spectra = _spectra(*stretch)
     if spectra is None:
@@ -105,7 +105,7 @@ def _spectra(
     potential: PairPotential, space: Geometry, what: str, steps: bytes, shape: tuple[int, ...], window: Window
 ) -> Float | None:
     """Of what acts."""
-    acting = _acting(potential, space, what, steps, shape, window)
+    acting = acting_between(potential, space, what, steps, shape, window)
     if acting is None:
         return None
     padded = tuple(map(_padded, acting.shape[1:]))
@@ -113,7 +113,7 @@ def _spectra(
 
 
 @lru_cache(maxsize=16)
-def _acting(
+def acting_between(
     potential: PairPotential, space: Geometry, what: str, steps: bytes, shape: tuple[int, ...], window: Window
 ) -> Float | None:
     """Between nodes of the lattice and of the window, from the farthest before to the farthest after,
@@ -142,8 +142,13 @@ def _acting(
 
 
 def _resolved(potential: PairPotential, space: Geometry, what: str, reach: float, width: float) -> bool:
+    return width <= widest_resolved(potential, space, what, reach)
+
+
+def widest_resolved(potential: PairPotential, space: Geometry, what: str, reach: float) -> float:
+    """Distance of nodes up to which the sum over them is right to rounding; 0 where W has kinks."""
     spacing = spacing_of(potential, space, what, reach)
-    return spacing is not None and width <= _RESOLVED_SPACINGS * spacing
+    return 0.0 if spacing is None else _RESOLVED_SPACINGS * spacing
 
 
 def _integrate(table: Piecewise, kinks: Float, width: float, first: int, odd: bool, out: Float) -> None:
@@ -151,9 +156,9 @@ def _integrate(table: Piecewise, kinks: Float, width: float, first: int, odd: bo
     cells = kinks / abs(width)
     both = np.concatenate([-cells[::-1], cells])
     room = np.empty(2 * STENCIL)
-    integrate_stencils(table, width, first, both, odd, _RULE, _STENCIL, room, out)
+    integrate_stencils(table, width, first, both, odd, LATTICE_RULE, LATTICE_STENCIL, room, out)
 
 
 _POINTS, _SHARES = gauss_legendre(_GAUSS_POINTS)
-_RULE = _POINTS, _SHARES, np.ascontiguousarray((lagrange_basis(0.5 * (1 + _POINTS)) * _SHARES).T)
-_STENCIL = STENCIL_NODES, STENCIL_WEIGHTS
+LATTICE_RULE = _POINTS, _SHARES, np.ascontiguousarray((lagrange_basis(0.5 * (1 + _POINTS)) * _SHARES).T)
+LATTICE_STENCIL = STENCIL_NODES, STENCIL_WEIGHTS
