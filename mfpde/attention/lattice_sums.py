@@ -15,7 +15,7 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from scipy.fft import irfftn, next_fast_len, rfftn
+from scipy.fft import fft, ifft, irfft, next_fast_len, rfft
 
 from mfpde.attention.grid_sums import spacing_of
 from mfpde.attention.pair_potential import PairPotential
@@ -33,7 +33,7 @@ from mfpde.transform.regular_grid import (
     interpolated,
     lagrange_basis,
 )
-from mfpde.typing import Float
+from mfpde.typing import AnyArray, Float
 
 __all__ = ["LATTICE_RULE", "LATTICE_STENCIL", "acting_between", "sums_over_lattice", "widest_resolved"]
 
@@ -89,10 +89,9 @@ def _convolved(
     if spectra is None:
         return None
     padded = tuple(map(_padded, sizes))
-    moved = rfftn(masses.reshape(shape), padded)
-    found = irfftn(spectra * moved, padded, axes=tuple(range(1, 1 + len(shape))))
+    moved = spectra * _transformed(masses.reshape(shape), padded)
     kept = tuple(slice(count - 1, size) for count, size in zip(shape, sizes, strict=True))
-    return np.ascontiguousarray(found[(slice(None), *kept)])
+    return np.ascontiguousarray(_restored(moved, padded, kept))
 
 
 def _padded(size: int) -> int:
@@ -100,16 +99,30 @@ def _padded(size: int) -> int:
     return int(next_fast_len(size, real=True))
 
 
+def _transformed(values: Float, padded: tuple[int, ...]) -> AnyArray:
+    """Along the last axes, one after the other: rows of zeros are never looked at."""
+    found: AnyArray = rfft(values, padded[-1])
+    return found if len(padded) == 1 else fft(found, padded[0], axis=-2, overwrite_x=True)
+
+
+def _restored(spectra: AnyArray, padded: tuple[int, ...], kept: tuple[slice, ...]) -> Float:
+    """What they are transforms of, as far as it is kept; spectra are overwritten."""
+    if len(padded) == 2:
+        spectra = ifft(spectra, axis=-2, overwrite_x=True)[..., kept[0], :]
+    found: Float = irfft(spectra, padded[-1])[..., kept[-1]]
+    return found
+
+
 @lru_cache(maxsize=16)
 def _spectra(
     potential: PairPotential, space: Geometry, what: str, steps: bytes, shape: tuple[int, ...], window: Window
-) -> Float | None:
+) -> AnyArray | None:
     """Of what acts."""
     acting = acting_between(potential, space, what, steps, shape, window)
     if acting is None:
         return None
     padded = tuple(map(_padded, acting.shape[1:]))
-    return np.asarray(rfftn(acting, padded, axes=tuple(range(1, acting.ndim))))
+    return _transformed(acting, padded)
 
 
 @lru_cache(maxsize=16)
