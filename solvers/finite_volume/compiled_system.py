@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from mfpde.attention import Interaction
 from mfpde.measure import GridDensity
 from mfpde.solvers.finite_volume.control import Plan
 from mfpde.solvers.finite_volume.diagnostics import unsmoothed
@@ -26,7 +27,7 @@ from mfpde.typing import Float
 if TYPE_CHECKING:
     from mfpde.equation import Equation
 
-__all__ = ["CompiledSystem"]
+__all__ = ["CompiledSystem", "interaction_of"]
 
 _KERNELS = frozenset({"softmax", "l2", "unnormalized"})  # of the form e^{<Ax, y> - <y, F y>}
 _NO_TABLEAU = np.zeros(0), np.zeros((0, 0)), np.zeros(0), np.zeros((0, 0))  # nodes, stages, weights, errors
@@ -93,8 +94,7 @@ class CompiledSystem(CellSystem):
     @classmethod
     def knows(cls, equation: Equation) -> bool:
         """Whether compiled code knows all that moves the tokens."""
-        velocity = equation.velocity
-        parts = [part.name for part in fields(velocity) if getattr(velocity, part.name) is not None]
+        velocity, parts = equation.velocity, _moving_parts(equation)
         if equation.interaction is not None or parts not in ([], ["law"]):
             return False
         terms = [] if velocity.law is None else velocity.law.at(0.0).terms(cls.dimension)
@@ -209,7 +209,7 @@ class CompiledSystem(CellSystem):
             there, speeds = (new, following.speeds) if last else (room.stage, room.speeds)
             solution = Solution(*(part.copy() for part in there))  # its law outlives the stage
             measure = self.drifts(time, solution, None if last else nearby, speeds)  # a resumed run knows none nearby
-            nearby = replace(nearby, measure=measure)
+            nearby = nearby if measure is None else replace(nearby, measure=measure)
             reached, moved_by = self._part(state, first, task, noise, (stage, moved_by), cells, new, following)
             error = error if last else reached
         return error, moved_by, nearby.measure
@@ -230,8 +230,6 @@ class CompiledSystem(CellSystem):
         return self._speeds_apart(solution, light, self._slope(time, solution, heavy)[0].speeds)
 
     def solutions_apart(self, time: float, solution: Solution, one: Solution, other: Solution) -> float:
-        if not self._summed:
-            return super().solutions_apart(time, solution, one, other)
         moved = self._slope(time, other, self._tables()._replace(moves=False))[0].speeds
         return self._speeds_apart(solution, self._speeds_at_rest(time, one), moved)
 
@@ -335,6 +333,20 @@ class CompiledSystem(CellSystem):
             form=stacked(lambda term: np.zeros((size, size)) if (f := term.head.key_form(size)) is None else f),
             noise=np.array([self.diffusion_at(time) for time in times]),
         )
+
+
+def interaction_of(equation: Equation) -> Interaction | None:
+    """All that moves tokens, where that is an interaction that lets them meet."""
+    law = equation.velocity.law
+    if not isinstance(law, Interaction) or _moving_parts(equation) != ["law"]:
+        return None
+    pair = law.pair_potential
+    return law if pair is None or pair.token_unfit is None else None
+
+
+def _moving_parts(equation: Equation) -> list[str]:
+    velocity = equation.velocity
+    return [part.name for part in fields(velocity) if getattr(velocity, part.name) is not None]
 
 
 def _arrays_of(solution: Solution) -> State:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -13,7 +12,6 @@ from mfpde.attention.lattice_sums import LATTICE_RULE, LATTICE_STENCIL, acting_b
 from mfpde.attention.pair_potential import PairPotential
 from mfpde.attention.pair_quadrature import kinks_of
 from mfpde.attention.pair_tables import tables_of
-from mfpde.geometry import Geometry
 from mfpde.measure.expression_program import program_of
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.solution import Solution
@@ -24,7 +22,7 @@ from mfpde.transform.regular_grid import STENCIL
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
-    from mfpde.equation import Equation
+    from mfpde.geometry import Geometry
 
 __all__ = ["ForcesOfLine"]
 
@@ -41,17 +39,6 @@ class ForcesOfLine:
         self._paired = self._pair is not None and self._pair.stiffness is None
         self._grid: Grid | None = None
         self._kept: dict[float, LineForces | None] = {}
-
-    @classmethod
-    def of(cls, equation: Equation, rests: bool) -> ForcesOfLine | None:
-        """None where tokens move by anything else, or must not meet."""
-        velocity = equation.velocity
-        parts = [part.name for part in fields(velocity) if getattr(velocity, part.name) is not None]
-        law = velocity.law
-        if parts != ["law"] or not isinstance(law, Interaction):
-            return None
-        unfit = None if law.pair_potential is None else law.pair_potential.token_unfit
-        return cls(law, equation.geometry, rests) if unfit is None else None
 
     def near(self, solution: Solution, grid: Grid) -> LineForces | None:
         """For solutions that are about as wide; None where W has no table."""

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, ClassVar
 
 from mfpde.compilation import quick
-from mfpde.solvers.finite_volume.compiled_system import CompiledSystem
+from mfpde.solvers.finite_volume.compiled_system import CompiledSystem, interaction_of
 from mfpde.solvers.finite_volume.frames import Frame
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.line_forces import ForcesOfLine
@@ -39,7 +39,8 @@ class LineSystem(CompiledSystem):
         super().__init__(equation, grid, frame, scheme)
         self._line_rooms: dict[tuple[int, int], LineRoom] = {}
         self._force_rooms: dict[tuple[int, ...], ForceRoom] = {}
-        self._forces = ForcesOfLine.of(equation, frame.rests)
+        law = interaction_of(equation)
+        self._forces = None if law is None else ForcesOfLine(law, equation.geometry, frame.rests)
 
     @property
     def _summed(self) -> bool:
