@@ -6,7 +6,7 @@ import math
 
 from mfpde.compilation import kernel
 from mfpde.transform.fused import fused
-from mfpde.transform.piecewise import Piecewise, piecewise_value
+from mfpde.transform.piecewise import Piecewise, piecewise_value, value_beside
 from mfpde.typing import Float
 
 __all__ = ["act", "act_on_differences", "integrate_stencils", "slide"]
@@ -20,13 +20,15 @@ def act_on_differences(table: Piecewise, steps: Float, first: Float, radial: boo
     that length where it is `odd`, otherwise the number itself. Where the differences are `radial`, i.e. with each one
     its negative is among them, half of them are asked for."""
     rows, columns = out.shape[1], out.shape[2]
-    size = rows * columns
+    size, panel = rows * columns, 0
     for index in range((size + 1) // 2 if radial else size):
         i, j = index // columns, index % columns
         p, q = first[0] + i, first[1] + j
         x, y = steps[0, 0] * p + steps[0, 1] * q, steps[1, 0] * p + steps[1, 1] * q
         distance = math.sqrt(x * x + y * y)
-        value = piecewise_value(table, distance) if distance > 0.0 else (0.0 if odd else table.centre)
+        value = 0.0 if odd else table.centre
+        if distance > 0.0:
+            value, panel = value_beside(table, panel, distance)
         if not odd:
             out[0, i, j] = value
             if radial:
