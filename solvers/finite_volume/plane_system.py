@@ -33,6 +33,7 @@ __all__ = ["PlaneSystem"]
 _SHARED_CELLS = 8000  # of a panel, from which threads share sums and fluxes
 _SUMS_PER_THREAD = 4  # calls: pieces take different times, and threads may be slowed down by others
 _BLOCKS_PER_THREAD = 2  # calls: blocks of rows take the same time
+_POSITIONS_MAX = 8  # on one lattice, of which compiled sums over each take less time than other sums over all
 _Call: TypeAlias = Callable[..., tuple[float, float]]
 _plane_step = quick(steps.plane_step)
 
@@ -54,7 +55,8 @@ class PlaneSystem(CompiledSystem):
     @property
     def _summed(self) -> bool:
         # laws of many positions on one lattice are one law to a query: `GridDensity.up_to` adds them up
-        return super()._summed and not (self.frame.rests and self.scheme.positions is not None)
+        one = self.frame.rests and self.scheme.positions is not None and self.scheme.positions.size > _POSITIONS_MAX
+        return super()._summed and not one
 
     def drifts(self, time: float, state: Solution, nearby: Rates | None, out: Float) -> GridDensity | None:
         if self._forces is not None and self._forces.find(state, self.grid, out):
