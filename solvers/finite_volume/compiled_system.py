@@ -121,9 +121,14 @@ class CompiledSystem(CellSystem):
         rates, heads = self._blank(state), self._heads_now(time)
         if self._summed and self._find(state, heads, cells, rates):
             return rates, None
-        measure, still = self.drifts(time, state, nearby, rates.speeds), _arrays_of(state)
-        self._part(still, rates, _NO_STEP, heads.noise, (0, 0.0), cells, still, rates)
+        measure = self.drifts(time, state, nearby, rates.speeds)
+        self._find_from_speeds(state, heads, cells, rates)
         return rates, measure
+
+    def _find_from_speeds(self, state: Solution, heads: Heads, cells: Cells, rates: Slopes) -> None:
+        """rates = those of a solution from the velocities that stand in place of its speeds."""
+        still = _arrays_of(state)
+        self._part(still, rates, _NO_STEP, heads.noise, (0, 0.0), cells, still, rates)
 
     def _blank(self, state: Solution) -> Slopes:
         panels, (rows, columns) = len(state.mean), self.grid.shape
@@ -154,17 +159,14 @@ class CompiledSystem(CellSystem):
 
     def fluxes(self, order: int, density: Float, speeds: Float, conductivities: Float) -> Fluxes:
         panels, size = len(density), self.dimension
-        state = Solution(density, np.empty((panels, size)), np.empty((panels, size, size)))
+        state = Solution(density, np.zeros((panels, size)), np.tile(np.eye(size), (panels, 1, 1)))
         given = np.ascontiguousarray(speeds), np.ascontiguousarray(conductivities)
         rates = self._blank(state)._replace(speeds=given[0], conductivity=given[1])
         nothing, matrices = np.zeros(0, dtype=bool), np.zeros((0, 0, size, size))
         heads = Heads(nothing, nothing, matrices, matrices, matrices, np.zeros(0))
         cells = self._tables()._replace(order=order)
-        if self._summed:
-            self._find(state, heads, cells, rates)
-        else:
-            still = _arrays_of(state)
-            self._part(still, rates, _NO_STEP, heads.noise, (0, 0.0), cells, still, rates)
+        if not (self._summed and self._find(state, heads, cells, rates)):
+            self._find_from_speeds(state, heads, cells, rates)
         return Fluxes(rates.across, rates.along)
 
     # -- steps
