@@ -52,11 +52,15 @@ class ForcesOfLine:
     @staticmethod
     def _distances(solution: Solution, grid: Grid) -> float:
         """A power of two beyond them all."""
-        scales, low, high = solution.matrix[:, 0, 0].tolist(), float(grid.low[0]), float(grid.high[0])
-        frames = zip(solution.mean[:, 0].tolist(), scales, strict=True)
-        ends = [mean + scale * z for mean, scale in frames for z in (low, high)]
-        width = max(map(abs, scales)) * float(grid.widths[0])
-        length = _LENGTH_FACTOR * (max(ends) - min(ends) + 2 * (STENCIL + 1) * width)
+        low, high, width = float(grid.low[0]), float(grid.high[0]), float(grid.widths[0])
+        if len(solution.mean) == 1:
+            scale = abs(float(solution.matrix[0, 0, 0]))
+            extent = scale * (high - low)
+        else:
+            scales = solution.matrix[:, 0, 0]
+            ends = solution.mean[:, 0] + np.multiply.outer((low, high), scales)
+            scale, extent = float(np.abs(scales).max()), float(np.ptp(ends))
+        length = _LENGTH_FACTOR * (extent + 2 * (STENCIL + 1) * scale * width)
         return 2.0 ** math.ceil(math.log2(length)) if 0.0 < length < np.inf else np.inf
 
     def _prepared(self, grid: Grid, distances: float) -> LineForces | None:
