@@ -15,7 +15,6 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from scipy.fft import fft, ifft, irfft, next_fast_len, rfft
 
 from mfpde.attention.grid_sums import spacing_of
 from mfpde.attention.pair_potential import PairPotential
@@ -96,17 +95,23 @@ def _convolved(
 
 def _padded(size: int) -> int:
     """The next size that transforms are fast for."""
+    from scipy.fft import next_fast_len
+
     return int(next_fast_len(size, real=True))
 
 
 def _transformed(values: Float, padded: tuple[int, ...]) -> AnyArray:
     """Along the last axes, one after the other: rows of zeros are never looked at."""
+    from scipy.fft import fft, rfft
+
     found: AnyArray = rfft(values, padded[-1])
     return found if len(padded) == 1 else fft(found, padded[0], axis=-2, overwrite_x=True)
 
 
 def _restored(spectra: AnyArray, padded: tuple[int, ...], kept: tuple[slice, ...]) -> Float:
     """What they are transforms of, as far as it is kept; spectra are overwritten."""
+    from scipy.fft import ifft, irfft
+
     if len(padded) == 2:
         spectra = ifft(spectra, axis=-2, overwrite_x=True)[..., kept[0], :]
     found: Float = irfft(spectra, padded[-1])[..., kept[-1]]
