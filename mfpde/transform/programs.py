@@ -23,7 +23,9 @@ CODES = {
          "sin", "cos", "tan", "exp", "log", "sqrt", "abs", "tanh", "cosh", "sinh")
     )
 }  # fmt: skip
+# the same by name, as kernels ask for them
 _COORDINATE, _NUMBER, _ADD, _SUBTRACT, _MULTIPLY, _DIVIDE, _, _MAXIMUM, _POWER = range(9)
+# beginning with functions of one answer that are no powers
 _SIN, _, _TAN, _EXP, _LOG, _SQRT, _, _TANH, _, _SINH = range(9, 19)
 
 

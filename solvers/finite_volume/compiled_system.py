@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from mfpde.attention import Interaction
 from mfpde.measure import GridDensity
 from mfpde.solvers.finite_volume.control import Plan
 from mfpde.solvers.finite_volume.diagnostics import unsmoothed
@@ -25,6 +24,7 @@ from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State, Told
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
+    from mfpde.attention import Interaction
     from mfpde.equation import Equation
 
 __all__ = ["CompiledSystem", "interaction_of"]
@@ -339,8 +339,8 @@ class CompiledSystem(CellSystem):
 
 def interaction_of(equation: Equation) -> Interaction | None:
     """All that moves tokens, where that is an interaction that lets them meet."""
-    law = equation.velocity.law
-    if not isinstance(law, Interaction) or _moving_parts(equation) != ["law"]:
+    law = equation.interaction
+    if law is None or _moving_parts(equation) != ["law"]:
         return None
     pair = law.pair_potential
     return law if pair is None or pair.token_unfit is None else None
