@@ -43,13 +43,14 @@ SPOTS = [
 
 def posed(
     parts: list[dict[str, Any]], until: float, query: Any = 1, value: Any = -1, kappa: float | None = None,
-    **solver: Any,
+    moved_by: dict[str, Any] | None = None, **solver: Any,
 ) -> mfpde.Problem:  # fmt: skip
-    """Softmax attention on a mixture, or on its only part."""
+    """Softmax attention, or another law, on a mixture, or on its only part."""
+    block = "attention" if moved_by is None or "kind" in moved_by else "interaction"
     return mfpde.Problem.from_dict(
         {
             "geometry": {"kind": "line" if np.ndim(parts[0]["mean"]) == 0 else "plane"},
-            "attention": {"kind": "softmax", "A": query, "V": value},
+            block: moved_by or {"kind": "softmax", "A": query, "V": value},
             "noise": {} if kappa is None else {"kappa": kappa},
             "initial": parts[0] if len(parts) == 1 else {"kind": "mixture", "components": parts},
             "solver": {"kind": "finite-volume", **solver},

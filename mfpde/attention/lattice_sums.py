@@ -32,9 +32,9 @@ from mfpde.transform.regular_grid import (
     interpolated,
     lagrange_basis,
 )
-from mfpde.typing import Float
+from mfpde.typing import AnyArray, Float
 
-__all__ = ["sums_over_lattice"]
+__all__ = ["LATTICE_RULE", "LATTICE_STENCIL", "acting_between", "sums_over_lattice", "widest_resolved"]
 
 _RESOLVED_SPACINGS = 2.0  # of those that interpolation needs: the plain sum over nodes is then right to rounding
 _NODES_MAX = {1: 2**17, 2: 2**22}  # of both windows together, by dimension: 100 MB
@@ -82,18 +82,15 @@ def _convolved(
         return None
     stretch = potential, space, what, steps.tobytes(), shape, window
     if len(shape) == 1 and shape[0] * (sizes[0] + 1 - shape[0]) <= _PLAIN_PAIRS_MAX:
-        acting = _acting(*stretch)
+        acting = acting_between(*stretch)
         return None if acting is None else np.convolve(masses, acting[0], "valid")[None]
     spectra = _spectra(*stretch)
     if spectra is None:
         return None
-    from scipy.fft import irfftn, rfftn
-
     padded = tuple(map(_padded, sizes))
-    moved = rfftn(masses.reshape(shape), padded)
-    found = irfftn(spectra * moved, padded, axes=tuple(range(1, 1 + len(shape))))
+    moved = spectra * _transformed(masses.reshape(shape), padded)
     kept = tuple(slice(count - 1, size) for count, size in zip(shape, sizes, strict=True))
-    return np.ascontiguousarray(found[(slice(None), *kept)])
+    return np.ascontiguousarray(_restored(moved, padded, kept))
 
 
 def _padded(size: int) -> int:
@@ -103,22 +100,38 @@ def _padded(size: int) -> int:
     return int(next_fast_len(size, real=True))
 
 
+def _transformed(values: Float, padded: tuple[int, ...]) -> AnyArray:
+    """Along the last axes, one after the other: rows of zeros are never looked at."""
+    from scipy.fft import fft, rfft
+
+    found: AnyArray = rfft(values, padded[-1])
+    return found if len(padded) == 1 else fft(found, padded[0], axis=-2, overwrite_x=True)
+
+
+def _restored(spectra: AnyArray, padded: tuple[int, ...], kept: tuple[slice, ...]) -> Float:
+    """What they are transforms of, as far as it is kept; spectra are overwritten."""
+    from scipy.fft import ifft, irfft
+
+    if len(padded) == 2:
+        spectra = ifft(spectra, axis=-2, overwrite_x=True)[..., kept[0], :]
+    found: Float = irfft(spectra, padded[-1])[..., kept[-1]]
+    return found
+
+
 @lru_cache(maxsize=16)
 def _spectra(
     potential: PairPotential, space: Geometry, what: str, steps: bytes, shape: tuple[int, ...], window: Window
-) -> Float | None:
+) -> AnyArray | None:
     """Of what acts."""
-    acting = _acting(potential, space, what, steps, shape, window)
+    acting = acting_between(potential, space, what, steps, shape, window)
     if acting is None:
         return None
-    from scipy.fft import rfftn
-
     padded = tuple(map(_padded, acting.shape[1:]))
-    return np.asarray(rfftn(acting, padded, axes=tuple(range(1, acting.ndim))))
+    return _transformed(acting, padded)
 
 
 @lru_cache(maxsize=16)
-def _acting(
+def acting_between(
     potential: PairPotential, space: Geometry, what: str, steps: bytes, shape: tuple[int, ...], window: Window
 ) -> Float | None:
     """Between nodes of the lattice and of the window, from the farthest before to the farthest after,
@@ -147,8 +160,13 @@ def _acting(
 
 
 def _resolved(potential: PairPotential, space: Geometry, what: str, reach: float, width: float) -> bool:
+    return width <= widest_resolved(potential, space, what, reach)
+
+
+def widest_resolved(potential: PairPotential, space: Geometry, what: str, reach: float) -> float:
+    """Distance of nodes up to which the sum over them is right to rounding; 0 where W has kinks."""
     spacing = spacing_of(potential, space, what, reach)
-    return spacing is not None and width <= _RESOLVED_SPACINGS * spacing
+    return 0.0 if spacing is None else _RESOLVED_SPACINGS * spacing
 
 
 def _integrate(table: Piecewise, kinks: Float, width: float, first: int, odd: bool, out: Float) -> None:
@@ -156,9 +174,9 @@ def _integrate(table: Piecewise, kinks: Float, width: float, first: int, odd: bo
     cells = kinks / abs(width)
     both = np.concatenate([-cells[::-1], cells])
     room = np.empty(2 * STENCIL)
-    integrate_stencils(table, width, first, both, odd, _RULE, _STENCIL, room, out)
+    integrate_stencils(table, width, first, both, odd, LATTICE_RULE, LATTICE_STENCIL, room, out)
 
 
 _POINTS, _SHARES = gauss_legendre(_GAUSS_POINTS)
-_RULE = _POINTS, _SHARES, np.ascontiguousarray((lagrange_basis(0.5 * (1 + _POINTS)) * _SHARES).T)
-_STENCIL = STENCIL_NODES, STENCIL_WEIGHTS
+LATTICE_RULE = _POINTS, _SHARES, np.ascontiguousarray((lagrange_basis(0.5 * (1 + _POINTS)) * _SHARES).T)
+LATTICE_STENCIL = STENCIL_NODES, STENCIL_WEIGHTS

@@ -67,8 +67,11 @@ class Lattice(Queries):
 
     @cached_property
     def _points(self) -> Float:
-        grid = np.stack(np.meshgrid(*self.axes, indexing="ij"), axis=-1).reshape(-1, self.dimension)
-        return grid @ self.matrix.T + self.origin
+        found = self.origin
+        for k, axis in enumerate(self.axes):  # the last one runs fastest
+            along = axis.reshape(-1, *(1,) * (self.dimension - k))
+            found = found + along * self.matrix[:, k]
+        return found.reshape(-1, self.dimension)
 
     @property
     def positions_shape(self) -> tuple[int, ...]:

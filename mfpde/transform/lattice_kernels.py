@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 from mfpde.compilation import kernel
-from mfpde.transform.piecewise import Piecewise, piecewise_value
+from mfpde.transform.fused import fused
+from mfpde.transform.piecewise import Piecewise, piecewise_value, value_beside
 from mfpde.typing import Float
 
-__all__ = ["act_on_differences", "integrate_stencils"]
+__all__ = ["act", "act_on_differences", "integrate_stencils", "slide"]
 
 _KINK_MARGIN = 1e-12  # of a cell: kinks nearer to its ends lie on them
 
@@ -19,13 +20,15 @@ def act_on_differences(table: Piecewise, steps: Float, first: Float, radial: boo
     that length where it is `odd`, otherwise the number itself. Where the differences are `radial`, i.e. with each one
     its negative is among them, half of them are asked for."""
     rows, columns = out.shape[1], out.shape[2]
-    size = rows * columns
+    size, panel = rows * columns, 0
     for index in range((size + 1) // 2 if radial else size):
         i, j = index // columns, index % columns
         p, q = first[0] + i, first[1] + j
         x, y = steps[0, 0] * p + steps[0, 1] * q, steps[1, 0] * p + steps[1, 1] * q
         distance = math.sqrt(x * x + y * y)
-        value = piecewise_value(table, distance) if distance > 0.0 else (0.0 if odd else table.centre)
+        value = 0.0 if odd else table.centre
+        if distance > 0.0:
+            value, panel = value_beside(table, panel, distance)
         if not odd:
             out[0, i, j] = value
             if radial:
@@ -42,7 +45,8 @@ def act_on_differences(table: Piecewise, steps: Float, first: Float, radial: boo
 
 
 @kernel
-def _act(table: Piecewise, difference: float, odd: bool) -> float:
+def act(table: Piecewise, difference: float, odd: bool) -> float:
+    """What acts over a difference on the line."""
     if difference == 0.0:
         return 0.0 if odd else table.centre
     value = piecewise_value(table, abs(difference))
@@ -69,7 +73,7 @@ def _add_stretch(
     (low, high), points, shares = ends, rule[0], rule[1]
     for index in range(points.size):
         place = low + 0.5 * (high - low) * (1.0 + points[index])
-        acting = (high - low) * shares[index] * _act(table, width * place, odd)
+        acting = (high - low) * shares[index] * act(table, width * place, odd)
         _basis(cell - place, stencil[0], stencil[1], basis)
         for k in range(basis.size):
             moments[k] += acting * basis[k]
@@ -81,7 +85,7 @@ def _add_cell(
 ) -> None:
     """The same over a whole cell, by a rule whose weights are in `usual`."""
     for point in range(points.size):
-        line, acting = usual[point], _act(table, width * (cell - 0.5 * (1.0 + points[point])), odd)
+        line, acting = usual[point], act(table, width * (cell - 0.5 * (1.0 + points[point])), odd)
         for k in range(moments.size):
             moments[k] += acting * line[k]
 
@@ -117,3 +121,22 @@ def integrate_stencils(
             _add_stretch(table, width, cell, (low, cell), odd, rule, stencil, basis, moments)
         for n in range(max(0, index - count + 1), min(out.size, index + 1)):
             out[n] += moments[index - n]
+
+
+@kernel
+def slide(masses: Float, acting: Float, out: Float) -> None:
+    """`out_i += sum_j masses_j acting_{i - j + n - 1}` over n masses, four of them at a time."""
+    n, whole = masses.size, masses.size - masses.size % 4
+    for j in range(0, whole, 4):
+        m0, m1, m2, m3 = masses[j], masses[j + 1], masses[j + 2], masses[j + 3]
+        start = n - 1 - j
+        a0, a1, a2, a3 = acting[start:], acting[start - 1 :], acting[start - 2 :], acting[start - 3 :]
+        for i in range(out.size):
+            total = fused(m0, a0[i], out[i])
+            total = fused(m1, a1[i], total)
+            total = fused(m2, a2[i], total)
+            out[i] = fused(m3, a3[i], total)
+    for j in range(whole, n):
+        mass, here = masses[j], acting[n - 1 - j :]
+        for i in range(out.size):
+            out[i] = fused(mass, here[i], out[i])

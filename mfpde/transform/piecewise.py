@@ -13,7 +13,7 @@ from mfpde.transform.chebyshev import chebyshev_points, chebyshev_transform
 from mfpde.transform.fused import fused
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["DEGREE", "PANELS_FIRST", "Piecewise", "piecewise_value", "tabulated", "values_of"]
+__all__ = ["DEGREE", "PANELS_FIRST", "Piecewise", "piecewise_value", "tabulated", "value_beside", "values_of"]
 
 DEGREE = 11  # of the polynomials: with more, panels are few, but each value takes longer
 _PANEL_TOLERANCE = 1e-13  # relative to the largest value on the panel
@@ -44,6 +44,15 @@ class Piecewise(NamedTuple):
 
 
 @kernel
+def _panel_value(table: Piecewise, panel: int, r: float) -> float:
+    t, row = (r - table.middles[panel]) * table.scales[panel], table.coefficients[panel]
+    value = row[DEGREE]
+    for k in range(DEGREE - 1, -1, -1):
+        value = fused(value, t, row[k])
+    return value
+
+
+@kernel
 def piecewise_value(table: Piecewise, r: float) -> float:
     """The value at r > 0 within the range."""
     cell = min(int(r * table.cells_per_length), table.first.size - 2)
@@ -54,11 +63,17 @@ def piecewise_value(table: Piecewise, r: float) -> float:
             high = middle
         else:
             low = middle + 1
-    t, row = (r - table.middles[low]) * table.scales[low], table.coefficients[low]
-    value = row[DEGREE]
-    for k in range(DEGREE - 1, -1, -1):
-        value = fused(value, t, row[k])
-    return value
+    return _panel_value(table, low, r)
+
+
+@kernel
+def value_beside(table: Piecewise, panel: int, r: float) -> tuple[float, int]:
+    """The same where r is in a panel, or not far from it; and the panel that it is in."""
+    while r >= table.ends[panel] and panel < table.ends.size - 1:
+        panel += 1
+    while panel > 0 and r < table.ends[panel - 1]:
+        panel -= 1
+    return _panel_value(table, panel, r), panel
 
 
 @kernel

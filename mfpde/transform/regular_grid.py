@@ -17,7 +17,16 @@ from mfpde.transform.scattered_kernels import POINTS_PER_BLOCK, lagrange_rows
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["STENCIL", "STENCIL_NODES", "STENCIL_WEIGHTS", "RegularGrid", "interpolated", "lagrange_basis", "spread"]
+__all__ = [
+    "STENCIL",
+    "STENCIL_NODES",
+    "STENCIL_WEIGHTS",
+    "RegularGrid",
+    "interpolated",
+    "lagrange_basis",
+    "places",
+    "spread",
+]
 
 STENCIL = 16  # nodes along an axis that a point is interpolated from
 _BEFORE = STENCIL // 2 - 1  # of them, up to the one before the point
@@ -46,7 +55,7 @@ def lagrange_basis(t: Float) -> Float:
 
 
 @kernel
-def _places(x: Float, start: float, spacing: float, count: int, first: AnyArray, t: Float) -> None:
+def places(x: Float, start: float, spacing: float, count: int, first: AnyArray, t: Float) -> None:
     """The first node of each point's stencil, and the place of the point in it."""
     for q in range(x.size):
         u = (x[q] - start) / spacing
@@ -86,7 +95,7 @@ def _spread(
     for low in range(0, masses.size, POINTS_PER_BLOCK):
         width = min(POINTS_PER_BLOCK, masses.size - low)
         for k in range(1 if line else 0, 2):
-            _places(points[k, low : low + width], start[k], spacing, out.shape[k], first[k], t)
+            places(points[k, low : low + width], start[k], spacing, out.shape[k], first[k], t)
             lagrange_rows(t[:width], nodes, weights, ahead, basis[k])
         for q in range(width):
             for k in range(size):
@@ -109,7 +118,7 @@ def _interpolate(
     for low in range(0, points.shape[1], POINTS_PER_BLOCK):
         width = min(POINTS_PER_BLOCK, points.shape[1] - low)
         for k in range(1 if line else 0, 2):
-            _places(points[k, low : low + width], start[k], spacing, fields.shape[k + 1], first[k], t)
+            places(points[k, low : low + width], start[k], spacing, fields.shape[k + 1], first[k], t)
             lagrange_rows(t[:width], nodes, weights, ahead, basis[k])
         for q in range(width):
             top, left = first[0, q], first[1, q]

@@ -1,6 +1,6 @@
 """The equation on cells in compiled code, in frames that move or rest. Rates and steps are those of `CellSystem`, which
-specifies them: in one compiled call each where the velocity is by exponential kernels, otherwise in one call between
-two evaluations of it."""
+specifies them: in one compiled call each where compiled code knows the velocity, otherwise in one call between two
+evaluations of it."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State, Told
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
+    from mfpde.attention import Interaction
     from mfpde.equation import Equation
 
-__all__ = ["CompiledSystem"]
+__all__ = ["CompiledSystem", "interaction_of"]
 
 _KERNELS = frozenset({"softmax", "l2", "unnormalized"})  # of the form e^{<Ax, y> - <y, F y>}
 _NO_TABLEAU = np.zeros(0), np.zeros((0, 0)), np.zeros(0), np.zeros((0, 0))  # nodes, stages, weights, errors
@@ -63,7 +64,8 @@ class CompiledSystem(CellSystem):
     def _call(
         self, start: State, first: Slopes, task: StepTask, heads: Heads, cells: Cells, new: State, following: Slopes
     ) -> tuple[float, float]:
-        """A step whose velocities compiled code finds: its error, and by how much it was limited."""
+        """A step whose velocities compiled code finds: its error, NaN where these are out of its range, and by how much
+        it was limited."""
 
     @abstractmethod
     def _room(self, panels: int) -> tuple[Any, ...]:
@@ -93,8 +95,7 @@ class CompiledSystem(CellSystem):
     @classmethod
     def knows(cls, equation: Equation) -> bool:
         """Whether compiled code knows all that moves the tokens."""
-        velocity = equation.velocity
-        parts = [part.name for part in fields(velocity) if getattr(velocity, part.name) is not None]
+        velocity, parts = equation.velocity, _moving_parts(equation)
         if equation.interaction is not None or parts not in ([], ["law"]):
             return False
         terms = [] if velocity.law is None else velocity.law.at(0.0).terms(cls.dimension)
@@ -108,18 +109,27 @@ class CompiledSystem(CellSystem):
     # -- rates
     # ---------------------------------------------------------------------------------------------------------
 
-    def _find(self, state: Solution, heads: Heads, cells: Cells, rates: Slopes) -> None:
-        """rates = those of a solution; without noise in the heads, of the velocity that they have."""
+    def _find(self, state: Solution, heads: Heads, cells: Cells, rates: Slopes) -> bool:
+        """rates = those of a solution; without noise in the heads, of the velocity that they have. False where that is
+        to be found, and is out of range."""
         still = _arrays_of(state)
-        if self._summed:
-            self._call(still, rates, _NO_STEP, heads, cells, still, rates)
-        else:
-            self._part(still, rates, _NO_STEP, heads.noise, (0, 0.0), cells, still, rates)
+        return not np.isnan(self._call(still, rates, _NO_STEP, heads, cells, still, rates)[0])
 
-    def _slope(self, time: float, state: Solution, cells: Cells, spreads: bool = True) -> Slopes:
-        rates = self._blank(state)
-        self._find(state, self._heads_now(time), cells._replace(spreads=spreads), rates)
-        return rates
+    def _slope(
+        self, time: float, state: Solution, cells: Cells, nearby: Rates | None = None
+    ) -> tuple[Slopes, GridDensity | None]:
+        """The rates, and the law that they are of where compiled code does not find its velocity."""
+        rates, heads = self._blank(state), self._heads_now(time)
+        if self._summed and self._find(state, heads, cells, rates):
+            return rates, None
+        measure = self.drifts(time, state, nearby, rates.speeds)
+        self._find_from_speeds(state, heads, cells, rates)
+        return rates, measure
+
+    def _find_from_speeds(self, state: Solution, heads: Heads, cells: Cells, rates: Slopes) -> None:
+        """rates = those of a solution from the velocities that stand in place of its speeds."""
+        still = _arrays_of(state)
+        self._part(still, rates, _NO_STEP, heads.noise, (0, 0.0), cells, still, rates)
 
     def _blank(self, state: Solution) -> Slopes:
         panels, (rows, columns) = len(state.mean), self.grid.shape
@@ -134,15 +144,10 @@ class CompiledSystem(CellSystem):
         )
 
     def rhs(self, time: float, state: Solution, nearby: Rates | None = None, spreads: bool = True) -> Rates:
-        if not self._summed:
-            rates = self._blank(state)
-            measure = self.drifts(time, state, nearby, rates.speeds)
-            self._find(state, self._heads_now(time), self._tables()._replace(spreads=spreads), rates)
-            return self._rates(rates, measure)
-        rates = self._slope(time, state, self._tables(), spreads)
-        if not np.isfinite(rates.speeds).all():
+        rates, measure = self._slope(time, state, self._tables()._replace(spreads=spreads), nearby)
+        if measure is None and not np.isfinite(rates.speeds).all():
             super().rhs(time, state, spreads=spreads)  # says why, where something is to be said
-        return self._rates(rates)
+        return self._rates(rates, measure)
 
     def _rates(self, rates: Slopes, measure: GridDensity | None = None) -> _ToldRates:
         told, spreading = Told(*rates.told.tolist()), self.spreading(rates.conductivity)
@@ -155,12 +160,14 @@ class CompiledSystem(CellSystem):
 
     def fluxes(self, order: int, density: Float, speeds: Float, conductivities: Float) -> Fluxes:
         panels, size = len(density), self.dimension
-        state = Solution(density, np.empty((panels, size)), np.empty((panels, size, size)))
+        state = Solution(density, np.zeros((panels, size)), np.tile(np.eye(size), (panels, 1, 1)))
         given = np.ascontiguousarray(speeds), np.ascontiguousarray(conductivities)
         rates = self._blank(state)._replace(speeds=given[0], conductivity=given[1])
         nothing, matrices = np.zeros(0, dtype=bool), np.zeros((0, 0, size, size))
         heads = Heads(nothing, nothing, matrices, matrices, matrices, np.zeros(0))
-        self._find(state, heads, self._tables()._replace(order=order), rates)
+        cells = self._tables()._replace(order=order)
+        if not (self._summed and self._find(state, heads, cells, rates)):
+            self._find_from_speeds(state, heads, cells, rates)
         return Fluxes(rates.across, rates.along)
 
     # -- steps
@@ -172,17 +179,23 @@ class CompiledSystem(CellSystem):
         restores = self.frame.gaussian and not self.noisy_within(start.time, plan.end)
         task = StepTask(*tableau, length, start.rates.emptying, rough, tolerance, restores)
         new, following = State(*(np.empty_like(part) for part in state)), self._blank(start.solution)
-        first, measure = self._arrays(start.rates), None
+        first, measure, error, same = self._arrays(start.rates), None, np.nan, not self._summed
         if self._summed:
             heads = self._heads_within(start.time, plan)
             error, moved_by = self._call(state, first, task, heads, self._tables(), new, following)
-        else:
+            same = error <= 1.0 and self._found_alike(start.solution, Solution(*new))
+        if np.isnan(error):
             error, moved_by, measure = self._in_parts(start, first, task, plan, new, following)
         if not error < np.inf:
             return Attempt(None, error, limited=moved_by > 0)
-        known = error <= 1.0 and bool(np.isfinite(following.speeds).all())
+        known = same and error <= 1.0 and bool(np.isfinite(following.speeds).all())
         rates = self._rates(following, measure) if known else None
         return Attempt(Solution(*new), error, limited=moved_by > 0, rates=rates)
+
+    def _found_alike(self, one: Solution, other: Solution) -> bool:
+        """Whether compiled code finds the velocities of both by the same tables: rates at the end of a step are
+        otherwise found again, as a resumed run finds them."""
+        return True
 
     def _in_parts(
         self, start: Start, first: Slopes, task: StepTask, plan: Plan, new: State, following: Slopes
@@ -199,7 +212,7 @@ class CompiledSystem(CellSystem):
             there, speeds = (new, following.speeds) if last else (room.stage, room.speeds)
             solution = Solution(*(part.copy() for part in there))  # its law outlives the stage
             measure = self.drifts(time, solution, None if last else nearby, speeds)  # a resumed run knows none nearby
-            nearby = replace(nearby, measure=measure)
+            nearby = nearby if measure is None else replace(nearby, measure=measure)
             reached, moved_by = self._part(state, first, task, noise, (stage, moved_by), cells, new, following)
             error = error if last else reached
         return error, moved_by, nearby.measure
@@ -217,19 +230,17 @@ class CompiledSystem(CellSystem):
             return super().doubt(time, solution)
         heavy = self._tables()._replace(moves=False, heaviest=True)
         light = self._speeds_at_rest(time, solution)
-        return self._speeds_apart(solution, light, self._slope(time, solution, heavy).speeds)
+        return self._speeds_apart(solution, light, self._slope(time, solution, heavy)[0].speeds)
 
     def solutions_apart(self, time: float, solution: Solution, one: Solution, other: Solution) -> float:
-        if not self._summed:
-            return super().solutions_apart(time, solution, one, other)
-        moved = self._slope(time, other, self._tables()._replace(moves=False)).speeds
+        moved = self._slope(time, other, self._tables()._replace(moves=False))[0].speeds
         return self._speeds_apart(solution, self._speeds_at_rest(time, one), moved)
 
     def _speeds_at_rest(self, time: float, solution: Solution) -> Float:
         """Of frames that do not move; the last ones are kept, since several comparisons begin with them."""
         kept = self._kept_speeds
         if kept is None or kept[0] != time or kept[1] is not solution:
-            found = self._slope(time, solution, self._tables()._replace(moves=False)).speeds
+            found = self._slope(time, solution, self._tables()._replace(moves=False))[0].speeds
             kept = self._kept_speeds = time, solution, found
         return kept[2]
 
@@ -325,6 +336,20 @@ class CompiledSystem(CellSystem):
             form=stacked(lambda term: np.zeros((size, size)) if (f := term.head.key_form(size)) is None else f),
             noise=np.array([self.diffusion_at(time) for time in times]),
         )
+
+
+def interaction_of(equation: Equation) -> Interaction | None:
+    """All that moves tokens, where that is an interaction that lets them meet."""
+    law = equation.interaction
+    if law is None or _moving_parts(equation) != ["law"]:
+        return None
+    pair = law.pair_potential
+    return law if pair is None or pair.token_unfit is None else None
+
+
+def _moving_parts(equation: Equation) -> list[str]:
+    velocity = equation.velocity
+    return [part.name for part in fields(velocity) if getattr(velocity, part.name) is not None]
 
 
 def _arrays_of(solution: Solution) -> State:

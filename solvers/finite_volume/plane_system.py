@@ -8,10 +8,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from mfpde.compilation import quick
-from mfpde.solvers.finite_volume.compiled_system import CompiledSystem
+from mfpde.measure import GridDensity
+from mfpde.solvers.finite_volume.compiled_system import CompiledSystem, interaction_of
 from mfpde.solvers.finite_volume.frames import Frame
 from mfpde.solvers.finite_volume.grid import Grid
-from mfpde.solvers.finite_volume.system import Scheme
+from mfpde.solvers.finite_volume.plane_forces import ForcesOfPlane
+from mfpde.solvers.finite_volume.solution import Solution
+from mfpde.solvers.finite_volume.system import Rates, Scheme
 from mfpde.solvers.kernels import plane_steps as steps
 from mfpde.solvers.kernels.cell_steps import StepTask
 from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State
@@ -20,6 +23,7 @@ from mfpde.solvers.kernels.plane_fluxes import FluxRoom, flux_room
 from mfpde.solvers.kernels.plane_slope import PlaneRoom, plane_room
 from mfpde.solvers.kernels.plane_steps import Part
 from mfpde.transform.threads import pieces, run_pieces, thread_count
+from mfpde.typing import Float
 
 if TYPE_CHECKING:
     from mfpde.equation import Equation
@@ -29,6 +33,7 @@ __all__ = ["PlaneSystem"]
 _SHARED_CELLS = 8000  # of a panel, from which threads share sums and fluxes
 _SUMS_PER_THREAD = 4  # calls: pieces take different times, and threads may be slowed down by others
 _BLOCKS_PER_THREAD = 2  # calls: blocks of rows take the same time
+_POSITIONS_MAX = 8  # on one lattice, of which compiled sums over each take less time than other sums over all
 _Call: TypeAlias = Callable[..., tuple[float, float]]
 _plane_step = quick(steps.plane_step)
 
@@ -44,11 +49,19 @@ class PlaneSystem(CompiledSystem):
         super().__init__(equation, grid, frame, scheme)
         self._plane_rooms: tuple[Grid, dict[int, PlaneRoom]] = grid, {}
         self._spare: list[tuple[PieceRoom, FluxRoom]] = []  # of threads that have ended
+        law = interaction_of(equation)
+        self._forces = None if law is None else ForcesOfPlane(law, equation.geometry, frame.rests)
 
     @property
     def _summed(self) -> bool:
         # laws of many positions on one lattice are one law to a query: `GridDensity.up_to` adds them up
-        return super()._summed and not (self.frame.rests and self.scheme.positions is not None)
+        one = self.frame.rests and self.scheme.positions is not None and self.scheme.positions.size > _POSITIONS_MAX
+        return super()._summed and not one
+
+    def drifts(self, time: float, state: Solution, nearby: Rates | None, out: Float) -> GridDensity | None:
+        if self._forces is not None and self._forces.find(state, self.grid, out):
+            return None
+        return super().drifts(time, state, nearby, out)
 
     def _call(
         self, start: State, first: Slopes, task: StepTask, heads: Heads, cells: Cells, new: State, following: Slopes

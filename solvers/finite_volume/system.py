@@ -146,9 +146,9 @@ class CellSystem(System[Solution, Rates]):
         fluxes = self.fluxes(self.scheme.order, state.density, speeds, conductivities)
         return Rates(fluxes, measure, mean, matrix, speeds, conductivities, *self._emptying(speeds, conductivities))
 
-    def drifts(self, time: float, state: Solution, nearby: Rates | None, out: Float) -> GridDensity:
+    def drifts(self, time: float, state: Solution, nearby: Rates | None, out: Float) -> GridDensity | None:
         """out = the velocity of tokens in the cells of every panel, `(panels, d, rows, columns)`; the law that it is
-        of."""
+        of, None where nothing of it is to be kept."""
         velocity, measure = self._velocity.at(time), self.measure(state)
         frames = measure.lattices
         if nearby is not None and nearby.measure is not None:

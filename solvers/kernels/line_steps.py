@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from mfpde.compilation import kernel
 from mfpde.solvers.kernels.cell_steps import StepRoom, StepTask, place, reach
 from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State
+from mfpde.solvers.kernels.line_forces import ForceRoom, LineForces, add_forces
 from mfpde.solvers.kernels.line_slope import LineRoom, end_line_slope, line_slope
 from mfpde.typing import Float
 
-__all__ = ["line_part", "line_step"]
+__all__ = ["line_force_step", "line_part", "line_step"]
+
+_OUT_OF_RANGE = np.nan  # in place of an error: of forces that tables or room do not reach
 
 
 @kernel
@@ -33,6 +38,32 @@ def line_step(
         if not error <= 1.0:
             break
         line_slope(out, heads, stage, cells, line, rates, stage == count and cells.spreads)
+    return error, moved_by
+
+
+@kernel
+def line_force_step(
+    start: State,
+    first: Slopes,
+    task: StepTask,
+    forces: LineForces,
+    noise: Float,
+    cells: Cells,
+    rooms: tuple[LineRoom, StepRoom, ForceRoom],
+    new: State,
+    following: Slopes,
+) -> tuple[float, float]:
+    """As `line_step`, by forces of interactions; the error is none (NaN) where these are out of range."""
+    line, room, acting = rooms
+    count, moved_by, error = task.weights.size, 0.0, 0.0
+    for stage in range(min(1, count), count + 1):
+        out, rates = place(start, task, stage, room, new, following)
+        error, moved_by = reach(start, first, task, stage, moved_by, cells, room, new)
+        if not error <= 1.0:
+            break
+        if noise.size > 0 and not add_forces(out, forces, cells, acting, rates.speeds):
+            return _OUT_OF_RANGE, moved_by
+        end_line_slope(out, noise, stage, cells, line, rates, stage == count and cells.spreads)
     return error, moved_by
 
 

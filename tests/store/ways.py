@@ -192,6 +192,16 @@ WAYS = {
             },
             (0.1, 0.2, 0.3, 0.4),
         ),
+        "tables of other lengths": Way(  # the crowd becomes four times as wide
+            {
+                "geometry": {"kind": "line"},
+                "interaction": {"expression": "log(r**2 + 0.25) + minimum(r, 1)", "external": "x"},
+                "initial": LINE_BUMPS,
+                "noise": {"kappa": 2},
+                "solver": {"kind": "finite-volume", "cells": 64, "tolerance": 1e-4},
+            },
+            (0.5, 3.0, 12.0),
+        ),
         "rescaled": cells("line", SOFTMAX, LINE_BUMPS, (0.05,), rescaled=True, cells=64, stepper="ssprk3"),
         "masked": cells("line", MASKED, LINE_BUMPS, (0.03, 0.05), cells=32, tolerance=1e-4),
     },

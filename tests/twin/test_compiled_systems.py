@@ -8,6 +8,7 @@ from numba import typeof
 
 import mfpde
 from mfpde.compilation.dispatchers import QuickCall
+from mfpde.solvers.finite_volume import line_forces
 from mfpde.solvers.finite_volume.compiled_system import CompiledSystem
 from mfpde.solvers.finite_volume.stepping import Start, take_step
 from mfpde.solvers.finite_volume.system import CellSystem
@@ -40,6 +41,11 @@ CASES = {
     "interaction": (BUMPS, {"cells": 48}, {"expression": "-log(r**2 + 0.25)", "external": "-x**4/4"}, None),
     "interaction and noise": (BUMPS, {"cells": 48}, {"expression": "-exp(-r)", "external": "-x**4/4"}, 3.0),
     "interaction at walls": (QUARTIC, {"cells": 60, "box": [[-4, 4]]}, {"expression": "-r**2", "external": "x"}, 5.0),
+    "kinked interaction": (BUMPS, {"cells": 44}, {"expression": "maximum(0, 1 - r**2)**2/4"}, None),
+    "kinked interaction at rest": (QUARTIC, {"cells": 90, "frame": "static"}, {"expression": "-r"}, None),
+    "interaction at rest": (QUARTIC, {"cells": 70, "frame": "static"}, {"expression": "exp(-r**2)"}, 9.0),
+    "external": (BUMPS, {"cells": 40}, {"external": "tanh(x)*cos(2*x) - abs(x)**1.5/(1 + minimum(x, 0)**2)"}, None),
+    "confinement": (BUMPS, {"cells": 40}, {"expression": "-r**2/2", "external": "x - x**4"}, 4.0),
     "relu": (BUMPS, {"cells": 48}, {"kind": "relu", "A": 1, "V": -1}, None),
     "sinkhorn": (BUMPS, {"cells": 40}, {"kind": "sinkhorn", "A": 1, "V": -1}, 9.0),
     "in time": (QUARTIC, {"cells": 48}, IN_TIME, {"times": [0.0, 0.01], "values": [10.0, 20.0]}),
@@ -71,6 +77,14 @@ CASES |= {
     "plane, masked": (SPOT, {"cells": 24}, MASKED, None),
     "plane, masked at rest": (SPOT, {"cells": 36, "frame": "static"}, MASKED, 20.0),
     "plane, interaction": (SPOTS, {"cells": 24}, {"expression": "-log(r**2 + 0.25)", "external": "x*y"}, 9.0),
+    "plane, interaction at rest": (
+        SPOTS,
+        {"cells": 40, "frame": "static"},
+        {"expression": "exp(-r**2)", "external": "-x**4 - y"},
+        None,
+    ),
+    "plane, confinement": (SPOTS, {"cells": [24, 28]}, {"expression": "-r**2/2", "external": "cos(x*y)"}, 9.0),
+    "plane, external at rest": (SPOTS, {"cells": 40, "frame": "static"}, {"external": "-x**4 - y**2"}, 4.0),
     "plane, linear at rest": (SPOTS, {"cells": 40, "frame": "static"}, {"kind": "linear", "A": 0.3, "V": -1}, None),
     "plane, heads": (SPOTS, {"cells": 24, "order": 7}, HEADS, 30.0),
     "plane, large scores": (SPOT, {"cells": 24}, {"kind": "softmax", "A": [[0, 30], [-30, 0]], "V": -1}, None),
@@ -211,3 +225,21 @@ def test_threads_share_large_panels(monkeypatch, case, threads):
         assert np.array_equal(whole.rates.fluxes.across, parts.rates.fluxes.across)
     for one, other in zip(whole.solution, parts.solution, strict=True):
         assert np.array_equal(one, other)
+
+
+def test_forces_out_of_range(monkeypatch):
+    """Where tables of forces do not reach, velocities are found between the parts of a step; rates at its end are left
+    to those who begin the next one, who may have other tables."""
+    fast, _, run = systems("interaction")
+    solution, rates = run.solution, fast.rhs(0.0, run.solution)
+    start = Start(0.0, solution, rates, fast.roughness(solution, rates))
+    plan = run._control.plan(0.0, min(run._control.step, 0.5 / rates.emptying), rates.outflow, rates.spreading)
+    usual = fast.step(start, plan, 1e-6)
+    monkeypatch.setattr(line_forces, "_LENGTH_FACTOR", 0.2)
+    monkeypatch.setattr(fast._forces, "_kept", {})
+    assert fast.rhs(0.0, solution).measure is not None
+    found = fast.step(start, plan, 1e-6)
+    assert usual.rates is not None
+    assert found.rates is None
+    for mine, other in zip(found.solution, usual.solution, strict=True):
+        near(mine, other, 1e-13)
