@@ -17,7 +17,7 @@ from dataclasses import dataclass
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
-from tolerances import Case, flat, gaussians, token_case
+from tolerances import Case, flat, gaussians, tokens_of
 
 import mfpde
 from mfpde.prepare import prepare
@@ -67,8 +67,7 @@ def cases() -> list[Case]:
     return [
         *(stored[name] for name in CHOSEN if name in stored),
         *normal[:3],
-        token_case(1, False, True, 0.5),
-        token_case(2, False, True, 0.5),
+        *(tokens_of(dimension, sphere=False, normalised=True, beta=0.5) for dimension in (1, 2)),
     ]
 
 

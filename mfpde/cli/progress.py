@@ -102,12 +102,15 @@ def line(report: ProgressReport) -> str:
 def duration(seconds: float) -> str:
     """Seconds in the units people think in.
 
-    >>> duration(0.25), duration(95), duration(7500)
-    ('0.25 s', '1 min 35 s', '2 h 5 min')
+    >>> duration(0.25), duration(95), duration(7500), duration(1e6), duration(1e120)
+    ('0.25 s', '1 min 35 s', '2 h 5 min', '11 days', 'more than a year')
     """
     if seconds < 60:
         return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
     minutes = int(seconds // 60)
     if minutes < 60:
         return f"{minutes} min {int(seconds) % 60} s"
-    return f"{minutes // 60} h {minutes % 60} min"
+    if minutes < 48 * 60:
+        return f"{minutes // 60} h {minutes % 60} min"
+    days = minutes // (24 * 60)
+    return f"{days} days" if days <= 365 else "more than a year"

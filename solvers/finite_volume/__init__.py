@@ -130,6 +130,11 @@ class FiniteVolume(Solver):
                 wanted = f"one entry for {'the axis' if dimension == 1 else 'each of the two axes'} of the {kind}"
                 raise ProblemError.at(f"solver.{key}", f"must have {wanted}, not {len(given)}")
 
+    def check_scales(self, task: InitialValueProblem) -> None:
+        from mfpde.solvers.scales import check_scales
+
+        check_scales(task)
+
     def falls_short(self, task: InitialValueProblem) -> str | None:
         if task.equation.noise.strongest > 0 or not self._loses_edges(task):
             return None
