@@ -16,6 +16,7 @@ PLACE_MAX = 1e100  # component of the mean
 RATE_MAX = 1e100  # of the first motion over the size of the data, per unit time
 
 ADVICE = "measure x in another unit"
+ADVICE_ON_NOISE = "measure x or time in another unit, or take a larger kappa"
 ADVICE_ON_RATES = "measure x or time in another unit, or scale coefficients down"
 
 
@@ -29,6 +30,8 @@ def check_scales(task: InitialValueProblem) -> None:
         raise ProblemError.at("initial", f"has a mean beyond 1e100; {ADVICE}")
     if not spread < SPREAD_MAX:
         raise ProblemError.at("initial", f"is wider than 1e60; {ADVICE}")
+    if not task.equation.noise.strongest < RATE_MAX * spread**2 and spread > 0:
+        raise ProblemError.at("noise", f"widens the initial data faster than at a rate of 1e100; {ADVICE_ON_NOISE}")
     size = max(place, spread)
     if size > 0 and not _first_speed(task, measure) < RATE_MAX * size:
         moving = next(

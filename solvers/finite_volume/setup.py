@@ -359,7 +359,7 @@ class Setup:
             raise TooFewCellsError.at(
                 "solver.cells",
                 f"{list(cells)} are too few for the initial data, whose narrowest cluster is {width:.2g} cells wide; "
-                f"take about {needed}{instead}",
+                f"take {'about' if width > 1 else 'more than'} {needed}{instead}",
             )
 
 
