@@ -105,6 +105,11 @@ class Noise(Specification):
 
     def breaks(self) -> tuple[float, ...]:
         """Times at which kappa jumps or has a kink, ascending."""
+        return self._breaks
+
+    @cached_property
+    def _breaks(self) -> tuple[float, ...]:
+        """Found once: whoever prepares a run asks."""
         return breaks_of(self)
 
     @property

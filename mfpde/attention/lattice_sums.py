@@ -15,7 +15,6 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from scipy.fft import irfftn, next_fast_len, rfftn
 
 from mfpde.attention.grid_sums import spacing_of
 from mfpde.attention.pair_potential import PairPotential
@@ -88,6 +87,8 @@ def _convolved(
     spectra = _spectra(*stretch)
     if spectra is None:
         return None
+    from scipy.fft import irfftn, rfftn
+
     padded = tuple(map(_padded, sizes))
     moved = rfftn(masses.reshape(shape), padded)
     found = irfftn(spectra * moved, padded, axes=tuple(range(1, 1 + len(shape))))
@@ -97,6 +98,8 @@ def _convolved(
 
 def _padded(size: int) -> int:
     """The next size that transforms are fast for."""
+    from scipy.fft import next_fast_len
+
     return int(next_fast_len(size, real=True))
 
 
@@ -108,6 +111,8 @@ def _spectra(
     acting = _acting(potential, space, what, steps, shape, window)
     if acting is None:
         return None
+    from scipy.fft import rfftn
+
     padded = tuple(map(_padded, acting.shape[1:]))
     return np.asarray(rfftn(acting, padded, axes=tuple(range(1, acting.ndim))))
 

@@ -12,6 +12,7 @@ nor for a cache of one's own.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 from numba.core import compiler, serialize, sigutils, types
@@ -41,7 +42,10 @@ class KernelDispatcher(CPUDispatcher):
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         super().__init__(function, targetoptions=options, pipeline_class=_pipeline(options))
         self._cache = KernelCache(function, options)
-        self._callee = CalleeDispatcher(function, options)
+
+    @cached_property
+    def _callee(self) -> CalleeDispatcher:
+        return CalleeDispatcher(self.py_func, self.targetoptions)
 
     @property
     def _numba_type_(self) -> Any:

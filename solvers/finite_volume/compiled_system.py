@@ -31,6 +31,7 @@ __all__ = ["CompiledSystem"]
 _KERNELS = frozenset({"softmax", "l2", "unnormalized"})  # of the form e^{<Ax, y> - <y, F y>}
 _NO_TABLEAU = np.zeros(0), np.zeros((0, 0)), np.zeros(0), np.zeros((0, 0))  # nodes, stages, weights, errors
 _NO_STEP = StepTask(*_NO_TABLEAU, 0.0, 0.0, 0.0, 0.0, restores=False)
+_UNTOLD = np.full(len(Told._fields), np.nan)
 _FACTORS = np.array([STAGGERED.get(order, np.zeros(4)) for order in range(10)])
 
 
@@ -129,7 +130,7 @@ class CompiledSystem(CellSystem):
             np.empty_like(state.mean),
             np.empty_like(state.matrix),
             np.empty_like(state.matrix),
-            np.full(len(Told._fields), np.nan),
+            _UNTOLD.copy(),
         )
 
     def rhs(self, time: float, state: Solution, nearby: Rates | None = None, spreads: bool = True) -> Rates:

@@ -77,7 +77,10 @@ class Grid:
     @cached_property
     def coordinates(self) -> Float:
         """z of the cells, `(d, rows, columns)`."""
-        return np.stack(np.meshgrid(*self.axes, indexing="ij")).reshape(self.dimension, *self.shape)
+        found = np.empty((self.dimension, *self.shape))
+        for direction, axis in enumerate(self.axes):
+            found[direction] = axis if direction == self.dimension - 1 else axis[:, None]
+        return found
 
     def _weights(self, places: tuple[Float, ...]) -> tuple[Float, ...]:
         if not self.gaussian:

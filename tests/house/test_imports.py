@@ -173,6 +173,19 @@ def test_import_loads_little(house):
     assert len(loaded) < 30
 
 
+def test_the_problem_and_its_parts_load_without_compiling(house):
+    """Every command begins with it, those that only look at a file, or say what is wrong with it, too."""
+    done = run_python(
+        "import sys\nfrom mfpde.compilation.dispatchers import KernelDispatcher\nKernelDispatcher.compile = None\n"
+        "import mfpde\nmfpde.Problem\nprint(*sys.modules)",
+        house,
+    )
+    assert done.returncode == 0, done.stderr
+    loaded = set(done.stdout.split())
+    assert "mfpde.attention" in loaded
+    assert loaded & {"h5py", "matplotlib", "scipy.fft", "scipy.special"} == set()
+
+
 def test_no_module_shares_the_name_of_a_public_function(house):
     functions = {f"mfpde.{name}" for name in mfpde.__all__ if callable(getattr(mfpde, name))}
     assert functions, "mfpde exports nothing"
