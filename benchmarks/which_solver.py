@@ -3,7 +3,8 @@
     python benchmarks/which_solver.py [--only WORD]
 
 Every solver that fits runs with the settings that a user gets who names it alone, and `auto` beside them. The error is
-the largest of mean and covariance over all output times, relative to the largest entry; for tokens of their positions.
+the largest of mean and covariance over all output times, relative to the largest entry, and of the density at the last
+one, relative to its peak, where the reference has it; for tokens of their positions.
 References are those of benchmarks/tolerances.py. Seconds are of a processor, warm. The exit code is 1 if a run of
 `auto` breaks its promise silently, or says that it has not kept it.
 """

@@ -87,12 +87,13 @@ def _bar() -> Iterator[Callable[[ProgressReport], None]]:
 
 
 def line(report: ProgressReport) -> str:
-    """`t = 3.2 of 40, 120 steps, rate 0.8/s, 46 s left, modes 128`; or what is being done before that."""
+    """`t = 3.2 of 40, 120 steps, 0.8 of t per second, 46 s left, 128 modes`; or what is being done before that."""
     if report.doing:
         return f"{report.doing}, {duration(report.elapsed)} so far"
     parts = [report.words]
     if report.rate:
-        parts.append(f"{report.rate:.3g} per second")
+        counted = f" of {report.label.removesuffix(' =')}" if report.label.endswith("=") else ""  # t, and no steps
+        parts.append(f"{report.rate:.3g}{counted} per second")
     if report.remaining is not None:
         parts.append(f"{duration(report.remaining)} left")
     parts += [f"{value} {name}" for name, value in report.detail.items()]
