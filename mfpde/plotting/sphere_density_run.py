@@ -58,7 +58,7 @@ class SphereDensityRun(_DensityRun):
         density, places = self.density, self.chosen
         texts, rows = time_texts(self.shown_times[places]), grid[0, :].subgridspec(2, 1, height_ratios=[1, 1.25])
         # each row has columns of its own: the bar of the lower one is not to part the maps of the upper one
-        maps, halves = (row.subgridspec(1, 3) for row in rows)
+        maps, halves = (rows[place].subgridspec(1, 3) for place in (0, 1))
         points, axes = map_points(_PIXELS), []
         for number, (place, text) in enumerate(zip(places, texts, strict=True)):
             axes.append(figure.add_subplot(maps[number]))

@@ -61,3 +61,22 @@ def test_what_overflows_is_refused(blocks, initial, message, solver):
 )
 def test_what_can_be_followed_is_not(blocks, initial):
     assert prepared(blocks, initial).solver.kind in ("finite-volume", "characteristics", "gaussian")
+
+
+def test_a_box_that_is_far_too_wide_has_no_number_of_cells_that_is_enough():
+    """A cluster within one cell may be of any width: what is told is no more than a bound."""
+    blocks = {**softmax(), "solver": {"kind": "finite-volume", "box": [[-1e5, 1e5]]}}
+    with pytest.raises(mfpde.ProblemError, match=r"too few .* 1 cells wide; take more than \["):
+        prepared(blocks).start()
+
+
+@pytest.mark.parametrize("cells", [100_000, [100_000, 100_000]])
+def test_cells_of_both_axes_count(cells):
+    data = {
+        "geometry": {"kind": "plane"},
+        **softmax(),
+        "initial": {"kind": "gaussian", "mean": [0, 0], "covariance": 1},
+        "time": {"until": 1},
+    }
+    with pytest.raises(mfpde.ProblemError, match="cells: may be 16,777,216 in all, not 10,000,000,000"):
+        prepare(mfpde.Problem.from_dict({**data, "solver": {"kind": "finite-volume", "cells": cells}}))
