@@ -19,6 +19,7 @@ OfTwo: TypeAlias = Callable[[Items, Float, Float], Float]
 
 _ROUNDS, _BITS = 18, 3  # of the place of a change between samples, to the last bit
 _MAX_CHANGES = 12  # of the sequence of edges, looked for between two samples
+_MARGIN_SHARE = 1e-3  # of an interval: so far from its ends is it known which edges are there
 _NONE = np.zeros(0)  # no cuts
 
 
@@ -87,6 +88,15 @@ class _Lines:
         where = self.where
         return crossings([along(kink) for kink in self.kinks], where.u_low[item], where.u_high[item], where.samples)
 
+    def at_side(self, u: Float) -> tuple[Items, Float]:
+        """Where edges cross the side at u, one for each item."""
+
+        def along(kink: OfTwo) -> OfItems:
+            return lambda k, t: kink(k, t, u[k])
+
+        where = self.where
+        return crossings([along(kink) for kink in self.kinks], where.t_low, where.t_high, where.samples)[:2]
+
     def rule(self, item: Items, t: Float) -> tuple[Items, Float, Float]:
         where = self.where
         owner, cuts, _, _ = self.edges(item, t)
@@ -120,13 +130,24 @@ def _outer_panels(lines: _Lines, where: Rectangles) -> Panels:
 
 
 def _changes(lines: _Lines, where: Rectangles) -> tuple[Items, Float]:
-    """Where the signature changes between samples, several times in one interval perhaps."""
+    """Where the signature changes: where edges cross the sides along t, and elsewhere between samples, several times in
+    one interval perhaps."""
+    crossed = [lines.at_side(u) for u in (where.u_low, where.u_high)]
+    owner, through = (np.concatenate(parts) for parts in zip(*crossed, strict=True))
+    inside = (through > where.t_low[owner]) & (through < where.t_high[owner])
+    owner, through = owner[inside], through[inside]
     everyone = np.arange(where.t_low.size)
-    t = where.t_low[:, None] + (where.t_high - where.t_low)[:, None] * np.linspace(0, 1, where.samples + 1)
-    signs = lines.signature(np.repeat(everyone, t.shape[1]), t.ravel()).reshape(t.shape)
-    item, left = np.nonzero(signs[:, 1:] != signs[:, :-1])
-    low, high, before, after = t[item, left], t[item, left + 1], signs[item, left], signs[item, left + 1]
-    items, cuts = [item[:0]], [low[:0]]
+    samples = where.t_low[:, None] + (where.t_high - where.t_low)[:, None] * np.linspace(0, 1, where.samples + 1)
+    marks = np.concatenate([owner, np.repeat(everyone, samples.shape[1])])
+    t = np.concatenate([through, samples.ravel()])
+    order = np.lexsort((t, marks))
+    marks, t = marks[order], t[order]
+    item, margin = marks[:-1], _MARGIN_SHARE * (t[1:] - t[:-1])
+    within = (marks[1:] == item) & (t[:-1] + margin < t[1:] - margin)
+    item, low, high = item[within], (t[:-1] + margin)[within], (t[1:] - margin)[within]
+    before, after = lines.signature(np.tile(item, 2), np.concatenate([low, high])).reshape(2, -1)
+    item, low, high, before, after = (part[before != after] for part in (item, low, high, before, after))
+    items, cuts = [owner], [through]
     for _ in range(_MAX_CHANGES):
         if not item.size:
             break

@@ -16,6 +16,7 @@ everything goes on from there at the order of the scheme, but for what limiting 
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -24,6 +25,7 @@ from scipy.optimize import brentq
 
 from mfpde.errors import ProblemError
 from mfpde.measure import Particles
+from mfpde.measure.fewer_nodes import fewer_nodes
 from mfpde.measure.hermite import three_points
 from mfpde.measure.normal_sum import NormalSum
 from mfpde.solvers.finite_volume.frames import Frame
@@ -31,6 +33,7 @@ from mfpde.solvers.finite_volume.grid import Grid, root
 from mfpde.solvers.finite_volume.initial import Discretised, Part, discretised
 from mfpde.solvers.steppers.base import OrdinarySystem
 from mfpde.solvers.stepping.adaptive_ode import March
+from mfpde.transform.chebyshev_grid import ChebyshevGrid
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
@@ -46,6 +49,11 @@ _NARROWEST = 0.4  # cells: narrower normal laws have the nodes of this width
 _SOURCE_REFINEMENT = {1: 1.0, 2: 0.4}  # by dimension, of the rule that the velocity is summed over
 _LEAST_WEIGHT = 1e-30  # of the largest, of a node
 _DENSE_WEIGHT = 1e-10  # of the largest, of nodes that have to be dense
+_PANELS = (4, 8)  # a side of the box, on each of which fewer nodes integrate the same polynomials
+_NODES_PER_PANEL = 200  # of a part, from which on fewer are looked for
+_SAME_DRIFT = 1e-11  # relative to the largest: what fewer nodes may change
+_POLYNOMIAL_POINTS = (16, 32)  # a side, through whose normal laws polynomials are laid
+_SAME_PLACE, _SAME_WIDTH = 1e-11, 1e-10  # of means over the box, of variances over the largest
 _STEP_TOLERANCE = 1e-13  # of the march, in units of x
 _ATTEMPTS_MAX = 128  # of its steps: rates of a hundred widths per unit time take fewer
 _NODES_IN_TIME = 10  # between two breaks of kappa(t), for the variance that noise makes
@@ -69,6 +77,11 @@ class _Normals(NamedTuple):
     def unpacked(cls, rows: Float, d: int) -> _Normals:
         return cls(rows[:, :d], rows[:, d : d + d * d].reshape(-1, d, d), rows[:, d + d * d :])
 
+    @property
+    def packed(self) -> Float:
+        """What `unpacked` takes."""
+        return np.concatenate([self.means, self.covariances.reshape(len(self.means), -1), self.cumulants], axis=1)
+
 
 class FirstInstants:
     """The law of tokens until cells resolve its edges, each of which noise has made a normal law."""
@@ -78,10 +91,9 @@ class FirstInstants:
     ) -> None:
         """For cells of that width, in units of x; no longer than to the `last` time."""
         self._equation, self._frame, self._parts, self._width = equation, frame, parts, width
-        dimension = equation.geometry.ambient_dimension
-        self._sources = [self._nodes(part, _SOURCE_REFINEMENT[dimension]) for part in parts]
+        self._sources = self._few_sources()
         self._at_end: list[Discretised] | None = None
-        self._points, self._weights = three_points(dimension)
+        self._points, self._weights = three_points(equation.geometry.ambient_dimension)
         for wanted, left in _RESOLVED:
             self.until = self._when((wanted * width) ** 2, last)
             of_law, self._at_edges = self._errors_at_end()
@@ -143,7 +155,7 @@ class FirstInstants:
         if time == self.until and self._at_end is not None:
             return self._at_end
         nodes = [self._dense_nodes(part, time) for part in self._parts]
-        moved = self._moved(time, nodes)[len(self._parts) :]
+        moved = self._all_moved(time, nodes)
         found = [self._on_cells(*each, time, grid) for each in zip(self._parts, nodes, moved, strict=True)]
         if time == self.until:
             self._at_end = found
@@ -160,22 +172,67 @@ class FirstInstants:
     # -- nodes
     # ---------------------------------------------------------------------------------------------------------
 
-    @staticmethod
-    def _nodes(part: Part, refinement: float) -> Nodes:
-        points, weights = part.measure.nodes(refinement=refinement)
-        there = weights > _LEAST_WEIGHT * weights.max()
-        return points[there], weights[there] / weights[there].sum()
+    def _few_sources(self) -> list[Nodes]:
+        """Nodes that the velocity is summed over: as few as change nothing in it at t = 0."""
+        refinement = _SOURCE_REFINEMENT[self._equation.geometry.ambient_dimension]
+        every = [_nodes(part, refinement) for part in self._parts]
+        for panels in _PANELS:
+            if sum(len(weights) for _, weights in every) <= _NODES_PER_PANEL * len(every) * panels**2:
+                break
+            few = [_fewer(part, refinement, panels) for part in self._parts]
+            wanted, found = (self._first_drift(nodes, few) for nodes in (every, few))
+            if np.abs(found - wanted).max() <= _SAME_DRIFT * np.abs(wanted).max():
+                return few
+        return every
+
+    def _first_drift(self, sources: list[Nodes], where: list[Nodes]) -> Float:
+        """At t = 0, of some nodes, at others."""
+        points, masses = self._joined(sources)
+        places = self._joined(where)[0]
+        among, own = (self._positions([len(each) for each, _ in nodes]) for nodes in (sources, where))
+        measure = Particles(points, masses, self._equation.geometry, among)
+        velocity = self._equation.velocity.at(0.0)
+        velocity.prepare(measure)
+        return np.asarray(velocity.drift(measure, places, own))
+
+    def _joined(self, nodes: list[Nodes]) -> Nodes:
+        """All of them, with masses."""
+        masses = [part.share * weights for part, (_, weights) in zip(self._parts, nodes, strict=True)]
+        return np.concatenate([points for points, _ in nodes]), np.concatenate(masses)
 
     def _dense_nodes(self, part: Part, time: float) -> Nodes:
         """As close to each other as normal laws of that time are wide."""
         wide = max(math.sqrt(self._widened(time)), _NARROWEST * self._width)
-        points, weights = self._nodes(part, 1.0)
+        points, weights = _nodes(part, 1.0)
         there = weights > _DENSE_WEIGHT * weights.max()
         lengths = (weights[there] / part.measure.evaluate(points[there])) ** (1.0 / points.shape[1])
-        return self._nodes(part, max(1.0, float(lengths.max()) / (_NODE_SPACING * wide)))
+        needed = float(lengths.max()) / (_NODE_SPACING * wide)
+        return _nodes(part, max(1.0, needed))
 
     # -- motion
     # ---------------------------------------------------------------------------------------------------------
+
+    def _all_moved(self, time: float, nodes: list[Nodes]) -> list[_Normals]:
+        """Normal laws about many nodes. Where these are and how wide is a smooth function of where they began: a
+        polynomial through few of them, where it gives those about the sources."""
+        for count in _POLYNOMIAL_POINTS:
+            grids = [ChebyshevGrid.around(points, count) for points, _ in nodes]
+            if sum(len(grid.points) for grid in grids) >= sum(len(weights) for _, weights in nodes):
+                break
+            moved = self._moved(time, [(grid.points, np.ones(len(grid.points))) for grid in grids])
+            sources, of_grids = moved[: len(nodes)], moved[len(nodes) :]
+            told = [
+                grid.interpolated(values.packed, points)
+                for grid, values, (points, _) in zip(grids, of_grids, self._sources, strict=True)
+            ]
+            size = max(float(np.abs(grid.half).max()) for grid in grids)
+            if all(_alike(each, source, size) for each, source in zip(told, sources, strict=True)):
+                d = self._equation.geometry.ambient_dimension
+                return [
+                    _Normals.unpacked(grid.interpolated(values.packed, points), d)
+                    for grid, values, (points, _) in zip(grids, of_grids, nodes, strict=True)
+                ]
+        return self._moved(time, nodes)[len(nodes) :]
 
     def _moved(self, time: float, others: list[Nodes]) -> list[_Normals]:
         """Normal laws about the sources, and about other nodes of the same parts, at a time."""
@@ -225,6 +282,26 @@ class FirstInstants:
         variances = np.diagonal(normals.covariances, axis1=1, axis2=2)
         skewed = 3.0 * (weighed * (apart**2 - variances[:, None, :])).sum(axis=1)
         return np.concatenate([weighed.sum(axis=1), wider.reshape(-1, d * d), skewed], axis=1)
+
+
+def _nodes(part: Part, refinement: float) -> Nodes:
+    points, weights = part.measure.nodes(refinement=refinement)
+    there = weights > _LEAST_WEIGHT * weights.max()
+    return points[there], weights[there] / weights[there].sum()
+
+
+@lru_cache(maxsize=16)  # every pilot run asks for them
+def _fewer(part: Part, refinement: float, panels: int) -> Nodes:
+    return fewer_nodes(*_nodes(part, refinement), panels)
+
+
+def _alike(found: Float, wanted: _Normals, size: float) -> bool:
+    """Whether means and covariances are those of other normal laws, to what their sum notices."""
+    means, covariances = (
+        np.abs(a - b).max()
+        for a, b in zip(_Normals.unpacked(found, wanted.means.shape[1])[:2], wanted[:2], strict=True)
+    )
+    return bool(means <= _SAME_PLACE * size and covariances <= _SAME_WIDTH * np.abs(wanted.covariances).max())
 
 
 def _stretch(before: Float, after: Float) -> Float:

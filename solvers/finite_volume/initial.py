@@ -16,7 +16,7 @@ from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.transform.regular_grid import STENCIL, lagrange_basis
 from mfpde.typing import Float, Truths
 
-__all__ = ["Discretised", "Extent", "Part", "components", "discretised", "stacked"]
+__all__ = ["Discretised", "Extent", "Part", "at_points", "components", "discretised", "stacked"]
 
 _MAX_COMPONENTS = 8  # that get a frame each
 _END_SHARE = 0.02  # of the extent: nodes there decide whether the measure ends abruptly
@@ -123,6 +123,22 @@ def stacked(pieces: list[Discretised]) -> Solution:
     return Solution(*(np.stack(each) for each in list(zip(*pieces, strict=True))[:3]))
 
 
+def at_points(part: Part, grid: Grid) -> Discretised:
+    """Point values of a part of the initial measure, scaled to its share of the mass, and whether they do."""
+    density, resolved = _point_values(part, grid)
+    mass = float(density.sum() * grid.volume)
+    density = density * (part.share / mass) if mass > 0 else density
+    return Discretised(density, part.mean, part.matrix, 0.0 if resolved else np.inf, resolved)
+
+
+def _point_values(part: Part, grid: Grid) -> tuple[Float, bool]:
+    """Of the density in z, and whether they resolve it."""
+    lattice = Lattice(grid.axes, part.mean, part.matrix)
+    density = abs(np.linalg.det(part.matrix)) * part.measure.on_lattice(lattice).reshape(grid.shape)
+    in_its_frame = grid.gaussian and part.measure.normal is not None  # resolved, although cut off
+    return density, in_its_frame or _wrong(grid, density, *_wanted(part)) <= _POINT_VALUE_ERROR
+
+
 def discretised(part: Part, grid: Grid, stretched: bool = True) -> Discretised:
     """A part of the initial measure on cells.
 
@@ -130,12 +146,10 @@ def discretised(part: Part, grid: Grid, stretched: bool = True) -> Discretised:
     map close to the identity (unless `stretched` is False) that makes mean and covariance of the averages right.
     """
     lattice = Lattice(grid.axes, part.mean, part.matrix)
-    volume = abs(np.linalg.det(part.matrix))
-    density = volume * part.measure.on_lattice(lattice).reshape(grid.shape)
-    missed, values, resolved, halfway = 0.0, density, True, 0.0
-    in_its_frame = grid.gaussian and part.measure.normal is not None  # resolved, although cut off
-    if not in_its_frame and _wrong(grid, density, *(wanted := _wanted(part))) > _POINT_VALUE_ERROR:
-        resolved = False
+    values, resolved = _point_values(part, grid)
+    density, missed, halfway = values, 0.0, 0.0
+    if not resolved:
+        wanted = _wanted(part)
         for _ in range(_MAX_STRETCHES if stretched else 1):
             density = abs(np.linalg.det(lattice.matrix)) * part.measure.cell_averages(lattice).reshape(grid.shape)
             inside = float(density.sum() * grid.volume)

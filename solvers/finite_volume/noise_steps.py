@@ -227,7 +227,7 @@ class NoiseSteps:
         clipped = float((-weighed.min(axis=(1, 2)) / weighed.max(axis=(1, 2))).max())
         noticed = clipped / max(self._modes.floor, self._unseen / _FLOOR_FACTOR)
         if noticed > max(1.0, _RIPPLE_GAIN * self._noticed) and self._noticed > 1.0:
-            self._unseen, self._next_look = 0.0, 2 * self._next_look
+            self._unseen = 0.0
         self._noticed = noticed
         new = self._cleared(reached, max(self._modes.floor, 2.0 * clipped))
         mass = before.density.sum(axis=(1, 2)) / new.density.sum(axis=(1, 2))

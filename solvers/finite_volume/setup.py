@@ -21,7 +21,7 @@ from mfpde.solvers.finite_volume.first_instants import FirstInstants
 from mfpde.solvers.finite_volume.fitted_system import FittedSystem
 from mfpde.solvers.finite_volume.frames import Fitted, Frame, Moving, Rescaled, Static
 from mfpde.solvers.finite_volume.grid import MAX_DEVIATIONS, Grid
-from mfpde.solvers.finite_volume.initial import Discretised, Extent, Part, components, discretised, stacked
+from mfpde.solvers.finite_volume.initial import Discretised, Extent, Part, at_points, components, discretised, stacked
 from mfpde.solvers.finite_volume.integration import FiniteVolumeIntegration
 from mfpde.solvers.finite_volume.line_system import LineSystem
 from mfpde.solvers.finite_volume.pieces import averaged, kinks_inside, smooth_pieces
@@ -115,8 +115,7 @@ class Setup:
         parts = self._parts(apart=self._moving)
         solution = Solution(*(state[name] for name in Solution._fields))
         missed = self._missed(grid, 0.0, self.settings.order)
-        noisy = self.equation.noise.diffusion_at(0.0) > 0
-        first = self._first_instants(grid, parts, self._on_grid(parts, grid, pilot=False)) if noisy else None
+        first = self._first_instants(grid, parts)
         integration = self._integration(grid, solution, missed, parts, self._step_tolerance, first)
         integration.restore(state)
         return integration
@@ -125,11 +124,15 @@ class Setup:
         """At t = 0, with the given number of cells, or that of the pilot runs."""
         parts = self._parts(apart=self._moving)
         box = None if self._moving else self._resting_box()
+        firsts: dict[tuple[int, ...], FirstInstants | None] = {}  # of as many cells, by a pilot run and the run itself
 
         def start(cells: tuple[int, ...], tolerance: float, pilot: bool = False) -> FiniteVolumeIntegration:
             grid = Grid(*(box or self._moving_box(parts, cells)), cells, gaussian=self._moving)
-            pieces = self._on_grid(parts, grid, pilot)
-            first = self._first_instants(grid, parts, pieces)
+            if cells not in firsts:
+                firsts[cells] = self._first_instants(grid, parts)
+            first = firsts[cells]
+            at_once = pilot and first is not None  # such runs leave t = 0 before anybody looks
+            pieces = self._at_points(parts, grid) if at_once else self._on_grid(parts, grid, pilot)
             self._check_cells(cells, pieces if first is None else first.pieces(first.until, grid))
             integration = self._on_cells(grid, pieces, first, parts, self.settings.order, tolerance)
             self._check_speed(integration)
@@ -177,7 +180,14 @@ class Setup:
     def _on_grid(self, parts: list[Part], grid: Grid, pilot: bool) -> list[Discretised]:
         if self.pieces:
             return averaged(parts, grid)
-        return [discretised(part if self._moving else part.at_rest(), grid, stretched=not pilot) for part in parts]
+        return [discretised(part, grid, stretched=not pilot) for part in self._placed(parts)]
+
+    def _at_points(self, parts: list[Part], grid: Grid) -> list[Discretised]:
+        return [at_points(part, grid) for part in self._placed(parts)]
+
+    def _placed(self, parts: list[Part]) -> list[Part]:
+        """In the frames of the cells."""
+        return parts if self._moving else [part.at_rest() for part in parts]
 
     @property
     def _moving(self) -> bool:
@@ -218,11 +228,13 @@ class Setup:
         layer = np.inf if self._kinks else widest
         return Missed(initial, self._error, order, self._kinks, layer=layer, widest=widest)
 
-    def _first_instants(self, grid: Grid, parts: list[Part], pieces: list[Discretised]) -> FirstInstants | None:
+    def _first_instants(self, grid: Grid, parts: list[Part]) -> FirstInstants | None:
         """Where cells do not resolve the data and there is noise from the start; not where the velocity has kinks, nor
         where the data have tails or come to walls."""
-        resolved = all(piece.resolved for piece in pieces) or not self.measure.compact
-        if resolved or self.equation.velocity.kinked or not self.equation.noise.diffusion_at(0.0) > 0:
+        noisy = self.equation.noise.diffusion_at(0.0) > 0
+        if not noisy or not self.measure.compact or self.equation.velocity.kinked:
+            return None
+        if all(piece.resolved for piece in self._at_points(parts, grid)):
             return None
         frames = (part.matrix if self._moving else np.eye(self.dimension) for part in parts)
         width = max(float(np.linalg.norm(matrix * grid.widths, 2)) for matrix in frames)
@@ -310,7 +322,7 @@ class Setup:
         cells = (_COARSE_CELLS[self.dimension],) * self.dimension
         grid = Grid(*coarse._moving_box(parts, cells), cells, gaussian=True)
         pieces = [discretised(part, grid) for part in parts]
-        run = coarse._on_cells(grid, pieces, coarse._first_instants(grid, parts, pieces), parts, 7, _COARSE_TOLERANCE)
+        run = coarse._on_cells(grid, pieces, coarse._first_instants(grid, parts), parts, 7, _COARSE_TOLERANCE)
         return box_of_run(run, self.task.until, deviations, self.frame)
 
     def _given_box(self) -> tuple[Float, Float]:

@@ -157,6 +157,34 @@ def test_frames_follow_the_law_in_the_first_instants():
     assert run.solution.matrix[0, 0, 0] > 1.1 * Setup.of(asked.solver, asked.task).start().solution.matrix[0, 0, 0]
 
 
+def test_a_written_law_on_a_disc_keeps_the_promise():
+    """`1 - r^2` under linear attention, `G = -M_2 x` with M_2 a multiple of the identity: polar quadrature."""
+    kappa, until = 10.0, 0.5
+    given = {
+        "geometry": {"kind": "plane"},
+        "attention": {"kind": "linear", "A": 1, "V": -1},
+        "initial": {"kind": "density", "expression": "maximum(0, 1 - x**2 - y**2)"},
+        "noise": {"kappa": kappa},
+    }
+    run = mfpde.solve(problem(given, [until], cells=64))
+
+    def slope(_, y):
+        square = y[0] ** 2 / 6 + y[1]
+        return [-square * y[0], -2 * square * y[1] + 2 / kappa]
+
+    scale, spread = solve_ivp(slope, (0, until), [1, 0], "DOP853", rtol=1e-13, atol=1e-16).y[:, -1]
+    nodes, weights = leggauss(60)
+    radii, angles = 0.5 * (1 + nodes), 2 * np.pi * np.arange(80) / 80
+    masses = np.outer(0.5 * weights * radii * (1 - radii**2) * 2 / np.pi, np.full(80, 2 * np.pi / 80)).ravel()
+    tokens = scale * np.column_stack([np.outer(radii, each).ravel() for each in (np.cos(angles), np.sin(angles))])
+    points = np.column_stack([np.linspace(-1.2, 1.5, 40), np.linspace(0.3, -0.9, 40)])
+    squares = ((points[:, None] - tokens) ** 2).sum(axis=2)
+    exact = np.exp(-0.5 * squares / spread) @ masses / (2 * np.pi * spread)
+    measure = run.measure(-1)
+    assert np.abs(measure.covariance - (scale**2 / 6 + spread) * np.eye(2)).max() < 1e-7
+    assert np.abs(measure.evaluate(points) - exact).max() < 1e-6 * exact.max()
+
+
 def test_looking_into_the_first_instants_changes_no_bit():
     case = STORED["noisy-interval"]["problem"]
     plain, watched = (

@@ -280,3 +280,24 @@ def test_what_exact_steps_have_seen_is_kept() -> None:
     assert again._noise_steps.limits(**asked) is None
     assert (again._noise_steps._noticed, again._noise_steps._next_modes) == (3.0, 5)
     assert again._noise_steps.limits(**{**asked, "number": 16}) is not None
+
+
+def test_exact_steps_go_on_soon_after_ripples_that_the_drift_noticed(monkeypatch):
+    """Strong noise at rest from a law of thin tails, as explicit steps have it on the same cells."""
+    given = mfpde.Problem.from_dict(
+        {
+            "geometry": {"kind": "line"},
+            "attention": {"kind": "l2", "Q": 1, "K": 1, "V": -1},
+            "initial": {"kind": "density", "expression": "exp(-x**4)"},
+            "noise": {"kappa": 0.1},
+            "solver": {"kind": "finite-volume", "cells": 256, "frame": "static"},
+            "time": {"until": 1.0, "save": False},
+        }
+    )
+    run = mfpde.solve(given)
+    counts = run.provenance["statistics"]
+    assert counts["exact"] > 0.3 * counts["steps"]
+    monkeypatch.setattr(noise_steps.NoiseSteps, "limits", lambda *_: None)
+    explicit = mfpde.solve(given)
+    assert explicit.provenance["statistics"]["exact"] == 0
+    assert run.measure(-1).covariance[0, 0] == pytest.approx(explicit.measure(-1).covariance[0, 0], rel=1e-9)

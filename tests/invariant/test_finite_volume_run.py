@@ -272,3 +272,10 @@ def test_long_tails_and_noise_go_together(kappa):
         {"kind": "density", "expression": "1/(1+x**2)**4"}, {"cells": 2048}, A=0.1, kappa=kappa, until=0.02
     )
     assert carry(solution, 0.02).state is State.REACHED
+
+
+def test_cheap_steps_are_counted_in_the_budget_of_a_pilot():
+    """On few cells a step takes longer than its evaluations: Python plans and watches it."""
+    solution = start(BUMPS, {"cells": 32}, V=-300.0)
+    solution.advance(1.0, 3000)
+    assert 0 < solution.statistics()["steps"] <= 10
