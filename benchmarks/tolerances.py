@@ -235,9 +235,14 @@ def tokens() -> Iterator[Case]:
     for dimension, sphere in ((2, True), (3, True), (1, False), (2, False)):
         for normalised in (True, False):
             for beta in (0.5, 4.0) if sphere else (0.5,):
-                times = [0.2, 1.0, 5.0] if normalised else [0.02, 0.1, 0.4]
-                start = drawn(dimension, 24, dimension, sphere)
-                yield token_case("", start, sphere, normalised, beta, 1.0 if sphere else -1.0, times)
+                yield tokens_of(dimension, sphere, normalised, beta)
+
+
+def tokens_of(dimension: int, sphere: bool, normalised: bool, beta: float) -> Case:
+    """24 of them, which gather on spheres and contract in R^d."""
+    times = [0.2, 1.0, 5.0] if normalised else [0.02, 0.1, 0.4]
+    start = drawn(dimension, 24, dimension, sphere)
+    return token_case("", start, sphere, normalised, beta, 1.0 if sphere else -1.0, times)
 
 
 def unstable_tokens() -> Iterator[Case]:

@@ -55,6 +55,11 @@ class Prepared:
         """What the solver has to say before the first step, a sentence each."""
         return self._blamed(lambda: self.solver.remarks(self.task))
 
+    def check_scales(self) -> None:
+        """Fail where numbers of the initial data, or of how they move at first, overflow for the solver."""
+        with np.errstate(all="ignore"):
+            self._blamed(lambda: self.solver.check_scales(self.task))
+
     def start(self) -> Integration:
         """The integration at t = 0; what is wrong is about a block of the problem, whoever notices it."""
         with present().called("start", self.problem):
@@ -90,6 +95,7 @@ def prepare(problem: Problem) -> Prepared:
     prepared, found = _looked_at(problem)
     if prepared is None or found:
         raise ProblemError(found)
+    prepared.check_scales()
     return _to_the_end(prepared)
 
 

@@ -173,6 +173,7 @@ class Interaction(Law):
                 written.check_turn()
             if flat:
                 written.check_distances()
+                written.check_meeting()
         if flat and self.coefficients is not None:
             raise ProblemError.at(
                 "interaction.coefficients",

@@ -156,6 +156,15 @@ class PairPotential:
             f"itself{more}"
         )
 
+    def check_meeting(self) -> None:
+        """Fail where tokens cannot move each other by it: on flat spaces, whatever the solver."""
+        if self.token_unfit is not None:
+            rounded = "round it off, as log(r**2 + 0.01) does log(r)"
+            raise ProblemError.at(
+                "interaction.expression",
+                f"is singular, or its slope is, at r = 0, where each token meets itself; {rounded}",
+            )
+
     @cached_property
     def kinked(self) -> bool:
         """Of an expression in r: whether forces have kinks, or jump where tokens meet."""

@@ -87,12 +87,13 @@ def _bar() -> Iterator[Callable[[ProgressReport], None]]:
 
 
 def line(report: ProgressReport) -> str:
-    """`t = 3.2 of 40, 120 steps, rate 0.8/s, 46 s left, modes 128`; or what is being done before that."""
+    """`t = 3.2 of 40, 120 steps, 0.8 of t per second, 46 s left, 128 modes`; or what is being done before that."""
     if report.doing:
         return f"{report.doing}, {duration(report.elapsed)} so far"
     parts = [report.words]
     if report.rate:
-        parts.append(f"{report.rate:.3g} per second")
+        counted = f" of {report.label.removesuffix(' =')}" if report.label.endswith("=") else ""  # t, and no steps
+        parts.append(f"{report.rate:.3g}{counted} per second")
     if report.remaining is not None:
         parts.append(f"{duration(report.remaining)} left")
     parts += [f"{value} {name}" for name, value in report.detail.items()]
@@ -102,12 +103,15 @@ def line(report: ProgressReport) -> str:
 def duration(seconds: float) -> str:
     """Seconds in the units people think in.
 
-    >>> duration(0.25), duration(95), duration(7500)
-    ('0.25 s', '1 min 35 s', '2 h 5 min')
+    >>> duration(0.25), duration(95), duration(7500), duration(1e6), duration(1e120)
+    ('0.25 s', '1 min 35 s', '2 h 5 min', '11 days', 'more than a year')
     """
     if seconds < 60:
         return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
     minutes = int(seconds // 60)
     if minutes < 60:
         return f"{minutes} min {int(seconds) % 60} s"
-    return f"{minutes // 60} h {minutes % 60} min"
+    if minutes < 48 * 60:
+        return f"{minutes // 60} h {minutes % 60} min"
+    days = minutes // (24 * 60)
+    return f"{days} days" if days <= 365 else "more than a year"

@@ -224,6 +224,9 @@ class Solver(Part, ABC):
         own (`CarriedMeasure.on_cells`); None where they show these as they are."""
         return None
 
+    def check_scales(self, task: InitialValueProblem) -> None:
+        """Refuse, with a `ProblemError`, initial data or a first motion so large that numbers overflow."""
+
     def falls_short(self, task: InitialValueProblem) -> str | None:
         """Why it will not keep the promise of its tolerance, as far as is known without computing."""
         return None

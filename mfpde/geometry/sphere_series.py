@@ -191,15 +191,16 @@ class SphereSeries(HarmonicSeries):
     def slopes_and_levels(self, points: Float, potential: Float, normaliser: Float | None) -> tuple[Float, Float]:
         if self.degree and not self.coefficients[:, -1].any():
             return self.trimmed().slopes_and_levels(points, potential, normaliser)
-        slopes, levels = np.empty(points.shape), np.ones(points.shape[0])
+        slopes, levels = np.zeros(points.shape), np.ones(points.shape[0])
         pulling = self.multiplied(potential).coefficients
         level = None if normaliser is None else self.multiplied(normaliser).coefficients
         for here in _blocks(points.shape[0], self.degree):
             x = points[here]
             table, waves = associated_legendre(x[:, 2], self.degree), _waves(x, self.degree)
-            downhill, sideways = legendre_derivatives(table)
-            south, east = _summed(pulling, downhill, waves), _summed(1j * pulling, sideways, waves)
-            slopes[here] = south[:, None] * _southward(x) + east[:, None] * _eastward(x)
+            if pulling.any():  # of densities alone nobody asks for slopes, which take most of the time
+                downhill, sideways = legendre_derivatives(table)
+                south, east = _summed(pulling, downhill, waves), _summed(1j * pulling, sideways, waves)
+                slopes[here] = south[:, None] * _southward(x) + east[:, None] * _eastward(x)
             if level is not None:
                 levels[here] = _summed(level, table, waves)
         return slopes, levels

@@ -24,6 +24,8 @@ def check_sides(box: Iterable[tuple[float, ...]]) -> None:
     for side in box:
         if len(side) != 2 or not np.isfinite(side).all() or not side[0] < side[1]:
             raise ProblemError.at("box", f"needs pairs [from, to] with from < to, not {shown(list(side))}")
+        if not np.isfinite(float(side[1]) - float(side[0])):
+            raise ProblemError.at("box", f"is wider than doubles go: {list(side)}")
         if side[1] - side[0] < _LEAST_SIDE * max(abs(side[0]), abs(side[1])):
             raise ProblemError.at("box", f"is narrower than doubles tell its points apart: {list(side)}")
 

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from mfpde.coefficients import Schedule
+from mfpde.prepare import chosen_solver
 from mfpde.specification import Specification
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ def describe(problem: Problem, swept: Collection[str] = ()) -> str:
         parts += _noise(problem.noise, _settings_of("noise", swept))
     if problem.solver is not None and not {"solver", "solver.kind"}.intersection(swept):
         parts.append(f"solver: {getattr(problem.solver, 'kind', type(problem.solver).__name__)}")
+    elif problem.solver is None and problem.initial is not None and not problem.of_states and not swept:
+        parts.append(f"solver: {chosen_solver(problem).kind}")
     return "; ".join(parts)
 
 

@@ -56,17 +56,19 @@ class SphereDensityRun(_DensityRun):
 
     def draw(self, figure: Figure, grid: GridSpec) -> list[Axes]:
         density, places = self.density, self.chosen
-        texts, inner = time_texts(self.shown_times[places]), grid[0, :].subgridspec(2, 6, height_ratios=[1, 1.25])
+        texts, rows = time_texts(self.shown_times[places]), grid[0, :].subgridspec(2, 1, height_ratios=[1, 1.25])
+        # each row has columns of its own: the bar of the lower one is not to part the maps of the upper one
+        maps, halves = (rows[place].subgridspec(1, 3) for place in (0, 1))
         points, axes = map_points(_PIXELS), []
         for number, (place, text) in enumerate(zip(places, texts, strict=True)):
-            axes.append(figure.add_subplot(inner[0, 2 * number : 2 * number + 2]))
+            axes.append(figure.add_subplot(maps[number]))
             values = sampled(density[place], self.colatitudes, points)
             draw_image(axes[-1], values, (-2 * np.sqrt(2), 2 * np.sqrt(2), -np.sqrt(2), np.sqrt(2)))
             draw_graticule(axes[-1])
             axes[-1].set_title(f"{text}, max {density[place].max():.3g}", size=8.5)
         last = density[places[-1]]
         for number, southern in enumerate((False, True)):
-            axes.append(figure.add_subplot(inner[1, 2 * number : 2 * number + 2]))
+            axes.append(figure.add_subplot(halves[number]))
             half = sampled(last, self.colatitudes, half_points(_PIXELS, southern))
             image = draw_image(axes[-1], half, (-1, 1, -1, 1), float(last.max()))
             draw_half_graticule(axes[-1])
@@ -76,8 +78,8 @@ class SphereDensityRun(_DensityRun):
             name = "south, seen through the sphere" if southern else f"north at {texts[-1]}"
             axes[-1].text(0, -1.25, name, ha="center", va="top", size=8.5)
         bar = figure.colorbar(image, ax=axes[-2:], shrink=0.6, aspect=25, pad=0.02)
-        bar.set_label("probability density")
-        axes.append(figure.add_subplot(inner[1, 4:]))
+        bar.set_label("density" if getattr(image.norm, "gamma", 1.0) == 1.0 else "density, power scale")
+        axes.append(figure.add_subplot(halves[2]))
         draw_spectra(axes[-1], [spectrum(density[place]) for place in places], texts)
         return axes
 

@@ -71,6 +71,11 @@ class Characteristics(Solver):
             raise ProblemError.at("solver.cells", "show densities on the line and the plane only")
         return None if equation.law is None else equation.law.token_unfit(equation.geometry, noisy=False)
 
+    def check_scales(self, task: InitialValueProblem) -> None:
+        from mfpde.solvers.scales import check_scales
+
+        check_scales(task)
+
     @property
     def shown_cells(self) -> int | None:
         return self.cells

@@ -84,9 +84,7 @@ class FiniteVolume(Solver):
             raise ProblemError.at(
                 "rescaled", "is a frame of its own; it goes neither with frame: moving nor with a box"
             )
-        given = self.cells if isinstance(self.cells, tuple) else (self.cells or 1,)
-        if math.prod(given) > _CELLS_MAX:
-            raise ProblemError.at("cells", f"may be {_CELLS_MAX:,} in all, not {math.prod(given):,}")
+        _check_count("cells", self.cells if isinstance(self.cells, tuple) else (self.cells or 1,))
         for count in self.cells if isinstance(self.cells, tuple) else (self.cells,):
             if count is not None and count < self.least_cells:
                 raise ProblemError.at(
@@ -125,10 +123,17 @@ class FiniteVolume(Solver):
         return None if equation.initial is None else equation.initial.density_unfit
 
     def _check_axes(self, dimension: int, kind: str) -> None:
+        if isinstance(self.cells, int):
+            _check_count("solver.cells", (self.cells,) * dimension)
         for key, given in (("cells", self.cells), ("box", self.box)):
             if isinstance(given, tuple) and len(given) != dimension:
                 wanted = f"one entry for {'the axis' if dimension == 1 else 'each of the two axes'} of the {kind}"
                 raise ProblemError.at(f"solver.{key}", f"must have {wanted}, not {len(given)}")
+
+    def check_scales(self, task: InitialValueProblem) -> None:
+        from mfpde.solvers.scales import check_scales
+
+        check_scales(task)
 
     def falls_short(self, task: InitialValueProblem) -> str | None:
         if task.equation.noise.strongest > 0:
@@ -186,3 +191,8 @@ class FiniteVolume(Solver):
         from mfpde.solvers.finite_volume.setup import Setup
 
         return Setup.of(self, task).resume(state)
+
+
+def _check_count(path: str, cells: tuple[int, ...]) -> None:
+    if math.prod(cells) > _CELLS_MAX:
+        raise ProblemError.at(path, f"may be {_CELLS_MAX:,} in all, not {math.prod(cells):,}")

@@ -160,7 +160,7 @@ def check_resolution(cells: tuple[int, ...], pieces: list[Discretised], moving: 
         raise TooFewCellsError.at(
             "solver.cells",
             f"{list(cells)} are too few for the initial data, whose narrowest cluster is {width:.2g} cells wide; "
-            f"take about {needed}{instead}",
+            f"take {'about' if width > 1 else 'more than'} {needed}{instead}",
         )
 
 

@@ -76,6 +76,11 @@ class GaussianMoments(Solver):
             return f"it needs the initial measure to be a gaussian, not {kind}"
         return _unfit_mean(equation, equation.initial) if isinstance(equation.initial, Gaussian) else None
 
+    def check_scales(self, task: InitialValueProblem) -> None:
+        from mfpde.solvers.gaussian.integration import check_scales
+
+        check_scales(task)
+
     def start(self, task: InitialValueProblem) -> Integration:
         from mfpde.solvers.gaussian.integration import GaussianIntegration
 

@@ -18,6 +18,7 @@ from mfpde.solvers.gaussian.frame import Frame
 from mfpde.solvers.gaussian.long_time_limit import History, Limit, limit
 from mfpde.solvers.gaussian.moments import Moments
 from mfpde.solvers.gaussian.steps import GaussianMarch
+from mfpde.solvers.scales import ADVICE, ADVICE_ON_RATES, PLACE_MAX, RATE_MAX, SPREAD_MAX
 from mfpde.solvers.stepping.adaptive_ode import Verdict
 from mfpde.solvers.stepping.pole import LOOSER, blow_up, ended_early
 from mfpde.typing import AnyArray, Float
@@ -26,15 +27,12 @@ if TYPE_CHECKING:
     from mfpde.equation import InitialValueProblem
     from mfpde.solvers.gaussian import GaussianMoments
 
-__all__ = ["GaussianIntegration"]
+__all__ = ["GaussianIntegration", "check_scales"]
 
 #: of the tolerance, for steps: hyperbolic flows (a determinant that stays, eigenvalues of e^{20} and e^{-20}) make
 #: errors grow a hundred times as much as any other
 _STEP_SHARE = 0.006
-_MAX_DEVIATION = 1e60  # standard deviation: products of two covariances and two matrices do not overflow
 _MAX_WIDTH_RATIO = 1e6  # of widths: where steps vanish beyond it, the thin widths are lost
-_MAX_MEAN = 1e100  # component of the mean
-_MAX_RATE = 1e100  # of the moments, per unit time
 _VARIANCE_SHARE = 1e-10  # of the largest: smaller variances count as that in the residual
 
 
@@ -42,13 +40,9 @@ class GaussianIntegration(Integration):
     """`N(m, S)` moved by the moment equations; output times do not change steps."""
 
     def __init__(self, settings: GaussianMoments, task: InitialValueProblem) -> None:
-        initial = task.initial
-        if not isinstance(initial, Normal):
-            raise ProblemError.at("initial", "solver gaussian needs a Gaussian; this measure is not one")
         self._geometry = task.equation.geometry
         self._until = task.until
-        self._moments = Moments(task.equation, initial)
-        _check(self._moments)
+        self._moments = Moments(task.equation, _normal(task))
         self._history = History(self._moments)
         self._tolerance = _STEP_SHARE * settings.tolerance
         self._march = GaussianMarch(self._moments, self._tolerance)
@@ -152,26 +146,30 @@ class GaussianIntegration(Integration):
         return {**counts, "implicit": float(self._march.stiff)}
 
 
-def _check(moments: Moments) -> None:
+def _normal(task: InitialValueProblem) -> Normal:
+    if not isinstance(task.initial, Normal):
+        raise ProblemError.at("initial", "solver gaussian needs a Gaussian; this measure is not one")
+    return task.initial
+
+
+def check_scales(task: InitialValueProblem) -> None:
     """Refuse numbers whose squares overflow or underflow."""
+    moments = Moments(task.equation, _normal(task))
     start = moments.start
     mean, variance = np.abs(start.place).max(), start.covariance.max(initial=0.0)
-    if mean > _MAX_MEAN:
-        raise ProblemError.at("initial.mean", f"must stay below 1e100, not {mean:.3g}; measure x in another unit")
-    if variance > _MAX_DEVIATION**2 or 0 < variance < _MAX_DEVIATION**-2:
+    if mean > PLACE_MAX:
+        raise ProblemError.at("initial.mean", f"must stay below 1e100, not {mean:.3g}; {ADVICE}")
+    if variance > SPREAD_MAX**2 or 0 < variance < SPREAD_MAX**-2:
         wanted = "must be 0 or between 1e-120 and 1e120"
-        raise ProblemError.at("initial.covariance", f"{wanted}, not {variance:.3g}; measure x in another unit")
-    with np.errstate(all="ignore"):
-        rate = moments.rate(0.0, start)
-    if not rate < _MAX_RATE:
-        advice = "measure x or time in another unit, or scale A and V down"
-        raise ProblemError.at("attention", f"moves this Gaussian faster than at a rate of 1e100; {advice}")
+        raise ProblemError.at("initial.covariance", f"{wanted}, not {variance:.3g}; {ADVICE}")
+    if not moments.rate(0.0, start) < RATE_MAX:
+        raise ProblemError.at("attention", f"moves this Gaussian faster than at a rate of 1e100; {ADVICE_ON_RATES}")
 
 
 def _grown(frame: Frame) -> str | None:
     """The quantity that has left the range of the integration, as a message."""
-    if frame.spread > _MAX_DEVIATION:
+    if frame.spread > SPREAD_MAX:
         return "the covariance diverges: it has grown beyond 1e120"
-    if np.abs(frame.place).max() > _MAX_MEAN:
+    if np.abs(frame.place).max() > PLACE_MAX:
         return "the mean diverges: it has grown beyond 1e100"
     return None

@@ -31,6 +31,28 @@ def test_help_loads_little(here):
     assert len(loaded) < 250
 
 
+def test_ctrl_c_while_the_commands_are_loaded(here):
+    """A signal then arrives inside some import, wherever that is."""
+    interrupted = (
+        "import sys\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'mfpde.cli.solve':\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        "import mfpde.cli"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", interrupted],
+        cwd=here,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
+
+
 def test_a_run_from_the_shell(command, said):
     code, out, err = finished(command("solve", "small.yaml"))
     assert code == 0

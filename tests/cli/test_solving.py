@@ -142,7 +142,7 @@ REPORT = ProgressReport(time=3.2, until=40.0, steps=120, rate=0.8, remaining=46.
 
 
 def test_progress_is_a_line_now_and_then_when_nobody_watches(capsys, monkeypatch):
-    assert line(REPORT) == "t = 3.2 of 40, 120 steps, 0.8 per second, 46 s left, 128 modes"
+    assert line(REPORT) == "t = 3.2 of 40, 120 steps, 0.8 of t per second, 46 s left, 128 modes"
     clock = iter([0.0, 1.0, 5.5, 6.0, 11.0])
     monkeypatch.setattr("time.monotonic", lambda: next(clock))
     with display(quiet=False) as show:

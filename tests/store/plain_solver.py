@@ -22,6 +22,9 @@ class PlainSolver:
     def shown_cells(self) -> None:
         return None
 
+    def check_scales(self, task: InitialValueProblem) -> None:
+        pass
+
     def falls_short(self, task: InitialValueProblem) -> None:
         return None
 

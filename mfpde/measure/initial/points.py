@@ -176,6 +176,8 @@ def _read_points(file: str) -> Float:
                 return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
     except UserWarning:
         raise ProblemError.at("initial.file", f"{file} holds no points") from None
+    except FileNotFoundError:
+        raise ProblemError.at("initial.file", f"there is no file {file}") from None
     except OSError as error:
         raise ProblemError.at("initial.file", f"cannot read {file}: {error.strerror or error}") from None
     except (ValueError, EOFError, MemoryError, LZMAError, ZlibError, BadZipFile) as error:

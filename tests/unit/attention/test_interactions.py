@@ -332,6 +332,16 @@ def test_tokens_do_not_take_singular_forces(text):
         law.drift(mfpde.Particles(tokens(3), geometry=SPHERE), tokens(3))
 
 
+@pytest.mark.parametrize("text", ["log(r)", "1/r", "sqrt(r)"])
+@pytest.mark.parametrize("space", [mfpde.Line(), mfpde.Plane()], ids=["line", "plane"])
+def test_no_solver_of_flat_spaces_takes_singular_forces(space, text):
+    """So the expression is at fault and not a solver; a slope that jumps at 0 is none."""
+    with pytest.raises(mfpde.ProblemError, match=r"interaction.expression: is singular.* at r = 0"):
+        mfpde.Interaction(expression=text).check(space)
+    for regular in ("-r", "-r**1.5", "log(r**2 + 0.01)"):
+        mfpde.Interaction(expression=regular).check(space)
+
+
 def test_tokens_do_not_collide():
     """W = -angle brings tokens together in finite time; noise keeps them apart, repulsion as well."""
     for text in ("-abs(angle)", "-sqrt(1 - cosine)"):

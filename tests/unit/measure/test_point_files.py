@@ -26,6 +26,12 @@ def test_every_format_gives_the_same_points(tmp_path, name):
     np.testing.assert_allclose(given.weights, [0.25, 0.25, 0.5])
 
 
+def test_a_file_that_is_not_there(tmp_path):
+    for name in ("none.csv", "none.npy", "none.npz"):
+        with pytest.raises(mfpde.ProblemError, match=rf"initial\.file: there is no file .*{name}$"):
+            mfpde.Points(file=str(tmp_path / name)).on(mfpde.Plane())
+
+
 def test_archives_without_points_are_refused(tmp_path):
     np.savez(tmp_path / "two.npz", a=POINTS, b=POINTS)
     with pytest.raises(mfpde.ProblemError, match=r"initial\.file: .* has no array 'points' but 'a', 'b'"):

@@ -53,6 +53,7 @@ R3 = Space(dimension=3)
         (lambda: Uniform(ball={"center": [0, 0, 1], "radius": 4}).on(Sphere()), "angle up to pi"),
         (lambda: Uniform(box=[[1, 0]]), r"from < to, not \[1.0, 0.0\]"),
         (lambda: Uniform(box=[[1, 1 + 1e-15]]), "is narrower than doubles tell its points apart"),
+        (lambda: Uniform(box=[[-1e308, 1e308]]), "box: is wider than doubles go"),
         (lambda: Uniform(box=[[0, 1]], ball={"center": 0, "radius": 1}), "box and ball cannot both be given"),
         (lambda: Uniform(box=[]), "not none"),
         (lambda: Points(values=[[0, 0, 2]]).on(Sphere()), "initial.values: .*point 0 has length 2"),

@@ -14,6 +14,15 @@ def test_settings_that_are_not_the_default():
     assert describe(problem) == "attention: softmax, A 2.5, V -1; no noise"
 
 
+def test_the_solver_that_auto_takes_is_told():
+    blocks = {"geometry": {"kind": "line"}, "attention": {"kind": "softmax", "A": 1}, "time": {"until": 1}}
+    for initial, solver in (
+        ({"kind": "uniform", "box": [0, 1]}, "finite-volume"),
+        ({"kind": "points", "values": [0, 1]}, "characteristics"),
+    ):
+        assert describe(Problem.from_dict({**blocks, "initial": initial})).endswith(f"; solver: {solver}")
+
+
 def test_every_noise_is_named():
     told = describe(Problem(geometry=Plane(), noise=Noise(matrix=2.0, common=0.5)))
     assert told == "noise: matrix 2, common 0.5"

@@ -62,7 +62,7 @@ def test_words_of_every_form(form, dimension):
     assert [words(axes) for axes in figure.axes] == [*WORDS[form, dimension], *drawn]
     letters = [axes.texts[-1].get_text() for axes in figure.axes if axes.texts]
     assert letters == list("abcdefg"[: len(letters)])
-    assert [text.get_text() for text in figure.texts] == ["no noise"]
+    assert [text.get_text() for text in figure.texts] == ["no noise; solver: finite-volume"]
 
 
 @pytest.mark.parametrize(("form", "dimension"), SCENES, ids=str)
@@ -74,7 +74,7 @@ def test_words_of_every_movie(form, dimension):
     assert clocks == ["t = 0.0", "t = 0.3"]
     assert all(artist.get_animated() for artist in scene.moving)  # else the first snapshot stays in every frame
     assert [words(axes) for axes in scene.figure.axes] == SCENES[form, dimension]
-    assert [text.get_text() for text in scene.figure.texts] == ["no noise"]
+    assert [text.get_text() for text in scene.figure.texts] == ["no noise; solver: finite-volume"]
     if form not in ("particles", "trail"):
         spread = np.linalg.eigvalsh(run.measure(3).covariance)[-1] ** 0.5
         assert_allclose(scene.mark.get_xydata(), [[0.3, spread]])

@@ -131,7 +131,7 @@ def test_plain_lines_come_when_nothing_is_heard(clock, capsys):
     assert said() == ["compiling, 6.1 s so far"]
     clock.now += 9.8
     show(ProgressReport(0.5, 1.0, 7, 0.25, 2.0, {"modes": 64}))
-    assert said() == ["t = 0.5 of 1, 7 steps, 0.25 per second, 2 s left, 64 modes"]
+    assert said() == ["t = 0.5 of 1, 7 steps, 0.25 of t per second, 2 s left, 64 modes"]
 
 
 def test_the_line_that_overwrites_itself(capsys):
