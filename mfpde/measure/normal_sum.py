@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from functools import cached_property
 from typing import TypeAlias
@@ -16,6 +15,7 @@ from mfpde.measure.cells import averages_by_gauss
 from mfpde.measure.normal import Normal
 from mfpde.measure.normal_cells import shares_of_normal
 from mfpde.measure.superposition import Superposition
+from mfpde.transform.normal_sums import add_normals
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["NormalSum"]
@@ -68,23 +68,18 @@ class NormalSum(Measure):
     def on_lattice(self, lattice: Lattice) -> Float:
         """Density at the points of a lattice, in its shape: each law counts near its mean only."""
         means, covariances, volume = self._seen(lattice)
-        inverses, found = np.linalg.inv(covariances), np.zeros(int(np.prod(lattice.shape)))
+        inverses, found = np.ascontiguousarray(np.linalg.inv(covariances)), np.zeros(lattice.shape)
         heights = self.weights * np.sqrt(np.linalg.det(inverses / (2.0 * np.pi))) / volume
-        for some, places in _windows(lattice.axes, means, covariances):
-            apart = [
-                axis[place] - m[:, None] for axis, place, m in zip(lattice.axes, places, means[some].T, strict=True)
-            ]
-            form = inverses[some]
-            if lattice.dimension == 1:
-                here, exponents = places[0], form[:, 0] * apart[0] ** 2
-            else:
-                here = places[0][:, :, None] * lattice.shape[1] + places[1][:, None, :]
-                x, y = apart[0][:, :, None], apart[1][:, None, :]
-                a, b, c = form[:, 0, 0, None, None], form[:, 0, 1, None, None], form[:, 1, 1, None, None]
-                exponents = a * x * x + 2.0 * b * x * y + c * y * y
-            values = np.exp(-0.5 * exponents) * heights[some].reshape(-1, *[1] * lattice.dimension)
-            found += np.bincount(here.ravel(), values.ravel(), found.size)
-        return found.reshape(lattice.shape)
+        if lattice.dimension == 2:
+            spans = np.stack([end for pair in _ends(lattice.axes, means, covariances) for end in pair], axis=1)
+            rows, columns = lattice.axes
+            add_normals(rows, columns, heights, np.ascontiguousarray(means), inverses, spans, found)
+            return found
+        for some, places in _windows(lattice.axes[0], means, covariances):
+            exponents = inverses[some, 0] * (lattice.axes[0][places] - means[some]) ** 2
+            values = np.exp(-0.5 * exponents) * heights[some, None]
+            found += np.bincount(places.ravel(), values.ravel(), found.size)
+        return found
 
     def _cell_averages(self, lattice: Lattice) -> Float:
         if lattice.dimension > 1:
@@ -92,7 +87,7 @@ class NormalSum(Measure):
         means, covariances, volume = self._seen(lattice)
         axis, found = lattice.axes[0], np.zeros(lattice.shape)
         width, deviations = float(axis[1] - axis[0]), np.sqrt(covariances[:, 0])
-        for some, (places,) in _windows(lattice.axes, means, covariances):
+        for some, places in _windows(axis, means, covariances):
             middles = (axis[places] - means[some]) / deviations[some]
             values = shares_of_normal(middles, 0.5 * width / deviations[some]) * self.weights[some, None]
             found += np.bincount(places.ravel(), values.ravel(), found.size)
@@ -105,16 +100,22 @@ class NormalSum(Measure):
         return means, inverse @ self.covariances @ inverse.T, abs(float(np.linalg.det(lattice.matrix)))
 
 
-def _windows(axes: tuple[Float, ...], means: Float, covariances: Float) -> Iterator[tuple[slice, list[Whole]]]:
-    """Some laws at a time, and places on each axis, `(laws, places)`, that hold all that counts of them."""
-    starts, counts = [], []
+def _ends(axes: tuple[Float, ...], means: Float, covariances: Float) -> list[tuple[Whole, Whole]]:
+    """The first place on each axis that counts of each law, and the first one after it that does not."""
     reach = _DEVIATIONS * np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
-    for axis, middle, far in zip(axes, means.T, reach.T, strict=True):
-        first, last = np.searchsorted(axis, middle - far), np.searchsorted(axis, middle + far)
-        # one more at each end: half a cell beyond its middle
-        counts.append(min(int((last - first).max()) + 2, axis.size))
-        starts.append(np.clip(first - 1, 0, axis.size - counts[-1]))
-    size = max(1, _NUMBERS_PER_BATCH // math.prod(counts))
+    return [
+        (np.searchsorted(axis, middle - far), np.searchsorted(axis, middle + far))
+        for axis, middle, far in zip(axes, means.T, reach.T, strict=True)
+    ]
+
+
+def _windows(axis: Float, means: Float, covariances: Float) -> Iterator[tuple[slice, Whole]]:
+    """Some laws on the line at a time, and places on the axis, `(laws, places)`, that hold all that counts of them."""
+    ((first, last),) = _ends((axis,), means, covariances)
+    # one more at each end: half a cell beyond its middle
+    count = min(int((last - first).max()) + 2, axis.size)
+    start = np.clip(first - 1, 0, axis.size - count)
+    size = max(1, _NUMBERS_PER_BATCH // count)
     for first_law in range(0, len(means), size):
         some = slice(first_law, first_law + size)
-        yield some, [start[some, None] + np.arange(count) for start, count in zip(starts, counts, strict=True)]
+        yield some, start[some, None] + np.arange(count)

@@ -44,8 +44,8 @@ __all__ = ["FirstInstants"]
 _RESOLVED = ((2.0, 3e-13), (1.6, 8e-12), (1.25, 1e-10), (1.1, 1e-9))
 _ERROR_SHARE = 0.1  # of the error that is allowed, for the law; where it has more, less width is waited for
 _NODE_SPACING = 0.8  # of nodes, over the width of the normal laws about them: their sum is right to 4e-14
-_NARROWEST = 0.4  # cells: narrower normal laws have the nodes of this width
-_SOURCE_REFINEMENT = {1: 1.0, 2: 0.4}  # by dimension, of the rule that the velocity is summed over
+_NARROWEST = {1: 0.4, 2: 0.16}  # cells, by dimension: narrower normal laws have the nodes of this width
+_SOURCE_REFINEMENT = {1: 1.0, 2: 0.4}  # by dimension, of the rule that the velocity is summed over, and of coarser ones
 _LEAST_WEIGHT = 1e-30  # of the largest, of a node
 _DENSE_WEIGHT = 1e-10  # of the largest, of nodes that have to be dense
 _PANELS = (4, 8)  # a side of the box, on each of which fewer nodes integrate the same polynomials
@@ -190,12 +190,13 @@ class FirstInstants:
 
     def _dense_nodes(self, part: Part, time: float) -> Nodes:
         """As close to each other as normal laws of that time are wide."""
-        wide = max(math.sqrt(self._equation.noise.variance(time)), _NARROWEST * self._width)
+        d = self._equation.geometry.ambient_dimension
+        wide = max(math.sqrt(self._equation.noise.variance(time)), _NARROWEST[d] * self._width)
         points, weights = _nodes(part, 1.0)
         there = weights > _DENSE_WEIGHT * weights.max()
         lengths = (weights[there] / part.measure.evaluate(points[there])) ** (1.0 / points.shape[1])
         needed = float(lengths.max()) / (_NODE_SPACING * wide)
-        return _nodes(part, max(1.0, needed))
+        return _nodes(part, max(_SOURCE_REFINEMENT[d], needed))
 
     # -- motion
     # ---------------------------------------------------------------------------------------------------------

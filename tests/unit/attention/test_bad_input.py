@@ -112,7 +112,7 @@ def test_blocks_of_a_file(law, message):
 
 
 @pytest.mark.parametrize("covariance", [[[1, 0.3], [0.3, 0.5]], [[1, 0], [0, 1e4]]])
-def test_scores_beyond_all_doubles_are_bad_input_of_a_run(covariance):
+def test_coefficients_near_the_largest_double_are_bad_input_of_a_run(covariance):
     problem = mfpde.Problem.from_dict(
         {
             "geometry": {"kind": "plane"},
@@ -124,6 +124,6 @@ def test_scores_beyond_all_doubles_are_bad_input_of_a_run(covariance):
     )
     with (
         np.errstate(all="ignore"),
-        pytest.raises(mfpde.ProblemError, match=r"^attention: has scores <Ax, y> beyond the largest double"),
+        pytest.raises(mfpde.ProblemError, match=r"^attention: moves the initial data faster than at a rate of 1e100"),
     ):
         mfpde.solve(problem)

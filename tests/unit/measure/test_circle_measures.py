@@ -222,7 +222,7 @@ def test_points_of_a_file(tmp_path):
     np.save(tmp_path / "angles.npy", np.array([0.5, 1.5]))
     for name in ("angles.txt", "angles.npy"):
         np.testing.assert_allclose(mfpde.Points(file=str(tmp_path / name)).nodes()[0][:, 0], [0.5, 1.5])
-    with pytest.raises(mfpde.ProblemError, match="cannot read"):
+    with pytest.raises(mfpde.ProblemError, match="there is no file"):
         mfpde.Points(file=str(tmp_path / "nothing.txt")).mean  # noqa: B018 - reading happens on use
 
 
