@@ -8,13 +8,13 @@ from functools import cached_property
 from typing import Annotated
 
 import numpy as np
-from numpy.polynomial.legendre import leggauss
 from pydantic import Field, field_validator, model_validator
 
 from mfpde.attention import Attention, Interaction, Law, PointwiseDrift, Velocity
 from mfpde.coefficients import NumberInTime, NumberSchedule, at_time, breaks_of
 from mfpde.errors import ProblemError
 from mfpde.geometry import Geometry
+from mfpde.geometry.gauss import gauss_legendre
 from mfpde.measure import Initial, Measure
 from mfpde.normalization import Normalization
 from mfpde.specification import Matrix, OfFamily, Real, Specification
@@ -104,8 +104,8 @@ class Noise(Specification):
     def variance(self, time: float) -> float:
         """`2 int_0^t D`: what noise alone makes along each axis."""
         ends = [0.0, *(end for end in self.breaks() if 0.0 < end < time), time]
-        nodes, weights = leggauss(_NODES_IN_TIME if len(self.breaks()) > 0 else 1)
-        return sum(
+        nodes, weights = gauss_legendre(_NODES_IN_TIME if len(self.breaks()) > 0 else 1)
+        return 2.0 * sum(
             length * float(weights @ [self.diffusion_at(start + 0.5 * length * (node + 1.0)) for node in nodes])
             for start, length in zip(ends, np.diff(ends).tolist(), strict=False)
         )

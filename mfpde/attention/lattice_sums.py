@@ -146,7 +146,7 @@ def acting_between(
         return None
     acting, odd = np.empty((len(shape) if what == "slopes" else 1, *sizes)), what == "slopes"
     radial = all(2 * begin == 1 - size for begin, size in zip(first, sizes, strict=True))
-    if len(shape) == 1 and not _resolved(potential, space, what, reach, abs(matrix[0, 0])):
+    if len(shape) == 1 and abs(matrix[0, 0]) > widest_resolved(potential, space, what, reach):
         begun = sizes[0] // 2 if radial else 0  # half of them are mirrored
         width = float(matrix[0, 0])
         _integrate(tables[0], kinks_of(potential, reach), width, first[0] + begun, odd, acting[0, begun:])
@@ -157,10 +157,6 @@ def acting_between(
             matrix, starts, out = np.diag([0.0, matrix[0, 0]]), np.array([0.0, starts[0]]), acting[:, None]
         act_on_differences(tables[0], matrix, starts, radial, odd, out)
     return acting
-
-
-def _resolved(potential: PairPotential, space: Geometry, what: str, reach: float, width: float) -> bool:
-    return width <= widest_resolved(potential, space, what, reach)
 
 
 def widest_resolved(potential: PairPotential, space: Geometry, what: str, reach: float) -> float:

@@ -56,20 +56,14 @@ def _power(base: float, exponent: float) -> float:
 
 
 @kernel
-def _chosen(share: float, a: float, b: float) -> tuple[float, float, float]:
-    """The one or the other; half of each where they are equal."""
-    return (a if share == 1.0 else b), share, 1.0 - share
-
-
-@kernel
 def _of_two(code: int, a: float, b: float) -> tuple[float, float, float]:
-    """A function of two answers, and its derivatives by both."""
+    """A function of two answers, and its derivatives by both; of the larger or smaller of equal ones, half of each."""
     if code == _MULTIPLY:
         return a * b, b, a
     if code == _DIVIDE:
         return a / b, 1.0 / b, -a / (b * b)
-    side = 0.5 * (np.sign(a - b) if code == _MAXIMUM else np.sign(b - a))
-    return _chosen(0.5 + side, a, b)
+    share = 0.5 + 0.5 * (np.sign(a - b) if code == _MAXIMUM else np.sign(b - a))
+    return (a if share == 1.0 else b), share, 1.0 - share
 
 
 @kernel

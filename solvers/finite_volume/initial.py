@@ -126,8 +126,7 @@ def stacked(pieces: list[Discretised]) -> Solution:
 def at_points(part: Part, grid: Grid) -> Discretised:
     """Point values of a part of the initial measure, scaled to its share of the mass, and whether they do."""
     density, resolved = _point_values(part, grid)
-    mass = float(density.sum() * grid.volume)
-    density = density * (part.share / mass) if mass > 0 else density
+    density = _scaled(part, grid, density)
     return Discretised(density, part.mean, part.matrix, 0.0 if resolved else np.inf, resolved)
 
 
@@ -167,11 +166,16 @@ def discretised(part: Part, grid: Grid, stretched: bool = True) -> Discretised:
             lattice = Lattice(grid.axes, lattice.origin + lattice.matrix @ shift, lattice.matrix @ back)
         missed = float(np.abs(density - values).max() / density.max()) if density.any() else np.inf
         halfway = _missed_halfway(part, grid, values) / float(density.max()) if density.any() else np.inf
-    mass = float(density.sum() * grid.volume)
-    density = density * (part.share / mass) if mass > 0 else density
+    density = _scaled(part, grid, density)
     if grid.gaussian and density.any():
         missed += max(float(ends.max()) for ends in _ends(density)) / float(density.max())
     return Discretised(density, part.mean, part.matrix, missed, resolved, halfway)
+
+
+def _scaled(part: Part, grid: Grid, density: Float) -> Float:
+    """To the share of the mass that the part has."""
+    mass = float(density.sum() * grid.volume)
+    return density * (part.share / mass) if mass > 0 else density
 
 
 def _missed_halfway(part: Part, grid: Grid, values: Float) -> float:

@@ -46,7 +46,7 @@ _LEAK_MAX = 1e-9  # share of the mass near an end of a box that cannot grow, at 
 _BOX_GROWTH_MAX = 4  # times the cells at the start
 _STEPS_BETWEEN_LOOKS = 8  # accepted steps between two estimates of tails, and of whether anything moves still
 _TAILS_SHARE_MIN = 1e-3  # share of the error that is allowed, above which tails are estimated at every early step
-_STEP_MICROSECONDS = 300.0  # of a step, besides what evaluations cost in compiled code
+_STEP_OVERHEAD = 300.0  # microseconds of a step, besides what evaluations cost in compiled code
 _LEFT_OF_POLE = 1e-4  # share of the time of a pole that need not be followed
 
 
@@ -133,7 +133,7 @@ class FiniteVolumeIntegration(Integration):
                     "the step size has shrunk to nothing",
                     "check the size of the coefficients against time.until, or try a smaller order",
                 )
-            work += (self._evaluations - evaluations) * self._system.cost(len(self._solution.mean)) + _STEP_MICROSECONDS
+            work += (self._evaluations - evaluations) * self._system.cost(len(self._solution.mean)) + _STEP_OVERHEAD
         self._amplification.see(self.residual())
         if not self._rest.found:
             self._missed.see_output(self._between())

@@ -8,6 +8,7 @@ import numpy as np
 
 from mfpde.attention import Interaction
 from mfpde.attention.lattice_sums import sums_over_lattice
+from mfpde.attention.pair_potential import PairPotential
 from mfpde.measure.expression_program import program_of
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.solution import Solution, lattices
@@ -37,7 +38,7 @@ class ForcesOfPlane:
         lattices do not do."""
         if self._pair is None:
             out[...] = 0.0
-        elif not self._find_pairs(solution, grid, out):
+        elif not self._find_pairs(self._pair, solution, grid, out):
             return False
         if self._stiffness is None and self._outer.codes.size == 0:
             return True
@@ -47,12 +48,11 @@ class ForcesOfPlane:
             self._add_outer(solution, grid, out)
         return True
 
-    def _find_pairs(self, solution: Solution, grid: Grid, out: Float) -> bool:
-        assert self._pair is not None  # noqa: S101 - for the type checker
+    def _find_pairs(self, pair: PairPotential, solution: Solution, grid: Grid, out: Float) -> bool:
         frames, masses = lattices(solution, grid), grid.volume * solution.density.reshape(len(out), -1)
         for panel, lattice in enumerate(frames):
             for source, other in enumerate(frames):
-                found = sums_over_lattice(self._pair, self._space, "slopes", other, masses[source], lattice)
+                found = sums_over_lattice(pair, self._space, "slopes", other, masses[source], lattice)
                 if found is None:
                     return False
                 drift = found.reshape(out[panel].shape)

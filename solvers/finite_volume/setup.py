@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -142,23 +142,22 @@ class Setup:
 
         given = self.settings.cells
         if given is None:
-            finest = grid_of((self._cells_within.most,) * self.dimension)
             given = self._enough_cells(
                 lambda count: start((count,) * self.dimension, max(PILOT_TOLERANCE, self._step_tolerance), pilot=True),
-                self._longest_cell(finest, parts),
+                lambda count: self._longest_cell(grid_of((count,) * self.dimension), parts),
             )
         cells = given if isinstance(given, tuple) else (given,) * self.dimension
         doing(f"laying the initial data on {' x '.join(map(str, cells))} cells")
         return start(cells, self._step_tolerance)
 
-    def _enough_cells(self, pilot: Start, finest: float) -> int:
-        """A side, of cells that are at least as long as that: for the end, and where noise smooths edges also for the
+    def _enough_cells(self, pilot: Start, length: Callable[[int], float]) -> int:
+        """A side, where so many make cells of that length: for the end, and where noise smooths edges also for the
         first look at them, when they are sharpest, if any cells resolve them then. Pilots to the first look are short,
         and what they say of more cells is not relied on: errors that fall like a Gaussian of them have no order."""
         within, first = self._cells_within, self.task.first_look
         count = enough_cells(pilot, within, self.task.until, self._error)
         sharp = self._smoothed and self.settings.box is None and first < self.task.until
-        if not sharp or math.sqrt(self.equation.noise.variance(first)) < finest:
+        if not sharp or math.sqrt(self.equation.noise.variance(first)) < length(within.most):
             return count
         within = replace(within, fewest=count, rough=within.most)
         return enough_cells(pilot, within, first, self._error, most_extrapolated=1.0)

@@ -31,18 +31,21 @@ def prepared(blocks, initial=NORMAL, solver=None):
         ({"interaction": {"expression": "-1e300*r**2"}}, NORMAL, "interaction: moves"),
         ({"interaction": {"expression": "-1e200*sqrt(r**2 + 1)"}}, NORMAL, "interaction: moves"),
         ({"drift": {"kind": "mlp", "W": 1e150, "U": 1e150, "activation": "relu"}}, UNIFORM, "drift: moves"),
-        ({**softmax(), "noise": {"kappa": 1e-300}}, NORMAL, "noise: widens .* faster than at a rate of 1e100"),
         (softmax(), {"kind": "uniform", "box": [-1e150, 1e150]}, "initial: is wider than 1e60"),
         (softmax(), {"kind": "gaussian", "mean": 1e200, "covariance": 1}, "initial: has a mean beyond 1e100"),
         (softmax(), {"kind": "gaussian", "mean": 0, "covariance": 1e300}, "initial: is wider than 1e60"),
     ],
-    ids=["A", "V", "relu", "masked", "springs", "kernel", "mlp", "noise", "box", "mean", "covariance"],
+    ids=["A", "V", "relu", "masked", "springs", "kernel", "mlp", "box", "mean", "covariance"],
 )
 def test_what_overflows_is_refused(blocks, initial, message, solver):
-    if solver == "characteristics" and "noise" in blocks:
-        pytest.skip("characteristics take no noise")
     with pytest.raises(mfpde.ProblemError, match=message):
         prepared(blocks, initial, solver)
+
+
+@pytest.mark.filterwarnings("error")
+def test_noise_that_overflows_is_refused():
+    with pytest.raises(mfpde.ProblemError, match=r"noise: widens .* faster than at a rate of 1e100"):
+        prepared({**softmax(), "noise": {"kappa": 1e-300}}, NORMAL, "finite-volume")
 
 
 @pytest.mark.parametrize(
