@@ -11,12 +11,14 @@ is continued with less slope (`Grid.excess`), the rest of the flux is one more v
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from mfpde.attention.lattice_sums import right_at_kinks
 from mfpde.measure import GridDensity
 from mfpde.solvers.finite_volume.diagnostics import longest_cell, narrowest_cluster, windows_missed
 from mfpde.solvers.finite_volume.frames import Frame
@@ -102,8 +104,9 @@ class CellSystem(System[Solution, Rates]):
         self.breaks = sorted({*equation.velocity.breaks(), *equation.noise.breaks()})
         self.noisy = equation.noise.strongest > 0
         self.grid, self.frame, self.scheme = grid, frame, scheme
-        interaction = equation.interaction
-        self._kinks_in_sums = interaction is not None and interaction.pairs_kinked and grid.dimension == 2
+        interaction, self._space = equation.interaction, equation.geometry
+        on_plane = interaction if grid.dimension == 2 else None
+        self._kinked = on_plane.pair_potential if on_plane is not None and on_plane.pairs_kinked else None
         self.sees_tails = interaction is None  # attention amplifies them, interactions do not
         law = equation.velocity.law
         terms = [] if law is None else law.at(0.0).terms(grid.dimension)
@@ -319,8 +322,9 @@ class CellSystem(System[Solution, Rates]):
 
     def doubt_of_sums(self, time: float, solution: Solution) -> float:
         """By how much drifts differ, likewise, from those of every other cell along each axis, where sums over cells
-        are of low order: interactions on the plane whose forces have kinks or jumps."""
-        if not self._kinks_in_sums:
+        are of low order: interactions on the plane with kinks, where sums of waves would be too many."""
+        pairs = itertools.product(lattices(solution, self.grid), repeat=2)
+        if self._kinked is None or all(right_at_kinks(self._kinked, self._space, *each) for each in pairs):
             return 0.0
         velocity, measure, largest = self._velocity.at(time), self.measure(solution), 0.0
         coarse = GridDensity([every_other(panel) for panel in measure.panels])
