@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mfpde.contracts import Accuracy
+from mfpde.contracts import Accuracy, Progress, State
 from mfpde.measure import GridDensity, Measure
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.solution import Solution
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LEAST_WIDTH",
+    "MAX_CELLS_CROSSED",
     "Faults",
     "Missed",
     "between_cells",
@@ -30,12 +32,15 @@ __all__ = [
     "narrowest_cluster",
     "pace",
     "pace_of_frames",
+    "race",
     "unsmoothed",
     "windows_missed",
 ]
 
 #: cells across a cluster at half of its height
 LEAST_WIDTH = 3.0
+#: cells that a token may cross while the solution moves by its own width, or in the run
+MAX_CELLS_CROSSED = 1e7
 _SMOOTHING_WIDTH = 4.0 * np.log(2.0)  # cells squared that averaging adds to the squared width at half height
 _DIFFERENCE_DAMPING = 4.0  # half of the derivatives by which fluxes of order nine and seven differ in effect
 _EDGE_DAMPING = 1.5  # half of those by which the law of the first instants is wrong at edges
@@ -92,6 +97,19 @@ def mass_at_walls(density: Float) -> float:
 def between_cells(density: GridDensity) -> float:
     """The error of interpolation between the cells, relative to the peak of each panel."""
     return max(panel.interpolant.error / float(panel.at_points.max()) for panel in density.panels)
+
+
+def race(outflow: float, pace: Callable[[], float], until: float, most: float) -> Progress | None:
+    """How a run ends whose tokens cross more cells than that, both until its end and while the solution moves by its
+    own width."""
+    crossed = outflow / most
+    if not (crossed * until > 1.0 and crossed > pace()):
+        return None
+    return Progress(
+        State.NOT_FINITE,
+        f"tokens at the edges of the cells cross {outflow:.3g} of them per unit time: this attention of tails has no bound",
+        "take bounded initial data, a smaller solver.box, or without noise solver.kind: characteristics",
+    )
 
 
 class Faults(NamedTuple):

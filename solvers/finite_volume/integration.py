@@ -17,6 +17,7 @@ from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.finite_volume.control import Plan, StepControl
 from mfpde.solvers.finite_volume.diagnostics import (
     LEAST_WIDTH,
+    MAX_CELLS_CROSSED,
     Faults,
     Missed,
     between_cells,
@@ -24,6 +25,7 @@ from mfpde.solvers.finite_volume.diagnostics import (
     moments_apart,
     pace,
     pace_of_frames,
+    race,
 )
 from mfpde.solvers.finite_volume.first_instants import FirstInstants
 from mfpde.solvers.finite_volume.grid import Grid
@@ -77,10 +79,9 @@ class FiniteVolumeIntegration(Integration):
     def solution(self) -> Solution:
         return self._solution
 
-    @property
-    def outflow(self) -> float:
-        """The largest share of a cell that leaves it per unit time."""
-        return self._present_rates().outflow
+    def race(self, most: float = MAX_CELLS_CROSSED) -> Progress | None:
+        """How the run ends where tokens in tails cross more cells than that."""
+        return race(self._present_rates().outflow, lambda: self.pace, self._control.until, most)
 
     @property
     def missed(self) -> float:
@@ -277,7 +278,7 @@ class FiniteVolumeIntegration(Integration):
                 if self._system.grid.gaussian
                 else "give a larger box, or use frame: moving",
             )
-        return None
+        return self.race()
 
     def _crowded(self) -> AnyArray:
         """Ends that mass comes near to, `(d, 2)`."""
@@ -388,7 +389,7 @@ class FiniteVolumeIntegration(Integration):
 
     def restore(self, state: Mapping[str, AnyArray]) -> None:
         self._solution = Solution(state["density"].copy(), state["mean"].copy(), state["matrix"].copy())
-        self._time, self._leak = float(state["time"][0]), float(state["leak"][0])
+        self._time, self._leak, self._evaluations = (state[name][0].item() for name in ("time", "leak", "evaluations"))
         cells = self._solution.density.shape[-self.grid.dimension :]
         self._system.grid = Grid(state["low"], state["high"], cells, self.grid.gaussian)
         self._first_cells = tuple(int(count) for count in state["first_cells"])
@@ -397,4 +398,3 @@ class FiniteVolumeIntegration(Integration):
         self._rates, self._faults = self._system.rhs(self._time, self._solution), None
         self._missed.restore(state["missed"])
         self._growth.restore(state["growth"])
-        self._evaluations = int(state["evaluations"][0])
