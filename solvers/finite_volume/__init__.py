@@ -156,7 +156,7 @@ class FiniteVolume(Solver):
         if not setup.unbounded:
             return False
         try:
-            fewest = Setup.of(self.model_copy(update={"cells": setup.fewest_cells}), task).start()
+            fewest = Setup.of(self.model_copy(update={"cells": setup.cells_over_tails}), task).start()
         except ProblemError as error:
             return not isinstance(error, TooFewCellsError)
         return fewest.race(_MANY_CELLS_CROSSED[setup.dimension]) is not None

@@ -17,9 +17,11 @@ from mfpde.solvers.kernels.finite_volume_peaks import narrowest_peak
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
+    from mfpde.attention import Velocity
     from mfpde.solvers.finite_volume.system import Rates
 
 __all__ = [
+    "FEEDBACK",
     "LEAST_WIDTH",
     "MAX_CELLS_CROSSED",
     "Faults",
@@ -27,6 +29,7 @@ __all__ = [
     "between_cells",
     "inverse_growth",
     "longest_cell",
+    "looks_far",
     "mass_at_walls",
     "moments_apart",
     "narrowest_cluster",
@@ -39,8 +42,11 @@ __all__ = [
 
 #: cells across a cluster at half of its height
 LEAST_WIDTH = 3.0
+#: times what fluxes make of drifts in tails: errors there come back, measured up to 35 times as large
+FEEDBACK = 40.0
 #: cells that a token may cross while the solution moves by its own width, or in the run
 MAX_CELLS_CROSSED = 1e7
+_FAR_TILT = 1.8  # of S A: where tokens look, in their own distance from the mean
 _SMOOTHING_WIDTH = 4.0 * np.log(2.0)  # cells squared that averaging adds to the squared width at half height
 _DIFFERENCE_DAMPING = 4.0  # half of the derivatives by which fluxes of order nine and seven differ in effect
 _EDGE_DAMPING = 1.5  # half of those by which the law of the first instants is wrong at edges
@@ -83,6 +89,16 @@ def windows_missed(form: Float, matrices: Float, grid: Grid) -> float:
     return 2.0 * math.exp(-2.0 * math.pi**2 / max(float(narrowness.max()), 1e-300))
 
 
+def looks_far(velocity: Velocity, covariance: Float) -> bool:
+    """Whether attention widens a law of that covariance S and has tokens at five standard deviations look beyond nine:
+    there densities are wrong by a part of themselves, which orders of fluxes do not show."""
+    terms = [] if velocity.law is None else velocity.law.terms(len(covariance))
+    tilted = [(term.value, covariance @ term.head.query_matrix(len(covariance))) for term in terms if term.head.tilts]
+    widening = sum((value @ tilt for value, tilt in tilted), np.zeros_like(covariance))
+    farthest = max((float(np.linalg.norm(tilt, 2)) for _, tilt in tilted), default=0.0)
+    return farthest > _FAR_TILT and float(np.linalg.eigvals(widening).real.max()) > 0.0
+
+
 def mass_at_walls(density: Float) -> float:
     """By how much the mass `h sum u_i` of point values differs from `int u`, relative: `h^2 / 24` times the slopes at
     both walls, which are extrapolated from the differences of the nearest cells; density `(panels, rows, columns)`."""
@@ -107,7 +123,7 @@ def race(outflow: float, pace: Callable[[], float], until: float, most: float) -
         return None
     return Progress(
         State.NOT_FINITE,
-        f"tokens at the edges of the cells cross {outflow:.3g} of them per unit time: this attention of tails has no bound",
+        f"tokens in tails cross {outflow:.3g} cells per unit time: this attention of tails has no bound",
         "take bounded initial data, a smaller solver.box, or without noise solver.kind: characteristics",
     )
 

@@ -52,6 +52,7 @@ _ORDER_OF_PIECES_MIN = 7  # lower orders are there for data that nothing is know
 _COARSE_CELLS, _COARSE_TOLERANCE = {1: 48, 2: 24}, 1e-5  # of the run that finds a static box
 _BOX_DEVIATIONS = 9.0  # standard deviations that cells cover; the closure continues the tail
 _MAX_LOG_RATIO = 2.5  # of densities in neighbouring cells of a tail that stencils can still follow
+_CELLS_OVER_TAILS = math.ceil(_BOX_DEVIATIONS**2 / (0.5 * _MAX_LOG_RATIO))  # a side: fewer cover less
 _FELT_DEVIATIONS = 6.0  # standard deviations from which on walls take part; 2e-9 of a Gaussian lies beyond
 _BOX_MASS_TOLERANCE = 1e-10  # share of the mass that a given box may leave out
 
@@ -174,9 +175,9 @@ class Setup:
         return max(float(np.linalg.norm(matrix * grid.widths, 2)) for matrix in frames)
 
     @property
-    def fewest_cells(self) -> int:
-        """A side, of any run."""
-        return self._cells_within.fewest
+    def cells_over_tails(self) -> int:
+        """A side, of the fewest that cover as far out as tails may matter."""
+        return max(self._cells_within.fewest, _CELLS_OVER_TAILS)
 
     @property
     def _cells_within(self) -> Range:
@@ -202,7 +203,7 @@ class Setup:
             return _CELLS_AT_REST[self.dimension]
         if self._noise > 0:
             return _CELLS_UNDER_NOISE[self.dimension]
-        covering = 1 if self.measure.compact else math.ceil(_BOX_DEVIATIONS**2 / (0.5 * _MAX_LOG_RATIO))
+        covering = 1 if self.measure.compact else _CELLS_OVER_TAILS
         return replace(_CELLS_MOVING[self.dimension], covering=covering)
 
     def _on_grid(self, parts: list[Part], grid: Grid, pilot: bool) -> list[Discretised]:

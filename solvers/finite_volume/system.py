@@ -20,7 +20,7 @@ import numpy as np
 
 from mfpde.attention.lattice_sums import right_at_kinks
 from mfpde.measure import GridDensity
-from mfpde.solvers.finite_volume.diagnostics import longest_cell, narrowest_cluster, windows_missed
+from mfpde.solvers.finite_volume.diagnostics import FEEDBACK, longest_cell, looks_far, narrowest_cluster, windows_missed
 from mfpde.solvers.finite_volume.frames import Frame
 from mfpde.solvers.finite_volume.grid import Grid, central_difference
 from mfpde.solvers.finite_volume.solution import Solution, every_other, lattices, measure_of
@@ -280,8 +280,7 @@ class CellSystem(System[Solution, Rates]):
         """By how much another order of the fluxes changes the density per unit time."""
         other = self.fluxes(self.other_order, solution.density, rates.speeds, rates.conductivities)
         across, along = rates.fluxes.across - other.across, rates.fluxes.along - other.along
-        change: Float = np.diff(across, axis=1) + np.diff(along, axis=2)
-        return change
+        return np.asarray(np.diff(across, axis=1) + np.diff(along, axis=2))
 
     def felt(self, time: float, solution: Solution, rates: Rates, length: float) -> float:
         """By how much that changes the drift in a time, on average over the cells, relative to their width: an error
@@ -306,8 +305,10 @@ class CellSystem(System[Solution, Rates]):
 
     def doubts(self, time: float, solution: Solution, rates: Rates, length: float) -> tuple[float, float, float]:
         """What tails, sums over kinks and, over that length of time, fluxes do to drifts, per unit time."""
-        felt = self.felt(time, solution, rates, length)
-        return self.doubt(time, solution), self.doubt_of_sums(time, solution), felt / length
+        felt = self.felt(time, solution, rates, length) / length
+        far = self.tilts and self.noisy and looks_far(self._velocity.at(time), self.measure(solution).covariance)
+        tails = max(self.doubt(time, solution), FEEDBACK * felt if far else 0.0)
+        return tails, self.doubt_of_sums(time, solution), felt
 
     def doubt(self, time: float, solution: Solution) -> float:
         """By how much drifts with the lightest and the heaviest tails that edges allow differ, on average over the
@@ -374,8 +375,7 @@ class CellSystem(System[Solution, Rates]):
             frames[panel] = np.tensordot(inverse, moving, axes=1)
         carried = self.fluxes(self.scheme.order, solution.density, frames, np.zeros_like(rates.conductivities))
         across, along = rates.fluxes.across + carried.across, rates.fluxes.along + carried.along
-        change = np.diff(across, axis=1) + np.diff(along, axis=2)
-        return float(np.abs(change).sum() * self.grid.volume)
+        return float(np.abs(np.diff(across, axis=1) + np.diff(along, axis=2)).sum() * self.grid.volume)
 
     def spreading(self, conductivities: Float) -> float:
         """The largest share of a cell that diffusion takes out per unit time, as stiff as its scheme makes it."""
