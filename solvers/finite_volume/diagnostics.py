@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from mfpde.solvers.finite_volume.system import Rates
 
 __all__ = [
-    "FEEDBACK",
     "LEAST_WIDTH",
+    "LOST",
     "MAX_CELLS_CROSSED",
     "Faults",
     "Missed",
     "between_cells",
+    "feedback",
     "inverse_growth",
     "longest_cell",
-    "looks_far",
     "mass_at_walls",
     "moments_apart",
     "narrowest_cluster",
@@ -42,10 +42,11 @@ __all__ = [
 
 #: cells across a cluster at half of its height
 LEAST_WIDTH = 3.0
-#: times what fluxes make of drifts in tails: errors there come back, measured up to 35 times as large
-FEEDBACK = 40.0
+#: of a density: changes by more are no errors that orders of fluxes tell
+LOST = 0.1
 #: cells that a token may cross while the solution moves by its own width, or in the run
 MAX_CELLS_CROSSED = 1e7
+_FEEDBACK = 40.0  # times what fluxes make of drifts in tails: errors there come back, measured up to 35 times as large
 _FAR_TILT = 1.8  # of S A: where tokens look, in their own distance from the mean
 _SMOOTHING_WIDTH = 4.0 * np.log(2.0)  # cells squared that averaging adds to the squared width at half height
 _DIFFERENCE_DAMPING = 4.0  # half of the derivatives by which fluxes of order nine and seven differ in effect
@@ -89,14 +90,15 @@ def windows_missed(form: Float, matrices: Float, grid: Grid) -> float:
     return 2.0 * math.exp(-2.0 * math.pi**2 / max(float(narrowness.max()), 1e-300))
 
 
-def looks_far(velocity: Velocity, covariance: Float) -> bool:
-    """Whether attention widens a law of that covariance S and has tokens at five standard deviations look beyond nine:
-    there densities are wrong by a part of themselves, which orders of fluxes do not show."""
+def feedback(velocity: Velocity, covariance: Float) -> float:
+    """How much larger errors in tails come back where attention widens a law of that covariance S, and has tokens at
+    five standard deviations look beyond nine: there densities are wrong by a part of themselves, which orders of fluxes
+    do not show."""
     terms = [] if velocity.law is None else velocity.law.terms(len(covariance))
     tilted = [(term.value, covariance @ term.head.query_matrix(len(covariance))) for term in terms if term.head.tilts]
     widening = sum((value @ tilt for value, tilt in tilted), np.zeros_like(covariance))
     farthest = max((float(np.linalg.norm(tilt, 2)) for _, tilt in tilted), default=0.0)
-    return farthest > _FAR_TILT and float(np.linalg.eigvals(widening).real.max()) > 0.0
+    return _FEEDBACK if farthest > _FAR_TILT and np.linalg.eigvals(widening).real.max() > 0.0 else 0.0
 
 
 def mass_at_walls(density: Float) -> float:
@@ -166,7 +168,7 @@ class Missed:
     walls: float = 0.0  # the largest share of the mass so far by which sums over cells and integrals differ at walls
     between: float = 0.0  # the error of interpolation between the cells at the present time
     looked: float = 0.0  # when drifts were last looked at
-    sums: float = 0.0  # as `tails`, of sums over cells where forces have kinks
+    sums: float = 0.0  # as `tails`, of sums over kinks, or of what is lost in tails within cells
     earlier: float = 0.0  # the largest estimate at output times so far: noise damps what cells have left of edges
 
     @property
@@ -227,12 +229,12 @@ class Missed:
         """Whether cells and tails have left out less than is allowed, at all output times."""
         if self.tails > self.allowed:
             return Accuracy(self.allowed, self.tails, None, "tails")
-        if self.sums > self.allowed:
-            return Accuracy(self.allowed, self.sums, None, "kinks")
         estimate = max(self.so_far, self.earlier)
-        if estimate <= self.allowed:
-            return Accuracy(self.allowed, estimate, kept=True)
-        return Accuracy(self.allowed, estimate, kept=False, cause=self._cause())
+        if estimate > self.allowed:
+            return Accuracy(self.allowed, estimate, kept=False, cause=self._cause())
+        if self.sums > self.allowed:
+            return Accuracy(self.allowed, self.sums, None, "tails" if self.felt > 0.0 else "kinks")
+        return Accuracy(self.allowed, estimate, kept=True)
 
     def _cause(self) -> str:
         """Of an error larger than is allowed."""

@@ -11,7 +11,6 @@ is continued with less slope (`Grid.excess`), the rest of the flux is one more v
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -20,7 +19,7 @@ import numpy as np
 
 from mfpde.attention.lattice_sums import right_at_kinks
 from mfpde.measure import GridDensity
-from mfpde.solvers.finite_volume.diagnostics import FEEDBACK, longest_cell, looks_far, narrowest_cluster, windows_missed
+from mfpde.solvers.finite_volume.diagnostics import LOST, feedback, longest_cell, narrowest_cluster, windows_missed
 from mfpde.solvers.finite_volume.frames import Frame
 from mfpde.solvers.finite_volume.grid import Grid, central_difference
 from mfpde.solvers.finite_volume.solution import Solution, every_other, lattices, measure_of
@@ -282,12 +281,13 @@ class CellSystem(System[Solution, Rates]):
         across, along = rates.fluxes.across - other.across, rates.fluxes.along - other.along
         return np.asarray(np.diff(across, axis=1) + np.diff(along, axis=2))
 
-    def felt(self, time: float, solution: Solution, rates: Rates, length: float) -> float:
+    def felt(self, time: float, solution: Solution, rates: Rates, length: float, least: float = 0.0) -> float:
         """By how much that changes the drift in a time, on average over the cells, relative to their width: an error
         in tails, small as it is beside the peak, is not small where kernels amplify them."""
         if not self.tilts or self.edges:
             return 0.0
-        density = np.maximum(solution.density + length * self.differing(solution, rates), 0.0)
+        change = length * self.differing(solution, rates)
+        density = np.maximum(solution.density + change * (np.abs(change) >= least * solution.density), 0.0)
         return self.solutions_apart(time, solution, solution, solution._replace(density=density))
 
     def narrowest(self, solution: Solution, rates: Rates) -> float:
@@ -306,9 +306,9 @@ class CellSystem(System[Solution, Rates]):
     def doubts(self, time: float, solution: Solution, rates: Rates, length: float) -> tuple[float, float, float]:
         """What tails, sums over kinks and, over that length of time, fluxes do to drifts, per unit time."""
         felt = self.felt(time, solution, rates, length) / length
-        far = self.tilts and self.noisy and looks_far(self._velocity.at(time), self.measure(solution).covariance)
-        tails = max(self.doubt(time, solution), FEEDBACK * felt if far else 0.0)
-        return tails, self.doubt_of_sums(time, solution), felt
+        again = feedback(self._velocity.at(time), self.measure(solution).covariance) if self.noisy else 0.0
+        lost = again * self.felt(time, solution, rates, time, LOST) / time if again else 0.0
+        return self.doubt(time, solution), max(self.doubt_of_sums(time, solution), lost), felt
 
     def doubt(self, time: float, solution: Solution) -> float:
         """By how much drifts with the lightest and the heaviest tails that edges allow differ, on average over the
@@ -324,8 +324,8 @@ class CellSystem(System[Solution, Rates]):
     def doubt_of_sums(self, time: float, solution: Solution) -> float:
         """By how much drifts differ, likewise, from those of every other cell along each axis, where sums over cells
         are of low order: interactions on the plane with kinks, where sums of waves would be too many."""
-        pairs = itertools.product(lattices(solution, self.grid), repeat=2)
-        if self._kinked is None or all(right_at_kinks(self._kinked, self._space, *each) for each in pairs):
+        kinked, space, frames = self._kinked, self._space, lattices(solution, self.grid)
+        if kinked is None or all(right_at_kinks(kinked, space, here, there) for here in frames for there in frames):
             return 0.0
         velocity, measure, largest = self._velocity.at(time), self.measure(solution), 0.0
         coarse = GridDensity([every_other(panel) for panel in measure.panels])
