@@ -322,6 +322,7 @@ TELLING = {
         **{f"control_counts[{number}]": "edges under noise" for number in (1, 3)},
     },
     "gaussian": {
+        **dict.fromkeys(("controller[1]", "frame_mean"), "blow-up"),
         "course_rate": "limit",
         "course_0_time": "limit",
         "course_0_parts": "limit",
@@ -335,6 +336,8 @@ TELLING = {
         "positions": "masked",
         "normal": "normal in the end",
         "reach": "tails in the end",
+        "controller[1]": "blow-up",
+        "controller[2]": "other nodes",
         "controller[3]": "layers",
     },
 }
