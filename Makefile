@@ -15,12 +15,14 @@ DESCRIPTION := setup.cfg pyproject.toml $(PINS)
 # the versions to install; `make oldest` takes others
 PINS := .ci/constraints.txt
 OLDEST_PYTHON ?= python3.11
-INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check -c $(PINS)
+# bytecode is made of what is imported, when it is: to make it of everything takes half of an installation
+INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check --no-compile -c $(PINS)
 # a file in one process, in order: what its tests share is made once (pytest-xdist #1386: groups are ignored with pytest 9.2)
 SUITE := $(RUN) -m pytest -n logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder -m "not long"
 DEMO := build/demo/noisy-kuramoto
 
 export PIP_NO_INPUT := 1
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
