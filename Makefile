@@ -15,14 +15,14 @@ DESCRIPTION := setup.cfg pyproject.toml $(PINS)
 # the versions to install; `make oldest` takes others
 PINS := .ci/constraints.txt
 OLDEST_PYTHON ?= python3.11
-# bytecode is made of what is imported, when it is: to make it of everything takes half of an installation
 INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check --no-compile -c $(PINS)
+# pip makes bytecode of one file after another, which takes half of an installation; here all processors do
+BYTECODE := $(RUN) -m compileall -qq -j 0 $(VENV)/lib || :
 # a file in one process, in order: what its tests share is made once (pytest-xdist #1386: groups are ignored with pytest 9.2)
 SUITE := $(RUN) -m pytest -n logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder -m "not long"
 DEMO := build/demo/noisy-kuramoto
 
 export PIP_NO_INPUT := 1
-unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -76,10 +76,12 @@ clean: ## remove everything generated, the environment included
 
 $(READY)-run: $(READY) $(DESCRIPTION)
 	$(INSTALL) --no-build-isolation -e .
+	@$(BYTECODE)
 	@touch $@
 
 $(READY)-test $(READY)-dev $(READY)-docs: $(READY)-%: $(READY) $(DESCRIPTION)
 	$(INSTALL) --no-build-isolation -e '.[$*]'
+	@$(BYTECODE)
 	@touch $@
 
 $(READY): $(PINS)
