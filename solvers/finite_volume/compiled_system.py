@@ -21,6 +21,7 @@ from mfpde.solvers.finite_volume.stepping import SHARE_OF_CELLS, Attempt, Start
 from mfpde.solvers.finite_volume.system import STAGGERED, CellSystem, Fluxes, Rates, Scheme
 from mfpde.solvers.kernels.cell_steps import StepRoom, StepTask, step_room
 from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State, Told
+from mfpde.solvers.steppers.explicit import Tableau
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
@@ -154,9 +155,10 @@ class CompiledSystem(CellSystem):
         moving = rates.mean, rates.matrix, rates.speeds, rates.conductivity
         return _ToldRates(Fluxes(rates.across, rates.along), measure, *moving, told.outflow, spreading, told)
 
-    def _arrays(self, rates: Rates) -> Slopes:
-        fluxes, told = rates.fluxes, np.empty(len(Told._fields))
-        return Slopes(fluxes.across, fluxes.along, rates.speeds, rates.mean, rates.matrix, rates.conductivities, told)
+    def _arrays(self, rates: Rates, copied: bool = False) -> Slopes:
+        fluxes, told = rates.fluxes, np.array(rates.told if isinstance(rates, _ToldRates) else _UNTOLD)
+        parts = fluxes.across, fluxes.along, rates.speeds, rates.mean, rates.matrix, rates.conductivities
+        return Slopes(*(part.copy() for part in parts) if copied else parts, told)
 
     def fluxes(self, order: int, density: Float, speeds: Float, conductivities: Float) -> Fluxes:
         panels, size = len(density), self.dimension
@@ -174,10 +176,10 @@ class CompiledSystem(CellSystem):
     # ---------------------------------------------------------------------------------------------------------
 
     def step(self, start: Start, plan: Plan, tolerance: float) -> Attempt:
-        tableau, length, state = plan.stepper.tableau, plan.length, _arrays_of(start.solution)
+        state, length = _arrays_of(start.solution), plan.length
         rough = max(tolerance, SHARE_OF_CELLS * length * start.roughness)
-        restores = self.frame.gaussian and not self.noisy_within(start.time, plan.end)
-        task = StepTask(*tableau, length, start.rates.emptying, rough, tolerance, restores)
+        task = self._task(plan.stepper.tableau, tolerance, start.time, plan.end)
+        task = task._replace(step=length, emptying=start.rates.emptying, rough=rough)
         new, following = State(*(np.empty_like(part) for part in state)), self._blank(start.solution)
         first, measure, error, same = self._arrays(start.rates), None, np.nan, not self._summed
         if self._summed:
@@ -191,6 +193,11 @@ class CompiledSystem(CellSystem):
         known = same and error <= 1.0 and bool(np.isfinite(following.speeds).all())
         rates = self._rates(following, measure) if known else None
         return Attempt(Solution(*new), error, limited=moved_by > 0, rates=rates)
+
+    def _task(self, tableau: Tableau, tolerance: float, *times: float) -> StepTask:
+        """Steps of a scheme between these times, of no length."""
+        restores = self.frame.gaussian and not self.noisy_within(times[0], times[-1])
+        return StepTask(*tableau, 0.0, 0.0, tolerance, tolerance, restores)
 
     def _found_alike(self, one: Solution, other: Solution) -> bool:
         """Whether compiled code finds the velocities of both by the same tables: rates at the end of a step are

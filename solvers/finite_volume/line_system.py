@@ -5,17 +5,24 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from mfpde.compilation import quick
 from mfpde.solvers.finite_volume.compiled_system import CompiledSystem, interaction_of
+from mfpde.solvers.finite_volume.control import ERROR_FLOOR, StepControl
+from mfpde.solvers.finite_volume.diagnostics import Faults
 from mfpde.solvers.finite_volume.frames import Frame
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.line_forces import ForcesOfLine
+from mfpde.solvers.finite_volume.marching import LEFT_OF_POLE, NARROW, Ahead, Marched
 from mfpde.solvers.finite_volume.solution import Solution
+from mfpde.solvers.finite_volume.stepping import Start
 from mfpde.solvers.finite_volume.system import Scheme
 from mfpde.solvers.kernels import line_steps as steps
 from mfpde.solvers.kernels.cell_steps import StepTask
 from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State
 from mfpde.solvers.kernels.line_forces import ForceRoom, LineForces, force_room
+from mfpde.solvers.kernels.line_march import RATES_UNKNOWN, March, Taken
 from mfpde.solvers.kernels.line_slope import LineRoom, line_room
 
 if TYPE_CHECKING:
@@ -24,8 +31,10 @@ if TYPE_CHECKING:
 __all__ = ["LineSystem"]
 
 _FORCE_CELLS_MAX = 1024  # of a panel: beyond it transforms are faster than sums between all cells
-_line_step = quick(steps.line_step)
-_line_force_step = quick(steps.line_force_step)
+_line_steps = quick(steps.line_steps)
+_line_force_steps = quick(steps.line_force_steps)
+_NO_NUMBERS = np.zeros(0), np.zeros(0), np.zeros((0, 0)), np.zeros(0, dtype=np.int64), np.zeros((0, 0))
+_ONE_STEP = March(0.0, 0.0, 0.0, 1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, *_NO_NUMBERS)
 
 
 class LineSystem(CompiledSystem):
@@ -47,19 +56,70 @@ class LineSystem(CompiledSystem):
         return super()._summed or (self._forces is not None and self.grid.cells[0] <= _FORCE_CELLS_MAX)
 
     def _call(
-        self, start: State, first: Slopes, task: StepTask, heads: Heads, cells: Cells, new: State, following: Slopes
+        self,
+        start: State,
+        first: Slopes,
+        task: StepTask,
+        heads: Heads,
+        cells: Cells,
+        new: State,
+        following: Slopes,
+        march: March = _ONE_STEP,
     ) -> tuple[float, float]:
-        room = self._step_room(task.nodes.size, start)
-        line = self._room(len(start.mean))
+        """Also for a march: how it has ended, and how many steps it has taken."""
+        room, line = self._step_room(task.nodes.size, start), self._room(len(start.mean))
         if self._forces is None:
-            error, moved_by = _line_step(start, first, task, heads, cells, line, room, new, following)
-            return float(error), float(moved_by)
+            found = _line_steps(start, first, task, heads, cells, (line, room), new, following, march)
+            return float(found[0]), float(found[1])
         forces = self._forces.near(Solution(*start), self.grid)
         if forces is None:
             return math.nan, 0.0
-        rooms = line, room, self._force_room(len(start.mean), forces)
-        error, moved_by = _line_force_step(start, first, task, forces, heads.noise, cells, rooms, new, following)
-        return float(error), float(moved_by)
+        rooms, law = (line, room, self._force_room(len(start.mean), forces)), (forces, heads.noise)
+        found = _line_force_steps(start, first, task, law, cells, rooms, new, following, march)
+        return float(found[0]), float(found[1])
+
+    def march(self, start: Start, control: StepControl, ahead: Ahead) -> Marched | None:
+        if not (self._constant and self._summed):
+            return None
+        state, first = State(*(part.copy() for part in start.solution)), self._arrays(start.rates, copied=True)
+        new, following = State(*map(np.empty_like, state)), self._blank(start.solution)
+        stepper, kept = control.stepper, control.arrays()
+        march = March(
+            target=ahead.target,
+            cfl=control.cfl,
+            work=float(stepper.tableau.weights.size),
+            error_order=stepper.error_order,
+            error_floor=ERROR_FLOOR,
+            stiffness=self.spreading(np.ones((1, 1, 1))),
+            exact_work=ahead.exact_work,
+            left=LEFT_OF_POLE,
+            narrow=NARROW,
+            roughness=start.roughness,
+            ring=self.grid.rings[0],
+            attempts=ahead.attempts,
+            crowded=ahead.crowded,
+            clock=np.array([start.time, *ahead.grown]),
+            controllers=kept["controller"],
+            counts=kept["control_counts"],
+            rows=np.empty((ahead.steps, len(Taken._fields))),
+        )
+        before = kept["control_counts"][:2].sum()
+        task = self._task(stepper.tableau, control.tolerance, start.time)
+        heads = self._constant_heads(stepper.tableau.nodes.size + 1)
+        ended, taken = self._call(state, first, task, heads, self._tables(), new, following, march)
+        if np.isnan(ended):
+            return None
+        control.restore(kept)
+        rows = [Taken(*row) for row in march.rows[: int(taken)].tolist()]
+        steps = [(each, self._faults(each)) for each in rows]
+        rates = None if ended == RATES_UNKNOWN else self._rates(first)
+        return Marched(Solution(*state), rates, steps, int(kept["control_counts"][:2].sum() - before))
+
+    def _faults(self, taken: Taken) -> Faults:
+        """What cells make wrong after a step."""
+        widening = self._widening(taken.end, taken.largest * float(self.grid.widths[0])) if self.noisy else 0.0
+        frames = np.array([[[taken.least]], [[taken.largest]]]) if self._sees_windows else None
+        return Faults(taken.roughness, 0.0 if frames is None else self._misled(taken.end, frames), widening)
 
     def _found_alike(self, one: Solution, other: Solution) -> bool:
         return self._forces is None or self._forces.near(one, self.grid) is self._forces.near(other, self.grid)

@@ -32,7 +32,8 @@ from mfpde.typing import Float
 
 if TYPE_CHECKING:
     from mfpde.equation import Equation
-    from mfpde.solvers.finite_volume.control import Plan
+    from mfpde.solvers.finite_volume.control import Plan, StepControl
+    from mfpde.solvers.finite_volume.marching import Ahead, Marched
     from mfpde.solvers.finite_volume.stepping import Attempt, Start
 
 __all__ = ["STAGGERED", "CellSystem", "Fluxes", "Rates", "Scheme"]
@@ -267,11 +268,19 @@ class CellSystem(System[Solution, Rates]):
 
     def misled(self, time: float, solution: Solution, rates: Rates) -> float:
         """What sums over cells may make wrong of speeds, in widths per unit time."""
+        return self._misled(time, solution.matrix) if self._sees_windows else 0.0
+
+    def _misled(self, time: float, matrices: Float) -> float:
+        """The same of frames."""
         law = self._velocity.law
-        terms = [] if law is None or not self._sees_windows else law.at(time).terms(self.grid.dimension)
+        terms = [] if law is None else law.at(time).terms(self.grid.dimension)
         forms = ((term.head.key_form(self.grid.dimension), np.linalg.norm(term.value, 2)) for term in terms)
-        missed = (size * windows_missed(form, solution.matrix, self.grid) for form, size in forms if form is not None)
+        missed = (size * windows_missed(form, matrices, self.grid) for form, size in forms if form is not None)
         return float(max(missed, default=0.0))
+
+    def march(self, start: Start, control: StepControl, ahead: Ahead) -> Marched | None:
+        """Steps of the usual scheme in one compiled call, where there is one."""
+        return None
 
     def differing(self, solution: Solution, rates: Rates) -> Float:
         """By how much another order of the fluxes changes the density per unit time."""
@@ -354,12 +363,12 @@ class CellSystem(System[Solution, Rates]):
         """Whether there is noise in a step."""
         return any(self.diffusion_at(time) > 0 for time in (start, 0.5 * (start + end)))
 
-    def widening(self, *ends: tuple[float, Solution]) -> float:
-        """What noise adds to variances per unit time, in cells squared, in the direction where that is least; the least
-        of these times and solutions."""
-        if not self.noisy:
-            return 0.0
-        return min(2.0 * self.diffusion_at(time) / longest_cell(each.matrix, self.grid) ** 2 for time, each in ends)
+    def widening(self, time: float, solution: Solution) -> float:
+        """What noise adds to variances per unit time, in cells squared, in the direction where that is least."""
+        return self._widening(time, longest_cell(solution.matrix, self.grid)) if self.noisy else 0.0
+
+    def _widening(self, time: float, longest: float) -> float:
+        return 2.0 * self.diffusion_at(time) / longest**2
 
     def residual(self, solution: Solution, rates: Rates) -> float:
         """`int |d_t rho|` at fixed x, of all panels: what flows through faces, and what the frame's motion adds."""

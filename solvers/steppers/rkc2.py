@@ -16,7 +16,7 @@ from mfpde.registry import register
 from mfpde.solvers.steppers.explicit import ExplicitStepper, Tableau
 from mfpde.typing import Float
 
-__all__ = ["Rkc2"]
+__all__ = ["Rkc2", "stages_reaching"]
 
 _DAMPING = 2 / 13  # epsilon of [sommeijer1998]: beyond the origin the polynomial stays below 1 - epsilon / 3
 _REACH_FACTOR = 0.65  # of stages^2 - 1 along the negative real axis
@@ -77,4 +77,9 @@ class Rkc2(ExplicitStepper):
     @classmethod
     def reaching(cls, product: float) -> Rkc2:
         """With the stages that the product of the step and the fastest rate needs."""
-        return cls(max(_STAGES_MIN, math.ceil(math.sqrt(1.0 + _REACH_MARGIN * product / _REACH_FACTOR))))
+        return cls(stages_reaching(product))
+
+
+def stages_reaching(product: float) -> int:
+    """How many stages that product needs."""
+    return max(_STAGES_MIN, math.ceil(math.sqrt(1.0 + _REACH_MARGIN * product / _REACH_FACTOR)))
