@@ -21,6 +21,7 @@ from mfpde.solvers.finite_volume.diagnostics import (
     Missed,
     between_cells,
     inverse_growth,
+    mass_at_walls,
     moments_apart,
     pace,
     pace_of_frames,
