@@ -40,6 +40,7 @@ _FACTORS = np.array([STAGGERED.get(order, np.zeros(4)) for order in range(10)])
 @dataclass(frozen=True)
 class _ToldRates(Rates):
     told: Told
+    residual: float | None = None
 
 
 class CompiledSystem(CellSystem):
@@ -150,10 +151,10 @@ class CompiledSystem(CellSystem):
             super().rhs(time, state, spreads=spreads)  # says why, where something is to be said
         return self._rates(rates, measure)
 
-    def _rates(self, rates: Slopes, measure: GridDensity | None = None) -> _ToldRates:
+    def _rates(self, rates: Slopes, measure: GridDensity | None = None, residual: float | None = None) -> _ToldRates:
         told, spreading = Told(*rates.told.tolist()), self.spreading(rates.conductivity)
         moving = rates.mean, rates.matrix, rates.speeds, rates.conductivity
-        return _ToldRates(Fluxes(rates.across, rates.along), measure, *moving, told.outflow, spreading, told)
+        return _ToldRates(Fluxes(rates.across, rates.along), measure, *moving, told.outflow, spreading, told, residual)
 
     def _arrays(self, rates: Rates, copied: bool = False) -> Slopes:
         fluxes, told = rates.fluxes, np.array(rates.told if isinstance(rates, _ToldRates) else _UNTOLD)
@@ -223,6 +224,10 @@ class CompiledSystem(CellSystem):
             reached, moved_by = self._part(state, first, task, noise, (stage, moved_by), cells, new, following)
             error = error if last else reached
         return error, moved_by, nearby.measure
+
+    def residual(self, solution: Solution, rates: Rates) -> float:
+        known = rates.residual if isinstance(rates, _ToldRates) else None
+        return super().residual(solution, rates) if known is None else known
 
     def roughness(self, solution: Solution, rates: Rates) -> float:
         assert isinstance(rates, _ToldRates)  # noqa: S101 - for the type checker

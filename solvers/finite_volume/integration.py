@@ -203,17 +203,25 @@ class FiniteVolumeIntegration(Integration):
             self._time, faults = taken.end, following
         if found.taken:
             last, _ = found.taken[-1]
-            self._arrive(last.end, last.end, found.solution, found.rates, faults, last.at_walls)
+            self._arrive(last.end, last.end, found.solution, found.rates, faults, last.at_walls, found.crowded)
         return True
 
     def _arrive(
-        self, end: float, latest: float, solution: Solution, rates: Rates | None, faults: Faults, at_walls: float
+        self,
+        end: float,
+        latest: float,
+        solution: Solution,
+        rates: Rates | None,
+        faults: Faults,
+        at_walls: float,
+        crowded: bool = True,
     ) -> None:
-        """At the end of a step from a solution with these faults; coefficients belong to it until its latest time."""
+        """At the end of a step from a solution with these faults, where an open box may be crowded; coefficients belong
+        to the step until its latest time."""
         length, self._time = end - self._time, end
         self._solution, self._rates, self._faults = solution, None, None
         self._missed.see_walls(at_walls)
-        if not self._make_room(self._ends.crowded(solution)) and rates is not None:
+        if not (crowded and self._make_room(self._ends.crowded(solution))) and rates is not None:
             self._see(rates)
         following = self._present_faults()
         if latest < end:

@@ -22,7 +22,7 @@ from mfpde.solvers.kernels import line_steps as steps
 from mfpde.solvers.kernels.cell_steps import StepTask
 from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State
 from mfpde.solvers.kernels.line_forces import ForceRoom, LineForces, force_room
-from mfpde.solvers.kernels.line_march import RATES_UNKNOWN, March, Taken
+from mfpde.solvers.kernels.line_march import CROWDED, RATES_UNKNOWN, RESIDUAL, March, Taken
 from mfpde.solvers.kernels.line_slope import LineRoom, line_room
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class LineSystem(CompiledSystem):
             ring=self.grid.rings[0],
             attempts=ahead.attempts,
             crowded=ahead.crowded,
-            clock=np.array([start.time, *ahead.grown]),
+            clock=np.array([start.time, *ahead.grown, 0.0]),
             controllers=kept["controller"],
             counts=kept["control_counts"],
             rows=np.empty((ahead.steps, len(Taken._fields))),
@@ -112,8 +112,9 @@ class LineSystem(CompiledSystem):
         control.restore(kept)
         rows = [Taken(*row) for row in march.rows[: int(taken)].tolist()]
         steps = [(each, self._faults(each)) for each in rows]
-        rates = None if ended == RATES_UNKNOWN else self._rates(first)
-        return Marched(Solution(*state), rates, steps, int(kept["control_counts"][:2].sum() - before))
+        rates = None if ended == RATES_UNKNOWN else self._rates(first, residual=float(march.clock[RESIDUAL]))
+        tried = int(kept["control_counts"][:2].sum() - before)
+        return Marched(Solution(*state), rates, steps, tried, ended == CROWDED)
 
     def _faults(self, taken: Taken) -> Faults:
         """What cells make wrong after a step."""

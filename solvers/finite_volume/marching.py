@@ -36,9 +36,10 @@ class Ahead:
 @dataclass(frozen=True)
 class Marched:
     """Where a march has led, with the rates there where they are known, what steps it has taken, with what cells make
-    wrong after each, and how many it has tried."""
+    wrong after each, how many it has tried, and whether mass may have come near to an end."""
 
     solution: Solution
     rates: Rates | None
     taken: list[tuple[Taken, Faults]]
     tried: int
+    crowded: bool

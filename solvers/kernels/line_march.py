@@ -22,6 +22,7 @@ from mfpde.solvers.stepping.step_ends import end_before
 from mfpde.typing import AnyArray, Float
 
 __all__ = [
+    "CROWDED",
     "EDGE_MASS_MAX",
     "EXACT_CFL",
     "EXACT_FIRST",
@@ -29,6 +30,7 @@ __all__ = [
     "LOOKED_AT",
     "MASS_ROUNDING",
     "RATES_UNKNOWN",
+    "RESIDUAL",
     "REACH_SHARE",
     "REGROWTH",
     "REGROWTH_REJECTED",
@@ -44,7 +46,7 @@ __all__ = [
     "settle",
 ]
 
-GOES_ON, LOOKED_AT, RATES_UNKNOWN = 0, 1, 2  # how a march goes on after a step that was tried
+GOES_ON, LOOKED_AT, CROWDED, RATES_UNKNOWN = 0, 1, 2, 3  # how a march goes on after a step that was tried
 
 SHARE_OF_CELLS = 0.1  # of the error of the cells, that time steps may add
 MASS_ROUNDING = 2e-15  # share of the mass that rounding may change in one step
@@ -60,6 +62,7 @@ UNKNOWN_GAIN = 2.2  # of work per time, that the next step of rkc2 may bring whi
 EXACT_FIRST = 4.0  # times what the other scheme of that order means to take: the first such step
 EXACT_CFL = 10.0  # share of a cell that transport may take out in such a step; at 40 waves grow at the ends
 _BLOCK = 32  # cells whose sum is found first: rounding of sums stays below that of the mass in a step
+RESIDUAL = 3  # place in the clock
 _USUAL, _STIFF, _EXACT = 0, 1, 2  # rows of the controllers
 _STEPS, _REJECTED, _LIMITED = 0, 1, 2  # places of the counts
 
@@ -84,7 +87,7 @@ class March(NamedTuple):
     ring: int  # cells near an end
     attempts: int
     crowded: Float  # shares of the mass near both ends, from which on the box may have to grow
-    clock: Float  # the time; that of the last 1/r of `PoleLine`, and this
+    clock: Float  # the time; that of the last 1/r of `PoleLine`, and this; `int |d_t u|` at the end
     controllers: Float  # what each of them keeps: the usual one, that of stiff steps, that of exact ones
     counts: AnyArray  # steps, rejected, limited
     rows: Float  # `Taken` of each step
@@ -220,8 +223,8 @@ def _judge(march: March, error: float, limited: bool, length: float) -> bool:
 
 
 @kernel
-def _write_down(march: March, taken: int, end: float, state: State, rates: Slopes, walls: bool) -> bool:
-    """A step that was taken, after so many; whether another one may follow before Python looks."""
+def _write_down(march: March, taken: int, end: float, state: State, rates: Slopes, walls: bool) -> int:
+    """A step that was taken, after so many; how the march goes on."""
     widest, least = 0, np.inf
     for panel in range(state.matrix.shape[0]):
         size = abs(state.matrix[panel, 0, 0])
@@ -235,11 +238,13 @@ def _write_down(march: March, taken: int, end: float, state: State, rates: Slope
     row[4], row[5], row[6] = least, abs(frame), _at_walls(state.density) if walls else 0.0
     pole = _line_zero(clock[1], clock[2], end, inverse)
     clock[0], clock[1], clock[2] = end, end, inverse
+    if not walls and _is_crowded(state.density, march):
+        return CROWDED
     if not end < march.target or taken + 1 == march.rows.shape[0]:
-        return False
+        return LOOKED_AT
     if rates.told[2] < march.narrow or _is_near(end, pole, march.left):
-        return False
-    return walls or not _is_crowded(state.density, march)
+        return LOOKED_AT
+    return GOES_ON
 
 
 @kernel
@@ -286,9 +291,7 @@ def settle(march: March, taken: int, tried: tuple[float, float, float], alike: b
     for panel in range(following.speeds.shape[0]):
         for j in range(cells.axis.size):
             speeds += abs(following.speeds[panel, 0, 0, j])
-    goes_on = _write_down(march, taken, end, new, following, cells.walls)
+    ended = _write_down(march, taken, end, new, following, cells.walls)
     _copy_state(new, start)
     _copy_slopes(following, first)
-    if not (alike and speeds < np.inf):
-        return RATES_UNKNOWN, taken + 1
-    return (GOES_ON if goes_on else LOOKED_AT), taken + 1
+    return (ended if alike and speeds < np.inf else RATES_UNKNOWN), taken + 1

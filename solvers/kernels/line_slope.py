@@ -21,7 +21,7 @@ from mfpde.transform.equispaced import SumRoom, equispaced_sums, padded, sum_roo
 from mfpde.transform.exponential import exponential
 from mfpde.typing import Float
 
-__all__ = ["LARGEST_LOG", "LineRoom", "end_line_slope", "line_room", "line_slope"]
+__all__ = ["LARGEST_LOG", "LineRoom", "end_line_slope", "line_residual", "line_room", "line_slope"]
 
 LARGEST_LOG = 709.0  # beyond it e^x is no double: drifts of unnormalised attention are then infinite
 
@@ -226,25 +226,43 @@ def _move_frame(density: Float, drift: Float, cells: Cells) -> tuple[float, floa
 
 
 @kernel
+def _transport(order: int, u: Float, speed: Float, noisy: bool, cells: Cells, room: LineRoom, out: Float) -> None:
+    """out = what flows through all faces of a panel by the scheme of that order, without diffusion."""
+    largest = 0.0
+    for j in range(cells.axis.size):
+        largest = max(largest, abs(speed[0, j]))
+        room.product[0, j] = u[0, j] * speed[0, j]
+    turning, scale, ends = TURNING_SPEED * largest, 1.0 / cells.widths[0], ends_of(cells.walls, noisy)
+    transport_along(order, ends, u, speed, room.product, turning, scale, room.padded, out)
+
+
+@kernel
 def _fluxes(order: int, density: Float, rates: Slopes, cells: Cells, room: LineRoom, flux: Float) -> None:
     """Through all faces by the scheme of that order."""
-    n = cells.axis.size
     for panel in range(density.shape[0]):
-        u, speed, out = density[panel], rates.speeds[panel, 0], flux[panel]
-        largest = 0.0
-        for j in range(n):
-            largest = max(largest, abs(speed[0, j]))
-            room.product[0, j] = u[0, j] * speed[0, j]
-        turning, scale = TURNING_SPEED * largest, 1.0 / cells.widths[0]
-        conductivity = rates.conductivity[panel, 0, 0]
-        ends = ends_of(cells.walls, conductivity > 0.0)
-        transport_along(order, ends, u, speed, room.product, turning, scale, room.padded, out)
+        u, out, conductivity = density[panel], flux[panel], rates.conductivity[panel, 0, 0]
+        _transport(order, u, rates.speeds[panel, 0], conductivity > 0.0, cells, room, out)
         if conductivity > 0.0:
-            for j in range(n):
+            for j in range(cells.axis.size):
                 room.values[0, j] = u[0, j] / cells.weights[j]
             strength, factors = conductivity / cells.widths[0] ** 2, cells.factors[order]
             weights, faces = cells.row_weights, cells.faces
             spread_along(cells.walls, room.values, factors, strength, weights, faces, room.spread, out)
+
+
+@kernel
+def line_residual(state: State, rates: Slopes, cells: Cells, room: LineRoom) -> float:
+    """`CellSystem.residual` of rates."""
+    total = 0.0
+    for panel in range(state.density.shape[0]):
+        frame, mean, matrix = state.matrix[panel, 0, 0], rates.mean[panel, 0], rates.matrix[panel, 0, 0]
+        speed, carried, flux = room.values, room.other[panel, 0], rates.along[panel, 0]
+        for j in range(cells.axis.size):
+            speed[0, j] = (mean + matrix * cells.axis[j]) / frame
+        _transport(cells.order, state.density[panel], speed, False, cells, room, room.other[panel])
+        for j in range(cells.axis.size):
+            total += abs((flux[j + 1] + carried[j + 1]) - (flux[j] + carried[j]))
+    return total * cells.widths[0]
 
 
 @kernel

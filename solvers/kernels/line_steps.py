@@ -8,8 +8,8 @@ from mfpde.compilation import kernel
 from mfpde.solvers.kernels.cell_steps import StepRoom, StepTask, place, reach
 from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State
 from mfpde.solvers.kernels.line_forces import ForceRoom, LineForces, add_forces, fit_table
-from mfpde.solvers.kernels.line_march import GOES_ON, March, next_task, settle
-from mfpde.solvers.kernels.line_slope import LineRoom, end_line_slope, line_slope
+from mfpde.solvers.kernels.line_march import GOES_ON, RESIDUAL, March, next_task, settle
+from mfpde.solvers.kernels.line_slope import LineRoom, end_line_slope, line_residual, line_slope
 from mfpde.typing import Float
 
 __all__ = ["line_force_steps", "line_part", "line_steps"]
@@ -54,6 +54,8 @@ def line_steps(
         ended, taken = settle(march, taken, (end, error, moved_by), True, start, first, new, following, cells)
         if ended != GOES_ON:
             break
+    if taken > 0:
+        march.clock[RESIDUAL] = line_residual(start, first, cells, line)
     return float(ended), float(taken)
 
 
@@ -92,6 +94,8 @@ def line_force_steps(
         ended, taken = settle(march, taken, (end, error, moved_by), alike, start, first, new, following, cells)
         if ended != GOES_ON:
             break
+    if taken > 0:
+        march.clock[RESIDUAL] = line_residual(start, first, cells, line)
     return float(ended), float(taken)
 
 
