@@ -147,9 +147,9 @@ class StepControl:
 
     def restore(self, arrays: Mapping[str, AnyArray]) -> None:
         """Go on from there."""
-        for controller, numbers in zip(self._controllers, arrays["controller"], strict=True):
+        for controller, numbers in zip(self._controllers, arrays["controller"].tolist(), strict=True):
             controller.restore(numbers)
-        self.counts = dict(zip(self.counts, (int(count) for count in arrays["control_counts"]), strict=True))
+        self.counts = dict(zip(self.counts, arrays["control_counts"].tolist(), strict=True))
 
 
 def _price(work: float, length: float) -> float:

@@ -98,6 +98,11 @@ class Grid:
         return self.coordinates - np.clip(self.coordinates, -steepest, steepest)
 
     @cached_property
+    def is_continued(self) -> bool:
+        """Whether there is any excess."""
+        return bool(self.excess.any())
+
+    @cached_property
     def weights(self) -> tuple[Float, ...]:
         """g at the middles, one factor for each direction; the line has a trivial one before."""
         factors = self._weights(self.axes)

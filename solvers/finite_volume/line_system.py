@@ -25,6 +25,8 @@ from mfpde.solvers.kernels.line_forces import ForceRoom, LineForces, force_room
 from mfpde.solvers.kernels.line_march import CROWDED, RATES_UNKNOWN, RESIDUAL, March, Taken
 from mfpde.solvers.kernels.line_slope import LineRoom, line_room
 
+from mfpde.typing import Float
+
 if TYPE_CHECKING:
     from mfpde.equation import Equation
 
@@ -48,6 +50,7 @@ class LineSystem(CompiledSystem):
         super().__init__(equation, grid, frame, scheme)
         self._line_rooms: dict[tuple[int, int], LineRoom] = {}
         self._force_rooms: dict[tuple[int, ...], ForceRoom] = {}
+        self._stiff: tuple[Grid, float] | None = None
         law = interaction_of(equation)
         self._forces = None if law is None else ForcesOfLine(law, equation.geometry, frame.rests)
 
@@ -90,7 +93,7 @@ class LineSystem(CompiledSystem):
             work=float(stepper.tableau.weights.size),
             error_order=stepper.error_order,
             error_floor=ERROR_FLOOR,
-            stiffness=self.spreading(np.ones((1, 1, 1))),
+            stiffness=self._stiffness,
             exact_work=ahead.exact_work,
             left=LEFT_OF_POLE,
             narrow=NARROW,
@@ -115,6 +118,16 @@ class LineSystem(CompiledSystem):
         rates = None if ended == RATES_UNKNOWN else self._rates(first, residual=float(march.clock[RESIDUAL]))
         tried = int(kept["control_counts"][:2].sum() - before)
         return Marched(Solution(*state), rates, steps, tried, ended == CROWDED)
+
+    @property
+    def _stiffness(self) -> float:
+        """`spreading` of unit conductivity; that of the last grid is kept."""
+        if self._stiff is None or self._stiff[0] is not self.grid:
+            self._stiff = self.grid, super().spreading(np.ones((1, 1, 1)))
+        return self._stiff[1]
+
+    def spreading(self, conductivities: Float) -> float:
+        return self._stiffness * float(conductivities.max())
 
     def _faults(self, taken: Taken) -> Faults:
         """What cells make wrong after a step."""

@@ -81,7 +81,7 @@ class NoiseSteps:
     def limits(self, time: float, solution: Solution, rates: Rates, number: int, promised: float) -> ExactLimits | None:
         """Of a step of that number, for an error that is promised; None where noise is not integrated exactly."""
         system, grid = self._system, self._system.grid
-        if not rates.conductivities.any() or grid.excess.any():
+        if not self._integrable(rates) or (self._unseen == 0.0 and number < self._next_look):
             return None
         if self._modes.grid is not grid:
             self._modes = self._modes_of(system)
@@ -104,13 +104,17 @@ class NoiseSteps:
             wall_error += _MIRROR_FACTOR * mass_at_walls(solution.density)
         return ExactLimits(price, stages, system.outflow(left), wall_error)
 
+    def _integrable(self, rates: Rates) -> bool:
+        """Whether there is noise, and modes in which it is diagonal."""
+        return bool(rates.conductivities.any()) and not self._system.grid.is_continued
+
     def held(self, rates: Rates, number: int) -> int:
         """For how many steps from one of that number on `limits` answers as it does now, but for how fast transport
         empties cells."""
-        system = self._system
-        if not rates.conductivities.any() or system.grid.excess.any():
+        if not self._integrable(rates):
             return _LOOK_EVERY
-        if system.scheme.walls or (system.tilts and self._unseen > 0.0):
+        changes = self._system.scheme.walls or self._system.tilts
+        if isinstance(self._modes, BoxModes) or (changes and self._unseen > 0.0):
             return 1
         return max(1, self._next_look - number)
 
@@ -198,13 +202,12 @@ class NoiseSteps:
 
     def _unseen_share(self, time: float, solution: Solution, allowed: float) -> float:
         """The largest of some shares of the peak, below which densities change the drift by less than is allowed."""
-        whole, found = self._cleared(solution, self._modes.floor), 0.0
+        whole = self._cleared(solution, self._modes.floor)
         with np.errstate(all="ignore"):
-            for share in self._modes.shares:
-                if not self._system.solutions_apart(time, solution, whole, self._cleared(solution, share)) <= allowed:
-                    break
-                found = share
-        return found
+            for share in self._modes.shares[::-1]:
+                if self._system.solutions_apart(time, solution, whole, self._cleared(solution, share)) <= allowed:
+                    return share
+        return 0.0
 
     def step(self, start: Start, plan: Plan, tolerance: float) -> Attempt:
         """One step as planned; its error is measured as that of `take_step`, clipping included."""

@@ -15,10 +15,10 @@ import numpy as np
 from mfpde.compilation import kernel
 from mfpde.solvers.kernels.cell_steps import StepTask
 from mfpde.solvers.kernels.cells import Cells, Slopes, State
+from mfpde.solvers.kernels.exponential_step import LAST_LENGTH, LENGTH, REJECTED, judge, next_end
 from mfpde.solvers.steppers.rkc2 import stages_reaching
-from mfpde.solvers.stepping.controller import SHORTEST_STEP, judged, still_growing
+from mfpde.solvers.stepping.controller import SHORTEST_STEP, STILL_GROWING
 from mfpde.solvers.stepping.pole import is_near, line_zero
-from mfpde.solvers.stepping.step_ends import end_before
 from mfpde.typing import AnyArray, Float
 
 __all__ = [
@@ -66,7 +66,6 @@ RESIDUAL = 3  # place in the clock
 _USUAL, _STIFF, _EXACT = 0, 1, 2  # rows of the controllers
 _STEPS, _REJECTED, _LIMITED = 0, 1, 2  # places of the counts
 
-_end_before, _judged, _still_growing = kernel(end_before), kernel(judged), kernel(still_growing)
 _is_near, _line_zero, _stages_reaching = kernel(is_near), kernel(line_zero), kernel(stages_reaching)
 
 
@@ -117,31 +116,32 @@ def _spreading(march: March, rates: Slopes) -> float:
 @kernel
 def _next_end(march: March, outflow: float, spreading: float) -> float:
     """The end of the next step; none (NaN) where it is not one of the usual scheme, or too short."""
-    time, meant, target = march.clock[0], march.controllers[_USUAL, 0], march.target
+    time, meant, target = march.clock[0], march.controllers[_USUAL, LENGTH], march.target
     if meant < SHORTEST_STEP * max(abs(time), min(target - time, 1.0)):
         return np.nan
     emptying = outflow + spreading
     stable = march.cfl / emptying if emptying > 0.0 else np.inf
-    end = _end_before(time, min(meant, stable), target)
+    end = next_end(time, min(meant, stable), target)
     if not end > time:
         return np.nan
     if meant <= stable:
         return end
     price = march.work / (end - time)
     if spreading > STIFF_RATIO * outflow:
-        reached = march.controllers[_STIFF, 0]
-        reached = reached if reached > 0.0 else STIFF_FIRST * stable
-        reached = _end_before(time, min(reached, REACH_SHARE * STAGES_MAX**2 / emptying), target) - time
-        other = (_stages_reaching(2.0 * reached * emptying) + 1) / (_end_before(time, reached, target) - time)
-        if march.exact_work < np.inf and _still_growing(march.controllers[_STIFF, 0], march.controllers[_STIFF, 1]):
+        kept = march.controllers[_STIFF]
+        reached = kept[LENGTH] if kept[LENGTH] > 0.0 else STIFF_FIRST * stable
+        reached = next_end(time, min(reached, REACH_SHARE * STAGES_MAX**2 / emptying), target) - time
+        other = (_stages_reaching(2.0 * reached * emptying) + 1) / (next_end(time, reached, target) - time)
+        last = kept[LAST_LENGTH]
+        if march.exact_work < np.inf and (last == 0.0 or kept[LENGTH] >= STILL_GROWING * last):
             other /= UNKNOWN_GAIN
         if other < price:
             return np.nan
     if march.exact_work < np.inf:
         allowed = EXACT_CFL / outflow if outflow > 0.0 else np.inf
-        reached = march.controllers[_EXACT, 0]
+        reached = march.controllers[_EXACT, LENGTH]
         reached = min(reached if reached > 0.0 else EXACT_FIRST * meant, allowed)
-        if march.exact_work / (_end_before(time, reached, target) - time) < price:
+        if march.exact_work / (next_end(time, reached, target) - time) < price:
             return np.nan
     return end
 
@@ -209,17 +209,14 @@ def _at_walls(density: Float) -> float:
 @kernel
 def _judge(march: March, error: float, limited: bool, length: float) -> bool:
     """Whether a step of that error is taken; plans the next one."""
-    kept = march.controllers[_USUAL]
-    numbers = kept[0], kept[1], kept[2], kept[3] > 0.0
-    meant, last_length, last_error, rejected = _judged(length, error, march.error_order, march.error_floor, numbers)
-    kept[0], kept[1], kept[2], kept[3] = meant, last_length, last_error, 1.0 if rejected else 0.0
+    accepted = judge(march.controllers[_USUAL], length, error, march.error_order, march.error_floor)
     march.counts[_LIMITED] += 1 if limited else 0
-    march.counts[_REJECTED if rejected else _STEPS] += 1
+    march.counts[_STEPS if accepted else _REJECTED] += 1
     for other in range(_STIFF, _EXACT + 1):
-        meant = march.controllers[other, 0]
-        growth = REGROWTH_REJECTED if march.controllers[other, 3] > 0.0 else REGROWTH
-        march.controllers[other, 0] = min(growth * meant, meant + REGROWTH_SHARE * length)
-    return not rejected
+        kept = march.controllers[other]
+        growth = REGROWTH_REJECTED if kept[REJECTED] > 0.0 else REGROWTH
+        kept[LENGTH] = min(growth * kept[LENGTH], kept[LENGTH] + REGROWTH_SHARE * length)
+    return accepted
 
 
 @kernel

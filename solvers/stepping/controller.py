@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from mfpde.typing import Float
@@ -20,18 +18,17 @@ __all__ = [
     "SLOWING_MAX",
     "SLOWING_POWER",
     "SPEEDING_POWER",
+    "STILL_GROWING",
     "STEP_ROUNDING",
     "Controller",
     "allowed_error",
-    "judged",
     "path_share",
-    "still_growing",
 ]
 
 SAFETY = 0.9  # times the length whose error would be the largest that is allowed
 GROWTH_MAX, SHRINKING_MAX = 5.0, 0.2  # bounds of the ratio of a step to the one before it
 ERROR_FLOOR = 1e-4  # in tolerances: predictions take errors below it for as much, since they say nothing of a trend
-_STILL_GROWING = 2.0  # ratio of a step to the one before it, from which on it is not known how long steps may become
+STILL_GROWING = 2.0  # ratio of a step to the one before it, from which on it is not known how long steps may become
 MEANT = 0.99  # share of the length that was meant, below which a step was cut short
 SHORTEST_STEP = 2.0**-50  # of the time: four units in the last place
 MOTION_SHARE = 0.1  # of what a step moves, that it may err: it then contracts wherever the equation does
@@ -66,34 +63,6 @@ def path_share(largest: float, slowing: float) -> float:
     return float(PATH_SHARE * largest * bounded**power)
 
 
-def judged(
-    length: float, error: float, error_order: int, floor: float, kept: tuple[float, float, float, bool]
-) -> tuple[float, float, float, bool]:
-    """What a `Controller` keeps after a step of that length and error, from what it has kept before: the length that
-    is meant, the length and the error of the last step that was accepted, and whether the last one was rejected."""
-    meant, last_length, last_error, rejected = kept
-    factor = SHRINKING_MAX
-    if error == 0:
-        factor = GROWTH_MAX
-    elif math.isfinite(error):
-        power = 1 / error_order
-        wanted = SAFETY * error**-power
-        if last_length > 0 and error <= 1:
-            seen = max(error, floor)
-            trend = length / last_length * (last_error / seen) ** power
-            wanted = min(wanted, SAFETY * seen**-power * trend)
-        factor = float(min(max(wanted, SHRINKING_MAX), GROWTH_MAX))
-    if not error <= 1:
-        return length * min(factor, 1.0), last_length, last_error, True
-    proposed = length * (min(factor, 1.0) if rejected else factor)
-    return max(proposed, meant) if length < MEANT * meant else proposed, length, max(error, floor), False
-
-
-def still_growing(length: float, last_length: float) -> bool:
-    """Whether no step has told yet how long they may become, of the length that is meant and the last one."""
-    return last_length == 0.0 or length >= _STILL_GROWING * last_length
-
-
 class Controller:
     """Predictive control [gustafsson1994, hairer1996]: with errors e in tolerances, of a step h and the one before it,
 
@@ -113,10 +82,29 @@ class Controller:
 
     def judge(self, length: float, error: float, error_order: int) -> bool:
         """Whether a step of that error is accepted; plans the next one."""
-        kept = self.length, self._last_length, self._last_error, self._rejected
-        kept = judged(length, error, error_order, self._floor, kept)
-        self.length, self._last_length, self._last_error, self._rejected = kept
-        return not self._rejected
+        factor = self._factor(length, error, error_order)
+        if not error <= 1:
+            self.length, self._rejected = length * min(factor, 1.0), True
+            return False
+        proposed = length * (min(factor, 1.0) if self._rejected else factor)
+        self.length = max(proposed, self.length) if length < MEANT * self.length else proposed
+        self._last_length, self._last_error = length, max(error, self._floor)
+        self._rejected = False
+        return True
+
+    def _factor(self, length: float, error: float, error_order: int) -> float:
+        """From this step to the next."""
+        if not np.isfinite(error):
+            return SHRINKING_MAX
+        if error == 0:
+            return GROWTH_MAX
+        power = 1 / error_order
+        wanted = SAFETY * error**-power
+        if self._last_length > 0 and error <= 1:
+            seen = max(error, self._floor)
+            trend = length / self._last_length * (self._last_error / seen) ** power
+            wanted = min(wanted, SAFETY * seen**-power * trend)
+        return float(min(max(wanted, SHRINKING_MAX), GROWTH_MAX))
 
     def forget(self) -> None:
         """Make no prediction from the last step: the equation has changed since."""
@@ -125,7 +113,7 @@ class Controller:
     @property
     def growing(self) -> bool:
         """Whether no step has told yet how long they may become."""
-        return still_growing(self.length, self._last_length)
+        return self._last_length == 0.0 or self.length >= STILL_GROWING * self._last_length
 
     @property
     def rejected(self) -> bool:

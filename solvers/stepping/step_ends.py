@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-__all__ = ["ROUNDING", "end_before", "next_end"]
+__all__ = ["ROUNDING", "next_end"]
 
 #: share of the way to an end that rounding errors of step lengths may leave
 ROUNDING = 1e-9
@@ -21,11 +21,7 @@ def next_end(time: float, length: float, ends: Iterable[float]) -> float:
     >>> next_end(0.0, 0.25, [2.0, 1.0]), next_end(0.25, 0.5, [2.0, 1.0]), next_end(0.875, 0.5, [2.0, 1.0])
     (0.25, 0.625, 1.0)
     """
-    return end_before(time, length, min((each for each in ends if each > time), default=np.inf))
-
-
-def end_before(time: float, length: float, end: float) -> float:
-    """The same for the nearest of these ends."""
+    end = min((each for each in ends if each > time), default=np.inf)
     left = end - time
     if length >= left * (1 - ROUNDING):
         return end
