@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mfpde.attention import Interaction
     from mfpde.equation import Equation
 
-__all__ = ["CompiledSystem", "interaction_of"]
+__all__ = ["CompiledSystem", "arrays_of", "interaction_of"]
 
 _KERNELS = frozenset({"softmax", "l2", "unnormalized"})  # of the form e^{<Ax, y> - <y, F y>}
 _NO_TABLEAU = np.zeros(0), np.zeros((0, 0)), np.zeros(0), np.zeros((0, 0))  # nodes, stages, weights, errors
@@ -114,7 +114,7 @@ class CompiledSystem(CellSystem):
     def _find(self, state: Solution, heads: Heads, cells: Cells, rates: Slopes) -> bool:
         """rates = those of a solution; without noise in the heads, of the velocity that they have. False where that is
         to be found, and is out of range."""
-        still = _arrays_of(state)
+        still = arrays_of(state)
         return not np.isnan(self._call(still, rates, _NO_STEP, heads, cells, still, rates)[0])
 
     def _slope(
@@ -130,7 +130,7 @@ class CompiledSystem(CellSystem):
 
     def _find_from_speeds(self, state: Solution, heads: Heads, cells: Cells, rates: Slopes) -> None:
         """rates = those of a solution from the velocities that stand in place of its speeds."""
-        still = _arrays_of(state)
+        still = arrays_of(state)
         self._part(still, rates, _NO_STEP, heads.noise, (0, 0.0), cells, still, rates)
 
     def _blank(self, state: Solution) -> Slopes:
@@ -177,7 +177,7 @@ class CompiledSystem(CellSystem):
     # ---------------------------------------------------------------------------------------------------------
 
     def step(self, start: Start, plan: Plan, tolerance: float) -> Attempt:
-        state, length = _arrays_of(start.solution), plan.length
+        state, length = arrays_of(start.solution), plan.length
         rough = max(tolerance, SHARE_OF_CELLS * length * start.roughness)
         task = self._task(plan.stepper.tableau, tolerance, start.time, plan.end)
         task = task._replace(step=length, emptying=start.rates.emptying, rough=rough)
@@ -209,7 +209,7 @@ class CompiledSystem(CellSystem):
         self, start: Start, first: Slopes, task: StepTask, plan: Plan, new: State, following: Slopes
     ) -> tuple[float, float, GridDensity | None]:
         """The same with velocities between the parts; also the law at the end of a step that is accepted."""
-        state, count, nearby = _arrays_of(start.solution), task.weights.size, start.rates
+        state, count, nearby = arrays_of(start.solution), task.weights.size, start.rates
         noise, cells = self._heads_within(start.time, plan).noise, self._tables()
         room = self._step_room(count, state)
         error, moved_by = self._part(state, first, task, noise, (0, 0.0), cells, new, following)
@@ -315,13 +315,15 @@ class CompiledSystem(CellSystem):
 
     def _heads_within(self, start: float, plan: Plan) -> Heads:
         """Coefficients at the stages of a step and at its end."""
-        if self._constant:
-            return self._constant_heads(plan.stepper.tableau.nodes.size + 1)
-        return self._heads_at(_times_within(start, plan))
+        return self._heads_along(_times_within(start, plan))
+
+    def _heads_along(self, times: Sequence[float]) -> Heads:
+        """Coefficients at these times."""
+        return self._constant_heads(len(times)) if self._constant else self._heads_at(times)
 
     def _heads_now(self, time: float) -> Heads:
         """Coefficients at one time."""
-        return self._constant_heads(1) if self._constant else self._heads_at([time])
+        return self._heads_along([time])
 
     def _constant_heads(self, rows: int) -> Heads:
         """The same coefficients in each of so many rows."""
@@ -364,7 +366,7 @@ def _moving_parts(equation: Equation) -> list[str]:
     return [part.name for part in fields(velocity) if getattr(velocity, part.name) is not None]
 
 
-def _arrays_of(solution: Solution) -> State:
+def arrays_of(solution: Solution) -> State:
     """Contiguous ones."""
     return State(*map(np.ascontiguousarray, solution))
 

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from mfpde.compilation import quick
-from mfpde.solvers.finite_volume.compiled_system import CompiledSystem, interaction_of
-from mfpde.solvers.finite_volume.control import ERROR_FLOOR, StepControl
+from mfpde.solvers.finite_volume.compiled_system import CompiledSystem, arrays_of, interaction_of
+from mfpde.solvers.finite_volume.control import ERROR_FLOOR, Plan, StepControl
 from mfpde.solvers.finite_volume.diagnostics import Faults
 from mfpde.solvers.finite_volume.frames import Frame
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.line_forces import ForcesOfLine
 from mfpde.solvers.finite_volume.marching import LEFT_OF_POLE, NARROW, Ahead, Marched
+from mfpde.solvers.finite_volume.modes import Modes
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.stepping import Start
 from mfpde.solvers.finite_volume.system import Scheme
+from mfpde.solvers.kernels import line_exact_steps as exact
 from mfpde.solvers.kernels import line_steps as steps
 from mfpde.solvers.kernels.cell_steps import StepTask
 from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State
+from mfpde.solvers.kernels.line_exact import ExactRoom, ExactTask, exact_room
 from mfpde.solvers.kernels.line_forces import ForceRoom, LineForces, force_room
 from mfpde.solvers.kernels.line_march import CROWDED, RATES_UNKNOWN, RESIDUAL, March, Taken
 from mfpde.solvers.kernels.line_slope import LineRoom, line_room
-
+from mfpde.solvers.steppers.gif853 import NODES
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
@@ -35,6 +39,8 @@ __all__ = ["LineSystem"]
 _FORCE_CELLS_MAX = 1024  # of a panel: beyond it transforms are faster than sums between all cells
 _line_steps = quick(steps.line_steps)
 _line_force_steps = quick(steps.line_force_steps)
+_line_exact_step = quick(exact.line_exact_step)
+_line_force_exact_step = quick(exact.line_force_exact_step)
 _NO_NUMBERS = np.zeros(0), np.zeros(0), np.zeros((0, 0)), np.zeros(0, dtype=np.int64), np.zeros((0, 0))
 _ONE_STEP = March(0.0, 0.0, 0.0, 1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, *_NO_NUMBERS)
 
@@ -50,6 +56,7 @@ class LineSystem(CompiledSystem):
         super().__init__(equation, grid, frame, scheme)
         self._line_rooms: dict[tuple[int, int], LineRoom] = {}
         self._force_rooms: dict[tuple[int, ...], ForceRoom] = {}
+        self._exact_rooms: dict[tuple[int, int], ExactRoom] = {}
         self._stiff: tuple[Grid, float] | None = None
         law = interaction_of(equation)
         self._forces = None if law is None else ForcesOfLine(law, equation.geometry, frame.rests)
@@ -119,6 +126,27 @@ class LineSystem(CompiledSystem):
         tried = int(kept["control_counts"][:2].sum() - before)
         return Marched(Solution(*state), rates, steps, tried, ended == CROWDED)
 
+    def exact_step(
+        self, modes: Modes, start: Start, plan: Plan, followed: Sequence[float], allowed: tuple[float, float]
+    ) -> tuple[Solution | None, float, float]:
+        tables, state, panels = modes.on_line(self.scheme.walls), arrays_of(start.solution), len(start.solution.mean)
+        forces = None if self._forces is None else self._forces.near(start.solution, self.grid)
+        if tables is None or not self._summed or (forces is None and self._forces is not None):
+            return super().exact_step(modes, start, plan, followed, allowed)
+        task = ExactTask(plan.length, np.array(followed), *allowed, modes.floor)
+        nodes = [0.0, *followed, *NODES[1:].tolist(), 1.0]
+        heads = self._heads_along([min(start.time + node * plan.length, plan.latest) for node in nodes])
+        cells, new = self._tables()._replace(spreads=False), State(*map(np.empty_like, state))
+        first, rooms = self._arrays(start.rates), (self._room(panels), self._exact_room(panels))
+        if forces is None:
+            error, clipped = _line_exact_step(state, first, task, heads, cells, rooms, tables, new)
+        else:
+            law, rooms = (forces, heads.noise), (*rooms, self._force_room(panels, forces))
+            error, clipped = _line_force_exact_step(state, first, task, law, cells, rooms, tables, new)
+        if np.isnan(error):
+            return super().exact_step(modes, start, plan, followed, allowed)
+        return (Solution(*new) if error < np.inf else None), float(error), float(clipped)
+
     @property
     def _stiffness(self) -> float:
         """`spreading` of unit conductivity; that of the last grid is kept."""
@@ -144,6 +172,13 @@ class LineSystem(CompiledSystem):
         if key not in self._line_rooms:
             self._line_rooms[key] = line_room(*key)
         return self._line_rooms[key]
+
+    def _exact_room(self, panels: int) -> ExactRoom:
+        """Likewise, for steps that integrate noise exactly."""
+        key = panels, self.grid.cells[0]
+        if key not in self._exact_rooms:
+            self._exact_rooms[key] = exact_room(*key)
+        return self._exact_rooms[key]
 
     def _force_room(self, panels: int, forces: LineForces) -> ForceRoom:
         """Likewise, for these forces."""

@@ -27,16 +27,14 @@ from mfpde.solvers.finite_volume.box_modes import AMPLIFICATION_MAX, amplificati
 from mfpde.solvers.finite_volume.control import ExactLimits, Plan
 from mfpde.solvers.finite_volume.cosines import Cosines
 from mfpde.solvers.finite_volume.diagnostics import mass_at_walls
-from mfpde.solvers.finite_volume.exact_stages import ExactStages, rate_of_change
+from mfpde.solvers.finite_volume.exact_stages import cleared, rate_of_change
 from mfpde.solvers.finite_volume.modes import Modes
 from mfpde.solvers.finite_volume.solution import Solution
-from mfpde.solvers.finite_volume.stepping import SHARE_OF_CELLS, Attempt, Start, change_size, sound
+from mfpde.solvers.finite_volume.stepping import SHARE_OF_CELLS, Attempt, Start
 from mfpde.solvers.finite_volume.system import STAGGERED, CellSystem, Rates
 from mfpde.solvers.finite_volume.weighted_modes import BoxModes, HermiteModes
-from mfpde.solvers.kernels.exact_modes import clear
 from mfpde.solvers.kernels.finite_volume_transport import GHOSTS
-from mfpde.solvers.steppers.base import combined_error
-from mfpde.solvers.steppers.gif853 import ERROR_FIVE, ERROR_THREE, NODES, STAGE_WEIGHTS, WEIGHTS
+from mfpde.solvers.steppers.gif853 import NODES
 from mfpde.typing import AnyArray
 
 __all__ = ["NoiseSteps"]
@@ -211,47 +209,21 @@ class NoiseSteps:
 
     def step(self, start: Start, plan: Plan, tolerance: float) -> Attempt:
         """One step as planned; its error is measured as that of `take_step`, clipping included."""
-        before, stages = start.solution, ExactStages(self._system, self._modes, start, plan)
-        if not stages.follow(self._nodes_followed, lambda stage: self._cleared(stage, self._modes.floor)):
-            return Attempt(None, np.inf)
-        for number, node in enumerate(NODES[1:].tolist(), start=1):
-            stage = stages.at(node, STAGE_WEIGHTS[number, :number])
-            if not sound(stage):
-                return Attempt(None, np.inf)
-            stages.add(self._cleared(stage, self._modes.floor))
-        reached = stages.at(1.0, WEIGHTS)
-        if not sound(reached):
-            return Attempt(None, np.inf)
-        followed = stages.followed(stages.add(self._cleared(reached, self._modes.floor)))
-        reached = reached._replace(density=reached.density + followed)
         rough = max(tolerance, SHARE_OF_CELLS * plan.length * start.roughness)
         if isinstance(self._modes, BoxModes):  # errors are in modes that decay within a step, and do not add up
-            rough = max(rough, SHARE_OF_CELLS * mass_at_walls(before.density))
-        five, three = (
-            change_size(before, *stages.difference(row), rough, tolerance) for row in (ERROR_FIVE, ERROR_THREE)
-        )
-        peaks = before.density.max(axis=(1, 2), keepdims=True)
-        others = max(float(np.abs(followed / peaks).max()), float((-reached.density / peaks).max())) / rough
-        return self._kept(before, reached, max(combined_error([five, three]), others))
-
-    def _kept(self, before: Solution, reached: Solution, error: float) -> Attempt:
-        """Without ripples, with the mass from before."""
-        weighed = reached.density / self._modes.scale
-        clipped = float((-weighed.min(axis=(1, 2)) / weighed.max(axis=(1, 2))).max())
+            rough = max(rough, SHARE_OF_CELLS * mass_at_walls(start.solution.density))
+        allowed = rough, tolerance
+        new, error, clipped = self._system.exact_step(self._modes, start, plan, self._nodes_followed, allowed)
+        if new is None:
+            return Attempt(None, np.inf)
         noticed = clipped / max(self._modes.floor, self._unseen / _FLOOR_FACTOR)
         if noticed > max(1.0, _RIPPLE_GAIN * self._noticed) and self._noticed > 1.0:
             self._unseen = 0.0
         self._noticed = noticed
-        new = self._cleared(reached, max(self._modes.floor, 2.0 * clipped))
-        mass = before.density.sum(axis=(1, 2)) / new.density.sum(axis=(1, 2))
-        new = new._replace(density=new.density * mass[:, None, None])
         return Attempt(new, max(error, noticed), clipped > self._modes.floor)
 
     def _cleared(self, solution: Solution, share: float) -> Solution:
-        """Without what is below that share of each panel's peak, both in units of the modes' scale."""
-        density = np.empty_like(solution.density)
-        clear(solution.density, self._modes.scale, share, density)
-        return solution._replace(density=density)
+        return cleared(solution, self._modes, share)
 
     def arrays(self) -> dict[str, AnyArray]:
         """What `restore` needs."""

@@ -12,6 +12,7 @@ is continued with less slope (`Grid.excess`), the rest of the flux is one more v
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from mfpde.equation import Equation
     from mfpde.solvers.finite_volume.control import Plan, StepControl
     from mfpde.solvers.finite_volume.marching import Ahead, Marched
+    from mfpde.solvers.finite_volume.modes import Modes
     from mfpde.solvers.finite_volume.stepping import Attempt, Start
 
 __all__ = ["STAGGERED", "CellSystem", "Fluxes", "Rates", "Scheme"]
@@ -258,6 +260,18 @@ class CellSystem(System[Solution, Rates]):
 
         return take_step(self, start, plan, tolerance)
 
+    def exact_step(
+        self, modes: Modes, start: Start, plan: Plan, followed: Sequence[float], allowed: tuple[float, float]
+    ) -> tuple[Solution | None, float, float]:
+        """Try one step that integrates noise exactly (`take_exact_step`)."""
+        from mfpde.solvers.finite_volume.exact_stages import take_exact_step
+
+        return take_exact_step(self, modes, start, plan, followed, allowed)
+
+    def march(self, start: Start, control: StepControl, ahead: Ahead) -> Marched | None:
+        """Steps of the usual scheme in one compiled call, where there is one."""
+        return None
+
     def roughness(self, solution: Solution, rates: Rates) -> float:
         """Error of the cells per unit time relative to the peak: how much another order makes of it, of the next lower
         one for the highest."""
@@ -277,10 +291,6 @@ class CellSystem(System[Solution, Rates]):
         forms = ((term.head.key_form(self.grid.dimension), np.linalg.norm(term.value, 2)) for term in terms)
         missed = (size * windows_missed(form, matrices, self.grid) for form, size in forms if form is not None)
         return float(max(missed, default=0.0))
-
-    def march(self, start: Start, control: StepControl, ahead: Ahead) -> Marched | None:
-        """Steps of the usual scheme in one compiled call, where there is one."""
-        return None
 
     def differing(self, solution: Solution, rates: Rates) -> Float:
         """By how much another order of the fluxes changes the density per unit time."""

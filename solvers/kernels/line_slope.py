@@ -21,7 +21,7 @@ from mfpde.transform.equispaced import SumRoom, equispaced_sums, padded, sum_roo
 from mfpde.transform.exponential import exponential
 from mfpde.typing import Float
 
-__all__ = ["LARGEST_LOG", "LineRoom", "end_line_slope", "line_residual", "line_room", "line_slope"]
+__all__ = ["LARGEST_LOG", "LineRoom", "end_line_slope", "line_residual", "line_room", "line_slope", "line_transport"]
 
 LARGEST_LOG = 709.0  # beyond it e^x is no double: drifts of unnormalised attention are then infinite
 
@@ -226,7 +226,7 @@ def _move_frame(density: Float, drift: Float, cells: Cells) -> tuple[float, floa
 
 
 @kernel
-def _transport(order: int, u: Float, speed: Float, noisy: bool, cells: Cells, room: LineRoom, out: Float) -> None:
+def line_transport(order: int, u: Float, speed: Float, noisy: bool, cells: Cells, room: LineRoom, out: Float) -> None:
     """out = what flows through all faces of a panel by the scheme of that order, without diffusion."""
     largest = 0.0
     for j in range(cells.axis.size):
@@ -241,7 +241,7 @@ def _fluxes(order: int, density: Float, rates: Slopes, cells: Cells, room: LineR
     """Through all faces by the scheme of that order."""
     for panel in range(density.shape[0]):
         u, out, conductivity = density[panel], flux[panel], rates.conductivity[panel, 0, 0]
-        _transport(order, u, rates.speeds[panel, 0], conductivity > 0.0, cells, room, out)
+        line_transport(order, u, rates.speeds[panel, 0], conductivity > 0.0, cells, room, out)
         if conductivity > 0.0:
             for j in range(cells.axis.size):
                 room.values[0, j] = u[0, j] / cells.weights[j]
@@ -259,7 +259,7 @@ def line_residual(state: State, rates: Slopes, cells: Cells, room: LineRoom) -> 
         speed, carried, flux = room.values, room.other[panel, 0], rates.along[panel, 0]
         for j in range(cells.axis.size):
             speed[0, j] = (mean + matrix * cells.axis[j]) / frame
-        _transport(cells.order, state.density[panel], speed, False, cells, room, room.other[panel])
+        line_transport(cells.order, state.density[panel], speed, False, cells, room, room.other[panel])
         for j in range(cells.axis.size):
             total += abs((flux[j + 1] + carried[j + 1]) - (flux[j] + carried[j]))
     return total * cells.widths[0]
