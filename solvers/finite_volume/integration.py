@@ -184,9 +184,10 @@ class FiniteVolumeIntegration(Integration):
         each = stages * self._system.cost(len(start.solution.mean)) + _STEP_OVERHEAD
         ahead = Ahead(
             target=target,
-            steps=min(to_look, self._noise_steps.held(start.rates, steps)),
+            steps=min(to_look, self._noise_steps.held(exact, start.rates, steps)),
             attempts=1 + int(min(budget / each, _STEPS_BETWEEN_LOOKS)),
             exact_work=np.inf if exact is None else exact.price * exact.stages,
+            wall_error=self._noise_steps.wall_error_max(self._missed.allowed),
             crowded=self._ends.bounds[0],
             grown=self._growth.last,
         )

@@ -42,7 +42,7 @@ _line_force_steps = quick(steps.line_force_steps)
 _line_exact_step = quick(exact.line_exact_step)
 _line_force_exact_step = quick(exact.line_force_exact_step)
 _NO_NUMBERS = np.zeros(0), np.zeros(0), np.zeros((0, 0)), np.zeros(0, dtype=np.int64), np.zeros((0, 0))
-_ONE_STEP = March(0.0, 0.0, 0.0, 1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, *_NO_NUMBERS)
+_ONE_STEP = March(0.0, 0.0, 0.0, 1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, *_NO_NUMBERS)
 
 
 class LineSystem(CompiledSystem):
@@ -104,6 +104,7 @@ class LineSystem(CompiledSystem):
             exact_work=ahead.exact_work,
             left=LEFT_OF_POLE,
             narrow=NARROW,
+            wall_error=ahead.wall_error,
             roughness=start.roughness,
             ring=self.grid.rings[0],
             attempts=ahead.attempts,

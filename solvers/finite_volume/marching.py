@@ -22,13 +22,14 @@ NARROW = _MARGIN * math.sqrt(LEAST_WIDTH**2 + SMOOTHING_WIDTH)
 @dataclass(frozen=True)
 class Ahead:
     """What lies before a march: where it ends, how many steps it may take and try until then, what one that integrates
-    noise exactly would cost in evaluations, the shares of mass near both ends from which on a box may have to grow, and
+    noise exactly would cost in evaluations, up to which error at walls it may go on, the shares of mass near both ends from which on a box may have to grow, and
     the last row of `PoleLine`."""
 
     target: float
     steps: int
     attempts: int
     exact_work: float
+    wall_error: float
     crowded: Float
     grown: tuple[float, float]
 

@@ -34,13 +34,13 @@ from mfpde.solvers.finite_volume.stepping import SHARE_OF_CELLS, Attempt, Start
 from mfpde.solvers.finite_volume.system import STAGGERED, CellSystem, Rates
 from mfpde.solvers.finite_volume.weighted_modes import BoxModes, HermiteModes
 from mfpde.solvers.kernels.finite_volume_transport import GHOSTS
+from mfpde.solvers.kernels.line_march import WALL_FACTOR
 from mfpde.solvers.steppers.gif853 import NODES
 from mfpde.typing import AnyArray
 
 __all__ = ["NoiseSteps"]
 
 _FLOOR_FACTOR = 100.0  # times what a step clips: densities below it must not matter to the drift
-_WALL_FACTOR = 0.15  # times (G h / D)^2: error of a stationary density at a wall, measured for G h / D from 0.04 to 0.2
 _MASS_FACTOR = 3.0  # of the share by which sums and integrals differ, that the error at walls may be
 _MIRROR_FACTOR = 0.5  # of that share, that mirrors at walls add to errors: measured at up to 0.2
 _FAR_FACTOR = 10.0  # of the error at walls, that a solution has to be away from rest
@@ -106,15 +106,20 @@ class NoiseSteps:
         """Whether there is noise, and modes in which it is diagonal."""
         return bool(rates.conductivities.any()) and not self._system.grid.is_continued
 
-    def held(self, rates: Rates, number: int) -> int:
-        """For how many steps from one of that number on `limits` answers as it does now, but for how fast transport
-        empties cells."""
+    def held(self, exact: ExactLimits | None, rates: Rates, number: int) -> int:
+        """For how many steps from one of that number on `limits` answers as it has done now, but for how fast transport
+        empties cells; a step that does not pay then does not pay either where the answer has become None."""
         if not self._integrable(rates):
             return _LOOK_EVERY
-        changes = self._system.scheme.walls or self._system.tilts
-        if isinstance(self._modes, BoxModes) or (changes and self._unseen > 0.0):
+        refused = self._unseen == 0.0 and number < self._next_look
+        if isinstance(self._modes, BoxModes) or (exact is None and not refused):
             return 1
         return max(1, self._next_look - number)
+
+    def wall_error_max(self, promised: float) -> float:
+        """Error of cosines at walls, relative to the peak, up to which no other modes are sought; infinite where there
+        are no walls."""
+        return _WALL_SHARE * promised if self._system.scheme.walls and self._system.noisy else np.inf
 
     @property
     def _nodes_followed(self) -> tuple[float, ...]:
@@ -174,7 +179,7 @@ class NoiseSteps:
         if isinstance(modes, BoxModes) and amplification(modes, solution) > _AMPLIFICATION_GROWTH * AMPLIFICATION_MAX:
             return np.inf
         speeds, widths = modes.remaining(rates.speeds, conductivities), self._system.grid.widths[:, None, None]
-        missed = _WALL_FACTOR * np.square(speeds * widths / conductivities[:, :, None, None])
+        missed = WALL_FACTOR * np.square(speeds * widths / conductivities[:, :, None, None])
         missed *= (solution.density / solution.density.max())[:, None]
         along = (missed.take([0, -1], axis=axis) for axis in (-1, -2)[: self._system.grid.dimension])
         return max(float(ends.max()) for ends in along)

@@ -40,6 +40,7 @@ __all__ = [
     "STIFF_FIRST",
     "STIFF_RATIO",
     "UNKNOWN_GAIN",
+    "WALL_FACTOR",
     "March",
     "Taken",
     "next_task",
@@ -61,6 +62,7 @@ REGROWTH, REGROWTH_REJECTED, REGROWTH_SHARE = 1.1, 1.03, 0.5
 UNKNOWN_GAIN = 2.2  # of work per time, that the next step of rkc2 may bring while its steps grow as fast as they may
 EXACT_FIRST = 4.0  # times what the other scheme of that order means to take: the first such step
 EXACT_CFL = 10.0  # share of a cell that transport may take out in such a step; at 40 waves grow at the ends
+WALL_FACTOR = 0.15  # times (G h / D)^2: error of a stationary density at a wall, measured for G h / D from 0.04 to 0.2
 _BLOCK = 32  # cells whose sum is found first: rounding of sums stays below that of the mass in a step
 RESIDUAL = 3  # place in the clock
 _USUAL, _STIFF, _EXACT = 0, 1, 2  # rows of the controllers
@@ -82,6 +84,7 @@ class March(NamedTuple):
     exact_work: float  # of a step that integrates noise exactly, in evaluations; infinite where there is none
     left: float  # share of the time of a pole, from which on it may be accepted
     narrow: float  # width of a peak in cells, from which on clusters may be too narrow
+    wall_error: float  # of cosines, relative to the peak, from which on other modes may be sought
     roughness: float  # error of the cells per unit time at the start
     ring: int  # cells near an end
     attempts: int
@@ -207,6 +210,19 @@ def _at_walls(density: Float) -> float:
 
 
 @kernel
+def _wall_error(density: Float, rates: Slopes, width: float) -> float:
+    """Of cosines (`NoiseSteps`), relative to the peak."""
+    peak, missed, last = 0.0, 0.0, density.shape[2] - 1
+    for panel in range(density.shape[0]):
+        u, speed = density[panel, 0], rates.speeds[panel, 0, 0]
+        scale = width / rates.conductivity[panel, 0, 0]
+        for j in range(u.size):
+            peak = max(peak, u[j])
+        missed = max(missed, (speed[0] * scale) ** 2 * u[0], (speed[last] * scale) ** 2 * u[last])
+    return WALL_FACTOR * missed / peak
+
+
+@kernel
 def _judge(march: March, error: float, limited: bool, length: float) -> bool:
     """Whether a step of that error is taken; plans the next one."""
     accepted = judge(march.controllers[_USUAL], length, error, march.error_order, march.error_floor)
@@ -220,7 +236,7 @@ def _judge(march: March, error: float, limited: bool, length: float) -> bool:
 
 
 @kernel
-def _write_down(march: March, taken: int, end: float, state: State, rates: Slopes, walls: bool) -> int:
+def _write_down(march: March, taken: int, end: float, state: State, rates: Slopes, cells: Cells) -> int:
     """A step that was taken, after so many; how the march goes on."""
     widest, least = 0, np.inf
     for panel in range(state.matrix.shape[0]):
@@ -230,7 +246,7 @@ def _write_down(march: March, taken: int, end: float, state: State, rates: Slope
     frame, change, inverse = state.matrix[widest, 0, 0], rates.matrix[widest, 0, 0], np.inf
     if frame * change > 0.0:
         inverse = 0.5 * frame / change
-    row, clock = march.rows[taken], march.clock
+    row, clock, walls, width = march.rows[taken], march.clock, cells.walls, cells.widths[0]
     row[0], row[1], row[2], row[3] = end - clock[0], end, rates.told[1], inverse
     row[4], row[5], row[6] = least, abs(frame), _at_walls(state.density) if walls else 0.0
     pole = _line_zero(clock[1], clock[2], end, inverse)
@@ -240,6 +256,8 @@ def _write_down(march: March, taken: int, end: float, state: State, rates: Slope
     if not end < march.target or taken + 1 == march.rows.shape[0]:
         return LOOKED_AT
     if rates.told[2] < march.narrow or _is_near(end, pole, march.left):
+        return LOOKED_AT
+    if march.wall_error < np.inf and _wall_error(state.density, rates, width) > march.wall_error:
         return LOOKED_AT
     return GOES_ON
 
@@ -288,7 +306,7 @@ def settle(march: March, taken: int, tried: tuple[float, float, float], alike: b
     for panel in range(following.speeds.shape[0]):
         for j in range(cells.axis.size):
             speeds += abs(following.speeds[panel, 0, 0, j])
-    ended = _write_down(march, taken, end, new, following, cells.walls)
+    ended = _write_down(march, taken, end, new, following, cells)
     _copy_state(new, start)
     _copy_slopes(following, first)
     return (ended if alike and speeds < np.inf else RATES_UNKNOWN), taken + 1
