@@ -42,7 +42,10 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = ["FiniteVolumeIntegration"]
 
-_STEPS_BETWEEN_LOOKS = 8  # accepted steps between two estimates of tails, and of whether anything moves still
+_EARLY_STEPS = 8  # accepted steps between two estimates of tails, and of whether anything moves still
+_LATE_STEPS = {256: 32, 128: 16}  # between them, from so many steps on: at most an eighth of those so far
+_SECOND_STEP = 2  # that the first estimate comes after
+_TRIED_MAX = 64  # steps in one call
 _TAILS_SHARE_MIN = 1e-3  # share of the error that is allowed, above which tails are estimated at every early step
 _STEP_OVERHEAD = 300.0  # microseconds of a step, besides what evaluations cost in compiled code
 
@@ -116,7 +119,7 @@ class FiniteVolumeIntegration(Integration):
                 return trouble
             if work >= budget:
                 return Progress(State.UNDER_WAY)
-            if self._control.counts["steps"] % _STEPS_BETWEEN_LOOKS == 0 and self._rest.due(self._time):
+            if self._control.counts["steps"] % self._gap == 0 and self._rest.due(self._time):
                 if not self._rest.look(self, max(1, int(budget - work))):
                     return Progress(State.UNDER_WAY)
                 work += self._system.cost(len(self._solution.mean))
@@ -180,12 +183,13 @@ class FiniteVolumeIntegration(Integration):
     def _march(self, start: Start, target: float, exact: ExactLimits | None, budget: float) -> bool:
         """Take usual steps in one compiled call, until Python has to look; False where the first is for Python."""
         steps, stages = self._control.counts["steps"], self._control.stepper.tableau.weights.size
-        to_look = _STEPS_BETWEEN_LOOKS - steps % _STEPS_BETWEEN_LOOKS if steps >= _STEPS_BETWEEN_LOOKS else 1
+        alone = steps >= _SECOND_STEP and self._early_tails  # every step is looked at
+        to_look = _SECOND_STEP - steps if steps < _SECOND_STEP else 1 if alone else self._gap - steps % self._gap
         each = stages * self._system.cost(len(start.solution.mean)) + _STEP_OVERHEAD
         ahead = Ahead(
             target=target,
             steps=min(to_look, self._noise_steps.held(exact, start.rates, steps)),
-            attempts=1 + int(min(budget / each, _STEPS_BETWEEN_LOOKS)),
+            attempts=1 + int(min(budget / each, _TRIED_MAX)),
             exact_work=np.inf if exact is None else exact.price * exact.stages,
             wall_error=self._noise_steps.wall_error_max(self._missed.allowed),
             crowded=self._ends.bounds[0],
@@ -231,11 +235,23 @@ class FiniteVolumeIntegration(Integration):
 
     def _look_at_tails(self) -> None:
         """Estimate the errors that tails, and sums over kinks, cause: after step 2, after every step up to the 8th
-        while one exceeds a thousandth of the error that is allowed, and after every 8th step."""
+        while one exceeds a thousandth of the error that is allowed, and after every 8th step, later every 16th and every
+        32nd."""
         steps = self._control.counts["steps"]
-        matter = max(self._missed.tails, self._missed.sums) > _TAILS_SHARE_MIN * self._missed.allowed
-        if steps == 2 or steps % _STEPS_BETWEEN_LOOKS == 0 or (steps < _STEPS_BETWEEN_LOOKS and matter):
+        if steps == _SECOND_STEP or steps % self._gap == 0 or self._early_tails:
             self._missed = self._with_tails()
+
+    @property
+    def _early_tails(self) -> bool:
+        """Whether these errors matter in the first steps."""
+        matter = max(self._missed.tails, self._missed.sums) > _TAILS_SHARE_MIN * self._missed.allowed
+        return matter and self._control.counts["steps"] < _EARLY_STEPS
+
+    @property
+    def _gap(self) -> int:
+        """Steps from one look to the next."""
+        steps = self._control.counts["steps"]
+        return next((gap for begin, gap in _LATE_STEPS.items() if steps >= begin), _EARLY_STEPS)
 
     def _with_tails(self) -> Missed:
         """What has been missed, tails until now included: near a blow-up their last few steps are all that matters."""

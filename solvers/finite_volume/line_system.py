@@ -56,6 +56,7 @@ class LineSystem(CompiledSystem):
         super().__init__(equation, grid, frame, scheme)
         self._line_rooms: dict[tuple[int, int], LineRoom] = {}
         self._force_rooms: dict[tuple[int, ...], ForceRoom] = {}
+        self._march_rooms: dict[tuple[int, int], tuple[State, Slopes]] = {}
         self._exact_rooms: dict[tuple[int, int], ExactRoom] = {}
         self._stiff: tuple[Grid, float] | None = None
         law = interaction_of(equation)
@@ -92,7 +93,7 @@ class LineSystem(CompiledSystem):
         if not (self._constant and self._summed):
             return None
         state, first = State(*(part.copy() for part in start.solution)), self._arrays(start.rates, copied=True)
-        new, following = State(*map(np.empty_like, state)), self._blank(start.solution)
+        new, following = self._march_room(start.solution)
         stepper, kept = control.stepper, control.arrays()
         march = March(
             target=ahead.target,
@@ -173,6 +174,13 @@ class LineSystem(CompiledSystem):
         if key not in self._line_rooms:
             self._line_rooms[key] = line_room(*key)
         return self._line_rooms[key]
+
+    def _march_room(self, state: Solution) -> tuple[State, Slopes]:
+        """Where the steps of a march are tried; nothing in it outlives a call."""
+        key = len(state.mean), self.grid.cells[0]
+        if key not in self._march_rooms:
+            self._march_rooms[key] = State(*map(np.empty_like, state)), self._blank(state)
+        return self._march_rooms[key]
 
     def _exact_room(self, panels: int) -> ExactRoom:
         """Likewise, for steps that integrate noise exactly."""

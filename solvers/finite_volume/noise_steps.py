@@ -97,10 +97,11 @@ class NoiseSteps:
         cost = min(system.cost(panels), _CALL_MICROSECONDS + _SUM_MICROSECONDS * (panels + 1) * solution.density.size)
         more = _CALL_MICROSECONDS + self._modes.microseconds(panels)
         left = self._modes.remaining(rates.speeds, rates.conductivities.diagonal(axis1=1, axis2=2))
+        outflow = rates.outflow if left is rates.speeds else system.outflow(left)
         price, stages = (cost + more) / (cost + _STEP_MICROSECONDS), NODES.size + 1 + len(self._nodes_followed)
         if isinstance(self._modes, BoxModes):
             wall_error += _MIRROR_FACTOR * mass_at_walls(solution.density)
-        return ExactLimits(price, stages, system.outflow(left), wall_error)
+        return ExactLimits(price, stages, outflow, wall_error)
 
     def _integrable(self, rates: Rates) -> bool:
         """Whether there is noise, and modes in which it is diagonal."""
