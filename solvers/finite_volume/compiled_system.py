@@ -33,14 +33,13 @@ __all__ = ["CompiledSystem", "arrays_of", "interaction_of"]
 _KERNELS = frozenset({"softmax", "l2", "unnormalized"})  # of the form e^{<Ax, y> - <y, F y>}
 _NO_TABLEAU = np.zeros(0), np.zeros((0, 0)), np.zeros(0), np.zeros((0, 0))  # nodes, stages, weights, errors
 _NO_STEP = StepTask(*_NO_TABLEAU, 0.0, 0.0, 0.0, 0.0, restores=False)
-_UNTOLD = np.full(len(Told._fields), np.nan)
+_UNTOLD = np.array(Told(np.nan, np.nan, np.nan, np.inf))
 _FACTORS = np.array([STAGGERED.get(order, np.zeros(4)) for order in range(10)])
 
 
 @dataclass(frozen=True)
 class _ToldRates(Rates):
     told: Told
-    residual: float | None = None
 
 
 class CompiledSystem(CellSystem):
@@ -151,10 +150,10 @@ class CompiledSystem(CellSystem):
             super().rhs(time, state, spreads=spreads)  # says why, where something is to be said
         return self._rates(rates, measure)
 
-    def _rates(self, rates: Slopes, measure: GridDensity | None = None, residual: float | None = None) -> _ToldRates:
+    def _rates(self, rates: Slopes, measure: GridDensity | None = None) -> _ToldRates:
         told, spreading = Told(*rates.told.tolist()), self.spreading(rates.conductivity)
         moving = rates.mean, rates.matrix, rates.speeds, rates.conductivity
-        return _ToldRates(Fluxes(rates.across, rates.along), measure, *moving, told.outflow, spreading, told, residual)
+        return _ToldRates(Fluxes(rates.across, rates.along), measure, *moving, told.outflow, spreading, told)
 
     def _arrays(self, rates: Rates, copied: bool = False) -> Slopes:
         fluxes, told = rates.fluxes, np.array(rates.told if isinstance(rates, _ToldRates) else _UNTOLD)
@@ -226,8 +225,8 @@ class CompiledSystem(CellSystem):
         return error, moved_by, nearby.measure
 
     def residual(self, solution: Solution, rates: Rates) -> float:
-        known = rates.residual if isinstance(rates, _ToldRates) else None
-        return super().residual(solution, rates) if known is None else known
+        known = rates.told.residual if isinstance(rates, _ToldRates) else np.inf
+        return known if known < np.inf else super().residual(solution, rates)
 
     def roughness(self, solution: Solution, rates: Rates) -> float:
         assert isinstance(rates, _ToldRates)  # noqa: S101 - for the type checker

@@ -26,7 +26,7 @@ from mfpde.solvers.kernels.cell_steps import StepTask
 from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State
 from mfpde.solvers.kernels.line_exact import ExactRoom, ExactTask, exact_room
 from mfpde.solvers.kernels.line_forces import ForceRoom, LineForces, force_room
-from mfpde.solvers.kernels.line_march import CROWDED, RATES_UNKNOWN, RESIDUAL, March, Taken
+from mfpde.solvers.kernels.line_march import CROWDED, RATES_UNKNOWN, March, Taken
 from mfpde.solvers.kernels.line_slope import LineRoom, line_room
 from mfpde.solvers.steppers.gif853 import NODES
 from mfpde.typing import Float
@@ -110,7 +110,7 @@ class LineSystem(CompiledSystem):
             ring=self.grid.rings[0],
             attempts=ahead.attempts,
             crowded=ahead.crowded,
-            clock=np.array([start.time, *ahead.grown, 0.0]),
+            clock=np.array([start.time, *ahead.grown]),
             controllers=kept["controller"],
             counts=kept["control_counts"],
             rows=np.empty((ahead.steps, len(Taken._fields))),
@@ -124,7 +124,7 @@ class LineSystem(CompiledSystem):
         control.restore(kept)
         rows = [Taken(*row) for row in march.rows[: int(taken)].tolist()]
         steps = [(each, self._faults(each)) for each in rows]
-        rates = None if ended == RATES_UNKNOWN else self._rates(first, residual=float(march.clock[RESIDUAL]))
+        rates = None if ended == RATES_UNKNOWN else self._rates(first)
         tried = int(kept["control_counts"][:2].sum() - before)
         return Marched(Solution(*state), rates, steps, tried, ended == CROWDED)
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.compilation import kernel
-from mfpde.solvers.kernels.cells import Cells, Slopes, State
+from mfpde.solvers.kernels.cells import Cells, Slopes, State, Told
 from mfpde.solvers.kernels.exact_modes import ModeStart, ModeStep, carry_modes, clear, conduct, gain, take_change
 from mfpde.solvers.kernels.fast_fourier import forward
 from mfpde.solvers.kernels.finite_volume_update import combine
@@ -109,7 +109,7 @@ def exact_room(panels: int, count: int) -> ExactRoom:
         mean=np.zeros((panels, 1)),
         matrix=np.zeros((panels, 1, 1)),
         conductivity=np.zeros((panels, 1, 1)),
-        told=np.zeros(3),
+        told=np.zeros(len(Told._fields)),
     )
     return ExactRoom(
         given=np.zeros(shape),

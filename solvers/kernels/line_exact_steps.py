@@ -43,7 +43,7 @@ def line_exact_step(
     for number in range(task.followed.size + STAGES):
         if not reach_exact(start, task, number, modes, room):
             return np.inf, 0.0
-        line_slope(room.stage, heads, number + 1, cells, line, room.rates, False)
+        line_slope(room.stage, heads, number + 1, cells, line, room.rates, 0)
         take_exact(task, number, heads.noise[number + 1], modes, cells, line, room)
     return judge_exact(start, task, modes, room, new)
 
@@ -67,6 +67,6 @@ def line_force_exact_step(
             return np.inf, 0.0
         if not add_forces(room.stage, forces, cells, acting, room.rates.speeds):
             return _OUT_OF_RANGE, 0.0
-        end_line_slope(room.stage, noise, number + 1, cells, line, room.rates, False)
+        end_line_slope(room.stage, noise, number + 1, cells, line, room.rates, 0)
         take_exact(task, number, noise[number + 1], modes, cells, line, room)
     return judge_exact(start, task, modes, room, new)

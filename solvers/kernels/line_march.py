@@ -30,7 +30,6 @@ __all__ = [
     "LOOKED_AT",
     "MASS_ROUNDING",
     "RATES_UNKNOWN",
-    "RESIDUAL",
     "REACH_SHARE",
     "REGROWTH",
     "REGROWTH_REJECTED",
@@ -43,6 +42,7 @@ __all__ = [
     "WALL_FACTOR",
     "March",
     "Taken",
+    "ends_march",
     "next_task",
     "settle",
 ]
@@ -64,7 +64,6 @@ EXACT_FIRST = 4.0  # times what the other scheme of that order means to take: th
 EXACT_CFL = 10.0  # share of a cell that transport may take out in such a step; at 40 waves grow at the ends
 WALL_FACTOR = 0.15  # times (G h / D)^2: error of a stationary density at a wall, measured for G h / D from 0.04 to 0.2
 _BLOCK = 32  # cells whose sum is found first: rounding of sums stays below that of the mass in a step
-RESIDUAL = 3  # place in the clock
 _USUAL, _STIFF, _EXACT = 0, 1, 2  # rows of the controllers
 _STEPS, _REJECTED, _LIMITED = 0, 1, 2  # places of the counts
 
@@ -89,7 +88,7 @@ class March(NamedTuple):
     ring: int  # cells near an end
     attempts: int
     crowded: Float  # shares of the mass near both ends, from which on the box may have to grow
-    clock: Float  # the time; that of the last 1/r of `PoleLine`, and this; `int |d_t u|` at the end
+    clock: Float  # the time; that of the last 1/r of `PoleLine`, and this
     controllers: Float  # what each of them keeps: the usual one, that of stiff steps, that of exact ones
     counts: AnyArray  # steps, rejected, limited
     rows: Float  # `Taken` of each step
@@ -161,6 +160,15 @@ def next_task(march: March, rates: Slopes, taken: int, task: StepTask) -> tuple[
     rough = max(task.tolerance, SHARE_OF_CELLS * length * roughness)
     tableau, frames = (task.nodes, task.stages, task.weights, task.errors), (task.tolerance, task.restores)
     return end, StepTask(*tableau, length, outflow + spreading, rough, *frames)
+
+
+@kernel
+def ends_march(march: March, taken: int, end: float, cells: Cells) -> int:
+    """What is told of the rates at the end of a step after so many (`end_line_slope`)."""
+    if not cells.spreads:
+        return 0
+    last = march.attempts > 0 and (taken + 1 == march.rows.shape[0] or not end < march.target)
+    return 2 if last else 1
 
 
 @kernel

@@ -8,8 +8,8 @@ from mfpde.compilation import kernel
 from mfpde.solvers.kernels.cell_steps import StepRoom, StepTask, place, reach
 from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State
 from mfpde.solvers.kernels.line_forces import ForceRoom, LineForces, add_forces, fit_table
-from mfpde.solvers.kernels.line_march import GOES_ON, RESIDUAL, March, next_task, settle
-from mfpde.solvers.kernels.line_slope import LineRoom, end_line_slope, line_residual, line_slope
+from mfpde.solvers.kernels.line_march import GOES_ON, March, ends_march, next_task, settle
+from mfpde.solvers.kernels.line_slope import LineRoom, end_line_slope, line_slope
 from mfpde.typing import Float
 
 __all__ = ["line_force_steps", "line_part", "line_steps"]
@@ -42,20 +42,18 @@ def line_steps(
         end, step = next_task(march, first, taken, task)
         if not end < np.inf:
             break
-        moved_by = 0.0
+        moved_by, told = 0.0, ends_march(march, taken, end, cells)
         for stage in range(min(1, count), count + 1):
             out, rates = place(start, step, stage, room, new, following)
             error, moved_by = reach(start, first, step, stage, moved_by, cells, room, new)
             if not error <= 1.0:
                 break
-            line_slope(out, heads, stage, cells, line, rates, stage == count and cells.spreads)
+            line_slope(out, heads, stage, cells, line, rates, told if stage == count else 0)
         if march.attempts == 0:
             return error, moved_by
         ended, taken = settle(march, taken, (end, error, moved_by), True, start, first, new, following, cells)
         if ended != GOES_ON:
             break
-    if taken > 0:
-        march.clock[RESIDUAL] = line_residual(start, first, cells, line)
     return float(ended), float(taken)
 
 
@@ -78,7 +76,7 @@ def line_force_steps(
         end, step = next_task(march, first, taken, task)
         if not end < np.inf:
             break
-        moved_by = 0.0
+        moved_by, told = 0.0, ends_march(march, taken, end, cells)
         for stage in range(min(1, count), count + 1):
             out, rates = place(start, step, stage, room, new, following)
             error, moved_by = reach(start, first, step, stage, moved_by, cells, room, new)
@@ -87,15 +85,13 @@ def line_force_steps(
             if noise.size > 0 and not add_forces(out, forces, cells, acting, rates.speeds):
                 error = _OUT_OF_RANGE
                 break
-            end_line_slope(out, noise, stage, cells, line, rates, stage == count and cells.spreads)
+            end_line_slope(out, noise, stage, cells, line, rates, told if stage == count else 0)
         if march.attempts == 0:
             return error, moved_by
         alike = fit_table(new, forces, cells)
         ended, taken = settle(march, taken, (end, error, moved_by), alike, start, first, new, following, cells)
         if ended != GOES_ON:
             break
-    if taken > 0:
-        march.clock[RESIDUAL] = line_residual(start, first, cells, line)
     return float(ended), float(taken)
 
 
@@ -118,7 +114,7 @@ def line_part(
     count = task.weights.size
     if stage > 0 or count == 0:
         out, rates = place(start, task, stage, room, new, following)
-        end_line_slope(out, noise, stage, cells, line, rates, stage == count and cells.spreads)
+        end_line_slope(out, noise, stage, cells, line, rates, 1 if stage == count and cells.spreads else 0)
     if stage == count:
         return 0.0, moved_by
     return reach(start, first, task, stage + 1, moved_by, cells, room, new)
