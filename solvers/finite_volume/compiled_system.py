@@ -28,17 +28,19 @@ if TYPE_CHECKING:
     from mfpde.attention import Interaction
     from mfpde.equation import Equation
 
-__all__ = ["CompiledSystem", "arrays_of", "interaction_of"]
+__all__ = ["NO_STEP", "CompiledSystem", "ToldRates", "arrays_of", "interaction_of"]
 
 _KERNELS = frozenset({"softmax", "l2", "unnormalized"})  # of the form e^{<Ax, y> - <y, F y>}
 _NO_TABLEAU = np.zeros(0), np.zeros((0, 0)), np.zeros(0), np.zeros((0, 0))  # nodes, stages, weights, errors
-_NO_STEP = StepTask(*_NO_TABLEAU, 0.0, 0.0, 0.0, 0.0, restores=False)
+NO_STEP = StepTask(*_NO_TABLEAU, 0.0, 0.0, 0.0, 0.0, restores=False)
 _UNTOLD = np.array(Told(np.nan, np.nan, np.nan, np.inf))
 _FACTORS = np.array([STAGGERED.get(order, np.zeros(4)) for order in range(10)])
 
 
 @dataclass(frozen=True)
-class _ToldRates(Rates):
+class ToldRates(Rates):
+    """Those that compiled code has found."""
+
     told: Told
 
 
@@ -114,7 +116,7 @@ class CompiledSystem(CellSystem):
         """rates = those of a solution; without noise in the heads, of the velocity that they have. False where that is
         to be found, and is out of range."""
         still = arrays_of(state)
-        return not np.isnan(self._call(still, rates, _NO_STEP, heads, cells, still, rates)[0])
+        return not np.isnan(self._call(still, rates, NO_STEP, heads, cells, still, rates)[0])
 
     def _slope(
         self, time: float, state: Solution, cells: Cells, nearby: Rates | None = None
@@ -130,7 +132,7 @@ class CompiledSystem(CellSystem):
     def _find_from_speeds(self, state: Solution, heads: Heads, cells: Cells, rates: Slopes) -> None:
         """rates = those of a solution from the velocities that stand in place of its speeds."""
         still = arrays_of(state)
-        self._part(still, rates, _NO_STEP, heads.noise, (0, 0.0), cells, still, rates)
+        self._part(still, rates, NO_STEP, heads.noise, (0, 0.0), cells, still, rates)
 
     def _blank(self, state: Solution) -> Slopes:
         panels, (rows, columns) = len(state.mean), self.grid.shape
@@ -150,13 +152,13 @@ class CompiledSystem(CellSystem):
             super().rhs(time, state, spreads=spreads)  # says why, where something is to be said
         return self._rates(rates, measure)
 
-    def _rates(self, rates: Slopes, measure: GridDensity | None = None) -> _ToldRates:
+    def _rates(self, rates: Slopes, measure: GridDensity | None = None) -> ToldRates:
         told, spreading = Told(*rates.told.tolist()), self.spreading(rates.conductivity)
         moving = rates.mean, rates.matrix, rates.speeds, rates.conductivity
-        return _ToldRates(Fluxes(rates.across, rates.along), measure, *moving, told.outflow, spreading, told)
+        return ToldRates(Fluxes(rates.across, rates.along), measure, *moving, told.outflow, spreading, told)
 
     def _arrays(self, rates: Rates, copied: bool = False) -> Slopes:
-        fluxes, told = rates.fluxes, np.array(rates.told if isinstance(rates, _ToldRates) else _UNTOLD)
+        fluxes, told = rates.fluxes, np.array(rates.told if isinstance(rates, ToldRates) else _UNTOLD)
         parts = fluxes.across, fluxes.along, rates.speeds, rates.mean, rates.matrix, rates.conductivities
         return Slopes(*(part.copy() for part in parts) if copied else parts, told)
 
@@ -224,16 +226,12 @@ class CompiledSystem(CellSystem):
             error = error if last else reached
         return error, moved_by, nearby.measure
 
-    def residual(self, solution: Solution, rates: Rates) -> float:
-        known = rates.told.residual if isinstance(rates, _ToldRates) else np.inf
-        return known if known < np.inf else super().residual(solution, rates)
-
     def roughness(self, solution: Solution, rates: Rates) -> float:
-        assert isinstance(rates, _ToldRates)  # noqa: S101 - for the type checker
+        assert isinstance(rates, ToldRates)  # noqa: S101 - for the type checker
         return rates.told.roughness
 
     def narrowest(self, solution: Solution, rates: Rates) -> float:
-        assert isinstance(rates, _ToldRates)  # noqa: S101 - for the type checker
+        assert isinstance(rates, ToldRates)  # noqa: S101 - for the type checker
         return unsmoothed(rates.told.narrowest)
 
     def doubt(self, time: float, solution: Solution) -> float:

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from mfpde.compilation import quick
-from mfpde.solvers.finite_volume.compiled_system import CompiledSystem, arrays_of, interaction_of
+from mfpde.solvers.finite_volume.compiled_system import (
+    NO_STEP,
+    CompiledSystem,
+    ToldRates,
+    arrays_of,
+    interaction_of,
+)
 from mfpde.solvers.finite_volume.control import ERROR_FLOOR, Plan, StepControl
 from mfpde.solvers.finite_volume.diagnostics import Faults
 from mfpde.solvers.finite_volume.frames import Frame
@@ -19,7 +25,7 @@ from mfpde.solvers.finite_volume.marching import LEFT_OF_POLE, NARROW, Ahead, Ma
 from mfpde.solvers.finite_volume.modes import Modes
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.stepping import Start
-from mfpde.solvers.finite_volume.system import Scheme
+from mfpde.solvers.finite_volume.system import Rates, Scheme
 from mfpde.solvers.kernels import line_exact_steps as exact
 from mfpde.solvers.kernels import line_steps as steps
 from mfpde.solvers.kernels.cell_steps import StepTask
@@ -27,7 +33,7 @@ from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State
 from mfpde.solvers.kernels.line_exact import ExactRoom, ExactTask, exact_room
 from mfpde.solvers.kernels.line_forces import ForceRoom, LineForces, force_room
 from mfpde.solvers.kernels.line_march import CROWDED, RATES_UNKNOWN, March, Taken
-from mfpde.solvers.kernels.line_slope import LineRoom, line_room
+from mfpde.solvers.kernels.line_slope import RESIDUAL, LineRoom, line_room
 from mfpde.solvers.steppers.gif853 import NODES
 from mfpde.typing import Float
 
@@ -43,6 +49,7 @@ _line_exact_step = quick(exact.line_exact_step)
 _line_force_exact_step = quick(exact.line_force_exact_step)
 _NO_NUMBERS = np.zeros(0), np.zeros(0), np.zeros((0, 0)), np.zeros(0, dtype=np.int64), np.zeros((0, 0))
 _ONE_STEP = March(0.0, 0.0, 0.0, 1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, *_NO_NUMBERS)
+_RATES_ALONE = _ONE_STEP._replace(attempts=-1)
 
 
 class LineSystem(CompiledSystem):
@@ -164,6 +171,16 @@ class LineSystem(CompiledSystem):
         widening = self._widening(taken.end, taken.largest * float(self.grid.widths[0])) if self.noisy else 0.0
         frames = np.array([[[taken.least]], [[taken.largest]]]) if self._sees_windows else None
         return Faults(taken.roughness, 0.0 if frames is None else self._misled(taken.end, frames), widening)
+
+    def residual(self, solution: Solution, rates: Rates) -> float:
+        """As marches tell it, where there are any, also before the first one."""
+        if not (self._constant and self._summed and isinstance(rates, ToldRates) and rates.measure is None):
+            return super().residual(solution, rates)
+        if rates.told.residual < np.inf:
+            return rates.told.residual
+        still, found = arrays_of(solution), self._blank(solution)
+        self._call(still, found, NO_STEP, self._heads_now(0.0), self._tables(), still, found, _RATES_ALONE)
+        return float(found.told[RESIDUAL])
 
     def _found_alike(self, one: Solution, other: Solution) -> bool:
         return self._forces is None or self._forces.near(one, self.grid) is self._forces.near(other, self.grid)

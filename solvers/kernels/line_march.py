@@ -72,7 +72,7 @@ _is_near, _line_zero, _stages_reaching = kernel(is_near), kernel(line_zero), ker
 
 class March(NamedTuple):
     """What steps in one call depend on, and what is told of them. Without attempts there is one step, which is not
-    judged here."""
+    judged here; with less than none all is told of its rates."""
 
     target: float
     cfl: float
@@ -152,7 +152,7 @@ def _next_end(march: March, outflow: float, spreading: float) -> float:
 def next_task(march: March, rates: Slopes, taken: int, task: StepTask) -> tuple[float, StepTask]:
     """The end of the next step of a march that has taken so many, and what it is; no end (NaN) where Python has to plan
     it. Without a march that is the task."""
-    if march.attempts == 0:
+    if march.attempts <= 0:
         return 0.0, task
     outflow, spreading = rates.told[0], _spreading(march, rates)
     end = _next_end(march, outflow, spreading)
@@ -168,7 +168,7 @@ def ends_march(march: March, taken: int, end: float, cells: Cells) -> int:
     if not cells.spreads:
         return 0
     last = march.attempts > 0 and (taken + 1 == march.rows.shape[0] or not end < march.target)
-    return 2 if last else 1
+    return 2 if last or march.attempts < 0 else 1
 
 
 @kernel

@@ -49,7 +49,7 @@ def line_steps(
             if not error <= 1.0:
                 break
             line_slope(out, heads, stage, cells, line, rates, told if stage == count else 0)
-        if march.attempts == 0:
+        if march.attempts <= 0:
             return error, moved_by
         ended, taken = settle(march, taken, (end, error, moved_by), True, start, first, new, following, cells)
         if ended != GOES_ON:
@@ -86,7 +86,7 @@ def line_force_steps(
                 error = _OUT_OF_RANGE
                 break
             end_line_slope(out, noise, stage, cells, line, rates, told if stage == count else 0)
-        if march.attempts == 0:
+        if march.attempts <= 0:
             return error, moved_by
         alike = fit_table(new, forces, cells)
         ended, taken = settle(march, taken, (end, error, moved_by), alike, start, first, new, following, cells)
