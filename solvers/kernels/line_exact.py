@@ -31,6 +31,7 @@ __all__ = [
     "judge_exact",
     "reach_exact",
     "take_exact",
+    "transformed",
 ]
 
 STAGES = NODES.size  # those of the tableau, the end of the step included
@@ -181,28 +182,21 @@ def _cosine_values(line: Float, modes: LineModes, room: ExactRoom, out: Float) -
 
 
 @kernel
-def _coefficients(values: Float, modes: LineModes, room: ExactRoom, out: Float) -> None:
-    """`Modes.coefficients` of values, which may be lost."""
-    for panel in range(values.shape[0] if modes.there.size > 0 else 0):
-        line, scale = values[panel, 0], modes.scale[0]
+def transformed(given: Float, modes: LineModes, there: bool, room: ExactRoom, out: Float) -> None:
+    """out = `Modes.coefficients` of densities, which are lost, or `Modes.values` of coefficients."""
+    if modes.there.size == 0:
+        for panel in range(given.shape[0]):
+            if there:
+                _cosine_coefficients(given[panel, 0], modes, room, out[panel, 0])
+            else:
+                _cosine_values(given[panel, 0], modes, room, out[panel, 0])
+        return
+    for panel in range(given.shape[0] if there else 0):
+        line, scale = given[panel, 0], modes.scale[0]
         for j in range(line.size):
             line[j] /= scale[j]
-    if modes.there.size > 0:
-        _multiplied(values, modes.there, room, out)
-        return
-    for panel in range(values.shape[0]):
-        _cosine_coefficients(values[panel, 0], modes, room, out[panel, 0])
-
-
-@kernel
-def _values(coefficients: Float, modes: LineModes, room: ExactRoom, out: Float) -> None:
-    """`Modes.values`."""
-    if modes.there.size == 0:
-        for panel in range(coefficients.shape[0]):
-            _cosine_values(coefficients[panel, 0], modes, room, out[panel, 0])
-        return
-    _multiplied(coefficients, modes.back, room, out)
-    for panel in range(out.shape[0]):
+    _multiplied(given, modes.there if there else modes.back, room, out)
+    for panel in range(0 if there else out.shape[0]):
         line, scale = out[panel, 0], modes.scale[0]
         for j in range(line.size):
             line[j] *= scale[j]
@@ -231,7 +225,7 @@ def _take_transport(state: State, rates: Slopes, known: bool, modes: LineModes, 
             high += _WALL[j] * (u[n - 1 - j] * left[n - 1 - j])
         for j in range(n):
             lifted[j] += high * modes.walls[1, j] - low * modes.walls[0, j]
-    _coefficients(room.values, modes, room, room.change)
+    transformed(room.values, modes, True, room, room.change)
 
 
 @kernel
@@ -252,7 +246,7 @@ def begin_exact(start: State, first: Slopes, noise: float, modes: LineModes, cel
         for j in range(cells.axis.size):
             room.polynomial[0, panel, 0, j], room.scaled[0, panel, 0, j] = room.change[panel, 0, j], 0.0
             room.values[panel, 0, j] = start.density[panel, 0, j]
-    _coefficients(room.values, modes, room, room.given)
+    transformed(room.values, modes, True, room, room.given)
     for k in range(room.basis.size):
         room.basis[k] = 1.0 if k == 1 else 0.0
 
@@ -277,7 +271,7 @@ def reach_exact(start: State, task: ExactTask, number: int, modes: LineModes, ro
         weights[k] = node * length if number < task.followed.size else length * _TABLE[count, k]
     step = ModeStep(room.scaled, room.spread, room.columns)
     carry_modes(node * length, weights, _start_of(modes, terms, room), step, room.decay, room.modes)
-    _values(room.modes, modes, room, room.values)
+    transformed(room.modes, modes, False, room, room.values)
     total, sizes = 0.0, 1.0
     for panel in range(stage.mean.shape[0]):
         mean, matrix = 0.0, 0.0
@@ -344,7 +338,7 @@ def _fast_change(task: ExactTask, modes: LineModes, room: ExactRoom) -> None:
             exponent = length * spread * modes.along[j]
             fast = -length * room.spread[0, panel, 0] * modes.along[j] > LARGEST_DECAY
             out[j] = length * (math.expm1(exponent) / exponent - 1.0) / exponent * change[j] if fast else 0.0
-    _values(room.modes, modes, room, room.values)
+    transformed(room.modes, modes, False, room, room.values)
 
 
 @kernel
@@ -359,7 +353,7 @@ def _difference(start: State, row: int, task: ExactTask, modes: LineModes, room:
             combine(room.scaled[k, panel, 0], _ERRORS[row, k], out)
         for j in range(out.size):
             out[j] *= length * decay[j]
-    _values(room.modes, modes, room, room.values)
+    transformed(room.modes, modes, False, room, room.values)
     for panel in range(room.change.shape[0]):
         mean, matrix, peak, most = 0.0, 0.0, 0.0, 0.0
         for k in range(STAGES + 1):

@@ -8,6 +8,7 @@ is cut into calls.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from mfpde.compilation import kernel
 from mfpde.solvers.kernels.cell_steps import StepTask
 from mfpde.solvers.kernels.cells import Cells, Slopes, State
 from mfpde.solvers.kernels.exponential_step import LAST_LENGTH, LENGTH, REJECTED, judge, next_end
-from mfpde.solvers.steppers.rkc2 import stages_reaching
+from mfpde.solvers.steppers.rkc2 import STAGES_FACTOR
 from mfpde.solvers.stepping.controller import SHORTEST_STEP, STILL_GROWING
 from mfpde.solvers.stepping.pole import is_near, line_zero
 from mfpde.typing import AnyArray, Float
@@ -63,11 +64,12 @@ UNKNOWN_GAIN = 2.2  # of work per time, that the next step of rkc2 may bring whi
 EXACT_FIRST = 4.0  # times what the other scheme of that order means to take: the first such step
 EXACT_CFL = 10.0  # share of a cell that transport may take out in such a step; at 40 waves grow at the ends
 WALL_FACTOR = 0.15  # times (G h / D)^2: error of a stationary density at a wall, measured for G h / D from 0.04 to 0.2
+_BELOW = 0.999  # of the least price of other schemes, up to which that of the usual one is below it for sure
 _BLOCK = 32  # cells whose sum is found first: rounding of sums stays below that of the mass in a step
 _USUAL, _STIFF, _EXACT = 0, 1, 2  # rows of the controllers
 _STEPS, _REJECTED, _LIMITED = 0, 1, 2  # places of the counts
 
-_is_near, _line_zero, _stages_reaching = kernel(is_near), kernel(line_zero), kernel(stages_reaching)
+_is_near, _line_zero = kernel(is_near), kernel(line_zero)
 
 
 class March(NamedTuple):
@@ -107,45 +109,25 @@ class Taken(NamedTuple):
 
 
 @kernel
-def _spreading(march: March, rates: Slopes) -> float:
-    """The largest share of a cell that diffusion takes out per unit time."""
-    most = 0.0
-    for panel in range(rates.conductivity.shape[0]):
-        most = max(most, rates.conductivity[panel, 0, 0])
-    return march.stiffness * most
-
-
-@kernel
 def _next_end(march: March, outflow: float, spreading: float) -> float:
-    """The end of the next step; none (NaN) where it is not one of the usual scheme, or too short."""
-    time, meant, target = march.clock[0], march.controllers[_USUAL, LENGTH], march.target
-    if meant < SHORTEST_STEP * max(abs(time), min(target - time, 1.0)):
-        return np.nan
-    emptying = outflow + spreading
-    stable = march.cfl / emptying if emptying > 0.0 else np.inf
+    """The end of the next step; none (NaN) where it is too short, or another scheme may be cheaper per time: prices of
+    theirs are at least those of their full lengths."""
+    time, meant, target, emptying = march.clock[0], march.controllers[_USUAL, LENGTH], march.target, outflow + spreading
+    stable = march.cfl / emptying
     end = next_end(time, min(meant, stable), target)
-    if not end > time:
+    if meant < SHORTEST_STEP * max(abs(time), min(target - time, 1.0)) or not end > time:
         return np.nan
     if meant <= stable:
         return end
-    price = march.work / (end - time)
+    least, stiff, exact = np.inf, march.controllers[_STIFF], march.controllers[_EXACT, LENGTH]
     if spreading > STIFF_RATIO * outflow:
-        kept = march.controllers[_STIFF]
-        reached = kept[LENGTH] if kept[LENGTH] > 0.0 else STIFF_FIRST * stable
-        reached = next_end(time, min(reached, REACH_SHARE * STAGES_MAX**2 / emptying), target) - time
-        other = (_stages_reaching(2.0 * reached * emptying) + 1) / (next_end(time, reached, target) - time)
-        last = kept[LAST_LENGTH]
-        if march.exact_work < np.inf and (last == 0.0 or kept[LENGTH] >= STILL_GROWING * last):
-            other /= UNKNOWN_GAIN
-        if other < price:
-            return np.nan
-    if march.exact_work < np.inf:
-        allowed = EXACT_CFL / outflow if outflow > 0.0 else np.inf
-        reached = march.controllers[_EXACT, LENGTH]
-        reached = min(reached if reached > 0.0 else EXACT_FIRST * meant, allowed)
-        if march.exact_work / (next_end(time, reached, target) - time) < price:
-            return np.nan
-    return end
+        reached = stiff[LENGTH] if stiff[LENGTH] > 0.0 else STIFF_FIRST * stable
+        least = math.sqrt(2.0 * STAGES_FACTOR * emptying / min(reached, REACH_SHARE * STAGES_MAX**2 / emptying))
+        if march.exact_work < np.inf and stiff[LENGTH] >= STILL_GROWING * stiff[LAST_LENGTH]:
+            least /= UNKNOWN_GAIN
+    reached = exact if exact > 0.0 else EXACT_FIRST * meant
+    least = min(least, march.exact_work / min(reached, EXACT_CFL / outflow))
+    return end if march.work < _BELOW * least * (end - time) else np.nan
 
 
 @kernel
@@ -154,7 +136,9 @@ def next_task(march: March, rates: Slopes, taken: int, task: StepTask) -> tuple[
     it. Without a march that is the task."""
     if march.attempts <= 0:
         return 0.0, task
-    outflow, spreading = rates.told[0], _spreading(march, rates)
+    outflow, spreading = rates.told[0], 0.0
+    for panel in range(rates.conductivity.shape[0]):
+        spreading = max(spreading, march.stiffness * rates.conductivity[panel, 0, 0])
     end = _next_end(march, outflow, spreading)
     length, roughness = end - march.clock[0], march.roughness if taken == 0 else rates.told[1]
     rough = max(task.tolerance, SHARE_OF_CELLS * length * roughness)
@@ -231,19 +215,6 @@ def _wall_error(density: Float, rates: Slopes, width: float) -> float:
 
 
 @kernel
-def _judge(march: March, error: float, limited: bool, length: float) -> bool:
-    """Whether a step of that error is taken; plans the next one."""
-    accepted = judge(march.controllers[_USUAL], length, error, march.error_order, march.error_floor)
-    march.counts[_LIMITED] += 1 if limited else 0
-    march.counts[_STEPS if accepted else _REJECTED] += 1
-    for other in range(_STIFF, _EXACT + 1):
-        kept = march.controllers[other]
-        growth = REGROWTH_REJECTED if kept[REJECTED] > 0.0 else REGROWTH
-        kept[LENGTH] = min(growth * kept[LENGTH], kept[LENGTH] + REGROWTH_SHARE * length)
-    return accepted
-
-
-@kernel
 def _write_down(march: March, taken: int, end: float, state: State, rates: Slopes, cells: Cells) -> int:
     """A step that was taken, after so many; how the march goes on."""
     widest, least = 0, np.inf
@@ -279,24 +250,6 @@ def _copy(source: Float, target: Float) -> None:
 
 
 @kernel
-def _copy_state(source: State, target: State) -> None:
-    _copy(source.density, target.density)
-    _copy(source.mean, target.mean)
-    _copy(source.matrix, target.matrix)
-
-
-@kernel
-def _copy_slopes(source: Slopes, target: Slopes) -> None:
-    """Nothing flows across the only row."""
-    _copy(source.along, target.along)
-    _copy(source.speeds, target.speeds)
-    _copy(source.mean, target.mean)
-    _copy(source.matrix, target.matrix)
-    _copy(source.conductivity, target.conductivity)
-    _copy(source.told, target.told)
-
-
-@kernel
 def settle(march: March, taken: int, tried: tuple[float, float, float], alike: bool, start: State, first: Slopes,
            new: State, following: Slopes, cells: Cells) -> tuple[int, int]:  # fmt: skip
     """Judge a step of a march that has taken so many before: its end, its error and by how much it was limited. How the
@@ -308,13 +261,28 @@ def settle(march: March, taken: int, tried: tuple[float, float, float], alike: b
     end, error, moved_by = tried
     if np.isnan(error) or (error < np.inf and not cells.walls and _leaves_the_box(start, new, cells.widths[0])):
         return LOOKED_AT, taken
-    if not _judge(march, error, moved_by > 0.0, end - march.clock[0]):
+    length = end - march.clock[0]
+    accepted = judge(march.controllers[_USUAL], length, error, march.error_order, march.error_floor)
+    march.counts[_LIMITED] += 1 if moved_by > 0.0 else 0
+    march.counts[_STEPS if accepted else _REJECTED] += 1
+    for other in range(_STIFF, _EXACT + 1):
+        kept = march.controllers[other]
+        growth = REGROWTH_REJECTED if kept[REJECTED] > 0.0 else REGROWTH
+        kept[LENGTH] = min(growth * kept[LENGTH], kept[LENGTH] + REGROWTH_SHARE * length)
+    if not accepted:
         return GOES_ON, taken
     speeds = 0.0
     for panel in range(following.speeds.shape[0]):
         for j in range(cells.axis.size):
             speeds += abs(following.speeds[panel, 0, 0, j])
     ended = _write_down(march, taken, end, new, following, cells)
-    _copy_state(new, start)
-    _copy_slopes(following, first)
+    _copy(new.density, start.density)
+    _copy(new.mean, start.mean)
+    _copy(new.matrix, start.matrix)
+    _copy(following.along, first.along)  # nothing flows across the only row
+    _copy(following.speeds, first.speeds)
+    _copy(following.mean, first.mean)
+    _copy(following.matrix, first.matrix)
+    _copy(following.conductivity, first.conductivity)
+    _copy(following.told, first.told)
     return (ended if alike and speeds < np.inf else RATES_UNKNOWN), taken + 1
