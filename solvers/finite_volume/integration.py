@@ -150,13 +150,13 @@ class FiniteVolumeIntegration(Integration):
 
     def _attempt(self, target: float, budget: float) -> bool:
         """Try one step, or a march of about that many microseconds; False when steps have become too short."""
-        rates, faults = self._present_rates(), self._present_faults()
+        rates = self._present_rates()
         number, promised = self._control.counts["steps"], self._missed.allowed
         exact = self._noise_steps.limits(self._time, self._solution, rates, number, promised)
         plan = self._control.plan(self._time, target, rates.outflow, rates.spreading, exact)
         if self._control.vanished(self._time, target) or not plan.length > 0.0:  # cells may empty at once
             return False
-        start = Start(self._time, self._solution, rates, faults.fluxes)
+        start = Start(self._time, self._solution, rates, (faults := self._present_faults()).fluxes)
         if plan.stepper is self._control.stepper and self._march(start, target, exact, budget):
             return True
         self._evaluations += plan.evaluations

@@ -23,6 +23,7 @@ from mfpde.solvers.steppers.dop853 import Dop853
 SOFTMAX = {"kind": "softmax", "A": 1, "V": -1}
 L2 = {"kind": "l2", "Q": 1.5, "K": 0.5, "V": 0.7}
 PULL = {"expression": "exp(-r**2) - 0.6*exp(-r**2/4)", "external": "-x**4/4"}
+SWARM = {"expression": "exp(-r**2) - 0.6*exp(-r**2/4)", "external": "cos(x)"}
 BUMPS = {
     "kind": "mixture",
     "components": [
@@ -43,18 +44,17 @@ MARCHES = {
 EXACT = {
     "moving": (BUMPS, {"cells": 96}, L2, 9.0),
     "moving, interaction": (BUMPS, {"cells": 96}, PULL, 9.0),
-    "a power of two at rest": (BUMPS, {"cells": 256, "frame": "static"}, L2, 3.0),
-    "other cells at rest": (BUMPS, {"cells": 250, "frame": "static"}, PULL, 3.0),
-    "walls": ({"kind": "uniform", "box": [[-1, 1]]}, {"cells": 64, "box": [[-1, 1]]}, L2, 3.0),
-    "interaction at walls": (QUARTIC, {"cells": 64, "box": [[-2, 2]]}, PULL, 3.0),
+    "a power of two": (BUMPS, {"cells": 256, "frame": "static"}, SWARM, 3.0),
+    "other cells": (BUMPS, {"cells": 250, "frame": "static"}, SWARM, 3.0),
+    "a box": ({"kind": "uniform", "box": [[-1, 1]]}, {"cells": 64, "box": [[-1, 1]]}, L2, 3.0),
+    "a box, interaction": ({"kind": "uniform", "box": [[-1, 1]]}, {"cells": 64, "box": [[-1, 1]]}, SWARM, 3.0),
     "in time": (BUMPS, {"cells": 96}, L2, {"times": [0.0, 0.1], "values": [4.0, 1.0], "interpolation": "linear"}),
 }
 
 
-@cache
-def begun(case):
+def problem_of(case):
     initial, solver, law, kappa = {**MARCHES, **EXACT}[case]
-    problem = mfpde.Problem.from_dict(
+    return mfpde.Problem.from_dict(
         {
             "geometry": {"kind": "line"},
             "attention" if "kind" in law else "interaction": law,
@@ -64,7 +64,16 @@ def begun(case):
             "time": {"until": 1.0},
         }
     )
-    return problem.solver.start(problem.posed())
+
+
+@cache
+def begun(case):
+    """An integration, of those of marches after a time in which boxes have grown, which nothing here moves."""
+    problem = problem_of(case)
+    run = problem.solver.start(problem.posed())
+    if case in MARCHES:
+        run.advance(0.1, 10**9)
+    return run
 
 
 def ahead_of(run, **more):
@@ -74,8 +83,8 @@ def ahead_of(run, **more):
 
 def begin(run):
     system, solution = run._system, run.solution
-    rates = system.rhs(0.0, solution)
-    return Start(0.0, solution, rates, system.roughness(solution, rates))
+    rates = system.rhs(run.time, solution)
+    return Start(run.time, solution, rates, system.roughness(solution, rates))
 
 
 def by_single_steps(run, control, steps, exact=None):
@@ -104,11 +113,11 @@ def test_a_march_is_its_single_steps(case, tolerance):
     run = begun(case)
     mine, other = (type(run._control)(run._control.stepper, run._control.cfl, tolerance) for _ in range(2))
     for control in (mine, other):
-        control.begin(0.05)
+        control.begin(0.01)
         control._stiff.length = control._exact.length = 1e-9  # neither of the others pays
     found = run._system.march(begin(run), mine, ahead_of(run))
-    end, told, tried = by_single_steps(run, other, 6)
-    assert len(told) == len(found.taken) == 6
+    end, told, tried = by_single_steps(run, other, len(found.taken))
+    assert len(found.taken) >= 2
     assert found.tried == tried
     for here, there in zip(found.solution, end.solution, strict=True):
         np.testing.assert_array_equal(here, there)
@@ -122,10 +131,11 @@ def test_a_march_is_its_single_steps(case, tolerance):
         assert taken.inverse_growth == growth
         assert taken.at_walls == pytest.approx(at_walls if walls else 0.0, rel=1e-12, abs=1e-17)
         assert (taken.least, taken.largest) == (np.abs(frames).min(), np.abs(frames).max())
-    plain = CellSystem(begun(case)._system._equation, run.grid, run._system.frame, run._system.scheme)
+    plain = CellSystem(problem_of(case).equation, run.grid, run._system.frame, run._system.scheme)
     assert run._system.residual(end.solution, found.rates) == run._system.residual(end.solution, end.rates)
     wanted = plain.residual(end.solution, end.rates)
-    assert found.rates.told.residual == pytest.approx(wanted, rel=1e-9)
+    assert run._system.residual(end.solution, found.rates) == pytest.approx(wanted, rel=1e-9)
+    assert (found.rates.told.residual < np.inf) == (len(found.taken) == 6)
 
 
 def test_a_march_leaves_to_python_what_it_has_to_see():
@@ -134,28 +144,27 @@ def test_a_march_leaves_to_python_what_it_has_to_see():
 
     def steps(**more):
         control = type(run._control)(run._control.stepper, run._control.cfl, 1e-3)
-        control.begin(0.05)
+        control.begin(more.pop("meant", 0.01))
         control._stiff.length = control._exact.length = more.pop("other", 1e-9)
         found = run._system.march(begin(run), control, ahead_of(run, **{"steps": 30, **more}))
         return 0 if found is None else len(found.taken)
 
     assert steps() == 30
     assert steps(attempts=4) == 4
-    assert 1 <= steps(target=0.004) < 30
-    assert steps(other=10.0) == 0  # a long step of another scheme pays
-    assert steps(exact_work=1e-9) == 0
+    assert 1 <= steps(target=run.time + 0.004) < 30
+    assert steps(meant=1.0) == 30
+    assert steps(meant=1.0, other=1.0, exact_work=1e-9) == 0  # a long step of another scheme pays
+    assert steps(meant=1e-20) == 0
     run = begun("interaction at walls")
     assert steps() == 30
     assert steps(wall_error=1e-30) == 1
-    run = begun("bumps")
-    assert steps() == 30
 
 
 def test_crowded_ends_are_told():
-    run = begun("bumps")
-    control = type(run._control)(run._control.stepper, run._control.cfl, 1e-3)
-    control.begin(0.05)
+    run = begun("interaction")
     for bounds, crowded in (([1.0, 1.0], False), ([1.0, 0.0], True), ([0.0, 1.0], True)):
+        control = type(run._control)(run._control.stepper, run._control.cfl, 1e-3)
+        control.begin(0.01)
         given = Ahead(1.0, 5, 9, np.inf, np.inf, np.array(bounds), (np.inf, np.inf))
         found = run._system.march(begin(run), control, given)
         assert found.crowded == crowded
@@ -163,13 +172,13 @@ def test_crowded_ends_are_told():
 
 
 @pytest.mark.parametrize("case", EXACT)
-def test_exact_steps(case, monkeypatch):
+def test_exact_steps(case):
     """The compiled step is the one of `take_exact_step`: solution, error, and what was cleared."""
     run = begun(case)
     start, steps = begin(run), NoiseSteps(run._system)
     if run._system.scheme.walls:
         steps.limits(0.0, start.solution, start.rates, 0, 1e-6)
-        assert isinstance(steps._modes, BoxModes) == (case == "walls")
+        assert isinstance(steps._modes, BoxModes)
     exact, length = ExactLimits(1.0, 13, 0.0, 0.0), 0.02 / (1.0 + start.rates.outflow * 0.1)
     plan = Plan(Dop853(), length, length, jump=False, stiff=False, exact=exact)
     followed = steps._nodes_followed
