@@ -16,9 +16,10 @@ from mfpde.solvers.finite_volume.control import Plan
 from mfpde.solvers.finite_volume.diagnostics import unsmoothed
 from mfpde.solvers.finite_volume.frames import Frame
 from mfpde.solvers.finite_volume.grid import Grid
+from mfpde.solvers.finite_volume.rates import Fluxes, Rates
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.stepping import SHARE_OF_CELLS, Attempt, Start
-from mfpde.solvers.finite_volume.system import STAGGERED, CellSystem, Fluxes, Rates, Scheme
+from mfpde.solvers.finite_volume.system import STAGGERED, CellSystem, Scheme
 from mfpde.solvers.kernels.cell_steps import StepRoom, StepTask, step_room
 from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State, Told
 from mfpde.solvers.steppers.explicit import Tableau
@@ -161,8 +162,9 @@ class CompiledSystem(CellSystem):
 
     def _arrays(self, rates: Rates, copied: bool = False) -> Slopes:
         fluxes, told = rates.fluxes, np.array(rates.told if isinstance(rates, ToldRates) else _UNTOLD)
-        parts = fluxes.across, fluxes.along, rates.speeds, rates.mean, rates.matrix, rates.conductivities
-        return Slopes(*(part.copy() for part in parts) if copied else parts, told)
+        moving = rates.speeds, rates.mean, rates.matrix, rates.conductivities
+        slopes = Slopes(fluxes.across, fluxes.along, *moving, told)
+        return Slopes(*(part.copy() for part in slopes)) if copied else slopes
 
     def fluxes(self, order: int, density: Float, speeds: Float, conductivities: Float) -> Fluxes:
         panels, size = len(density), self.dimension

@@ -16,7 +16,7 @@ from mfpde.solvers.kernels.finite_volume_peaks import narrowest_peak
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
-    from mfpde.solvers.finite_volume.system import Rates
+    from mfpde.solvers.finite_volume.rates import Rates
 
 __all__ = [
     "LEAST_WIDTH",
@@ -97,8 +97,8 @@ def between_cells(density: GridDensity) -> float:
 
 class Faults(NamedTuple):
     """What cells make wrong per unit time: the difference between two orders of the fluxes, relative to the peak, and
-    what sums over tokens make of speeds, in widths. What noise adds to variances, in cells squared, where that is least,
-    damps it."""
+    what sums over tokens make of speeds, in widths. It is damped by what noise adds to variances, in cells squared,
+    where that is least."""
 
     fluxes: float
     sums: float

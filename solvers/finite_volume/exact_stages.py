@@ -24,9 +24,10 @@ import numpy as np
 
 from mfpde.solvers.finite_volume.control import Plan
 from mfpde.solvers.finite_volume.modes import Modes
+from mfpde.solvers.finite_volume.rates import Fluxes
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.stepping import Start, change_size, sound
-from mfpde.solvers.finite_volume.system import CellSystem, Fluxes
+from mfpde.solvers.finite_volume.system import CellSystem
 from mfpde.solvers.kernels.exact_modes import ModeStart, ModeStep, carry_modes, clear, conduct, gain, take_change
 from mfpde.solvers.steppers.base import combined_error
 from mfpde.solvers.steppers.gif853 import ERROR_FIVE, ERROR_THREE, LARGEST_DECAY, NODES, STAGE_WEIGHTS, WEIGHTS

@@ -11,7 +11,7 @@ import numpy as np
 
 from mfpde.contracts import Accuracy, Integration, Progress, State
 from mfpde.errors import ProblemError
-from mfpde.geometry import Axis, Layout
+from mfpde.geometry import Layout
 from mfpde.measure import GridDensity
 from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.finite_volume.control import ExactLimits, StepControl
@@ -29,22 +29,21 @@ from mfpde.solvers.finite_volume.diagnostics import (
 from mfpde.solvers.finite_volume.first_instants import FirstInstants
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.initial import stacked
+from mfpde.solvers.finite_volume.layouts import fields_of, layout_of
+from mfpde.solvers.finite_volume.looks import SECOND_STEP, between_looks, is_early, to_look
 from mfpde.solvers.finite_volume.marching import LEFT_OF_POLE, Ahead
 from mfpde.solvers.finite_volume.noise_steps import NoiseSteps
 from mfpde.solvers.finite_volume.open_ends import LEAK_MAX, OpenEnds
+from mfpde.solvers.finite_volume.rates import Rates
 from mfpde.solvers.finite_volume.solution import Solution, measure_of
 from mfpde.solvers.finite_volume.stepping import Attempt, Start
-from mfpde.solvers.finite_volume.system import CellSystem, Rates
-from mfpde.solvers.forms import grid_layout, panels_fields, panels_layout
+from mfpde.solvers.finite_volume.system import CellSystem
 from mfpde.solvers.stepping.pole import PoleLine
 from mfpde.solvers.stepping.steady_state import PUSH, Rest
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["FiniteVolumeIntegration"]
 
-_EARLY_STEPS = 8  # accepted steps between two estimates of tails, and of whether anything moves still
-_LATE_STEPS = {256: 32, 128: 16}  # between them, from so many steps on: at most an eighth of those so far
-_SECOND_STEP = 2  # that the first estimate comes after
 _TRIED_MAX = 64  # steps in one call
 _TAILS_SHARE_MIN = 1e-3  # share of the error that is allowed, above which tails are estimated at every early step
 _STEP_OVERHEAD = 300.0  # microseconds of a step, besides what evaluations cost in compiled code
@@ -119,7 +118,8 @@ class FiniteVolumeIntegration(Integration):
                 return trouble
             if work >= budget:
                 return Progress(State.UNDER_WAY)
-            if self._control.counts["steps"] % self._gap == 0 and self._rest.due(self._time):
+            steps = self._control.counts["steps"]
+            if steps % between_looks(steps) == 0 and self._rest.due(self._time):
                 if not self._rest.look(self, max(1, int(budget - work))):
                     return Progress(State.UNDER_WAY)
                 work += self._system.cost(len(self._solution.mean))
@@ -157,7 +157,7 @@ class FiniteVolumeIntegration(Integration):
         if self._control.vanished(self._time, target) or not plan.length > 0.0:  # cells may empty at once
             return False
         start = Start(self._time, self._solution, rates, (faults := self._present_faults()).fluxes)
-        if plan.stepper is self._control.stepper and self._march(start, target, exact, budget):
+        if plan.exact is None and not plan.stiff and self._march(start, target, exact, budget):
             return True
         self._evaluations += plan.evaluations
         taken = self._system.step if plan.exact is None else self._noise_steps.step
@@ -166,29 +166,24 @@ class FiniteVolumeIntegration(Integration):
                 tried = taken(start, plan, self._control.allowed(plan))
         except (ProblemError, ArithmeticError, np.linalg.LinAlgError):  # a trial stage where the drift means nothing
             tried = Attempt(None, np.inf)
-        if tried.solution is not None and self._ends.passed(start.solution, tried.solution):
-            if self._make_room(np.ones((self.grid.dimension, 2), dtype=bool)):  # the step is tried again
-                return True
+        passed = tried.solution is not None and self._ends.passed(start.solution, tried.solution)
+        if passed and self._make_room(np.ones((self.grid.dimension, 2), dtype=bool)):  # the step is tried again
+            return True
         if self._control.judge(plan, tried.error, tried.limited) and tried.solution is not None:
             solution = self._system.restored(start.solution, tried.solution, start.time, plan.end)
-            lifted = 0.0 if plan.exact is None else plan.exact.wall_error
-            at_walls = lifted + mass_at_walls(solution.density) if self._between_walls else 0.0
-            self._arrive(plan.end, plan.latest, solution, tried.rates, faults, at_walls)
+            at_walls = 0.0
+            if self._system.scheme.walls and not self._system.edges:
+                at_walls = (0.0 if plan.exact is None else plan.exact.wall_error) + mass_at_walls(solution.density)
+            self._arrive((plan.end, plan.latest), replace(tried, solution=solution), faults, at_walls)
         return True
-
-    @property
-    def _between_walls(self) -> bool:
-        return self._system.scheme.walls and not self._system.edges
 
     def _march(self, start: Start, target: float, exact: ExactLimits | None, budget: float) -> bool:
         """Take usual steps in one compiled call, until Python has to look; False where the first is for Python."""
         steps, stages = self._control.counts["steps"], self._control.stepper.tableau.weights.size
-        alone = steps >= _SECOND_STEP and self._early_tails  # every step is looked at
-        to_look = _SECOND_STEP - steps if steps < _SECOND_STEP else 1 if alone else self._gap - steps % self._gap
         each = stages * self._system.cost(len(start.solution.mean)) + _STEP_OVERHEAD
         ahead = Ahead(
             target=target,
-            steps=min(to_look, self._noise_steps.held(exact, start.rates, steps)),
+            steps=min(to_look(steps, self._tails_matter), self._noise_steps.held(exact, start.rates, steps)),
             attempts=1 + int(min(budget / each, _TRIED_MAX)),
             exact_work=np.inf if exact is None else exact.price * exact.stages,
             wall_error=self._noise_steps.wall_error_max(self._missed.allowed),
@@ -206,22 +201,16 @@ class FiniteVolumeIntegration(Integration):
             self._missed.add(taken.length, faults, following)
             self._time, faults = taken.end, following
         if found.taken:
-            last, _ = found.taken[-1]
-            self._arrive(last.end, last.end, found.solution, found.rates, faults, last.at_walls, found.crowded)
+            (last, _), there = found.taken[-1], Attempt(found.solution, 0.0, rates=found.rates)
+            self._arrive((last.end, last.end), there, faults, last.at_walls, found.crowded)
         return True
 
     def _arrive(
-        self,
-        end: float,
-        latest: float,
-        solution: Solution,
-        rates: Rates | None,
-        faults: Faults,
-        at_walls: float,
-        crowded: bool = True,
+        self, ends: tuple[float, float], there: Attempt, faults: Faults, at_walls: float, crowded: bool = True
     ) -> None:
         """At the end of a step from a solution with these faults, where an open box may be crowded; coefficients belong
-        to the step until its latest time."""
+        to the step until its latest time, the other one of its ends."""
+        (end, latest), solution, rates = ends, there.solution or self._solution, there.rates
         length, self._time = end - self._time, end
         self._solution, self._rates, self._faults = solution, None, None
         self._missed.see_walls(at_walls)
@@ -234,24 +223,16 @@ class FiniteVolumeIntegration(Integration):
         self._look_at_tails()
 
     def _look_at_tails(self) -> None:
-        """Estimate the errors that tails, and sums over kinks, cause: after step 2, after every step up to the 8th
-        while one exceeds a thousandth of the error that is allowed, and after every 8th step, later every 16th and every
-        32nd."""
+        """Estimate the errors that tails, and sums over kinks, cause, in the first steps while one exceeds a thousandth
+        of the error that is allowed."""
         steps = self._control.counts["steps"]
-        if steps == _SECOND_STEP or steps % self._gap == 0 or self._early_tails:
+        early = is_early(steps) and self._tails_matter
+        if early or steps == SECOND_STEP or steps % between_looks(steps) == 0:
             self._missed = self._with_tails()
 
     @property
-    def _early_tails(self) -> bool:
-        """Whether these errors matter in the first steps."""
-        matter = max(self._missed.tails, self._missed.sums) > _TAILS_SHARE_MIN * self._missed.allowed
-        return matter and self._control.counts["steps"] < _EARLY_STEPS
-
-    @property
-    def _gap(self) -> int:
-        """Steps from one look to the next."""
-        steps = self._control.counts["steps"]
-        return next((gap for begin, gap in _LATE_STEPS.items() if steps >= begin), _EARLY_STEPS)
+    def _tails_matter(self) -> bool:
+        return max(self._missed.tails, self._missed.sums) > _TAILS_SHARE_MIN * self._missed.allowed
 
     def _with_tails(self) -> Missed:
         """What has been missed, tails until now included: near a blow-up their last few steps are all that matters."""
@@ -280,8 +261,9 @@ class FiniteVolumeIntegration(Integration):
     def _present_faults(self) -> Faults:
         solution, rates = self._solution, self._present_rates()
         if self._faults is None:
-            misled, widening = self._system.misled(self._time, solution, rates), self._system.widening(self._time, solution)
-            self._faults = Faults(self._noise_steps.roughness(solution, rates), misled, widening)
+            system, rough = self._system, self._noise_steps.roughness(solution, rates)
+            misled, widening = system.misled(self._time, solution, rates), system.widening(self._time, solution)
+            self._faults = Faults(rough, misled, widening)
         return self._faults
 
     def _see(self, rates: Rates) -> Rates:
@@ -353,29 +335,15 @@ class FiniteVolumeIntegration(Integration):
 
     @property
     def layout(self) -> Layout:
-        layout: Layout = self._once("layout", self.grid, lambda: self._layout_of(self.grid))
+        layout: Layout = self._once("layout", self.grid, lambda: layout_of(self._system, len(self._solution.mean)))
         return layout
-
-    def _layout_of(self, grid: Grid) -> Layout:
-        axes = [Axis.of_cells(name, faces) for name, faces in zip("xy", grid.faces, strict=False)]
-        if self._plain:
-            return grid_layout(axes, averages=False)
-        positions, edges = self._system.scheme.positions, self._system.edges
-        return panels_layout(axes, len(self._solution.mean), averages=edges, positions=positions, edges=edges)
-
-    @property
-    def _plain(self) -> bool:
-        return self._system.frame.rests and len(self._solution.mean) == 1 and self._system.scheme.positions is None
 
     def measure(self) -> GridDensity:
         system = self._system
         return measure_of(self._solution, system.grid, system.scheme.positions, closed=False, edges=system.edges)
 
     def fields(self) -> dict[str, Float]:
-        grid, (density, mean, matrix) = self._system.grid, self._solution
-        if self._plain:
-            return {"density": density.reshape(grid.cells)}
-        return panels_fields(self.layout, density.reshape(-1, *grid.cells), mean, matrix)
+        return fields_of(self._system, self._solution, self.layout)
 
     def residual(self) -> float:
         rates, find = self._present_rates(), self._noise_steps.residual

@@ -23,9 +23,10 @@ from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.line_forces import ForcesOfLine
 from mfpde.solvers.finite_volume.marching import LEFT_OF_POLE, NARROW, Ahead, Marched
 from mfpde.solvers.finite_volume.modes import Modes
+from mfpde.solvers.finite_volume.rates import Rates
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.stepping import Start
-from mfpde.solvers.finite_volume.system import Rates, Scheme
+from mfpde.solvers.finite_volume.system import Scheme
 from mfpde.solvers.kernels import line_exact_steps as exact
 from mfpde.solvers.kernels import line_steps as steps
 from mfpde.solvers.kernels.cell_steps import StepTask
@@ -145,12 +146,12 @@ class LineSystem(CompiledSystem):
         task = ExactTask(plan.length, np.array(followed), *allowed, modes.floor)
         nodes = [0.0, *followed, *NODES[1:].tolist(), 1.0]
         heads = self._heads_along([min(start.time + node * plan.length, plan.latest) for node in nodes])
-        cells, new = self._tables()._replace(spreads=False), State(*map(np.empty_like, state))
-        first, rooms = self._arrays(start.rates), (self._room(panels), self._exact_room(panels))
+        cells, new = self._tables(spreads=False), State(*map(np.empty_like, state))
+        first, line, room = self._arrays(start.rates), self._room(panels), self._exact_room(panels)
         if forces is None:
-            error, clipped = _line_exact_step(state, first, task, heads, cells, rooms, tables, new)
+            error, clipped = _line_exact_step(state, first, task, heads, cells, (line, room), tables, new)
         else:
-            law, rooms = (forces, heads.noise), (*rooms, self._force_room(panels, forces))
+            law, rooms = (forces, heads.noise), (line, room, self._force_room(panels, forces))
             error, clipped = _line_force_exact_step(state, first, task, law, cells, rooms, tables, new)
         if np.isnan(error):
             return super().exact_step(modes, start, plan, followed, allowed)

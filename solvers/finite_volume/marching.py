@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, SMOOTHING_WIDTH, Faults
+from mfpde.solvers.finite_volume.rates import Rates
 from mfpde.solvers.finite_volume.solution import Solution
-from mfpde.solvers.finite_volume.system import Rates
 from mfpde.solvers.kernels.line_march import Taken
 from mfpde.typing import Float
 
@@ -21,9 +21,9 @@ NARROW = _MARGIN * math.sqrt(LEAST_WIDTH**2 + SMOOTHING_WIDTH)
 
 @dataclass(frozen=True)
 class Ahead:
-    """What lies before a march: where it ends, how many steps it may take and try until then, what one that integrates
-    noise exactly would cost in evaluations, up to which error at walls it may go on, the shares of mass near both ends from which on a box may have to grow, and
-    the last row of `PoleLine`."""
+    """What lies before a march: where it ends; how many steps it may take, and try; what one that integrates noise
+    exactly would cost in evaluations; up to which error at walls it may go on; the shares of mass near both ends
+    from which on a box may have to grow; and the last row of `PoleLine`."""
 
     target: float
     steps: int

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.system import CellSystem
 from mfpde.solvers.kernels.line_march import EDGE_MASS_MAX, MASS_ROUNDING

@@ -22,6 +22,7 @@ from mfpde.measure import GridDensity
 from mfpde.solvers.finite_volume.diagnostics import longest_cell, narrowest_cluster, windows_missed
 from mfpde.solvers.finite_volume.frames import Frame
 from mfpde.solvers.finite_volume.grid import Grid, central_difference
+from mfpde.solvers.finite_volume.rates import Fluxes, Rates
 from mfpde.solvers.finite_volume.solution import Solution, every_other, lattices, measure_of
 from mfpde.solvers.kernels import finite_volume_diffusion as diffusion
 from mfpde.solvers.kernels import finite_volume_transport as transport
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from mfpde.solvers.finite_volume.modes import Modes
     from mfpde.solvers.finite_volume.stepping import Attempt, Start
 
-__all__ = ["STAGGERED", "CellSystem", "Fluxes", "Rates", "Scheme"]
+__all__ = ["STAGGERED", "CellSystem", "Scheme"]
 
 _BLOCK_CELLS = 1 << 15  # that are worked on at a time
 # staggered differences of order two, six and eight, by the order of transport
@@ -48,34 +49,6 @@ _EIGHTH = np.array([1225 / 1024, -245 / 3072, 49 / 5120, -5 / 7168])
 STAGGERED = {1: _SECOND, 2: _SECOND, 5: _SIXTH, 7: _SIXTH, 9: _EIGHTH}
 _SUMS_FACTOR = 3.0  # jumps on circles leave errors that fall unevenly: up to 2 times the change from half of the cells
 _STIFFNESS_RATIO = 1.7  # at the shortest wave, of twice the staggered difference and the second difference
-
-
-@dataclass(frozen=True)
-class Fluxes:
-    """Through the faces, over the width of a cell: `d_t u = - differences`; `across (panels, rows + 1, columns)`,
-    `along (panels, rows, columns + 1)`."""
-
-    across: Float
-    along: Float
-
-
-@dataclass(frozen=True)
-class Rates:
-    """How fast everything moves, and what it follows from."""
-
-    fluxes: Fluxes
-    measure: GridDensity | None  # None where attention knows nothing to go on from
-    mean: Float
-    matrix: Float
-    speeds: Float  # b, (panels, d, rows, columns)
-    conductivities: Float  # K, (panels, d, d)
-    outflow: float  # the largest share of a cell that first-order transport takes out per unit time
-    spreading: float  # the same of diffusion
-
-    @property
-    def emptying(self) -> float:
-        """Of both together."""
-        return self.outflow + self.spreading
 
 
 @dataclass(frozen=True)

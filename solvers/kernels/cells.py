@@ -185,8 +185,8 @@ def low_fluxes(u: Float, speeds: Float, conductivity: Float, cells: Cells, acros
 def tell(
     density: Float, cells: Cells, other: tuple[Float, Float], turned: Float, smoothed: Float, rates: Slopes
 ) -> None:
-    """told = what `Told` says, but for the residual; `other` are fluxes of the other order, `turned` and `smoothed` are room for
-    a number in each cell."""
+    """told = what `Told` says, but for the residual; `other` are fluxes of the other order, `turned` and `smoothed` are
+    room for a number in each cell."""
     out, rough, narrowest = 0.0, 0.0, float(max(cells.axis.size, cells.rows.size))
     rows, columns = density.shape[1], density.shape[2]
     for panel in range(density.shape[0]):

@@ -157,7 +157,7 @@ def _multiplied(given: Float, matrix: Float, room: ExactRoom, out: Float) -> Non
 
 @kernel
 def _cosine_coefficients(line: Float, modes: LineModes, room: ExactRoom, out: Float) -> None:
-    """out = orthonormal coefficients of a line, by the transform of its even places and then its odd ones, backwards."""
+    """out = orthonormal coefficients of a line, by the transform of even places and then odd ones, backwards."""
     n, data = line.size, room.data
     for j in range(n // 2):
         data[0, j], data[0, n - 1 - j] = line[2 * j], line[2 * j + 1]
@@ -278,7 +278,8 @@ def reach_exact(start: State, task: ExactTask, number: int, modes: LineModes, ro
         for k in range(count):
             mean += weights[k] * room.mean[k, panel, 0]
             matrix += weights[k] * room.matrix[k, panel, 0, 0]
-        stage.mean[panel, 0], stage.matrix[panel, 0, 0] = start.mean[panel, 0] + mean, start.matrix[panel, 0, 0] + matrix
+        mean, matrix = start.mean[panel, 0] + mean, start.matrix[panel, 0, 0] + matrix
+        stage.mean[panel, 0], stage.matrix[panel, 0, 0] = mean, matrix
         for j in range(modes.along.size):
             total += abs(room.values[panel, 0, j])
         total += abs(stage.mean[panel, 0]) + abs(stage.matrix[panel, 0, 0])
