@@ -30,7 +30,7 @@ from mfpde.solvers.finite_volume.first_instants import FirstInstants
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.initial import stacked
 from mfpde.solvers.finite_volume.layouts import fields_of, layout_of
-from mfpde.solvers.finite_volume.looks import SECOND_STEP, between_looks, is_early, to_look
+from mfpde.solvers.finite_volume.looks import between_looks, due, to_look
 from mfpde.solvers.finite_volume.marching import LEFT_OF_POLE, Ahead
 from mfpde.solvers.finite_volume.noise_steps import NoiseSteps
 from mfpde.solvers.finite_volume.open_ends import LEAK_MAX, OpenEnds
@@ -225,9 +225,7 @@ class FiniteVolumeIntegration(Integration):
     def _look_at_tails(self) -> None:
         """Estimate the errors that tails, and sums over kinks, cause, in the first steps while one exceeds a thousandth
         of the error that is allowed."""
-        steps = self._control.counts["steps"]
-        early = is_early(steps) and self._tails_matter
-        if early or steps == SECOND_STEP or steps % between_looks(steps) == 0:
+        if due(self._control.counts["steps"], self._tails_matter):
             self._missed = self._with_tails()
 
     @property

@@ -48,6 +48,7 @@ _line_steps = quick(steps.line_steps)
 _line_force_steps = quick(steps.line_force_steps)
 _line_exact_step = quick(exact.line_exact_step)
 _line_force_exact_step = quick(exact.line_force_exact_step)
+# the arrays of a march that takes no steps
 _NO_NUMBERS = np.zeros(0), np.zeros(0), np.zeros((0, 0)), np.zeros(0, dtype=np.int64), np.zeros((0, 0))
 _ONE_STEP = March(0.0, 0.0, 0.0, 1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, *_NO_NUMBERS)
 _RATES_ALONE = _ONE_STEP._replace(attempts=-1)
