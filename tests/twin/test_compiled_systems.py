@@ -12,6 +12,7 @@ from mfpde.solvers.finite_volume import line_forces
 from mfpde.solvers.finite_volume.compiled_system import CompiledSystem
 from mfpde.solvers.finite_volume.stepping import Start, take_step
 from mfpde.solvers.finite_volume.system import CellSystem
+from mfpde.solvers.kernels.line_forces import distance
 from mfpde.transform.equispaced import equispaced_sums, padded, sum_room
 
 SOFTMAX = {"kind": "softmax", "A": 1, "V": -1}
@@ -235,7 +236,7 @@ def test_forces_out_of_range(monkeypatch):
     start = Start(0.0, solution, rates, fast.roughness(solution, rates))
     plan = run._control.plan(0.0, min(run._control.step, 0.5 / rates.emptying), rates.outflow, rates.spreading)
     usual = fast.step(start, plan, 1e-6)
-    monkeypatch.setattr(line_forces, "_LENGTH_FACTOR", 0.2)
+    monkeypatch.setattr(line_forces, "distance", lambda *where: 0.16 * distance(*where))
     monkeypatch.setattr(fast._forces, "_kept", {})
     assert fast.rhs(0.0, solution).measure is not None
     found = fast.step(start, plan, 1e-6)
