@@ -76,7 +76,7 @@ CASES |= {
     "plane, walls": (SQUARE, {"cells": 30, "box": [[-2, 2], [-3, 2]], "order": 2}, PLANE, 5.0),
     "plane, first order": (SPOTS, {"cells": [24, 28], "order": 1}, PLANE, 20.0),
     "plane, masked": (SPOT, {"cells": 24}, MASKED, None),
-    "plane, masked at rest": (SPOT, {"cells": 36, "frame": "static"}, MASKED, 20.0),
+    "plane, masked at rest": (SPOTS, {"cells": 36, "frame": "static"}, MASKED, 20.0),
     "plane, interaction": (SPOTS, {"cells": 24}, {"expression": "-log(r**2 + 0.25)", "external": "x*y"}, 9.0),
     "plane, interaction at rest": (
         SPOTS,
@@ -89,8 +89,8 @@ CASES |= {
     "plane, linear at rest": (SPOTS, {"cells": 40, "frame": "static"}, {"kind": "linear", "A": 0.3, "V": -1}, None),
     "plane, heads": (SPOTS, {"cells": 24, "order": 7}, HEADS, 30.0),
     "plane, large scores": (SPOT, {"cells": 24}, {"kind": "softmax", "A": [[0, 30], [-30, 0]], "V": -1}, None),
-    "plane, heads in a box": (SPOT, {"cells": 40, "box": [[-5, 5], [-8, 8]]}, HEADS, None),
-    "plane, diagonal": (SPOT, {"cells": 40, "box": [[-5, 5], [-8, 8]]}, {"kind": "softmax", "A": 3, "V": TURN}, None),
+    "plane, heads in a box": (SPOTS, {"cells": 40, "box": [[-6, 7], [-8, 8]]}, HEADS, None),
+    "plane, diagonal": (SPOTS, {"cells": 40, "box": [[-6, 7], [-8, 8]]}, {"kind": "softmax", "A": 3, "V": TURN}, None),
 }
 
 
