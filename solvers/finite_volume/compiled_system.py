@@ -16,28 +16,32 @@ from mfpde.solvers.finite_volume.control import Plan
 from mfpde.solvers.finite_volume.diagnostics import unsmoothed
 from mfpde.solvers.finite_volume.frames import Frame
 from mfpde.solvers.finite_volume.grid import Grid
+from mfpde.solvers.finite_volume.rates import Fluxes, Rates
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.stepping import SHARE_OF_CELLS, Attempt, Start
-from mfpde.solvers.finite_volume.system import STAGGERED, CellSystem, Fluxes, Rates, Scheme
+from mfpde.solvers.finite_volume.system import STAGGERED, CellSystem, Scheme
 from mfpde.solvers.kernels.cell_steps import StepRoom, StepTask, step_room
 from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State, Told
+from mfpde.solvers.steppers.explicit import Tableau
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
     from mfpde.attention import Interaction
     from mfpde.equation import Equation
 
-__all__ = ["CompiledSystem", "interaction_of"]
+__all__ = ["NO_STEP", "CompiledSystem", "ToldRates", "arrays_of", "interaction_of"]
 
 _KERNELS = frozenset({"softmax", "l2", "unnormalized"})  # of the form e^{<Ax, y> - <y, F y>}
 _NO_TABLEAU = np.zeros(0), np.zeros((0, 0)), np.zeros(0), np.zeros((0, 0))  # nodes, stages, weights, errors
-_NO_STEP = StepTask(*_NO_TABLEAU, 0.0, 0.0, 0.0, 0.0, restores=False)
-_UNTOLD = np.full(len(Told._fields), np.nan)
+NO_STEP = StepTask(*_NO_TABLEAU, 0.0, 0.0, 0.0, 0.0, restores=False)
+_UNTOLD = np.array(Told(np.nan, np.nan, np.nan, np.inf))
 _FACTORS = np.array([STAGGERED.get(order, np.zeros(4)) for order in range(10)])
 
 
 @dataclass(frozen=True)
-class _ToldRates(Rates):
+class ToldRates(Rates):
+    """Those that compiled code has found."""
+
     told: Told
 
 
@@ -54,10 +58,12 @@ class CompiledSystem(CellSystem):
         super().__init__(equation, grid, frame, scheme)
         self._known = self.knows(equation)
         self._constant = equation.velocity.constant and not equation.noise.breaks()
-        self._cells: tuple[Grid, Cells] | None = None
+        self._cells: tuple[Grid, dict[tuple[tuple[str, Any], ...], Cells]] | None = None
         self._kept_speeds: tuple[float, Solution, Float] | None = None
         self._kept_widths: tuple[Solution, Float] | None = None
         self._heads: dict[int, Heads] = {}
+        nothing, matrices = np.zeros(0, dtype=bool), np.zeros((0, 0, self.dimension, self.dimension))
+        self._no_heads = Heads(nothing, nothing, matrices, matrices, matrices, np.zeros(0))
         self._step_rooms: dict[tuple[int, ...], StepRoom] = {}
 
     @abstractmethod
@@ -98,7 +104,7 @@ class CompiledSystem(CellSystem):
         velocity, parts = equation.velocity, _moving_parts(equation)
         if equation.interaction is not None or parts not in ([], ["law"]):
             return False
-        terms = [] if velocity.law is None else velocity.law.at(0.0).terms(cls.dimension)
+        terms = () if velocity.law is None else velocity.law.at(0.0).terms(cls.dimension)
         return (velocity.law is None or bool(terms)) and all(term.head.pair_kernel in _KERNELS for term in terms)
 
     @property
@@ -112,8 +118,8 @@ class CompiledSystem(CellSystem):
     def _find(self, state: Solution, heads: Heads, cells: Cells, rates: Slopes) -> bool:
         """rates = those of a solution; without noise in the heads, of the velocity that they have. False where that is
         to be found, and is out of range."""
-        still = _arrays_of(state)
-        return not np.isnan(self._call(still, rates, _NO_STEP, heads, cells, still, rates)[0])
+        still = arrays_of(state)
+        return not np.isnan(self._call(still, rates, NO_STEP, heads, cells, still, rates)[0])
 
     def _slope(
         self, time: float, state: Solution, cells: Cells, nearby: Rates | None = None
@@ -128,8 +134,8 @@ class CompiledSystem(CellSystem):
 
     def _find_from_speeds(self, state: Solution, heads: Heads, cells: Cells, rates: Slopes) -> None:
         """rates = those of a solution from the velocities that stand in place of its speeds."""
-        still = _arrays_of(state)
-        self._part(still, rates, _NO_STEP, heads.noise, (0, 0.0), cells, still, rates)
+        still = arrays_of(state)
+        self._part(still, rates, NO_STEP, heads.noise, (0, 0.0), cells, still, rates)
 
     def _blank(self, state: Solution) -> Slopes:
         panels, (rows, columns) = len(state.mean), self.grid.shape
@@ -144,40 +150,40 @@ class CompiledSystem(CellSystem):
         )
 
     def rhs(self, time: float, state: Solution, nearby: Rates | None = None, spreads: bool = True) -> Rates:
-        rates, measure = self._slope(time, state, self._tables()._replace(spreads=spreads), nearby)
+        rates, measure = self._slope(time, state, self._tables(spreads=spreads), nearby)
         if measure is None and not np.isfinite(rates.speeds).all():
             super().rhs(time, state, spreads=spreads)  # says why, where something is to be said
         return self._rates(rates, measure)
 
-    def _rates(self, rates: Slopes, measure: GridDensity | None = None) -> _ToldRates:
+    def _rates(self, rates: Slopes, measure: GridDensity | None = None) -> ToldRates:
         told, spreading = Told(*rates.told.tolist()), self.spreading(rates.conductivity)
         moving = rates.mean, rates.matrix, rates.speeds, rates.conductivity
-        return _ToldRates(Fluxes(rates.across, rates.along), measure, *moving, told.outflow, spreading, told)
+        return ToldRates(Fluxes(rates.across, rates.along), measure, *moving, told.outflow, spreading, told)
 
-    def _arrays(self, rates: Rates) -> Slopes:
-        fluxes, told = rates.fluxes, np.empty(len(Told._fields))
-        return Slopes(fluxes.across, fluxes.along, rates.speeds, rates.mean, rates.matrix, rates.conductivities, told)
+    def _arrays(self, rates: Rates, copied: bool = False) -> Slopes:
+        fluxes, told = rates.fluxes, np.array(rates.told if isinstance(rates, ToldRates) else _UNTOLD)
+        moving = rates.speeds, rates.mean, rates.matrix, rates.conductivities
+        slopes = Slopes(fluxes.across, fluxes.along, *moving, told)
+        return Slopes(*(part.copy() for part in slopes)) if copied else slopes
 
     def fluxes(self, order: int, density: Float, speeds: Float, conductivities: Float) -> Fluxes:
         panels, size = len(density), self.dimension
-        state = Solution(density, np.zeros((panels, size)), np.tile(np.eye(size), (panels, 1, 1)))
+        state = Solution(density, np.zeros((panels, size)), np.zeros((panels, size, size)))  # frames do not matter
         given = np.ascontiguousarray(speeds), np.ascontiguousarray(conductivities)
         rates = self._blank(state)._replace(speeds=given[0], conductivity=given[1])
-        nothing, matrices = np.zeros(0, dtype=bool), np.zeros((0, 0, size, size))
-        heads = Heads(nothing, nothing, matrices, matrices, matrices, np.zeros(0))
-        cells = self._tables()._replace(order=order)
-        if not (self._summed and self._find(state, heads, cells, rates)):
-            self._find_from_speeds(state, heads, cells, rates)
+        cells = self._tables(order=order)
+        if not (self._summed and self._find(state, self._no_heads, cells, rates)):
+            self._find_from_speeds(state, self._no_heads, cells, rates)
         return Fluxes(rates.across, rates.along)
 
     # -- steps
     # ---------------------------------------------------------------------------------------------------------
 
     def step(self, start: Start, plan: Plan, tolerance: float) -> Attempt:
-        tableau, length, state = plan.stepper.tableau, plan.length, _arrays_of(start.solution)
+        state, length = arrays_of(start.solution), plan.length
         rough = max(tolerance, SHARE_OF_CELLS * length * start.roughness)
-        restores = self.frame.gaussian and not self.noisy_within(start.time, plan.end)
-        task = StepTask(*tableau, length, start.rates.emptying, rough, tolerance, restores)
+        task = self._task(plan.stepper.tableau, tolerance, start.time, plan.end)
+        task = task._replace(step=length, emptying=start.rates.emptying, rough=rough)
         new, following = State(*(np.empty_like(part) for part in state)), self._blank(start.solution)
         first, measure, error, same = self._arrays(start.rates), None, np.nan, not self._summed
         if self._summed:
@@ -192,6 +198,11 @@ class CompiledSystem(CellSystem):
         rates = self._rates(following, measure) if known else None
         return Attempt(Solution(*new), error, limited=moved_by > 0, rates=rates)
 
+    def _task(self, tableau: Tableau, tolerance: float, *times: float) -> StepTask:
+        """Steps of a scheme between these times, of no length."""
+        restores = self.frame.gaussian and not self.noisy_within(times[0], times[-1])
+        return StepTask(*tableau, 0.0, 0.0, tolerance, tolerance, restores)
+
     def _found_alike(self, one: Solution, other: Solution) -> bool:
         """Whether compiled code finds the velocities of both by the same tables: rates at the end of a step are
         otherwise found again, as a resumed run finds them."""
@@ -201,7 +212,7 @@ class CompiledSystem(CellSystem):
         self, start: Start, first: Slopes, task: StepTask, plan: Plan, new: State, following: Slopes
     ) -> tuple[float, float, GridDensity | None]:
         """The same with velocities between the parts; also the law at the end of a step that is accepted."""
-        state, count, nearby = _arrays_of(start.solution), task.weights.size, start.rates
+        state, count, nearby = arrays_of(start.solution), task.weights.size, start.rates
         noise, cells = self._heads_within(start.time, plan).noise, self._tables()
         room = self._step_room(count, state)
         error, moved_by = self._part(state, first, task, noise, (0, 0.0), cells, new, following)
@@ -218,29 +229,29 @@ class CompiledSystem(CellSystem):
         return error, moved_by, nearby.measure
 
     def roughness(self, solution: Solution, rates: Rates) -> float:
-        assert isinstance(rates, _ToldRates)  # noqa: S101 - for the type checker
+        assert isinstance(rates, ToldRates)  # noqa: S101 - for the type checker
         return rates.told.roughness
 
     def narrowest(self, solution: Solution, rates: Rates) -> float:
-        assert isinstance(rates, _ToldRates)  # noqa: S101 - for the type checker
+        assert isinstance(rates, ToldRates)  # noqa: S101 - for the type checker
         return unsmoothed(rates.told.narrowest)
 
     def doubt(self, time: float, solution: Solution) -> float:
         if not (self.scheme.closed and self._summed):
             return super().doubt(time, solution)
-        heavy = self._tables()._replace(moves=False, heaviest=True)
+        heavy = self._tables(moves=False, heaviest=True)
         light = self._speeds_at_rest(time, solution)
         return self._speeds_apart(solution, light, self._slope(time, solution, heavy)[0].speeds)
 
     def solutions_apart(self, time: float, solution: Solution, one: Solution, other: Solution) -> float:
-        moved = self._slope(time, other, self._tables()._replace(moves=False))[0].speeds
+        moved = self._slope(time, other, self._tables(moves=False))[0].speeds
         return self._speeds_apart(solution, self._speeds_at_rest(time, one), moved)
 
     def _speeds_at_rest(self, time: float, solution: Solution) -> Float:
         """Of frames that do not move; the last ones are kept, since several comparisons begin with them."""
         kept = self._kept_speeds
         if kept is None or kept[0] != time or kept[1] is not solution:
-            found = self._slope(time, solution, self._tables()._replace(moves=False))[0].speeds
+            found = self._slope(time, solution, self._tables(moves=False))[0].speeds
             kept = self._kept_speeds = time, solution, found
         return kept[2]
 
@@ -271,45 +282,52 @@ class CompiledSystem(CellSystem):
             self._step_rooms[key] = step_room(stages, state)
         return self._step_rooms[key]
 
-    def _tables(self) -> Cells:
-        """Of the present grid."""
+    def _tables(self, **asked: Any) -> Cells:
+        """Of the present grid, and what is asked of it otherwise than usually."""
+        if self._cells is None or self._cells[0] is not self.grid:
+            self._cells = self.grid, {(): self._usual_tables()}
+        kept, key = self._cells[1], tuple(asked.items())
+        if key not in kept:
+            kept[key] = kept[()]._replace(**asked)
+        return kept[key]
+
+    def _usual_tables(self) -> Cells:
         grid, scheme = self.grid, self.scheme
-        if self._cells is None or self._cells[0] is not grid:
-            (row_weights, weights), (row_faces, faces) = grid.weights, grid.face_weights
-            table = Cells(
-                rows=grid.axes[0] if grid.dimension == 2 else np.zeros(1),
-                axis=grid.axes[-1],
-                widths=grid.widths,
-                row_weights=row_weights,
-                weights=weights,
-                row_faces=row_faces,
-                faces=faces,
-                row_excess=np.ascontiguousarray(grid.excess[0, :, 0]),
-                excess=np.ascontiguousarray(grid.excess[-1, 0]),
-                factors=_FACTORS,
-                order=scheme.order,
-                other_order=self.other_order,
-                walls=scheme.walls,
-                closed=scheme.closed,
-                moves=self.frame.gaussian,
-                spreads=True,
-                gaussian=self.frame.gaussian,
-                heaviest=False,
-                bounded=not self.sees_tails,
-                positions=np.zeros(0) if scheme.positions is None else np.ascontiguousarray(scheme.positions),
-            )
-            self._cells = grid, table
-        return self._cells[1]
+        (row_weights, weights), (row_faces, faces) = grid.weights, grid.face_weights
+        return Cells(
+            rows=grid.axes[0] if grid.dimension == 2 else np.zeros(1),
+            axis=grid.axes[-1],
+            widths=grid.widths,
+            row_weights=row_weights,
+            weights=weights,
+            row_faces=row_faces,
+            faces=faces,
+            row_excess=np.ascontiguousarray(grid.excess[0, :, 0]),
+            excess=np.ascontiguousarray(grid.excess[-1, 0]),
+            factors=_FACTORS,
+            order=scheme.order,
+            other_order=self.other_order,
+            walls=scheme.walls,
+            closed=scheme.closed,
+            moves=self.frame.gaussian,
+            spreads=True,
+            gaussian=self.frame.gaussian,
+            heaviest=False,
+            bounded=not self.sees_tails,
+            positions=np.zeros(0) if scheme.positions is None else np.ascontiguousarray(scheme.positions),
+        )
 
     def _heads_within(self, start: float, plan: Plan) -> Heads:
         """Coefficients at the stages of a step and at its end."""
-        if self._constant:
-            return self._constant_heads(plan.stepper.tableau.nodes.size + 1)
-        return self._heads_at(_times_within(start, plan))
+        return self._heads_along(_times_within(start, plan))
+
+    def _heads_along(self, times: Sequence[float]) -> Heads:
+        """Coefficients at these times."""
+        return self._constant_heads(len(times)) if self._constant else self._heads_at(times)
 
     def _heads_now(self, time: float) -> Heads:
         """Coefficients at one time."""
-        return self._constant_heads(1) if self._constant else self._heads_at([time])
+        return self._heads_along([time])
 
     def _constant_heads(self, rows: int) -> Heads:
         """The same coefficients in each of so many rows."""
@@ -352,7 +370,7 @@ def _moving_parts(equation: Equation) -> list[str]:
     return [part.name for part in fields(velocity) if getattr(velocity, part.name) is not None]
 
 
-def _arrays_of(solution: Solution) -> State:
+def arrays_of(solution: Solution) -> State:
     """Contiguous ones."""
     return State(*map(np.ascontiguousarray, solution))
 
