@@ -8,7 +8,7 @@ transport the stages are
     U_i = e^{E_i} (u + h sum_j a_ij S_j) + (e^{E_i} - 1) / L_n N(u_n),    S_j = e^{-E_j} (N(U_j) - L_j / L_n N(u_n)),
 
 the generalized integrating factor for `N(u_n) L(t) / L_n`, whose integral is known; where K is constant that is
-[krogstad2005]. e^{-E_j} multiplies rounding errors, so a mode with |h L_n| > `LARGEST_DECAY` has S = 0.
+[krogstad2005]. e^{-E_j} multiplies rounding errors, so a mode with |h L_n| > `Modes.slow` has S = 0.
 
 What flows towards walls and is lifted there excites all modes alike, and the quadrature knows little of those that
 decay within a step. Where K is constant a polynomial p in time, which is integrated exactly in every mode, therefore
@@ -28,7 +28,7 @@ from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.stepping import Start, sound
 from mfpde.solvers.finite_volume.system import CellSystem, Fluxes
 from mfpde.solvers.kernels.exact_modes import ModeStart, ModeStep, carry_modes, conduct, gain, take_change
-from mfpde.solvers.steppers.gif853 import LARGEST_DECAY, NODES
+from mfpde.solvers.steppers.gif853 import NODES
 from mfpde.typing import Float
 
 __all__ = ["ExactStages", "rate_of_change"]
@@ -42,7 +42,7 @@ class ExactStages:
         before, count = start.solution, NODES.size + 1
         noise = _conductivities(system, start.time, before)
         transport = _coefficients(modes, _transport(system, modes, before, start.rates.speeds, noise))
-        self._first = ModeStart(_coefficients(modes, before.density), transport[None], noise[0], *modes.along)
+        self._first = ModeStart(_coefficients(modes, before.density), transport[None], noise[0], *modes.along, modes.slow)
         self._decay, self._scaled = np.empty_like(transport), np.empty((count, *transport.shape))
         self._scaled[0] = 0.0
         self._mean, self._spread = (np.zeros((count, *before.mean.shape)) for _ in range(2))
@@ -93,7 +93,7 @@ class ExactStages:
     def followed(self, change: Float) -> Float:
         """What N, taken for linear in time, adds to the densities in fast modes: `h phi_2(E)` of its change."""
         length, modes = self._plan.length, self._modes
-        slow = -length * modes.rates(self._first.conductivities) <= LARGEST_DECAY
+        slow = -length * modes.rates(self._first.conductivities) <= modes.slow
         exponents = np.where(slow, 1.0, modes.rates(length * _combined(self._weights, self._spread)))
         weights = np.where(slow, 0.0, (np.expm1(exponents) / exponents - 1.0) / exponents)
         return modes.values(length * weights * change)

@@ -39,7 +39,7 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = ["FiniteVolumeIntegration"]
 
-_EDGE_MASS_MAX = 1e-14  # share of the mass near an end, at which a box without walls grows
+_EDGE_MASS_MAX, _TAILS_MAX = 1e-14, 1e-12  # share of the mass near an end, at which boxes grow; if tails go on beyond
 _EDGE_GAUSSIAN_RATIO = 4.0  # of the mass near an end to that of a Gaussian there, which is no reason to grow
 _MASS_ROUNDING = 2e-15  # share of the mass that rounding may change in one step
 _LEAK_MAX = 1e-9  # share of the mass near an end of a box that cannot grow, at which the run ends
@@ -281,11 +281,12 @@ class FiniteVolumeIntegration(Integration):
 
     def _crowded(self) -> AnyArray:
         """Ends that mass comes near to, `(d, 2)`."""
-        grid = self._system.grid
+        grid = self.grid
         if self._system.scheme.walls:
             return np.zeros((grid.dimension, 2), dtype=bool)
         usual = _EDGE_GAUSSIAN_RATIO * grid.gaussian_edge_mass if grid.gaussian else 0.0
-        crowded: AnyArray = grid.edge_mass(self._solution.density) > np.maximum(_EDGE_MASS_MAX, usual)
+        most = _TAILS_MAX if self._system.goes_on else _EDGE_MASS_MAX
+        crowded: AnyArray = grid.edge_mass(self._solution.density) > np.maximum(most, usual)
         return crowded
 
     def _leaves_the_box(self, tried: Solution) -> bool:
@@ -309,9 +310,8 @@ class FiniteVolumeIntegration(Integration):
         if (more.sum(axis=1) > room).any() or (self._system.noisy and not longer.weighs_everywhere):
             self._leak = max(self._leak, float(grid.edge_mass(self._solution.density).max()))
             return False
-        self._system.grid = longer
-        pads = [(0, 0), *([(0, 0)] if grid.dimension == 1 else []), *(tuple(ends) for ends in more.tolist())]
-        self._solution = self._solution._replace(density=np.pad(self._solution.density, pads))
+        density = grid.lengthened(self._solution.density, more, self._system.goes_on)
+        self._system.grid, self._solution = longer, self._solution._replace(density=density)
         self._rates = self._faults = None
         return True
 

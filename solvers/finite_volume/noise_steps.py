@@ -33,7 +33,7 @@ from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.stepping import SHARE_OF_CELLS, Attempt, Start, change_size, sound
 from mfpde.solvers.finite_volume.system import STAGGERED, CellSystem, Rates
 from mfpde.solvers.finite_volume.weighted_modes import BoxModes, HermiteModes
-from mfpde.solvers.kernels.exact_modes import clear
+from mfpde.solvers.kernels.exact_modes import clear, continue_tails
 from mfpde.solvers.kernels.finite_volume_transport import GHOSTS
 from mfpde.solvers.steppers.base import combined_error
 from mfpde.solvers.steppers.gif853 import ERROR_FIVE, ERROR_THREE, NODES, STAGE_WEIGHTS, WEIGHTS
@@ -52,8 +52,10 @@ _NODES_FOLLOWED = (0.1, 0.4, 1.0)  # of a step: of (0.25, 1), (0.3, 0.7, 1) and 
 _MODES_EVERY = 2  # steps at least, between two searches for modes that fit walls
 _LOOK_EVERY = 16  # steps, between two checks that they do not
 _MATTER_SHARE = 1e-3  # of the error promised: change of the drift by tails near the floor, in widths per unit time
+_DOUBT_SHARE = 0.1  # of what tails beyond the cells may change of the drift: that tails near the floor, and steps, may
 #: ratio of ripples to those of the step before, both too high, from which on shorter steps do not help
 _RIPPLE_GAIN = 0.5
+_RIPPLES_BELOW = 4.0  # times the largest negative density: what is smaller goes on as g does
 _CALL_MICROSECONDS = 120.0  # of one stage, besides its modes, measured
 _STEP_MICROSECONDS = 10.0  # of explicit steps, besides their evaluations, for each of these
 _SUM_MICROSECONDS = 0.1  # of the fastest evaluations on the plane, for each cell, panel and panel that it sees
@@ -72,11 +74,14 @@ class NoiseSteps:
         self._next_look = 0  # number of the step at which it is asked again
         self._next_modes = 0  # number of the step from which on other modes may be found for walls
         self._noticed = 0.0  # ripples of the last step, in units of what is allowed
+        self._doubt = 0.0  # by which tails beyond the cells may change the drift, in widths per unit time, then
+        self._failed = False  # whether the last step was rejected that goes on with tails, and nobody has looked since
 
     @staticmethod
     def _modes_of(system: CellSystem) -> Modes:
-        grid = system.grid
-        return HermiteModes(grid, STAGGERED[system.scheme.order]) if grid.gaussian else Cosines(grid)
+        grid, scheme = system.grid, system.scheme
+        continued = system.goes_on and system.tilts and grid.dimension == 2
+        return HermiteModes(grid, STAGGERED[scheme.order], continued) if grid.gaussian else Cosines(grid)
 
     def limits(self, time: float, solution: Solution, rates: Rates, number: int, promised: float) -> ExactLimits | None:
         """Of a step of that number, for an error that is promised; None where noise is not integrated exactly."""
@@ -89,10 +94,13 @@ class NoiseSteps:
         if wall_error == np.inf:
             return None
         if system.tilts and self._clears_tails(solution) and self._expands(solution, rates):
-            return None
-        if number >= self._next_look:
-            self._unseen = self._unseen_share(time, solution, _MATTER_SHARE * promised)
-            self._next_look = number + _LOOK_EVERY
+            if not self._unseen_between_walls(time, solution, _MATTER_SHARE * promised):
+                return None
+        if number >= self._next_look or self._failed:
+            self._doubt = self._system.doubt(time, solution)
+            allowed = max(_MATTER_SHARE * promised, _DOUBT_SHARE * self._doubt)
+            self._unseen = self._unseen_share(time, solution, allowed)
+            self._next_look, self._failed = number + _LOOK_EVERY, False
         if self._unseen == 0.0:
             return None
         panels = len(solution.mean)
@@ -102,7 +110,10 @@ class NoiseSteps:
         price, stages = (cost + more) / (cost + _STEP_MICROSECONDS), NODES.size + 1 + len(self._nodes_followed)
         if isinstance(self._modes, BoxModes):
             wall_error += _MIRROR_FACTOR * mass_at_walls(solution.density)
-        return ExactLimits(price, stages, system.outflow(left), wall_error)
+        longest = np.inf
+        if self._modes.continued:
+            longest = self._modes.slow / -float(self._modes.rates(rates.conductivities.diagonal(0, 1, 2)).min())
+        return ExactLimits(price, stages, system.outflow(left), wall_error, longest)
 
     @property
     def _nodes_followed(self) -> tuple[float, ...]:
@@ -141,6 +152,16 @@ class NoiseSteps:
             return False
         weighed = solution.density / self._modes.scale
         return bool((weighed.min(axis=(1, 2)) < self._modes.shares[-1] * weighed.max(axis=(1, 2))).any())
+
+    def _unseen_between_walls(self, time: float, solution: Solution, allowed: float) -> bool:
+        """Whether no drift between the walls, where a law that widens has to stay, would notice tails that are cleared:
+        as high ones in all cells. Without walls it may come to where they are noticed."""
+        if not self._system.scheme.walls:
+            return False
+        peaks = solution.density.max(axis=(1, 2), keepdims=True)
+        with_tails = solution._replace(density=solution.density + self._modes.shares[0] * peaks * self._modes.scale)
+        anywhere = solution._replace(density=np.ones_like(solution.density))
+        return self._system.solutions_apart(time, anywhere, solution, with_tails) <= allowed
 
     def _expands(self, solution: Solution, rates: Rates) -> bool:
         """Whether transport widens any panel along any direction."""
@@ -188,10 +209,10 @@ class NoiseSteps:
 
     def _unseen_share(self, time: float, solution: Solution, allowed: float) -> float:
         """The largest of some shares of the peak, below which densities change the drift by less than is allowed."""
-        whole, found = self._cleared(solution, self._modes.floor), 0.0
+        found = 0.0
         with np.errstate(all="ignore"):
-            for share in self._modes.shares:
-                if not self._system.solutions_apart(time, solution, whole, self._cleared(solution, share)) <= allowed:
+            for share in (self._modes.floor, *self._modes.shares):
+                if not self._system.solutions_apart(time, solution, solution, self._cleared(solution, share)) <= allowed:
                     break
                 found = share
         return found
@@ -199,23 +220,24 @@ class NoiseSteps:
     def step(self, start: Start, plan: Plan, tolerance: float) -> Attempt:
         """One step as planned; its error is measured as that of `take_step`, clipping included."""
         before, stages = start.solution, ExactStages(self._system, self._modes, start, plan)
-        if not stages.follow(self._nodes_followed, lambda stage: self._cleared(stage, self._modes.floor)):
+        if not stages.follow(self._nodes_followed, lambda stage: self._sound_tails(stage, self._modes.floor)):
             return Attempt(None, np.inf)
         for number, node in enumerate(NODES[1:].tolist(), start=1):
             stage = stages.at(node, STAGE_WEIGHTS[number, :number])
             if not sound(stage):
                 return Attempt(None, np.inf)
-            stages.add(self._cleared(stage, self._modes.floor))
+            stages.add(self._sound_tails(stage, self._modes.floor))
         reached = stages.at(1.0, WEIGHTS)
         if not sound(reached):
             return Attempt(None, np.inf)
-        followed = stages.followed(stages.add(self._cleared(reached, self._modes.floor)))
+        followed = stages.followed(stages.add(self._sound_tails(reached, self._modes.floor)))
         reached = reached._replace(density=reached.density + followed)
-        rough = max(tolerance, SHARE_OF_CELLS * plan.length * start.roughness)
+        moved = max(tolerance, _DOUBT_SHARE * plan.length * self._doubt)
+        rough = max(moved, SHARE_OF_CELLS * plan.length * start.roughness)
         if isinstance(self._modes, BoxModes):  # errors are in modes that decay within a step, and do not add up
             rough = max(rough, SHARE_OF_CELLS * mass_at_walls(before.density))
         five, three = (
-            change_size(before, *stages.difference(row), rough, tolerance) for row in (ERROR_FIVE, ERROR_THREE)
+            change_size(before, *stages.difference(row), rough, moved) for row in (ERROR_FIVE, ERROR_THREE)
         )
         peaks = before.density.max(axis=(1, 2), keepdims=True)
         others = max(float(np.abs(followed / peaks).max()), float((-reached.density / peaks).max())) / rough
@@ -223,15 +245,15 @@ class NoiseSteps:
 
     def _kept(self, before: Solution, reached: Solution, error: float) -> Attempt:
         """Without ripples, with the mass from before."""
-        weighed = reached.density / self._modes.scale
-        clipped = float((-weighed.min(axis=(1, 2)) / weighed.max(axis=(1, 2))).max())
+        clipped = self._ripples(reached)
         noticed = clipped / max(self._modes.floor, self._unseen / _FLOOR_FACTOR)
         if noticed > max(1.0, _RIPPLE_GAIN * self._noticed) and self._noticed > 1.0:
             self._unseen = 0.0
         self._noticed = noticed
-        new = self._cleared(reached, max(self._modes.floor, 2.0 * clipped))
+        new = self._sound_tails(reached, max(self._modes.floor, 2.0 * clipped))
         mass = before.density.sum(axis=(1, 2)) / new.density.sum(axis=(1, 2))
         new = new._replace(density=new.density * mass[:, None, None])
+        self._failed = self._modes.continued and max(error, noticed) > 1.0
         return Attempt(new, max(error, noticed), clipped > self._modes.floor)
 
     def _cleared(self, solution: Solution, share: float) -> Solution:
@@ -240,17 +262,32 @@ class NoiseSteps:
         clear(solution.density, self._modes.scale, share, density)
         return solution._replace(density=density)
 
+    def _sound_tails(self, solution: Solution, share: float) -> Solution:
+        """Likewise, or with what is below that share, or as small as ripples are, going on as g does."""
+        if not self._modes.continued:
+            return self._cleared(solution, share)
+        new = self._cleared(solution, max(share, _RIPPLES_BELOW * self._ripples(solution)))
+        continue_tails(self._modes.scale, new.density)
+        return new
+
+    def _ripples(self, solution: Solution) -> float:
+        """The largest negative density, as a share of each panel's peak, both in units of the modes' scale."""
+        weighed = solution.density / self._modes.scale
+        return float((-weighed.min(axis=(1, 2)) / weighed.max(axis=(1, 2))).max())
+
     def arrays(self) -> dict[str, AnyArray]:
         """What `restore` needs."""
         return {
-            "noise_steps": np.array([self._unseen, self._noticed, self._next_look, self._next_modes]),
+            "noise_steps": np.array([self._unseen, self._noticed, self._doubt, self._failed]),
+            "noise_looks": np.array([self._next_look, self._next_modes]),
             "noise_modes": np.concatenate(self._modes.slopes) if isinstance(self._modes, BoxModes) else np.zeros(0),
         }
 
     def restore(self, arrays: Mapping[str, AnyArray]) -> None:
         """Go on from there."""
-        self._unseen, self._noticed = (float(number) for number in arrays["noise_steps"][:2])
-        self._next_look, self._next_modes = (int(number) for number in arrays["noise_steps"][2:])
+        self._unseen, self._noticed, self._doubt = arrays["noise_steps"][:3].tolist()
+        self._failed = bool(arrays["noise_steps"][3])
+        self._next_look, self._next_modes = arrays["noise_looks"].tolist()
         slopes, grid = arrays["noise_modes"], self._system.grid
         self._modes = self._modes_of(self._system)
         if slopes.size > 0:

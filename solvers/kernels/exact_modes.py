@@ -12,10 +12,9 @@ from typing import NamedTuple
 from mfpde.compilation import kernel
 from mfpde.solvers.kernels.cells import invert
 from mfpde.solvers.kernels.finite_volume_update import combine, largest
-from mfpde.solvers.steppers.gif853 import LARGEST_DECAY
 from mfpde.typing import Float
 
-__all__ = ["ModeStart", "ModeStep", "carry_modes", "clear", "conduct", "gain", "take_change"]
+__all__ = ["ModeStart", "ModeStep", "carry_modes", "clear", "conduct", "continue_tails", "gain", "take_change"]
 
 
 _SERIES_TERMS = 18  # of powers of |z| < 1
@@ -24,13 +23,14 @@ _SERIES_TERMS = 18  # of powers of |z| < 1
 class ModeStart(NamedTuple):
     """Of a step, on the modes `(panels, rows, columns)`: the density, the polynomial p in place of N by powers of the
     time since the start `(terms, panels, rows, columns)`, and the conductivities `(panels, d)`; rates of unit
-    conductivity for rows and columns, 0 for the only row of the line."""
+    conductivity for rows and columns, 0 for the only row of the line; the largest |h L| of slow modes."""
 
     given: Float
     polynomial: Float
     conductivities: Float
     across: Float
     along: Float
+    slow: float
 
 
 class ModeStep(NamedTuple):
@@ -117,7 +117,7 @@ def take_change(
                 rate = then + beside * start.along[j]
                 share = (now + second * start.along[j]) / rate if rate != 0.0 else 1.0
                 line[j] -= share * constant[j]
-                out[j] = line[j] / left[j] if -length * rate <= LARGEST_DECAY else 0.0
+                out[j] = line[j] / left[j] if -length * rate <= start.slow else 0.0
 
 
 @kernel
@@ -163,3 +163,37 @@ def clear(density: Float, scale: Float, share: float, out: Float) -> None:
             for j in range(line.size):
                 floor = share * peak * unit[j]
                 line[j] = 0.0 if u[j] < floor else u[j]
+
+
+@kernel
+def continue_tails(scale: Float, out: Float) -> None:
+    """Where densities have zeros, as much of g = scale^2 as next to there: in rows away from the peak, then in rows
+    that have nothing else from those before."""
+    for panel in range(out.shape[0]):
+        values, peak, row = out[panel], 0.0, 0
+        for i in range(values.shape[0]):
+            line, unit = values[i], scale[i]
+            most, at = 0.0, 0
+            for j in range(line.size):
+                here = line[j] / unit[j]
+                if here > most:
+                    most, at = here, j
+            if most > peak:
+                peak, row = most, i
+            ratio = 0.0
+            for j in range(at, line.size if most > 0.0 else at):
+                g = unit[j] * unit[j]
+                ratio = line[j] / g if line[j] > 0.0 else ratio
+                line[j] = ratio * g
+            for j in range(at, -1 if most > 0.0 else at, -1):
+                g = unit[j] * unit[j]
+                ratio = line[j] / g if line[j] > 0.0 else ratio
+                line[j] = ratio * g
+        for step in (-1, 1):
+            i = row + step
+            while 0 <= i < values.shape[0]:
+                if largest(values[i]) == 0.0:
+                    for j in range(values.shape[1]):
+                        fallen = scale[i, j] / scale[i - step, j]
+                        values[i, j] = values[i - step, j] * fallen * fallen
+                i += step
