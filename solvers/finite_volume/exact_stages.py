@@ -42,7 +42,9 @@ class ExactStages:
         before, count = start.solution, NODES.size + 1
         noise = _conductivities(system, start.time, before)
         transport = _coefficients(modes, _transport(system, modes, before, start.rates.speeds, noise))
-        self._first = ModeStart(_coefficients(modes, before.density), transport[None], noise[0], *modes.along, modes.slow)
+        self._first = ModeStart(
+            _coefficients(modes, before.density), transport[None], noise[0], *modes.along, modes.slow
+        )
         self._decay, self._scaled = np.empty_like(transport), np.empty((count, *transport.shape))
         self._scaled[0] = 0.0
         self._mean, self._spread = (np.zeros((count, *before.mean.shape)) for _ in range(2))

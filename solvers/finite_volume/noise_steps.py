@@ -93,9 +93,9 @@ class NoiseSteps:
         wall_error = self._fit_walls(solution, rates, number, promised) if system.scheme.walls else 0.0
         if wall_error == np.inf:
             return None
-        if system.tilts and self._clears_tails(solution) and self._expands(solution, rates):
-            if not self._unseen_between_walls(time, solution, _MATTER_SHARE * promised):
-                return None
+        widens = system.tilts and self._clears_tails(solution) and self._expands(solution, rates)
+        if widens and not self._unseen_between_walls(time, solution, _MATTER_SHARE * promised):
+            return None
         if number >= self._next_look or self._failed:
             self._doubt = self._system.doubt(time, solution)
             allowed = max(_MATTER_SHARE * promised, _DOUBT_SHARE * self._doubt)
@@ -212,7 +212,10 @@ class NoiseSteps:
         found = 0.0
         with np.errstate(all="ignore"):
             for share in (self._modes.floor, *self._modes.shares):
-                if not self._system.solutions_apart(time, solution, solution, self._cleared(solution, share)) <= allowed:
+                if (
+                    not self._system.solutions_apart(time, solution, solution, self._cleared(solution, share))
+                    <= allowed
+                ):
                     break
                 found = share
         return found
@@ -236,9 +239,7 @@ class NoiseSteps:
         rough = max(moved, SHARE_OF_CELLS * plan.length * start.roughness)
         if isinstance(self._modes, BoxModes):  # errors are in modes that decay within a step, and do not add up
             rough = max(rough, SHARE_OF_CELLS * mass_at_walls(before.density))
-        five, three = (
-            change_size(before, *stages.difference(row), rough, moved) for row in (ERROR_FIVE, ERROR_THREE)
-        )
+        five, three = (change_size(before, *stages.difference(row), rough, moved) for row in (ERROR_FIVE, ERROR_THREE))
         peaks = before.density.max(axis=(1, 2), keepdims=True)
         others = max(float(np.abs(followed / peaks).max()), float((-reached.density / peaks).max())) / rough
         return self._kept(before, reached, max(combined_error([five, three]), others))

@@ -166,29 +166,31 @@ def clear(density: Float, scale: Float, share: float, out: Float) -> None:
 
 
 @kernel
+def _continue_row(at: int, unit: Float, line: Float) -> None:
+    """From a place on, in both directions."""
+    for step in (-1, 1):
+        j, ratio = at, 0.0
+        while 0 <= j < line.size:
+            g = unit[j] * unit[j]
+            ratio = line[j] / g if line[j] > 0.0 else ratio
+            line[j] = ratio * g
+            j += step
+
+
+@kernel
 def continue_tails(scale: Float, out: Float) -> None:
     """Where densities have zeros, as much of g = scale^2 as next to there: in rows away from the peak, then in rows
     that have nothing else from those before."""
     for panel in range(out.shape[0]):
         values, peak, row = out[panel], 0.0, 0
         for i in range(values.shape[0]):
-            line, unit = values[i], scale[i]
             most, at = 0.0, 0
-            for j in range(line.size):
-                here = line[j] / unit[j]
-                if here > most:
-                    most, at = here, j
+            for j in range(values.shape[1]):
+                if values[i, j] > most * scale[i, j]:
+                    most, at = values[i, j] / scale[i, j], j
             if most > peak:
                 peak, row = most, i
-            ratio = 0.0
-            for j in range(at, line.size if most > 0.0 else at):
-                g = unit[j] * unit[j]
-                ratio = line[j] / g if line[j] > 0.0 else ratio
-                line[j] = ratio * g
-            for j in range(at, -1 if most > 0.0 else at, -1):
-                g = unit[j] * unit[j]
-                ratio = line[j] / g if line[j] > 0.0 else ratio
-                line[j] = ratio * g
+            _continue_row(at, scale[i], values[i])
         for step in (-1, 1):
             i = row + step
             while 0 <= i < values.shape[0]:
