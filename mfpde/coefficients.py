@@ -250,6 +250,11 @@ class InTime(Specification):
 
     def breaks(self) -> tuple[float, ...]:
         """Times at which a coefficient jumps or has a kink, ascending."""
+        return self._breaks
+
+    @cached_property
+    def _breaks(self) -> tuple[float, ...]:
+        """Found once, likewise."""
         return breaks_of(self)
 
     @property

@@ -155,8 +155,10 @@ def _parts(given: Any) -> Iterator[Specification]:
 
 def _looked_at(problem: Problem) -> tuple[Prepared | None, list[Fault]]:
     """The problem as far as it can be prepared, and all that is wrong with it."""
+    other = "bifurcate" if problem.sweep is None else "sweep"
+    unlike = f"; mfpde {other} does not" if problem.of_states else ""
     absent = [
-        Fault((block,), f"is missing: solving needs to know {why}")
+        Fault((block,), f"is missing: solving needs to know {why}{unlike}")
         for block, why in _NEEDED.items()
         if getattr(problem, block) is None
     ]

@@ -69,7 +69,7 @@ def _formula(problem: Problem, run: Run) -> _Exact | None:
     equation, dimension = problem.equation, problem.geometry.ambient_dimension
     if not equation.velocity.constant or not isinstance(problem.noise.kappa, float | int) or problem.drift is not None:
         return None
-    terms = [] if equation.law is None else equation.law.terms(dimension)
+    terms = () if equation.law is None else equation.law.terms(dimension)
     if len(terms) != 1 or not (terms[0].head.plain and terms[0].head.normalised):
         return None
     V, A = terms[0].value, terms[0].head.query_matrix(dimension)

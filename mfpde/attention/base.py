@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -87,14 +88,24 @@ class Attention(Law):
     def own_terms(self, dimension: int) -> list[Term]:
         """Its kernels with their value matrices for tokens in R^d, before its weight."""
 
-    def terms(self, dimension: int) -> list[Term]:
-        """Its kernels with their value matrices `W V` for tokens in R^d."""
+    def terms(self, dimension: int) -> tuple[Term, ...]:
+        """Its kernels with their value matrices `W V` for tokens in R^d, found once."""
+        if dimension not in self._terms_of:
+            self._terms_of[dimension] = self._weighted_terms(dimension)
+        return self._terms_of[dimension]
+
+    @cached_property
+    def _terms_of(self) -> dict[int, tuple[Term, ...]]:
+        """Those for the dimensions that were asked for."""
+        return {}
+
+    def _weighted_terms(self, dimension: int) -> tuple[Term, ...]:
         self.need_constant()
         own = self.own_terms(dimension)
         if self.weight is None:
-            return own
+            return tuple(own)
         weight = square("weight", self.weight, dimension)
-        return [Term(term.head, weight @ term.value, term.masked) for term in own]
+        return tuple(Term(term.head, weight @ term.value, term.masked) for term in own)
 
     def slices(self) -> tuple[float, ...] | None:
         """Positions at which the density of tokens is known, where it acts between tokens that have some."""

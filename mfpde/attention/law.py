@@ -142,9 +142,9 @@ class Law(InTime, ABC):
         """Why point masses cannot move by it, with or without noise, or None."""
         return None
 
-    def terms(self, dimension: int) -> list[Term]:
+    def terms(self, dimension: int) -> tuple[Term, ...]:
         """Its kernels with their value matrices for tokens in R^d; none where it is not made of kernels."""
-        return []
+        return ()
 
     def energy_unfit(self, geometry: Geometry) -> str | None:
         """Why its interaction energy is not known on that space, or None (physics section 3)."""

@@ -84,7 +84,7 @@ class MultiHead(Attention):
         return Convolution(geometry.harmonics, potential, None, abs(factor) * bound, factor * offset, cut=cut)
 
     def own_terms(self, dimension: int) -> list[Term]:
-        terms = []
+        terms: list[Term] = []
         for index, head in enumerate(self.heads):
             try:
                 terms += head.terms(dimension)

@@ -47,7 +47,7 @@ class AttentionEntropy(OfAttention):
         }
 
     def most_tokens(self, equation: Equation) -> int | None:
-        terms = [] if equation.attention is None else equation.attention.terms(equation.geometry.ambient_dimension)
+        terms = () if equation.attention is None else equation.attention.terms(equation.geometry.ambient_dimension)
         weighted = getattr(equation.initial, "weights", None) is not None
         return None if terms and not weighted and all(map(_by_sums, terms)) else MOST_OF_MATRIX
 

@@ -74,7 +74,7 @@ class AttentionTilt(Observable):
 
 
 def _heads(equation: Equation) -> list[Head]:
-    terms = [] if equation.law is None else equation.law.terms(equation.geometry.ambient_dimension)
+    terms = () if equation.law is None else equation.law.terms(equation.geometry.ambient_dimension)
     return [term.head for term in terms if term.head.tilts]
 
 

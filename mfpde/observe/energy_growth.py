@@ -60,7 +60,7 @@ class EnergyGrowth(Observable):
         if noise or equation.normalization is not None or equation.drift is not None:
             return "the formula is one without noise, normalization and pointwise drift"
         dimension = equation.geometry.ambient_dimension
-        terms = [] if equation.attention is None else equation.attention.terms(dimension)
+        terms = () if equation.attention is None else equation.attention.terms(dimension)
         if len(terms) == 1 and terms[0].head.plain and not terms[0].masked:
             matrices = terms[0].head.query_matrix(dimension), terms[0].value
             if None not in map(multiple_of_identity, matrices):

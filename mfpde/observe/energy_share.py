@@ -46,7 +46,7 @@ class EnergyShare(Observable):
 
     def unfit(self, equation: Equation) -> str | None:
         dimension = equation.geometry.ambient_dimension
-        terms = [] if equation.attention is None else equation.attention.terms(dimension)
+        terms = () if equation.attention is None else equation.attention.terms(dimension)
         if not equation.geometry.flat and len(terms) == 1 and terms[0].head.plain and not terms[0].masked:
             matrices = terms[0].head.query_matrix(dimension), terms[0].value
             if None not in map(multiple_of_identity, matrices):

@@ -34,7 +34,7 @@ class OfAttention(OfTokens):
         misplaced = super().unfit(equation)
         if misplaced is not None:
             return misplaced
-        terms = [] if equation.attention is None else equation.attention.terms(equation.geometry.ambient_dimension)
+        terms = () if equation.attention is None else equation.attention.terms(equation.geometry.ambient_dimension)
         if terms and all(term.head.normalised or term.head.tilts for term in terms):
             return None
         return "it tells of attention whose rows are probabilities (softmax, l2, sinkhorn, unnormalized)"

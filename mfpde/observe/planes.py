@@ -78,7 +78,7 @@ class Planes(OfTokens):
 
 def _value(equation: Equation) -> Float:
     dimension = equation.geometry.ambient_dimension
-    terms = [] if equation.attention is None else equation.attention.terms(dimension)
+    terms = () if equation.attention is None else equation.attention.terms(dimension)
     return np.asarray(sum((term.value for term in terms), np.zeros((dimension, dimension))))
 
 

@@ -65,7 +65,7 @@ class ScoreModes(OfTokens):
 
 def _beta(equation: Equation) -> float | None:
     dimension = equation.geometry.ambient_dimension
-    terms = [] if equation.attention is None else equation.attention.terms(dimension)
+    terms = () if equation.attention is None else equation.attention.terms(dimension)
     if len(terms) != 1 or not terms[0].head.plain or terms[0].masked:
         return None
     beta = multiple_of_identity(terms[0].head.query_matrix(dimension))

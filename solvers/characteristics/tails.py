@@ -54,7 +54,7 @@ def has_tails(equation: Equation, initial: Measure) -> bool:
         or not velocity.constant
     ):
         return False
-    terms = [] if law is None else law.terms(1)
+    terms = () if law is None else law.terms(1)
     return len(terms) == 1 and terms[0].head.plain and terms[0].head.normalised and not terms[0].masked
 
 

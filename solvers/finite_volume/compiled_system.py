@@ -54,10 +54,12 @@ class CompiledSystem(CellSystem):
         super().__init__(equation, grid, frame, scheme)
         self._known = self.knows(equation)
         self._constant = equation.velocity.constant and not equation.noise.breaks()
-        self._cells: tuple[Grid, Cells] | None = None
+        self._cells: tuple[Grid, dict[tuple[tuple[str, Any], ...], Cells]] | None = None
         self._kept_speeds: tuple[float, Solution, Float] | None = None
         self._kept_widths: tuple[Solution, Float] | None = None
         self._heads: dict[int, Heads] = {}
+        nothing, matrices = np.zeros(0, dtype=bool), np.zeros((0, 0, self.dimension, self.dimension))
+        self._no_heads = Heads(nothing, nothing, matrices, matrices, matrices, np.zeros(0))
         self._step_rooms: dict[tuple[int, ...], StepRoom] = {}
 
     @abstractmethod
@@ -98,7 +100,7 @@ class CompiledSystem(CellSystem):
         velocity, parts = equation.velocity, _moving_parts(equation)
         if equation.interaction is not None or parts not in ([], ["law"]):
             return False
-        terms = [] if velocity.law is None else velocity.law.at(0.0).terms(cls.dimension)
+        terms = () if velocity.law is None else velocity.law.at(0.0).terms(cls.dimension)
         return (velocity.law is None or bool(terms)) and all(term.head.pair_kernel in _KERNELS for term in terms)
 
     @property
@@ -144,7 +146,7 @@ class CompiledSystem(CellSystem):
         )
 
     def rhs(self, time: float, state: Solution, nearby: Rates | None = None, spreads: bool = True) -> Rates:
-        rates, measure = self._slope(time, state, self._tables()._replace(spreads=spreads), nearby)
+        rates, measure = self._slope(time, state, self._tables(spreads=spreads), nearby)
         if measure is None and not np.isfinite(rates.speeds).all():
             super().rhs(time, state, spreads=spreads)  # says why, where something is to be said
         return self._rates(rates, measure)
@@ -160,14 +162,12 @@ class CompiledSystem(CellSystem):
 
     def fluxes(self, order: int, density: Float, speeds: Float, conductivities: Float) -> Fluxes:
         panels, size = len(density), self.dimension
-        state = Solution(density, np.zeros((panels, size)), np.tile(np.eye(size), (panels, 1, 1)))
+        state = Solution(density, np.zeros((panels, size)), np.zeros((panels, size, size)))  # frames do not matter
         given = np.ascontiguousarray(speeds), np.ascontiguousarray(conductivities)
         rates = self._blank(state)._replace(speeds=given[0], conductivity=given[1])
-        nothing, matrices = np.zeros(0, dtype=bool), np.zeros((0, 0, size, size))
-        heads = Heads(nothing, nothing, matrices, matrices, matrices, np.zeros(0))
-        cells = self._tables()._replace(order=order)
-        if not (self._summed and self._find(state, heads, cells, rates)):
-            self._find_from_speeds(state, heads, cells, rates)
+        cells = self._tables(order=order)
+        if not (self._summed and self._find(state, self._no_heads, cells, rates)):
+            self._find_from_speeds(state, self._no_heads, cells, rates)
         return Fluxes(rates.across, rates.along)
 
     # -- steps
@@ -228,19 +228,19 @@ class CompiledSystem(CellSystem):
     def doubt(self, time: float, solution: Solution) -> float:
         if not (self.scheme.closed and self._summed):
             return super().doubt(time, solution)
-        heavy = self._tables()._replace(moves=False, heaviest=True)
+        heavy = self._tables(moves=False, heaviest=True)
         light = self._speeds_at_rest(time, solution)
         return self._speeds_apart(solution, light, self._slope(time, solution, heavy)[0].speeds)
 
     def solutions_apart(self, time: float, solution: Solution, one: Solution, other: Solution) -> float:
-        moved = self._slope(time, other, self._tables()._replace(moves=False))[0].speeds
+        moved = self._slope(time, other, self._tables(moves=False))[0].speeds
         return self._speeds_apart(solution, self._speeds_at_rest(time, one), moved)
 
     def _speeds_at_rest(self, time: float, solution: Solution) -> Float:
         """Of frames that do not move; the last ones are kept, since several comparisons begin with them."""
         kept = self._kept_speeds
         if kept is None or kept[0] != time or kept[1] is not solution:
-            found = self._slope(time, solution, self._tables()._replace(moves=False))[0].speeds
+            found = self._slope(time, solution, self._tables(moves=False))[0].speeds
             kept = self._kept_speeds = time, solution, found
         return kept[2]
 
@@ -271,35 +271,40 @@ class CompiledSystem(CellSystem):
             self._step_rooms[key] = step_room(stages, state)
         return self._step_rooms[key]
 
-    def _tables(self) -> Cells:
-        """Of the present grid."""
+    def _tables(self, **asked: Any) -> Cells:
+        """Of the present grid, and what is asked of it otherwise than usually."""
+        if self._cells is None or self._cells[0] is not self.grid:
+            self._cells = self.grid, {(): self._usual_tables()}
+        kept, key = self._cells[1], tuple(asked.items())
+        if key not in kept:
+            kept[key] = kept[()]._replace(**asked)
+        return kept[key]
+
+    def _usual_tables(self) -> Cells:
         grid, scheme = self.grid, self.scheme
-        if self._cells is None or self._cells[0] is not grid:
-            (row_weights, weights), (row_faces, faces) = grid.weights, grid.face_weights
-            table = Cells(
-                rows=grid.axes[0] if grid.dimension == 2 else np.zeros(1),
-                axis=grid.axes[-1],
-                widths=grid.widths,
-                row_weights=row_weights,
-                weights=weights,
-                row_faces=row_faces,
-                faces=faces,
-                row_excess=np.ascontiguousarray(grid.excess[0, :, 0]),
-                excess=np.ascontiguousarray(grid.excess[-1, 0]),
-                factors=_FACTORS,
-                order=scheme.order,
-                other_order=self.other_order,
-                walls=scheme.walls,
-                closed=scheme.closed,
-                moves=self.frame.gaussian,
-                spreads=True,
-                gaussian=self.frame.gaussian,
-                heaviest=False,
-                bounded=not self.sees_tails,
-                positions=np.zeros(0) if scheme.positions is None else np.ascontiguousarray(scheme.positions),
-            )
-            self._cells = grid, table
-        return self._cells[1]
+        (row_weights, weights), (row_faces, faces) = grid.weights, grid.face_weights
+        return Cells(
+            rows=grid.axes[0] if grid.dimension == 2 else np.zeros(1),
+            axis=grid.axes[-1],
+            widths=grid.widths,
+            row_weights=row_weights,
+            weights=weights,
+            row_faces=row_faces,
+            faces=faces,
+            row_excess=np.ascontiguousarray(grid.excess[0, :, 0]),
+            excess=np.ascontiguousarray(grid.excess[-1, 0]),
+            factors=_FACTORS,
+            order=scheme.order,
+            other_order=self.other_order,
+            walls=scheme.walls,
+            closed=scheme.closed,
+            moves=self.frame.gaussian,
+            spreads=True,
+            gaussian=self.frame.gaussian,
+            heaviest=False,
+            bounded=not self.sees_tails,
+            positions=np.zeros(0) if scheme.positions is None else np.ascontiguousarray(scheme.positions),
+        )
 
     def _heads_within(self, start: float, plan: Plan) -> Heads:
         """Coefficients at the stages of a step and at its end."""

@@ -49,7 +49,7 @@ def smooth_pieces(equation: Equation, measure: Measure) -> list[Part]:
     ]
     if any(ends is None for *_, ends in laws):
         return []
-    terms = [] if law is None else law.at(0.0).terms(1)
+    terms = () if law is None else law.at(0.0).terms(1)
     if any(term.head.tail_power < 1 for term in terms) and not measure.compact:
         return []
     cut = velocity.kinked and not kinks_inside(velocity)

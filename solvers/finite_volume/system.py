@@ -107,7 +107,7 @@ class CellSystem(System[Solution, Rates]):
         self._kinks_in_sums = interaction is not None and interaction.pairs_kinked and grid.dimension == 2
         self.sees_tails = interaction is None  # attention amplifies them, interactions do not
         law = equation.velocity.law
-        terms = [] if law is None else law.at(0.0).terms(grid.dimension)
+        terms = () if law is None else law.at(0.0).terms(grid.dimension)
         self._sees_windows = any(term.head.key_form(grid.dimension) is not None for term in terms)
         self.tilts = any(term.head.amplifies_tails(grid.dimension) for term in terms)
 
@@ -269,7 +269,7 @@ class CellSystem(System[Solution, Rates]):
     def misled(self, time: float, solution: Solution, rates: Rates) -> float:
         """What sums over cells may make wrong of speeds, in widths per unit time."""
         law = self._velocity.law
-        terms = [] if law is None or not self._sees_windows else law.at(time).terms(self.grid.dimension)
+        terms = () if law is None or not self._sees_windows else law.at(time).terms(self.grid.dimension)
         forms = ((term.head.key_form(self.grid.dimension), np.linalg.norm(term.value, 2)) for term in terms)
         missed = (size * windows_missed(form, solution.matrix, self.grid) for form, size in forms if form is not None)
         return float(max(missed, default=0.0))
@@ -364,11 +364,8 @@ class CellSystem(System[Solution, Rates]):
 
     def residual(self, solution: Solution, rates: Rates) -> float:
         """`int |d_t rho|` at fixed x, of all panels: what flows through faces, and what the frame's motion adds."""
-        frames = np.empty_like(rates.speeds)
-        for panel, frame in enumerate(solution.matrix):
-            inverse = np.linalg.inv(frame)
-            moving = rates.mean[panel][:, None, None] + np.tensordot(rates.matrix[panel], self.grid.coordinates, axes=1)
-            frames[panel] = np.tensordot(inverse, moving, axes=1)
+        moving = rates.mean[:, :, None] + rates.matrix @ self.grid.coordinates.reshape(self.grid.dimension, -1)
+        frames = np.linalg.solve(solution.matrix, moving).reshape(rates.speeds.shape).astype(float)
         carried = self.fluxes(self.scheme.order, solution.density, frames, np.zeros_like(rates.conductivities))
         across, along = rates.fluxes.across + carried.across, rates.fluxes.along + carried.along
         change = np.diff(across, axis=1) + np.diff(along, axis=2)

@@ -141,7 +141,7 @@ class EquiangularIntegration(ReducedIntegration):
         weights = np.array([1.0, self._count - 1]) / self._count
         own, other = 0.0, 0.0
         law = self._velocity.at(time).law
-        for term in [] if law is None else law.terms(dimension):
+        for term in () if law is None else law.terms(dimension):
             form = term.head.key_form(dimension)
             strength, damping = term.head.query_matrix(dimension)[0, 0], 0.0 if form is None else form[0, 0]
             scores = square * np.array([[strength - damping, strength * (1 - gap) - damping]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -48,7 +49,7 @@ class Part(ABC):
         """Drop what was kept from earlier velocities to make later ones faster."""
 
 
-def bounds_of(terms: list[Term]) -> list[float]:
+def bounds_of(terms: Sequence[Term]) -> list[float]:
     """What the mean of each term never exceeds on the unit sphere."""
     return [float(np.linalg.norm(term.value, 2)) * term.head.largest(term.value.shape[0], 1.0) for term in terms]
 

@@ -56,7 +56,7 @@ class ConvolutionOnSphere(Part):
 class PairsOnSphere(Part):
     """Kernels between the points of a coarse grid, which sees as many harmonics as they have."""
 
-    def __init__(self, terms: list[Term], degree: int, grid: RingGrid, masses: Float, masked: bool) -> None:
+    def __init__(self, terms: Sequence[Term], degree: int, grid: RingGrid, masses: Float, masked: bool) -> None:
         self._terms, self._degree, self._grid = terms, degree, grid
         self._masses, self._masked = masses, masked
         self.bound = sum(bounds_of(terms))
@@ -71,7 +71,7 @@ class PairsOnSphere(Part):
         self._kernels = [kernel_between(term, self._points, self._points) for term in terms]
 
     @classmethod
-    def of(cls, terms: list[Term], grid: RingGrid, masses: Float, masked: bool) -> PairsOnSphere | None:
+    def of(cls, terms: Sequence[Term], grid: RingGrid, masses: Float, masked: bool) -> PairsOnSphere | None:
         """None where a kernel depends on the measure, or has too many harmonics."""
         degrees = [_degree_of(term) for term in terms]
         if not terms or None in degrees:
@@ -194,7 +194,7 @@ class Several(Part):
         return np.asarray(sum(found[1:], found[0]))
 
 
-def parts_on_sphere(terms: list[Term], grid: RingGrid, masses: Float, masked: bool) -> Part | None:
+def parts_on_sphere(terms: Sequence[Term], grid: RingGrid, masses: Float, masked: bool) -> Part | None:
     """Kernels that are the same for every measure; None where one is not, or has too many harmonics."""
     kinked = [term for term in terms if term.head.pair_kernel == "relu"]
     smooth = [term for term in terms if term.head.pair_kernel != "relu"]

@@ -55,7 +55,7 @@ def keeps_axis(equation: Equation, axis: Float) -> bool:
         if not keeps(equation, turn):
             return False
         for velocity in _velocities(equation) if axis.size > 3 else ():
-            terms = [] if velocity.law is None else velocity.law.terms(axis.size)
+            terms = () if velocity.law is None else velocity.law.terms(axis.size)
             kept = [term.value for term in terms] + [term.head.query_matrix(axis.size) for term in terms]
             kept += [form for form in (term.head.key_form(axis.size) for term in terms) if form is not None]
             if any(np.abs(turn @ each - each @ turn).max() > _ROUNDINGS * np.abs(each).max() for each in kept):

@@ -5,6 +5,7 @@ A kernel that is the same for every measure is integrated once; a velocity is th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -77,7 +78,7 @@ class Tables(Part):
 
 
 def tables_of_terms(
-    terms: list[Term], grid: ModeGrid | MeridianGrid, masses: Float, masked: bool, nodes: int = 0
+    terms: Sequence[Term], grid: ModeGrid | MeridianGrid, masses: Float, masked: bool, nodes: int = 0
 ) -> Tables | None:
     """None where a kernel depends on the measure, or has no harmonics that end. So many `nodes` are tried first."""
     make = _on_circle if isinstance(grid, ModeGrid) else _about_axis

@@ -35,6 +35,13 @@ def test_blocks_that_solving_needs():
     ]
 
 
+def test_commands_that_go_without_them():
+    states = {"initial": None, "time": None, "bifurcation": {"parameter": "kappa", "range": [1, 4]}}
+    swept = {"sweep": {"attention.beta": [0, 1]}, "collect": [{"special": "branch-point", "branch": "mode 1"}]}
+    for command, more in (("bifurcate", {}), ("sweep", swept)):
+        assert [each.endswith(f"; mfpde {command} does not") for each in told(**states, **more)] == [True, True]
+
+
 def test_everything_is_told_at_once():
     said = told(
         attention={"kind": "softmax", "A": [[1, 2], [3, 4]]},
