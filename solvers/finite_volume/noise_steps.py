@@ -14,7 +14,9 @@ their `floor` or twice those is taken for zero and the rest is scaled to the mas
 notice is rejected, and explicit ones, which limit their fluxes, go on until the next look at the tails.
 Where attention sees tails as far out (kernels e^{<Ax, y>} amplify them), these steps are refused, and the explicit
 ones, whose errors are relative to the density of each cell, go on. So they are where such attention widens a law with
-tails: it will see farther out than now, where the tails that are cleared now would be.
+tails: it will see farther out than now, where the tails that are cleared now would be; not between walls, where drifts
+would notice no such tails anywhere. Where tails beyond the cells are only estimated, what they may change of the drift
+bounds what these steps may; on the plane tails are then not cleared but go on as g does.
 """
 
 from __future__ import annotations
