@@ -15,7 +15,9 @@ DESCRIPTION := setup.cfg pyproject.toml $(PINS)
 # the versions to install; `make oldest` takes others
 PINS := .ci/constraints.txt
 OLDEST_PYTHON ?= python3.11
-INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check -c $(PINS)
+INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check --no-compile -c $(PINS)
+# pip makes bytecode of one file after another, which takes half of an installation; here all processors do
+BYTECODE := $(RUN) -m compileall -qq -j 0 $(VENV)/lib || :
 # a file in one process, in order: what its tests share is made once (pytest-xdist #1386: groups are ignored with pytest 9.2)
 SUITE := $(RUN) -m pytest -n logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder -m "not long"
 DEMO := build/demo/noisy-kuramoto
@@ -74,10 +76,12 @@ clean: ## remove everything generated, the environment included
 
 $(READY)-run: $(READY) $(DESCRIPTION)
 	$(INSTALL) --no-build-isolation -e .
+	@$(BYTECODE)
 	@touch $@
 
 $(READY)-test $(READY)-dev $(READY)-docs: $(READY)-%: $(READY) $(DESCRIPTION)
 	$(INSTALL) --no-build-isolation -e '.[$*]'
+	@$(BYTECODE)
 	@touch $@
 
 $(READY): $(PINS)

@@ -17,7 +17,6 @@ from mfpde.compilation import kernel
 from mfpde.solvers.finite_volume import (
     exact_stages,
     line_system,
-    noise_steps,
     plane_forces,
     plane_system,
     weighted_modes,
@@ -151,9 +150,9 @@ def share_rows() -> None:
             [law(MEAN, COVARIANCE)], 2.0, moved_by={"expression": _PULL}, cells=128
         ),
     }
-    kernels = [(exact_stages, name) for name in ("carry_modes", "take_change", "gain", "conduct")]
-    kernels += [(noise_steps, "clear"), (weighted_modes, "multiply")]
-    kernels += [(line_system, "_line_step"), (line_system, "_line_force_step"), (plane_system, "_plane_step")]
+    kernels = [(exact_stages, name) for name in ("carry_modes", "take_change", "gain", "conduct", "clear")]
+    kernels += [(weighted_modes, "multiply"), (plane_system, "_plane_step")]
+    kernels += [(line_system, f"_line_{name}") for name in ("steps", "force_steps", "exact_step", "force_exact_step")]
     kernels += [(plane_system.PlaneSystem, "part_kernel"), (plane_forces, "add_outer_forces")]
     kernels += [(lattice_sums, "act_on_differences")]
     transforms = [(lattice_sums, name) for name in ("_transformed", "_restored")]

@@ -56,7 +56,7 @@ class PlaneRun(GridPortrait):
         places = self.chosen
         columns = min(len(places), 3)
         inner = grid[0, :].subgridspec(-(-len(places) // columns), columns)
-        grids = [self.grids[place] for place in places]
+        grids = [self.grid(self.shown[place]) for place in places]
         pictures = [Picture.of(one, window) for one, window in zip(grids, self.windows(grids), strict=True)]
         scale = common_scale([picture.density for picture in pictures])
         texts = time_texts(self.shown_times[places])

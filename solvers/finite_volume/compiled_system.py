@@ -16,28 +16,32 @@ from mfpde.solvers.finite_volume.control import Plan
 from mfpde.solvers.finite_volume.diagnostics import unsmoothed
 from mfpde.solvers.finite_volume.frames import Frame
 from mfpde.solvers.finite_volume.grid import Grid
+from mfpde.solvers.finite_volume.rates import Fluxes, Rates
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.stepping import SHARE_OF_CELLS, Attempt, Start
-from mfpde.solvers.finite_volume.system import STAGGERED, CellSystem, Fluxes, Rates, Scheme
+from mfpde.solvers.finite_volume.system import STAGGERED, CellSystem, Scheme
 from mfpde.solvers.kernels.cell_steps import StepRoom, StepTask, step_room
 from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State, Told
+from mfpde.solvers.steppers.explicit import Tableau
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
     from mfpde.attention import Interaction
     from mfpde.equation import Equation
 
-__all__ = ["CompiledSystem", "interaction_of"]
+__all__ = ["NO_STEP", "CompiledSystem", "ToldRates", "arrays_of", "interaction_of"]
 
 _KERNELS = frozenset({"softmax", "l2", "unnormalized"})  # of the form e^{<Ax, y> - <y, F y>}
 _NO_TABLEAU = np.zeros(0), np.zeros((0, 0)), np.zeros(0), np.zeros((0, 0))  # nodes, stages, weights, errors
-_NO_STEP = StepTask(*_NO_TABLEAU, 0.0, 0.0, 0.0, 0.0, restores=False)
-_UNTOLD = np.full(len(Told._fields), np.nan)
+NO_STEP = StepTask(*_NO_TABLEAU, 0.0, 0.0, 0.0, 0.0, restores=False)
+_UNTOLD = np.array(Told(np.nan, np.nan, np.nan, np.inf))
 _FACTORS = np.array([STAGGERED.get(order, np.zeros(4)) for order in range(10)])
 
 
 @dataclass(frozen=True)
-class _ToldRates(Rates):
+class ToldRates(Rates):
+    """Those that compiled code has found."""
+
     told: Told
 
 
@@ -114,8 +118,8 @@ class CompiledSystem(CellSystem):
     def _find(self, state: Solution, heads: Heads, cells: Cells, rates: Slopes) -> bool:
         """rates = those of a solution; without noise in the heads, of the velocity that they have. False where that is
         to be found, and is out of range."""
-        still = _arrays_of(state)
-        return not np.isnan(self._call(still, rates, _NO_STEP, heads, cells, still, rates)[0])
+        still = arrays_of(state)
+        return not np.isnan(self._call(still, rates, NO_STEP, heads, cells, still, rates)[0])
 
     def _slope(
         self, time: float, state: Solution, cells: Cells, nearby: Rates | None = None
@@ -130,8 +134,8 @@ class CompiledSystem(CellSystem):
 
     def _find_from_speeds(self, state: Solution, heads: Heads, cells: Cells, rates: Slopes) -> None:
         """rates = those of a solution from the velocities that stand in place of its speeds."""
-        still = _arrays_of(state)
-        self._part(still, rates, _NO_STEP, heads.noise, (0, 0.0), cells, still, rates)
+        still = arrays_of(state)
+        self._part(still, rates, NO_STEP, heads.noise, (0, 0.0), cells, still, rates)
 
     def _blank(self, state: Solution) -> Slopes:
         panels, (rows, columns) = len(state.mean), self.grid.shape
@@ -151,14 +155,16 @@ class CompiledSystem(CellSystem):
             super().rhs(time, state, spreads=spreads)  # says why, where something is to be said
         return self._rates(rates, measure)
 
-    def _rates(self, rates: Slopes, measure: GridDensity | None = None) -> _ToldRates:
+    def _rates(self, rates: Slopes, measure: GridDensity | None = None) -> ToldRates:
         told, spreading = Told(*rates.told.tolist()), self.spreading(rates.conductivity)
         moving = rates.mean, rates.matrix, rates.speeds, rates.conductivity
-        return _ToldRates(Fluxes(rates.across, rates.along), measure, *moving, told.outflow, spreading, told)
+        return ToldRates(Fluxes(rates.across, rates.along), measure, *moving, told.outflow, spreading, told)
 
-    def _arrays(self, rates: Rates) -> Slopes:
-        fluxes, told = rates.fluxes, np.empty(len(Told._fields))
-        return Slopes(fluxes.across, fluxes.along, rates.speeds, rates.mean, rates.matrix, rates.conductivities, told)
+    def _arrays(self, rates: Rates, copied: bool = False) -> Slopes:
+        fluxes, told = rates.fluxes, np.array(rates.told if isinstance(rates, ToldRates) else _UNTOLD)
+        moving = rates.speeds, rates.mean, rates.matrix, rates.conductivities
+        slopes = Slopes(fluxes.across, fluxes.along, *moving, told)
+        return Slopes(*(part.copy() for part in slopes)) if copied else slopes
 
     def fluxes(self, order: int, density: Float, speeds: Float, conductivities: Float) -> Fluxes:
         panels, size = len(density), self.dimension
@@ -174,10 +180,10 @@ class CompiledSystem(CellSystem):
     # ---------------------------------------------------------------------------------------------------------
 
     def step(self, start: Start, plan: Plan, tolerance: float) -> Attempt:
-        tableau, length, state = plan.stepper.tableau, plan.length, _arrays_of(start.solution)
+        state, length = arrays_of(start.solution), plan.length
         rough = max(tolerance, SHARE_OF_CELLS * length * start.roughness)
-        restores = self.frame.gaussian and not self.noisy_within(start.time, plan.end)
-        task = StepTask(*tableau, length, start.rates.emptying, rough, tolerance, restores)
+        task = self._task(plan.stepper.tableau, tolerance, start.time, plan.end)
+        task = task._replace(step=length, emptying=start.rates.emptying, rough=rough)
         new, following = State(*(np.empty_like(part) for part in state)), self._blank(start.solution)
         first, measure, error, same = self._arrays(start.rates), None, np.nan, not self._summed
         if self._summed:
@@ -192,6 +198,11 @@ class CompiledSystem(CellSystem):
         rates = self._rates(following, measure) if known else None
         return Attempt(Solution(*new), error, limited=moved_by > 0, rates=rates)
 
+    def _task(self, tableau: Tableau, tolerance: float, *times: float) -> StepTask:
+        """Steps of a scheme between these times, of no length."""
+        restores = self.frame.gaussian and not self.noisy_within(times[0], times[-1])
+        return StepTask(*tableau, 0.0, 0.0, tolerance, tolerance, restores)
+
     def _found_alike(self, one: Solution, other: Solution) -> bool:
         """Whether compiled code finds the velocities of both by the same tables: rates at the end of a step are
         otherwise found again, as a resumed run finds them."""
@@ -201,7 +212,7 @@ class CompiledSystem(CellSystem):
         self, start: Start, first: Slopes, task: StepTask, plan: Plan, new: State, following: Slopes
     ) -> tuple[float, float, GridDensity | None]:
         """The same with velocities between the parts; also the law at the end of a step that is accepted."""
-        state, count, nearby = _arrays_of(start.solution), task.weights.size, start.rates
+        state, count, nearby = arrays_of(start.solution), task.weights.size, start.rates
         noise, cells = self._heads_within(start.time, plan).noise, self._tables()
         room = self._step_room(count, state)
         error, moved_by = self._part(state, first, task, noise, (0, 0.0), cells, new, following)
@@ -218,11 +229,11 @@ class CompiledSystem(CellSystem):
         return error, moved_by, nearby.measure
 
     def roughness(self, solution: Solution, rates: Rates) -> float:
-        assert isinstance(rates, _ToldRates)  # noqa: S101 - for the type checker
+        assert isinstance(rates, ToldRates)  # noqa: S101 - for the type checker
         return rates.told.roughness
 
     def narrowest(self, solution: Solution, rates: Rates) -> float:
-        assert isinstance(rates, _ToldRates)  # noqa: S101 - for the type checker
+        assert isinstance(rates, ToldRates)  # noqa: S101 - for the type checker
         return unsmoothed(rates.told.narrowest)
 
     def doubt(self, time: float, solution: Solution) -> float:
@@ -308,13 +319,15 @@ class CompiledSystem(CellSystem):
 
     def _heads_within(self, start: float, plan: Plan) -> Heads:
         """Coefficients at the stages of a step and at its end."""
-        if self._constant:
-            return self._constant_heads(plan.stepper.tableau.nodes.size + 1)
-        return self._heads_at(_times_within(start, plan))
+        return self._heads_along(_times_within(start, plan))
+
+    def _heads_along(self, times: Sequence[float]) -> Heads:
+        """Coefficients at these times."""
+        return self._constant_heads(len(times)) if self._constant else self._heads_at(times)
 
     def _heads_now(self, time: float) -> Heads:
         """Coefficients at one time."""
-        return self._constant_heads(1) if self._constant else self._heads_at([time])
+        return self._heads_along([time])
 
     def _constant_heads(self, rows: int) -> Heads:
         """The same coefficients in each of so many rows."""
@@ -357,7 +370,7 @@ def _moving_parts(equation: Equation) -> list[str]:
     return [part.name for part in fields(velocity) if getattr(velocity, part.name) is not None]
 
 
-def _arrays_of(solution: Solution) -> State:
+def arrays_of(solution: Solution) -> State:
     """Contiguous ones."""
     return State(*map(np.ascontiguousarray, solution))
 

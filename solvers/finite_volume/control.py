@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mfpde.solvers.kernels import line_march as rule
 from mfpde.solvers.steppers.dop853 import Dop853
 from mfpde.solvers.steppers.explicit import ExplicitStepper
 from mfpde.solvers.steppers.rkc2 import Rkc2
@@ -14,21 +15,12 @@ from mfpde.solvers.stepping.controller import SHORTEST_STEP, Controller
 from mfpde.solvers.stepping.step_ends import next_end
 from mfpde.typing import AnyArray
 
-__all__ = ["ExactLimits", "Plan", "StepControl"]
+__all__ = ["ERROR_FLOOR", "ExactLimits", "Plan", "StepControl"]
 
-_ERROR_FLOOR = 1e-2  # of the controllers: errors below it are those of limited fluxes, which know no order
+ERROR_FLOOR = 1e-2  # of the controllers: errors below it are those of limited fluxes, which know no order
 _FIRST_STEP = 0.8  # standard deviations that the first step may carry a frame, for a tolerance of 1
-_STIFF_RATIO = 5.0  # of the rates at which diffusion and transport empty cells, from which on rkc2 may pay
-_STAGES_MAX = 100  # of rkc2
 _STIFF_TOLERANCE_SHARE = 0.1  # of the tolerance, for a step of rkc2: there are ten times as many, and they add up
-_STIFF_FIRST = 4.0  # times what is stable for the other scheme: the first step of rkc2
-# of the lengths of the schemes for noise, while another one takes steps: at most for each of them, the same after a
-# rejection, when trials had been a tenth of the time, and over their time
-_REGROWTH, _REGROWTH_REJECTED, _REGROWTH_SHARE = 1.1, 1.03, 0.5
 _DOP853 = Dop853()
-_UNKNOWN_GAIN = 2.2  # of work per time, that the next step of rkc2 may bring while its steps grow as fast as they may
-_EXACT_FIRST = 4.0  # times what the other scheme of that order means to take: the first such step
-_EXACT_CFL = 10.0  # share of a cell that transport may take out in such a step; at 40 waves grow at the ends
 
 
 @dataclass(frozen=True)
@@ -69,9 +61,9 @@ class StepControl:
     would make them many, of `rkc2` or of `gif853` in cosines, whichever gets furthest for its cost."""
 
     def __init__(self, stepper: ExplicitStepper, cfl: float, tolerance: float, breaks: Sequence[float] = ()) -> None:
-        self.stepper, self._cfl, self.tolerance = stepper, cfl, tolerance
+        self.stepper, self.cfl, self.tolerance = stepper, cfl, tolerance
         self.breaks = tuple(float(time) for time in breaks if time > 0)
-        self._usual, self._stiff, self._exact = (Controller(0.0, _ERROR_FLOOR) for _ in range(3))
+        self._usual, self._stiff, self._exact = (Controller(0.0, ERROR_FLOOR) for _ in range(3))
         self.counts = {"steps": 0, "rejected": 0, "limited": 0, "stiff": 0, "exact": 0}
 
     @property
@@ -93,7 +85,7 @@ class StepControl:
     ) -> Plan:
         """The next step on the way to a target."""
         emptying = outflow + spreading
-        stable = self._cfl / emptying if emptying > 0 else np.inf
+        stable = self.cfl / emptying if emptying > 0 else np.inf
         ends = [target, *self.breaks]
 
         def planned(stepper: ExplicitStepper, length: float, stiff: bool = False) -> Plan:
@@ -104,16 +96,16 @@ class StepControl:
         if self.step <= stable:
             return plan
         costs = {plan: _price(len(plan.stepper.tableau.weights), plan.length)}
-        if spreading > _STIFF_RATIO * outflow:
-            reached = self._stiff.length or _STIFF_FIRST * stable
-            reached = next_end(time, min(reached, 0.3 * _STAGES_MAX**2 / emptying), ends) - time
+        if spreading > rule.STIFF_RATIO * outflow:
+            reached = self._stiff.length or rule.STIFF_FIRST * stable
+            reached = next_end(time, min(reached, rule.REACH_SHARE * rule.STAGES_MAX**2 / emptying), ends) - time
             stiff = planned(Rkc2.reaching(2 * reached * emptying), reached, stiff=True)
             costs[stiff] = _price(len(stiff.stepper.tableau.weights), stiff.length)
             if exact is not None and self._stiff.growing:
-                costs[stiff] /= _UNKNOWN_GAIN
+                costs[stiff] /= rule.UNKNOWN_GAIN
         if exact is not None:
-            allowed = min(exact.longest, _EXACT_CFL / exact.outflow if exact.outflow > 0 else np.inf)
-            other = planned(_DOP853, min(self._exact.length or _EXACT_FIRST * self.step, allowed))
+            allowed = min(exact.longest, rule.EXACT_CFL / exact.outflow if exact.outflow > 0 else np.inf)
+            other = planned(_DOP853, min(self._exact.length or rule.EXACT_FIRST * self.step, allowed))
             costs[replace(other, exact=exact)] = _price(exact.price * exact.stages, other.length)
         return min(costs, key=lambda each: costs[each])
 
@@ -135,8 +127,8 @@ class StepControl:
         self.counts["exact"] += int(plan.exact is not None)
         for other in (self._stiff, self._exact):
             if other is not controller:
-                growth = _REGROWTH_REJECTED if other.rejected else _REGROWTH
-                other.length = min(growth * other.length, other.length + _REGROWTH_SHARE * plan.length)
+                growth = rule.REGROWTH_REJECTED if other.rejected else rule.REGROWTH
+                other.length = min(growth * other.length, other.length + rule.REGROWTH_SHARE * plan.length)
         if accepted and plan.jump:
             self._usual.forget()
             self._stiff.forget()
@@ -156,9 +148,9 @@ class StepControl:
 
     def restore(self, arrays: Mapping[str, AnyArray]) -> None:
         """Go on from there."""
-        for controller, numbers in zip(self._controllers, arrays["controller"], strict=True):
+        for controller, numbers in zip(self._controllers, arrays["controller"].tolist(), strict=True):
             controller.restore(numbers)
-        self.counts = dict(zip(self.counts, (int(count) for count in arrays["control_counts"]), strict=True))
+        self.counts = dict(zip(self.counts, arrays["control_counts"].tolist(), strict=True))
 
 
 def _price(work: float, length: float) -> float:

@@ -10,10 +10,13 @@ from scipy.fft import dct, dctn, idct, idctn
 
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.modes import Modes
+from mfpde.solvers.kernels.fast_fourier import roots_of_unity
+from mfpde.solvers.kernels.line_exact import LineModes
 from mfpde.typing import Float
 
 __all__ = ["Cosines"]
 
+_MATRIX_CELLS_MAX = 384  # up to which products with matrices are no slower than transforms of SciPy's, and their call
 _CELL_MICROSECONDS = 0.05  # of cosines, exponentials and sums in one stage, measured
 
 
@@ -42,6 +45,20 @@ class Cosines(Modes):
     @property
     def along(self) -> tuple[Float, Float]:
         return (np.zeros(1), self._each[0]) if self.grid.dimension == 1 else (self._each[0], self._each[1])
+
+    @cached_property
+    def _line_tables(self) -> LineModes | None:
+        n, matrix = self.grid.cells[0], np.zeros((0, 0))
+        waves, none = np.arange(n), np.zeros((2, 0))
+        sizes = np.sqrt(np.where(waves > 0, 2.0, 1.0) / n)
+        if n & (n - 1) == 0:
+            angles = np.pi / (2 * n) * waves
+            turns, roots = sizes * np.stack([np.cos(angles), -np.sin(angles)]), roots_of_unity(n)
+            return LineModes(matrix, matrix, roots, turns, self.scale, self._each[0], none[0], none)
+        if n > _MATRIX_CELLS_MAX:
+            return None
+        back = sizes[:, None] * np.cos(np.pi / (2 * n) * (waves[:, None] * (2 * waves + 1) % (4 * n)))
+        return LineModes(np.ascontiguousarray(back.T), back, none, none, self.scale, self._each[0], none[0], none)
 
     def coefficients(self, values: Float) -> Float:
         if self.grid.dimension == 1:

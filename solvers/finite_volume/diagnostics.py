@@ -16,10 +16,11 @@ from mfpde.solvers.kernels.finite_volume_peaks import narrowest_peak
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
-    from mfpde.solvers.finite_volume.system import Rates
+    from mfpde.solvers.finite_volume.rates import Rates
 
 __all__ = [
     "LEAST_WIDTH",
+    "SMOOTHING_WIDTH",
     "Faults",
     "Missed",
     "between_cells",
@@ -36,7 +37,7 @@ __all__ = [
 
 #: cells across a cluster at half of its height
 LEAST_WIDTH = 3.0
-_SMOOTHING_WIDTH = 4.0 * np.log(2.0)  # cells squared that averaging adds to the squared width at half height
+SMOOTHING_WIDTH = 4.0 * math.log(2.0)  # cells squared that averaging adds to the squared width at half height
 _DIFFERENCE_DAMPING = 4.0  # half of the derivatives by which fluxes of order nine and seven differ in effect
 _EDGE_DAMPING = 1.5  # half of those by which the law of the first instants is wrong at edges
 # of what was missed
@@ -60,7 +61,7 @@ def narrowest_cluster(density: Float) -> float:
 
 def unsmoothed(width: float) -> float:
     """Of a peak as wide as this after smoothing."""
-    return math.sqrt(max(width**2 - _SMOOTHING_WIDTH, 0.0))
+    return math.sqrt(max(width**2 - SMOOTHING_WIDTH, 0.0))
 
 
 def longest_cell(matrices: Float, grid: Grid) -> float:
@@ -96,10 +97,12 @@ def between_cells(density: GridDensity) -> float:
 
 class Faults(NamedTuple):
     """What cells make wrong per unit time: the difference between two orders of the fluxes, relative to the peak, and
-    what sums over tokens make of speeds, in widths."""
+    what sums over tokens make of speeds, in widths. It is damped by what noise adds to variances, in cells squared,
+    where that is least."""
 
     fluxes: float
     sums: float
+    widening: float
 
 
 @dataclass
@@ -151,11 +154,10 @@ class Missed:
         smooth = self.order == 9 and not self.kinks
         return _ORDER_NINE_FACTOR * difference ** (9 / 7) if smooth else difference
 
-    def add(self, step: float, before: Faults, after: Faults, spreading: float) -> None:
-        """A step: its length, what cells make wrong before and after it, and what noise adds to variances in cells
-        squared, at least, per unit time."""
+    def add(self, step: float, before: Faults, after: Faults) -> None:
+        """A step: its length, and what cells make wrong before and after it."""
         self.misled += step * _mean(before.sums, after.sums)
-        wider = 1.0 + step * spreading / self.layer
+        wider = 1.0 + step * min(before.widening, after.widening) / self.layer
         damping = wider**-_DIFFERENCE_DAMPING
         self.differed = damping * self.differed + step * _mean(damping * before.fluxes, after.fluxes)
         if self.layer < np.inf:
@@ -172,9 +174,9 @@ class Missed:
         felt = self.felt + _mean(self.feeling, feeling) * length
         return replace(self, tails=tails, sums=sums, felt=felt, feeling=feeling, looked=time)
 
-    def see_walls(self, density: Float, lifted: float) -> None:
-        """After a step between walls, whose lifting has changed that share of the mass."""
-        self.walls = max(self.walls, lifted + mass_at_walls(density))
+    def see_walls(self, changed: float) -> None:
+        """After a step, with the share of the mass that differs at walls, what lifting has changed there included."""
+        self.walls = max(self.walls, changed)
 
     def see_output(self, between: float) -> None:
         """At an output time, with the error of interpolation between the cells then."""

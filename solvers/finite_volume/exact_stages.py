@@ -24,14 +24,27 @@ import numpy as np
 
 from mfpde.solvers.finite_volume.control import Plan
 from mfpde.solvers.finite_volume.modes import Modes
+from mfpde.solvers.finite_volume.rates import Fluxes
 from mfpde.solvers.finite_volume.solution import Solution
-from mfpde.solvers.finite_volume.stepping import Start, sound
-from mfpde.solvers.finite_volume.system import CellSystem, Fluxes
-from mfpde.solvers.kernels.exact_modes import ModeStart, ModeStep, carry_modes, conduct, gain, take_change
-from mfpde.solvers.steppers.gif853 import NODES
+from mfpde.solvers.finite_volume.stepping import Start, change_size, sound
+from mfpde.solvers.finite_volume.system import CellSystem
+from mfpde.solvers.kernels.exact_modes import (
+    ModeStart,
+    ModeStep,
+    carry_modes,
+    clear,
+    conduct,
+    continue_tails,
+    gain,
+    take_change,
+)
+from mfpde.solvers.steppers.base import combined_error
+from mfpde.solvers.steppers.gif853 import ERROR_FIVE, ERROR_THREE, NODES, STAGE_WEIGHTS, WEIGHTS
 from mfpde.typing import Float
 
-__all__ = ["ExactStages", "rate_of_change"]
+__all__ = ["ExactStages", "cleared", "rate_of_change", "take_exact_step"]
+
+_RIPPLES_BELOW = 4.0  # times the largest negative density: what is smaller goes on as g does
 
 
 class ExactStages:
@@ -105,6 +118,58 @@ class ExactStages:
         length = self._plan.length
         density = self._modes.values(length * self._decay * _combined(weights, self._scaled))
         return density, length * _combined(weights, self._mean), length * _combined(weights, self._matrix)
+
+
+def take_exact_step(
+    system: CellSystem, modes: Modes, start: Start, plan: Plan, followed: Sequence[float], allowed: tuple[float, float]
+) -> tuple[Solution | None, float, float]:
+    """One step as planned, with p through transport at some nodes: where it leads, without ripples and with the mass
+    from before (None where it was too long); its error in units of what is allowed of the density and of the frame;
+    and the largest negative density that was cleared, relative to the peak, in units of the modes' scale."""
+    before, stages, (rough, tolerance) = start.solution, ExactStages(system, modes, start, plan), allowed
+    nowhere = None, np.inf, 0.0
+    if not stages.follow(followed, lambda stage: _sound_tails(stage, modes, modes.floor)):
+        return nowhere
+    for number, node in enumerate(NODES[1:].tolist(), start=1):
+        stage = stages.at(node, STAGE_WEIGHTS[number, :number])
+        if not sound(stage):
+            return nowhere
+        stages.add(_sound_tails(stage, modes, modes.floor))
+    reached = stages.at(1.0, WEIGHTS)
+    if not sound(reached):
+        return nowhere
+    added = stages.followed(stages.add(_sound_tails(reached, modes, modes.floor)))
+    reached = reached._replace(density=reached.density + added)
+    five, three = (change_size(before, *stages.difference(row), rough, tolerance) for row in (ERROR_FIVE, ERROR_THREE))
+    peaks = before.density.max(axis=(1, 2), keepdims=True)
+    others = max(float(np.abs(added / peaks).max()), float((-reached.density / peaks).max())) / rough
+    clipped = _ripples(reached, modes)
+    new = _sound_tails(reached, modes, max(modes.floor, 2.0 * clipped))
+    mass = before.density.sum(axis=(1, 2)) / new.density.sum(axis=(1, 2))
+    new = new._replace(density=new.density * mass[:, None, None])
+    return new, max(combined_error([five, three]), others), clipped
+
+
+def cleared(solution: Solution, modes: Modes, share: float) -> Solution:
+    """Without what is below that share of each panel's peak, both in units of the modes' scale."""
+    density = np.empty_like(solution.density)
+    clear(solution.density, modes.scale, share, density)
+    return solution._replace(density=density)
+
+
+def _sound_tails(solution: Solution, modes: Modes, share: float) -> Solution:
+    """Likewise, or with what is below that share, or as small as ripples are, going on as g does."""
+    if not modes.continued:
+        return cleared(solution, modes, share)
+    new = cleared(solution, modes, max(share, _RIPPLES_BELOW * _ripples(solution, modes)))
+    continue_tails(modes.scale, new.density)
+    return new
+
+
+def _ripples(solution: Solution, modes: Modes) -> float:
+    """The largest negative density, as a share of each panel's peak, both in units of the modes' scale."""
+    weighed = solution.density / modes.scale
+    return float((-weighed.min(axis=(1, 2)) / weighed.max(axis=(1, 2))).max())
 
 
 def _conductivities(system: CellSystem, time: float, solution: Solution) -> tuple[Float, Float]:

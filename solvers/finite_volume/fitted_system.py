@@ -13,8 +13,9 @@ import numpy as np
 from mfpde.geometry import Lattice, Line
 from mfpde.measure import Particles
 from mfpde.measure.edge_stencils import WEIGHT_DEGREE, at_faces, end_weights
+from mfpde.solvers.finite_volume.rates import Fluxes, Rates
 from mfpde.solvers.finite_volume.solution import Solution, measure_of
-from mfpde.solvers.finite_volume.system import CellSystem, Fluxes, Rates
+from mfpde.solvers.finite_volume.system import CellSystem
 from mfpde.solvers.kernels.finite_volume_transport import TURNING_SPEED
 from mfpde.typing import Float
 

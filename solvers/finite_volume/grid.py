@@ -107,6 +107,11 @@ class Grid:
         return self.coordinates - np.clip(self.coordinates, -steepest, steepest)
 
     @cached_property
+    def is_continued(self) -> bool:
+        """Whether there is any excess."""
+        return bool(self.excess.any())
+
+    @cached_property
     def weights(self) -> tuple[Float, ...]:
         """g at the middles, one factor for each direction; the line has a trivial one before."""
         factors = self._weights(self.axes)
@@ -125,9 +130,14 @@ class Grid:
         shares = np.empty((self.dimension, 2))
         for direction in range(self.dimension):
             along = total if direction == self.dimension - 1 else total.T
-            ring = max(_EDGE_CELLS_MIN, along.shape[1] // 16)
+            ring = self.rings[direction]
             shares[direction] = along[:, :ring].sum(), along[:, -ring:].sum()
         return shares / float(total.sum())
+
+    @cached_property
+    def rings(self) -> list[int]:
+        """Cells near an end, along each axis."""
+        return [max(_EDGE_CELLS_MIN, count // 16) for count in self.cells]
 
     @cached_property
     def gaussian_edge_mass(self) -> Float:

@@ -11,16 +11,17 @@ import numpy as np
 
 from mfpde.contracts import Accuracy, Integration, Progress, State
 from mfpde.errors import ProblemError
-from mfpde.geometry import Axis, Layout
+from mfpde.geometry import Layout
 from mfpde.measure import GridDensity
 from mfpde.solvers.amplification import Amplification
-from mfpde.solvers.finite_volume.control import Plan, StepControl
+from mfpde.solvers.finite_volume.control import ExactLimits, StepControl
 from mfpde.solvers.finite_volume.diagnostics import (
     LEAST_WIDTH,
     Faults,
     Missed,
     between_cells,
     inverse_growth,
+    mass_at_walls,
     moments_apart,
     pace,
     pace_of_frames,
@@ -28,26 +29,24 @@ from mfpde.solvers.finite_volume.diagnostics import (
 from mfpde.solvers.finite_volume.first_instants import FirstInstants
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.initial import stacked
+from mfpde.solvers.finite_volume.layouts import fields_of, layout_of
+from mfpde.solvers.finite_volume.looks import between_looks, due, to_look
+from mfpde.solvers.finite_volume.marching import LEFT_OF_POLE, Ahead
 from mfpde.solvers.finite_volume.noise_steps import NoiseSteps
+from mfpde.solvers.finite_volume.open_ends import LEAK_MAX, OpenEnds
+from mfpde.solvers.finite_volume.rates import Rates
 from mfpde.solvers.finite_volume.solution import Solution, measure_of
 from mfpde.solvers.finite_volume.stepping import Attempt, Start
-from mfpde.solvers.finite_volume.system import CellSystem, Rates
-from mfpde.solvers.forms import grid_layout, panels_fields, panels_layout
+from mfpde.solvers.finite_volume.system import CellSystem
 from mfpde.solvers.stepping.pole import PoleLine
 from mfpde.solvers.stepping.steady_state import PUSH, Rest
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["FiniteVolumeIntegration"]
 
-_EDGE_MASS_MAX, _TAILS_MAX = 1e-14, 1e-12  # share of the mass near an end, at which boxes grow; if tails go on beyond
-_EDGE_GAUSSIAN_RATIO = 4.0  # of the mass near an end to that of a Gaussian there, which is no reason to grow
-_MASS_ROUNDING = 2e-15  # share of the mass that rounding may change in one step
-_LEAK_MAX = 1e-9  # share of the mass near an end of a box that cannot grow, at which the run ends
-_BOX_GROWTH_MAX = 4  # times the cells at the start
-_STEPS_BETWEEN_LOOKS = 8  # accepted steps between two estimates of tails, and of whether anything moves still
+_TRIED_MAX = 64  # steps in one call
 _TAILS_SHARE_MIN = 1e-3  # share of the error that is allowed, above which tails are estimated at every early step
 _STEP_OVERHEAD = 300.0  # microseconds of a step, besides what evaluations cost in compiled code
-_LEFT_OF_POLE = 1e-4  # share of the time of a pole that need not be followed
 
 
 class FiniteVolumeIntegration(Integration):
@@ -65,12 +64,12 @@ class FiniteVolumeIntegration(Integration):
         self._system, self._solution, self._control = system, solution, control
         self._noise_steps = NoiseSteps(system)
         self._amplification, self._first, self._time = amplification, first, 0.0
-        self._growth, self._missed, self._leak = PoleLine(), missed, 0.0
+        self._growth, self._missed = PoleLine(), missed
         self._rest = Rest(control.tolerance, max(control.breaks, default=0.0))
         self._rates: Rates | None = system.rhs(0.0, solution)  # compiles before anybody measures a rate
         self._kept: dict[str, tuple[object, Any]] = {}
         self._faults: Faults | None = None
-        self._first_cells, self._evaluations = system.grid.cells, 1
+        self._ends, self._evaluations = OpenEnds(system), 1
         control.begin(control.first_step(pace_of_frames(solution, self._rates)))
 
     @property
@@ -119,21 +118,22 @@ class FiniteVolumeIntegration(Integration):
                 return trouble
             if work >= budget:
                 return Progress(State.UNDER_WAY)
-            if self._control.counts["steps"] % _STEPS_BETWEEN_LOOKS == 0 and self._rest.due(self._time):
+            steps = self._control.counts["steps"]
+            if steps % between_looks(steps) == 0 and self._rest.due(self._time):
                 if not self._rest.look(self, max(1, int(budget - work))):
                     return Progress(State.UNDER_WAY)
                 work += self._system.cost(len(self._solution.mean))
             if self._rest.found:
                 self._time = target
                 break
-            evaluations = self._evaluations
-            if not self._attempt(target):
+            evaluations, price = self._evaluations, self._system.cost(len(self._solution.mean))
+            if not self._attempt(target, budget - work):
                 return Progress(
                     State.NOT_FINITE,
                     "the step size has shrunk to nothing",
                     "check the size of the coefficients against time.until, or try a smaller order",
                 )
-            work += (self._evaluations - evaluations) * self._system.cost(len(self._solution.mean)) + _STEP_OVERHEAD
+            work += (self._evaluations - evaluations) * price + _STEP_OVERHEAD
         self._amplification.see(self.residual())
         if not self._rest.found:
             self._missed.see_output(self._between())
@@ -148,50 +148,89 @@ class FiniteVolumeIntegration(Integration):
         self._time = self._missed.looked = time
         self._rates = self._faults = None
 
-    def _attempt(self, target: float) -> bool:
-        """Try one step; False when steps have become too short."""
+    def _attempt(self, target: float, budget: float) -> bool:
+        """Try one step, or a march of about that many microseconds; False when steps have become too short."""
         rates = self._present_rates()
-        plan = self._plan(target, rates)
+        number, promised = self._control.counts["steps"], self._missed.allowed
+        exact = self._noise_steps.limits(self._time, self._solution, rates, number, promised)
+        plan = self._control.plan(self._time, target, rates.outflow, rates.spreading, exact)
         if self._control.vanished(self._time, target) or not plan.length > 0.0:  # cells may empty at once
             return False
-        self._evaluations += plan.evaluations
         start = Start(self._time, self._solution, rates, (faults := self._present_faults()).fluxes)
+        if plan.exact is None and not plan.stiff and self._march(start, target, exact, budget):
+            return True
+        self._evaluations += plan.evaluations
         taken = self._system.step if plan.exact is None else self._noise_steps.step
         try:
             with np.errstate(all="ignore"):
                 tried = taken(start, plan, self._control.allowed(plan))
         except (ProblemError, ArithmeticError, np.linalg.LinAlgError):  # a trial stage where the drift means nothing
             tried = Attempt(None, np.inf)
-        if tried.solution is not None and self._leaves_the_box(tried.solution):
+        passed = tried.solution is not None and self._ends.passed(start.solution, tried.solution)
+        if passed and self._make_room(np.ones((self.grid.dimension, 2), dtype=bool)):  # the step is tried again
             return True
         if self._control.judge(plan, tried.error, tried.limited) and tried.solution is not None:
-            self._solution = self._system.restored(start.solution, tried.solution, start.time, plan.end)
+            solution = self._system.restored(start.solution, tried.solution, start.time, plan.end)
+            at_walls = 0.0
             if self._system.scheme.walls and not self._system.edges:
-                lifted = 0.0 if plan.exact is None else plan.exact.wall_error
-                self._missed.see_walls(self._solution.density, lifted)
-            self._time = plan.end
-            self._rates = self._faults = None
-            if not self._make_room(self._crowded()) and tried.rates is not None:
-                self._see(tried.rates)
-            widening = self._system.widening((start.time, start.solution), (plan.latest, self._solution))
-            self._missed.add(plan.length, faults, self._present_faults(), widening)
-            self._look_at_tails()
+                at_walls = (0.0 if plan.exact is None else plan.exact.wall_error) + mass_at_walls(solution.density)
+            self._arrive((plan.end, plan.latest), replace(tried, solution=solution), faults, at_walls)
         return True
 
-    def _plan(self, target: float, rates: Rates) -> Plan:
-        """The next step."""
-        exact = self._noise_steps.limits(
-            self._time, self._solution, rates, self._control.counts["steps"], self._missed.allowed
+    def _march(self, start: Start, target: float, exact: ExactLimits | None, budget: float) -> bool:
+        """Take usual steps in one compiled call, until Python has to look; False where the first is for Python."""
+        steps, stages = self._control.counts["steps"], self._control.stepper.tableau.weights.size
+        each = stages * self._system.cost(len(start.solution.mean)) + _STEP_OVERHEAD
+        ahead = Ahead(
+            target=target,
+            steps=min(to_look(steps, self._tails_matter), self._noise_steps.held(exact, start.rates, steps)),
+            attempts=1 + int(min(budget / each, _TRIED_MAX)),
+            exact_work=np.inf if exact is None else exact.price * exact.stages,
+            wall_error=self._noise_steps.wall_error_max(self._missed.allowed),
+            crowded=self._ends.bounds[0],
+            grown=self._growth.last,
         )
-        return self._control.plan(self._time, target, rates.outflow, rates.spreading, exact)
+        found = self._system.march(start, self._control, ahead)
+        if found is None or found.tried == 0:
+            return False
+        self._evaluations += found.tried * (stages - 1) + max(0, len(found.taken) - 1)
+        faults = self._present_faults()
+        for taken, following in found.taken[:-1]:
+            self._growth.add(taken.end, taken.inverse_growth)
+            self._missed.see_walls(taken.at_walls)
+            self._missed.add(taken.length, faults, following)
+            self._time, faults = taken.end, following
+        if found.taken:
+            (last, _), there = found.taken[-1], Attempt(found.solution, 0.0, rates=found.rates)
+            self._arrive((last.end, last.end), there, faults, last.at_walls, found.crowded)
+        return True
+
+    def _arrive(
+        self, ends: tuple[float, float], there: Attempt, faults: Faults, at_walls: float, crowded: bool = True
+    ) -> None:
+        """At the end of a step from a solution with these faults, where an open box may be crowded; coefficients belong
+        to the step until its latest time, the other one of its ends."""
+        (end, latest), solution, rates = ends, there.solution or self._solution, there.rates
+        length, self._time = end - self._time, end
+        self._solution, self._rates, self._faults = solution, None, None
+        self._missed.see_walls(at_walls)
+        if not (crowded and self._make_room(self._ends.crowded(solution))) and rates is not None:
+            self._see(rates)
+        following = self._present_faults()
+        if latest < end:
+            following = following._replace(widening=self._system.widening(latest, self._solution))
+        self._missed.add(length, faults, following)
+        self._look_at_tails()
 
     def _look_at_tails(self) -> None:
-        """Estimate the errors that tails, and sums over kinks, cause: after step 2, after every step up to the 8th
-        while one exceeds a thousandth of the error that is allowed, and after every 8th step."""
-        steps = self._control.counts["steps"]
-        matter = max(self._missed.tails, self._missed.sums) > _TAILS_SHARE_MIN * self._missed.allowed
-        if steps == 2 or steps % _STEPS_BETWEEN_LOOKS == 0 or (steps < _STEPS_BETWEEN_LOOKS and matter):
+        """Estimate the errors that tails, and sums over kinks, cause, in the first steps while one exceeds a thousandth
+        of the error that is allowed."""
+        if due(self._control.counts["steps"], self._tails_matter):
             self._missed = self._with_tails()
+
+    @property
+    def _tails_matter(self) -> bool:
+        return max(self._missed.tails, self._missed.sums) > _TAILS_SHARE_MIN * self._missed.allowed
 
     def _with_tails(self) -> Missed:
         """What has been missed, tails until now included: near a blow-up their last few steps are all that matters."""
@@ -220,8 +259,9 @@ class FiniteVolumeIntegration(Integration):
     def _present_faults(self) -> Faults:
         solution, rates = self._solution, self._present_rates()
         if self._faults is None:
-            misled = self._system.misled(self._time, solution, rates)
-            self._faults = Faults(self._noise_steps.roughness(solution, rates), misled)
+            system, rough = self._system, self._noise_steps.roughness(solution, rates)
+            misled, widening = system.misled(self._time, solution, rates), system.widening(self._time, solution)
+            self._faults = Faults(rough, misled, widening)
         return self._faults
 
     def _see(self, rates: Rates) -> Rates:
@@ -259,7 +299,7 @@ class FiniteVolumeIntegration(Integration):
 
     def _trouble(self) -> Progress | None:
         rates = self._present_rates()
-        pole = self._growth.pole(_LEFT_OF_POLE, self._control.tolerance)
+        pole = self._growth.pole(LEFT_OF_POLE, self._control.tolerance)
         if pole is not None:
             return pole.progress("the covariance")
         width = self._system.narrowest(self._solution, rates)
@@ -269,49 +309,22 @@ class FiniteVolumeIntegration(Integration):
                 f"a cluster has become narrower than {LEAST_WIDTH:g} cells",
                 "raise solver.cells, add noise, stop earlier, or use frame: moving and one mixture component a cluster",
             )
-        if self._leak > _LEAK_MAX:
+        if self._ends.leak > LEAK_MAX:
             return Progress(
                 State.RESOLUTION_LOST,
-                f"the share {self._leak:.2g} of the mass has come to the edge of the box",
+                f"the share {self._ends.leak:.2g} of the mass has come to the edge of the box",
                 "use frame: static, or without noise solver.kind: characteristics"
                 if self._system.grid.gaussian
                 else "give a larger box, or use frame: moving",
             )
         return None
 
-    def _crowded(self) -> AnyArray:
-        """Ends that mass comes near to, `(d, 2)`."""
-        grid = self.grid
-        if self._system.scheme.walls:
-            return np.zeros((grid.dimension, 2), dtype=bool)
-        usual = _EDGE_GAUSSIAN_RATIO * grid.gaussian_edge_mass if grid.gaussian else 0.0
-        most = _TAILS_MAX if self._system.goes_on else _EDGE_MASS_MAX
-        crowded: AnyArray = grid.edge_mass(self._solution.density) > np.maximum(most, usual)
-        return crowded
-
-    def _leaves_the_box(self, tried: Solution) -> bool:
-        """Whether a step would take mass through open ends; the box then grows, and the step is tried again."""
-        if self._system.scheme.walls:
-            return False
-        before, after = float(self._solution.density.sum()), float(tried.density.sum())
-        lost, in_all = abs(after / before - 1.0), abs(after * self._system.grid.volume - 1.0)
-        if not (lost > _MASS_ROUNDING and in_all > _EDGE_MASS_MAX):
-            return False
-        return self._make_room(np.ones((self._system.grid.dimension, 2), dtype=bool))
-
     def _make_room(self, crowded: AnyArray) -> bool:
-        """Lengthen the box by whole cells at those ends; False where nothing is to be done, or it is too long."""
-        if not crowded.any():
+        """Lengthen the box at those ends; False where nothing is to be done, or it is too long."""
+        longer = self._ends.lengthened(self._solution, crowded)
+        if longer is None:
             return False
-        grid = self._system.grid
-        room = [_BOX_GROWTH_MAX * first - now for first, now in zip(self._first_cells, grid.cells, strict=True)]
-        more = np.where(crowded, np.maximum(4, np.array(grid.cells) // 8)[:, None], 0)
-        longer = grid.longer(more)
-        if (more.sum(axis=1) > room).any() or (self._system.noisy and not longer.weighs_everywhere):
-            self._leak = max(self._leak, float(grid.edge_mass(self._solution.density).max()))
-            return False
-        density = grid.lengthened(self._solution.density, more, self._system.goes_on)
-        self._system.grid, self._solution = longer, self._solution._replace(density=density)
+        self._solution = longer
         self._rates = self._faults = None
         return True
 
@@ -320,29 +333,15 @@ class FiniteVolumeIntegration(Integration):
 
     @property
     def layout(self) -> Layout:
-        layout: Layout = self._once("layout", self.grid, lambda: self._layout_of(self.grid))
+        layout: Layout = self._once("layout", self.grid, lambda: layout_of(self._system, len(self._solution.mean)))
         return layout
-
-    def _layout_of(self, grid: Grid) -> Layout:
-        axes = [Axis.of_cells(name, faces) for name, faces in zip("xy", grid.faces, strict=False)]
-        if self._plain:
-            return grid_layout(axes, averages=False)
-        positions, edges = self._system.scheme.positions, self._system.edges
-        return panels_layout(axes, len(self._solution.mean), averages=edges, positions=positions, edges=edges)
-
-    @property
-    def _plain(self) -> bool:
-        return self._system.frame.rests and len(self._solution.mean) == 1 and self._system.scheme.positions is None
 
     def measure(self) -> GridDensity:
         system = self._system
         return measure_of(self._solution, system.grid, system.scheme.positions, closed=False, edges=system.edges)
 
     def fields(self) -> dict[str, Float]:
-        grid, (density, mean, matrix) = self._system.grid, self._solution
-        if self._plain:
-            return {"density": density.reshape(grid.cells)}
-        return panels_fields(self.layout, density.reshape(-1, *grid.cells), mean, matrix)
+        return fields_of(self._system, self._solution, self.layout)
 
     def residual(self) -> float:
         rates, find = self._present_rates(), self._noise_steps.residual
@@ -353,7 +352,7 @@ class FiniteVolumeIntegration(Integration):
 
     def facts(self) -> dict[str, float]:
         at_ends = 0.0 if self._system.edges else float(self.grid.edge_mass(self._solution.density).max())
-        return {"leak": max(self._leak, at_ends)}
+        return {"leak": max(self._ends.leak, at_ends)}
 
     def statistics(self) -> dict[str, float]:
         return {
@@ -375,8 +374,8 @@ class FiniteVolumeIntegration(Integration):
             "time": np.array([self._time]),
             "low": grid.low,
             "high": grid.high,
-            "first_cells": np.array(self._first_cells),
-            "leak": np.array([self._leak]),
+            "first_cells": np.array(self._ends.first_cells),
+            "leak": np.array([self._ends.leak]),
             "missed": self._missed.array(),
             "growth": self._growth.array(),
             "evaluations": np.array([self._evaluations]),
@@ -388,10 +387,10 @@ class FiniteVolumeIntegration(Integration):
 
     def restore(self, state: Mapping[str, AnyArray]) -> None:
         self._solution = Solution(state["density"].copy(), state["mean"].copy(), state["matrix"].copy())
-        self._time, self._leak = float(state["time"][0]), float(state["leak"][0])
+        self._time, self._ends.leak = float(state["time"][0]), float(state["leak"][0])
         cells = self._solution.density.shape[-self.grid.dimension :]
         self._system.grid = Grid(state["low"], state["high"], cells, self.grid.gaussian)
-        self._first_cells = tuple(int(count) for count in state["first_cells"])
+        self._ends.first_cells = tuple(int(count) for count in state["first_cells"])
         for part in (self._control, self._noise_steps, self._rest, self._amplification):
             part.restore(state)
         self._rates, self._faults = self._system.rhs(self._time, self._solution), None

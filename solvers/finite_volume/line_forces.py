@@ -15,10 +15,9 @@ from mfpde.attention.pair_tables import tables_of
 from mfpde.measure.expression_program import program_of
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.solution import Solution
-from mfpde.solvers.kernels.line_forces import LineForces
+from mfpde.solvers.kernels.line_forces import LineForces, distance
 from mfpde.transform.piecewise import Piecewise, tabulated
 from mfpde.transform.programs import Program
-from mfpde.transform.regular_grid import STENCIL
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ForcesOfLine"]
 
-_LENGTH_FACTOR = 1.25  # times the largest distance at the start of a step: frames grow by less
 _NO_TABLE = cast("Piecewise", tabulated(np.zeros_like, 1.0, np.zeros(0)))
 
 
@@ -52,16 +50,10 @@ class ForcesOfLine:
     @staticmethod
     def _distances(solution: Solution, grid: Grid) -> float:
         """A power of two beyond them all."""
-        low, high, width = float(grid.low[0]), float(grid.high[0]), float(grid.widths[0])
-        if len(solution.mean) == 1:
-            scale = abs(float(solution.matrix[0, 0, 0]))
-            extent = scale * (high - low)
-        else:
-            scales = solution.matrix[:, 0, 0]
-            ends = solution.mean[:, 0] + np.multiply.outer((low, high), scales)
-            scale, extent = float(np.abs(scales).max()), float(np.ptp(ends))
-        length = _LENGTH_FACTOR * (extent + 2 * (STENCIL + 1) * scale * width)
-        return 2.0 ** math.ceil(math.log2(length)) if 0.0 < length < np.inf else np.inf
+        axis = grid.axes[0]
+        length = distance(solution.mean, solution.matrix, float(axis[0]), float(axis[-1]), float(grid.widths[0]))
+        fraction, power = math.frexp(length)
+        return math.ldexp(1.0, power - (fraction == 0.5)) if 0.0 < length < np.inf else np.inf
 
     def _prepared(self, grid: Grid, distances: float) -> LineForces | None:
         table, kinks, resolved, acting = _NO_TABLE, np.zeros(0), 0.0, np.zeros(0)

@@ -15,6 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from mfpde.solvers.finite_volume.grid import Grid
+from mfpde.solvers.kernels.line_exact import LineModes
 from mfpde.solvers.steppers.gif853 import LARGEST_DECAY
 from mfpde.typing import AnyArray, Float
 
@@ -97,6 +98,20 @@ class Modes(ABC):
             added += right[:, None] * np.tensordot(across[:, -3:], _TO_THE_WALL[::-1], axes=(1, 0))[:, None]
             added -= left[:, None] * np.tensordot(across[:, :3], _TO_THE_WALL, axes=(1, 0))[:, None]
         return added
+
+    def on_line(self, walls: bool) -> LineModes | None:
+        """For compiled steps on the line, with walls or open ends; None where compiled code does not know the modes."""
+        tables = self._line_tables
+        return tables if tables is None or not walls else tables._replace(walls=self._missing_on_line)
+
+    @property
+    @abstractmethod
+    def _line_tables(self) -> LineModes | None:
+        """The same without walls."""
+
+    @cached_property
+    def _missing_on_line(self) -> Float:
+        return np.array(self._missing[0])
 
     @cached_property
     def _missing(self) -> list[tuple[Float, Float]]:

@@ -29,22 +29,21 @@ from mfpde.solvers.finite_volume.box_modes import AMPLIFICATION_MAX, amplificati
 from mfpde.solvers.finite_volume.control import ExactLimits, Plan
 from mfpde.solvers.finite_volume.cosines import Cosines
 from mfpde.solvers.finite_volume.diagnostics import mass_at_walls
-from mfpde.solvers.finite_volume.exact_stages import ExactStages, rate_of_change
+from mfpde.solvers.finite_volume.exact_stages import cleared, rate_of_change
 from mfpde.solvers.finite_volume.modes import Modes
+from mfpde.solvers.finite_volume.rates import Rates
 from mfpde.solvers.finite_volume.solution import Solution
-from mfpde.solvers.finite_volume.stepping import SHARE_OF_CELLS, Attempt, Start, change_size, sound
-from mfpde.solvers.finite_volume.system import STAGGERED, CellSystem, Rates
+from mfpde.solvers.finite_volume.stepping import SHARE_OF_CELLS, Attempt, Start
+from mfpde.solvers.finite_volume.system import STAGGERED, CellSystem
 from mfpde.solvers.finite_volume.weighted_modes import BoxModes, HermiteModes
-from mfpde.solvers.kernels.exact_modes import clear, continue_tails
 from mfpde.solvers.kernels.finite_volume_transport import GHOSTS
-from mfpde.solvers.steppers.base import combined_error
-from mfpde.solvers.steppers.gif853 import ERROR_FIVE, ERROR_THREE, NODES, STAGE_WEIGHTS, WEIGHTS
+from mfpde.solvers.kernels.line_march import WALL_FACTOR
+from mfpde.solvers.steppers.gif853 import NODES
 from mfpde.typing import AnyArray
 
 __all__ = ["NoiseSteps"]
 
 _FLOOR_FACTOR = 100.0  # times what a step clips: densities below it must not matter to the drift
-_WALL_FACTOR = 0.15  # times (G h / D)^2: error of a stationary density at a wall, measured for G h / D from 0.04 to 0.2
 _MASS_FACTOR = 3.0  # of the share by which sums and integrals differ, that the error at walls may be
 _MIRROR_FACTOR = 0.5  # of that share, that mirrors at walls add to errors: measured at up to 0.2
 _FAR_FACTOR = 10.0  # of the error at walls, that a solution has to be away from rest
@@ -57,7 +56,6 @@ _MATTER_SHARE = 1e-3  # of the error promised: change of the drift by tails near
 _DOUBT_SHARE = 0.1  # of what tails beyond the cells may change of the drift: that tails near the floor, and steps, may
 #: ratio of ripples to those of the step before, both too high, from which on shorter steps do not help
 _RIPPLE_GAIN = 0.5
-_RIPPLES_BELOW = 4.0  # times the largest negative density: what is smaller goes on as g does
 _CALL_MICROSECONDS = 120.0  # of one stage, besides its modes, measured
 _STEP_MICROSECONDS = 10.0  # of explicit steps, besides their evaluations, for each of these
 _SUM_MICROSECONDS = 0.1  # of the fastest evaluations on the plane, for each cell, panel and panel that it sees
@@ -88,7 +86,7 @@ class NoiseSteps:
     def limits(self, time: float, solution: Solution, rates: Rates, number: int, promised: float) -> ExactLimits | None:
         """Of a step of that number, for an error that is promised; None where noise is not integrated exactly."""
         system, grid = self._system, self._system.grid
-        if not rates.conductivities.any() or grid.excess.any():
+        if not self._integrable(rates) or (self._unseen == 0.0 and number < self._next_look and not self._failed):
             return None
         if self._modes.grid is not grid:
             self._modes = self._modes_of(system)
@@ -109,13 +107,33 @@ class NoiseSteps:
         cost = min(system.cost(panels), _CALL_MICROSECONDS + _SUM_MICROSECONDS * (panels + 1) * solution.density.size)
         more = _CALL_MICROSECONDS + self._modes.microseconds(panels)
         left = self._modes.remaining(rates.speeds, rates.conductivities.diagonal(axis1=1, axis2=2))
+        outflow = rates.outflow if left is rates.speeds else system.outflow(left)
         price, stages = (cost + more) / (cost + _STEP_MICROSECONDS), NODES.size + 1 + len(self._nodes_followed)
         if isinstance(self._modes, BoxModes):
             wall_error += _MIRROR_FACTOR * mass_at_walls(solution.density)
         longest = np.inf
         if self._modes.continued:
             longest = self._modes.slow / -float(self._modes.rates(rates.conductivities.diagonal(0, 1, 2)).min())
-        return ExactLimits(price, stages, system.outflow(left), wall_error, longest)
+        return ExactLimits(price, stages, outflow, wall_error, longest)
+
+    def _integrable(self, rates: Rates) -> bool:
+        """Whether there is noise, and modes in which it is diagonal."""
+        return bool(rates.conductivities.any()) and not self._system.grid.is_continued
+
+    def held(self, exact: ExactLimits | None, rates: Rates, number: int) -> int:
+        """For how many steps from one of that number on `limits` answers as it has done now, but for how fast transport
+        empties cells; a step that does not pay then does not pay either where the answer has become None."""
+        if not self._integrable(rates):
+            return _LOOK_EVERY
+        refused = self._unseen == 0.0 and number < self._next_look
+        if isinstance(self._modes, BoxModes) or (exact is None and not refused):
+            return 1
+        return max(1, self._next_look - number)
+
+    def wall_error_max(self, promised: float) -> float:
+        """Error of cosines at walls, relative to the peak, up to which no other modes are sought; infinite where there
+        are no walls."""
+        return _WALL_SHARE * promised if self._system.scheme.walls and self._system.noisy else np.inf
 
     @property
     def _nodes_followed(self) -> tuple[float, ...]:
@@ -185,7 +203,7 @@ class NoiseSteps:
         if isinstance(modes, BoxModes) and amplification(modes, solution) > _AMPLIFICATION_GROWTH * AMPLIFICATION_MAX:
             return np.inf
         speeds, widths = modes.remaining(rates.speeds, conductivities), self._system.grid.widths[:, None, None]
-        missed = _WALL_FACTOR * np.square(speeds * widths / conductivities[:, :, None, None])
+        missed = WALL_FACTOR * np.square(speeds * widths / conductivities[:, :, None, None])
         missed *= (solution.density / solution.density.max())[:, None]
         along = (missed.take([0, -1], axis=axis) for axis in (-1, -2)[: self._system.grid.dimension])
         return max(float(ends.max()) for ends in along)
@@ -211,72 +229,31 @@ class NoiseSteps:
 
     def _unseen_share(self, time: float, solution: Solution, allowed: float) -> float:
         """The largest of some shares of the peak, below which densities change the drift by less than is allowed."""
-        found = 0.0
         with np.errstate(all="ignore"):
-            for share in (self._modes.floor, *self._modes.shares):
-                if (
-                    not self._system.solutions_apart(time, solution, solution, self._cleared(solution, share))
-                    <= allowed
-                ):
-                    break
-                found = share
-        return found
+            for share in (*self._modes.shares[::-1], self._modes.floor):
+                if self._system.solutions_apart(time, solution, solution, self._cleared(solution, share)) <= allowed:
+                    return share
+        return 0.0
 
     def step(self, start: Start, plan: Plan, tolerance: float) -> Attempt:
         """One step as planned; its error is measured as that of `take_step`, clipping included."""
-        before, stages = start.solution, ExactStages(self._system, self._modes, start, plan)
-        if not stages.follow(self._nodes_followed, lambda stage: self._sound_tails(stage, self._modes.floor)):
-            return Attempt(None, np.inf)
-        for number, node in enumerate(NODES[1:].tolist(), start=1):
-            stage = stages.at(node, STAGE_WEIGHTS[number, :number])
-            if not sound(stage):
-                return Attempt(None, np.inf)
-            stages.add(self._sound_tails(stage, self._modes.floor))
-        reached = stages.at(1.0, WEIGHTS)
-        if not sound(reached):
-            return Attempt(None, np.inf)
-        followed = stages.followed(stages.add(self._sound_tails(reached, self._modes.floor)))
-        reached = reached._replace(density=reached.density + followed)
         moved = max(tolerance, _DOUBT_SHARE * plan.length * self._doubt)
         rough = max(moved, SHARE_OF_CELLS * plan.length * start.roughness)
         if isinstance(self._modes, BoxModes):  # errors are in modes that decay within a step, and do not add up
-            rough = max(rough, SHARE_OF_CELLS * mass_at_walls(before.density))
-        five, three = (change_size(before, *stages.difference(row), rough, moved) for row in (ERROR_FIVE, ERROR_THREE))
-        peaks = before.density.max(axis=(1, 2), keepdims=True)
-        others = max(float(np.abs(followed / peaks).max()), float((-reached.density / peaks).max())) / rough
-        return self._kept(before, reached, max(combined_error([five, three]), others))
-
-    def _kept(self, before: Solution, reached: Solution, error: float) -> Attempt:
-        """Without ripples, with the mass from before."""
-        clipped = self._ripples(reached)
+            rough = max(rough, SHARE_OF_CELLS * mass_at_walls(start.solution.density))
+        allowed = rough, moved
+        new, error, clipped = self._system.exact_step(self._modes, start, plan, self._nodes_followed, allowed)
+        if new is None:
+            return Attempt(None, np.inf)
         noticed = clipped / max(self._modes.floor, self._unseen / _FLOOR_FACTOR)
         if noticed > max(1.0, _RIPPLE_GAIN * self._noticed) and self._noticed > 1.0:
             self._unseen = 0.0
         self._noticed = noticed
-        new = self._sound_tails(reached, max(self._modes.floor, 2.0 * clipped))
-        mass = before.density.sum(axis=(1, 2)) / new.density.sum(axis=(1, 2))
-        new = new._replace(density=new.density * mass[:, None, None])
         self._failed = self._modes.continued and max(error, noticed) > 1.0
         return Attempt(new, max(error, noticed), clipped > self._modes.floor)
 
     def _cleared(self, solution: Solution, share: float) -> Solution:
-        """Without what is below that share of each panel's peak, both in units of the modes' scale."""
-        density = np.empty_like(solution.density)
-        clear(solution.density, self._modes.scale, share, density)
-        return solution._replace(density=density)
-
-    def _sound_tails(self, solution: Solution, share: float) -> Solution:
-        """Likewise, or with what is below that share, or as small as ripples are, going on as g does."""
-        if not self._modes.continued:
-            return self._cleared(solution, share)
-        new = self._cleared(solution, max(share, _RIPPLES_BELOW * self._ripples(solution)))
-        continue_tails(self._modes.scale, new.density)
-        return new
-
-    def _ripples(self, solution: Solution) -> float:
-        """The largest negative density, as a share of each panel's peak, both in units of the modes' scale."""
-        weighed = solution.density / self._modes.scale
-        return float((-weighed.min(axis=(1, 2)) / weighed.max(axis=(1, 2))).max())
+        return cleared(solution, self._modes, share)
 
     def arrays(self) -> dict[str, AnyArray]:
         """What `restore` needs."""

@@ -13,17 +13,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from mfpde.solvers.finite_volume.control import Plan
+from mfpde.solvers.finite_volume.rates import Fluxes, Rates
 from mfpde.solvers.finite_volume.solution import Solution
-from mfpde.solvers.finite_volume.system import CellSystem, Fluxes, Rates
+from mfpde.solvers.finite_volume.system import CellSystem
 from mfpde.solvers.kernels.cell_steps import EULER_CFL
 from mfpde.solvers.kernels.finite_volume_update import combine, limit, update
+from mfpde.solvers.kernels.line_march import SHARE_OF_CELLS
 from mfpde.solvers.steppers.base import combined_error
 from mfpde.transform.threads import run_pieces
 from mfpde.typing import Float
 
 __all__ = ["SHARE_OF_CELLS", "Attempt", "Limited", "Start", "change_size", "sound", "take_step"]
-
-SHARE_OF_CELLS = 0.1  # of the error of the cells, that time steps may add
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ is continued with less slope (`Grid.excess`), the rest of the flux is one more v
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -21,6 +22,7 @@ from mfpde.measure import GridDensity
 from mfpde.solvers.finite_volume.diagnostics import longest_cell, narrowest_cluster, windows_missed
 from mfpde.solvers.finite_volume.frames import Frame
 from mfpde.solvers.finite_volume.grid import Grid, central_difference
+from mfpde.solvers.finite_volume.rates import Fluxes, Rates
 from mfpde.solvers.finite_volume.solution import Solution, every_other, lattices, measure_of
 from mfpde.solvers.kernels import finite_volume_diffusion as diffusion
 from mfpde.solvers.kernels import finite_volume_transport as transport
@@ -32,10 +34,12 @@ from mfpde.typing import Float
 
 if TYPE_CHECKING:
     from mfpde.equation import Equation
-    from mfpde.solvers.finite_volume.control import Plan
+    from mfpde.solvers.finite_volume.control import Plan, StepControl
+    from mfpde.solvers.finite_volume.marching import Ahead, Marched
+    from mfpde.solvers.finite_volume.modes import Modes
     from mfpde.solvers.finite_volume.stepping import Attempt, Start
 
-__all__ = ["STAGGERED", "CellSystem", "Fluxes", "Rates", "Scheme"]
+__all__ = ["STAGGERED", "CellSystem", "Scheme"]
 
 _BLOCK_CELLS = 1 << 15  # that are worked on at a time
 # staggered differences of order two, six and eight, by the order of transport
@@ -45,34 +49,6 @@ _EIGHTH = np.array([1225 / 1024, -245 / 3072, 49 / 5120, -5 / 7168])
 STAGGERED = {1: _SECOND, 2: _SECOND, 5: _SIXTH, 7: _SIXTH, 9: _EIGHTH}
 _SUMS_FACTOR = 3.0  # jumps on circles leave errors that fall unevenly: up to 2 times the change from half of the cells
 _STIFFNESS_RATIO = 1.7  # at the shortest wave, of twice the staggered difference and the second difference
-
-
-@dataclass(frozen=True)
-class Fluxes:
-    """Through the faces, over the width of a cell: `d_t u = - differences`; `across (panels, rows + 1, columns)`,
-    `along (panels, rows, columns + 1)`."""
-
-    across: Float
-    along: Float
-
-
-@dataclass(frozen=True)
-class Rates:
-    """How fast everything moves, and what it follows from."""
-
-    fluxes: Fluxes
-    measure: GridDensity | None  # None where attention knows nothing to go on from
-    mean: Float
-    matrix: Float
-    speeds: Float  # b, (panels, d, rows, columns)
-    conductivities: Float  # K, (panels, d, d)
-    outflow: float  # the largest share of a cell that first-order transport takes out per unit time
-    spreading: float  # the same of diffusion
-
-    @property
-    def emptying(self) -> float:
-        """Of both together."""
-        return self.outflow + self.spreading
 
 
 @dataclass(frozen=True)
@@ -258,6 +234,18 @@ class CellSystem(System[Solution, Rates]):
 
         return take_step(self, start, plan, tolerance)
 
+    def exact_step(
+        self, modes: Modes, start: Start, plan: Plan, followed: Sequence[float], allowed: tuple[float, float]
+    ) -> tuple[Solution | None, float, float]:
+        """Try one step that integrates noise exactly (`take_exact_step`)."""
+        from mfpde.solvers.finite_volume.exact_stages import take_exact_step
+
+        return take_exact_step(self, modes, start, plan, followed, allowed)
+
+    def march(self, start: Start, control: StepControl, ahead: Ahead) -> Marched | None:
+        """Steps of the usual scheme in one compiled call, where there is one."""
+        return None
+
     def roughness(self, solution: Solution, rates: Rates) -> float:
         """Error of the cells per unit time relative to the peak: how much another order makes of it, of the next lower
         one for the highest."""
@@ -268,10 +256,14 @@ class CellSystem(System[Solution, Rates]):
 
     def misled(self, time: float, solution: Solution, rates: Rates) -> float:
         """What sums over cells may make wrong of speeds, in widths per unit time."""
+        return self._misled(time, solution.matrix) if self._sees_windows else 0.0
+
+    def _misled(self, time: float, matrices: Float) -> float:
+        """The same of frames."""
         law = self._velocity.law
-        terms = () if law is None or not self._sees_windows else law.at(time).terms(self.grid.dimension)
+        terms = () if law is None else law.at(time).terms(self.grid.dimension)
         forms = ((term.head.key_form(self.grid.dimension), np.linalg.norm(term.value, 2)) for term in terms)
-        missed = (size * windows_missed(form, solution.matrix, self.grid) for form, size in forms if form is not None)
+        missed = (size * windows_missed(form, matrices, self.grid) for form, size in forms if form is not None)
         return float(max(missed, default=0.0))
 
     def differing(self, solution: Solution, rates: Rates) -> Float:
@@ -355,12 +347,12 @@ class CellSystem(System[Solution, Rates]):
         """Whether there is noise in a step."""
         return any(self.diffusion_at(time) > 0 for time in (start, 0.5 * (start + end)))
 
-    def widening(self, *ends: tuple[float, Solution]) -> float:
-        """What noise adds to variances per unit time, in cells squared, in the direction where that is least; the least
-        of these times and solutions."""
-        if not self.noisy:
-            return 0.0
-        return min(2.0 * self.diffusion_at(time) / longest_cell(each.matrix, self.grid) ** 2 for time, each in ends)
+    def widening(self, time: float, solution: Solution) -> float:
+        """What noise adds to variances per unit time, in cells squared, in the direction where that is least."""
+        return self._widening(time, longest_cell(solution.matrix, self.grid)) if self.noisy else 0.0
+
+    def _widening(self, time: float, longest: float) -> float:
+        return 2.0 * self.diffusion_at(time) / longest**2
 
     def residual(self, solution: Solution, rates: Rates) -> float:
         """`int |d_t rho|` at fixed x, of all panels: what flows through faces, and what the frame's motion adds."""

@@ -19,6 +19,7 @@ from mfpde.blas import blas_in_one_thread
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.modes import Modes, antiderivative
 from mfpde.solvers.kernels.finite_volume_diffusion import GHOSTS, spread_along
+from mfpde.solvers.kernels.line_exact import LineModes
 from mfpde.transform.products import multiply
 from mfpde.typing import Float
 
@@ -86,6 +87,16 @@ class WeightedModes(Modes):
         values = self._vectors[0]
         return (np.zeros(1), values[0]) if len(values) == 1 else (values[0], values[1])
 
+    @cached_property
+    def _line_tables(self) -> LineModes:
+        (there,), (back,) = self._products
+        none = np.zeros((2, 0))
+        return LineModes(there, back, none, none, self.scale, self.along[1], self._slopes_on_line, none)
+
+    @property
+    def _slopes_on_line(self) -> Float:
+        return np.zeros(0)
+
     def coefficients(self, values: Float) -> Float:
         return self._multiplied(values / self.scale, self._products[0])
 
@@ -129,6 +140,10 @@ class BoxModes(WeightedModes):
         self.slopes = slopes
         both = [_weights(each, width) for each, width in zip(slopes, grid.widths.tolist(), strict=True)]
         super().__init__(grid, factors, tuple(inside for inside, _ in both), tuple(faces for _, faces in both))
+
+    @property
+    def _slopes_on_line(self) -> Float:
+        return np.ascontiguousarray(self.slopes[0])
 
     def remaining(self, speeds: Float, conductivities: Float) -> Float:
         left = speeds.copy()

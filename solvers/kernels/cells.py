@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from mfpde.compilation import kernel
 from mfpde.solvers.kernels.finite_volume_peaks import narrowest_peak
 from mfpde.solvers.kernels.finite_volume_transport import upwind, upwind_across
@@ -87,6 +89,7 @@ class Told(NamedTuple):
     outflow: float  # the largest share of a cell that first-order transport takes out per unit time
     roughness: float  # how much fluxes of another order change the density per unit time, relative to its peak
     narrowest: float  # width of the narrowest peak in cells, by averages (1, 2, 1) / 4
+    residual: float  # `int |d_t rho|` at fixed x; infinite where it is not told
 
 
 class State(NamedTuple):
@@ -182,8 +185,8 @@ def low_fluxes(u: Float, speeds: Float, conductivity: Float, cells: Cells, acros
 def tell(
     density: Float, cells: Cells, other: tuple[Float, Float], turned: Float, smoothed: Float, rates: Slopes
 ) -> None:
-    """told = what `Told` says; `other` are fluxes of the other order, `turned` and `smoothed` are room for
-    a number in each cell."""
+    """told = what `Told` says, but for the residual; `other` are fluxes of the other order, `turned` and `smoothed` are
+    room for a number in each cell."""
     out, rough, narrowest = 0.0, 0.0, float(max(cells.axis.size, cells.rows.size))
     rows, columns = density.shape[1], density.shape[2]
     for panel in range(density.shape[0]):
@@ -206,4 +209,4 @@ def tell(
                 for j in range(columns):
                     lines[j, i] = u[i, j]
             narrowest = min(narrowest, narrowest_peak(lines, peak, smoothed.reshape(columns, rows)))
-    rates.told[0], rates.told[1], rates.told[2] = out, rough, narrowest
+    rates.told[0], rates.told[1], rates.told[2], rates.told[3] = out, rough, narrowest, np.inf

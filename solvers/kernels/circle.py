@@ -24,7 +24,7 @@ from mfpde.solvers.kernels.exponential_step import (
 from mfpde.solvers.kernels.fast_fourier import copy_rows
 from mfpde.solvers.kernels.zonal_slope import GridRoom, convolution_slope, drift_mode_count, grid_slope, keep_symmetry
 from mfpde.solvers.steppers.gif853 import LARGEST_DECAY, ORDER, STAGES
-from mfpde.solvers.stepping.controller import MOTION_SHARE, SHORTEST_STEP
+from mfpde.solvers.stepping.controller import ERROR_FLOOR, MOTION_SHARE, SHORTEST_STEP
 from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:
@@ -302,7 +302,7 @@ def advance(
             if verdict != REACHED:
                 counts[REJECTED] += 1
                 return verdict
-        accepted = judge(numbers[:CONTROLLER], step, error, ORDER)
+        accepted = judge(numbers[:CONTROLLER], step, error, ORDER, ERROR_FLOOR)
         numbers[LENGTH] = nearest_rung(numbers[LENGTH])
         if not accepted:
             counts[REJECTED] += 1

@@ -11,7 +11,6 @@ import numpy as np
 from mfpde.compilation import kernel
 from mfpde.solvers.steppers.gif853 import ERROR_FIVE, ERROR_THREE, NODES, STAGE_WEIGHTS, STAGES, WEIGHTS
 from mfpde.solvers.stepping.controller import (
-    ERROR_FLOOR,
     GROWTH_MAX,
     MEANT,
     MOTION_SHARE,
@@ -26,6 +25,9 @@ from mfpde.solvers.stepping.step_ends import ROUNDING
 from mfpde.typing import Float
 
 __all__ = [
+    "LAST_LENGTH",
+    "LENGTH",
+    "REJECTED",
     "advance_stage",
     "allowed_error",
     "fill_table",
@@ -168,9 +170,9 @@ def next_end(time: float, length: float, end: float) -> float:
 
 
 @kernel
-def judge(controller: Float, length: float, error: float, error_order: int) -> bool:
-    """As `stepping.controller.Controller.judge`; `controller` are its numbers."""
-    factor, accepted = _factor(controller, length, error, error_order), error <= 1.0
+def judge(controller: Float, length: float, error: float, error_order: int, floor: float) -> bool:
+    """As `stepping.controller.Controller.judge`; `controller` are its numbers, errors below the floor no trend."""
+    factor, accepted = _factor(controller, length, error, error_order, floor), error <= 1.0
     if controller[REJECTED] == 1.0 or not accepted:
         factor = min(factor, 1.0)
     proposed = length * factor
@@ -178,12 +180,12 @@ def judge(controller: Float, length: float, error: float, error_order: int) -> b
     controller[LENGTH] = max(proposed, controller[LENGTH]) if accepted and cut else proposed
     controller[REJECTED] = 0.0 if accepted else 1.0
     if accepted:
-        controller[LAST_LENGTH], controller[LAST_ERROR] = length, max(error, ERROR_FLOOR)
+        controller[LAST_LENGTH], controller[LAST_ERROR] = length, max(error, floor)
     return accepted
 
 
 @kernel
-def _factor(controller: Float, length: float, error: float, error_order: int) -> float:
+def _factor(controller: Float, length: float, error: float, error_order: int, floor: float) -> float:
     if not math.isfinite(error):
         return SHRINKING_MAX
     if error == 0.0:
@@ -191,7 +193,7 @@ def _factor(controller: Float, length: float, error: float, error_order: int) ->
     power = 1.0 / error_order
     wanted = SAFETY * error**-power
     if controller[LAST_LENGTH] > 0.0 and error <= 1.0:
-        seen = max(error, ERROR_FLOOR)
+        seen = max(error, floor)
         trend = length / controller[LAST_LENGTH] * (controller[LAST_ERROR] / seen) ** power
         wanted = min(wanted, SAFETY * seen**-power * trend)
     return min(max(wanted, SHRINKING_MAX), GROWTH_MAX)

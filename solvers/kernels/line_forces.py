@@ -21,8 +21,9 @@ from mfpde.transform.regular_grid import STENCIL, places
 from mfpde.transform.scattered_kernels import lagrange_rows
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["ForceRoom", "LineForces", "add_forces", "force_room"]
+__all__ = ["ForceRoom", "LineForces", "add_forces", "distance", "fit_table", "force_room"]
 
+_LENGTH_FACTOR = 1.25  # times the largest distance at the start of a step: frames grow by less
 _WINDOW_FACTOR = 4  # nodes of a window, over those of a lattice, that room is made for
 
 
@@ -78,6 +79,29 @@ def force_room(panels: int, count: int, forces: LineForces) -> ForceRoom:
         ahead=np.zeros(POINTS_PER_BLOCK),
         program=program_room(forces.external, 1),
     )
+
+
+def distance(mean: Float, matrix: Float, low: float, high: float, width: float) -> float:
+    """What the largest distance of tokens stays below in a step; the first and the last cell are at z = low and high,
+    cells are of that width."""
+    least, most, scale = np.inf, -np.inf, 0.0
+    for panel in range(mean.shape[0]):
+        middle, size = mean[panel, 0], matrix[panel, 0, 0]
+        least = min(least, middle + size * low, middle + size * high)
+        most = max(most, middle + size * low, middle + size * high)
+        scale = max(scale, abs(size))
+    return float(_LENGTH_FACTOR * (most - least + (2 * STENCIL + 3) * scale * width))
+
+
+_distance = kernel(distance)
+
+
+@kernel
+def fit_table(state: State, forces: LineForces, cells: Cells) -> bool:
+    """Whether tables made for a solution (`ForcesOfLine.near`) are these."""
+    axis = cells.axis
+    length = _distance(state.mean, state.matrix, axis[0], axis[axis.size - 1], cells.widths[0])
+    return not forces.paired or 0.5 * forces.reach < length <= forces.reach
 
 
 @kernel

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.compilation import kernel
-from mfpde.solvers.kernels.cells import MOMENTS, Cells, Heads, Slopes, State, bound_speeds, cell_moments, tell
+from mfpde.solvers.kernels.cells import MOMENTS, Cells, Heads, Slopes, State, Told, bound_speeds, cell_moments, tell
 from mfpde.solvers.kernels.finite_volume_closure import GAUSSIAN_FLOOR, RING_FRACTIONS, SHARE_BOUNDS, SHARE_MAX
 from mfpde.solvers.kernels.finite_volume_diffusion import spread_along
 from mfpde.solvers.kernels.finite_volume_transport import GHOSTS, TURNING_SPEED, ends_of, transport_along
@@ -21,8 +21,9 @@ from mfpde.transform.equispaced import SumRoom, equispaced_sums, padded, sum_roo
 from mfpde.transform.exponential import exponential
 from mfpde.typing import Float
 
-__all__ = ["LARGEST_LOG", "LineRoom", "end_line_slope", "line_room", "line_slope"]
+__all__ = ["LARGEST_LOG", "RESIDUAL", "LineRoom", "end_line_slope", "line_room", "line_slope", "line_transport"]
 
+RESIDUAL = Told._fields.index("residual")  # its place
 LARGEST_LOG = 709.0  # beyond it e^x is no double: drifts of unnormalised attention are then infinite
 
 
@@ -44,6 +45,8 @@ class LineRoom(NamedTuple):
     product: Float
     other: Float  # fluxes of the other order, (panels, 1, n + 1)
     still: Float  # what flows across the only row, zeros (panels, 2, n)
+    carried: Float  # speeds in cells at which frames carry what rests, (panels, 1, 1, n)
+    resting: Float  # conductivities without noise, zeros (panels, 1, 1)
     moments: Float
     padded: Float
     spread: Float
@@ -69,6 +72,8 @@ def line_room(panels: int, count: int) -> LineRoom:
         product=product,
         other=np.zeros((panels, 1, count + 1)),
         still=np.zeros((panels, 2, count)),
+        carried=np.zeros((panels, 1, 1, count)),
+        resting=np.zeros((panels, 1, 1)),
         moments=np.zeros(MOMENTS),
         padded=np.zeros((1, count + 2 * GHOSTS)),
         spread=np.zeros((2, count + 2 * GHOSTS)),
@@ -226,25 +231,49 @@ def _move_frame(density: Float, drift: Float, cells: Cells) -> tuple[float, floa
 
 
 @kernel
-def _fluxes(order: int, density: Float, rates: Slopes, cells: Cells, room: LineRoom, flux: Float) -> None:
+def line_transport(order: int, u: Float, speed: Float, noisy: bool, cells: Cells, room: LineRoom, out: Float) -> None:
+    """out = what flows through all faces of a panel by the scheme of that order, without diffusion."""
+    largest = 0.0
+    for j in range(cells.axis.size):
+        largest = max(largest, abs(speed[0, j]))
+        room.product[0, j] = u[0, j] * speed[0, j]
+    turning, scale, ends = TURNING_SPEED * largest, 1.0 / cells.widths[0], ends_of(cells.walls, noisy)
+    transport_along(order, ends, u, speed, room.product, turning, scale, room.padded, out)
+
+
+@kernel
+def _fluxes(order: int, density: Float, speeds: Float, conductivities: Float, cells: Cells, room: LineRoom,
+            flux: Float) -> None:  # fmt: skip
     """Through all faces by the scheme of that order."""
-    n = cells.axis.size
     for panel in range(density.shape[0]):
-        u, speed, out = density[panel], rates.speeds[panel, 0], flux[panel]
-        largest = 0.0
-        for j in range(n):
-            largest = max(largest, abs(speed[0, j]))
-            room.product[0, j] = u[0, j] * speed[0, j]
-        turning, scale = TURNING_SPEED * largest, 1.0 / cells.widths[0]
-        conductivity = rates.conductivity[panel, 0, 0]
-        ends = ends_of(cells.walls, conductivity > 0.0)
-        transport_along(order, ends, u, speed, room.product, turning, scale, room.padded, out)
+        u, out, conductivity = density[panel], flux[panel], conductivities[panel, 0, 0]
+        line_transport(order, u, speeds[panel, 0], conductivity > 0.0, cells, room, out)
         if conductivity > 0.0:
-            for j in range(n):
+            for j in range(cells.axis.size):
                 room.values[0, j] = u[0, j] / cells.weights[j]
             strength, factors = conductivity / cells.widths[0] ** 2, cells.factors[order]
             weights, faces = cells.row_weights, cells.faces
             spread_along(cells.walls, room.values, factors, strength, weights, faces, room.spread, out)
+
+
+@kernel
+def _carry(state: State, rates: Slopes, cells: Cells, room: LineRoom) -> None:
+    """room.carried = how fast frames carry what is at rest through their cells, with the sign of what rests."""
+    for panel in range(state.mean.shape[0]):
+        mean, matrix, speed = rates.mean[panel, 0], rates.matrix[panel, 0, 0], room.carried[panel, 0, 0]
+        for j in range(speed.size):
+            speed[j] = (mean + matrix * cells.axis[j]) / state.matrix[panel, 0, 0]
+
+
+@kernel
+def _residual(rates: Slopes, cells: Cells, room: LineRoom) -> float:
+    """`CellSystem.residual`, where room.other is what frames carry."""
+    total = 0.0
+    for panel in range(rates.along.shape[0]):
+        flux, carried = rates.along[panel, 0], room.other[panel, 0]
+        for j in range(cells.axis.size):
+            total += abs((flux[j + 1] + carried[j + 1]) - (flux[j] + carried[j]))
+    return total * cells.widths[0]
 
 
 @kernel
@@ -267,22 +296,31 @@ def _frame_velocity(panel: int, density: Float, matrix: Float, noise: float, cel
 
 @kernel
 def end_line_slope(state: State, noise: Float, stage: int, cells: Cells, room: LineRoom, rates: Slopes,
-                   told: bool) -> None:  # fmt: skip
+                   told: int) -> None:  # fmt: skip
     """rates = those of a solution, from the velocities of x in its cells, which stand in place of the speeds; without
-    any noise, not even 0, from speeds and conductivities as they are."""
+    any noise, not even 0, from speeds and conductivities as they are. Little is told of them with 1, all with 2."""
     density = state.density
     for panel in range(density.shape[0] if noise.size > 0 else 0):
         _frame_velocity(panel, density[panel], state.matrix[panel], noise[stage], cells, rates)
-    for other in range(2 if told else 1):
-        order, flux = (cells.order, rates.along) if other == 0 else (cells.other_order, room.other)
-        _fluxes(order, density, rates, cells, room, flux)
-    if told:
-        tell(density, cells, (room.still, room.other), room.product[0], room.values[0], rates)
+    for part in range(told + 1):
+        order, speeds, conductivity, flux = cells.order, rates.speeds, rates.conductivity, room.other
+        if part == 0:
+            flux = rates.along
+        elif part == 1:
+            order = cells.other_order
+        else:
+            _carry(state, rates, cells, room)
+            speeds, conductivity = room.carried, room.resting
+        _fluxes(order, density, speeds, conductivity, cells, room, flux)
+        if part == 1:
+            tell(density, cells, (room.still, room.other), room.product[0], room.values[0], rates)
+        elif part == 2:
+            rates.told[RESIDUAL] = _residual(rates, cells, room)
 
 
 @kernel
 def line_slope(state: State, heads: Heads, stage: int, cells: Cells, room: LineRoom, rates: Slopes,
-               told: bool) -> None:  # fmt: skip
+               told: int) -> None:  # fmt: skip
     """rates = those of a solution, with the coefficients of a stage; without any, of the velocity that they have."""
     if heads.noise.size > 0:
         _close_panels(state.density, cells, room)

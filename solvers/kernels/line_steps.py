@@ -1,4 +1,4 @@
-"""One explicit Runge-Kutta step of finite volumes on the line in one compiled call (`stepping.py` specifies it)."""
+"""Explicit Runge-Kutta steps of finite volumes on the line in one compiled call (`stepping.py` specifies them)."""
 
 from __future__ import annotations
 
@@ -7,64 +7,92 @@ import numpy as np
 from mfpde.compilation import kernel
 from mfpde.solvers.kernels.cell_steps import StepRoom, StepTask, place, reach
 from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State
-from mfpde.solvers.kernels.line_forces import ForceRoom, LineForces, add_forces
+from mfpde.solvers.kernels.line_forces import ForceRoom, LineForces, add_forces, fit_table
+from mfpde.solvers.kernels.line_march import GOES_ON, March, ends_march, next_task, settle
 from mfpde.solvers.kernels.line_slope import LineRoom, end_line_slope, line_slope
 from mfpde.typing import Float
 
-__all__ = ["line_force_step", "line_part", "line_step"]
+__all__ = ["line_force_steps", "line_part", "line_steps"]
 
 _OUT_OF_RANGE = np.nan  # in place of an error: of forces that tables or room do not reach
 
 
 @kernel
-def line_step(
+def line_steps(
     start: State,
     first: Slopes,
     task: StepTask,
     heads: Heads,
     cells: Cells,
-    line: LineRoom,
-    room: StepRoom,
+    rooms: tuple[LineRoom, StepRoom],
     new: State,
     following: Slopes,
+    march: March,
 ) -> tuple[float, float]:
-    """new = the end of the step, following = the rates there where it is accepted; its error in units of what is
-    allowed, and by how much it was limited. With a tableau without stages following = the rates at the start: compiled
-    code of this size has one entrance."""
-    count, moved_by, error = task.weights.size, 0.0, 0.0
-    for stage in range(min(1, count), count + 1):
-        out, rates = place(start, task, stage, room, new, following)
-        error, moved_by = reach(start, first, task, stage, moved_by, cells, room, new)
-        if not error <= 1.0:
+    """new = the end of a step, following = the rates there where it is accepted; its error in units of what is allowed,
+    and by how much it was limited. With a tableau without stages following = the rates at the start: compiled code of
+    this size has one entrance.
+
+    A march leaves in start and first where the last step that it has taken has led, and the rates there; it answers how
+    it has ended (`settle`), and how many steps it has taken.
+    """
+    line, room = rooms
+    count, error, moved_by, ended, taken = task.weights.size, 0.0, 0.0, GOES_ON, 0
+    for _ in range(max(1, march.attempts)):
+        end, step = next_task(march, first, taken, task)
+        if not end < np.inf:
             break
-        line_slope(out, heads, stage, cells, line, rates, stage == count and cells.spreads)
-    return error, moved_by
+        moved_by, told = 0.0, ends_march(march, taken, end, cells)
+        for stage in range(min(1, count), count + 1):
+            out, rates = place(start, step, stage, room, new, following)
+            error, moved_by = reach(start, first, step, stage, moved_by, cells, room, new)
+            if not error <= 1.0:
+                break
+            line_slope(out, heads, stage, cells, line, rates, told if stage == count else 0)
+        if march.attempts <= 0:
+            return error, moved_by
+        ended, taken = settle(march, taken, (end, error, moved_by), True, start, first, new, following, cells)
+        if ended != GOES_ON:
+            break
+    return float(ended), float(taken)
 
 
 @kernel
-def line_force_step(
+def line_force_steps(
     start: State,
     first: Slopes,
     task: StepTask,
-    forces: LineForces,
-    noise: Float,
+    law: tuple[LineForces, Float],
     cells: Cells,
     rooms: tuple[LineRoom, StepRoom, ForceRoom],
     new: State,
     following: Slopes,
+    march: March,
 ) -> tuple[float, float]:
-    """As `line_step`, by forces of interactions; the error is none (NaN) where these are out of range."""
-    line, room, acting = rooms
-    count, moved_by, error = task.weights.size, 0.0, 0.0
-    for stage in range(min(1, count), count + 1):
-        out, rates = place(start, task, stage, room, new, following)
-        error, moved_by = reach(start, first, task, stage, moved_by, cells, room, new)
-        if not error <= 1.0:
+    """As `line_steps`, by forces of interactions, and noise; the error is none (NaN) where these are out of range."""
+    (forces, noise), (line, room, acting) = law, rooms
+    count, error, moved_by, ended, taken = task.weights.size, 0.0, 0.0, GOES_ON, 0
+    for _ in range(max(1, march.attempts)):
+        end, step = next_task(march, first, taken, task)
+        if not end < np.inf:
             break
-        if noise.size > 0 and not add_forces(out, forces, cells, acting, rates.speeds):
-            return _OUT_OF_RANGE, moved_by
-        end_line_slope(out, noise, stage, cells, line, rates, stage == count and cells.spreads)
-    return error, moved_by
+        moved_by, told = 0.0, ends_march(march, taken, end, cells)
+        for stage in range(min(1, count), count + 1):
+            out, rates = place(start, step, stage, room, new, following)
+            error, moved_by = reach(start, first, step, stage, moved_by, cells, room, new)
+            if not error <= 1.0:
+                break
+            if noise.size > 0 and not add_forces(out, forces, cells, acting, rates.speeds):
+                error = _OUT_OF_RANGE
+                break
+            end_line_slope(out, noise, stage, cells, line, rates, told if stage == count else 0)
+        if march.attempts <= 0:
+            return error, moved_by
+        alike = fit_table(new, forces, cells)
+        ended, taken = settle(march, taken, (end, error, moved_by), alike, start, first, new, following, cells)
+        if ended != GOES_ON:
+            break
+    return float(ended), float(taken)
 
 
 @kernel
@@ -80,13 +108,13 @@ def line_part(
     following: Slopes,
 ) -> tuple[float, float]:
     """The part of a step between two evaluations of velocities that compiled code does not know: the rates of a stage
-    from the velocities in place of its speeds, then the move to the next stage. Answers as `line_step` does."""
+    from the velocities in place of its speeds, then the move to the next stage. Answers as `line_steps` does."""
     line, room = rooms
     stage, moved_by = at
     count = task.weights.size
     if stage > 0 or count == 0:
         out, rates = place(start, task, stage, room, new, following)
-        end_line_slope(out, noise, stage, cells, line, rates, stage == count and cells.spreads)
+        end_line_slope(out, noise, stage, cells, line, rates, 1 if stage == count and cells.spreads else 0)
     if stage == count:
         return 0.0, moved_by
     return reach(start, first, task, stage + 1, moved_by, cells, room, new)

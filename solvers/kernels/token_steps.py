@@ -16,7 +16,7 @@ from mfpde.solvers.kernels.exponential_step import LENGTH, allowed_error, judge,
 from mfpde.solvers.kernels.token_rows import Pairs, add_rows, clear_beyond, fill, pack, pairs_for, unpack, width_for
 from mfpde.solvers.kernels.token_slope import PairwiseLaw, token_slope
 from mfpde.solvers.steppers.gif853 import ERROR_FIVE, ERROR_THREE, NODES, ORDER, STAGE_WEIGHTS, STAGES, WEIGHTS
-from mfpde.solvers.stepping.controller import SHORTEST_STEP, STEP_ROUNDING
+from mfpde.solvers.stepping.controller import ERROR_FLOOR, SHORTEST_STEP, STEP_ROUNDING
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["ROUNDING", "Copies", "Limits", "Room", "advance_copies", "refresh", "room_for", "speeds_of_copies"]
@@ -291,7 +291,7 @@ def _advance(
         if not end - time > SHORTEST_STEP * time:
             return STEP_VANISHED
         error = _attempt(copies, copy, law, limits, room, end - time, count)
-        if judge(controller, end - time, error, ORDER):
+        if judge(controller, end - time, error, ORDER, ERROR_FLOOR):
             counts[STEPS] += 1
             _accept(copies, copy, law, room, end, count)
         else:

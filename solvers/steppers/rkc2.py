@@ -16,11 +16,13 @@ from mfpde.registry import register
 from mfpde.solvers.steppers.explicit import ExplicitStepper, Tableau
 from mfpde.typing import Float
 
-__all__ = ["Rkc2"]
+__all__ = ["STAGES_FACTOR", "Rkc2"]
 
 _DAMPING = 2 / 13  # epsilon of [sommeijer1998]: beyond the origin the polynomial stays below 1 - epsilon / 3
 _REACH_FACTOR = 0.65  # of stages^2 - 1 along the negative real axis
 _REACH_MARGIN = 1.2  # times the product of step and rate that is asked for
+#: times the product that is asked for: the squared number of stages, but for one
+STAGES_FACTOR = _REACH_MARGIN / _REACH_FACTOR
 _STAGES_MIN = 3  # two have no damped stability region
 
 
@@ -77,4 +79,4 @@ class Rkc2(ExplicitStepper):
     @classmethod
     def reaching(cls, product: float) -> Rkc2:
         """With the stages that the product of the step and the fastest rate needs."""
-        return cls(max(_STAGES_MIN, math.ceil(math.sqrt(1.0 + _REACH_MARGIN * product / _REACH_FACTOR))))
+        return cls(max(_STAGES_MIN, math.ceil(math.sqrt(1.0 + STAGES_FACTOR * product))))

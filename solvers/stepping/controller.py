@@ -19,6 +19,7 @@ __all__ = [
     "SLOWING_POWER",
     "SPEEDING_POWER",
     "STEP_ROUNDING",
+    "STILL_GROWING",
     "Controller",
     "allowed_error",
     "path_share",
@@ -27,7 +28,7 @@ __all__ = [
 SAFETY = 0.9  # times the length whose error would be the largest that is allowed
 GROWTH_MAX, SHRINKING_MAX = 5.0, 0.2  # bounds of the ratio of a step to the one before it
 ERROR_FLOOR = 1e-4  # in tolerances: predictions take errors below it for as much, since they say nothing of a trend
-_STILL_GROWING = 2.0  # ratio of a step to the one before it, from which on it is not known how long steps may become
+STILL_GROWING = 2.0  # ratio of a step to the one before it, from which on it is not known how long steps may become
 MEANT = 0.99  # share of the length that was meant, below which a step was cut short
 SHORTEST_STEP = 2.0**-50  # of the time: four units in the last place
 MOTION_SHARE = 0.1  # of what a step moves, that it may err: it then contracts wherever the equation does
@@ -112,7 +113,7 @@ class Controller:
     @property
     def growing(self) -> bool:
         """Whether no step has told yet how long they may become."""
-        return self._last_length == 0.0 or self.length >= _STILL_GROWING * self._last_length
+        return self._last_length == 0.0 or self.length >= STILL_GROWING * self._last_length
 
     @property
     def rejected(self) -> bool:

@@ -18,7 +18,17 @@ from mfpde.contracts.solver import Progress, State
 from mfpde.solvers.stepping.adaptive_ode import March, Verdict
 from mfpde.typing import Float
 
-__all__ = ["LOOSER", "BlowUp", "PoleLine", "blow_up", "ended_early", "ending", "pole_of_another"]
+__all__ = [
+    "LOOSER",
+    "BlowUp",
+    "PoleLine",
+    "blow_up",
+    "ended_early",
+    "ending",
+    "is_near",
+    "line_zero",
+    "pole_of_another",
+]
 
 #: times the tolerance: the march that gives the second opinion on a blow-up
 LOOSER = 1e3
@@ -49,7 +59,7 @@ class BlowUp:
         """The last of some estimates, where at most the share `left` of its time is to go. It may be wrong by a share
         of the spread of all estimates, and by the relative `error`."""
         latest = estimates[-1]
-        if not _is_near(now, latest, left):
+        if not is_near(now, latest, left):
             return None
         return cls(latest, spread_share * float(np.ptp(estimates)) + error * latest)
 
@@ -59,7 +69,8 @@ class BlowUp:
         return Progress(State.BLOW_UP, message, "end the run earlier", self.time, self.uncertainty)
 
 
-def _is_near(now: float, pole: float, left: float) -> bool:
+def is_near(now: float, pole: float, left: float) -> bool:
+    """Whether at most the share `left` of the time of a pole is to go."""
     return 0 <= pole - now < left * pole
 
 
@@ -72,7 +83,7 @@ def blow_up(march: March, looser: March) -> BlowUp | None:
     march with a `LOOSER` tolerance makes one expect, and what the march may err by: where first steps or stability
     bound the steps of both, they agree better than each is right. None when they have not vanished for that reason."""
     time = _pole(march)
-    if not _is_near(march.time, time, _LEFT_OF_MARCH):
+    if not is_near(march.time, time, _LEFT_OF_MARCH):
         return None
     other = pole_of_another(looser, time)
     estimates = [np.inf if other is None else other, time]
@@ -85,7 +96,7 @@ def pole_of_another(march: March, time: float) -> float | None:
         if march.step <= _SHORTEST_OF_LOOSER * march.time:
             break
     pole = _pole(march)
-    return pole if _is_near(march.time, pole, _LEFT_OF_LOOSER) else None
+    return pole if is_near(march.time, pole, _LEFT_OF_LOOSER) else None
 
 
 def _pole(march: March) -> float:
@@ -122,6 +133,14 @@ def ended_early(what: str, found: BlowUp | None, march: March) -> Progress:
 # -------------------------------------------------------------------------------------------------------------
 
 
+def line_zero(before: float, last: float, time: float, inverse_rate: float) -> float:
+    """Where the straight line through 1/r at two times is zero; infinite where it does not fall towards it."""
+    if not (time > before and math.isfinite(inverse_rate) and math.isfinite(last)):
+        return math.inf
+    slope = (inverse_rate - last) / (time - before)
+    return time - inverse_rate / slope if slope < 0 < inverse_rate else math.inf
+
+
 class PoleLine:
     """The zeros of the straight lines through 1/r at the ends of steps."""
 
@@ -130,14 +149,15 @@ class PoleLine:
 
     def add(self, time: float, inverse_rate: float) -> None:
         """Remember 1/r at a time, once for each time."""
-        before, last, _ = self._rows[-1] if self._rows else (math.inf, math.inf, math.inf)
+        before, last = self.last
         if time == before:
             return
-        estimate = math.inf
-        if time > before and math.isfinite(inverse_rate) and math.isfinite(last):
-            slope = (inverse_rate - last) / (time - before)
-            estimate = time - inverse_rate / slope if slope < 0 < inverse_rate else math.inf
-        self._rows.append((time, inverse_rate, estimate))
+        self._rows.append((time, inverse_rate, line_zero(before, last, time, inverse_rate)))
+
+    @property
+    def last(self) -> tuple[float, float]:
+        """The last time, and 1/r then; infinite before the first one."""
+        return self._rows[-1][:2] if self._rows else (math.inf, math.inf)
 
     def pole(self, left: float, error: float) -> BlowUp | None:
         """The pole, once there are enough estimates and the last leaves at most the share `left` of its time to go;

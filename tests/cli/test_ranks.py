@@ -110,7 +110,7 @@ def test_a_rank_that_is_killed_leaves_a_run_to_resume(number, ranks):
     assert (code, f"rank {number} of 2 died; what is in the file stays" in err) == (3, True)
     run = mfpde.load(ranks.folder / "some.h5")
     assert (run.outcome.kind, run.positions.shape) == ("interrupted", (1, 20001, 1))
-    again = solve(ranks, 3, "-o", "some.h5", "--resume", *ENDLESS)
+    again = solve(ranks, 2, "-o", "some.h5", "--resume", *ENDLESS)
     wait_for_steps(ranks.folder, after=end)
     (second,) = [each for each in children(again) if each.environ().get("PMI_RANK") == "1"]
     second.send_signal(signal.SIGTERM)  # whichever is asked, all end alike

@@ -9,6 +9,7 @@ import pytest
 
 from mfpde.cli.exit_codes import CHECK_FAILED
 from mfpde.validation import solution
+from mfpde.workers import InProcess
 
 LINE = """\
 geometry:  {kind: line}
@@ -20,7 +21,9 @@ time:      {until: 0.2}
 LIMIT = ("validate", "small.yaml", "--quick", "--counts", "25,100,400", "--repeats", "8")
 
 
-def test_the_limit_of_a_file(mfpde):
+def test_the_limit_of_a_file(mfpde, monkeypatch):
+    """In this process: an interrupted study has others."""
+    monkeypatch.setattr("mfpde.validation.mean_field.study.workers_for", lambda _: InProcess())
     result = mfpde(*LIMIT, "--report", "report")
     assert result.exit_code == 0, result.output
     assert "smooth observables: errors fall like n^-1/2" in result.stdout

@@ -1,5 +1,7 @@
 """Characteristics where the tails of the data decide, and where solutions end."""
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 from reference.runs import LINE, PLANE, A, carry, gauss, problem, solve
@@ -85,7 +87,7 @@ def wide_mixture(query, value, until):
     return w @ x, w @ (x - w @ x) ** 2, w @ np.cos(2 * x)
 
 
-@pytest.mark.parametrize(("query", "value", "until"), [(1, -1, 1.0), (1, 0.2, 0.3), (-1, 1, 0.5)])
+@pytest.mark.parametrize(("query", "value", "until"), [(1, -1, 0.4), (1, 0.2, 0.2), (-1, 1, 0.2)])
 def test_tails_of_mixtures_that_tilts_look_far_into(query, value, until):
     """|S A| = 2 and more: no reach of nodes is far enough."""
     attention = {"kind": "softmax", "A": query, "V": value}
@@ -106,7 +108,7 @@ def test_tails_of_mixtures_that_tilts_look_far_into(query, value, until):
 )
 def test_a_loaded_run_with_tails_evaluates_like_the_living_one(initial, value, tmp_path):
     attention = {"kind": "softmax", "A": 1, "V": value}
-    task = problem(LINE, attention, initial, time={"until": 0.3, "save_every": 0.15})
+    task = problem(LINE, attention, initial, time={"until": 0.1, "save_every": 0.05})
     mfpde.solve(task, tmp_path / "run.h5")
     loaded, living = mfpde.load(tmp_path / "run.h5").measure(-1), mfpde.solve(task).measure(-1)
     np.testing.assert_array_equal(loaded.evaluate([0.1, 2.0]), living.evaluate([0.1, 2.0]))
@@ -117,8 +119,9 @@ def test_a_resumed_run_knows_as_well_as_the_whole_one_how_long_its_nodes_last():
     parts = [(-1, 0.2, 0.4), (0.8, 0.5, 0.6)]
     parts = [{"kind": "gaussian", "mean": mean, "covariance": S, "weight": share} for mean, S, share in parts]
     initial = {"kind": "mixture", "components": parts}
-    task = problem(LINE, {"kind": "softmax", "A": 1, "V": 1}, initial, 1.5, 1e-5)
-    whole, resumed = (task.solver.start(task.posed()) for _ in range(2))
+    task = problem(LINE, {"kind": "softmax", "A": 1, "V": 1}, initial, 1.5, 1e-4)
+    whole = task.solver.start(task.posed())
+    resumed = deepcopy(whole)
     carry(whole, 0.5)
     resumed.restore({name: array.copy() for name, array in {**whole.state(), **whole.trail(0)}.items()})
     assert resumed.statistics() == whole.statistics()

@@ -89,7 +89,7 @@ def moved(kappa, time):
     "solver", [{}, {"cells": 96}, {"frame": "static"}, {"box": [[-8, 8]], "cells": 320}], ids=["", "few", "rest", "box"]
 )
 def test_two_intervals_keep_the_promise_or_say_so(kappa, solver):
-    run = mfpde.solve(problem(intervals(kappa), [0.004, 1.0], **solver))
+    run = mfpde.solve(problem(intervals(kappa), [0.004, 0.5], **solver))
     rests = "frame" in solver or "box" in solver  # edges then become narrower, in cells, while the law contracts
     allowed = 1e-6 if rests and kappa > 1e3 else 1e-8
     x, worst = np.linspace(-2.5, 2.5, 801), 0.0

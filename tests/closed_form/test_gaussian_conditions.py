@@ -130,6 +130,8 @@ CASES = {
     ),
     "ill-conditioned-data": (problem(SOFTMAX_3, np.diag([1.0, 1e-9, 1e-20]).tolist(), until=5.0), 200),
 }  # fmt: skip
+#: whose conditions take more digits of the reference than 30, which leave 20 at 1e9
+THIN = {"hyperbolic", "hyperbolic-mean", "hyperbolic-noise", "ill-conditioned-data"}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -137,7 +139,8 @@ def test_every_eigenvalue_is_right(name):
     task, steps = CASES[name]
     run = mfpde.solve(mfpde.Problem.from_dict(task))
     assert run.outcome.kind == "finished", run.outcome
-    found, right = run.measure(-1).variances, wanted(task, [task["time"]["until"]])[-1]
+    digits = DIGITS if name in THIN else 30
+    found, right = run.measure(-1).variances, wanted(task, [task["time"]["until"]], digits)[-1]
     np.testing.assert_allclose(found, right, rtol=1e-11)
     assert abs(np.prod(found / right) - 1) < 1e-11
     assert run.provenance["statistics"]["steps"] < steps

@@ -79,7 +79,9 @@ def _sum(parts: list[Matrix | None]) -> Matrix | None:
 
 
 def _convolved(a: Series, b: Series, orders: range, k: int) -> Matrix | None:
-    return _sum([a[i] @ b[k - i] for i in orders if a[i] is not None and b[k - i] is not None])
+    """`sum_i a_i b_{k-i}` as one product of matrices beside and below each other."""
+    there = [i for i in orders if a[i] is not None and b[k - i] is not None]
+    return np.hstack([a[i] for i in there]) @ np.vstack([b[k - i] for i in there]) if there else None
 
 
 def polynomial(*coefficients: Matrix) -> Series:

@@ -26,7 +26,7 @@ from mfpde.store.transaction import Transaction
 from mfpde.store.writer import FileRecorder
 
 SMALL = Heat(points=8, step=1.0)
-ALIKE = 2  # commits of as many writes that are looked into
+ALIKE = 1  # commits of as many writes that are looked into
 
 
 @dataclass
@@ -143,8 +143,8 @@ def test_after_every_write_of_a_run(tape, tmp_path, own_times, chunk, monkeypatc
     run = solve(task, tmp_path / "run.h5", SMALL)
     whole = solve(task, None, SMALL)
     first = tape.commits[0][0]  # the file has no name before
-    wanted = [index >= first and one for index, one in enumerate(unusual(tape, 4))]
-    assert sum(wanted) > 90
+    wanted = [index >= first and one for index, one in enumerate(unusual(tape, 2))]
+    assert sum(wanted) > 70
     for committed in replay(tape, tmp_path / "replay.h5", wanted):
         check(tmp_path / "replay.h5", whole, committed)
     assert (tmp_path / "replay.h5").read_bytes() == run.path.read_bytes()
@@ -202,7 +202,7 @@ def test_after_every_write_of_a_resumed_run(tape, tmp_path):
         solve(task, path, SMALL, resume=True)
     whole = solve(task, None, SMALL)
     assert len(mfpde.load(path).times) == len(whole.times)
-    for committed in replay(tape, tmp_path / "replay.h5", unusual(tape, 4)):
+    for committed in replay(tape, tmp_path / "replay.h5", unusual(tape, 2)):
         check(tmp_path / "replay.h5", whole, committed)
 
 
@@ -219,7 +219,7 @@ def test_after_every_write_of_a_run_resumed_from_a_torn_commit(tape, tmp_path, l
     with resuming(tape, path):
         solve(task, path, Heat(points=8, step=1.0, lost=lost), resume=True)
     whole = solve(task, None, SMALL)
-    for committed in replay(tape, tmp_path / "replay.h5", unusual(tape, 2)):
+    for committed in replay(tape, tmp_path / "replay.h5", unusual(tape, 1)):
         check(tmp_path / "replay.h5", whole, committed)
     with opened(path) as file:
         assert np.isfinite(file["time"][:]).all()
@@ -234,7 +234,7 @@ def test_after_every_write_of_other_forms(tape, tmp_path, form, monkeypatch):
     drifting.solve(task, tmp_path / "run.h5", drifting.Drift(form))
     whole = drifting.solve(task, None, drifting.Drift(form))
     first = tape.commits[0][0]
-    wanted = [index >= first for index in range(len(tape.writes))]
+    wanted = [index >= first and one for index, one in enumerate(unusual(tape, 2))]
     for committed in replay(tape, tmp_path / "replay.h5", wanted):
         run = load_run(tmp_path / "replay.h5")
         count = len(run.times)
@@ -251,13 +251,13 @@ def test_after_every_write_of_other_forms(tape, tmp_path, form, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["grid", "particles", "trail"])
 def test_a_run_goes_on_from_any_moment(tmp_path, form, monkeypatch):
-    """Killed after every commit in turn, boxes grown and trails begun: it ends in the same bits."""
+    """Killed after commits of both slots, boxes grown and trails begun: it ends in the same bits."""
     task = drifting.problem(until=0.6)
     whole = drifting.solve(task, None, drifting.Drift(form))
     path, commit = tmp_path / "run.h5", FileRecorder._commit
     monkeypatch.setattr(FileRecorder, "_due", lambda _: True)
     monkeypatch.setattr(checkpoint, "_REFERENCE_BYTES_MIN", 0)
-    for stop in range(2, 14):
+    for stop in (2, 5, 8, 13):
         left = iter(range(stop))
 
         def killed(recorder, integration, left=left):

@@ -44,9 +44,8 @@ def chain(path: Path, dice: np.random.Generator, kills: int) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(2))
-def test_killed_again_and_again(tmp_path, seed):
-    assert chain(tmp_path / "run.h5", np.random.default_rng(seed), 4) >= 2
+def test_killed_again_and_again(tmp_path):
+    assert chain(tmp_path / "run.h5", np.random.default_rng(0), 5) >= 2
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""What a state of 160 MB costs when it is kept: particles, whose state is their snapshot."""
+"""What a state of 64 MB costs when it is kept: particles, whose state is their snapshot."""
 
 import subprocess
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-COUNT = 10_000_000
+COUNT = 4_000_000
 
 PROGRAM = '''
 import sys

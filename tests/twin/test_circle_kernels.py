@@ -14,7 +14,7 @@ from mfpde.solvers.spectral.circle import external_modes
 from mfpde.solvers.spectral.degree_limits import Limits, width_under
 from mfpde.solvers.steppers.base import OrdinarySystem, combined_error
 from mfpde.solvers.steppers.gif853 import LARGEST_DECAY, STAGES, Gif853
-from mfpde.solvers.stepping.controller import Controller
+from mfpde.solvers.stepping.controller import ERROR_FLOOR, Controller
 from mfpde.solvers.stepping.step_ends import next_end
 
 
@@ -156,7 +156,7 @@ def test_the_compiled_controller_is_the_plain_one(random):
         error = random.choice([10 ** random.uniform(-6, 2), 0.0, np.inf, np.nan], p=[0.94, 0.02, 0.02, 0.02])
         before = plain.length
         accepted = plain.judge(length, error, 8)
-        assert exponential_step.judge(numbers, length, error, 8) == accepted
+        assert exponential_step.judge(numbers, length, error, 8, ERROR_FLOOR) == accepted
         np.testing.assert_allclose(numbers, plain.numbers, rtol=1e-14)
         numbers[:] = plain.numbers
         rejected, grown = rejected + (not accepted), grown + (plain.length > before)

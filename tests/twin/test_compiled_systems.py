@@ -12,6 +12,7 @@ from mfpde.solvers.finite_volume import line_forces
 from mfpde.solvers.finite_volume.compiled_system import CompiledSystem
 from mfpde.solvers.finite_volume.stepping import Start, take_step
 from mfpde.solvers.finite_volume.system import CellSystem
+from mfpde.solvers.kernels.line_forces import distance
 from mfpde.transform.equispaced import equispaced_sums, padded, sum_room
 
 SOFTMAX = {"kind": "softmax", "A": 1, "V": -1}
@@ -75,7 +76,7 @@ CASES |= {
     "plane, walls": (SQUARE, {"cells": 30, "box": [[-2, 2], [-3, 2]], "order": 2}, PLANE, 5.0),
     "plane, first order": (SPOTS, {"cells": [24, 28], "order": 1}, PLANE, 20.0),
     "plane, masked": (SPOT, {"cells": 24}, MASKED, None),
-    "plane, masked at rest": (SPOT, {"cells": 36, "frame": "static"}, MASKED, 20.0),
+    "plane, masked at rest": (SPOTS, {"cells": 36, "frame": "static"}, MASKED, 20.0),
     "plane, interaction": (SPOTS, {"cells": 24}, {"expression": "-log(r**2 + 0.25)", "external": "x*y"}, 9.0),
     "plane, interaction at rest": (
         SPOTS,
@@ -88,8 +89,8 @@ CASES |= {
     "plane, linear at rest": (SPOTS, {"cells": 40, "frame": "static"}, {"kind": "linear", "A": 0.3, "V": -1}, None),
     "plane, heads": (SPOTS, {"cells": 24, "order": 7}, HEADS, 30.0),
     "plane, large scores": (SPOT, {"cells": 24}, {"kind": "softmax", "A": [[0, 30], [-30, 0]], "V": -1}, None),
-    "plane, heads in a box": (SPOT, {"cells": 40, "box": [[-5, 5], [-8, 8]]}, HEADS, None),
-    "plane, diagonal": (SPOT, {"cells": 40, "box": [[-5, 5], [-8, 8]]}, {"kind": "softmax", "A": 3, "V": TURN}, None),
+    "plane, heads in a box": (SPOTS, {"cells": 40, "box": [[-6, 7], [-8, 8]]}, HEADS, None),
+    "plane, diagonal": (SPOTS, {"cells": 40, "box": [[-6, 7], [-8, 8]]}, {"kind": "softmax", "A": 3, "V": TURN}, None),
 }
 
 
@@ -235,7 +236,7 @@ def test_forces_out_of_range(monkeypatch):
     start = Start(0.0, solution, rates, fast.roughness(solution, rates))
     plan = run._control.plan(0.0, min(run._control.step, 0.5 / rates.emptying), rates.outflow, rates.spreading)
     usual = fast.step(start, plan, 1e-6)
-    monkeypatch.setattr(line_forces, "_LENGTH_FACTOR", 0.2)
+    monkeypatch.setattr(line_forces, "distance", lambda *where: 0.16 * distance(*where))
     monkeypatch.setattr(fast._forces, "_kept", {})
     assert fast.rhs(0.0, solution).measure is not None
     found = fast.step(start, plan, 1e-6)

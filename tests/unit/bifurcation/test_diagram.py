@@ -213,7 +213,7 @@ def test_phase_diagrams_elsewhere(space, kind, beta, ratio, points):
 
 
 def test_workers_find_the_same():
-    given = {"beta": (1.0, 6.0), "ratio": (0.8, 1.5), "count": (16, 5)}
+    given = {"beta": (1.0, 6.0), "ratio": (0.8, 1.5), "count": (8, 4)}
     alone = mfpde.phase_diagram(CIRCLE, {"kind": "unnormalized", "beta": 1}, workers=1, **given)
     shared = mfpde.phase_diagram(CIRCLE, {"kind": "unnormalized", "beta": 1}, workers=2, **given)
     for name in ("stable", "order_parameter", "free_energy", "mode", "first_order"):

@@ -62,6 +62,15 @@ def test_frames_differ(form, dimension):
     assert np.any(first != last)
 
 
+def test_a_figure_of_the_plane_lays_only_what_it_shows(monkeypatch):
+    """Cells of characteristics take seconds for each snapshot."""
+    laid, grid = [], PlaneRun.grid
+    monkeypatch.setattr(PlaneRun, "grid", lambda shown, index: laid.append(index) or grid(shown, index))
+    run = drifting.solve(drifting.problem(2, until=2.0), None, Drift("grid"))
+    run.plot()
+    assert 1 < len(laid) == len(set(laid)) < len(run.times) // 2
+
+
 # -- runs of given densities
 
 

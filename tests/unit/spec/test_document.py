@@ -90,10 +90,10 @@ def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path):
 
 def test_reading_takes_as_long_for_each_value_of_a_large_list_as_of_a_small_one(tmp_path, calls):
     path, made = tmp_path / "p.yaml", []
-    for count in (1000, 10_000):
+    for count in (300, 3000):
         values = ", ".join(f"{index / 1000}" for index in range(count))
         path.write_text(f"geometry: {{kind: circle}}\ninitial: {{kind: points, values: [{values}]}}\n")
         assert len(read_yaml(path).initial.values) == count
         made.append(calls(lambda: read_yaml(path)))
     assert made[1] < 11 * made[0]
-    assert made[1] < 1000 * 10_000
+    assert made[1] < 1000 * 3000

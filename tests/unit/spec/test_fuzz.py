@@ -15,7 +15,7 @@ from mfpde.spec import read_dict, read_document
 sys.path.insert(0, str(Path(__file__).parent))
 from problems import PIECES, damaged_texts, problem_dicts
 
-RELAXED = settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+RELAXED = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 #: of functions; 3.3 million are the most that were seen, imports among them, and 0.3 million without
 CALLS = 10_000_000
 
@@ -105,7 +105,7 @@ def odd_dicts(draw):
 
 
 @given(data=odd_dicts())
-@settings(max_examples=500, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=250, suppress_health_check=[HealthCheck.too_slow])
 def test_no_words_of_pydantic_leak(data):
     try:
         read_dict(data)

@@ -166,8 +166,8 @@ def test_numbers_that_yaml_1_2_has_are_numbers(tmp_path):
         f"attention: {{kind: softmax, A: {'x' * 900000}}}",
         f"attention: {{kind: softmax, beta: 1, {'x' * 900000}: 1}}",
         f"{'x' * 900000}: 1",
-        f"attention: {{kind: softmax, A: [{', '.join(str([1] * n) for n in range(1, 300))}]}}",
-        f"initial: {{kind: mixture, components: [{', '.join(['{kind: uniform, weight: -1}'] * 9000)}]}}",
+        f"attention: {{kind: softmax, A: [{', '.join(str([1] * n) for n in range(1, 120))}]}}",
+        f"initial: {{kind: mixture, components: [{', '.join(['{kind: uniform, weight: -1}'] * 2000)}]}}",
     ],
     ids=lambda line: line[:40],
 )

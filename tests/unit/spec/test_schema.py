@@ -11,6 +11,7 @@ from mfpde.registry import members
 from mfpde.spec import problem_schema
 
 SCHEMA = problem_schema()
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 EXAMPLES = sorted((Path(mfpde.__file__).parent / "examples").glob("*.yaml"))
 
 
@@ -27,6 +28,7 @@ def blocks(value):
 
 
 def test_it_is_json_of_the_agreed_dialect():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
     assert json.loads(json.dumps(SCHEMA, allow_nan=False)) == SCHEMA
     assert SCHEMA["$schema"] == "https://json-schema.org/draft/2020-12/schema"
 
@@ -71,4 +73,4 @@ def test_examples_are_valid(path):
     from mfpde.spec.document import parse
 
     root, _ = parse(path.read_text(encoding="utf-8"), path.name)
-    jsonschema.validate(root.plain(), SCHEMA, cls=jsonschema.Draft202012Validator)
+    VALIDATOR.validate(root.plain())

@@ -52,13 +52,13 @@ ABOUT_AXIS = {
 }
 POINTS = {"kind": "points", "values": [[0, 1], [1, 0], [2, 2]]}
 TOKENS = {**PLANE, "initial": POINTS, "solver": {"kind": "particles"}}
-NOISY_TOKENS = {**CIRCLE, "solver": {"kind": "particles", "count": 50_000, "step": 0.05}, "time": {"until": 1.0}}
-NOISY_IN_PLANE = {**PLANE, **NOISY, "solver": {"kind": "particles", "count": 20_000, "step": 0.05}}
+NOISY_TOKENS = {**CIRCLE, "solver": {"kind": "particles", "count": 12_000, "step": 0.05}, "time": {"until": 1.0}}
+NOISY_IN_PLANE = {**PLANE, **NOISY, "solver": {"kind": "particles", "count": 10_000, "step": 0.05}}
 NOISY_ON_SPHERE = {
     **SPHERE,
     "noise": {"kappa": 20},
     "time": {"until": 1.0},
-    "solver": {"kind": "particles", "count": 40_000, "step": 0.05},
+    "solver": {"kind": "particles", "count": 16_000, "step": 0.05},
 }
 ON_CIRCLE_TOKENS = {
     **CIRCLE,

@@ -119,7 +119,7 @@ def test_a_small_bias_shows_in_the_mean_of_the_repeats():
 
 
 def test_a_plane_has_exact_and_sliced_distances():
-    report = studied(planned(BOX, (50, 150, 450), 16))
+    report = studied(planned(BOX, (30, 90, 270), 12))
     assert report.failed == ()
     assert report.rates["wasserstein-1"].logarithm == 0.5
     assert set(report.rates) == {"smooth observables", "wasserstein-1", "sliced-wasserstein-2", "energy"}
