@@ -78,6 +78,7 @@ class CellSystem(System[Solution, Rates]):
         self.breaks = sorted({*equation.velocity.breaks(), *equation.noise.breaks()})
         self.noisy = equation.noise.strongest > 0
         self.grid, self.frame, self.scheme = grid, frame, scheme
+        self.goes_on = grid.gaussian and scheme.closed and self.noisy  # tails, beyond the cells as noise makes them
         interaction = equation.interaction
         self._kinks_in_sums = interaction is not None and interaction.pairs_kinked and grid.dimension == 2
         self.sees_tails = interaction is None  # attention amplifies them, interactions do not
