@@ -31,6 +31,7 @@ class ExactLimits:
     stages: int
     outflow: float  # largest share of a cell that transport takes out per unit time, beside what the modes integrate
     wall_error: float  # of what modes make of slopes at walls, relative to the peak
+    longest: float = np.inf  # that all modes can follow, where they have to
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ class StepControl:
             if exact is not None and self._stiff.growing:
                 costs[stiff] /= rule.UNKNOWN_GAIN
         if exact is not None:
-            allowed = rule.EXACT_CFL / exact.outflow if exact.outflow > 0 else np.inf
+            allowed = min(exact.longest, rule.EXACT_CFL / exact.outflow if exact.outflow > 0 else np.inf)
             other = planned(_DOP853, min(self._exact.length or rule.EXACT_FIRST * self.step, allowed))
             costs[replace(other, exact=exact)] = _price(exact.price * exact.stages, other.length)
         return min(costs, key=lambda each: costs[each])

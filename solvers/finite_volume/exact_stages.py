@@ -8,7 +8,7 @@ transport the stages are
     U_i = e^{E_i} (u + h sum_j a_ij S_j) + (e^{E_i} - 1) / L_n N(u_n),    S_j = e^{-E_j} (N(U_j) - L_j / L_n N(u_n)),
 
 the generalized integrating factor for `N(u_n) L(t) / L_n`, whose integral is known; where K is constant that is
-[krogstad2005]. e^{-E_j} multiplies rounding errors, so a mode with |h L_n| > `LARGEST_DECAY` has S = 0.
+[krogstad2005]. e^{-E_j} multiplies rounding errors, so a mode with |h L_n| > `Modes.slow` has S = 0.
 
 What flows towards walls and is lifted there excites all modes alike, and the quadrature knows little of those that
 decay within a step. Where K is constant a polynomial p in time, which is integrated exactly in every mode, therefore
@@ -28,12 +28,23 @@ from mfpde.solvers.finite_volume.rates import Fluxes
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.stepping import Start, change_size, sound
 from mfpde.solvers.finite_volume.system import CellSystem
-from mfpde.solvers.kernels.exact_modes import ModeStart, ModeStep, carry_modes, clear, conduct, gain, take_change
+from mfpde.solvers.kernels.exact_modes import (
+    ModeStart,
+    ModeStep,
+    carry_modes,
+    clear,
+    conduct,
+    continue_tails,
+    gain,
+    take_change,
+)
 from mfpde.solvers.steppers.base import combined_error
-from mfpde.solvers.steppers.gif853 import ERROR_FIVE, ERROR_THREE, LARGEST_DECAY, NODES, STAGE_WEIGHTS, WEIGHTS
+from mfpde.solvers.steppers.gif853 import ERROR_FIVE, ERROR_THREE, NODES, STAGE_WEIGHTS, WEIGHTS
 from mfpde.typing import Float
 
 __all__ = ["ExactStages", "cleared", "rate_of_change", "take_exact_step"]
+
+_RIPPLES_BELOW = 4.0  # times the largest negative density: what is smaller goes on as g does
 
 
 class ExactStages:
@@ -44,7 +55,9 @@ class ExactStages:
         before, count = start.solution, NODES.size + 1
         noise = _conductivities(system, start.time, before)
         transport = _coefficients(modes, _transport(system, modes, before, start.rates.speeds, noise))
-        self._first = ModeStart(_coefficients(modes, before.density), transport[None], noise[0], *modes.along)
+        self._first = ModeStart(
+            _coefficients(modes, before.density), transport[None], noise[0], *modes.along, modes.slow
+        )
         self._decay, self._scaled = np.empty_like(transport), np.empty((count, *transport.shape))
         self._scaled[0] = 0.0
         self._mean, self._spread = (np.zeros((count, *before.mean.shape)) for _ in range(2))
@@ -95,7 +108,7 @@ class ExactStages:
     def followed(self, change: Float) -> Float:
         """What N, taken for linear in time, adds to the densities in fast modes: `h phi_2(E)` of its change."""
         length, modes = self._plan.length, self._modes
-        slow = -length * modes.rates(self._first.conductivities) <= LARGEST_DECAY
+        slow = -length * modes.rates(self._first.conductivities) <= modes.slow
         exponents = np.where(slow, 1.0, modes.rates(length * _combined(self._weights, self._spread)))
         weights = np.where(slow, 0.0, (np.expm1(exponents) / exponents - 1.0) / exponents)
         return modes.values(length * weights * change)
@@ -115,24 +128,23 @@ def take_exact_step(
     and the largest negative density that was cleared, relative to the peak, in units of the modes' scale."""
     before, stages, (rough, tolerance) = start.solution, ExactStages(system, modes, start, plan), allowed
     nowhere = None, np.inf, 0.0
-    if not stages.follow(followed, lambda stage: cleared(stage, modes, modes.floor)):
+    if not stages.follow(followed, lambda stage: _sound_tails(stage, modes, modes.floor)):
         return nowhere
     for number, node in enumerate(NODES[1:].tolist(), start=1):
         stage = stages.at(node, STAGE_WEIGHTS[number, :number])
         if not sound(stage):
             return nowhere
-        stages.add(cleared(stage, modes, modes.floor))
+        stages.add(_sound_tails(stage, modes, modes.floor))
     reached = stages.at(1.0, WEIGHTS)
     if not sound(reached):
         return nowhere
-    added = stages.followed(stages.add(cleared(reached, modes, modes.floor)))
+    added = stages.followed(stages.add(_sound_tails(reached, modes, modes.floor)))
     reached = reached._replace(density=reached.density + added)
     five, three = (change_size(before, *stages.difference(row), rough, tolerance) for row in (ERROR_FIVE, ERROR_THREE))
     peaks = before.density.max(axis=(1, 2), keepdims=True)
     others = max(float(np.abs(added / peaks).max()), float((-reached.density / peaks).max())) / rough
-    weighed = reached.density / modes.scale
-    clipped = float((-weighed.min(axis=(1, 2)) / weighed.max(axis=(1, 2))).max())
-    new = cleared(reached, modes, max(modes.floor, 2.0 * clipped))
+    clipped = _ripples(reached, modes)
+    new = _sound_tails(reached, modes, max(modes.floor, 2.0 * clipped))
     mass = before.density.sum(axis=(1, 2)) / new.density.sum(axis=(1, 2))
     new = new._replace(density=new.density * mass[:, None, None])
     return new, max(combined_error([five, three]), others), clipped
@@ -143,6 +155,21 @@ def cleared(solution: Solution, modes: Modes, share: float) -> Solution:
     density = np.empty_like(solution.density)
     clear(solution.density, modes.scale, share, density)
     return solution._replace(density=density)
+
+
+def _sound_tails(solution: Solution, modes: Modes, share: float) -> Solution:
+    """Likewise, or with what is below that share, or as small as ripples are, going on as g does."""
+    if not modes.continued:
+        return cleared(solution, modes, share)
+    new = cleared(solution, modes, max(share, _RIPPLES_BELOW * _ripples(solution, modes)))
+    continue_tails(modes.scale, new.density)
+    return new
+
+
+def _ripples(solution: Solution, modes: Modes) -> float:
+    """The largest negative density, as a share of each panel's peak, both in units of the modes' scale."""
+    weighed = solution.density / modes.scale
+    return float((-weighed.min(axis=(1, 2)) / weighed.max(axis=(1, 2))).max())
 
 
 def _conductivities(system: CellSystem, time: float, solution: Solution) -> tuple[Float, Float]:

@@ -47,6 +47,15 @@ class Grid:
         low, high = self.low - cells[:, 0] * self.widths, self.high + cells[:, 1] * self.widths
         return Grid(low, high, [int(count) for count in self.cells + cells.sum(axis=1)], self.gaussian)
 
+    def lengthened(self, density: Float, cells: AnyArray, closed: bool) -> Float:
+        """Densities `(panels, rows, columns)` on those cells: nothing in new ones, or, where they are continued beyond
+        the cells, as much of g as at the ends."""
+        ends = [(0, 0), *([(0, 0)] if self.dimension == 1 else []), *(tuple(each) for each in cells.tolist())]
+        if not closed:
+            return np.pad(density, ends)
+        now, then = (np.multiply.outer(*grid.weights) for grid in (self, self.longer(cells)))
+        return np.pad(density / now, ends, mode="edge") * then
+
     @property
     def weighs_everywhere(self) -> bool:
         """Whether g is a normal number in every cell, so that ratios to it have their digits."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.kernels.line_exact import LineModes
+from mfpde.solvers.steppers.gif853 import LARGEST_DECAY
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["Modes", "antiderivative"]
@@ -34,6 +35,10 @@ class Modes(ABC):
     floor: ClassVar[float]
     #: shares of the peak, in units of the scale, below which the drift may not notice densities
     shares: ClassVar[tuple[float, ...]]
+    #: whether densities too small for the modes go on as g does
+    continued = False
+    #: the largest |h L| of modes whose stages know of each other
+    slow = LARGEST_DECAY
 
     def __init__(self, grid: Grid) -> None:
         self.grid = grid

@@ -14,7 +14,9 @@ their `floor` or twice those is taken for zero and the rest is scaled to the mas
 notice is rejected, and explicit ones, which limit their fluxes, go on until the next look at the tails.
 Where attention sees tails as far out (kernels e^{<Ax, y>} amplify them), these steps are refused, and the explicit
 ones, whose errors are relative to the density of each cell, go on. So they are where such attention widens a law with
-tails: it will see farther out than now, where the tails that are cleared now would be.
+tails: it will see farther out than now, where the tails that are cleared now would be; not between walls, where drifts
+would notice no such tails anywhere. Where tails beyond the cells are only estimated, what they may change of the drift
+bounds what these steps may; on the plane tails are then not cleared but go on as g does.
 """
 
 from __future__ import annotations
@@ -51,6 +53,7 @@ _NODES_FOLLOWED = (0.1, 0.4, 1.0)  # of a step: of (0.25, 1), (0.3, 0.7, 1) and 
 _MODES_EVERY = 2  # steps at least, between two searches for modes that fit walls
 _LOOK_EVERY = 16  # steps, between two checks that they do not
 _MATTER_SHARE = 1e-3  # of the error promised: change of the drift by tails near the floor, in widths per unit time
+_DOUBT_SHARE = 0.1  # of what tails beyond the cells may change of the drift: that tails near the floor, and steps, may
 #: ratio of ripples to those of the step before, both too high, from which on shorter steps do not help
 _RIPPLE_GAIN = 0.5
 _CALL_MICROSECONDS = 120.0  # of one stage, besides its modes, measured
@@ -71,27 +74,33 @@ class NoiseSteps:
         self._next_look = 0  # number of the step at which it is asked again
         self._next_modes = 0  # number of the step from which on other modes may be found for walls
         self._noticed = 0.0  # ripples of the last step, in units of what is allowed
+        self._doubt = 0.0  # by which tails beyond the cells may change the drift, in widths per unit time, then
+        self._failed = False  # whether the last step was rejected that goes on with tails, and nobody has looked since
 
     @staticmethod
     def _modes_of(system: CellSystem) -> Modes:
-        grid = system.grid
-        return HermiteModes(grid, STAGGERED[system.scheme.order]) if grid.gaussian else Cosines(grid)
+        grid, scheme = system.grid, system.scheme
+        continued = system.goes_on and system.tilts and grid.dimension == 2
+        return HermiteModes(grid, STAGGERED[scheme.order], continued) if grid.gaussian else Cosines(grid)
 
     def limits(self, time: float, solution: Solution, rates: Rates, number: int, promised: float) -> ExactLimits | None:
         """Of a step of that number, for an error that is promised; None where noise is not integrated exactly."""
         system, grid = self._system, self._system.grid
-        if not self._integrable(rates) or (self._unseen == 0.0 and number < self._next_look):
+        if not self._integrable(rates) or (self._unseen == 0.0 and number < self._next_look and not self._failed):
             return None
         if self._modes.grid is not grid:
             self._modes = self._modes_of(system)
         wall_error = self._fit_walls(solution, rates, number, promised) if system.scheme.walls else 0.0
         if wall_error == np.inf:
             return None
-        if system.tilts and self._clears_tails(solution) and self._expands(solution, rates):
+        widens = system.tilts and self._clears_tails(solution) and self._expands(solution, rates)
+        if widens and not self._unseen_between_walls(time, solution, _MATTER_SHARE * promised):
             return None
-        if number >= self._next_look:
-            self._unseen = self._unseen_share(time, solution, _MATTER_SHARE * promised)
-            self._next_look = number + _LOOK_EVERY
+        if number >= self._next_look or self._failed:
+            self._doubt = self._system.doubt(time, solution)
+            allowed = max(_MATTER_SHARE * promised, _DOUBT_SHARE * self._doubt)
+            self._unseen = self._unseen_share(time, solution, allowed)
+            self._next_look, self._failed = number + _LOOK_EVERY, False
         if self._unseen == 0.0:
             return None
         panels = len(solution.mean)
@@ -102,7 +111,10 @@ class NoiseSteps:
         price, stages = (cost + more) / (cost + _STEP_MICROSECONDS), NODES.size + 1 + len(self._nodes_followed)
         if isinstance(self._modes, BoxModes):
             wall_error += _MIRROR_FACTOR * mass_at_walls(solution.density)
-        return ExactLimits(price, stages, outflow, wall_error)
+        longest = np.inf
+        if self._modes.continued:
+            longest = self._modes.slow / -float(self._modes.rates(rates.conductivities.diagonal(0, 1, 2)).min())
+        return ExactLimits(price, stages, outflow, wall_error, longest)
 
     def _integrable(self, rates: Rates) -> bool:
         """Whether there is noise, and modes in which it is diagonal."""
@@ -161,6 +173,16 @@ class NoiseSteps:
         weighed = solution.density / self._modes.scale
         return bool((weighed.min(axis=(1, 2)) < self._modes.shares[-1] * weighed.max(axis=(1, 2))).any())
 
+    def _unseen_between_walls(self, time: float, solution: Solution, allowed: float) -> bool:
+        """Whether no drift between the walls, where a law that widens has to stay, would notice tails that are cleared:
+        as high ones in all cells. Without walls it may come to where they are noticed."""
+        if not self._system.scheme.walls:
+            return False
+        peaks = solution.density.max(axis=(1, 2), keepdims=True)
+        with_tails = solution._replace(density=solution.density + self._modes.shares[0] * peaks * self._modes.scale)
+        anywhere = solution._replace(density=np.ones_like(solution.density))
+        return self._system.solutions_apart(time, anywhere, solution, with_tails) <= allowed
+
     def _expands(self, solution: Solution, rates: Rates) -> bool:
         """Whether transport widens any panel along any direction."""
         system = self._system
@@ -207,19 +229,19 @@ class NoiseSteps:
 
     def _unseen_share(self, time: float, solution: Solution, allowed: float) -> float:
         """The largest of some shares of the peak, below which densities change the drift by less than is allowed."""
-        whole = self._cleared(solution, self._modes.floor)
         with np.errstate(all="ignore"):
-            for share in self._modes.shares[::-1]:
-                if self._system.solutions_apart(time, solution, whole, self._cleared(solution, share)) <= allowed:
+            for share in (*self._modes.shares[::-1], self._modes.floor):
+                if self._system.solutions_apart(time, solution, solution, self._cleared(solution, share)) <= allowed:
                     return share
         return 0.0
 
     def step(self, start: Start, plan: Plan, tolerance: float) -> Attempt:
         """One step as planned; its error is measured as that of `take_step`, clipping included."""
-        rough = max(tolerance, SHARE_OF_CELLS * plan.length * start.roughness)
+        moved = max(tolerance, _DOUBT_SHARE * plan.length * self._doubt)
+        rough = max(moved, SHARE_OF_CELLS * plan.length * start.roughness)
         if isinstance(self._modes, BoxModes):  # errors are in modes that decay within a step, and do not add up
             rough = max(rough, SHARE_OF_CELLS * mass_at_walls(start.solution.density))
-        allowed = rough, tolerance
+        allowed = rough, moved
         new, error, clipped = self._system.exact_step(self._modes, start, plan, self._nodes_followed, allowed)
         if new is None:
             return Attempt(None, np.inf)
@@ -227,6 +249,7 @@ class NoiseSteps:
         if noticed > max(1.0, _RIPPLE_GAIN * self._noticed) and self._noticed > 1.0:
             self._unseen = 0.0
         self._noticed = noticed
+        self._failed = self._modes.continued and max(error, noticed) > 1.0
         return Attempt(new, max(error, noticed), clipped > self._modes.floor)
 
     def _cleared(self, solution: Solution, share: float) -> Solution:
@@ -235,14 +258,16 @@ class NoiseSteps:
     def arrays(self) -> dict[str, AnyArray]:
         """What `restore` needs."""
         return {
-            "noise_steps": np.array([self._unseen, self._noticed, self._next_look, self._next_modes]),
+            "noise_steps": np.array([self._unseen, self._noticed, self._doubt, self._failed]),
+            "noise_looks": np.array([self._next_look, self._next_modes]),
             "noise_modes": np.concatenate(self._modes.slopes) if isinstance(self._modes, BoxModes) else np.zeros(0),
         }
 
     def restore(self, arrays: Mapping[str, AnyArray]) -> None:
         """Go on from there."""
-        self._unseen, self._noticed = (float(number) for number in arrays["noise_steps"][:2])
-        self._next_look, self._next_modes = (int(number) for number in arrays["noise_steps"][2:])
+        self._unseen, self._noticed, self._doubt = arrays["noise_steps"][:3].tolist()
+        self._failed = bool(arrays["noise_steps"][3])
+        self._next_look, self._next_modes = arrays["noise_looks"].tolist()
         slopes, grid = arrays["noise_modes"], self._system.grid
         self._modes = self._modes_of(self._system)
         if slopes.size > 0:

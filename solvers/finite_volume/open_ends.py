@@ -13,6 +13,7 @@ __all__ = ["LEAK_MAX", "OpenEnds"]
 
 LEAK_MAX = 1e-9  # share of the mass near an end of a box that cannot grow, at which the run ends
 _EDGE_GAUSSIAN_RATIO = 4.0  # of the mass near an end to that of a Gaussian there, which is no reason to grow
+_TAILS_MAX = 1e-12  # share of the mass near an end at which boxes grow whose tails go on beyond the cells
 _BOX_GROWTH_MAX = 4  # times the cells at the start
 
 
@@ -29,7 +30,7 @@ class OpenEnds:
         """Shares of the mass near each end from which on it is `crowded`, `(d, 2)`."""
         grid = self._system.grid
         usual = _EDGE_GAUSSIAN_RATIO * grid.gaussian_edge_mass if grid.gaussian else np.zeros((grid.dimension, 2))
-        bounds: Float = np.maximum(EDGE_MASS_MAX, usual)
+        bounds: Float = np.maximum(_TAILS_MAX if self._system.goes_on else EDGE_MASS_MAX, usual)
         return bounds
 
     def crowded(self, solution: Solution) -> AnyArray:
@@ -60,5 +61,4 @@ class OpenEnds:
             self.leak = max(self.leak, float(grid.edge_mass(solution.density).max()))
             return None
         self._system.grid = longer
-        pads = [(0, 0), *([(0, 0)] if grid.dimension == 1 else []), *(tuple(ends) for ends in more.tolist())]
-        return solution._replace(density=np.pad(solution.density, pads))
+        return solution._replace(density=grid.lengthened(solution.density, more, self._system.goes_on))

@@ -79,6 +79,7 @@ class CellSystem(System[Solution, Rates]):
         self.breaks = sorted({*equation.velocity.breaks(), *equation.noise.breaks()})
         self.noisy = equation.noise.strongest > 0
         self.grid, self.frame, self.scheme = grid, frame, scheme
+        self.goes_on = grid.gaussian and scheme.closed and self.noisy  # tails, beyond the cells as noise makes them
         interaction, self._space = equation.interaction, equation.geometry
         on_plane = interaction if grid.dimension == 2 else None
         self._kinked = on_plane.pair_potential if on_plane is not None and on_plane.pairs_kinked else None

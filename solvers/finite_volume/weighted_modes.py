@@ -28,6 +28,7 @@ __all__ = ["BoxModes", "HermiteModes"]
 _ROWS = 4  # that products of matrices are done in
 _PRODUCT_MICROSECONDS = 4e-4  # of a row of two products, by cells and modes: measured up to 512 cells
 _EIGEN_MICROSECONDS = 3e-4  # times cells^3, measured from 128 to 512 cells
+_SLOW_WITH_TAILS = 128.0  # |h L|: stages lose e^{0.083 |h L|} of rounding errors of the fastest modes, 4e4
 _STAGES = 208  # that the eigenvectors are to be worth while for: those of sixteen steps
 
 
@@ -124,9 +125,11 @@ class WeightedModes(Modes):
 
 
 class HermiteModes(WeightedModes):
-    """Of a grid in moving frames."""
+    """Of a grid in moving frames. Where tails that go on beyond the cells are amplified they are `continued` within
+    them, too, and no mode may be left out of the stages: that would be seen in tails."""
 
-    def __init__(self, grid: Grid, factors: Float) -> None:
+    def __init__(self, grid: Grid, factors: Float, continued: bool = False) -> None:
+        self.continued, self.slow = continued, _SLOW_WITH_TAILS if continued else self.slow
         super().__init__(grid, factors, grid.weights[-grid.dimension :], grid.face_weights[-grid.dimension :])
 
 

@@ -12,10 +12,9 @@ from typing import NamedTuple
 from mfpde.compilation import kernel
 from mfpde.solvers.kernels.cells import invert
 from mfpde.solvers.kernels.finite_volume_update import combine, largest
-from mfpde.solvers.steppers.gif853 import LARGEST_DECAY
 from mfpde.typing import Float
 
-__all__ = ["ModeStart", "ModeStep", "carry_modes", "clear", "conduct", "gain", "take_change"]
+__all__ = ["ModeStart", "ModeStep", "carry_modes", "clear", "conduct", "continue_tails", "gain", "take_change"]
 
 
 _SERIES_TERMS = 18  # of powers of |z| < 1
@@ -24,13 +23,14 @@ _SERIES_TERMS = 18  # of powers of |z| < 1
 class ModeStart(NamedTuple):
     """Of a step, on the modes `(panels, rows, columns)`: the density, the polynomial p in place of N by powers of the
     time since the start `(terms, panels, rows, columns)`, and the conductivities `(panels, d)`; rates of unit
-    conductivity for rows and columns, 0 for the only row of the line."""
+    conductivity for rows and columns, 0 for the only row of the line; the largest |h L| of slow modes."""
 
     given: Float
     polynomial: Float
     conductivities: Float
     across: Float
     along: Float
+    slow: float
 
 
 class ModeStep(NamedTuple):
@@ -117,7 +117,7 @@ def take_change(
                 rate = then + beside * start.along[j]
                 share = (now + second * start.along[j]) / rate if rate != 0.0 else 1.0
                 line[j] -= share * constant[j]
-                out[j] = line[j] / left[j] if -length * rate <= LARGEST_DECAY else 0.0
+                out[j] = line[j] / left[j] if -length * rate <= start.slow else 0.0
 
 
 @kernel
@@ -163,3 +163,39 @@ def clear(density: Float, scale: Float, share: float, out: Float) -> None:
             for j in range(line.size):
                 floor = share * peak * unit[j]
                 line[j] = 0.0 if u[j] < floor else u[j]
+
+
+@kernel
+def _continue_row(at: int, unit: Float, line: Float) -> None:
+    """From a place on, in both directions."""
+    for step in (-1, 1):
+        j, ratio = at, 0.0
+        while 0 <= j < line.size:
+            g = unit[j] * unit[j]
+            ratio = line[j] / g if line[j] > 0.0 else ratio
+            line[j] = ratio * g
+            j += step
+
+
+@kernel
+def continue_tails(scale: Float, out: Float) -> None:
+    """Where densities have zeros, as much of g = scale^2 as next to there: in rows away from the peak, then in rows
+    that have nothing else from those before."""
+    for panel in range(out.shape[0]):
+        values, peak, row = out[panel], 0.0, 0
+        for i in range(values.shape[0]):
+            most, at = 0.0, 0
+            for j in range(values.shape[1]):
+                if values[i, j] > most * scale[i, j]:
+                    most, at = values[i, j] / scale[i, j], j
+            if most > peak:
+                peak, row = most, i
+            _continue_row(at, scale[i], values[i])
+        for step in (-1, 1):
+            i = row + step
+            while 0 <= i < values.shape[0]:
+                if largest(values[i]) == 0.0:
+                    for j in range(values.shape[1]):
+                        fallen = scale[i, j] / scale[i - step, j]
+                        values[i, j] = values[i - step, j] * fallen * fallen
+                i += step

@@ -231,7 +231,7 @@ def _take_transport(state: State, rates: Slopes, known: bool, modes: LineModes, 
 @kernel
 def _start_of(modes: LineModes, terms: int, room: ExactRoom) -> ModeStart:
     """With so many terms of p."""
-    return ModeStart(room.given, room.polynomial[:terms], room.spread[0], room.across, modes.along)
+    return ModeStart(room.given, room.polynomial[:terms], room.spread[0], room.across, modes.along, LARGEST_DECAY)
 
 
 @kernel

@@ -276,9 +276,15 @@ def test_what_exact_steps_have_seen_is_kept() -> None:
     asked = {"time": 0.0, "solution": solution, "rates": here._present_rates(), "number": 1, "promised": 1e-5}
     assert steps.limits(**{**asked, "number": 0}) is not None
     steps._unseen, steps._noticed, steps._next_look, steps._next_modes = 0.0, 3.0, 16, 5
+    steps._doubt = 0.5
     again.restore({name: np.array(value) for name, value in here.state().items()})
     assert again._noise_steps.limits(**asked) is None
-    assert (again._noise_steps._noticed, again._noise_steps._next_modes) == (3.0, 5)
+    assert (again._noise_steps._noticed, again._noise_steps._next_modes, again._noise_steps._doubt) == (3.0, 5, 0.5)
+    steps._failed = True  # another look at once
+    again.restore({name: np.array(value) for name, value in here.state().items()})
+    assert again._noise_steps.limits(**asked) is not None
+    again.restore({name: np.array(value) for name, value in here.state().items()})
+    steps._failed = False
     assert again._noise_steps.limits(**{**asked, "number": 16}) is not None
 
 
@@ -301,3 +307,41 @@ def test_exact_steps_go_on_soon_after_ripples_that_the_drift_noticed(monkeypatch
     explicit = mfpde.solve(given)
     assert explicit.provenance["statistics"]["exact"] == 0
     assert run.measure(-1).covariance[0, 0] == pytest.approx(explicit.measure(-1).covariance[0, 0], rel=1e-9)
+
+
+def test_tails_that_softmax_sees_go_on_within_the_cells_and_beyond(monkeypatch):
+    """Strong noise: tilts reach 25 deviations far, where no mode knows a density. Steps that integrate noise exactly
+    are as far from explicit ones as tails beyond the cells are told to matter, and a quarter as many."""
+    parts = [
+        {"kind": "gaussian", "mean": [-1.0, 0.0], "covariance": [[0.3, 0.05], [0.05, 0.4]], "weight": 0.4},
+        {"kind": "gaussian", "mean": [1.5, 0.3], "covariance": [[0.5, 0.0], [0.0, 0.3]], "weight": 0.6},
+    ]
+    given = mfpde.Problem.from_dict(
+        {
+            "geometry": {"kind": "plane"},
+            "attention": {"kind": "softmax", "A": 1, "V": -1},
+            "noise": {"kappa": 0.1},
+            "initial": {"kind": "mixture", "components": parts},
+            "solver": {"kind": "finite-volume", "cells": 72},
+            "time": {"until": 0.1, "save": False},
+        }
+    )
+    run = mfpde.solve(given)
+    told, counts = run.outcome.accuracy, run.provenance["statistics"]
+    assert counts["exact"] > 0.8 * counts["steps"]
+    assert run.density[-1].min() > 0.0
+    assert abs(sum(panel.values.sum() * panel.volume for panel in run.measure(-1).panels) - 1.0) < 1e-13
+    monkeypatch.setattr(noise_steps.NoiseSteps, "limits", lambda *_: None)
+    explicit = mfpde.solve(given)
+    assert explicit.provenance["statistics"]["steps"] > 4 * counts["steps"]
+    apart = run.measure(-1).covariance - explicit.measure(-1).covariance
+    assert np.abs(apart).max() < told.estimate
+
+
+def test_boxes_grow_with_the_tails_that_they_have() -> None:
+    grid = Grid(-4.0 * np.ones(2), 4.0 * np.ones(2), (16, 20), gaussian=True)
+    longer = grid.longer(np.array([[2, 0], [0, 3]]))
+    density, wanted = (np.multiply.outer(*each.weights)[None] for each in (grid, longer))
+    found = grid.lengthened(density, np.array([[2, 0], [0, 3]]), True)
+    assert np.abs(found / wanted - 1.0).max() < 1e-13
+    assert grid.lengthened(density, np.array([[2, 0], [0, 3]]), False)[0, :2].max() == 0.0

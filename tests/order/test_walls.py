@@ -251,3 +251,15 @@ def test_a_stationary_law_that_is_no_product_stays() -> None:
     run.advance(0.2, 10**8)
     assert run.statistics()["exact"] == 0
     assert np.abs(run.solution.density - law).max() < 1e-5 * law.max()
+
+
+def test_a_crowd_far_from_the_walls_takes_exact_steps_before_it_comes_there() -> None:
+    """Softmax widens it, but between walls no tilt is so large that tails which steps clear would be seen."""
+    counts = _in_a_box(
+        256,
+        2.0,
+        attention={"kind": "softmax", "A": 1, "V": 1},
+        initial={"kind": "gaussian", "mean": 0.2, "covariance": 0.01},
+    ).provenance["statistics"]
+    assert counts["exact"] > 0.5 * counts["steps"]
+    assert counts["steps"] < 120

@@ -373,6 +373,7 @@ ELSEWHERE = {
         **{f"first_cells[{number}]": "test_what_the_start_decides_is_kept" for number in range(2)},
         "missed[0]": "test_what_the_start_decides_is_kept",
         **{f"noise_steps[{number}]": "test_what_exact_steps_have_seen_is_kept" for number in range(4)},
+        **{f"noise_looks[{number}]": "test_what_exact_steps_have_seen_is_kept" for number in range(2)},
         "rest[0]": "spectral",
         "rest[1]": "spectral",
     },

@@ -19,7 +19,7 @@ def start_of(random, rows, columns, terms=1):
     size = 1 if rows == 1 else 2
     polynomial = random.standard_normal((terms, 2, rows, columns))
     given = random.standard_normal((2, rows, columns))
-    return ModeStart(given, polynomial, 1.0 + 10.0 * random.random((2, size)), across, along)
+    return ModeStart(given, polynomial, 1.0 + 10.0 * random.random((2, size)), across, along, LARGEST_DECAY)
 
 
 def rates_of(conductivities, start):
@@ -113,3 +113,19 @@ def test_what_flows_in_and_what_is_cleared(random):
     exact_modes.clear(found, scale, 0.2, kept)
     floor = 0.2 * (found / scale).max(axis=(1, 2), keepdims=True) * scale
     assert np.array_equal(kept, np.where(found < floor, 0.0, found))
+
+
+def test_small_densities_go_on_as_the_gaussian_does(random):
+    """As far from the peak as they are known; then with the last ratio, in rows that have none with those before."""
+    z = np.linspace(-3.0, 3.0, 13)
+    scale = np.exp(-0.25 * (z[:9, None] ** 2 + z**2))
+    ratio = 1.0 + random.random((1, 9, 13))
+    known = ratio * scale**2
+    known[0, :2], known[0, 2:, :3], known[0, 4, 11:] = 0.0, 0.0, 0.0
+    found = known.copy()
+    exact_modes.continue_tails(scale, found)
+    wanted = ratio.copy()
+    wanted[0, 2:, :3] = ratio[0, 2:, 3:4]
+    wanted[0, 4, 11:] = ratio[0, 4, 10]
+    wanted[0, :2] = wanted[0, 2]
+    assert_allclose(found, wanted * scale**2, rtol=1e-13)
