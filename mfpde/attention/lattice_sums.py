@@ -5,8 +5,8 @@ with kinks, or structure between the nodes, is integrated against the polynomial
 
     int F(x_i - y) rho(y) dy = sum_j m_j F_{i-j},      F_n = sum_k int_0^1 F(h (n + k - t)) l_k(t) dt,
 
-with Gauss points on both sides of every kink: of order sixteen wherever the kinks are. In the plane the plain sum over
-nodes is of order two where the force has kinks, of order one where it jumps.
+with Gauss points on both sides of every kink: of order sixteen wherever the kinks are. In the plane that is done wave
+by wave (`lattice_waves`).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from functools import lru_cache
 import numpy as np
 
 from mfpde.attention.grid_sums import spacing_of
+from mfpde.attention.lattice_waves import Torus, Window, convolved_by_waves, padded, restored, torus_of, transformed
 from mfpde.attention.pair_potential import PairPotential
 from mfpde.attention.pair_quadrature import kinks_of
 from mfpde.attention.pair_tables import tables_of
@@ -34,14 +35,19 @@ from mfpde.transform.regular_grid import (
 )
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["LATTICE_RULE", "LATTICE_STENCIL", "acting_between", "sums_over_lattice", "widest_resolved"]
+__all__ = [
+    "LATTICE_RULE",
+    "LATTICE_STENCIL",
+    "acting_between",
+    "right_at_kinks",
+    "sums_over_lattice",
+    "widest_resolved",
+]
 
 _RESOLVED_SPACINGS = 2.0  # of those that interpolation needs: the plain sum over nodes is then right to rounding
 _NODES_MAX = {1: 2**17, 2: 2**22}  # of both windows together, by dimension: 100 MB
 _PLAIN_PAIRS_MAX = 2**18  # of nodes on the line: up to there a plain convolution is faster than transforms
 _GAUSS_POINTS = 12  # between neighbouring nodes and kinks: l_k has degree 15, F is smooth
-
-Window = tuple[tuple[int, int], ...]
 
 
 def sums_over_lattice(
@@ -49,22 +55,43 @@ def sums_over_lattice(
 ) -> Float | None:
     """`sum_j m_j F(x_i - y_j)`, `(parts, m)`: components of forces, values or Laplacians; None where tables, or
     windows, do not do."""
-    widths = np.array([axis[1] - axis[0] for axis in lattice.axes])
-    steps = lattice.matrix * widths
-    if queries is lattice:
-        own: Window = tuple((0, count) for count in lattice.shape)
-        found = _convolved(potential, space, what, steps, lattice.shape, masses, own)
-        return None if found is None else found.reshape(found.shape[0], -1)
-    corner = lattice.origin + lattice.matrix @ np.array([axis[0] for axis in lattice.axes])
-    places = np.linalg.solve(steps, (queries.points() - corner).T).T
-    low = np.floor(places.min(axis=0)).astype(int) - STENCIL // 2
-    high = np.ceil(places.max(axis=0)).astype(int) + STENCIL // 2 + 1
-    found = _convolved(
-        potential, space, what, steps, lattice.shape, masses, tuple(zip(low.tolist(), high.tolist(), strict=True))
-    )
+    steps, window = _steps(lattice), _window(lattice, queries)
+    found = _convolved(potential, space, what, steps, lattice.shape, masses, window)
     if found is None:
         return None
-    return interpolated(places, found, RegularGrid(low.astype(float), 1.0, found.shape[1:]))
+    if queries is lattice:
+        return found.reshape(found.shape[0], -1)
+    start = np.array([low for low, _ in window], dtype=float)
+    return interpolated(_places(lattice, queries), found, RegularGrid(start, 1.0, found.shape[1:]))
+
+
+def right_at_kinks(potential: PairPotential, space: Geometry, lattice: Lattice, queries: Queries) -> bool:
+    """Whether sums over a lattice of the plane are as right as its nodes, wherever W has kinks."""
+    steps, window = _steps(lattice), _window(lattice, queries)
+    torus = torus_of(potential, steps, lattice.shape, window)
+    rough = _by_waves(potential, space, "slopes", steps, torus)
+    return rough and tables_of(potential, space, torus[1], "values") is not None
+
+
+def _steps(lattice: Lattice) -> Float:
+    """From node to node along both axes, in columns."""
+    return np.asarray(lattice.matrix * np.array([axis[1] - axis[0] for axis in lattice.axes]))
+
+
+def _places(lattice: Lattice, queries: Queries) -> Float:
+    """Of points, `(m, d)`, counted in nodes."""
+    corner = lattice.origin + lattice.matrix @ np.array([axis[0] for axis in lattice.axes])
+    return np.asarray(np.linalg.solve(_steps(lattice), (queries.points() - corner).T).T)
+
+
+def _window(lattice: Lattice, queries: Queries) -> Window:
+    """All nodes that points are interpolated from."""
+    if queries is lattice:
+        return tuple((0, count) for count in lattice.shape)
+    places = _places(lattice, queries)
+    low = np.floor(places.min(axis=0)).astype(int) - STENCIL // 2
+    high = np.ceil(places.max(axis=0)).astype(int) + STENCIL // 2 + 1
+    return tuple(zip(low.tolist(), high.tolist(), strict=True))
 
 
 def _convolved(
@@ -77,6 +104,10 @@ def _convolved(
     window: Window,
 ) -> Float | None:
     """At the nodes of the window, `(parts, *window)`, which are counted from the first of the lattice."""
+    if len(shape) == 2:
+        torus = torus_of(potential, steps, shape, window)
+        if _by_waves(potential, space, what, steps, torus):
+            return convolved_by_waves(potential, space, what, steps, masses.reshape(shape), window, torus)
     sizes = tuple(count + stop - start - 1 for count, (start, stop) in zip(shape, window, strict=True))
     if math.prod(sizes) > _NODES_MAX[len(shape)]:
         return None
@@ -87,35 +118,10 @@ def _convolved(
     spectra = _spectra(*stretch)
     if spectra is None:
         return None
-    padded = tuple(map(_padded, sizes))
-    moved = spectra * _transformed(masses.reshape(shape), padded)
+    lengths = tuple(map(padded, sizes))
+    moved = spectra * transformed(masses.reshape(shape), lengths)
     kept = tuple(slice(count - 1, size) for count, size in zip(shape, sizes, strict=True))
-    return np.ascontiguousarray(_restored(moved, padded, kept))
-
-
-def _padded(size: int) -> int:
-    """The next size that transforms are fast for."""
-    from scipy.fft import next_fast_len
-
-    return int(next_fast_len(size, real=True))
-
-
-def _transformed(values: Float, padded: tuple[int, ...]) -> AnyArray:
-    """Along the last axes, one after the other: rows of zeros are never looked at."""
-    from scipy.fft import fft, rfft
-
-    found: AnyArray = rfft(values, padded[-1])
-    return found if len(padded) == 1 else fft(found, padded[0], axis=-2, overwrite_x=True)
-
-
-def _restored(spectra: AnyArray, padded: tuple[int, ...], kept: tuple[slice, ...]) -> Float:
-    """What they are transforms of, as far as it is kept; spectra are overwritten."""
-    from scipy.fft import ifft, irfft
-
-    if len(padded) == 2:
-        spectra = ifft(spectra, axis=-2, overwrite_x=True)[..., kept[0], :]
-    found: Float = irfft(spectra, padded[-1])[..., kept[-1]]
-    return found
+    return np.ascontiguousarray(restored(moved, lengths, kept))
 
 
 @lru_cache(maxsize=16)
@@ -126,8 +132,8 @@ def _spectra(
     acting = acting_between(potential, space, what, steps, shape, window)
     if acting is None:
         return None
-    padded = tuple(map(_padded, acting.shape[1:]))
-    return _transformed(acting, padded)
+    lengths = tuple(map(padded, acting.shape[1:]))
+    return transformed(acting, lengths)
 
 
 @lru_cache(maxsize=16)
@@ -157,6 +163,13 @@ def acting_between(
             matrix, starts, out = np.diag([0.0, matrix[0, 0]]), np.array([0.0, starts[0]]), acting[:, None]
         act_on_differences(tables[0], matrix, starts, radial, odd, out)
     return acting
+
+
+def _by_waves(potential: PairPotential, space: Geometry, what: str, steps: Float, torus: Torus) -> bool:
+    """Whether W has kinks, or structure between the nodes of the plane, and the torus is not too large."""
+    sizes, reach = torus
+    rough = np.linalg.norm(steps, 2) > widest_resolved(potential, space, what, reach)
+    return bool(rough) and math.prod(sizes) <= _NODES_MAX[2]
 
 
 def widest_resolved(potential: PairPotential, space: Geometry, what: str, reach: float) -> float:

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from mfpde.attention.sinkhorn_newton import balance_by_newton
+from mfpde.errors import ProblemError
 from mfpde.measure import Measure
 from mfpde.typing import Float
 
@@ -56,6 +57,8 @@ def balance(
     Sinkhorn's iteration, extrapolated; a few points far apart, where it can take exponentially long, by Newton's.
     """
     rounding = _rounding(measure, matrix)
+    if not rounding < 1.0:
+        raise ProblemError.at("attention", "has coefficients so large that rounding leaves nothing of its scores")
     goal = max(tolerance, rounding)
     few = start.size <= _MAX_NEWTON_NODES
     found = _alternate(measure, matrix, start, goal, min(most, _MAX_PLAIN_ITERATIONS) if few else most, secants)

@@ -25,6 +25,8 @@ Box = Annotated[
     BeforeValidator(lambda given: None if isinstance(given, str) and given == "auto" else given),
     WithJsonSchema({"anyOf": [{"const": "auto"}, {"type": "array"}]}),
 ]
+# by tokens of tails, by dimension: so many steps take longer than characteristics
+_MANY_CELLS_CROSSED = {1: 1e4, 2: 1e3}
 _CELLS_MAX = 2**24  # 128 MB for each array over them
 _STEPPER_OF_ORDER = {1: "ssprk3", 2: "ssprk3", 5: "ssprk54", 7: "dop853", 9: "dop853"}
 _CITATIONS_OF_ORDER = {1: ("courant1952",), 2: ("vanleer1979",), 5: ("borges2008",)}
@@ -154,10 +156,10 @@ class FiniteVolume(Solver):
         if not setup.unbounded:
             return False
         try:
-            Setup.of(self.model_copy(update={"cells": setup.fewest_cells}), task).start()
+            fewest = Setup.of(self.model_copy(update={"cells": setup.cells_over_tails}), task).start()
         except ProblemError as error:
             return not isinstance(error, TooFewCellsError)
-        return False
+        return fewest.race(_MANY_CELLS_CROSSED[setup.dimension]) is not None
 
     def _loses_edges(self, task: InitialValueProblem) -> bool:
         """Whether the density ends, or has a kink, where no end of the cells follows it, and characteristics can:

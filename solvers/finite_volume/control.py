@@ -60,8 +60,15 @@ class StepControl:
     """Steps of a stepper, no longer than what empties `cfl` cells and than what `tolerance` allows; or, where diffusion
     would make them many, of `rkc2` or of `gif853` in cosines, whichever gets furthest for its cost."""
 
-    def __init__(self, stepper: ExplicitStepper, cfl: float, tolerance: float, breaks: Sequence[float] = ()) -> None:
-        self.stepper, self.cfl, self.tolerance = stepper, cfl, tolerance
+    def __init__(
+        self,
+        stepper: ExplicitStepper,
+        cfl: float,
+        tolerance: float,
+        breaks: Sequence[float] = (),
+        until: float = np.inf,
+    ) -> None:
+        self.stepper, self.cfl, self.tolerance, self.until = stepper, cfl, tolerance, until
         self.breaks = tuple(float(time) for time in breaks if time > 0)
         self._usual, self._stiff, self._exact = (Controller(0.0, ERROR_FLOOR) for _ in range(3))
         self.counts = {"steps": 0, "rejected": 0, "limited": 0, "stiff": 0, "exact": 0}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mfpde.contracts import Accuracy
+from mfpde.contracts import Accuracy, Progress, State
 from mfpde.measure import GridDensity, Measure
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.solution import Solution
@@ -16,14 +17,18 @@ from mfpde.solvers.kernels.finite_volume_peaks import narrowest_peak
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
+    from mfpde.attention import Velocity
     from mfpde.solvers.finite_volume.rates import Rates
 
 __all__ = [
     "LEAST_WIDTH",
+    "LOST",
+    "MAX_CELLS_CROSSED",
     "SMOOTHING_WIDTH",
     "Faults",
     "Missed",
     "between_cells",
+    "feedback",
     "inverse_growth",
     "longest_cell",
     "mass_at_walls",
@@ -31,12 +36,19 @@ __all__ = [
     "narrowest_cluster",
     "pace",
     "pace_of_frames",
+    "race",
     "unsmoothed",
     "windows_missed",
 ]
 
 #: cells across a cluster at half of its height
 LEAST_WIDTH = 3.0
+#: of a density: changes by more are no errors that orders of fluxes tell
+LOST = 0.1
+#: cells that a token may cross while the solution moves by its own width, or in the run
+MAX_CELLS_CROSSED = 1e7
+_FEEDBACK = 40.0  # times what fluxes make of drifts in tails: errors there come back, measured up to 35 times as large
+_FAR_TILT = 1.8  # of S A: where tokens look, in their own distance from the mean
 SMOOTHING_WIDTH = 4.0 * math.log(2.0)  # cells squared that averaging adds to the squared width at half height
 _DIFFERENCE_DAMPING = 4.0  # half of the derivatives by which fluxes of order nine and seven differ in effect
 _EDGE_DAMPING = 1.5  # half of those by which the law of the first instants is wrong at edges
@@ -79,6 +91,17 @@ def windows_missed(form: Float, matrices: Float, grid: Grid) -> float:
     return 2.0 * math.exp(-2.0 * math.pi**2 / max(float(narrowness.max()), 1e-300))
 
 
+def feedback(velocity: Velocity, covariance: Float) -> float:
+    """How much larger errors in tails come back where attention widens a law of that covariance S, and has tokens at
+    five standard deviations look beyond nine: there densities are wrong by a part of themselves, which orders of fluxes
+    do not show."""
+    terms = [] if velocity.law is None else velocity.law.terms(len(covariance))
+    tilted = [(term.value, covariance @ term.head.query_matrix(len(covariance))) for term in terms if term.head.tilts]
+    widening = sum((value @ tilt for value, tilt in tilted), np.zeros_like(covariance))
+    farthest = max((float(np.linalg.norm(tilt, 2)) for _, tilt in tilted), default=0.0)
+    return _FEEDBACK if farthest > _FAR_TILT and np.linalg.eigvals(widening).real.max() > 0.0 else 0.0
+
+
 def mass_at_walls(density: Float) -> float:
     """By how much the mass `h sum u_i` of point values differs from `int u`, relative: `h^2 / 24` times the slopes at
     both walls, which are extrapolated from the differences of the nearest cells; density `(panels, rows, columns)`."""
@@ -93,6 +116,19 @@ def mass_at_walls(density: Float) -> float:
 def between_cells(density: GridDensity) -> float:
     """The error of interpolation between the cells, relative to the peak of each panel."""
     return max(panel.interpolant.error / float(panel.at_points.max()) for panel in density.panels)
+
+
+def race(outflow: float, pace: Callable[[], float], until: float, most: float) -> Progress | None:
+    """How a run ends whose tokens cross more cells than that, both until its end and while the solution moves by its
+    own width."""
+    crossed = outflow / most
+    if not (crossed * until > 1.0 and crossed > pace()):
+        return None
+    return Progress(
+        State.NOT_FINITE,
+        f"tokens in tails cross {outflow:.3g} cells per unit time: this attention of tails has no bound",
+        "take bounded initial data, a smaller solver.box, or without noise solver.kind: characteristics",
+    )
 
 
 class Faults(NamedTuple):
@@ -135,7 +171,7 @@ class Missed:
     walls: float = 0.0  # the largest share of the mass so far by which sums over cells and integrals differ at walls
     between: float = 0.0  # the error of interpolation between the cells at the present time
     looked: float = 0.0  # when drifts were last looked at
-    sums: float = 0.0  # as `tails`, of sums over cells where forces have kinks
+    sums: float = 0.0  # as `tails`, of sums over kinks, or of what is lost in tails within cells
     earlier: float = 0.0  # the largest estimate at output times so far: noise damps what cells have left of edges
 
     @property
@@ -195,12 +231,12 @@ class Missed:
         """Whether cells and tails have left out less than is allowed, at all output times."""
         if self.tails > self.allowed:
             return Accuracy(self.allowed, self.tails, None, "tails")
-        if self.sums > self.allowed:
-            return Accuracy(self.allowed, self.sums, None, "kinks")
         estimate = max(self.so_far, self.earlier)
-        if estimate <= self.allowed:
-            return Accuracy(self.allowed, estimate, kept=True)
-        return Accuracy(self.allowed, estimate, kept=False, cause=self._cause())
+        if estimate > self.allowed:
+            return Accuracy(self.allowed, estimate, kept=False, cause=self._cause())
+        if self.sums > self.allowed:
+            return Accuracy(self.allowed, self.sums, None, "tails" if self.felt > 0.0 else "kinks")
+        return Accuracy(self.allowed, estimate, kept=True)
 
     def _cause(self) -> str:
         """Of an error larger than is allowed."""

@@ -17,6 +17,7 @@ from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.finite_volume.control import ExactLimits, StepControl
 from mfpde.solvers.finite_volume.diagnostics import (
     LEAST_WIDTH,
+    MAX_CELLS_CROSSED,
     Faults,
     Missed,
     between_cells,
@@ -25,6 +26,7 @@ from mfpde.solvers.finite_volume.diagnostics import (
     moments_apart,
     pace,
     pace_of_frames,
+    race,
 )
 from mfpde.solvers.finite_volume.first_instants import FirstInstants
 from mfpde.solvers.finite_volume.grid import Grid
@@ -76,10 +78,9 @@ class FiniteVolumeIntegration(Integration):
     def solution(self) -> Solution:
         return self._solution
 
-    @property
-    def outflow(self) -> float:
-        """The largest share of a cell that leaves it per unit time."""
-        return self._present_rates().outflow
+    def race(self, most: float = MAX_CELLS_CROSSED) -> Progress | None:
+        """How the run ends where tokens in tails cross more cells than that."""
+        return race(self._present_rates().outflow, lambda: self.pace, self._control.until, most)
 
     @property
     def missed(self) -> float:
@@ -317,7 +318,7 @@ class FiniteVolumeIntegration(Integration):
                 if self._system.grid.gaussian
                 else "give a larger box, or use frame: moving",
             )
-        return None
+        return self.race()
 
     def _make_room(self, crowded: AnyArray) -> bool:
         """Lengthen the box at those ends; False where nothing is to be done, or it is too long."""
@@ -388,6 +389,7 @@ class FiniteVolumeIntegration(Integration):
     def restore(self, state: Mapping[str, AnyArray]) -> None:
         self._solution = Solution(state["density"].copy(), state["mean"].copy(), state["matrix"].copy())
         self._time, self._ends.leak = float(state["time"][0]), float(state["leak"][0])
+        self._evaluations = int(state["evaluations"][0])
         cells = self._solution.density.shape[-self.grid.dimension :]
         self._system.grid = Grid(state["low"], state["high"], cells, self.grid.gaussian)
         self._ends.first_cells = tuple(int(count) for count in state["first_cells"])
@@ -396,4 +398,3 @@ class FiniteVolumeIntegration(Integration):
         self._rates, self._faults = self._system.rhs(self._time, self._solution), None
         self._missed.restore(state["missed"])
         self._growth.restore(state["growth"])
-        self._evaluations = int(state["evaluations"][0])

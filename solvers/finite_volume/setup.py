@@ -52,7 +52,7 @@ _ORDER_OF_PIECES_MIN = 7  # lower orders are there for data that nothing is know
 _COARSE_CELLS, _COARSE_TOLERANCE = {1: 48, 2: 24}, 1e-5  # of the run that finds a static box
 _BOX_DEVIATIONS = 9.0  # standard deviations that cells cover; the closure continues the tail
 _MAX_LOG_RATIO = 2.5  # of densities in neighbouring cells of a tail that stencils can still follow
-_MAX_CELLS_CROSSED = 1e7  # by a token while the solution moves by its own width, or in the run
+_CELLS_OVER_TAILS = math.ceil(_BOX_DEVIATIONS**2 / (0.5 * _MAX_LOG_RATIO))  # a side: fewer cover less
 _FELT_DEVIATIONS = 6.0  # standard deviations from which on walls take part; 2e-9 of a Gaussian lies beyond
 _BOX_MASS_TOLERANCE = 1e-10  # share of the mass that a given box may leave out
 
@@ -175,9 +175,9 @@ class Setup:
         return max(float(np.linalg.norm(matrix * grid.widths, 2)) for matrix in frames)
 
     @property
-    def fewest_cells(self) -> int:
-        """A side, of any run."""
-        return self._cells_within.fewest
+    def cells_over_tails(self) -> int:
+        """A side, of the fewest that cover as far out as tails may matter."""
+        return max(self._cells_within.fewest, _CELLS_OVER_TAILS)
 
     @property
     def _cells_within(self) -> Range:
@@ -203,7 +203,7 @@ class Setup:
             return _CELLS_AT_REST[self.dimension]
         if self._noise > 0:
             return _CELLS_UNDER_NOISE[self.dimension]
-        covering = 1 if self.measure.compact else math.ceil(_BOX_DEVIATIONS**2 / (0.5 * _MAX_LOG_RATIO))
+        covering = 1 if self.measure.compact else _CELLS_OVER_TAILS
         return replace(_CELLS_MOVING[self.dimension], covering=covering)
 
     def _on_grid(self, parts: list[Part], grid: Grid, pilot: bool) -> list[Discretised]:
@@ -288,7 +288,8 @@ class Setup:
         scheme = Scheme(missed.order, closed, walls, positions)
         system = self._kind_of_system(grid)(self.equation, grid, self.frame, scheme)
         stepper = self.settings.chosen_stepper
-        control = StepControl(stepper(), self.settings.cfl or stepper.cfl, tolerance, system.breaks)
+        cfl, until = self.settings.cfl or stepper.cfl, self.task.until
+        control = StepControl(stepper(), cfl, tolerance, system.breaks, until)
         try:
             with np.errstate(all="ignore"):
                 amplification = Amplification(self.equation.autonomous)
@@ -377,12 +378,6 @@ class Setup:
         return (f"{told}, before t = {self.task.until:g}; without walls they need [{wanted}]",)
 
     def _check_speed(self, integration: FiniteVolumeIntegration) -> None:
-        slowest = 1.0 / self.task.until if self.task.until > 0 else 0.0
-        crossed = integration.outflow / _MAX_CELLS_CROSSED
-        if crossed > slowest and crossed > integration.pace:
-            raise ProblemError.at(
-                "solver",
-                f"tokens at the edges of the cells would cross {integration.outflow:.3g} cells per unit time: this "
-                "attention of tails has no bound; take bounded initial data, a smaller solver.box, or solver.kind: "
-                "characteristics",
-            )
+        race = integration.race()
+        if race is not None:
+            raise ProblemError.at("solver", f"{race.message}; {race.advice}")

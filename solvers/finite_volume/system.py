@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from mfpde.attention.lattice_sums import right_at_kinks
 from mfpde.measure import GridDensity
-from mfpde.solvers.finite_volume.diagnostics import longest_cell, narrowest_cluster, windows_missed
+from mfpde.solvers.finite_volume.diagnostics import LOST, feedback, longest_cell, narrowest_cluster, windows_missed
 from mfpde.solvers.finite_volume.frames import Frame
 from mfpde.solvers.finite_volume.grid import Grid, central_difference
 from mfpde.solvers.finite_volume.rates import Fluxes, Rates
@@ -79,8 +80,9 @@ class CellSystem(System[Solution, Rates]):
         self.noisy = equation.noise.strongest > 0
         self.grid, self.frame, self.scheme = grid, frame, scheme
         self.goes_on = grid.gaussian and scheme.closed and self.noisy  # tails, beyond the cells as noise makes them
-        interaction = equation.interaction
-        self._kinks_in_sums = interaction is not None and interaction.pairs_kinked and grid.dimension == 2
+        interaction, self._space = equation.interaction, equation.geometry
+        on_plane = interaction if grid.dimension == 2 else None
+        self._kinked = on_plane.pair_potential if on_plane is not None and on_plane.pairs_kinked else None
         self.sees_tails = interaction is None  # attention amplifies them, interactions do not
         law = equation.velocity.law
         terms = () if law is None else law.at(0.0).terms(grid.dimension)
@@ -270,15 +272,15 @@ class CellSystem(System[Solution, Rates]):
         """By how much another order of the fluxes changes the density per unit time."""
         other = self.fluxes(self.other_order, solution.density, rates.speeds, rates.conductivities)
         across, along = rates.fluxes.across - other.across, rates.fluxes.along - other.along
-        change: Float = np.diff(across, axis=1) + np.diff(along, axis=2)
-        return change
+        return np.asarray(np.diff(across, axis=1) + np.diff(along, axis=2))
 
-    def felt(self, time: float, solution: Solution, rates: Rates, length: float) -> float:
+    def felt(self, time: float, solution: Solution, rates: Rates, length: float, least: float = 0.0) -> float:
         """By how much that changes the drift in a time, on average over the cells, relative to their width: an error
         in tails, small as it is beside the peak, is not small where kernels amplify them."""
         if not self.tilts or self.edges:
             return 0.0
-        density = np.maximum(solution.density + length * self.differing(solution, rates), 0.0)
+        change = length * self.differing(solution, rates)
+        density = np.maximum(solution.density + change * (np.abs(change) >= least * solution.density), 0.0)
         return self.solutions_apart(time, solution, solution, solution._replace(density=density))
 
     def narrowest(self, solution: Solution, rates: Rates) -> float:
@@ -296,8 +298,10 @@ class CellSystem(System[Solution, Rates]):
 
     def doubts(self, time: float, solution: Solution, rates: Rates, length: float) -> tuple[float, float, float]:
         """What tails, sums over kinks and, over that length of time, fluxes do to drifts, per unit time."""
-        felt = self.felt(time, solution, rates, length)
-        return self.doubt(time, solution), self.doubt_of_sums(time, solution), felt / length
+        felt = self.felt(time, solution, rates, length) / length
+        again = feedback(self._velocity.at(time), self.measure(solution).covariance) if self.noisy else 0.0
+        lost = again * self.felt(time, solution, rates, time, LOST) / time if again else 0.0
+        return self.doubt(time, solution), max(self.doubt_of_sums(time, solution), lost), felt
 
     def doubt(self, time: float, solution: Solution) -> float:
         """By how much drifts with the lightest and the heaviest tails that edges allow differ, on average over the
@@ -312,8 +316,9 @@ class CellSystem(System[Solution, Rates]):
 
     def doubt_of_sums(self, time: float, solution: Solution) -> float:
         """By how much drifts differ, likewise, from those of every other cell along each axis, where sums over cells
-        are of low order: interactions on the plane whose forces have kinks or jumps."""
-        if not self._kinks_in_sums:
+        are of low order: interactions on the plane with kinks, where sums of waves would be too many."""
+        kinked, space, frames = self._kinked, self._space, lattices(solution, self.grid)
+        if kinked is None or all(right_at_kinks(kinked, space, here, there) for here in frames for there in frames):
             return 0.0
         velocity, measure, largest = self._velocity.at(time), self.measure(solution), 0.0
         coarse = GridDensity([every_other(panel) for panel in measure.panels])
@@ -360,8 +365,7 @@ class CellSystem(System[Solution, Rates]):
         frames = np.linalg.solve(solution.matrix, moving).reshape(rates.speeds.shape).astype(float)
         carried = self.fluxes(self.scheme.order, solution.density, frames, np.zeros_like(rates.conductivities))
         across, along = rates.fluxes.across + carried.across, rates.fluxes.along + carried.along
-        change = np.diff(across, axis=1) + np.diff(along, axis=2)
-        return float(np.abs(change).sum() * self.grid.volume)
+        return float(np.abs(np.diff(across, axis=1) + np.diff(along, axis=2)).sum() * self.grid.volume)
 
     def spreading(self, conductivities: Float) -> float:
         """The largest share of a cell that diffusion takes out per unit time, as stiff as its scheme makes it."""

@@ -235,9 +235,10 @@ def test_gaussian_data_stay_gaussian_under_coefficients_in_time():
     np.testing.assert_allclose(measure.mean, [0.5 * np.exp(-0.3 - 0.35) * np.sqrt(variance / 0.4)], rtol=1e-10)
 
 
-def test_auto_takes_characteristics_where_cells_in_tails_would_move_too_fast():
-    """Unnormalised attention of three normal laws, whose last cells would cross 1e10 others; Gauss-Hermite nodes."""
-    parts = [(-0.82, 0.4, 0.58), (0.57, 0.53, 0.71), (-0.35, 0.15, 0.48)]
+@pytest.mark.parametrize("parts", [[(-0.82, 0.4, 0.58), (0.57, 0.53, 0.71), (-0.35, 0.15, 0.48)], [(0.3, 0.35, 1)]])
+def test_auto_takes_characteristics_where_cells_in_tails_would_move_too_fast(parts):
+    """Unnormalised attention of three normal laws, whose last cells would cross 1e10 others, or of one, whose cells
+    would cross 1e5 at first; Gauss-Hermite nodes."""
     components = [{"kind": "gaussian", "mean": m, "covariance": s, "weight": c} for m, s, c in parts]
     attention = {"kind": "unnormalized", "A": 1.21, "V": -0.68}
     initial = {"kind": "mixture", "components": components}

@@ -296,5 +296,7 @@ def test_expanding_attention_near_a_blow_up_keeps_the_promise_or_says_so(times, 
     if "cells" in solver and solver["cells"] < 256:
         assert (accuracy.kept, accuracy.cause) == (False, "cells")
         assert off / 3 < accuracy.estimate < 5 * off
+    elif solver.get("tolerance") == 1e-6:  # 3e-6 on few cells, which cannot tell
+        assert (accuracy.kept, accuracy.cause) == (None, "tails")
     else:
         assert accuracy.kept

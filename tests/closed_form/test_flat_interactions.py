@@ -1,6 +1,5 @@
 """Interactions on the line and the plane: exact Gaussians, plain programs of tokens, laws of moments and energies."""
 
-import itertools
 import math
 
 import numpy as np
@@ -128,7 +127,7 @@ def test_forces_of_a_density_on_the_line(monkeypatch, text, slope, kink, moved, 
         assert found[index] == pytest.approx(exact, abs=1e-12)
 
 
-@pytest.mark.parametrize("text", ["exp(-r**2)", "maximum(0, 1 - r**2)**2", "log(r**2 + 0.01)"])
+@pytest.mark.parametrize("text", ["exp(-r**2)", "-log(r**2 + 1)"])
 def test_forces_of_a_density_on_the_plane_are_those_of_its_cells(text):
     axis = (np.arange(40) - 19.5) * 0.3
     cells = Lattice.of([axis, axis], [0.1, 0.2], [[1, 0.3], [0, 0.8]])
@@ -220,7 +219,7 @@ def test_second_moment_of_keller_segel(strength, grows):
         interaction={"expression": f"-{strength}*log(r**2 + 0.25)"},
         noise={"kappa": 1},
         initial={"kind": "gaussian", "mean": [0, 0], "covariance": [[1, 0.2], [0.2, 0.7]]},
-        solver={"kind": "finite-volume", "cells": 40},
+        solver={"kind": "finite-volume", "cells": 52},
         time={"until": 0.1, "save_every": 0.025},
         observe=["free-energy"],
     )
@@ -232,7 +231,7 @@ def test_second_moment_of_keller_segel(strength, grows):
         squares = ((points[:, None] - points) ** 2).sum(axis=2)
         rates.append(4 - 2 * strength * weights @ (squares / (squares + 0.25)) @ weights)
     boole = 0.1 / 90 * np.array([7, 32, 12, 32, 7]) @ rates
-    assert moments[-1] - moments[0] == pytest.approx(boole, rel=2e-4)  # 40 cells a side
+    assert moments[-1] - moments[0] == pytest.approx(boole, rel=1e-4)  # 52 cells a side
     assert (moments[-1] > moments[0]) == grows
     assert (np.diff(ended["free-energy"]) < 0).all()
 
@@ -302,49 +301,3 @@ def test_potentials_that_are_refused(text, told, solver):
 
 def test_a_potential_that_overflows_far_away_is_none():
     mfpde.Interaction(expression="-exp(r**4)").check(mfpde.Line())
-
-
-def covariance_rates(slope, ends):
-    """`d/dt S_ii = E[W'(r) d_i^2 / r]`, d the difference of two tokens of N(0, diag(1, 1/2)): in polar coordinates."""
-    points, weights = np.polynomial.legendre.leggauss(200)
-    angles = 2 * np.pi * (np.arange(200) + 0.5) / 200
-    found = np.zeros(2)
-    for low, high in itertools.pairwise(ends):
-        r = 0.5 * (low + high) + 0.5 * (high - low) * points
-        density = np.exp(-0.5 * r[:, None] ** 2 * (np.cos(angles) ** 2 / 2 + np.sin(angles) ** 2)) / np.sqrt(8) / np.pi
-        measured = 0.5 * (high - low) * weights * r**2 * slope(r) @ density * (2 * np.pi / angles.size)
-        found += measured @ np.cos(angles) ** 2, measured @ np.sin(angles) ** 2
-    return found
-
-
-@pytest.mark.parametrize(
-    ("text", "slope", "ends"),
-    [
-        ("-r", lambda r: -np.ones_like(r), [0, 15]),
-        ("minimum(r, 1)", lambda r: 1.0 * (r < 1), [0, 1, 15]),
-        ("-log(r**2 + 1)", lambda r: -2 * r / (r * r + 1), [0, 15]),
-    ],
-)
-def test_sums_over_kinks_on_the_plane_are_told(text, slope, ends):
-    problem = mfpde.Problem.from_dict(
-        {
-            "geometry": {"kind": "plane"},
-            "interaction": {"expression": text},
-            "initial": {"kind": "gaussian", "mean": [0, 0], "covariance": [[1, 0], [0, 0.5]]},
-            "solver": {"kind": "finite-volume", "cells": 48, "tolerance": 1e-5},
-            "time": {"until": 0.02},
-        }
-    )
-    run = problem.solver.start(problem.posed())
-    rates, frame = run._present_rates().matrix[0], run.solution.matrix[0]
-    error = np.abs(2 * np.diag(rates @ frame.T) - covariance_rates(slope, ends)).max()
-    doubt = run._system.doubt_of_sums(0.0, run.solution)
-    run.advance(0.02, 10**9)
-    if text.startswith("-log"):
-        assert error < 1e-8
-        assert doubt == 0
-        assert run.accuracy().kept
-        return
-    assert 1e-5 < error < doubt
-    assert run.accuracy().kept is None
-    assert run.accuracy().cause == "kinks"

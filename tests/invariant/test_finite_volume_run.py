@@ -157,6 +157,24 @@ def test_attention_without_bound_is_said_before_the_first_step():
         asked.solver.start(asked.posed())
 
 
+@pytest.mark.parametrize("kappa", [np.inf, 5.0])
+@pytest.mark.parametrize("strength", [0.5, -0.5])
+def test_a_run_whose_tails_become_too_fast_for_cells_ends_with_a_sentence(kappa, strength):
+    """Where tokens run to infinity at once, and where they are pulled in as fast."""
+    outcome = ended(
+        {
+            "geometry": {"kind": "line"},
+            "attention": {"kind": "unnormalized", "A": 1, "V": strength},
+            "noise": {"kappa": kappa},
+            "initial": {"kind": "gaussian", "mean": 0.3, "covariance": 0.5},
+            "solver": {"kind": "finite-volume", "cells": 64},
+            "time": {"until": 1.0},
+        }
+    ).outcome
+    assert outcome.kind == "not finite"
+    assert "this attention of tails has no bound" in str(outcome)
+
+
 @pytest.mark.parametrize(
     ("solver", "said"),
     [
