@@ -156,6 +156,8 @@ def _drift(examined: Examined) -> list[Check]:
     errors = []
     for index in {0, run.times.size - 1}:
         present, measure = law.at(float(run.times[index])), run.measure(index)
+        if not present.sums_nodes(measure):
+            return []
         try:
             points = measure.nodes()[0]
         except MfpdeError:  # too many of them in so many dimensions

@@ -14,6 +14,7 @@ from mfpde.attention.affine import AffineDrift
 from mfpde.attention.convolution import Convolution
 from mfpde.attention.external import External
 from mfpde.attention.fast_pair_sums import energy_of_pairs, forces, laplacians
+from mfpde.attention.lattice_sums import sums_of_nodes
 from mfpde.attention.law import Law
 from mfpde.attention.listed_potential import convolution_of, listed, listed_degrees
 from mfpde.attention.pair_potential import Degrees, PairPotential
@@ -311,6 +312,12 @@ class Interaction(Law):
         if external is not None:
             found = found + measure.space.pushed(x, external.slopes(x))
         return queries.answered(queries.tangent(found.T))
+
+    def sums_nodes(self, measure: Measure) -> bool:
+        potential, space, lattices = self.pair_potential, measure.space, measure.lattices
+        if potential is None or potential.stiffness is not None or not space.flat:
+            return True
+        return all(sums_of_nodes(potential, space, here, there) for here in lattices for there in lattices)
 
     # -- Gaussians
     # ---------------------------------------------------------------------------------------------------------------

@@ -40,6 +40,7 @@ __all__ = [
     "LATTICE_STENCIL",
     "acting_between",
     "right_at_kinks",
+    "sums_of_nodes",
     "sums_over_lattice",
     "widest_resolved",
 ]
@@ -71,6 +72,15 @@ def right_at_kinks(potential: PairPotential, space: Geometry, lattice: Lattice, 
     torus = torus_of(potential, steps, lattice.shape, window)
     rough = _by_waves(potential, space, "slopes", steps, torus)
     return rough and tables_of(potential, space, torus[1], "values") is not None
+
+
+def sums_of_nodes(potential: PairPotential, space: Geometry, lattice: Lattice, queries: Queries) -> bool:
+    """Whether sums over a lattice are those of tokens in its nodes: W has neither kinks nor structure between them."""
+    steps, window = _steps(lattice), _window(lattice, queries)
+    if lattice.dimension == 2:
+        return not _by_waves(potential, space, "slopes", steps, torus_of(potential, steps, lattice.shape, window))
+    reach = _reach(steps, lattice.shape, window)
+    return abs(float(steps[0, 0])) <= widest_resolved(potential, space, "slopes", reach)
 
 
 def _steps(lattice: Lattice) -> Float:
@@ -143,10 +153,8 @@ def acting_between(
     """Between nodes of the lattice and of the window, from the farthest before to the farthest after,
     `(parts, *sizes)`."""
     matrix = np.frombuffer(steps).reshape(len(shape), len(shape))
-    first = [start - count + 1 for count, (start, _) in zip(shape, window, strict=True)]
+    reach, first = _reach(matrix, shape, window), _first(shape, window)
     sizes = tuple(stop - begin for begin, (_, stop) in zip(first, window, strict=True))
-    farthest = np.maximum(np.abs(first), np.array(first) + sizes) + STENCIL
-    reach = 2.0 ** math.ceil(math.log2(float(np.linalg.norm(np.abs(matrix) @ farthest))))
     tables = tables_of(potential, space, reach, what)
     if tables is None:
         return None
@@ -163,6 +171,18 @@ def acting_between(
             matrix, starts, out = np.diag([0.0, matrix[0, 0]]), np.array([0.0, starts[0]]), acting[:, None]
         act_on_differences(tables[0], matrix, starts, radial, odd, out)
     return acting
+
+
+def _first(shape: tuple[int, ...], window: Window) -> list[int]:
+    """The farthest before, counted in nodes."""
+    return [start - count + 1 for count, (start, _) in zip(shape, window, strict=True)]
+
+
+def _reach(steps: Float, shape: tuple[int, ...], window: Window) -> float:
+    """A power of two beyond all distances."""
+    after = np.array([stop for _, stop in window])
+    farthest = np.maximum(np.abs(_first(shape, window)), after) + STENCIL
+    return float(2.0 ** math.ceil(math.log2(float(np.linalg.norm(np.abs(steps) @ farthest)))))
 
 
 def _by_waves(potential: PairPotential, space: Geometry, what: str, steps: Float, torus: Torus) -> bool:

@@ -54,6 +54,10 @@ class Law(InTime, ABC):
     def drift_by_quadrature(self, measure: Measure, points: AnyArray, positions: AnyArray | None = None) -> Float:
         """`G_mu(x)` as a plain sum over the nodes of the measure: the specification of every fast path."""
 
+    def sums_nodes(self, measure: Measure) -> bool:
+        """Whether its drift of the measure is that sum; not of a density whose nodes are too far apart for it."""
+        return True
+
     def drift(self, measure: Measure, points: AnyArray | Queries, positions: AnyArray | None = None) -> Float:
         """`G_mu(x)` by the fastest path there is: in the shape of the points, or `(d, *shape)` on a lattice.
 

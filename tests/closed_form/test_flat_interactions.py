@@ -8,7 +8,7 @@ from scipy.integrate import quad, solve_ivp
 from scipy.linalg import expm, solve_continuous_lyapunov
 
 import mfpde
-from mfpde.attention.lattice_sums import sums_over_lattice
+from mfpde.attention.lattice_sums import sums_of_nodes, sums_over_lattice
 from mfpde.attention.pair_potential import PairPotential
 from mfpde.attention.quadratic import quadratic_of
 from mfpde.errors import ProblemError
@@ -117,6 +117,7 @@ def test_forces_of_a_density_on_the_line(monkeypatch, text, slope, kink, moved, 
     queries = Lattice.of([axis], [0.3], [[0.4]]) if moved else cells
     masses = gaussian(axis) * 18 / 128
     found = sums_over_lattice(PairPotential(text), mfpde.Line(), "slopes", cells, masses, queries)[0]
+    assert sums_of_nodes(PairPotential(text), mfpde.Line(), cells, queries) == (text == "exp(-r**2)")
     for index in (40, 70, 77):
         x = queries.points()[index, 0]
 
@@ -134,6 +135,7 @@ def test_forces_of_a_density_on_the_plane_are_those_of_its_cells(text):
     masses = np.exp(-0.5 * (cells.points() ** 2).sum(axis=1))
     measure, law = mfpde.Particles(cells.points(), masses), mfpde.Interaction(expression=text)
     found = sums_over_lattice(PairPotential(text), mfpde.Plane(), "slopes", cells, masses / masses.sum(), cells)
+    assert sums_of_nodes(PairPotential(text), mfpde.Plane(), cells, cells)
     some = np.arange(0, 1600, 31)
     plain = law.drift_by_quadrature(measure, cells.points()[some])
     np.testing.assert_allclose(found[:, some].T, plain, atol=1e-13 * np.abs(plain).max())
