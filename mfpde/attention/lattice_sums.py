@@ -75,7 +75,7 @@ def right_at_kinks(potential: PairPotential, space: Geometry, lattice: Lattice, 
 
 
 def sums_of_nodes(potential: PairPotential, space: Geometry, lattice: Lattice, queries: Queries) -> bool:
-    """Whether sums over a lattice are those of tokens in its nodes: W has neither kinks nor structure between them."""
+    """Whether sums over a lattice are those of tokens in its nodes: W has no kinks, and no structure between them."""
     steps, window = _steps(lattice), _window(lattice, queries)
     if lattice.dimension == 2:
         return not _by_waves(potential, space, "slopes", steps, torus_of(potential, steps, lattice.shape, window))
