@@ -12,7 +12,7 @@ from baselines.timing import best
 from finite_volume_tasks import BUMPS, COVARIANCE, MEAN, QUERY, SPOTS, VALUE, law, posed
 
 import mfpde
-from mfpde.attention import lattice_sums
+from mfpde.attention import lattice_sums, lattice_waves
 from mfpde.compilation import kernel
 from mfpde.solvers.finite_volume import (
     exact_stages,
@@ -154,8 +154,12 @@ def share_rows() -> None:
     kernels += [(weighted_modes, "multiply"), (plane_system, "_plane_step")]
     kernels += [(line_system, f"_line_{name}") for name in ("steps", "force_steps", "exact_step", "force_exact_step")]
     kernels += [(plane_system.PlaneSystem, "part_kernel"), (plane_forces, "add_outer_forces")]
-    kernels += [(lattice_sums, "act_on_differences")]
-    transforms = [(lattice_sums, name) for name in ("_transformed", "_restored")]
+    kernels += [
+        (lattice_sums, "act_on_differences"),
+        (lattice_waves, "wave_factors"),
+        (lattice_waves, "multiply_waves"),
+    ]
+    transforms = [(module, name) for module in (lattice_sums, lattice_waves) for name in ("transformed", "restored")]
     for case, task in tasks.items():
         mfpde.solve(task)
         with _timed(transforms) as transformed, _timed(kernels) as compiled:

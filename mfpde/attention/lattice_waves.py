@@ -20,7 +20,8 @@ from mfpde.attention.pair_quadrature import kinks_of
 from mfpde.attention.pair_tables import tables_of
 from mfpde.geometry import Geometry
 from mfpde.geometry.gauss import gauss_legendre
-from mfpde.transform.regular_grid import STENCIL, RegularGrid, interpolated
+from mfpde.transform.regular_grid import STENCIL, STENCIL_NODES, STENCIL_WEIGHTS
+from mfpde.transform.wave_kernels import multiply_waves, wave_factors
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["Torus", "Window", "convolved_by_waves", "padded", "restored", "torus_of", "transformed"]
@@ -29,6 +30,7 @@ _REACHES_PER_OCTAVE = 8  # of W that does not end: tables last while frames move
 _SPACING = 0.34  # of |k| R between nodes of W^: interpolation of degree 15 leaves 1e-13 of W^(0)
 _PANEL_PHASE, _PANEL_POINTS = 40.0, 48  # |k| times the length of the longest panel, which so many Gauss points do
 _WAVES_PER_BLOCK = 256  # of W^, at once
+_DERIVATIVES = {"values": 0, "slopes": 1, "laplacians": 2}  # of W, by what is asked
 _END_SAMPLES = 64  # of the slope of W beyond its last kink
 
 #: a first node and one after the last, along each axis
@@ -90,41 +92,48 @@ def convolved_by_waves(
     """At the nodes of the window, `(parts, *window)`; masses `(rows, columns)`. None where W is too rough for
     tables."""
     sizes, reach = torus
-    multipliers = _multipliers(potential, space, what, steps.tobytes(), window, torus)
-    if multipliers is None:
+    factors = _factors(potential, space, steps.tobytes(), torus)
+    if factors is None:
         return None
+    spectrum = transformed(masses, sizes)
+    ahead = _ahead(window, sizes)
+    if ahead is not None:
+        spectrum *= ahead
+    derivatives = _DERIVATIVES[what]
+    moved = np.empty((2 if derivatives == 1 else 1, *spectrum.shape), dtype=complex)
+    multiply_waves(factors, np.linalg.inv(steps).astype(float), sizes[1], derivatives, spectrum, moved)
     kept = tuple(slice(0, stop - start) for start, stop in window)
-    found = np.ascontiguousarray(restored(multipliers * transformed(masses, sizes), sizes, kept))
+    found = np.ascontiguousarray(restored(moved, sizes, kept))
     if what == "values":
         found += _value(potential, reach) * float(masses.sum())
     return found
 
 
+@lru_cache(maxsize=64)
+def _ahead(window: Window, sizes: tuple[int, ...]) -> AnyArray | None:
+    """What makes the first node of a window that of the torus; None where it is."""
+    if not any(start for start, _ in window):
+        return None
+    turns = np.fft.fftfreq(sizes[0]), np.fft.rfftfreq(sizes[1])
+    phases = [np.exp(2j * np.pi * start * each) for (start, _), each in zip(window, turns, strict=True)]
+    return np.asarray(np.multiply.outer(*phases))
+
+
 @lru_cache(maxsize=16)
-def _multipliers(
-    potential: PairPotential, space: Geometry, what: str, steps: bytes, window: Window, torus: Torus
-) -> AnyArray | None:
-    """Of the waves of masses; the first node of what they become is that of the window."""
+def _factors(potential: PairPotential, space: Geometry, steps: bytes, torus: Torus) -> Float | None:
+    """`W^(k)` over the area of a cell, for the waves of masses."""
     sizes, reach = torus
     matrix = np.frombuffer(steps).reshape(2, 2)
-    whole, half = np.fft.fftfreq(sizes[0]), np.fft.rfftfreq(sizes[1])
-    k = 2 * np.pi * np.tensordot(np.linalg.inv(matrix).T, np.array(np.meshgrid(whole, half, indexing="ij")), axes=1)
-    sizes_of_k = np.hypot(k[0], k[1])
-    highest = 2.0 ** math.ceil(math.log2(float(sizes_of_k.max())))
+    inverse = np.linalg.inv(matrix).astype(float)
+    highest = 2.0 ** math.ceil(math.log2(np.pi * float(np.linalg.norm(np.abs(inverse).sum(axis=0)))))
     table = _transform_of(potential, space, reach, highest)
     if table is None:
         return None
-    spacing = _SPACING / reach
-    grid = RegularGrid(np.array(-0.5 * STENCIL * spacing), spacing, table.shape)
-    found = interpolated(sizes_of_k.reshape(-1, 1), table[None], grid).reshape(sizes_of_k.shape)
-    found /= abs(float(np.linalg.det(matrix)))
-    # the shortest waves have no side to which they move
-    found *= np.multiply.outer(np.abs(whole) < 0.5, np.abs(half) < 0.5)
-    starts = [np.exp(2j * np.pi * start * each) for (start, _), each in zip(window, (whole, half), strict=True)]
-    waves = found * np.multiply.outer(*starts)
-    if what == "slopes":
-        return np.asarray(1j * k * waves)
-    return np.asarray((waves if what == "values" else -(sizes_of_k**2) * waves)[None])
+    spacing, out = _SPACING / reach, np.empty((sizes[0], sizes[1] // 2 + 1))
+    stencil = STENCIL_NODES, STENCIL_WEIGHTS
+    wave_factors(table, -(STENCIL // 2) * spacing, spacing, inverse, sizes[1], stencil, out)
+    out /= abs(float(np.linalg.det(matrix)))
+    return out
 
 
 @lru_cache(maxsize=16)
