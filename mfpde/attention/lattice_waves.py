@@ -20,7 +20,8 @@ from mfpde.attention.pair_quadrature import kinks_of
 from mfpde.attention.pair_tables import tables_of
 from mfpde.geometry import Geometry
 from mfpde.geometry.gauss import gauss_legendre
-from mfpde.transform.regular_grid import STENCIL, STENCIL_NODES, STENCIL_WEIGHTS
+from mfpde.transform.chebyshev import chebyshev_points
+from mfpde.transform.regular_grid import STENCIL, RegularGrid, interpolated
 from mfpde.transform.wave_kernels import multiply_waves, wave_factors
 from mfpde.typing import AnyArray, Float
 
@@ -28,6 +29,8 @@ __all__ = ["Torus", "Window", "convolved_by_waves", "padded", "restored", "torus
 
 _REACHES_PER_OCTAVE = 8  # of W that does not end: tables last while frames move
 _SPACING = 0.34  # of |k| R between nodes of W^: interpolation of degree 15 leaves 1e-13 of W^(0)
+_COEFFICIENTS = 8  # of a polynomial on each interval between them: 1e-13 of W^(0) as well
+_TO_POWERS = np.linalg.inv(np.vander(chebyshev_points(_COEFFICIENTS), increasing=True))  # from its values
 _PANEL_PHASE, _PANEL_POINTS = 40.0, 48  # |k| times the length of the longest panel, which so many Gauss points do
 _WAVES_PER_BLOCK = 256  # of W^, at once
 _DERIVATIVES = {"values": 0, "slopes": 1, "laplacians": 2}  # of W, by what is asked
@@ -129,16 +132,15 @@ def _factors(potential: PairPotential, space: Geometry, steps: bytes, torus: Tor
     table = _transform_of(potential, space, reach, highest)
     if table is None:
         return None
-    spacing, out = _SPACING / reach, np.empty((sizes[0], sizes[1] // 2 + 1))
-    stencil = STENCIL_NODES, STENCIL_WEIGHTS
-    wave_factors(table, -(STENCIL // 2) * spacing, spacing, inverse, sizes[1], stencil, out)
+    out = np.empty((sizes[0], sizes[1] // 2 + 1))
+    wave_factors(table, _SPACING / reach, inverse, sizes[1], out)
     out /= abs(float(np.linalg.det(matrix)))
     return out
 
 
 @lru_cache(maxsize=16)
 def _transform_of(potential: PairPotential, space: Geometry, reach: float, highest: float) -> Float | None:
-    """W^ at equally spaced |k| from some below 0 to beyond the highest."""
+    """W^ in intervals of |k| from 0 to beyond the highest, by coefficients of powers (`wave_factors`)."""
     tables = tables_of(potential, space, reach, "values")
     if tables is None:
         return None
@@ -154,10 +156,15 @@ def _transform_of(potential: PairPotential, space: Geometry, reach: float, highe
     values = potential.jets(r, np.zeros(r.shape, dtype=bool))[0] - _value(potential, reach)
     measured = 2 * np.pi * r * (lengths * shares).ravel() * values
     spacing = _SPACING / reach
-    k = spacing * (np.arange(math.ceil(highest / spacing) + STENCIL + 1) - STENCIL // 2)
+    count = math.ceil(highest / spacing)
+    k = spacing * (np.arange(count + STENCIL + 1) - STENCIL // 2)
     blocks = [k[start : start + _WAVES_PER_BLOCK] for start in range(0, k.size, _WAVES_PER_BLOCK)]
     # by einsum, not BLAS, whose bits depend on the number of threads
-    return np.concatenate([np.einsum("kr,r->k", j0(np.multiply.outer(block, r)), measured) for block in blocks])
+    found = np.concatenate([np.einsum("kr,r->k", j0(np.multiply.outer(block, r)), measured) for block in blocks])
+    within = spacing * (np.arange(count)[:, None] + 0.5 + 0.5 * chebyshev_points(_COEFFICIENTS))
+    grid = RegularGrid(np.array(k[0]), spacing, found.shape)
+    values = interpolated(within.reshape(-1, 1), found[None], grid).reshape(within.shape)
+    return np.ascontiguousarray(np.einsum("iv,cv->ic", values, _TO_POWERS))
 
 
 def _value(potential: PairPotential, r: float) -> float:

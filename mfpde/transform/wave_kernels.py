@@ -10,10 +10,8 @@ import math
 
 import numpy as np
 
-from mfpde.compilation import allocating_kernel, kernel
+from mfpde.compilation import kernel
 from mfpde.transform.fused import fused
-from mfpde.transform.regular_grid import places
-from mfpde.transform.scattered_kernels import POINTS_PER_BLOCK, lagrange_rows
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["multiply_waves", "wave_factors"]
@@ -35,35 +33,24 @@ def _wave(first: float, second: float, inverse: Float) -> tuple[float, float]:
     return 2.0 * math.pi * x, 2.0 * math.pi * y
 
 
-@allocating_kernel
-def wave_factors(
-    table: Float, start: float, spacing: float, inverse: Float, last: int, stencil: tuple[Float, Float], out: Float
-) -> None:
-    """out `(rows, last // 2 + 1)` = a function of |k|, given at `start + spacing j`; 0 for the shortest waves."""
-    nodes, weights = stencil
-    first, t = np.zeros(POINTS_PER_BLOCK, dtype=np.int64), np.empty(POINTS_PER_BLOCK)
-    sizes, ahead, basis = (
-        np.empty(POINTS_PER_BLOCK),
-        np.empty(POINTS_PER_BLOCK),
-        np.ones((nodes.size, POINTS_PER_BLOCK)),
-    )
+@kernel
+def wave_factors(table: Float, spacing: float, inverse: Float, last: int, out: Float) -> None:
+    """out `(rows, last // 2 + 1)` = a function of |k|, in each interval of that length a row of coefficients of powers
+    of the place in it, from -1 to 1; 0 for the shortest waves."""
     rows, columns = out.shape
     for i in range(rows):
-        for low in range(0, columns, POINTS_PER_BLOCK):
-            count = min(POINTS_PER_BLOCK, columns - low)
-            for q in range(count):
-                x, y = _wave(_turns(i, rows), _turns(low + q, last), inverse)
-                sizes[q] = math.hypot(x, y) if not math.isnan(x + y) else 0.0
-            places(sizes[:count], start, spacing, table.size, first, t)
-            lagrange_rows(t[:count], nodes, weights, ahead, basis)
-            for q in range(count):
-                total = 0.0
-                for k in range(nodes.size):
-                    total = fused(basis[k, q], table[first[q] + k], total)
-                out[i, low + q] = total
-            for q in range(count):
-                if 2 * i == rows or 2 * (low + q) == last:
-                    out[i, low + q] = 0.0
+        for j in range(columns):
+            x, y = _wave(_turns(i, rows), _turns(j, last), inverse)
+            if math.isnan(x + y):
+                out[i, j] = 0.0
+                continue
+            place = math.sqrt(x * x + y * y) / spacing
+            interval = min(int(place), table.shape[0] - 1)
+            row, t = table[interval], 2.0 * (place - interval) - 1.0
+            value = row[row.size - 1]
+            for power in range(row.size - 2, -1, -1):
+                value = fused(value, t, row[power])
+            out[i, j] = value
 
 
 @kernel
