@@ -106,14 +106,15 @@ class NoiseSteps:
         panels = len(solution.mean)
         cost = min(system.cost(panels), _CALL_MICROSECONDS + _SUM_MICROSECONDS * (panels + 1) * solution.density.size)
         more = _CALL_MICROSECONDS + self._modes.microseconds(panels)
-        left = self._modes.remaining(rates.speeds, rates.conductivities.diagonal(axis1=1, axis2=2))
+        along = rates.conductivities.diagonal(axis1=1, axis2=2)
+        left = self._modes.remaining(rates.speeds, along)
         outflow = rates.outflow if left is rates.speeds else system.outflow(left)
         price, stages = (cost + more) / (cost + _STEP_MICROSECONDS), NODES.size + 1 + len(self._nodes_followed)
         if isinstance(self._modes, BoxModes):
             wall_error += _MIRROR_FACTOR * mass_at_walls(solution.density)
         longest = np.inf
         if self._modes.continued:
-            longest = self._modes.slow / -float(self._modes.rates(rates.conductivities.diagonal(0, 1, 2)).min())
+            longest = self._modes.slow / -float(self._modes.rates(along).min())
         return ExactLimits(price, stages, outflow, wall_error, longest)
 
     def _integrable(self, rates: Rates) -> bool:

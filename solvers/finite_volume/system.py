@@ -117,7 +117,7 @@ class CellSystem(System[Solution, Rates]):
             if not self.sees_tails:
                 bound_speeds(state.density[panel], speeds[panel])
             conductivities[panel] = strength * inverse @ inverse.T
-            if strength > 0.0 and self.grid.excess.any():
+            if strength > 0.0 and self.grid.is_continued:
                 speeds[panel] -= np.tensordot(conductivities[panel], self.grid.excess, axes=1)
             if not spreads:
                 np.fill_diagonal(conductivities[panel], 0.0)
@@ -299,7 +299,8 @@ class CellSystem(System[Solution, Rates]):
     def doubts(self, time: float, solution: Solution, rates: Rates, length: float) -> tuple[float, float, float]:
         """What tails, sums over kinks and, over that length of time, fluxes do to drifts, per unit time."""
         felt = self.felt(time, solution, rates, length) / length
-        again = feedback(self._velocity.at(time), self.measure(solution).covariance) if self.noisy else 0.0
+        amplified = self.noisy and self.tilts
+        again = feedback(self._velocity.at(time), self.measure(solution).covariance) if amplified else 0.0
         lost = again * self.felt(time, solution, rates, time, LOST) / time if again else 0.0
         return self.doubt(time, solution), max(self.doubt_of_sums(time, solution), lost), felt
 

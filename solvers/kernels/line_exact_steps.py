@@ -16,13 +16,11 @@ from mfpde.solvers.kernels.line_exact import (
     reach_exact,
     take_exact,
 )
-from mfpde.solvers.kernels.line_forces import ForceRoom, LineForces, add_forces
+from mfpde.solvers.kernels.line_forces import OUT_OF_RANGE, ForceRoom, LineForces, add_forces
 from mfpde.solvers.kernels.line_slope import LineRoom, end_line_slope, line_slope
 from mfpde.typing import Float
 
 __all__ = ["line_exact_step", "line_force_exact_step"]
-
-_OUT_OF_RANGE = np.nan  # in place of an error: of forces that tables or room do not reach
 
 
 @kernel
@@ -66,7 +64,7 @@ def line_force_exact_step(
         if not reach_exact(start, task, number, modes, room):
             return np.inf, 0.0
         if not add_forces(room.stage, forces, cells, acting, room.rates.speeds):
-            return _OUT_OF_RANGE, 0.0
+            return OUT_OF_RANGE, 0.0
         end_line_slope(room.stage, noise, number + 1, cells, line, room.rates, 0)
         take_exact(task, number, noise[number + 1], modes, cells, line, room)
     return judge_exact(start, task, modes, room, new)

@@ -21,9 +21,10 @@ from mfpde.transform.regular_grid import STENCIL, places
 from mfpde.transform.scattered_kernels import lagrange_rows
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["ForceRoom", "LineForces", "add_forces", "distance", "fit_table", "force_room"]
+__all__ = ["OUT_OF_RANGE", "ForceRoom", "LineForces", "add_forces", "distance", "fit_table", "force_room"]
 
 _LENGTH_FACTOR = 1.25  # times the largest distance at the start of a step: frames grow by less
+OUT_OF_RANGE = np.nan  # in place of an error: of forces that tables or room do not reach
 _WINDOW_FACTOR = 4  # nodes of a window, over those of a lattice, that room is made for
 
 

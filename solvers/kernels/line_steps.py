@@ -7,14 +7,12 @@ import numpy as np
 from mfpde.compilation import kernel
 from mfpde.solvers.kernels.cell_steps import StepRoom, StepTask, place, reach
 from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State
-from mfpde.solvers.kernels.line_forces import ForceRoom, LineForces, add_forces, fit_table
+from mfpde.solvers.kernels.line_forces import OUT_OF_RANGE, ForceRoom, LineForces, add_forces, fit_table
 from mfpde.solvers.kernels.line_march import GOES_ON, March, ends_march, next_task, settle
 from mfpde.solvers.kernels.line_slope import LineRoom, end_line_slope, line_slope
 from mfpde.typing import Float
 
 __all__ = ["line_force_steps", "line_part", "line_steps"]
-
-_OUT_OF_RANGE = np.nan  # in place of an error: of forces that tables or room do not reach
 
 
 @kernel
@@ -83,7 +81,7 @@ def line_force_steps(
             if not error <= 1.0:
                 break
             if noise.size > 0 and not add_forces(out, forces, cells, acting, rates.speeds):
-                error = _OUT_OF_RANGE
+                error = OUT_OF_RANGE
                 break
             end_line_slope(out, noise, stage, cells, line, rates, told if stage == count else 0)
         if march.attempts <= 0:

@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy.fft import dct
+from twin.test_compiled_systems import BUMPS, L2, QUARTIC, SOFTMAX, UNIFORM
 
 import mfpde
 from mfpde.solvers.finite_volume.control import ExactLimits, Plan
@@ -20,18 +21,8 @@ from mfpde.solvers.finite_volume.weighted_modes import BoxModes
 from mfpde.solvers.kernels.line_exact import exact_room, transformed
 from mfpde.solvers.steppers.dop853 import Dop853
 
-SOFTMAX = {"kind": "softmax", "A": 1, "V": -1}
-L2 = {"kind": "l2", "Q": 1.5, "K": 0.5, "V": 0.7}
 PULL = {"expression": "exp(-r**2) - 0.6*exp(-r**2/4)", "external": "-x**4/4"}
 SWARM = {"expression": "exp(-r**2) - 0.6*exp(-r**2/4)", "external": "cos(x)"}
-BUMPS = {
-    "kind": "mixture",
-    "components": [
-        {"kind": "gaussian", "mean": -1.0, "covariance": 0.3, "weight": 0.4},
-        {"kind": "gaussian", "mean": 1.5, "covariance": 0.5, "weight": 0.6},
-    ],
-}
-QUARTIC = {"kind": "density", "expression": "exp(-x**4 + x)"}
 BOX = {"cells": 60, "box": [[-3, 3]]}
 MARCHES = {
     "bumps": (BUMPS, {"cells": 48}, SOFTMAX, None),
@@ -46,8 +37,8 @@ EXACT = {
     "moving, interaction": (BUMPS, {"cells": 96}, PULL, 9.0),
     "a power of two": (BUMPS, {"cells": 256, "frame": "static"}, SWARM, 3.0),
     "other cells": (BUMPS, {"cells": 250, "frame": "static"}, SWARM, 3.0),
-    "a box": ({"kind": "uniform", "box": [[-1, 1]]}, {"cells": 64, "box": [[-1, 1]]}, L2, 3.0),
-    "a box, interaction": ({"kind": "uniform", "box": [[-1, 1]]}, {"cells": 64, "box": [[-1, 1]]}, SWARM, 3.0),
+    "a box": (UNIFORM, {"cells": 64, "box": [[-1, 1]]}, L2, 3.0),
+    "a box, interaction": (UNIFORM, {"cells": 64, "box": [[-1, 1]]}, SWARM, 3.0),
     "in time": (BUMPS, {"cells": 96}, L2, {"times": [0.0, 0.1], "values": [4.0, 1.0], "interpolation": "linear"}),
 }
 
