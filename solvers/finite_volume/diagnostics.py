@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mfpde.contracts import Accuracy, Progress, State
-from mfpde.measure import GridDensity, Measure
+from mfpde.measure import Measure
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.kernels.finite_volume_peaks import narrowest_peak
@@ -27,7 +27,6 @@ __all__ = [
     "SMOOTHING_WIDTH",
     "Faults",
     "Missed",
-    "between_cells",
     "feedback",
     "inverse_growth",
     "longest_cell",
@@ -111,11 +110,6 @@ def mass_at_walls(density: Float) -> float:
         for first, second, third in (u[:3], u[:-4:-1]):
             found += float(np.abs(3.0 * second - 2.0 * first - third).sum())
     return found / (24.0 * float(density.sum()))
-
-
-def between_cells(density: GridDensity) -> float:
-    """The error of interpolation between the cells, relative to the peak of each panel."""
-    return max(panel.interpolant.error / float(panel.at_points.max()) for panel in density.panels)
 
 
 def race(outflow: float, pace: Callable[[], float], until: float, most: float) -> Progress | None:

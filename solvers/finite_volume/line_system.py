@@ -33,7 +33,7 @@ from mfpde.solvers.kernels.cell_steps import StepTask
 from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State
 from mfpde.solvers.kernels.line_exact import ExactRoom, ExactTask, exact_room
 from mfpde.solvers.kernels.line_forces import ForceRoom, LineForces, force_room
-from mfpde.solvers.kernels.line_march import CROWDED, RATES_UNKNOWN, March, Taken
+from mfpde.solvers.kernels.line_march import CROWDED, DOUBTS_ALONE, RATES_ALONE, RATES_UNKNOWN, March, Taken
 from mfpde.solvers.kernels.line_slope import RESIDUAL, LineRoom, line_room
 from mfpde.solvers.steppers.gif853 import NODES
 from mfpde.typing import Float
@@ -51,7 +51,8 @@ _line_force_exact_step = quick(exact.line_force_exact_step)
 # the arrays of a march that takes no steps
 _NO_NUMBERS = np.zeros(0), np.zeros(0), np.zeros((0, 0)), np.zeros(0, dtype=np.int64), np.zeros((0, 0))
 _ONE_STEP = March(0.0, 0.0, 0.0, 1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, *_NO_NUMBERS)
-_RATES_ALONE = _ONE_STEP._replace(attempts=-1)
+_RATES_ALONE = _ONE_STEP._replace(attempts=RATES_ALONE)
+_DOUBTS_ALONE = _ONE_STEP._replace(attempts=DOUBTS_ALONE)
 
 
 class LineSystem(CompiledSystem):
@@ -173,6 +174,17 @@ class LineSystem(CompiledSystem):
         widening = self._widening(taken.end, taken.largest * float(self.grid.widths[0])) if self.noisy else 0.0
         frames = np.array([[[taken.least]], [[taken.largest]]]) if self._sees_windows else None
         return Faults(taken.roughness, 0.0 if frames is None else self._misled(taken.end, frames), widening)
+
+    def drift_doubts(
+        self, time: float, solution: Solution, rates: Rates, length: float, least: float = 0.0
+    ) -> tuple[float, float]:
+        if not (self.scheme.closed or self.tilts):
+            return 0.0, 0.0
+        if self._forces is not None or not self._summed:
+            return super().drift_doubts(time, solution, rates, length, least)
+        state, heads, cells = arrays_of(solution), self._heads_now(time), self._tables()
+        following, task = self._march_room(solution)[1], NO_STEP._replace(step=length * self.tilts, rough=least)
+        return self._call(state, self._arrays(rates), task, heads, cells, state, following, _DOUBTS_ALONE)
 
     def residual(self, solution: Solution, rates: Rates) -> float:
         """As marches tell it, where there are any, also before the first one."""

@@ -20,6 +20,7 @@ import numpy as np
 
 from mfpde.attention.lattice_sums import right_at_kinks
 from mfpde.measure import GridDensity
+from mfpde.measure.interpolation import smoothest
 from mfpde.solvers.finite_volume.diagnostics import LOST, feedback, longest_cell, narrowest_cluster, windows_missed
 from mfpde.solvers.finite_volume.frames import Frame
 from mfpde.solvers.finite_volume.grid import Grid, central_difference
@@ -298,11 +299,17 @@ class CellSystem(System[Solution, Rates]):
 
     def doubts(self, time: float, solution: Solution, rates: Rates, length: float) -> tuple[float, float, float]:
         """What tails, sums over kinks and, over that length of time, fluxes do to drifts, per unit time."""
-        felt = self.felt(time, solution, rates, length) / length
+        tails, felt = self.drift_doubts(time, solution, rates, length)
         amplified = self.noisy and self.tilts
         again = feedback(self._velocity.at(time), self.measure(solution).covariance) if amplified else 0.0
-        lost = again * self.felt(time, solution, rates, time, LOST) / time if again else 0.0
-        return self.doubt(time, solution), max(self.doubt_of_sums(time, solution), lost), felt
+        lost = again * self.drift_doubts(time, solution, rates, time, LOST)[1] / time if again else 0.0
+        return tails, max(self.doubt_of_sums(time, solution), lost), felt / length
+
+    def drift_doubts(
+        self, time: float, solution: Solution, rates: Rates, length: float, least: float = 0.0
+    ) -> tuple[float, float]:
+        """By how much tails change drifts (`doubt`), and in that time fluxes do (`felt`)."""
+        return self.doubt(time, solution), self.felt(time, solution, rates, length, least)
 
     def doubt(self, time: float, solution: Solution) -> float:
         """By how much drifts with the lightest and the heaviest tails that edges allow differ, on average over the
@@ -344,6 +351,12 @@ class CellSystem(System[Solution, Rates]):
     def solutions_apart(self, time: float, solution: Solution, one: Solution, other: Solution) -> float:
         """The same of the laws of two solutions."""
         return self.drifts_apart(time, solution, self.measure(one), self.measure(other))
+
+    def between_cells(self, solution: Solution) -> float:
+        """The error of interpolation between the cells, relative to the peak of each panel."""
+        grid, z = self.grid, self.grid.coordinates.reshape(self.grid.dimension, -1)
+        panels = ((density.reshape(grid.cells), grid.moments(density)) for density in solution.density)
+        return max(smoothest(values, z, moments).error / float(values.max()) for values, moments in panels)
 
     def restored(self, before: Solution, after: Solution, start: float, end: float) -> Solution:
         """After a step, with mean and covariance where the frame's own equation has taken them."""
