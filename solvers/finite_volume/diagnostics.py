@@ -259,11 +259,9 @@ def pace(grid: Grid, solution: Solution, rates: Rates) -> float:
 
 def pace_of_frames(solution: Solution, rates: Rates) -> float:
     """How fast frames move or change, per unit time, relative to their size."""
-    fastest = 0.0
-    for frame, mean, matrix in zip(solution.matrix, rates.mean, rates.matrix, strict=True):
-        inverse = np.linalg.inv(frame)
-        fastest = max(fastest, float(np.abs(inverse @ mean).max()), float(np.abs(inverse @ matrix).max()))
-    return fastest
+    inverse = np.linalg.inv(solution.matrix)
+    moved, changed = inverse @ rates.mean[:, :, None], inverse @ rates.matrix
+    return float(max(np.abs(moved).max(), np.abs(changed).max()))
 
 
 def moments_apart(mine: Measure, theirs: Measure) -> float:

@@ -24,9 +24,9 @@ from mfpde.solvers.finite_volume.line_forces import ForcesOfLine
 from mfpde.solvers.finite_volume.marching import LEFT_OF_POLE, NARROW, Ahead, Marched
 from mfpde.solvers.finite_volume.modes import Modes
 from mfpde.solvers.finite_volume.rates import Rates
+from mfpde.solvers.finite_volume.scheme import Scheme
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.stepping import Start
-from mfpde.solvers.finite_volume.system import Scheme
 from mfpde.solvers.kernels import line_exact_steps as exact
 from mfpde.solvers.kernels import line_steps as steps
 from mfpde.solvers.kernels.cell_steps import StepTask
@@ -111,7 +111,7 @@ class LineSystem(CompiledSystem):
             work=float(stepper.tableau.weights.size),
             error_order=stepper.error_order,
             error_floor=ERROR_FLOOR,
-            stiffness=self._stiffness,
+            stiffness=self._stiffness if self.noisy else 0.0,
             exact_work=ahead.exact_work,
             left=LEFT_OF_POLE,
             narrow=NARROW,
@@ -167,7 +167,8 @@ class LineSystem(CompiledSystem):
         return self._stiff[1]
 
     def spreading(self, conductivities: Float) -> float:
-        return self._stiffness * float(conductivities.max())
+        strongest = float(conductivities.max())
+        return self._stiffness * strongest if strongest > 0.0 else 0.0
 
     def _faults(self, taken: Taken) -> Faults:
         """What cells make wrong after a step."""

@@ -32,9 +32,10 @@ from mfpde.solvers.finite_volume.diagnostics import mass_at_walls
 from mfpde.solvers.finite_volume.exact_stages import cleared, rate_of_change
 from mfpde.solvers.finite_volume.modes import Modes
 from mfpde.solvers.finite_volume.rates import Rates
+from mfpde.solvers.finite_volume.scheme import STAGGERED
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.stepping import SHARE_OF_CELLS, Attempt, Start
-from mfpde.solvers.finite_volume.system import STAGGERED, CellSystem
+from mfpde.solvers.finite_volume.system import CellSystem
 from mfpde.solvers.finite_volume.weighted_modes import BoxModes, HermiteModes
 from mfpde.solvers.kernels.finite_volume_transport import GHOSTS
 from mfpde.solvers.kernels.line_march import WALL_FACTOR

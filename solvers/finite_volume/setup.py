@@ -26,9 +26,10 @@ from mfpde.solvers.finite_volume.integration import FiniteVolumeIntegration
 from mfpde.solvers.finite_volume.line_system import LineSystem
 from mfpde.solvers.finite_volume.pieces import averaged, kinks_inside, smooth_pieces
 from mfpde.solvers.finite_volume.plane_system import PlaneSystem
+from mfpde.solvers.finite_volume.scheme import Scheme
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.static_box import box_of_run
-from mfpde.solvers.finite_volume.system import CellSystem, Scheme
+from mfpde.solvers.finite_volume.system import CellSystem
 from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:

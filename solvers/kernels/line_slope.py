@@ -21,7 +21,16 @@ from mfpde.transform.equispaced import SumRoom, equispaced_sums, padded, sum_roo
 from mfpde.transform.exponential import exponential
 from mfpde.typing import Float
 
-__all__ = ["LARGEST_LOG", "RESIDUAL", "LineRoom", "end_line_slope", "line_doubts", "line_room", "line_slope", "line_transport"]
+__all__ = [
+    "LARGEST_LOG",
+    "RESIDUAL",
+    "LineRoom",
+    "end_line_slope",
+    "line_doubts",
+    "line_room",
+    "line_slope",
+    "line_transport",
+]
 
 RESIDUAL = Told._fields.index("residual")  # its place
 LARGEST_LOG = 709.0  # beyond it e^x is no double: drifts of unnormalised attention are then infinite

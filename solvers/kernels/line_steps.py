@@ -28,8 +28,9 @@ def line_steps(
     march: March,
 ) -> tuple[float, float]:
     """new = the end of a step, following = the rates there where it is accepted; its error in units of what is allowed,
-    and by how much it was limited. With a tableau without stages following = the rates at the start, and there are doubts
-    alone, of what tails, and fluxes in a time of that step, do to drifts: compiled code of this size has one entrance.
+    and by how much it was limited. With a tableau without stages following = the rates at the start, and for doubts
+    alone the answer is what tails, and fluxes in the time of the step, do to drifts: compiled code of this size has one
+    entrance.
 
     A march leaves in start and first where the last step that it has taken has led, and the rates there; it answers how
     it has ended (`settle`), and how many steps it has taken.

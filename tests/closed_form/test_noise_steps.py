@@ -18,8 +18,9 @@ from mfpde.solvers.finite_volume.cosines import Cosines
 from mfpde.solvers.finite_volume.diagnostics import mass_at_walls
 from mfpde.solvers.finite_volume.frames import Static
 from mfpde.solvers.finite_volume.grid import Grid
+from mfpde.solvers.finite_volume.scheme import STAGGERED, Scheme
 from mfpde.solvers.finite_volume.solution import Solution
-from mfpde.solvers.finite_volume.system import STAGGERED, CellSystem, Scheme
+from mfpde.solvers.finite_volume.system import CellSystem
 from mfpde.solvers.finite_volume.weighted_modes import BoxModes, HermiteModes
 from mfpde.transform import threads
 from mfpde.typing import Float
