@@ -153,6 +153,7 @@ class Missed:
     allowed: float
     order: int
     kinks: bool = False  # of the velocity, which make every order wrong alike
+    edges: bool = True  # whether the initial data may have some, not only tails that cells cut off
     differed: float = 0.0
     most: float = 0.0  # the largest of that so far, sharp edges apart: noise damps it again
     misled: float = 0.0  # what sums over tokens have made of where they are, relative to the width
@@ -234,7 +235,7 @@ class Missed:
 
     def _cause(self) -> str:
         """Of an error larger than is allowed."""
-        if self.initial > self.allowed:
+        if self.initial > self.allowed and self.edges:
             return "edges"
         if self.kinks:
             return "kinks"
