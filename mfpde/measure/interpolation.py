@@ -97,14 +97,15 @@ def _error(values: Float, exponents: Float | None, edges: bool) -> float:
         if count > _POINTS:
             rows = _rows(values, axis)
             raised = np.zeros((len(rows), 0)) if exponents is None else _rows(exponents, axis)
-            anywhere, at_ends = largest_differences(rows, raised, _DIFFERENCE)
+            anywhere, at_ends = largest_differences(rows, raised, _DIFFERENCE, _MAX_EXPONENT)
             largest = max(largest, _ERROR_IN_MIDDLE * anywhere, _ERROR_BEYOND * at_ends if edges else 0.0)
     return largest
 
 
 def _rows(values: Float, axis: int) -> Float:
-    """Along an axis, as a table."""
-    return np.ascontiguousarray(np.moveaxis(values, axis, -1)).reshape(-1, values.shape[axis])
+    """Along one of at most two axes, as a table."""
+    along = values if axis == values.ndim - 1 else values.T
+    return np.ascontiguousarray(along).reshape(-1, values.shape[axis])
 
 
 def _between(values: Float, raised: Float, places: Float, levels: Float) -> Float:
