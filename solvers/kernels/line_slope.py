@@ -360,6 +360,19 @@ def _apart(state: State, one: Float, other: Float, cells: Cells, moments: Float)
 
 
 @kernel
+def _change(density: Float, rates: Slopes, length: float, least: float, cells: Cells, room: LineRoom,
+            changed: Float) -> None:  # fmt: skip
+    """changed = the density with the difference that fluxes of the other order make in a time, where that is at least
+    some part of it."""
+    _fluxes(cells.other_order, density, rates.speeds, rates.conductivity, cells, room, room.other)
+    for panel in range(density.shape[0]):
+        u, flux, beside, out = density[panel, 0], rates.along[panel, 0], room.other[panel, 0], changed[panel, 0]
+        for j in range(u.size):
+            change = length * ((flux[j + 1] - beside[j + 1]) - (flux[j] - beside[j]))
+            out[j] = max(u[j] + change, 0.0) if abs(change) >= least * u[j] else u[j]
+
+
+@kernel
 def line_doubts(start: State, first: Slopes, over: tuple[float, float], heads: Heads, cells: Cells,
                 room: LineRoom, changed: Float, drifts: tuple[Float, Float]) -> tuple[float, float]:  # fmt: skip
     """What tails do to drifts, and what fluxes do over a length of time, by changes of at least some part of the
@@ -371,11 +384,6 @@ def line_doubts(start: State, first: Slopes, over: tuple[float, float], heads: H
         tails = _apart(start, usual, other, cells, room.moments)
     if length == 0.0:
         return tails, 0.0
-    _fluxes(cells.other_order, start.density, first.speeds, first.conductivity, cells, room, room.other)
-    for panel in range(start.density.shape[0]):
-        u, flux, beside, out = start.density[panel, 0], first.along[panel, 0], room.other[panel, 0], changed[panel, 0]
-        for j in range(u.size):
-            change = length * ((flux[j + 1] - beside[j + 1]) - (flux[j] - beside[j]))
-            out[j] = max(u[j] + change, 0.0) if abs(change) >= least * u[j] else u[j]
+    _change(start.density, first, length, least, cells, room, changed)
     _drifts(changed, start, heads, 0, cells, False, room, other)
     return tails, _apart(start, usual, other, cells, room.moments)
