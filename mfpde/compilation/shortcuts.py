@@ -44,8 +44,8 @@ def remember_sizes(context: Any) -> None:
 
 
 def remember_signatures(context: Any) -> None:
-    """Of built-in functions for types: numba tries all ways to read `a * b` at each place where it is written, an eighth
-    of the time. Functions that numba compiles for their types are left to it."""
+    """Of built-in functions for types: numba tries all ways to read `a * b` at each place where it is written, an
+    eighth of the time. Functions that numba compiles for their types are left to it."""
     if "resolve_function_type" in vars(context):
         return
     signatures, plain = dict[Any, Any](), context.resolve_function_type

@@ -11,8 +11,9 @@ from numba.core.registry import cpu_target
 
 from mfpde.compilation.shortcuts import QuickFlags, remember_signatures
 
-OPERATORS = (operator.add, operator.mul, operator.truediv, operator.floordiv, operator.pow, operator.lt, operator.getitem)
-KINDS = (types.int64, types.uint8, types.float64, types.boolean, types.literal(3), types.float64[::1], types.float64[:, :])
+OPERATORS = (operator.add, operator.mul, operator.truediv, operator.floordiv, operator.pow, operator.getitem)
+VECTOR, MATRIX = types.float64[::1], types.float64[:, :]
+KINDS = (types.int64, types.uint8, types.float64, types.boolean, types.literal(3), VECTOR, MATRIX)
 
 
 def answer(resolve, function, arguments):
