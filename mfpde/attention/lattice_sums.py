@@ -17,7 +17,7 @@ from functools import lru_cache
 import numpy as np
 
 from mfpde.attention.grid_sums import spacing_of
-from mfpde.attention.lattice_waves import Torus, Window, convolved_by_waves, padded, restored, torus_of, transformed
+from mfpde.attention.lattice_waves import Torus, Window, convolved_by_waves, torus_of
 from mfpde.attention.pair_potential import PairPotential
 from mfpde.attention.pair_quadrature import kinks_of
 from mfpde.attention.pair_tables import tables_of
@@ -68,19 +68,45 @@ def sums_over_lattice(
 
 def right_at_kinks(potential: PairPotential, space: Geometry, lattice: Lattice, queries: Queries) -> bool:
     """Whether sums over a lattice of the plane are as right as its nodes, wherever W has kinks."""
-    steps, window = _steps(lattice), _window(lattice, queries)
-    torus = torus_of(potential, steps, lattice.shape, window)
-    rough = _by_waves(potential, space, "slopes", steps, torus)
-    return rough and tables_of(potential, space, torus[1], "values") is not None
+    steps = _steps(lattice)
+    torus = torus_of(potential, space, steps, lattice.shape, _window(lattice, queries))
+    by_waves = _holds(torus) and _is_rough(potential, space, "slopes", steps, torus)
+    return by_waves and tables_of(potential, space, torus.reach, "values") is not None
 
 
 def sums_of_nodes(potential: PairPotential, space: Geometry, lattice: Lattice, queries: Queries) -> bool:
     """Whether sums over a lattice are those of tokens in its nodes: W has no kinks, and no structure between them."""
     steps, window = _steps(lattice), _window(lattice, queries)
     if lattice.dimension == 2:
-        return not _by_waves(potential, space, "slopes", steps, torus_of(potential, steps, lattice.shape, window))
+        torus = torus_of(potential, space, steps, lattice.shape, window)
+        return not (_holds(torus) and _is_rough(potential, space, "slopes", steps, torus))
     reach = _reach(steps, lattice.shape, window)
     return abs(float(steps[0, 0])) <= widest_resolved(potential, space, "slopes", reach)
+
+
+def padded(size: int) -> int:
+    """The next size that transforms are fast for."""
+    from scipy.fft import next_fast_len
+
+    return int(next_fast_len(size, real=True))
+
+
+def transformed(values: Float, sizes: tuple[int, ...]) -> AnyArray:
+    """Along the last axes, one after the other: rows of zeros are never looked at."""
+    from scipy.fft import fft, rfft
+
+    found: AnyArray = rfft(values, sizes[-1])
+    return found if len(sizes) == 1 else fft(found, sizes[0], axis=-2, overwrite_x=True)
+
+
+def restored(spectra: AnyArray, sizes: tuple[int, ...], kept: tuple[slice, ...]) -> Float:
+    """What they are transforms of, as far as it is kept; spectra are overwritten."""
+    from scipy.fft import ifft, irfft
+
+    if len(sizes) == 2:
+        spectra = ifft(spectra, axis=-2, overwrite_x=True)[..., kept[0], :]
+    found: Float = irfft(spectra, sizes[-1])[..., kept[-1]]
+    return found
 
 
 def _steps(lattice: Lattice) -> Float:
@@ -115,8 +141,8 @@ def _convolved(
 ) -> Float | None:
     """At the nodes of the window, `(parts, *window)`, which are counted from the first of the lattice."""
     if len(shape) == 2:
-        torus = torus_of(potential, steps, shape, window)
-        if _by_waves(potential, space, what, steps, torus):
+        torus = torus_of(potential, space, steps, shape, window)
+        if _holds(torus) and (torus.ends or _is_rough(potential, space, what, steps, torus)):
             return convolved_by_waves(potential, space, what, steps, masses.reshape(shape), window, torus)
     sizes = tuple(count + stop - start - 1 for count, (start, stop) in zip(shape, window, strict=True))
     if math.prod(sizes) > _NODES_MAX[len(shape)]:
@@ -185,11 +211,14 @@ def _reach(steps: Float, shape: tuple[int, ...], window: Window) -> float:
     return float(2.0 ** math.ceil(math.log2(float(np.linalg.norm(np.abs(steps) @ farthest)))))
 
 
-def _by_waves(potential: PairPotential, space: Geometry, what: str, steps: Float, torus: Torus) -> bool:
-    """Whether W has kinks, or structure between the nodes of the plane, and the torus is not too large."""
-    sizes, reach = torus
-    rough = np.linalg.norm(steps, 2) > widest_resolved(potential, space, what, reach)
-    return bool(rough) and math.prod(sizes) <= _NODES_MAX[2]
+def _holds(torus: Torus) -> bool:
+    """Whether it is not too large."""
+    return math.prod(torus.sizes) <= _NODES_MAX[2]
+
+
+def _is_rough(potential: PairPotential, space: Geometry, what: str, steps: Float, torus: Torus) -> bool:
+    """Whether W has kinks, or structure between the nodes of the plane."""
+    return float(np.linalg.norm(steps, 2)) > widest_resolved(potential, space, what, torus.reach)
 
 
 def widest_resolved(potential: PairPotential, space: Geometry, what: str, reach: float) -> float:
