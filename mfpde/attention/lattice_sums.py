@@ -56,32 +56,38 @@ def sums_over_lattice(
 ) -> Float | None:
     """`sum_j m_j F(x_i - y_j)`, `(parts, m)`: components of forces, values or Laplacians; None where tables, or
     windows, do not do."""
-    steps, window = _steps(lattice), _window(lattice, queries)
+    steps, places = _steps(lattice), _places(lattice, queries)
+    window = _window(lattice, places)
     found = _convolved(potential, space, what, steps, lattice.shape, masses, window)
     if found is None:
         return None
-    if queries is lattice:
+    if places is None:
         return found.reshape(found.shape[0], -1)
     start = np.array([low for low, _ in window], dtype=float)
-    return interpolated(_places(lattice, queries), found, RegularGrid(start, 1.0, found.shape[1:]))
+    return interpolated(places.T, found, RegularGrid(start, 1.0, found.shape[1:]))
 
 
 def right_at_kinks(potential: PairPotential, space: Geometry, lattice: Lattice, queries: Queries) -> bool:
     """Whether sums over a lattice of the plane are as right as its nodes, wherever W has kinks."""
-    steps = _steps(lattice)
-    torus = torus_of(potential, space, steps, lattice.shape, _window(lattice, queries))
-    by_waves = _holds(torus) and _is_rough(potential, space, "slopes", steps, torus)
-    return by_waves and tables_of(potential, space, torus.reach, "values") is not None
+    torus, rough = _of_plane(potential, space, lattice, queries)
+    return rough and _holds(torus) and tables_of(potential, space, torus.reach, "values") is not None
 
 
 def sums_of_nodes(potential: PairPotential, space: Geometry, lattice: Lattice, queries: Queries) -> bool:
     """Whether sums over a lattice are those of tokens in its nodes: W has no kinks, and no structure between them."""
-    steps, window = _steps(lattice), _window(lattice, queries)
     if lattice.dimension == 2:
-        torus = torus_of(potential, space, steps, lattice.shape, window)
-        return not (_holds(torus) and _is_rough(potential, space, "slopes", steps, torus))
-    reach = _reach(steps, lattice.shape, window)
+        torus, rough = _of_plane(potential, space, lattice, queries)
+        return not (rough and _holds(torus))
+    steps = _steps(lattice)
+    reach = _reach(steps, lattice.shape, _window(lattice, _places(lattice, queries)))
     return abs(float(steps[0, 0])) <= widest_resolved(potential, space, "slopes", reach)
+
+
+def _of_plane(potential: PairPotential, space: Geometry, lattice: Lattice, queries: Queries) -> tuple[Torus, bool]:
+    """The torus, and whether forces have kinks, or structure between the nodes."""
+    steps, window = _steps(lattice), _window(lattice, _places(lattice, queries))
+    torus = torus_of(potential, space, steps, lattice.shape, window)
+    return torus, _is_rough(potential, space, "slopes", steps, torus)
 
 
 def padded(size: int) -> int:
@@ -114,20 +120,21 @@ def _steps(lattice: Lattice) -> Float:
     return np.asarray(lattice.matrix * np.array([axis[1] - axis[0] for axis in lattice.axes]))
 
 
-def _places(lattice: Lattice, queries: Queries) -> Float:
-    """Of points, `(m, d)`, counted in nodes."""
-    corner = lattice.origin + lattice.matrix @ np.array([axis[0] for axis in lattice.axes])
-    return np.asarray(np.linalg.solve(_steps(lattice), (queries.points() - corner).T).T)
-
-
-def _window(lattice: Lattice, queries: Queries) -> Window:
-    """All nodes that points are interpolated from."""
+def _places(lattice: Lattice, queries: Queries) -> Float | None:
+    """Of points, `(d, m)`, counted in nodes; none of the nodes themselves."""
     if queries is lattice:
+        return None
+    corner = lattice.origin + lattice.matrix @ np.array([axis[0] for axis in lattice.axes])
+    placed = queries.mapped(np.linalg.inv(_steps(lattice)).astype(float), about=corner)
+    return placed.vectors().reshape(lattice.dimension, -1)
+
+
+def _window(lattice: Lattice, places: Float | None) -> Window:
+    """All nodes that points are interpolated from, or of the lattice."""
+    if places is None:
         return tuple((0, count) for count in lattice.shape)
-    places = _places(lattice, queries)
-    low = np.floor(places.min(axis=0)).astype(int) - STENCIL // 2
-    high = np.ceil(places.max(axis=0)).astype(int) + STENCIL // 2 + 1
-    return tuple(zip(low.tolist(), high.tolist(), strict=True))
+    around = STENCIL // 2
+    return tuple((math.floor(along.min()) - around, math.ceil(along.max()) + around + 1) for along in places)
 
 
 def _convolved(
