@@ -46,7 +46,7 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = ["FiniteVolumeIntegration"]
 
-_TRIED_MAX = 64  # steps in one call
+_TRIED_MAX = 128  # steps in one call
 _TAILS_SHARE_MIN = 1e-3  # share of the error that is allowed, above which tails are estimated at every early step
 _STEP_OVERHEAD = 300.0  # microseconds of a step, besides what evaluations cost in compiled code
 

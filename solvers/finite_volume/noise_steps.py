@@ -30,6 +30,7 @@ from mfpde.solvers.finite_volume.control import ExactLimits, Plan
 from mfpde.solvers.finite_volume.cosines import Cosines
 from mfpde.solvers.finite_volume.diagnostics import mass_at_walls
 from mfpde.solvers.finite_volume.exact_stages import cleared, rate_of_change
+from mfpde.solvers.finite_volume.looks import between_looks
 from mfpde.solvers.finite_volume.modes import Modes
 from mfpde.solvers.finite_volume.rates import Rates
 from mfpde.solvers.finite_volume.solution import Solution
@@ -51,7 +52,7 @@ _WALL_SHARE = 0.01  # of the error that is allowed at walls, above which other m
 _AMPLIFICATION_GROWTH = 10.0  # of rounding errors, while modes are kept
 _NODES_FOLLOWED = (0.1, 0.4, 1.0)  # of a step: of (0.25, 1), (0.3, 0.7, 1) and four nodes the one with fewest steps
 _MODES_EVERY = 2  # steps at least, between two searches for modes that fit walls
-_LOOK_EVERY = 16  # steps, between two checks that they do not
+_LOOK_EVERY = 16  # steps at least, between two checks that they do not
 _MATTER_SHARE = 1e-3  # of the error promised: change of the drift by tails near the floor, in widths per unit time
 _DOUBT_SHARE = 0.1  # of what tails beyond the cells may change of the drift: that tails near the floor, and steps, may
 #: ratio of ripples to those of the step before, both too high, from which on shorter steps do not help
@@ -59,6 +60,11 @@ _RIPPLE_GAIN = 0.5
 _CALL_MICROSECONDS = 120.0  # of one stage, besides its modes, measured
 _STEP_MICROSECONDS = 10.0  # of explicit steps, besides their evaluations, for each of these
 _SUM_MICROSECONDS = 0.1  # of the fastest evaluations on the plane, for each cell, panel and panel that it sees
+
+
+def _between_looks(number: int) -> int:
+    """Steps from one check that modes do not matter to the next."""
+    return max(_LOOK_EVERY, between_looks(number))
 
 
 class NoiseSteps:
@@ -100,7 +106,7 @@ class NoiseSteps:
             self._doubt = self._system.doubt(time, solution)
             allowed = max(_MATTER_SHARE * promised, _DOUBT_SHARE * self._doubt)
             self._unseen = self._unseen_share(time, solution, allowed)
-            self._next_look, self._failed = number + _LOOK_EVERY, False
+            self._next_look, self._failed = number + _between_looks(number), False
         if self._unseen == 0.0:
             return None
         panels = len(solution.mean)
@@ -125,7 +131,7 @@ class NoiseSteps:
         """For how many steps from one of that number on `limits` answers as it has done now, but for how fast transport
         empties cells; a step that does not pay then does not pay either where the answer has become None."""
         if not self._integrable(rates):
-            return _LOOK_EVERY
+            return _between_looks(number)
         refused = self._unseen == 0.0 and number < self._next_look
         if isinstance(self._modes, BoxModes) or (exact is None and not refused):
             return 1
