@@ -90,13 +90,14 @@ def convolved_by_waves(
 ) -> Float | None:
     """At the nodes of the window, `(parts, *window)`; masses `(rows, columns)`. None where W is too rough for
     tables."""
-    (a, b), (c, d), slopes = *steps.tolist(), what == "slopes"
-    area = a * d - b * c
+    (a, b), (c, d) = steps.tolist()
+    slopes, area = what == "slopes", a * d - b * c
     inverse = d / area, -b / area, -c / area, a / area
     factors = _factors(potential, space, inverse, torus, what == "laplacians")
     if factors is None:
         return None
-    waves = Waves(*map(_roots, torus.sizes), np.array(inverse).reshape(2, 2), factors, slopes)
+    rows, columns = torus.sizes
+    waves = Waves(_roots(rows), _roots(columns), np.array(inverse).reshape(2, 2), factors, slopes)
     found = np.empty((2 if slopes else 1, *(stop - start for start, stop in window)))
     _convolved(np.ascontiguousarray(masses), (-window[0][0], -window[1][0]), waves, found)
     if what == "values":
@@ -117,13 +118,15 @@ def _convolved(masses: Float, begins: tuple[int, int], waves: Waves, out: Float)
         rooms = *between, np.empty((2, numbers))
         _convolve(kind, first, stop, _LINES_AT_ONCE, masses, begins, waves, rooms, out)
 
+    def share(kind: int, stretches: list[tuple[int, int]]) -> None:
+        run_pieces(lambda piece: call(kind, *stretches[piece]), len(stretches))
+
     if masses.size < _SHARED_NODES or thread_count() == 1:
         call(kernels.ALL)
         return
     for kind in (kernels.ANALYSE, kernels.ACT, kernels.RESTORE):
         lines = kernels.lines_of(kind, columns, kept, count)
-        stretches = pieces(lines, -(-lines // (_PIECES_PER_THREAD * thread_count())))
-        run_pieces(lambda piece, kind=kind, stretches=stretches: call(kind, *stretches[piece]), len(stretches))
+        share(kind, pieces(lines, -(-lines // (_PIECES_PER_THREAD * thread_count()))))
 
 
 @lru_cache(maxsize=16)

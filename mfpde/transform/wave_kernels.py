@@ -11,8 +11,6 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-
 from mfpde.compilation import kernel
 from mfpde.transform.fused import fused
 from mfpde.transform.ring_fourier import transform_rings
@@ -97,12 +95,34 @@ def _analyse(masses: Float, begin: int, first: int, stop: int, roots: Float, roo
 
 
 @kernel
+def _multiply(spectrum: Float, first: int, lanes: int, parts: int, waves: Waves, out: Float) -> None:
+    """out = some lanes of waves times what acts on them, for each part; real and imaginary parts are exchanged, as the
+    inverse transform wants them."""
+    length, inverse = waves.column_roots.shape[1], waves.inverse
+    turn, step = 2.0 * math.pi, 2.0 * math.pi / waves.row_roots.shape[1]
+    for w in range(length):
+        start, end, factors = w * lanes, (w + 1) * lanes, waves.factors[w, first : first + lanes]
+        real, imaginary = spectrum[0, start:end], spectrum[1, start:end]
+        for part in range(parts):
+            start = (w * parts + part) * lanes
+            out_imaginary, out_real = out[0, start : start + lanes], out[1, start : start + lanes]
+            if waves.slopes:  # i k, of which each part grows evenly along the lanes
+                begun, along = turn * _turns(w, length) * inverse[1, part], step * inverse[0, part]
+                for lane in range(lanes):
+                    k = factors[lane] * fused(along, float(first + lane), begun)
+                    out_real[lane], out_imaginary[lane] = -k * imaginary[lane], k * real[lane]
+            else:
+                for lane in range(lanes):
+                    out_real[lane], out_imaginary[lane] = factors[lane] * real[lane], factors[lane] * imaginary[lane]
+
+
+@kernel
 def _act(given: Float, begin: int, first: int, stop: int, waves: Waves, room: Float, out: Float) -> None:
     """out `(parts, 2, kept, waves)` = some waves of rows, transformed along the columns, multiplied, and restored;
-    the first column has that place. Real and imaginary parts are exchanged for the inverse transform."""
-    roots, inverse, lanes, parts = waves.column_roots, waves.inverse, stop - first, out.shape[0]
-    length, rows = roots.shape[1], waves.row_roots.shape[1]
-    size, width, turned = length * lanes, lanes * parts, 2.0 * math.pi
+    the first column has that place."""
+    roots, lanes, parts = waves.column_roots, stop - first, out.shape[0]
+    length = roots.shape[1]
+    size, width = length * lanes, lanes * parts
     data, work = room[0, : 2 * size].reshape(2, size), room[1, : 2 * size].reshape(2, size)
     for place in range(2 * size):
         room[0, place] = 0.0
@@ -115,21 +135,7 @@ def _act(given: Float, begin: int, first: int, stop: int, waves: Waves, room: Fl
     source = 1 if transform_rings(data, work, roots, lanes) else 0
     spectrum, size = room[source, : 2 * size].reshape(2, size), length * width
     data, work = room[1 - source, : 2 * size].reshape(2, size), room[source, : 2 * size].reshape(2, size)
-    for w in range(length):
-        start, end, factors = w * lanes, (w + 1) * lanes, waves.factors[w, first:stop]
-        real, imaginary = spectrum[0, start:end], spectrum[1, start:end]
-        for part in range(parts):
-            # the gradient: i k; along this row of waves each part of k grows evenly
-            begun, step = turned * _turns(w, length) * inverse[1, part], turned / rows * inverse[0, part]
-            start = (w * parts + part) * lanes
-            out_imaginary, out_real = data[0, start : start + lanes], data[1, start : start + lanes]
-            if waves.slopes:
-                for lane in range(lanes):
-                    k = factors[lane] * fused(step, float(first + lane), begun)
-                    out_real[lane], out_imaginary[lane] = -k * imaginary[lane], k * real[lane]
-            else:
-                for lane in range(lanes):
-                    out_real[lane], out_imaginary[lane] = factors[lane] * real[lane], factors[lane] * imaginary[lane]
+    _multiply(spectrum, first, lanes, parts, waves, data)
     found = work if transform_rings(data, work, roots, width) else data
     for part in range(parts):
         for column in range(out.shape[2]):

@@ -1,5 +1,7 @@
 """Convolutions on a torus, in compiled code, against NumPy."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -39,12 +41,15 @@ def convolved(masses, begins, sizes, factors, kept, slopes, most, parts):
     """In so many calls of each part; all in one where there are none."""
     waves, room = factors.shape[1], np.empty((2, 4 * max(sizes) * most))
     rooms = np.empty((2, masses.shape[1], waves)), np.empty((2 if slopes else 1, 2, kept[1], waves)), room
-    acting, out = Waves(*map(ring_roots, sizes), np.linalg.inv(STEPS), factors, slopes), np.empty((len(rooms[1]), *kept))
+    acting, out = (
+        Waves(*map(ring_roots, sizes), np.linalg.inv(STEPS), factors, slopes),
+        np.empty((len(rooms[1]), *kept)),
+    )
     if not parts:
         convolve(ALL, 0, 0, most, masses, begins, acting, rooms, out)
     for kind in (ANALYSE, ACT, RESTORE) if parts else ():
         cuts = np.linspace(0, lines_of(kind, masses.shape[1], kept[1], waves), parts + 1).astype(int).tolist()
-        for first, stop in zip(cuts[:-1], cuts[1:], strict=True):
+        for first, stop in pairwise(cuts):
             convolve(kind, first, stop, most, masses, begins, acting, rooms, out)
     return out
 
