@@ -138,6 +138,9 @@ class LineSystem(CompiledSystem):
         tried = int(kept["control_counts"][:2].sum() - before)
         return Marched(Solution(*state), rates, steps, tried, ended == CROWDED)
 
+    def knows_modes(self, modes: Modes) -> bool:
+        return self._summed and modes.on_line(self.scheme.walls) is not None
+
     def exact_step(
         self, modes: Modes, start: Start, plan: Plan, followed: Sequence[float], allowed: tuple[float, float]
     ) -> tuple[Solution | None, float, float]:
@@ -231,4 +234,5 @@ class LineSystem(CompiledSystem):
     def cost(self, panels: int) -> float:
         if not self._summed:
             return super().cost(panels)
-        return 5.0 + 0.02 * panels * panels * self.grid.cells[0]
+        pairs = panels * panels * self.grid.cells[0]
+        return 3.5 + 0.02 * pairs + 6e-5 * pairs * self.grid.cells[0]

@@ -142,6 +142,10 @@ class CellSystem(System[Solution, Rates]):
 
         return take_exact_step(self, modes, start, plan, followed, allowed)
 
+    def knows_modes(self, modes: Modes) -> bool:
+        """Whether a step that integrates noise exactly in these modes is one compiled call."""
+        return False
+
     def march(self, start: Start, control: StepControl, ahead: Ahead) -> Marched | None:
         """Steps of the usual scheme in one compiled call, where there is one."""
         return None
