@@ -16,8 +16,9 @@ DESCRIPTION := setup.cfg pyproject.toml $(PINS)
 PINS := .ci/constraints.txt
 OLDEST_PYTHON ?= python3.11
 INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check --no-compile -c $(PINS)
-# pip makes bytecode of one file after another, which takes half of an installation; here all processors do
-BYTECODE := $(RUN) -m compileall -qq -j 0 $(VENV)/lib || :
+# pip makes bytecode of one file after another, which takes half of an installation; here all processors do, but not of
+# the tests of packages, a third of all
+BYTECODE := $(RUN) -m compileall -qq -j 0 -x '/tests/' $(VENV)/lib || :
 # a file in one process, in order: what its tests share is made once (pytest-xdist #1386: groups are ignored with pytest 9.2)
 SUITE := $(RUN) -m pytest -n logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder -m "not long"
 DEMO := build/demo/noisy-kuramoto

@@ -118,10 +118,12 @@ class Lattice(Queries):
 
 def grid_moments(axes: Sequence[Float], share: Float) -> tuple[Float, Float]:
     """Mean and covariance of shares of sum 1 at the points of the tensor grid of one or two axes."""
-    marginals = [share.sum(axis=1 - i) for i in range(2)] if share.ndim == 2 else [share]
-    middle = np.array([part @ axis for part, axis in zip(marginals, axes, strict=True)])
-    centred = [axis - m for axis, m in zip(axes, middle, strict=True)]
-    spread = np.diag([part @ z**2 for part, z in zip(marginals, centred, strict=True)])
+    middle, spread, centred = np.empty(len(axes)), np.empty((len(axes), len(axes))), []
+    for i, axis in enumerate(axes):
+        part = share if share.ndim == 1 else share.sum(axis=1 - i)
+        middle[i] = part @ axis
+        centred.append(axis - middle[i])
+        spread[i, i] = part @ centred[i] ** 2
     if share.ndim == 2:
         spread[0, 1] = spread[1, 0] = centred[0] @ share @ centred[1]
     return middle, spread

@@ -20,7 +20,6 @@ from mfpde.solvers.finite_volume.diagnostics import (
     MAX_CELLS_CROSSED,
     Faults,
     Missed,
-    between_cells,
     inverse_growth,
     mass_at_walls,
     moments_apart,
@@ -246,7 +245,7 @@ class FiniteVolumeIntegration(Integration):
         """Error of interpolation between the cells; not before the first instants, when cells hold edges."""
         if self._first is not None and self._time == 0.0:
             return 0.0
-        return float(self._once("between", self._solution, lambda: between_cells(self.measure())))
+        return float(self._once("between", self._solution, lambda: self._system.between_cells(self._solution)))
 
     def _once(self, name: str, of: object, find: Callable[[], Any]) -> Any:
         """What is found of an object, once for each."""

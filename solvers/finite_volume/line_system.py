@@ -24,9 +24,9 @@ from mfpde.solvers.finite_volume.line_forces import ForcesOfLine
 from mfpde.solvers.finite_volume.marching import LEFT_OF_POLE, NARROW, Ahead, Marched
 from mfpde.solvers.finite_volume.modes import Modes
 from mfpde.solvers.finite_volume.rates import Rates
+from mfpde.solvers.finite_volume.scheme import Scheme
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.stepping import Start
-from mfpde.solvers.finite_volume.system import Scheme
 from mfpde.solvers.kernels import line_exact_steps as exact
 from mfpde.solvers.kernels import line_steps as steps
 from mfpde.solvers.kernels.cell_steps import StepTask
@@ -34,7 +34,7 @@ from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State
 from mfpde.solvers.kernels.line_exact import ExactRoom, ExactTask, exact_room
 from mfpde.solvers.kernels.line_forces import ForceRoom, LineForces, force_room
 from mfpde.solvers.kernels.line_law import LineLaw
-from mfpde.solvers.kernels.line_march import CROWDED, RATES_UNKNOWN, March, Taken
+from mfpde.solvers.kernels.line_march import CROWDED, DOUBTS_ALONE, RATES_ALONE, RATES_UNKNOWN, March, Taken
 from mfpde.solvers.kernels.line_slope import RESIDUAL, LineRoom, line_room
 from mfpde.solvers.steppers.gif853 import NODES
 from mfpde.typing import Float
@@ -51,7 +51,8 @@ _line_exact_step, _line_force_exact_step = quick(exact.line_exact_step), quick(e
 # the arrays of a march that takes no steps
 _NO_NUMBERS = np.zeros(0), np.zeros(0), np.zeros((0, 0)), np.zeros(0, dtype=np.int64), np.zeros((0, 0))
 _ONE_STEP = March(0.0, 0.0, 0.0, 1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, *_NO_NUMBERS)
-_RATES_ALONE = _ONE_STEP._replace(attempts=-1)
+_RATES_ALONE = _ONE_STEP._replace(attempts=RATES_ALONE)
+_DOUBTS_ALONE = _ONE_STEP._replace(attempts=DOUBTS_ALONE)
 
 
 class LineSystem(CompiledSystem):
@@ -117,7 +118,7 @@ class LineSystem(CompiledSystem):
             work=float(stepper.tableau.weights.size),
             error_order=stepper.error_order,
             error_floor=ERROR_FLOOR,
-            stiffness=self._stiffness,
+            stiffness=self._stiffness if self.noisy else 0.0,
             exact_work=ahead.exact_work,
             left=LEFT_OF_POLE,
             narrow=NARROW,
@@ -143,6 +144,9 @@ class LineSystem(CompiledSystem):
         rates = None if ended == RATES_UNKNOWN else self._rates(first)
         tried = int(kept["control_counts"][:2].sum() - before)
         return Marched(Solution(*state), rates, steps, tried, ended == CROWDED)
+
+    def knows_modes(self, modes: Modes) -> bool:
+        return self._summed and modes.on_line(self.scheme.walls) is not None
 
     def exact_step(
         self, modes: Modes, start: Start, plan: Plan, followed: Sequence[float], allowed: tuple[float, float]
@@ -170,13 +174,25 @@ class LineSystem(CompiledSystem):
         return self._stiff[1]
 
     def spreading(self, conductivities: Float) -> float:
-        return self._stiffness * float(conductivities.max())
+        strongest = float(conductivities.max())
+        return self._stiffness * strongest if strongest > 0.0 else 0.0
 
     def _faults(self, taken: Taken) -> Faults:
         """What cells make wrong after a step."""
         widening = self._widening(taken.end, taken.largest * float(self.grid.widths[0])) if self.noisy else 0.0
         frames = np.array([[[taken.least]], [[taken.largest]]]) if self._sees_windows else None
         return Faults(taken.roughness, 0.0 if frames is None else self._misled(taken.end, frames), widening)
+
+    def drift_doubts(
+        self, time: float, solution: Solution, rates: Rates, length: float, least: float = 0.0
+    ) -> tuple[float, float]:
+        if not (self.scheme.closed or self.tilts):
+            return 0.0, 0.0
+        if self._forces is not None or not self._summed:
+            return super().drift_doubts(time, solution, rates, length, least)
+        state, heads, cells = arrays_of(solution), self._heads_now(time), self._tables()
+        following, task = self._march_room(solution)[1], NO_STEP._replace(step=length * self.tilts, rough=least)
+        return self._call(state, self._arrays(rates), task, heads, cells, state, following, _DOUBTS_ALONE)
 
     def residual(self, solution: Solution, rates: Rates) -> float:
         """As marches tell it, where there are any, also before the first one."""
@@ -222,4 +238,5 @@ class LineSystem(CompiledSystem):
     def cost(self, panels: int) -> float:
         if not self._summed:
             return super().cost(panels)
-        return 5.0 + 0.02 * panels * panels * self.grid.cells[0]
+        pairs = panels * panels * self.grid.cells[0]
+        return 3.5 + 0.02 * pairs + 6e-5 * pairs * self.grid.cells[0]

@@ -33,9 +33,10 @@ from mfpde.solvers.finite_volume.exact_stages import cleared, rate_of_change
 from mfpde.solvers.finite_volume.looks import between_looks
 from mfpde.solvers.finite_volume.modes import Modes
 from mfpde.solvers.finite_volume.rates import Rates
+from mfpde.solvers.finite_volume.scheme import STAGGERED
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.stepping import SHARE_OF_CELLS, Attempt, Start
-from mfpde.solvers.finite_volume.system import STAGGERED, CellSystem
+from mfpde.solvers.finite_volume.system import CellSystem
 from mfpde.solvers.finite_volume.weighted_modes import BoxModes, HermiteModes
 from mfpde.solvers.kernels.finite_volume_transport import GHOSTS
 from mfpde.solvers.kernels.line_march import WALL_FACTOR
@@ -57,8 +58,8 @@ _MATTER_SHARE = 1e-3  # of the error promised: change of the drift by tails near
 _DOUBT_SHARE = 0.1  # of what tails beyond the cells may change of the drift: that tails near the floor, and steps, may
 #: ratio of ripples to those of the step before, both too high, from which on shorter steps do not help
 _RIPPLE_GAIN = 0.5
-_CALL_MICROSECONDS = 120.0  # of one stage, besides its modes, measured
-_STEP_MICROSECONDS = 10.0  # of explicit steps, besides their evaluations, for each of these
+# microseconds of a stage, besides what cells and modes cost: of explicit steps, and of exact ones
+_PART_BY_PART, _IN_ONE_CALL = (10.0, 120.0), (1.0, 12.0)
 _SUM_MICROSECONDS = 0.1  # of the fastest evaluations on the plane, for each cell, panel and panel that it sees
 
 
@@ -110,12 +111,13 @@ class NoiseSteps:
         if self._unseen == 0.0:
             return None
         panels = len(solution.mean)
-        cost = min(system.cost(panels), _CALL_MICROSECONDS + _SUM_MICROSECONDS * (panels + 1) * solution.density.size)
-        more = _CALL_MICROSECONDS + self._modes.microseconds(panels)
+        step, call = _IN_ONE_CALL if system.knows_modes(self._modes) else _PART_BY_PART
+        cost = min(system.cost(panels), _PART_BY_PART[1] + _SUM_MICROSECONDS * (panels + 1) * solution.density.size)
+        more = call + self._modes.microseconds(panels)
         along = rates.conductivities.diagonal(axis1=1, axis2=2)
         left = self._modes.remaining(rates.speeds, along)
         outflow = rates.outflow if left is rates.speeds else system.outflow(left)
-        price, stages = (cost + more) / (cost + _STEP_MICROSECONDS), NODES.size + 1 + len(self._nodes_followed)
+        price, stages = (cost + more) / (cost + step), NODES.size + 1 + len(self._nodes_followed)
         if isinstance(self._modes, BoxModes):
             wall_error += _MIRROR_FACTOR * mass_at_walls(solution.density)
         longest = np.inf

@@ -8,10 +8,10 @@ from typing import NamedTuple
 from mfpde.compilation import kernel
 from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State
 from mfpde.solvers.kernels.line_forces import ForceRoom, LineForces, add_forces, fit_table
-from mfpde.solvers.kernels.line_slope import LineRoom, end_line_slope, line_slope
+from mfpde.solvers.kernels.line_slope import LineRoom, end_line_slope, line_doubts, line_slope
 from mfpde.typing import Float
 
-__all__ = ["LineLaw", "found_alike", "law_slope"]
+__all__ = ["LineLaw", "found_alike", "law_doubts", "law_slope"]
 
 
 class LineLaw(NamedTuple):
@@ -43,6 +43,23 @@ def law_slope(
             return False
         end_line_slope(state, noise, stage, cells, line, rates, told)
     return True
+
+
+@kernel
+def law_doubts(
+    start: State,
+    first: Slopes,
+    over: tuple[float, float],
+    heads: Heads | None,
+    cells: Cells,
+    line: LineRoom,
+    changed: Float,
+    drifts: tuple[Float, Float],
+) -> tuple[float, float]:
+    """`line_doubts` of attention; interactions look into no tails."""
+    if heads is not None:
+        return line_doubts(start, first, over, heads, cells, line, changed, drifts)
+    return 0.0, 0.0
 
 
 @kernel

@@ -8,8 +8,8 @@ from mfpde.compilation import kernel
 from mfpde.solvers.kernels.cell_steps import StepRoom, StepTask, place, reach
 from mfpde.solvers.kernels.cells import Cells, Slopes, State
 from mfpde.solvers.kernels.line_forces import OUT_OF_RANGE, ForceRoom
-from mfpde.solvers.kernels.line_law import LineLaw, found_alike, law_slope
-from mfpde.solvers.kernels.line_march import GOES_ON, March, ends_march, next_task, settle
+from mfpde.solvers.kernels.line_law import LineLaw, found_alike, law_doubts, law_slope
+from mfpde.solvers.kernels.line_march import DOUBTS_ALONE, GOES_ON, March, ends_march, next_task, settle
 from mfpde.solvers.kernels.line_slope import LineRoom, end_line_slope
 from mfpde.typing import Float
 
@@ -30,12 +30,16 @@ def line_steps(
 ) -> tuple[float, float]:
     """new = the end of a step, following = the rates there where it is accepted; its error in units of what is allowed,
     none (NaN) where forces are out of range, and by how much it was limited. With a tableau without stages following =
-    the rates at the start: compiled code of this size has one entrance.
+    the rates at the start, and for doubts alone the answer is what tails, and fluxes in the time of the step, do to
+    drifts: compiled code of this size has one entrance.
 
     A march leaves in start and first where the last step that it has taken has led, and the rates there; it answers how
     it has ended (`settle`), and how many steps it has taken.
     """
     (heads, forces, noise), (summing, room) = law, rooms
+    if march.attempts == DOUBTS_ALONE:
+        over, drifts = (task.step, task.rough), (room.speeds, following.speeds)
+        return law_doubts(start, first, over, heads, cells, summing[0], room.stage.density, drifts)
     count, error, moved_by, ended, taken = task.weights.size, 0.0, 0.0, GOES_ON, 0
     for _ in range(max(1, march.attempts)):
         end, step = next_task(march, first, taken, task)
