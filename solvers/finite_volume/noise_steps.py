@@ -169,9 +169,8 @@ class NoiseSteps:
     def _to_go(self, solution: Solution, rates: Rates) -> float:
         """How far from rest a solution is, were noise alone to take it there from its present rates, relative to the
         peak."""
-        change = -np.diff(rates.fluxes.across, axis=1) - np.diff(rates.fluxes.along, axis=2)
         damping = self._modes.rates(rates.conductivities.diagonal(axis1=1, axis2=2))
-        coefficients = self._modes.coefficients(change)
+        coefficients = self._modes.coefficients(-rates.fluxes.leaving)
         left = np.divide(coefficients, damping, out=np.zeros_like(coefficients), where=damping != 0.0)
         return float(np.abs(self._modes.values(left)).max() / solution.density.max())
 

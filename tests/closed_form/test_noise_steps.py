@@ -343,6 +343,6 @@ def test_boxes_grow_with_the_tails_that_they_have() -> None:
     grid = Grid(-4.0 * np.ones(2), 4.0 * np.ones(2), (16, 20), gaussian=True)
     longer = grid.longer(np.array([[2, 0], [0, 3]]))
     density, wanted = (np.multiply.outer(*each.weights)[None] for each in (grid, longer))
-    found = grid.lengthened(density, np.array([[2, 0], [0, 3]]), True)
+    found = grid.lengthened(density, np.array([[2, 0], [0, 3]]), longer)
     assert np.abs(found / wanted - 1.0).max() < 1e-13
-    assert grid.lengthened(density, np.array([[2, 0], [0, 3]]), False)[0, :2].max() == 0.0
+    assert grid.lengthened(density, np.array([[2, 0], [0, 3]]), None)[0, :2].max() == 0.0
