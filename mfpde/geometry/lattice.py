@@ -87,6 +87,15 @@ class Lattice(Queries):
         total: Float = sum(parts[1:], parts[0] + vector @ self.origin)
         return total
 
+    def vectors(self) -> Float:
+        found = np.empty((self.dimension, *self.shape))
+        for row, start, out in zip(self.matrix, self.origin, found, strict=True):
+            along = row[0] * self.axes[0] + start
+            for factor, axis in zip(row[1:], self.axes[1:], strict=True):
+                along = np.add.outer(along, factor * axis)
+            out[...] = along
+        return found
+
     def part(self, here: slice) -> Lattice:
         return Lattice((self.axes[0][here], *self.axes[1:]), self.origin, self.matrix)
 

@@ -20,6 +20,8 @@ OfTwo: TypeAlias = Callable[[Items, Float, Float], Float]
 _ROUNDS, _BITS = 18, 3  # of the place of a change between samples, to the last bit
 _MAX_CHANGES = 12  # of the sequence of edges, looked for between two samples
 _MARGIN_SHARE = 1e-3  # of an interval: so far from its ends is it known which edges are there
+_ROUNDING = 4 * float(np.finfo(float).eps)  # relative, of a place
+_SAME_PLACE = 256 * float(np.finfo(float).eps)  # over the largest coordinate: edges as close as that lie together
 _NONE = np.zeros(0)  # no cuts
 
 
@@ -81,12 +83,14 @@ class _Lines:
         self.function, self.kinks, self.where = function, kinks, where
         self.accuracy, self.points, self.floor = accuracy, points, floor
 
-    def edges(self, item: Items, t: Float) -> tuple[Items, Float, Items, Float]:
+    def edges(self, item: Items, t: Float, shorter: float = 0.0) -> tuple[Items, Float, Items, Float]:
+        """Along lines that are so much shorter at both ends."""
+
         def along(kink: OfTwo) -> OfItems:
             return lambda k, u: kink(item[k], t[k], u)
 
-        where = self.where
-        return crossings([along(kink) for kink in self.kinks], where.u_low[item], where.u_high[item], where.samples)
+        low, high = self.where.u_low[item] + shorter, self.where.u_high[item] - shorter
+        return crossings([along(kink) for kink in self.kinks], low, high, self.where.samples)
 
     def at_side(self, u: Float) -> tuple[Items, Float]:
         """Where edges cross the side at u, one for each item."""
@@ -104,15 +108,25 @@ class _Lines:
         owner = np.concatenate([owner, np.repeat(np.arange(item.size), where.u_cuts.size)])
         cuts = np.concatenate([cuts, np.tile(where.u_cuts, item.size)])
         panels = split(where.u_low[item], where.u_high[item], owner, cuts, marks)
-        return graded(lambda k, u: self.function(item[k], t[k], u), panels, self.accuracy, self.points, self.floor)
+        floors = np.maximum(self.floor, self.noise(item, t))
+        return graded(lambda k, u: self.function(item[k], t[k], u), panels, self.accuracy, self.points, floors)
+
+    def noise(self, item: Items, t: Float) -> Float:
+        """What rounding of t makes of values along each line: everything, where a steep slope runs along it."""
+        where, samples = self.where, np.linspace(0.0, 1.0, self.where.samples + 1)
+        u = where.u_low[item, None] + (where.u_high - where.u_low)[item, None] * samples
+        line, beside = np.repeat(np.arange(t.size), samples.size), t + _ROUNDING * _largest(where.t_low, where.t_high)
+        here, there = (self.function(item[line], places[line], u.ravel()) for places in (t, beside))
+        return np.abs(there - here).reshape(u.shape).max(axis=1)
 
     def integral(self, item: Items, t: Float) -> Float:
         row, _, weight = self.rule(item, t)
         return sum_by(row, weight, item.size)
 
     def signature(self, item: Items, t: Float) -> Float:
-        """A number for the sequence of edges along each line."""
-        owner, _, which, signs = self.edges(item, t)
+        """A number for the sequence of edges along each line, those at its ends left out: edges that run along a side
+        cross it again and again, by rounding."""
+        owner, _, which, signs = self.edges(item, t, _SAME_PLACE * _largest(self.where.u_low, self.where.u_high))
         place = np.arange(owner.size) - np.searchsorted(owner, owner)
         order = sum_by(owner, (which + 1.0) * (len(self.kinks) + 2.0) ** place, item.size)
         return order + np.arange(1, len(self.kinks) + 1) @ (np.sqrt(2) * (signs > 0))
@@ -142,7 +156,8 @@ def _changes(lines: _Lines, where: Rectangles) -> tuple[Items, Float]:
     t = np.concatenate([through, samples.ravel()])
     order = np.lexsort((t, marks))
     marks, t = marks[order], t[order]
-    item, margin = marks[:-1], _MARGIN_SHARE * (t[1:] - t[:-1])
+    item = marks[:-1]
+    margin = np.maximum(_MARGIN_SHARE * (t[1:] - t[:-1]), _SAME_PLACE * _largest(where.t_low, where.t_high))
     within = (marks[1:] == item) & (t[:-1] + margin < t[1:] - margin)
     item, low, high = item[within], (t[:-1] + margin)[within], (t[1:] - margin)[within]
     before, after = lines.signature(np.tile(item, 2), np.concatenate([low, high])).reshape(2, -1)
@@ -163,3 +178,8 @@ def _changes(lines: _Lines, where: Rectangles) -> tuple[Items, Float]:
         more = (here != after) & (end < high)
         item, low, high, before, after = item[more], end[more], high[more], here[more], after[more]
     return np.concatenate(items), np.concatenate(cuts)
+
+
+def _largest(low: Float, high: Float) -> float:
+    """Of the coordinates of intervals."""
+    return float(np.maximum(np.abs(low), np.abs(high)).max())

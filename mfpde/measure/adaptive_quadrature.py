@@ -72,17 +72,18 @@ class Panels:
 
 
 def graded(
-    function: OfItems, panels: Panels, accuracy: float, points: int = POINTS, floor: float = 0.0
+    function: OfItems, panels: Panels, accuracy: float, points: int = POINTS, floor: float | Float = 0.0
 ) -> tuple[Items, Float, Float]:
     """Nodes `(item, t, weight)` on panels, ascending within each item; the weights hold the function's values.
 
     A panel's rule is kept when it agrees with that of its halves to `accuracy`, relative to the integral over the panel
-    that was halved first. Values are not known better than to `floor`, and where they are found not better than to
-    rounding: that is what decides on panels across a steep slope.
+    that was halved first. Values are not known better than to `floor` (one, or one for each item), and where they are
+    found not better than to rounding: that is what decides on panels across a steep slope.
     """
     rule = gauss_legendre(points)
     shift = _ROUNDING * float(np.maximum(np.abs(panels.low), np.abs(panels.high)).max(initial=0.0))
     here = _Sums(function, panels, rule)
+    floors = np.broadcast_to(np.maximum(floor, _VALUE_FLOOR), panels.item.max(initial=0) + 1)
     origin, settled = np.arange(panels.item.size), np.zeros(panels.item.size)  # the panel halved first
     done, count = [], 0
     for depth in range(_MAX_DEPTH):
@@ -93,7 +94,7 @@ def graded(
         # an exponential has the rounding error of its exponent
         rounding = _ROUNDING * (1 + np.abs(np.log(np.maximum(here.peak, _VALUE_FLOOR)))) * here.sums
         rounding += shift * here.rise
-        wrong = np.abs(total - here.sums) > accuracy * scale + rounding + max(floor, _VALUE_FLOOR) * here.width
+        wrong = np.abs(total - here.sums) > accuracy * scale + rounding + floors[here.panels.item] * here.width
         # at a singularity one or two panels stay wrong; where many do, it is rounding
         many = sum_by(origin, wrong.astype(float), settled.size)[origin] > _MAX_WRONG_PANELS
         good = ~wrong | many | (depth == _MAX_DEPTH - 1)

@@ -78,6 +78,11 @@ class StepControl:
         """What the next step of the usual scheme is meant to be."""
         return self._usual.length
 
+    @property
+    def longest(self) -> float:
+        """What the next step of any scheme is at most meant to be."""
+        return max(each.length for each in self._controllers)
+
     def first_step(self, fastest: float) -> float:
         """In which no frame moves far; the fastest one moves so many deviations per unit time."""
         share = _FIRST_STEP * self.tolerance ** (1 / self.stepper.error_order)

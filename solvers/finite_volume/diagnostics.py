@@ -27,11 +27,13 @@ __all__ = [
     "SMOOTHING_WIDTH",
     "Faults",
     "Missed",
+    "endless",
     "feedback",
     "inverse_growth",
     "longest_cell",
     "mass_at_walls",
     "moments_apart",
+    "narrow",
     "narrowest_cluster",
     "pace",
     "pace_of_frames",
@@ -46,6 +48,9 @@ LEAST_WIDTH = 3.0
 LOST = 0.1
 #: cells that a token may cross while the solution moves by its own width, or in the run
 MAX_CELLS_CROSSED = 1e7
+_STEPS_MAX = 1e10  # left to a run: months, whatever the cells
+_PACE_SEEN = 60e6  # microseconds of evaluations, after which a run has shown how long its steps are
+_GROWING_STEP = 1e-2  # of the time: steps as long as that grow with time, and come to any end
 _FEEDBACK = 40.0  # times what fluxes make of drifts in tails: errors there come back, measured up to 35 times as large
 _FAR_TILT = 1.8  # of S A: where tokens look, in their own distance from the mean
 SMOOTHING_WIDTH = 4.0 * math.log(2.0)  # cells squared that averaging adds to the squared width at half height
@@ -122,6 +127,30 @@ def race(outflow: float, pace: Callable[[], float], until: float, most: float) -
         State.NOT_FINITE,
         f"tokens in tails cross {outflow:.3g} cells per unit time: this attention of tails has no bound",
         "take bounded initial data, a smaller solver.box, or without noise solver.kind: characteristics",
+    )
+
+
+def endless(time: float, until: float, longest: float, work: float) -> Progress | None:
+    """How a run ends that has taken so many microseconds to a time, in steps that are at most that long and do not grow
+    with time, and whose end is months away."""
+    left = (until - time) / longest
+    if work < _PACE_SEEN or left < _STEPS_MAX or longest > _GROWING_STEP * time:
+        return None
+    return Progress(
+        State.NOT_FINITE,
+        f"steps of {longest:.2g} do not lead to t = {until:.3g}: {left:.1g} more of them were needed",
+        "end the run earlier; a solution at rest needs no steps, but this one moves or is not stable",
+    )
+
+
+def narrow(width: float) -> Progress | None:
+    """How a run ends whose narrowest cluster is so many cells wide."""
+    if width >= LEAST_WIDTH:
+        return None
+    return Progress(
+        State.RESOLUTION_LOST,
+        f"a cluster has become narrower than {LEAST_WIDTH:g} cells",
+        "raise solver.cells, add noise, stop earlier, or use frame: moving and one mixture component a cluster",
     )
 
 

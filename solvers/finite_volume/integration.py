@@ -16,13 +16,14 @@ from mfpde.measure import GridDensity
 from mfpde.solvers.amplification import Amplification
 from mfpde.solvers.finite_volume.control import ExactLimits, StepControl
 from mfpde.solvers.finite_volume.diagnostics import (
-    LEAST_WIDTH,
     MAX_CELLS_CROSSED,
     Faults,
     Missed,
+    endless,
     inverse_growth,
     mass_at_walls,
     moments_apart,
+    narrow,
     pace,
     pace_of_frames,
     race,
@@ -45,7 +46,7 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = ["FiniteVolumeIntegration"]
 
-_TRIED_MAX = 64  # steps in one call
+_TRIED_MAX = 128  # steps in one call
 _TAILS_SHARE_MIN = 1e-3  # share of the error that is allowed, above which tails are estimated at every early step
 _STEP_OVERHEAD = 300.0  # microseconds of a step, besides what evaluations cost in compiled code
 
@@ -302,13 +303,6 @@ class FiniteVolumeIntegration(Integration):
         pole = self._growth.pole(LEFT_OF_POLE, self._control.tolerance)
         if pole is not None:
             return pole.progress("the covariance")
-        width = self._system.narrowest(self._solution, rates)
-        if width < LEAST_WIDTH:
-            return Progress(
-                State.RESOLUTION_LOST,
-                f"a cluster has become narrower than {LEAST_WIDTH:g} cells",
-                "raise solver.cells, add noise, stop earlier, or use frame: moving and one mixture component a cluster",
-            )
         if self._ends.leak > LEAK_MAX:
             return Progress(
                 State.RESOLUTION_LOST,
@@ -317,7 +311,9 @@ class FiniteVolumeIntegration(Integration):
                 if self._system.grid.gaussian
                 else "give a larger box, or use frame: moving",
             )
-        return self.race()
+        work = self._evaluations * self._system.cost(len(self._solution.mean))
+        lasting = endless(self._time, self._control.until, self._control.longest, work)
+        return narrow(self._system.narrowest(self._solution, rates)) or self.race() or lasting
 
     def _make_room(self, crowded: AnyArray) -> bool:
         """Lengthen the box at those ends; False where nothing is to be done, or it is too long."""

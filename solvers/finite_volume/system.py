@@ -142,6 +142,10 @@ class CellSystem(System[Solution, Rates]):
 
         return take_exact_step(self, modes, start, plan, followed, allowed)
 
+    def knows_modes(self, modes: Modes) -> bool:
+        """Whether a step that integrates noise exactly in these modes is one compiled call."""
+        return False
+
     def march(self, start: Start, control: StepControl, ahead: Ahead) -> Marched | None:
         """Steps of the usual scheme in one compiled call, where there is one."""
         return None
@@ -169,8 +173,7 @@ class CellSystem(System[Solution, Rates]):
     def differing(self, solution: Solution, rates: Rates) -> Float:
         """By how much another order of the fluxes changes the density per unit time."""
         other = self.fluxes(self.other_order, solution.density, rates.speeds, rates.conductivities)
-        across, along = rates.fluxes.across - other.across, rates.fluxes.along - other.along
-        return np.asarray(np.diff(across, axis=1) + np.diff(along, axis=2))
+        return Fluxes(rates.fluxes.across - other.across, rates.fluxes.along - other.along).leaving
 
     def felt(self, time: float, solution: Solution, rates: Rates, length: float, least: float = 0.0) -> float:
         """By how much that changes the drift in a time, on average over the cells, relative to their width: an error
@@ -275,8 +278,8 @@ class CellSystem(System[Solution, Rates]):
         moving = rates.mean[:, :, None] + rates.matrix @ self.grid.coordinates.reshape(self.grid.dimension, -1)
         frames = np.linalg.solve(solution.matrix, moving).reshape(rates.speeds.shape).astype(float)
         carried = self.fluxes(self.scheme.order, solution.density, frames, np.zeros_like(rates.conductivities))
-        across, along = rates.fluxes.across + carried.across, rates.fluxes.along + carried.along
-        return float(np.abs(np.diff(across, axis=1) + np.diff(along, axis=2)).sum() * self.grid.volume)
+        total = Fluxes(rates.fluxes.across + carried.across, rates.fluxes.along + carried.along)
+        return float(np.abs(total.leaving).sum() * self.grid.volume)
 
     def spreading(self, conductivities: Float) -> float:
         """The largest share of a cell that diffusion takes out per unit time, as stiff as its scheme makes it."""

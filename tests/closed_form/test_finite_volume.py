@@ -143,3 +143,29 @@ def test_tails_that_attention_looks_into_and_cells_do_not_hold_are_said_at_the_e
     estimated = wide({"kind": "mixture", "components": components}).outcome.accuracy
     assert (estimated.kept, estimated.cause) == (None, "tails")
     assert wide({"kind": "gaussian", "mean": 1.0, "covariance": 2.0}).outcome.accuracy.cause != "tails"
+
+
+def contracting(until):
+    """A law whose variance falls like 1 / 2t, around a mean that is soon at rest."""
+    return mfpde.solve(
+        mfpde.Problem.from_dict(
+            {
+                "geometry": {"kind": "line"},
+                "attention": {"kind": "softmax", "A": 1, "V": -1},
+                "initial": {"kind": "density", "expression": "exp(-x**2) * (1 + 0.3*cos(2*x))"},
+                "solver": {"kind": "finite-volume", "cells": 64},
+                "time": {"until": until, "save": False},
+            }
+        )
+    )
+
+
+def test_a_run_that_would_take_months_ends_with_a_sentence(monkeypatch):
+    """Steps stay shorter than what is stable for the mean, at the rate 1."""
+    monkeypatch.setattr("mfpde.solvers.finite_volume.diagnostics._PACE_SEEN", 2e5)
+    endless = contracting(1e300).outcome
+    assert endless.kind == "not finite"
+    assert "do not lead to t = 1e+300" in endless.message
+    run = contracting(2.0 * endless.time)
+    assert run.outcome.kind == "finished"
+    assert run.measure(-1).variances[0] == pytest.approx(0.25 / endless.time, rel=0.01)

@@ -104,7 +104,7 @@ def looked_at(monkeypatch):
 
     def call(self, *arguments):
         kinds = tuple(map(typeof, arguments))
-        assert KINDS.setdefault(self._dispatcher, kinds) == kinds
+        assert KINDS.setdefault(self, kinds) == kinds
         return self._dispatcher(*arguments)
 
     monkeypatch.setattr(QuickCall, "__call__", call)
