@@ -53,10 +53,11 @@ def test_whoever_watches_a_run_costs_it_no_evaluations(monkeypatch):
         }
     )
     solution, asked, find = problem.solver.start(problem.posed()), [], LineSystem._call
-    assert solution.advance(3, 1).state is State.UNDER_WAY
+    while solution.counts()["steps"] < 1:
+        assert solution.advance(3, 1).state is State.UNDER_WAY
     monkeypatch.setattr(LineSystem, "_call", lambda *given: asked.append(given) or find(*given))
     counts = solution.counts()
-    assert (counts["steps"] > 0, len(asked)) == (True, 0)
+    assert not asked
     assert counts.items() < solution.statistics().items()
     assert asked  # what tails do to drifts
 
