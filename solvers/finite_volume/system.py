@@ -20,7 +20,8 @@ import numpy as np
 
 from mfpde.attention.lattice_sums import right_at_kinks
 from mfpde.measure import GridDensity
-from mfpde.solvers.finite_volume.diagnostics import LOST, feedback, longest_cell, narrowest_cluster, windows_missed
+from mfpde.solvers.finite_volume.cascade import come_back, widens
+from mfpde.solvers.finite_volume.diagnostics import longest_cell, narrowest_cluster, windows_missed
 from mfpde.solvers.finite_volume.frames import Frame
 from mfpde.solvers.finite_volume.grid import Grid, central_difference
 from mfpde.solvers.finite_volume.rates import Fluxes, Rates
@@ -274,14 +275,17 @@ class CellSystem(System[Solution, Rates]):
         across, along = rates.fluxes.across - other.across, rates.fluxes.along - other.along
         return np.asarray(np.diff(across, axis=1) + np.diff(along, axis=2))
 
-    def felt(self, time: float, solution: Solution, rates: Rates, length: float, least: float = 0.0) -> float:
+    def felt(self, time: float, solution: Solution, rates: Rates, length: float) -> float:
         """By how much that changes the drift in a time, on average over the cells, relative to their width: an error
         in tails, small as it is beside the peak, is not small where kernels amplify them."""
         if not self.tilts or self.edges:
             return 0.0
-        change = length * self.differing(solution, rates)
-        density = np.maximum(solution.density + change * (np.abs(change) >= least * solution.density), 0.0)
-        return self.solutions_apart(time, solution, solution, solution._replace(density=density))
+        return self.solutions_apart(time, solution, solution, self._differing_for(length, solution, rates))
+
+    def _differing_for(self, length: float, solution: Solution, rates: Rates) -> Solution:
+        """The solution after another order of the fluxes has changed it for that time."""
+        density = np.maximum(solution.density + length * self.differing(solution, rates), 0.0)
+        return solution._replace(density=density)
 
     def narrowest(self, solution: Solution, rates: Rates) -> float:
         """Width in cells of the narrowest cluster."""
@@ -299,21 +303,27 @@ class CellSystem(System[Solution, Rates]):
     def doubts(self, time: float, solution: Solution, rates: Rates, length: float) -> tuple[float, float, float]:
         """What tails, sums over kinks and, over that length of time, fluxes do to drifts, per unit time."""
         felt = self.felt(time, solution, rates, length) / length
-        amplified = self.noisy and self.tilts
-        again = feedback(self._velocity.at(time), self.measure(solution).covariance) if amplified else 0.0
-        lost = again * self.felt(time, solution, rates, time, LOST) / time if again else 0.0
-        return self.doubt(time, solution), max(self.doubt_of_sums(time, solution), lost), felt
+        of_tails, of_sums = self.doubt(time, solution), self.doubt_of_sums(time, solution)
+        velocity, law = self._velocity.at(time), self.measure(solution)
+        if self.noisy and self.tilts and widens(velocity, law.covariance):
+            if self.scheme.closed:
+                of_tails += come_back(self, velocity, time, solution, *self._lightest_and_heaviest(solution))
+            changed = self.measure(self._differing_for(0.5 * time, solution, rates))
+            of_sums = max(of_sums, come_back(self, velocity, time, solution, law, changed))
+        return of_tails, of_sums, felt
 
     def doubt(self, time: float, solution: Solution) -> float:
         """By how much drifts with the lightest and the heaviest tails that edges allow differ, on average over the
         cells, relative to their width."""
-        if not self.scheme.closed:
-            return 0.0
+        return self.drifts_apart(time, solution, *self._lightest_and_heaviest(solution)) if self.scheme.closed else 0.0
+
+    def _lightest_and_heaviest(self, solution: Solution) -> tuple[GridDensity, GridDensity]:
+        """The law with the lightest tails, and with the heaviest ones, that edges allow."""
         lightest, heaviest = (
             measure_of(solution, self.grid, self.scheme.positions, closed=True, heaviest=heavy)
             for heavy in (False, True)
         )
-        return self.drifts_apart(time, solution, lightest, heaviest)
+        return lightest, heaviest
 
     def doubt_of_sums(self, time: float, solution: Solution) -> float:
         """By how much drifts differ, likewise, from those of every other cell along each axis, where sums over cells
