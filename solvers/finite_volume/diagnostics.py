@@ -241,11 +241,11 @@ class Missed:
 
     def accuracy(self) -> Accuracy:
         """Whether cells and tails have left out less than is allowed, at all output times."""
-        if self.tails > self.allowed:
-            return Accuracy(self.allowed, self.tails, None, "tails")
         estimate = max(self.so_far, self.earlier)
         if estimate > self.allowed:
             return Accuracy(self.allowed, estimate, kept=False, cause=self._cause())
+        if self.tails > self.allowed:
+            return Accuracy(self.allowed, self.tails, None, "tails")
         if self.sums > self.allowed:
             return Accuracy(self.allowed, self.sums, None, "tails" if self.felt > 0.0 else "kinks")
         return Accuracy(self.allowed, estimate, kept=True)

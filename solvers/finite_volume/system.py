@@ -307,9 +307,10 @@ class CellSystem(System[Solution, Rates]):
         velocity, law = self._velocity.at(time), self.measure(solution)
         if self.noisy and self.tilts and widens(velocity, law.covariance):
             if self.scheme.closed:
-                of_tails += come_back(self, velocity, time, solution, *self._lightest_and_heaviest(solution))
+                tails = (solution, *self._lightest_and_heaviest(solution))
+                of_tails += come_back(self, velocity, time, rates, tails)
             changed = self.measure(self._differing_for(0.5 * time, solution, rates))
-            of_sums = max(of_sums, come_back(self, velocity, time, solution, law, changed))
+            of_sums = max(of_sums, come_back(self, velocity, time, rates, (solution, law, changed)))
         return of_tails, of_sums, felt
 
     def doubt(self, time: float, solution: Solution) -> float:
