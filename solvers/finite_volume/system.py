@@ -20,7 +20,7 @@ import numpy as np
 
 from mfpde.attention.lattice_sums import right_at_kinks
 from mfpde.measure import GridDensity
-from mfpde.solvers.finite_volume.cascade import come_back, widens
+from mfpde.solvers.finite_volume.cascade import come_back
 from mfpde.solvers.finite_volume.diagnostics import longest_cell, narrowest_cluster, windows_missed
 from mfpde.solvers.finite_volume.frames import Frame
 from mfpde.solvers.finite_volume.grid import Grid, central_difference
@@ -280,9 +280,9 @@ class CellSystem(System[Solution, Rates]):
         in tails, small as it is beside the peak, is not small where kernels amplify them."""
         if not self.tilts or self.edges:
             return 0.0
-        return self.solutions_apart(time, solution, solution, self._differing_for(length, solution, rates))
+        return self.solutions_apart(time, solution, solution, self.differing_for(length, solution, rates))
 
-    def _differing_for(self, length: float, solution: Solution, rates: Rates) -> Solution:
+    def differing_for(self, length: float, solution: Solution, rates: Rates) -> Solution:
         """The solution after another order of the fluxes has changed it for that time."""
         density = np.maximum(solution.density + length * self.differing(solution, rates), 0.0)
         return solution._replace(density=density)
@@ -304,21 +304,17 @@ class CellSystem(System[Solution, Rates]):
         """What tails, sums over kinks and, over that length of time, fluxes do to drifts, per unit time."""
         felt = self.felt(time, solution, rates, length) / length
         of_tails, of_sums = self.doubt(time, solution), self.doubt_of_sums(time, solution)
-        velocity, law = self._velocity.at(time), self.measure(solution)
-        if self.noisy and self.tilts and widens(velocity, law.covariance):
-            if self.scheme.closed:
-                tails = (solution, *self._lightest_and_heaviest(solution))
-                of_tails += come_back(self, velocity, time, rates, tails)
-            changed = self.measure(self._differing_for(0.5 * time, solution, rates))
-            of_sums = max(of_sums, come_back(self, velocity, time, rates, (solution, law, changed)))
+        if self.noisy and self.tilts:
+            back = come_back(self, self._velocity.at(time), time, solution, rates)
+            of_tails, of_sums = of_tails + back[0], max(of_sums, back[1])
         return of_tails, of_sums, felt
 
     def doubt(self, time: float, solution: Solution) -> float:
         """By how much drifts with the lightest and the heaviest tails that edges allow differ, on average over the
         cells, relative to their width."""
-        return self.drifts_apart(time, solution, *self._lightest_and_heaviest(solution)) if self.scheme.closed else 0.0
+        return self.drifts_apart(time, solution, *self.lightest_and_heaviest(solution)) if self.scheme.closed else 0.0
 
-    def _lightest_and_heaviest(self, solution: Solution) -> tuple[GridDensity, GridDensity]:
+    def lightest_and_heaviest(self, solution: Solution) -> tuple[GridDensity, GridDensity]:
         """The law with the lightest tails, and with the heaviest ones, that edges allow."""
         lightest, heaviest = (
             measure_of(solution, self.grid, self.scheme.positions, closed=True, heaviest=heavy)
