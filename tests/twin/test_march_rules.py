@@ -98,7 +98,7 @@ def test_steps_after_which_python_looks():
 
 def test_the_usual_step_is_taken_where_no_other_pays(random):
     """Whenever the compiled plan knows it, it is that of `StepControl`; in most of these it does."""
-    planned, known, usual = 400, 0, 0
+    planned, known, usual = 1000, 0, 0
     for _ in range(planned):
         control = StepControl(Dop853(), 1.2, 1e-6)
         control.begin(10 ** random.uniform(-4, 0))
@@ -106,7 +106,8 @@ def test_the_usual_step_is_taken_where_no_other_pays(random):
         controllers = np.zeros((3, 4))
         for row, each in enumerate((control._usual, control._stiff, control._exact)):
             if row > 0:
-                each.length = 10 ** random.uniform(-5, 0) * (random.random() > 0.3)
+                each.length = 1.2 / (outflow + spreading) * 10 ** random.uniform(-3, 1) * (random.random() > 0.3)
+                each._last_length = each.length * 10 ** random.uniform(-1.5, 0.5)
             controllers[row] = each.numbers
         exact = ExactLimits(work, 1, outflow, 0.0) if random.random() > 0.5 else None
         march = march_of(
