@@ -230,7 +230,8 @@ def test_threads_share_large_panels(monkeypatch, case, threads):
         assert np.array_equal(one, other)
 
 
-def test_forces_out_of_range(monkeypatch):
+@pytest.mark.parametrize("share", [0.16, 0.61], ids=["of its own panel", "of the other one"])
+def test_forces_out_of_range(monkeypatch, share):
     """Where tables of forces do not reach, velocities are found between the parts of a step; rates at its end are left
     to those who begin the next one, who may have other tables."""
     fast, _, run = systems("interaction")
@@ -238,7 +239,7 @@ def test_forces_out_of_range(monkeypatch):
     start = Start(0.0, solution, rates, fast.roughness(solution, rates))
     plan = run._control.plan(0.0, min(run._control.step, 0.5 / rates.emptying), rates.outflow, rates.spreading)
     usual = fast.step(start, plan, 1e-6)
-    monkeypatch.setattr(line_forces, "distance", lambda *where: 0.16 * distance(*where))
+    monkeypatch.setattr(line_forces, "distance", lambda *where: share * distance(*where))
     monkeypatch.setattr(fast._forces, "_kept", {})
     assert fast.rhs(0.0, solution).measure is not None
     found = fast.step(start, plan, 1e-6)
