@@ -17,18 +17,15 @@ from mfpde.solvers.kernels.finite_volume_peaks import narrowest_peak
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
-    from mfpde.attention import Velocity
     from mfpde.solvers.finite_volume.rates import Rates
 
 __all__ = [
     "LEAST_WIDTH",
-    "LOST",
     "MAX_CELLS_CROSSED",
     "SMOOTHING_WIDTH",
     "Faults",
     "Missed",
     "endless",
-    "feedback",
     "inverse_growth",
     "longest_cell",
     "mass_at_walls",
@@ -44,15 +41,11 @@ __all__ = [
 
 #: cells across a cluster at half of its height
 LEAST_WIDTH = 3.0
-#: of a density: changes by more are no errors that orders of fluxes tell
-LOST = 0.1
 #: cells that a token may cross while the solution moves by its own width, or in the run
 MAX_CELLS_CROSSED = 1e7
 _STEPS_MAX = 1e10  # left to a run: months, whatever the cells
 _PACE_SEEN = 60e6  # microseconds of evaluations, after which a run has shown how long its steps are
 _GROWING_STEP = 1e-2  # of the time: steps as long as that grow with time, and come to any end
-_FEEDBACK = 40.0  # times what fluxes make of drifts in tails: errors there come back, measured up to 35 times as large
-_FAR_TILT = 1.8  # of S A: where tokens look, in their own distance from the mean
 SMOOTHING_WIDTH = 4.0 * math.log(2.0)  # cells squared that averaging adds to the squared width at half height
 _DIFFERENCE_DAMPING = 4.0  # half of the derivatives by which fluxes of order nine and seven differ in effect
 _EDGE_DAMPING = 1.5  # half of those by which the law of the first instants is wrong at edges
@@ -93,17 +86,6 @@ def windows_missed(form: Float, matrices: Float, grid: Grid) -> float:
     cells = matrices * grid.widths
     narrowness = np.linalg.eigvalsh(2.0 * np.swapaxes(cells, 1, 2) @ form @ cells + own)[:, -1]
     return 2.0 * math.exp(-2.0 * math.pi**2 / max(float(narrowness.max()), 1e-300))
-
-
-def feedback(velocity: Velocity, covariance: Float) -> float:
-    """How much larger errors in tails come back where attention widens a law of that covariance S, and has tokens at
-    five standard deviations look beyond nine: there densities are wrong by a part of themselves, which orders of fluxes
-    do not show."""
-    terms = [] if velocity.law is None else velocity.law.terms(len(covariance))
-    tilted = [(term.value, covariance @ term.head.query_matrix(len(covariance))) for term in terms if term.head.tilts]
-    widening = sum((value @ tilt for value, tilt in tilted), np.zeros_like(covariance))
-    farthest = max((float(np.linalg.norm(tilt, 2)) for _, tilt in tilted), default=0.0)
-    return _FEEDBACK if farthest > _FAR_TILT and np.linalg.eigvals(widening).real.max() > 0.0 else 0.0
 
 
 def mass_at_walls(density: Float) -> float:
@@ -206,8 +188,9 @@ class Missed:
 
     @property
     def at_most(self) -> float:
-        """The largest estimate so far, of what is between the cells now."""
-        return replace(self, differed=max(self.most, self.differed)).so_far
+        """The largest estimate so far, of what is between the cells now, or of what fluxes have made of drifts."""
+        of_drifts = self.sums if self.felt > 0.0 else 0.0
+        return max(replace(self, differed=max(self.most, self.differed)).so_far, of_drifts)
 
     def _of(self, difference: float) -> float:
         """The error that belongs to a difference of both orders."""
@@ -253,11 +236,11 @@ class Missed:
 
     def accuracy(self) -> Accuracy:
         """Whether cells and tails have left out less than is allowed, at all output times."""
-        if self.tails > self.allowed:
-            return Accuracy(self.allowed, self.tails, None, "tails")
         estimate = max(self.so_far, self.earlier)
         if estimate > self.allowed:
             return Accuracy(self.allowed, estimate, kept=False, cause=self._cause())
+        if self.tails > self.allowed:
+            return Accuracy(self.allowed, self.tails, None, "tails")
         if self.sums > self.allowed:
             return Accuracy(self.allowed, self.sums, None, "tails" if self.felt > 0.0 else "kinks")
         return Accuracy(self.allowed, estimate, kept=True)

@@ -183,15 +183,13 @@ class LineSystem(CompiledSystem):
         frames = np.array([[[taken.least]], [[taken.largest]]]) if self._sees_windows else None
         return Faults(taken.roughness, 0.0 if frames is None else self._misled(taken.end, frames), widening)
 
-    def drift_doubts(
-        self, time: float, solution: Solution, rates: Rates, length: float, least: float = 0.0
-    ) -> tuple[float, float]:
+    def drift_doubts(self, time: float, solution: Solution, rates: Rates, length: float) -> tuple[float, float]:
         if not (self.scheme.closed or self.tilts):
             return 0.0, 0.0
         if self._forces is not None or not self._summed:
-            return super().drift_doubts(time, solution, rates, length, least)
+            return super().drift_doubts(time, solution, rates, length)
         state, heads, cells = arrays_of(solution), self._heads_now(time), self._tables()
-        following, task = self._march_room(solution)[1], NO_STEP._replace(step=length * self.tilts, rough=least)
+        following, task = self._march_room(solution)[1], NO_STEP._replace(step=length * self.tilts)
         return self._call(state, self._arrays(rates), task, heads, cells, state, following, _DOUBTS_ALONE)
 
     def residual(self, solution: Solution, rates: Rates) -> float:

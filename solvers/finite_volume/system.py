@@ -20,7 +20,8 @@ import numpy as np
 from mfpde.attention.lattice_sums import right_at_kinks
 from mfpde.measure import GridDensity
 from mfpde.measure.interpolation import smoothest
-from mfpde.solvers.finite_volume.diagnostics import LOST, feedback, longest_cell, narrowest_cluster, windows_missed
+from mfpde.solvers.finite_volume.cascade import come_back
+from mfpde.solvers.finite_volume.diagnostics import longest_cell, narrowest_cluster, windows_missed
 from mfpde.solvers.finite_volume.frames import Frame
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.rates import Fluxes, Rates
@@ -175,14 +176,17 @@ class CellSystem(System[Solution, Rates]):
         other = self.fluxes(self.other_order, solution.density, rates.speeds, rates.conductivities)
         return Fluxes(rates.fluxes.across - other.across, rates.fluxes.along - other.along).leaving
 
-    def felt(self, time: float, solution: Solution, rates: Rates, length: float, least: float = 0.0) -> float:
+    def felt(self, time: float, solution: Solution, rates: Rates, length: float) -> float:
         """By how much that changes the drift in a time, on average over the cells, relative to their width: an error
         in tails, small as it is beside the peak, is not small where kernels amplify them."""
         if not self.tilts or self.edges:
             return 0.0
-        change = length * self.differing(solution, rates)
-        density = np.maximum(solution.density + change * (np.abs(change) >= least * solution.density), 0.0)
-        return self.solutions_apart(time, solution, solution, solution._replace(density=density))
+        return self.solutions_apart(time, solution, solution, self.differing_for(length, solution, rates))
+
+    def differing_for(self, length: float, solution: Solution, rates: Rates) -> Solution:
+        """The solution after another order of the fluxes has changed it for that time."""
+        density = np.maximum(solution.density + length * self.differing(solution, rates), 0.0)
+        return solution._replace(density=density)
 
     def narrowest(self, solution: Solution, rates: Rates) -> float:
         """Width in cells of the narrowest cluster."""
@@ -199,28 +203,29 @@ class CellSystem(System[Solution, Rates]):
 
     def doubts(self, time: float, solution: Solution, rates: Rates, length: float) -> tuple[float, float, float]:
         """What tails, sums over kinks and, over that length of time, fluxes do to drifts, per unit time."""
-        tails, felt = self.drift_doubts(time, solution, rates, length)
-        amplified = self.noisy and self.tilts
-        again = feedback(self._velocity.at(time), self.measure(solution).covariance) if amplified else 0.0
-        lost = again * self.drift_doubts(time, solution, rates, time, LOST)[1] / time if again else 0.0
-        return tails, max(self.doubt_of_sums(time, solution), lost), felt / length
+        of_tails, felt = self.drift_doubts(time, solution, rates, length)
+        of_sums = self.doubt_of_sums(time, solution)
+        if self.noisy and self.tilts:
+            back = come_back(self, self._velocity.at(time), time, solution, rates)
+            of_tails, of_sums = of_tails + back[0], max(of_sums, back[1])
+        return of_tails, of_sums, felt / length
 
-    def drift_doubts(
-        self, time: float, solution: Solution, rates: Rates, length: float, least: float = 0.0
-    ) -> tuple[float, float]:
+    def drift_doubts(self, time: float, solution: Solution, rates: Rates, length: float) -> tuple[float, float]:
         """By how much tails change drifts (`doubt`), and in that time fluxes do (`felt`)."""
-        return self.doubt(time, solution), self.felt(time, solution, rates, length, least)
+        return self.doubt(time, solution), self.felt(time, solution, rates, length)
 
     def doubt(self, time: float, solution: Solution) -> float:
         """By how much drifts with the lightest and the heaviest tails that edges allow differ, on average over the
         cells, relative to their width."""
-        if not self.scheme.closed:
-            return 0.0
+        return self.drifts_apart(time, solution, *self.lightest_and_heaviest(solution)) if self.scheme.closed else 0.0
+
+    def lightest_and_heaviest(self, solution: Solution) -> tuple[GridDensity, GridDensity]:
+        """The law with the lightest tails, and with the heaviest ones, that edges allow."""
         lightest, heaviest = (
             measure_of(solution, self.grid, self.scheme.positions, closed=True, heaviest=heavy)
             for heavy in (False, True)
         )
-        return self.drifts_apart(time, solution, lightest, heaviest)
+        return lightest, heaviest
 
     def doubt_of_sums(self, time: float, solution: Solution) -> float:
         """By how much drifts differ, likewise, from those of every other cell along each axis, where sums over cells

@@ -49,7 +49,7 @@ def law_slope(
 def law_doubts(
     start: State,
     first: Slopes,
-    over: tuple[float, float],
+    length: float,
     heads: Heads | None,
     cells: Cells,
     line: LineRoom,
@@ -58,7 +58,7 @@ def law_doubts(
 ) -> tuple[float, float]:
     """`line_doubts` of attention; interactions look into no tails."""
     if heads is not None:
-        return line_doubts(start, first, over, heads, cells, line, changed, drifts)
+        return line_doubts(start, first, length, heads, cells, line, changed, drifts)
     return 0.0, 0.0
 
 

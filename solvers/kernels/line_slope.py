@@ -360,30 +360,27 @@ def _apart(state: State, one: Float, other: Float, cells: Cells, moments: Float)
 
 
 @kernel
-def _change(density: Float, rates: Slopes, length: float, least: float, cells: Cells, room: LineRoom,
-            changed: Float) -> None:  # fmt: skip
-    """changed = the density with the difference that fluxes of the other order make in a time, where that is at least
-    some part of it."""
+def _change(density: Float, rates: Slopes, length: float, cells: Cells, room: LineRoom, changed: Float) -> None:
+    """changed = the density with the difference that fluxes of the other order make in a time."""
     _fluxes(cells.other_order, density, rates.speeds, rates.conductivity, cells, room, room.other)
     for panel in range(density.shape[0]):
         u, flux, beside, out = density[panel, 0], rates.along[panel, 0], room.other[panel, 0], changed[panel, 0]
         for j in range(u.size):
-            change = length * ((flux[j + 1] - beside[j + 1]) - (flux[j] - beside[j]))
-            out[j] = max(u[j] + change, 0.0) if abs(change) >= least * u[j] else u[j]
+            out[j] = max(u[j] + length * ((flux[j + 1] - beside[j + 1]) - (flux[j] - beside[j])), 0.0)
 
 
 @kernel
-def line_doubts(start: State, first: Slopes, over: tuple[float, float], heads: Heads, cells: Cells,
+def line_doubts(start: State, first: Slopes, length: float, heads: Heads, cells: Cells,
                 room: LineRoom, changed: Float, drifts: tuple[Float, Float]) -> tuple[float, float]:  # fmt: skip
-    """What tails do to drifts, and what fluxes do over a length of time, by changes of at least some part of the
-    density (`CellSystem.drift_doubts`); of no time, and of no tails, they are 0."""
-    (length, least), (usual, other), tails = over, drifts, 0.0
+    """What tails do to drifts, and what fluxes do in a time (`CellSystem.drift_doubts`); of no time, and of no tails,
+    they are 0."""
+    (usual, other), tails = drifts, 0.0
     _drifts(start.density, start, heads, 0, cells, False, room, usual)
     if cells.closed:
         _drifts(start.density, start, heads, 0, cells, True, room, other)
         tails = _apart(start, usual, other, cells, room.moments)
     if length == 0.0:
         return tails, 0.0
-    _change(start.density, first, length, least, cells, room, changed)
+    _change(start.density, first, length, cells, room, changed)
     _drifts(changed, start, heads, 0, cells, False, room, other)
     return tails, _apart(start, usual, other, cells, room.moments)

@@ -38,8 +38,8 @@ def line_steps(
     """
     (heads, forces, noise), (summing, room) = law, rooms
     if march.attempts == DOUBTS_ALONE:
-        over, drifts = (task.step, task.rough), (room.speeds, following.speeds)
-        return law_doubts(start, first, over, heads, cells, summing[0], room.stage.density, drifts)
+        drifts = room.speeds, following.speeds
+        return law_doubts(start, first, task.step, heads, cells, summing[0], room.stage.density, drifts)
     count, error, moved_by, ended, taken = task.weights.size, 0.0, 0.0, GOES_ON, 0
     for _ in range(max(1, march.attempts)):
         end, step = next_task(march, first, taken, task)
