@@ -154,7 +154,7 @@ def plane_fluxes(
                 inner, weights = values[first:last], row_weights[first:last]
                 spread_along(walls, inner, factors, strength, weights, cells.faces, room.spread, flux)
         else:
-            whole = rows == density.shape[0]
+            whole = stop - start == density.shape[0]  # rows of other blocks are theirs alone
             flux, padded = across if whole else room.across[: rows + 1], room.padded_across[: rows + 2 * GHOSTS]
             transport_across(order, ends, u, speed, product, turning, scale, padded, flux)
             if strength > 0.0:

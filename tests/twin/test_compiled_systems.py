@@ -13,6 +13,7 @@ from mfpde.solvers.finite_volume.compiled_system import CompiledSystem
 from mfpde.solvers.finite_volume.stepping import Start, take_step
 from mfpde.solvers.finite_volume.system import CellSystem
 from mfpde.solvers.kernels.line_forces import distance
+from mfpde.solvers.kernels.plane_fluxes import flux_room, plane_fluxes
 from mfpde.transform.equispaced import equispaced_sums, padded, sum_room
 
 SOFTMAX = {"kind": "softmax", "A": 1, "V": -1}
@@ -228,6 +229,25 @@ def test_threads_share_large_panels(monkeypatch, case, threads):
         assert np.array_equal(whole.rates.fluxes.across, parts.rates.fluxes.across)
     for one, other in zip(whole.solution, parts.solution, strict=True):
         assert np.array_equal(one, other)
+
+
+def test_blocks_write_no_rows_of_others():
+    """Also those that are no farther than stencils from both ends."""
+    fast, _, run = systems("plane, heads")
+    density, rates, cells = run.solution.density[0], fast.rhs(0.0, run.solution), fast._tables()
+    (rows, columns), speeds = density.shape, rates.speeds[0]
+
+    def fluxes(start, stop):
+        out = np.full((rows + 1, columns), np.nan), np.full((rows, columns + 1), np.nan)
+        fastest, room = np.abs(speeds).max(axis=(1, 2)), flux_room(rows, columns)
+        plane_fluxes(7, (start, stop), density, speeds, rates.conductivities[0], fastest, cells, room, out)
+        return out
+
+    assert rows == 24
+    for found, whole in zip(fluxes(8, 16), fluxes(0, rows), strict=True):
+        assert np.array_equal(found[8:16], whole[8:16])
+        assert np.isnan(found[:8]).all()
+        assert np.isnan(found[16:]).all()
 
 
 @pytest.mark.parametrize("share", [0.16, 0.61], ids=["of its own panel", "of the other one"])
